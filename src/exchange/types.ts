@@ -1,0 +1,52 @@
+/**
+ * What the core knows of Envoy. Tags are the proto's oneof names, so that a log line, a test script and
+ * `external_processor.proto` share one vocabulary.
+ */
+
+/** Lower-case names (pseudo headers included) to values; a repeated header is joined with `, ` (RFC 9110 §5.3). */
+export type HeaderMap = ReadonlyMap<string, string>;
+
+/** Applied by Envoy as: remove, then overwrite-or-add. */
+export interface HeaderMutation {
+  readonly set?: Readonly<Record<string, string>>;
+  readonly remove?: readonly string[];
+}
+
+export type BodyMode = 'NONE' | 'BUFFERED' | 'STREAMED' | 'BUFFERED_PARTIAL' | 'FULL_DUPLEX_STREAMED';
+
+/** The body modes in force, from `protocol_config` of the first message, else from the configuration. */
+export interface BodyModes {
+  readonly request: BodyMode;
+  readonly response: BodyMode;
+}
+
+export type ExchangeEvent =
+  | { readonly type: 'request_headers'; readonly headers: HeaderMap; readonly endOfStream: boolean }
+  | { readonly type: 'request_body'; readonly body: Uint8Array; readonly endOfStream: boolean }
+  | { readonly type: 'request_trailers' }
+  | { readonly type: 'response_headers'; readonly headers: HeaderMap; readonly endOfStream: boolean }
+  | { readonly type: 'response_body'; readonly body: Uint8Array; readonly endOfStream: boolean }
+  | { readonly type: 'response_trailers' };
+
+export type RequestEvent = Extract<ExchangeEvent, { type: `request_${string}` }>;
+export type ResponseEvent = Extract<ExchangeEvent, { type: `response_${string}` }>;
+
+export type ExchangeReply =
+  | { readonly type: 'request_headers' | 'response_headers'; readonly headers?: HeaderMutation }
+  | {
+      readonly type: 'request_body' | 'response_body';
+      /** Replaces the bytes; absent lets Envoy's own bytes pass (not possible in full duplex, where the leg repeats them). */
+      readonly body?: Uint8Array;
+      /** Applied only where Envoy still holds the headers: `BUFFERED`. */
+      readonly headers?: HeaderMutation;
+      readonly endOfStream: boolean;
+    }
+  | { readonly type: 'request_trailers' | 'response_trailers' }
+  | {
+      readonly type: 'immediate_response';
+      readonly status: number;
+      readonly headers: Readonly<Record<string, string>>;
+      readonly body: Uint8Array;
+      /** Becomes `%RESPONSE_CODE_DETAILS%` in Envoy's access log: one word, no spaces. */
+      readonly details: string;
+    };

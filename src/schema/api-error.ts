@@ -1,0 +1,69 @@
+/**
+ * The error a client reads. Shape: Open Responses, "Errors"; `type` is one of the five words of its table.
+ * `code` is always a string, `param` a path in OpenAI's notation (`input[2].content[0].image_url`) where a field can
+ * be named: the AI SDK loses the message when they are null.
+ */
+export type ApiErrorType = 'invalid_request' | 'not_found' | 'too_many_requests' | 'server_error' | 'model_error';
+
+export interface ApiErrorObject {
+  readonly type: ApiErrorType;
+  readonly code: string;
+  readonly param: string | null;
+  readonly message: string;
+}
+
+export interface ApiErrorOptions {
+  /** HTTP status, 400 to 599. */
+  readonly status: number;
+  readonly type: ApiErrorType;
+  readonly code: string;
+  readonly param?: string | null;
+  /** Response headers beside the body, such as `retry-after`. */
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly cause?: unknown;
+}
+
+/** An error that is the client's to read: an immediate response while headers are held, `response.failed` after. */
+export class ApiError extends Error {
+  override readonly name = 'ApiError';
+  readonly status: number;
+  readonly type: ApiErrorType;
+  readonly code: string;
+  readonly param: string | null;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(message: string, options: ApiErrorOptions) {
+    super(message, { cause: options.cause });
+    this.status = options.status;
+    this.type = options.type;
+    this.code = options.code;
+    this.param = options.param ?? null;
+    this.headers = options.headers ?? {};
+  }
+
+  /** A mistake in the request: 400 `invalid_request` that names the field. */
+  static invalidRequest(code: string, param: string | null, message: string): ApiError {
+    return new ApiError(message, { status: 400, type: 'invalid_request', code, param });
+  }
+
+  /** Whatever was thrown, as something a client may see; the original stays in `cause` for the log. */
+  static from(thrown: unknown): ApiError {
+    if (thrown instanceof ApiError) return thrown;
+    return new ApiError('The translator failed on this exchange.', {
+      status: 500,
+      type: 'server_error',
+      code: 'server_error',
+      cause: thrown,
+    });
+  }
+
+  /** The object inside `{"error": …}`. */
+  toObject(): ApiErrorObject {
+    return { type: this.type, code: this.code, param: this.param, message: this.message };
+  }
+
+  /** The HTTP body. */
+  toJson(): string {
+    return JSON.stringify({ error: this.toObject() });
+  }
+}

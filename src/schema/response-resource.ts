@@ -1,0 +1,160 @@
+import type { ApiErrorObject } from './api-error.ts';
+
+/** The Response resource and its items, as written to clients (Open Responses 2026-04-24, plus OpenAI's extra items). */
+
+export type ItemStatus = 'in_progress' | 'completed' | 'incomplete';
+export type ResponseStatus = 'in_progress' | 'completed' | 'incomplete' | 'failed';
+
+export interface UrlCitation {
+  readonly type: 'url_citation';
+  readonly url: string;
+  readonly title: string;
+  readonly start_index: number;
+  readonly end_index: number;
+}
+
+export interface TopLogprob {
+  readonly token: string;
+  readonly logprob: number;
+  readonly bytes: readonly number[];
+}
+
+export interface Logprob extends TopLogprob {
+  readonly top_logprobs: readonly TopLogprob[];
+}
+
+export interface OutputTextPart {
+  readonly type: 'output_text';
+  readonly text: string;
+  readonly annotations: readonly UrlCitation[];
+  readonly logprobs: readonly Logprob[];
+}
+
+export interface RefusalPart {
+  readonly type: 'refusal';
+  readonly refusal: string;
+}
+
+export interface ReasoningTextPart {
+  readonly type: 'reasoning_text';
+  readonly text: string;
+}
+
+export interface SummaryTextPart {
+  readonly type: 'summary_text';
+  readonly text: string;
+}
+
+export interface MessageItem {
+  readonly id: string;
+  readonly type: 'message';
+  readonly status: ItemStatus;
+  readonly role: 'assistant';
+  readonly content: readonly (OutputTextPart | RefusalPart)[];
+}
+
+export interface ReasoningItem {
+  readonly id: string;
+  readonly type: 'reasoning';
+  readonly status: ItemStatus;
+  readonly summary: readonly SummaryTextPart[];
+  readonly content?: readonly ReasoningTextPart[];
+  readonly encrypted_content?: string;
+}
+
+export interface FunctionCallItem {
+  readonly id: string;
+  readonly type: 'function_call';
+  readonly status: ItemStatus;
+  readonly call_id: string;
+  readonly name: string;
+  readonly namespace?: string;
+  readonly arguments: string;
+}
+
+export interface CustomToolCallItem {
+  readonly id: string;
+  readonly type: 'custom_tool_call';
+  readonly status: ItemStatus;
+  readonly call_id: string;
+  readonly name: string;
+  readonly namespace?: string;
+  readonly input: string;
+}
+
+export interface ToolSearchCallItem {
+  readonly id: string;
+  readonly type: 'tool_search_call';
+  readonly status: ItemStatus;
+  readonly call_id: string;
+  readonly execution: 'client';
+  readonly arguments: unknown;
+}
+
+export type OutputItem = MessageItem | ReasoningItem | FunctionCallItem | CustomToolCallItem | ToolSearchCallItem;
+
+export interface Usage {
+  readonly input_tokens: number;
+  readonly input_tokens_details: { readonly cached_tokens: number; readonly cache_write_tokens?: number };
+  readonly output_tokens: number;
+  readonly output_tokens_details: { readonly reasoning_tokens: number };
+  readonly total_tokens: number;
+}
+
+export interface FunctionToolEcho {
+  readonly type: 'function';
+  readonly name: string;
+  readonly description: string | null;
+  readonly parameters: unknown;
+  readonly strict: boolean | null;
+}
+
+/** Tools as clients sent them where they are not functions (custom, namespace, tool_search). */
+export type ToolEcho = FunctionToolEcho | { readonly type: string; readonly [key: string]: unknown };
+
+/** The fields of the resource that only repeat the request: fixed once the request is read. */
+export interface CreateResponseEcho {
+  /** The request's model; the upstream's own name replaces it where one comes. */
+  readonly model: string;
+  readonly instructions: string | null;
+  readonly tools: readonly ToolEcho[];
+  readonly tool_choice: unknown;
+  readonly parallel_tool_calls: boolean;
+  readonly truncation: 'auto' | 'disabled';
+  readonly text: { readonly format: unknown; readonly verbosity?: string };
+  readonly temperature: number;
+  readonly top_p: number;
+  readonly presence_penalty: number;
+  readonly frequency_penalty: number;
+  readonly top_logprobs: number;
+  readonly reasoning: { readonly effort: string | null; readonly summary: string | null };
+  readonly max_output_tokens: number | null;
+  readonly max_tool_calls: number | null;
+  /** The upstream's own tier replaces it where one comes. */
+  readonly service_tier: string;
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly safety_identifier: string | null;
+  readonly prompt_cache_key: string | null;
+  /** OpenAI's own extras, present only when the request gave them. */
+  readonly user?: string;
+  readonly prompt_cache_retention?: string;
+}
+
+/** All 31 fields are always present; nullable ones as null, arrays never null. */
+export interface ResponseResource extends CreateResponseEcho {
+  readonly id: string;
+  readonly object: 'response';
+  readonly created_at: number;
+  readonly completed_at: number | null;
+  readonly status: ResponseStatus;
+  readonly error: { readonly code: string; readonly message: string } | null;
+  readonly incomplete_details: { readonly reason: 'max_output_tokens' | 'content_filter' } | null;
+  readonly previous_response_id: null;
+  readonly output: readonly OutputItem[];
+  readonly usage: Usage | null;
+  readonly store: false;
+  readonly background: false;
+}
+
+/** The `error` event's payload: the spec's nested form and OpenAI's flat one at once (decision D3). */
+export type ErrorEventFields = { readonly error: ApiErrorObject } & Pick<ApiErrorObject, 'code' | 'message' | 'param'>;

@@ -1,0 +1,36 @@
+import type { CreateResponseEcho } from '../schema/response-resource.ts';
+import type { Profile } from '../upstream/profiles.ts';
+import type { ReasoningCarrier } from './settings.ts';
+
+/** Mints an id that is unique for all practical purposes: `newId('msg')` gives `msg_…`. */
+export type NewId = (prefix: 'resp' | 'msg' | 'fc' | 'rs' | 'ctc' | 'tsc' | 'call') => string;
+
+/** What a Chat function name stands for on the Responses side, where it is not simply itself. */
+export type RestoredTool =
+  | { readonly kind: 'function'; readonly name: string; readonly namespace?: string }
+  | { readonly kind: 'custom'; readonly name: string; readonly namespace?: string }
+  | { readonly kind: 'tool_search' };
+
+/** What the answer's translation needs of its request. Nothing here refers to the input itself. */
+export interface ResponseContext {
+  readonly stream: boolean;
+  /** The fields of the Response resource that repeat the request. */
+  readonly echo: CreateResponseEcho;
+  /** Every function name offered to the upstream. */
+  readonly toolNames: ReadonlySet<string>;
+  /** Offered names that must be given back as something else: custom tools, namespaces, shortened names. */
+  readonly restoredTools: ReadonlyMap<string, RestoredTool>;
+  /** Offered names the model may call; null when all may be (`tool_choice.allowed_tools`). */
+  readonly allowedTools: ReadonlySet<string> | null;
+  readonly wantsEncryptedReasoning: boolean;
+  readonly wantsLogprobs: boolean;
+  /** Pads delta events (`stream_options.include_obfuscation: true`). */
+  readonly obfuscate: boolean;
+  readonly reasoningEvents: ReasoningCarrier;
+  readonly profile: Profile;
+  /** Unix seconds at which the request was read. */
+  readonly createdAt: number;
+  /** Unix seconds now: for `completed_at`. */
+  readonly now: () => number;
+  readonly newId: NewId;
+}

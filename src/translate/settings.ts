@@ -1,0 +1,37 @@
+import type { Profile } from '../upstream/profiles.ts';
+
+/** Who carries the upstream's reasoning text: see `docs/mapping.md`, decision D2. */
+export type ReasoningCarrier = 'summary' | 'reasoning_text' | 'reasoning';
+
+/** Sizes above which a request is refused before the upstream is called. */
+export interface RequestLimits {
+  /** Items in `input`. */
+  readonly maxItems: number;
+  /** UTF-8 bytes of one text part. */
+  readonly maxTextBytes: number;
+  /** UTF-8 bytes of one image URL (data URLs included). */
+  readonly maxImageUrlBytes: number;
+  /** UTF-8 bytes of one `file_data`. */
+  readonly maxFileBytes: number;
+  /** Tools, namespaces counted by their members. */
+  readonly maxTools: number;
+  /** Levels of objects and arrays in the body. */
+  readonly maxNesting: number;
+}
+
+/** The choices an operator makes; each has the default of the decisions table in `docs/mapping.md`. */
+export interface TranslationSettings {
+  readonly profile: Profile;
+  readonly limits: RequestLimits;
+  /** Used when a request names no model; null refuses it. */
+  readonly defaultModel: string | null;
+  readonly omittedStore: 'accept' | 'reject';
+  readonly reasoningEvents: ReasoningCarrier;
+  /** Tool types that are left out and named, instead of refused. */
+  readonly droppedTools: readonly string[];
+  readonly unsupportedItems: 'reject' | 'drop';
+  readonly orphanOutputs: 'reject' | 'synthesize';
+  readonly missingOutputs: 'reject' | 'synthesize';
+  readonly unknownFields: 'forward' | 'reject' | 'ignore';
+  readonly strictEcho: boolean;
+}
