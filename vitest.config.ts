@@ -1,0 +1,29 @@
+import { defineConfig } from 'vitest/config';
+
+/** One project per kind of thing that is real: nothing, a gRPC client, an Envoy binary, containers. */
+export default defineConfig({
+  test: {
+    projects: [
+      { test: { name: 'unit', include: ['test/unit/**/*.test.ts', 'test/golden/**/*.test.ts'], testTimeout: 30_000 } },
+      { test: { name: 'grpc', include: ['test/grpc/**/*.test.ts'], testTimeout: 30_000 } },
+      {
+        test: {
+          name: 'envoy',
+          include: ['test/envoy/**/*.test.ts'],
+          testTimeout: 60_000,
+          hookTimeout: 120_000,
+          fileParallelism: false,
+        },
+      },
+      {
+        test: {
+          name: 'docker',
+          include: ['test/docker/**/*.test.ts'],
+          testTimeout: 300_000,
+          hookTimeout: 900_000,
+          fileParallelism: false,
+        },
+      },
+    ],
+  },
+});
