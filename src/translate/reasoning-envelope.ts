@@ -1,0 +1,46 @@
+import { type Loose, objectOf, textOf } from '../schema/chat-completion.ts';
+
+/**
+ * What a stateless service must get back to continue a turn, carried by the client in `encrypted_content`. It is a
+ * carrier and no secret: the client could read the same text in the item, and signatures are made by the upstream.
+ */
+export interface ReasoningEnvelope {
+  /** The reasoning text. */
+  readonly t?: string;
+  /** `reasoning_details` as OpenRouter wants them back, merged by index. */
+  readonly d?: readonly unknown[];
+  /** Gemini thought signatures by `call_id`; the key `''` is the message's own. */
+  readonly g?: Readonly<Record<string, string>>;
+  /** Name of the profile that made it: details and signatures go back to no other. */
+  readonly p?: string;
+}
+
+const PREFIX = 'orr1.';
+
+/** The envelope as text for `encrypted_content`. */
+export function encodeReasoningEnvelope(envelope: ReasoningEnvelope): string {
+  return PREFIX + Buffer.from(JSON.stringify(envelope)).toString('base64url');
+}
+
+/** Reads what `encodeReasoningEnvelope` wrote. Null for everybody else's blobs (OpenAI's own, say) and broken ones. */
+export function decodeReasoningEnvelope(text: string): ReasoningEnvelope | null {
+  if (!text.startsWith(PREFIX)) return null;
+  let value: Loose | null;
+  try {
+    value = objectOf(JSON.parse(Buffer.from(text.slice(PREFIX.length), 'base64url').toString('utf8')));
+  } catch {
+    return null;
+  }
+  if (value === null) return null;
+  const signatures = objectOf(value['g']);
+  return {
+    ...(textOf(value['t']) !== '' && { t: textOf(value['t']) }),
+    ...(Array.isArray(value['d']) && { d: value['d'] as readonly unknown[] }),
+    ...(signatures !== null && {
+      g: Object.fromEntries(
+        Object.entries(signatures).filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
+      ),
+    }),
+    ...(textOf(value['p']) !== '' && { p: textOf(value['p']) }),
+  };
+}

@@ -1,0 +1,84 @@
+import { arrayOf, countOf, type Loose, objectOf, textOf } from '../schema/chat-completion.ts';
+import { contentOf } from './content-parts.ts';
+
+export interface ReasoningSource {
+  /** The reasoning text; `''` for none. */
+  readonly text: string;
+  /** `reasoning_details` entries for the envelope, as sent. */
+  readonly details: readonly Loose[];
+}
+
+/**
+ * The reasoning a message or delta carries. Vendors name it differently, and some send it twice, so the first source
+ * with text wins and the others are taken for copies (mapping §2.4; `<think>` tags are not read here).
+ */
+export function reasoningOf(message: Loose): ReasoningSource {
+  const details = detailsOf(message);
+  const text =
+    textOf(message['reasoning_content']) ||
+    fieldOf(message['reasoning']) ||
+    textOfDetails(details) ||
+    (Array.isArray(message['content']) ? contentOf(message['content']).thinking : '') ||
+    textOf(message['thinking']) ||
+    textOfBlocks(message['thinking_blocks']);
+  return { text, details };
+}
+
+/** A string (vLLM, OpenRouter, Groq, Ollama, LM Studio) or, from some proxies, an object around it. */
+function fieldOf(reasoning: unknown): string {
+  if (typeof reasoning === 'string') return reasoning;
+  const object = objectOf(reasoning);
+  return textOf(object?.['text']) || textOf(object?.['content']);
+}
+
+function detailsOf(message: Loose): readonly Loose[] {
+  const details = message['reasoning_details'];
+  return details === undefined
+    ? []
+    : arrayOf(details)
+        .map(objectOf)
+        .filter((detail) => detail !== null);
+}
+
+/** `reasoning.encrypted` has no text: it only goes back. MiniMax gives `text` without a type. */
+function textOfDetails(details: readonly Loose[]): string {
+  let text = '';
+  for (const detail of details) text += textOf(detail['text']) || textOf(detail['summary']);
+  return text;
+}
+
+function textOfBlocks(blocks: unknown): string {
+  let text = '';
+  for (const block of arrayOf(blocks)) text += textOf(objectOf(block)?.['thinking']);
+  return text;
+}
+
+/**
+ * Joins the details of a stream's deltas into the array that goes back to the upstream (mapping B8): texts of one `index`
+ * and type are concatenated, any other field is taken from the latest entry that has it (the signature comes last).
+ * Without an index, an entry continues the one before it if that is of its type. Encrypted entries arrive whole.
+ */
+export function mergeReasoningDetails(details: readonly Loose[]): Loose[] {
+  const merged: Record<string, unknown>[] = [];
+  const byIndex = new Map<string, Record<string, unknown>>();
+  for (const detail of details) {
+    const index = countOf(detail['index']);
+    const key = `${index} ${textOf(detail['type'])}`;
+    const last = merged.at(-1);
+    const known = index !== null ? byIndex.get(key) : last?.['type'] === detail['type'] ? last : undefined;
+    if (known === undefined || detail['type'] === 'reasoning.encrypted') {
+      const entry = { ...detail };
+      byIndex.set(key, entry);
+      merged.push(entry);
+    } else mergeInto(known, detail);
+  }
+  return merged;
+}
+
+function mergeInto(known: Record<string, unknown>, detail: Loose): void {
+  for (const [name, value] of Object.entries(detail)) {
+    if (value === null || value === undefined || value === '') continue;
+    const grows = name === 'text' || name === 'summary';
+    known[name] = grows && typeof value === 'string' ? textOf(known[name]) + value : value;
+  }
+}

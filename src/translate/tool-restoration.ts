@@ -1,0 +1,106 @@
+import { objectOf } from '../schema/chat-completion.ts';
+import type {
+  CustomToolCallItem,
+  FunctionCallItem,
+  ItemStatus,
+  ToolSearchCallItem,
+} from '../schema/response-resource.ts';
+import type { ResponseContext, RestoredTool } from './context.ts';
+
+/** One call as the upstream made it, with the ids it has on our side. */
+export interface ChatCall {
+  /** The item's id, minted with `callItemPrefixOf`. */
+  readonly id: string;
+  readonly callId: string;
+  /** The Chat name, not restored yet. */
+  readonly name: string;
+  /** A function's `arguments` or, for a native custom call, its `input`; as sent. */
+  readonly arguments: string;
+  /** The upstream called a custom tool of its own API (`type: "custom"`), so nothing is wrapped. */
+  readonly isCustom: boolean;
+  readonly status: ItemStatus;
+}
+
+export type CallItem = FunctionCallItem | CustomToolCallItem | ToolSearchCallItem;
+
+/** What a call of that name is given back as. A name that was never offered stands for itself: the client answers. */
+export function restoredToolOf(
+  { name, isCustom }: Pick<ChatCall, 'name' | 'isCustom'>,
+  { restoredTools }: Pick<ResponseContext, 'restoredTools'>,
+): RestoredTool {
+  const restored = restoredTools.get(name);
+  if (!isCustom) return restored ?? { kind: 'function', name };
+  return restored?.kind === 'custom' ? restored : { kind: 'custom', name };
+}
+
+const prefixes = { function: 'fc', custom: 'ctc', tool_search: 'tsc' } as const;
+
+/** The prefix of the item's id. */
+export function callItemPrefixOf(restored: RestoredTool): 'fc' | 'ctc' | 'tsc' {
+  return prefixes[restored.kind];
+}
+
+/** The output item of a call: a function, a custom tool, or Codex's tool search; shortened and flattened names undone. */
+export function callItemOf(call: ChatCall, context: Pick<ResponseContext, 'restoredTools'>): CallItem {
+  const restored = restoredToolOf(call, context);
+  const { id, status, callId } = call;
+  switch (restored.kind) {
+    case 'function':
+      return {
+        id,
+        type: 'function_call',
+        status,
+        call_id: callId,
+        name: restored.name,
+        ...(restored.namespace !== undefined && { namespace: restored.namespace }),
+        arguments: argumentsOf(call.arguments),
+      };
+    case 'custom':
+      return {
+        id,
+        type: 'custom_tool_call',
+        status,
+        call_id: callId,
+        name: restored.name,
+        ...(restored.namespace !== undefined && { namespace: restored.namespace }),
+        input: call.isCustom ? call.arguments : customInputOf(call.arguments),
+      };
+    case 'tool_search':
+      return {
+        id,
+        type: 'tool_search_call',
+        status,
+        call_id: callId,
+        execution: 'client',
+        arguments: jsonOf(argumentsOf(call.arguments)) ?? call.arguments,
+      };
+  }
+}
+
+/** `''` is no JSON, and clients parse what they get. What is there passes as it is, valid or not. */
+export function argumentsOf(text: string): string {
+  return text === '' ? '{}' : text;
+}
+
+/**
+ * The input of a custom tool that was offered as a function with one parameter, `input`. Models also rename the
+ * parameter, or write the input bare: a single string property counts as it, and text that is no JSON is it.
+ */
+export function customInputOf(text: string): string {
+  const value = jsonOf(text);
+  if (typeof value === 'string') return value;
+  const object = objectOf(value);
+  if (object === null) return text;
+  if (typeof object['input'] === 'string') return object['input'];
+  const strings = Object.values(object).filter((property) => typeof property === 'string');
+  if (strings.length === 1 && strings[0] !== undefined) return strings[0];
+  return Object.keys(object).length === 0 ? '' : text;
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
