@@ -1,0 +1,194 @@
+import { ApiError, type ApiErrorType } from '../schema/api-error.ts';
+import { choiceOf, objectOf } from '../schema/chat-completion.ts';
+import { type ErrorReading, isTelling, readErrorBody, readErrorValue } from './error-body.ts';
+
+/** An answer with an error status, as far as it was read. */
+export interface ErrorAnswer {
+  readonly status: number;
+  readonly contentType: string | null;
+  readonly body: string;
+  /** The header of that name, as sent. */
+  readonly retryAfter: string | null;
+}
+
+/** UTF-8 bytes of an upstream's message that a client is shown. */
+const MAX_MESSAGE_BYTES = 2048;
+
+/**
+ * The client's error for an upstream's (or Envoy's own) error answer: mapping §2.11 for the body, §2.12 for the status.
+ * `headers` holds `retry-after` where one is known. Never throws.
+ */
+export function translateError(answer: ErrorAnswer): ApiError {
+  const local = localReplyOf(answer);
+  if (local !== null) return local;
+  const reading = readErrorBody(answer.body, answer.contentType);
+  return errorOf(reading, answer.status, answer.retryAfter);
+}
+
+/**
+ * The error inside a 200: in a JSON answer (xAI, one-api) or in a stream's chunk (OpenRouter, vLLM, SGLang, TGI). Null
+ * if the value holds none. Where the error names no HTTP status it counts as 502 with the code `upstream_error`.
+ */
+export function errorOfValue(value: unknown): ApiError | null {
+  const error = errorIn(value);
+  if (error === null) return null;
+  const reading = readErrorValue(error);
+  const status = reading.status ?? statusOfType.get(reading.type) ?? null;
+  const body = objectOf(value);
+  // An error beside choices comes from a router (OpenRouter): the model it chose failed, not the router.
+  const isModels = body !== null && Array.isArray(body['choices']) && (status ?? 500) >= 500;
+  if (isModels && !isContextOverflow(reading))
+    return new ApiError(messageOf(reading, status ?? 502), {
+      status: 502,
+      type: 'model_error',
+      code: reading.code || 'upstream_error',
+    });
+  if (status !== null) return errorOf(reading, status, null);
+  return errorOf({ ...reading, code: reading.code || 'upstream_error' }, 502, null);
+}
+
+/** Where a 200's error names no status, OpenAI's and Anthropic's words for the type tell it. */
+const statusOfType = new Map([
+  ['invalid_request_error', 400],
+  ['authentication_error', 401],
+  ['permission_error', 403],
+  ['not_found_error', 404],
+  ['rate_limit_error', 429],
+  ['server_error', 500],
+  ['api_error', 500],
+  ['overloaded_error', 529],
+]);
+
+/** The part of a 200's value that is an error, or null. */
+function errorIn(value: unknown): unknown {
+  if (Array.isArray(value)) return value.some((entry) => isTelling(objectOf(entry)?.['error'])) ? value : null;
+  const body = objectOf(value);
+  if (body === null) return null;
+  if (isTelling(body['error']) || body['object'] === 'error' || body['type'] === 'error') return body;
+  const inChoice = choiceOf(body)?.['error'];
+  return isTelling(inChoice) ? inChoice : null;
+}
+
+/** Plain texts Envoy itself answers with. What they add about addresses and TLS is for the operator, not the client. */
+const localReplies: readonly { start: string; status: number | null; code: string; message: string }[] = [
+  {
+    start: 'upstream connect error or disconnect/reset before headers',
+    status: null,
+    code: 'upstream_unavailable',
+    message: 'The upstream could not be reached, or closed the connection before it answered.',
+  },
+  {
+    start: 'no healthy upstream',
+    status: null,
+    code: 'upstream_unavailable',
+    message: 'No healthy upstream is available.',
+  },
+  {
+    start: 'upstream request timeout',
+    status: 504,
+    code: 'upstream_timeout',
+    message: 'The upstream did not answer in time.',
+  },
+  {
+    start: 'stream timeout',
+    status: null,
+    code: 'request_timeout',
+    message: 'The request took too long and was ended.',
+  },
+];
+
+function localReplyOf({ status, body, retryAfter }: ErrorAnswer): ApiError | null {
+  const text = body.trimStart();
+  const reply = localReplies.find(({ start }) => text.startsWith(start));
+  if (reply === undefined) return null;
+  const reading = { ...readErrorValue(reply.message), code: reply.code };
+  return errorOf(reading, reply.status ?? status, retryAfter);
+}
+
+function errorOf(reading: ErrorReading, status: number, retryAfterHeader: string | null): ApiError {
+  const message = messageOf(reading, status);
+  if (isContextOverflow(reading))
+    return new ApiError(message, {
+      status: 400,
+      type: 'invalid_request',
+      code: 'context_length_exceeded',
+      param: reading.param ?? 'input',
+    });
+
+  const kind = kindOf(status, reading);
+  const retryAfter = retryAfterHeader ?? (reading.retryAfter === null ? null : String(Math.ceil(reading.retryAfter)));
+  return new ApiError(kind.status === 429 ? withRetryHint(message, reading, retryAfterHeader) : message, {
+    status: kind.status,
+    type: kind.type,
+    code: reading.code || kind.code,
+    param: reading.param,
+    ...(retryAfter !== null && { headers: { 'retry-after': retryAfter } }),
+  });
+}
+
+interface Kind {
+  readonly status: number;
+  readonly type: ApiErrorType;
+  readonly code: string;
+}
+
+/** The rows of mapping §2.12 that change the status, or have a code of their own. */
+const kinds = new Map<number, Kind>();
+function row(statuses: readonly number[], status: number | null, type: ApiErrorType, code: string): void {
+  for (const given of statuses) kinds.set(given, { status: status ?? given, type, code });
+}
+row([400, 405, 409, 410, 415, 422, 424], null, 'invalid_request', 'invalid_request');
+row([401], null, 'invalid_request', 'invalid_api_key');
+row([402], null, 'invalid_request', 'insufficient_quota');
+row([403], null, 'invalid_request', 'permission_denied');
+row([404], null, 'not_found', 'not_found');
+row([408], null, 'server_error', 'request_timeout');
+row([413], null, 'invalid_request', 'request_too_large');
+row([429, 498], 429, 'too_many_requests', 'rate_limit_exceeded');
+row([499], null, 'server_error', 'client_closed_request');
+row([500], null, 'server_error', 'server_error');
+row([501], null, 'server_error', 'not_implemented');
+row([502, 520, 521, 522, 523, 525, 526, 527], 502, 'server_error', 'upstream_unavailable');
+row([503, 529], 503, 'server_error', 'server_overloaded');
+row([504, 524], 504, 'server_error', 'upstream_timeout');
+
+function kindOf(status: number, { type, message, provider }: ErrorReading): Kind {
+  const known = kinds.get(status);
+  if (status === 404 && /model/i.test(message)) return { status, type: 'not_found', code: 'model_not_found' };
+  if (known?.status === 429 && type === 'insufficient_quota') return { ...known, code: 'insufficient_quota' };
+  if (status === 500 && provider !== null) return { status, type: 'model_error', code: 'upstream_error' };
+  if (known !== undefined) return known;
+  if (status >= 300 && status <= 399) return { status: 502, type: 'server_error', code: 'upstream_redirect' };
+  if (status >= 400 && status <= 499) return { status, type: 'invalid_request', code: `http_${status}` };
+  if (status >= 500 && status <= 599) return { status, type: 'server_error', code: `http_${status}` };
+  return { status: 502, type: 'server_error', code: 'invalid_upstream_response' };
+}
+
+/** How servers say that the prompt does not fit, under whatever status. Codex acts on this one code. */
+const contextOverflow =
+  /context_length_exceeded|maximum context length|context window|exceed_context_size|too many tokens|prompt is too long|input length .* exceeds|longer than the maximum model length/i;
+
+function isContextOverflow({ message, code, type }: ErrorReading): boolean {
+  return contextOverflow.test(`${code} ${type} ${message.slice(0, MAX_MESSAGE_BYTES)}`);
+}
+
+function messageOf({ message }: ErrorReading, status: number): string {
+  return message === '' ? `Upstream returned HTTP ${status}` : cut(message);
+}
+
+/** Codex reads the pause from the message: `try again in 7s`. A date as `retry-after` cannot be counted from here. */
+function withRetryHint(message: string, reading: ErrorReading, retryAfter: string | null): string {
+  const seconds =
+    retryAfter !== null && /^\d{1,6}(\.\d+)?$/.test(retryAfter.trim()) ? Number(retryAfter) : reading.retryAfter;
+  if (seconds === null || /try again in\s*\d/i.test(message)) return message;
+  return `${message}${/[.!?]$/.test(message) ? '' : '.'} Please try again in ${seconds}s.`;
+}
+
+/** At most `MAX_MESSAGE_BYTES` of UTF-8, without half a character at the end. */
+function cut(text: string): string {
+  const bytes = Buffer.from(text);
+  if (bytes.length <= MAX_MESSAGE_BYTES) return text;
+  let end = MAX_MESSAGE_BYTES - 3; // room for the ellipsis
+  while (((bytes[end] ?? 0) & 0xc0) === 0x80) end--;
+  return `${bytes.toString('utf8', 0, end)}…`;
+}
