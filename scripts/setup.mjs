@@ -1,0 +1,64 @@
+/**
+ * Runs before `npm start` and `npm test`, with whatever Node the machine has (20 or later), so plain JavaScript:
+ * installs the packages when they are missing or not those of package-lock.json, and makes sure that the pinned Node
+ * (npm package `node`), which runs everything else, is really there. A few milliseconds when there is nothing to do.
+ */
+import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const pinnedNode = join(root, 'node_modules/.bin/node');
+
+if (!packagesAreCurrent()) {
+  console.log('Installing npm packages …');
+  // `dev`: the pinned Node is a devDependency, and NODE_ENV=production would leave it out.
+  npm(['ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error']);
+}
+if (!pinnedNodeRuns()) installPinnedNode();
+
+/** True when every package of package-lock.json is installed in the version it names. */
+function packagesAreCurrent() {
+  const installedFile = join(root, 'node_modules/.package-lock.json');
+  if (!existsSync(installedFile)) return false;
+  const wanted = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')).packages;
+  const installed = JSON.parse(readFileSync(installedFile, 'utf8')).packages;
+  return Object.entries(wanted).every(
+    ([path, { version, optional }]) => path === '' || optional || installed[path]?.version === version,
+  );
+}
+
+function pinnedNodeRuns() {
+  if (!existsSync(pinnedNode)) return false;
+  const wanted = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).devDependencies.node;
+  return spawnSync(pinnedNode, ['--version'], { encoding: 'utf8' }).stdout?.trim() === `v${wanted}`;
+}
+
+/** npm leaves install scripts out where it is told to (`ignore-scripts`) and may do so by default one day: run it ourselves. */
+function installPinnedNode() {
+  console.log('Installing the pinned Node …');
+  const folder = join(root, 'node_modules/node');
+  spawnSync(process.execPath, ['installArchSpecificPackage.js'], { cwd: folder, stdio: 'inherit' });
+  if (!existsSync(pinnedNode)) npm(['rebuild', '--ignore-scripts', '--loglevel=error', 'node']); // links node_modules/.bin/node
+  if (!pinnedNodeRuns())
+    fail(
+      'The Node that runs this project (npm package `node`) could not be installed.\n' +
+        'Allow its install script (`npm config get ignore-scripts` should say false) and run `npm ci`.',
+    );
+}
+
+function npm(args) {
+  // npm sets both variables for its scripts: the npm that was called, and the machine's own Node rather than the pinned
+  // one, which `npm ci` is about to delete.
+  const { npm_execpath: program, npm_node_execpath: node = process.execPath } = process.env;
+  const { status, error } = program
+    ? spawnSync(node, [program, ...args], { cwd: root, stdio: 'inherit' })
+    : spawnSync('npm', args, { cwd: root, stdio: 'inherit' });
+  if (status !== 0) fail(`npm ${args[0]} failed${error ? `: ${error.message}` : ''}.`);
+}
+
+function fail(message) {
+  console.error(message);
+  process.exit(1);
+}
