@@ -1,0 +1,171 @@
+import { ApiError } from '../../schema/api-error.ts';
+import { countOf, type Loose, objectOf, textOf } from '../../schema/chat-completion.ts';
+import type { ResponseContext } from '../context.ts';
+import { type OpenCall, openCall } from './call-items.ts';
+import { type CallFragment, createCallTracker, type TrackedCall } from './call-tracker.ts';
+import type { EventLog } from './event-log.ts';
+import type { Output } from './output.ts';
+
+/** A Gemini thought signature and the call it came with. */
+export interface CallSignature {
+  readonly signature: string;
+  /** Fixes the call's `call_id`, minting it if none came. */
+  readonly callId: () => string;
+}
+
+export interface ToolCalls {
+  /**
+   * Gathers what a delta says about calls; sends nothing yet. Gives the signatures in it, which must be in a reasoning
+   * item before the calls are sent.
+   */
+  gather(delta: Loose): readonly CallSignature[];
+  /** Sends what was gathered. An error means: the model called what it was not allowed to. */
+  send(): ApiError | null;
+  /** The end of the answer: calls whose name could still have grown are sent as they are. */
+  finish(): ApiError | null;
+  /** Calls seen whose name never came. */
+  readonly nameless: number;
+  /** Is there a call whose item is sent? */
+  readonly hasSent: boolean;
+}
+
+interface Parts {
+  readonly log: EventLog;
+  readonly output: Output;
+  readonly context: ResponseContext;
+  /** Closes an open message or reasoning item: a call's item is about to be added. */
+  readonly beforeCall: () => void;
+}
+
+interface Call {
+  readonly tracked: TrackedCall;
+  callId: string | null;
+  item: OpenCall | null;
+}
+
+const none: readonly CallSignature[] = [];
+
+/** The tool calls of one answer, from fragments to items. */
+export function createToolCalls({ log, output, context, beforeCall }: Parts): ToolCalls {
+  const tracker = createCallTracker(context.toolNames);
+  const calls = new Map<TrackedCall, Call>();
+  const usedIds = new Set<string>();
+  let gathered = new Set<Call>();
+  let hasSent = false;
+
+  function gather(delta: Loose): readonly CallSignature[] {
+    const entries = delta['tool_calls'];
+    if (!Array.isArray(entries)) {
+      // Before `tool_calls` there was one call, without an id; clones of that API are still about.
+      const legacy = objectOf(delta['function_call']);
+      if (legacy !== null) gatherOne({ function: legacy, index: 0 });
+      return none;
+    }
+    const signatures: CallSignature[] = [];
+    for (const value of entries) {
+      const entry = objectOf(value);
+      if (entry === null) continue;
+      const call = gatherOne(entry);
+      const signature = signatureOf(entry);
+      if (signature !== '') signatures.push({ signature, callId: () => idOf(call) });
+    }
+    return signatures;
+  }
+
+  function gatherOne(entry: Loose): Call {
+    const tracked = tracker.track(fragmentOf(entry));
+    let call = calls.get(tracked);
+    if (call === undefined) {
+      call = { tracked, callId: null, item: null };
+      calls.set(tracked, call);
+    }
+    gathered.add(call);
+    return call;
+  }
+
+  function send(): ApiError | null {
+    if (gathered.size === 0) return null;
+    const ready = gathered;
+    gathered = new Set();
+    for (const call of ready) {
+      const { name, text } = call.tracked;
+      if (call.item === null && (name === '' || (text === '' && tracker.isNameOpen(name)))) continue;
+      const error = sendOne(call);
+      if (error !== null) return error;
+    }
+    return null;
+  }
+
+  function finish(): ApiError | null {
+    for (const call of calls.values()) {
+      const error = call.item === null && call.tracked.name !== '' ? sendOne(call) : null;
+      if (error !== null) return error;
+    }
+    return null;
+  }
+
+  function sendOne(call: Call): ApiError | null {
+    const { tracked } = call;
+    if (call.item === null) {
+      if (context.allowedTools !== null && !context.allowedTools.has(tracked.name)) return notAllowed(tracked.name);
+      beforeCall();
+      tracked.isSent = true;
+      hasSent = true;
+      call.item = openCall(tracked, idOf(call), { log, output, context });
+    }
+    if (tracked.unsent !== '') {
+      call.item.add(tracked.unsent);
+      tracked.unsent = '';
+    }
+    return null;
+  }
+
+  /** The upstream's id, unless it is missing or another call of this answer has it. */
+  function idOf(call: Call): string {
+    if (call.callId === null) {
+      const given = call.tracked.upstreamId;
+      call.callId = given === '' || usedIds.has(given) ? context.newId('call') : given;
+      usedIds.add(call.callId);
+    }
+    return call.callId;
+  }
+
+  return {
+    gather,
+    send,
+    finish,
+    get nameless() {
+      return tracker.calls.filter(({ name }) => name === '').length;
+    },
+    get hasSent() {
+      return hasSent;
+    },
+  };
+}
+
+function fragmentOf(entry: Loose): CallFragment {
+  const custom = objectOf(entry['custom']);
+  const body = custom ?? objectOf(entry['function']);
+  const text = custom === null ? body?.['arguments'] : custom['input'];
+  return {
+    id: textOf(entry['id']),
+    index: countOf(entry['index']),
+    name: textOf(body?.['name']),
+    text: typeof text === 'object' && text !== null ? JSON.stringify(text) : textOf(text),
+    isCustom: custom !== null,
+  };
+}
+
+/** Gemini's OpenAI endpoint puts it on the call; some proxies leave out the outer object. */
+export function signatureOf(carrier: Loose): string {
+  const extra = objectOf(carrier['extra_content']);
+  return extra === null ? '' : textOf(objectOf(extra['google'])?.['thought_signature']);
+}
+
+function notAllowed(name: string): ApiError {
+  return new ApiError(`The model called “${name}”, which “tool_choice.tools” does not allow.`, {
+    status: 502,
+    type: 'model_error',
+    code: 'tool_not_allowed',
+  });
+}
