@@ -1,0 +1,79 @@
+import type { CreateResponseEcho } from '../../src/schema/response-resource.ts';
+import type { NewId, ResponseContext, RestoredTool } from '../../src/translate/context.ts';
+import type { ReasoningCarrier } from '../../src/translate/settings.ts';
+import { type Profile, profileOf } from '../../src/upstream/profiles.ts';
+
+/** When the requests of the tests are read, and when their answers are complete. Unix seconds. */
+export const CREATED_AT = 1_800_000_000;
+export const COMPLETED_AT = CREATED_AT + 2;
+
+/** What a case may say of its context, as JSON; the rest is that of `{"model": "test-model", "input": "Hi"}`. */
+export interface ContextSettings {
+  readonly profile?: string;
+  /** Flags of the profile that differ from its row. */
+  readonly profileFlags?: Partial<Profile>;
+  readonly stream?: boolean;
+  readonly reasoningEvents?: ReasoningCarrier;
+  readonly wantsEncryptedReasoning?: boolean;
+  readonly wantsLogprobs?: boolean;
+  readonly obfuscate?: boolean;
+  readonly toolNames?: readonly string[];
+  readonly restoredTools?: Readonly<Record<string, RestoredTool>>;
+  readonly allowedTools?: readonly string[];
+  readonly echo?: Partial<CreateResponseEcho>;
+}
+
+/** The fields of the resource that repeat a request of a model and an input alone. */
+export const minimalEcho: CreateResponseEcho = {
+  model: 'test-model',
+  instructions: null,
+  tools: [],
+  tool_choice: 'auto',
+  parallel_tool_calls: true,
+  truncation: 'disabled',
+  text: { format: { type: 'text' } },
+  temperature: 1,
+  top_p: 1,
+  presence_penalty: 0,
+  frequency_penalty: 0,
+  top_logprobs: 0,
+  reasoning: { effort: null, summary: null },
+  max_output_tokens: null,
+  max_tool_calls: null,
+  service_tier: 'default',
+  metadata: {},
+  safety_identifier: null,
+  prompt_cache_key: null,
+};
+
+/** The context of an answer whose ids are counted (`msg_1`, `msg_2`) and whose clock stands still. */
+export function createTestContext(settings: ContextSettings = {}): ResponseContext {
+  const profile = profileOf(settings.profile ?? 'generic');
+  if (profile === undefined) throw new Error(`no profile is called ${settings.profile}`);
+  const restoredTools = new Map(Object.entries(settings.restoredTools ?? {}));
+  return {
+    stream: settings.stream ?? false,
+    echo: { ...minimalEcho, ...settings.echo },
+    toolNames: new Set([...(settings.toolNames ?? []), ...restoredTools.keys()]),
+    restoredTools,
+    allowedTools: settings.allowedTools === undefined ? null : new Set(settings.allowedTools),
+    wantsEncryptedReasoning: settings.wantsEncryptedReasoning ?? false,
+    wantsLogprobs: settings.wantsLogprobs ?? false,
+    obfuscate: settings.obfuscate ?? false,
+    reasoningEvents: settings.reasoningEvents ?? 'summary',
+    profile: { ...profile, ...settings.profileFlags },
+    createdAt: CREATED_AT,
+    now: () => COMPLETED_AT,
+    newId: createCountedIds(),
+  };
+}
+
+/** Ids in order of minting, counted by prefix. */
+export function createCountedIds(): NewId {
+  const counts = new Map<string, number>();
+  return (prefix) => {
+    const count = (counts.get(prefix) ?? 0) + 1;
+    counts.set(prefix, count);
+    return `${prefix}_${count}`;
+  };
+}
