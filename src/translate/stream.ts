@@ -106,39 +106,26 @@ export function createStreamTranslator(context: ResponseContext): StreamTranslat
   }
 
   function finish(reason: 'done' | 'eof'): void {
-    if (chunks === 0 && (reason === 'eof' || malformed > 0)) return fail(invalidResponse());
-    const isCut = reason === 'eof' && finishReason === null;
-    const error = isCut ? truncated() : writer.finish();
-    if (error !== null) return fail(error);
-    const outcome = outcomeOf(finishReason);
+    const error = missingEnd(reason) ?? writer.finish();
+    const outcome = error === null ? outcomeOf(finishReason) : { status: 'failed' as const, error };
     switch (outcome.status) {
       case 'failed':
-        return fail(outcome.error);
+        fail(outcome.error);
+        break;
       case 'incomplete':
-        return end('incomplete', outcome.reason);
+        end('incomplete', outcome.reason);
+        break;
       case 'completed':
         writer.ensureOutput();
-        return end('completed', null);
+        end('completed', null);
+        break;
     }
   }
 
-  function read(chunk: Loose): void {
-    usage = usageOf(chunk, context.profile) ?? usage;
-    model ??= textOf(chunk['model']) || null;
-    serviceTier = textOf(chunk['service_tier']) || serviceTier;
-    const choice = chosen(chunk);
-    const delta = choice === null ? null : deltaOf(choice);
-    const reason = textOf(choice?.['finish_reason']);
-    // The first reason stands; gateways add others. Only an error is worse news.
-    if (reason !== '' && (finishReason === null || reason === 'error')) finishReason = reason;
-    const citations = citationsOf(chunk, delta);
-    if (delta === null) {
-      if (citations.length > 0) writer.cite(citations);
-      return;
-    }
-    const logprobs = context.wantsLogprobs ? logprobsOf(choice?.['logprobs']) : noLogprobs;
-    const error = writer.add(delta, { logprobs, citations, isLast: reason !== '' });
-    if (error !== null) fail(error);
+  /** `[DONE]` without a `finish_reason` is an end; the end of the bytes without either is a cut (decision D9). */
+  function missingEnd(reason: 'done' | 'eof'): ApiError | null {
+    if (chunks === 0 && (reason === 'eof' || malformed > 0)) return invalidResponse();
+    return reason === 'eof' && finishReason === null ? truncated() : null;
   }
 
   /** Always the choice of the same index, 0 nearly always: others would be further answers to the same question. */
@@ -159,7 +146,10 @@ export function createStreamTranslator(context: ResponseContext): StreamTranslat
     start();
     const chunk = objectOf(value);
     const error = errorOfValue(value) ?? (eventName === 'error' ? errorOfValue({ error: value }) : null);
-    if (chunk === null && error === null) return skip();
+    if (chunk === null && error === null) {
+      skip();
+      return;
+    }
     chunks += 1;
     malformedInRow = 0;
     if (chunk !== null) read(chunk);
