@@ -128,6 +128,25 @@ export function createStreamTranslator(context: ResponseContext): StreamTranslat
     return reason === 'eof' && finishReason === null ? truncated() : null;
   }
 
+  function read(chunk: Loose): void {
+    usage = usageOf(chunk, context.profile) ?? usage;
+    model ??= textOf(chunk['model']) || null;
+    serviceTier = textOf(chunk['service_tier']) || serviceTier;
+    const choice = chosen(chunk);
+    const delta = choice === null ? null : deltaOf(choice);
+    const reason = textOf(choice?.['finish_reason']);
+    // The first reason stands; gateways add others. Only an error is worse news.
+    if (reason !== '' && (finishReason === null || reason === 'error')) finishReason = reason;
+    const citations = citationsOf(chunk, delta);
+    if (delta === null) {
+      if (citations.length > 0) writer.cite(citations);
+      return;
+    }
+    const logprobs = context.wantsLogprobs ? logprobsOf(choice?.['logprobs']) : noLogprobs;
+    const error = writer.add(delta, { logprobs, citations, isLast: reason !== '' });
+    if (error !== null) fail(error);
+  }
+
   /** Always the choice of the same index, 0 nearly always: others would be further answers to the same question. */
   function chosen(chunk: Loose): Loose | null {
     const choice = choiceOf(chunk, 'alone');

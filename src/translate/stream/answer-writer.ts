@@ -1,15 +1,16 @@
-import { ApiError } from '../../schema/api-error.ts';
+import type { ApiError } from '../../schema/api-error.ts';
 import { type Loose, objectOf, textOf } from '../../schema/chat-completion.ts';
 import type { Logprob, OutputItem, UrlCitation } from '../../schema/response-resource.ts';
+import { namelessCall, signatureOf } from '../completion-calls.ts';
 import { contentOf } from '../content-parts.ts';
 import type { ResponseContext } from '../context.ts';
 import { reasoningOf } from '../reasoning-source.ts';
+import { createThinkTagReader, type ThinkTagReader, type ThinkTagTexts } from '../think-tags.ts';
 import type { EventLog } from './event-log.ts';
 import { type MessageItem, openMessage } from './message-item.ts';
 import { type ClosingStatus, createOutput } from './output.ts';
 import { openReasoning, type ReasoningItem } from './reasoning-item.ts';
-import { createThinkSplitter, type ThinkSplitter } from './think-tags.ts';
-import { createToolCalls, signatureOf } from './tool-calls.ts';
+import { createToolCalls } from './tool-calls.ts';
 
 /** What a chunk says beside its delta. */
 export interface Beside {
@@ -53,7 +54,7 @@ export function createAnswerWriter(log: EventLog, context: ResponseContext): Ans
   const calls = createToolCalls({ log, output, context, beforeCall });
   let current: Current | null = null;
   let hadMessage = false;
-  let splitter = newSplitter();
+  let tags = newTagReader();
   /** White space before any text: kept back, because before calls it means nothing. */
   let space = '';
   let spaceLogprobs: readonly Logprob[] = noLogprobs;
@@ -65,7 +66,11 @@ export function createAnswerWriter(log: EventLog, context: ResponseContext): Ans
   function add(delta: Loose, beside: Beside): ApiError | null {
     const reasoning = reasoningOf(delta);
     if (reasoning.details.length > 0) addDetails(reasoning.details);
-    reason(reasoning.text);
+    if (reasoning.text !== '') {
+      // A server with a field for it leaves no tags in the text.
+      tags = null;
+      reason(reasoning.text);
+    }
     const content = contentOf(delta['content']);
     readText(content.text, beside);
     if (delta['audio'] != null) readText(textOf(objectOf(delta['audio'])?.['transcript']), beside);
@@ -110,18 +115,13 @@ export function createAnswerWriter(log: EventLog, context: ResponseContext): Ans
 
   function readText(content: string, beside: Beside): void {
     if (content === '') return;
-    if (splitter === null) {
-      text(content, beside.logprobs, beside.isLast);
-      return;
-    }
-    let logprobs = beside.logprobs;
-    for (const piece of splitter.push(content)) {
-      if (piece.kind === 'reasoning') reason(piece.text);
-      else {
-        text(piece.text, logprobs, beside.isLast);
-        logprobs = noLogprobs;
-      }
-    }
+    if (tags === null) text(content, beside.logprobs, beside.isLast);
+    else tell(tags.push(content), beside.logprobs);
+  }
+
+  function tell({ thinking, text: answer }: ThinkTagTexts, logprobs: readonly Logprob[]): void {
+    reason(thinking);
+    if (answer !== '') text(answer, logprobs, false);
   }
 
   function text(delta: string, logprobs: readonly Logprob[], isLast: boolean): void {
@@ -163,22 +163,18 @@ export function createAnswerWriter(log: EventLog, context: ResponseContext): Ans
   }
 
   function beforeCall(): void {
-    flushSplitter();
-    splitter = newSplitter();
+    flushTags();
+    if (tags !== null) tags = newTagReader();
     carryEnvelope();
     closeCurrent();
   }
 
-  function newSplitter(): ThinkSplitter | null {
-    const { thinkTags, implicitThink } = context.profile;
-    return thinkTags || implicitThink ? createThinkSplitter({ implicit: implicitThink }) : null;
+  function newTagReader(): ThinkTagReader | null {
+    return context.profile.thinkTags ? createThinkTagReader(context.profile) : null;
   }
 
-  function flushSplitter(): void {
-    for (const piece of splitter?.finish() ?? []) {
-      if (piece.kind === 'reasoning') reason(piece.text);
-      else text(piece.text, noLogprobs, false);
-    }
+  function flushTags(): void {
+    if (tags !== null) tell(tags.finish(), noLogprobs);
   }
 
   function closeCurrent(): void {
@@ -190,7 +186,7 @@ export function createAnswerWriter(log: EventLog, context: ResponseContext): Ans
     add,
     cite,
     finish() {
-      flushSplitter();
+      flushTags();
       const error = calls.finish();
       if (error !== null) return error;
       carryEnvelope();
@@ -202,7 +198,7 @@ export function createAnswerWriter(log: EventLog, context: ResponseContext): Ans
       if (output.size === 0) messageItem().text('', noLogprobs);
     },
     close(lastStatus) {
-      flushSplitter();
+      flushTags();
       output.closeAll(lastStatus);
     },
     get isEmpty() {
@@ -215,12 +211,4 @@ export function createAnswerWriter(log: EventLog, context: ResponseContext): Ans
       return calls.nameless;
     },
   };
-}
-
-function namelessCall(): ApiError {
-  return new ApiError('The model called a tool without saying which.', {
-    status: 502,
-    type: 'model_error',
-    code: 'invalid_tool_call',
-  });
 }

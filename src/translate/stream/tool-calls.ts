@@ -1,5 +1,6 @@
-import { ApiError } from '../../schema/api-error.ts';
+import type { ApiError } from '../../schema/api-error.ts';
 import { countOf, type Loose, objectOf, textOf } from '../../schema/chat-completion.ts';
+import { signatureOf, toolNotAllowed } from '../completion-calls.ts';
 import type { ResponseContext } from '../context.ts';
 import { type OpenCall, openCall } from './call-items.ts';
 import { type CallFragment, createCallTracker, type TrackedCall } from './call-tracker.ts';
@@ -107,7 +108,7 @@ export function createToolCalls({ log, output, context, beforeCall }: Parts): To
   function sendOne(call: Call): ApiError | null {
     const { tracked } = call;
     if (call.item === null) {
-      if (context.allowedTools !== null && !context.allowedTools.has(tracked.name)) return notAllowed(tracked.name);
+      if (context.allowedTools !== null && !context.allowedTools.has(tracked.name)) return toolNotAllowed(tracked.name);
       beforeCall();
       tracked.isSent = true;
       hasSent = true;
@@ -154,18 +155,4 @@ function fragmentOf(entry: Loose): CallFragment {
     text: typeof text === 'object' && text !== null ? JSON.stringify(text) : textOf(text),
     isCustom: custom !== null,
   };
-}
-
-/** Gemini's OpenAI endpoint puts it on the call; some proxies leave out the outer object. */
-export function signatureOf(carrier: Loose): string {
-  const extra = objectOf(carrier['extra_content']);
-  return extra === null ? '' : textOf(objectOf(extra['google'])?.['thought_signature']);
-}
-
-function notAllowed(name: string): ApiError {
-  return new ApiError(`The model called “${name}”, which “tool_choice.tools” does not allow.`, {
-    status: 502,
-    type: 'model_error',
-    code: 'tool_not_allowed',
-  });
 }
