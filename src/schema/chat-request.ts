@@ -26,6 +26,7 @@ export interface ChatMessage {
   readonly reasoning_content?: string;
   readonly reasoning?: string;
   readonly reasoning_details?: readonly unknown[];
+  readonly extra_content?: unknown;
   readonly prefix?: boolean;
 }
 

@@ -1,0 +1,194 @@
+import { z } from 'zod';
+
+/**
+ * What clients send to `POST /v1/responses`, by its own field names: Open Responses 2026-04-24 (`CreateResponseBody`) and
+ * what OpenAI's clients add. `null` is accepted for every optional field, as clients send it. Shapes only; what is
+ * refused for meaning is in `translate/request/`. Items, parts and tools are read one by one by their `type`, so that
+ * a mistake is named where it is, not as a failed union.
+ */
+
+/** A JSON object, kept by reference: schemas and arguments leave as they came, odd keys and key order included. */
+export function isJsonObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !isExactNumber(value);
+}
+
+/** A number too long for a JavaScript number, kept as its text (`JSON.rawJSON`). */
+export function isExactNumber(value: unknown): value is { readonly rawJSON: string } {
+  return (JSON as unknown as { isRawJSON(value: unknown): boolean }).isRawJSON(value); // not yet in TypeScript's es2023 library
+}
+
+const jsonObject = z.custom<Record<string, unknown>>(isJsonObject, { params: { expected: 'an object' } });
+const exactToDouble = (value: unknown) => (isExactNumber(value) ? Number(value.rawJSON) : value);
+const number = (least: number, most: number) =>
+  z.preprocess(exactToDouble, z.number().min(least, 'decimal').max(most, 'decimal').nullish());
+const integer = (least: number, most = Number.MAX_SAFE_INTEGER) =>
+  z.preprocess(exactToDouble, z.int().min(least, 'integer').max(most, 'integer').nullish());
+const name = z.string().min(1);
+const list = z.array(z.unknown());
+const textOrList = z.union([z.string(), list]);
+
+const serviceTiers = ['auto', 'default', 'flex', 'priority', 'scale', 'fast', 'ultrafast', 'standard'] as const;
+export const reasoningEfforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
+
+const metadata = jsonObject.superRefine((pairs, check) => {
+  const entries = Object.entries(pairs);
+  if (entries.length > 16)
+    check.addIssue({ code: 'too_big', origin: 'array', maximum: 16, input: pairs, message: 'pairs' });
+  for (const [key, value] of entries) {
+    const path = [key];
+    if (key.length > 64)
+      check.addIssue({ code: 'too_big', origin: 'string', maximum: 64, input: key, path, message: 'key' });
+    if (typeof value !== 'string') check.addIssue({ code: 'invalid_type', expected: 'string', input: value, path });
+    else if (value.length > 512)
+      check.addIssue({ code: 'too_big', origin: 'string', maximum: 512, input: value, path, message: 'value' });
+  }
+});
+
+/** Every top-level field there is a rule for, by name. */
+export const createResponseFields = {
+  model: z.string().nullish(),
+  input: textOrList.nullish(),
+  instructions: z.string().nullish(),
+  previous_response_id: z.string().nullish(),
+  conversation: z.unknown().optional(),
+  prompt: z.unknown().optional(),
+  context_management: z.unknown().optional(),
+  moderation: z.unknown().optional(),
+  background: z.boolean().nullish(),
+  store: z.boolean().nullish(),
+  include: z.array(z.string()).nullish(),
+  tools: list.nullish(),
+  tool_choice: z.union([z.string(), jsonObject]).nullish(),
+  parallel_tool_calls: z.boolean().nullish(),
+  max_output_tokens: integer(16),
+  max_tool_calls: integer(1),
+  temperature: number(0, 2),
+  top_p: number(0, 1),
+  presence_penalty: number(-2, 2),
+  frequency_penalty: number(-2, 2),
+  top_logprobs: integer(0, 20),
+  text: z
+    .object({
+      format: jsonObject.nullish(),
+      verbosity: z.enum(['low', 'medium', 'high']).nullish(),
+    })
+    .nullish(),
+  reasoning: z
+    .object({
+      effort: z.enum(reasoningEfforts).nullish(),
+      summary: z.enum(['auto', 'concise', 'detailed']).nullish(),
+      generate_summary: z.enum(['auto', 'concise', 'detailed']).nullish(),
+      mode: z.string().nullish(),
+      context: z.string().nullish(),
+    })
+    .nullish(),
+  metadata: metadata.nullish(),
+  user: z.string().nullish(),
+  safety_identifier: z.string().max(64).nullish(),
+  prompt_cache_key: z.string().max(64).nullish(),
+  prompt_cache_retention: z.string().nullish(),
+  prompt_cache_options: jsonObject.nullish(),
+  service_tier: z.enum(serviceTiers).nullish(),
+  stream: z.boolean().nullish(),
+  stream_options: z.object({ include_obfuscation: z.boolean().nullish() }).nullish(),
+  truncation: z.enum(['auto', 'disabled']).nullish(),
+} as const;
+
+/** The top-level fields of a request, each read; absent ones are absent. */
+export type CreateResponseFields = {
+  readonly [Name in keyof typeof createResponseFields]?: z.output<(typeof createResponseFields)[Name]>;
+};
+
+/** Input items by `type`. Fields that only book-keep (`id`, `status`, `phase`) are not looked at. */
+export const messageItem = z.object({
+  role: z.enum(['user', 'assistant', 'system', 'developer']),
+  content: textOrList,
+});
+export const functionCallItem = z.object({
+  call_id: name,
+  name,
+  namespace: z.string().nullish(),
+  arguments: z.union([z.string(), jsonObject]),
+});
+export const customToolCallItem = z.object({
+  call_id: name,
+  name,
+  namespace: z.string().nullish(),
+  input: z.string(),
+});
+export const toolSearchCallItem = z.object({ call_id: name, arguments: z.unknown().optional() });
+export const toolSearchOutputItem = z.object({ call_id: name, tools: list });
+export const toolOutputItem = z.object({ call_id: name, output: textOrList });
+export const additionalToolsItem = z.object({ tools: list });
+export const reasoningItem = z.object({
+  content: z.array(z.object({ text: z.string().nullish() })).nullish(),
+  summary: z.array(z.object({ text: z.string().nullish() })).nullish(),
+  encrypted_content: z.string().nullish(),
+});
+
+/** Content parts by `type`. */
+export const textPart = z.object({ text: z.string(), prompt_cache_breakpoint: z.unknown().optional() });
+export const refusalPart = z.object({ refusal: z.string() });
+export const imagePart = z.object({
+  image_url: z.string().nullish(),
+  file_id: z.string().nullish(),
+  detail: z.enum(['low', 'high', 'auto', 'original']).nullish(),
+  prompt_cache_breakpoint: z.unknown().optional(),
+});
+export const filePart = z.object({
+  file_data: z.string().nullish(),
+  file_url: z.string().nullish(),
+  file_id: z.string().nullish(),
+  filename: z.string().nullish(),
+  prompt_cache_breakpoint: z.unknown().optional(),
+});
+/** Flat as in the AI SDK, or nested as in Chat. */
+export const audioPart = z.object({
+  input_audio: z.object({ data: z.string(), format: z.string() }).nullish(),
+  data: z.string().nullish(),
+  format: z.string().nullish(),
+});
+export const videoPart = z.object({ video_url: z.string() });
+
+/** Tools by `type`. */
+const toolName = z.string().regex(/^[a-zA-Z0-9_-]{1,64}$/);
+export const functionTool = z.object({
+  name: toolName,
+  description: z.string().nullish(),
+  parameters: jsonObject.nullish(),
+  strict: z.boolean().nullish(),
+});
+/** Inside a namespace the name may be longer: it is shortened with its prefix. */
+export const namespacedFunctionTool = functionTool.extend({ name: z.string().regex(/^[a-zA-Z0-9_-]+$/) });
+export const customTool = z.object({
+  name: toolName,
+  description: z.string().nullish(),
+  format: z
+    .discriminatedUnion('type', [
+      z.object({ type: z.literal('text') }),
+      z.object({ type: z.literal('grammar'), syntax: z.string(), definition: z.string() }),
+    ])
+    .nullish(),
+});
+export const namespacedCustomTool = customTool.extend({ name: z.string().regex(/^[a-zA-Z0-9_-]+$/) });
+export const namespaceTool = z.object({ name, description: z.string().nullish(), tools: list });
+export const toolSearchTool = z.object({
+  execution: z.string().nullish(),
+  description: z.string().nullish(),
+  parameters: jsonObject.nullish(),
+});
+
+/** `tool_choice` objects by `type`. */
+export const namedToolChoice = z.object({ name, namespace: z.string().nullish() });
+export const allowedToolsChoice = z.object({
+  mode: z.enum(['none', 'auto', 'required']).nullish(),
+  tools: z.array(jsonObject).min(1).max(128),
+});
+
+/** `text.format` of type `json_schema`. */
+export const jsonSchemaFormat = z.object({
+  name,
+  schema: jsonObject,
+  strict: z.boolean().nullish(),
+  description: z.string().nullish(),
+});

@@ -1,0 +1,147 @@
+import { createHash } from 'node:crypto';
+import type { ChatContentPart, ChatMessage, ChatToolCall } from '../../schema/chat-request.ts';
+import type { Profile } from '../../upstream/profiles.ts';
+import { type ContentPart, chatParts, isPlainText, isText, textOf } from './content.ts';
+import type { MessageItem } from './items.ts';
+import type { PairedCall } from './pairing.ts';
+import { createReasoningReplay } from './reasoning-replay.ts';
+import { flattenToolName, type ToolTable } from './tools.ts';
+import type { Turn } from './turn.ts';
+
+/** Writes Chat messages in the form the profile's server takes. */
+export interface MessageWriter {
+  /** A user, system or developer message. */
+  message(item: MessageItem): void;
+  /** An assistant's turn with its tool messages, and what had to wait for them. */
+  turn(turn: Turn): void;
+  finish(): ChatMessage[];
+}
+
+/** An empty list of messages. */
+export function createMessageWriter(profile: Profile, tools: ToolTable): MessageWriter {
+  const messages: ChatMessage[] = [];
+  const replay = createReasoningReplay(profile);
+
+  function push(message: ChatMessage): void {
+    // Mistral refuses any other voice right after a tool's.
+    if (profile.assistantAfterTool && messages.at(-1)?.role === 'tool' && !speaksAfterTool(message)) {
+      messages.push({ role: 'assistant', content: '.' });
+    }
+    messages.push(message);
+  }
+
+  function message({ role, content }: MessageItem): void {
+    if (role === 'user') {
+      push({ role, content: userContent(content) });
+      return;
+    }
+    const chatRole = role === 'developer' && profile.developerRole === 'keep' ? 'developer' : 'system';
+    const text = textOf(content, '\n');
+    const last = messages.at(-1);
+    if (profile.systemMessages !== 'anywhere' && messages.length === 1 && last?.role === chatRole) {
+      messages[0] = { role: chatRole, content: `${last.content}\n\n${text}` }; // chatRole's content is always text here
+      return;
+    }
+    // Many chat templates allow a system message in the first place only.
+    if (profile.systemMessages === 'leading_only' && messages.length > 0) {
+      push({ role: 'user', content: `Developer instructions:\n${text}` });
+      return;
+    }
+    push({ role: chatRole, content: profile.arrayContent && !isPlainText(content) ? chatParts(content) : text });
+  }
+
+  function userContent(content: readonly ContentPart[]): string | ChatContentPart[] {
+    const parts = chatParts(content);
+    if (isPlainText(content) && (parts.length <= 1 || !profile.arrayContent)) return textOf(content, '\n');
+    return parts;
+  }
+
+  function turn(open: Turn): void {
+    const calls = open.calls.map((call) => ({ call, id: chatId(call.callId) }));
+    const toolCalls = replay.signed(
+      calls.map(({ call, id }) => toolCall(call, id)),
+      open,
+    );
+    const speaks = open.text !== null || open.refusal !== null || toolCalls.length > 0;
+    const replayed = replay.fieldsOf(open);
+    if (speaks || replayed !== null) {
+      const text = open.text ?? '';
+      push({
+        role: 'assistant',
+        ...contentOf(text, open, toolCalls.length > 0),
+        ...(open.refusal === null ? {} : { refusal: open.refusal }),
+        ...(toolCalls.length === 0 ? {} : { tool_calls: toolCalls }),
+        ...replayed,
+      });
+    }
+    const images: ChatContentPart[] = [];
+    for (const { call, id } of calls) push(toolMessage(call, id, images));
+    if (images.length > 0) push({ role: 'user', content: images });
+    for (const item of open.deferred) message(item);
+  }
+
+  function contentOf(text: string, open: Turn, hasCalls: boolean): Pick<ChatMessage, 'content'> {
+    if (text !== '') return { content: text };
+    if (open.refusal !== null) return { content: null };
+    if (!hasCalls) return { content: '' };
+    switch (profile.emptyAssistantContent) {
+      case 'null':
+        return { content: null };
+      case 'empty':
+        return { content: '' };
+      case 'omit':
+        return {};
+    }
+  }
+
+  function toolCall(call: PairedCall, id: string): ChatToolCall {
+    const offered = tools.find(call.name, call.namespace);
+    const name = offered?.name ?? (call.namespace ? flattenToolName(call.namespace, call.name) : call.name);
+    if (call.toolKind !== 'custom') return { id, type: 'function', function: { name, arguments: call.input } };
+    if (profile.customTools === 'native') return { id, type: 'custom', custom: { name, input: call.input } };
+    return { id, type: 'function', function: { name, arguments: JSON.stringify({ input: call.input }) } };
+  }
+
+  /** The text of a tool's output; what a tool message cannot hold is added to `attached`. */
+  function toolMessage(call: PairedCall, id: string, attached: ChatContentPart[]): ChatMessage {
+    const content = call.outputs.flat();
+    const other = chatParts(content).filter((part) => !isText(part));
+    const text = textOf(content, '\n');
+    if (other.length > 0) attached.push({ type: 'text', text: `Output of tool call ${id}:` }, ...other);
+    return {
+      role: 'tool',
+      tool_call_id: id,
+      ...(profile.toolMessageName ? { name: call.name } : {}),
+      content: text === '' && other.length > 0 ? '[image attached below]' : text,
+    };
+  }
+
+  function chatId(callId: string): string {
+    return profile.nineCharacterIds ? nineCharacterId(callId) : callId;
+  }
+
+  return {
+    message,
+    turn,
+    finish() {
+      const last = messages.at(-1);
+      if (profile.assistantPrefix && last?.role === 'assistant' && last.tool_calls === undefined) {
+        messages[messages.length - 1] = { ...last, prefix: true };
+      }
+      return replay.finish(messages);
+    },
+  };
+}
+
+const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
+
+/** Mistral's ids: nine letters or digits. Others get a hash, the same for the same id. */
+export function nineCharacterId(callId: string): string {
+  if (/^[A-Za-z0-9]{9}$/.test(callId)) return callId;
+  const hash = createHash('sha256').update(callId).digest();
+  return Array.from(hash.subarray(0, 9), (byte) => alphabet[byte % alphabet.length]).join('');
+}
+
+function speaksAfterTool({ role }: ChatMessage): boolean {
+  return role === 'assistant' || role === 'tool';
+}

@@ -1,0 +1,95 @@
+import type { ChatMessage } from '../../schema/chat-request.ts';
+import type { Profile } from '../../upstream/profiles.ts';
+import { isRefusal, textOf } from './content.ts';
+import type { MessageItem } from './items.ts';
+import { createMessageWriter } from './message-writer.ts';
+import type { PairedItem } from './pairing.ts';
+import type { ToolTable } from './tools.ts';
+import { createTurn, type Turn } from './turn.ts';
+
+/**
+ * Items to Chat messages: one assistant message per turn (reasoning, text, calls), its outputs right behind it in the
+ * order of the calls, whatever stood between them. `leading` are the texts of system messages that come first.
+ */
+export function translateMessages(
+  items: readonly PairedItem[],
+  leading: readonly MessageItem[],
+  profile: Profile,
+  tools: ToolTable,
+): ChatMessage[] {
+  const writer = createMessageWriter(profile, tools);
+  for (const message of leading) writer.message(message);
+  let turn: Turn | undefined;
+
+  for (const item of items) {
+    switch (item.kind) {
+      case 'reasoning':
+        if (partlyAnswered() || hasDeferred()) close();
+        openTurn().reasoning.push(item);
+        break;
+      case 'message':
+        if (item.role === 'assistant') addAssistant(item);
+        else addOther(item);
+        break;
+      case 'call':
+        if (partlyAnswered()) close();
+        openTurn().calls.push(item);
+        openTurn().waiting.add(item);
+        break;
+      case 'answer':
+        turn?.waiting.delete(item.call);
+        break;
+    }
+  }
+  close();
+  return writer.finish();
+
+  function openTurn(): Turn {
+    turn ??= createTurn();
+    return turn;
+  }
+
+  function close(): void {
+    if (turn !== undefined) writer.turn(turn);
+    turn = undefined;
+  }
+
+  function partlyAnswered(): boolean {
+    return turn !== undefined && turn.waiting.size < turn.calls.length;
+  }
+
+  function hasDeferred(): boolean {
+    return turn !== undefined && turn.deferred.length > 0;
+  }
+
+  /** A message between calls and their outputs waits for the outputs. */
+  function addOther(item: MessageItem): void {
+    if (turn !== undefined && turn.waiting.size > 0) {
+      turn.deferred.push(item);
+      return;
+    }
+    close();
+    writer.message(item);
+  }
+
+  function addAssistant(item: MessageItem): void {
+    let open = openTurn();
+    const spoken = open.text !== null || open.refusal !== null;
+    if (spoken || partlyAnswered()) {
+      // Reasoning that came after the first text led to this one.
+      const later = open.calls.length === 0 ? open.reasoning.splice(open.reasoningBeforeText) : [];
+      close();
+      open = openTurn();
+      open.reasoning.push(...later);
+    }
+    open.reasoningBeforeText = open.reasoning.length;
+    const refusals = item.content.filter(isRefusal).map(({ refusal }) => refusal);
+    const text = textOf(item.content, '');
+    if (refusals.length > 0 && profile.refusalField) {
+      open.refusal = refusals.join('');
+      open.text = text === '' ? null : text;
+    } else {
+      open.text = text + refusals.join('');
+    }
+  }
+}

@@ -1,0 +1,90 @@
+import type { ChatMessage, ChatToolCall } from '../../schema/chat-request.ts';
+import type { Profile } from '../../upstream/profiles.ts';
+import type { Turn } from './turn.ts';
+
+/** Gives earlier reasoning back in the field the server reads it from. */
+export interface ReasoningReplay {
+  /** Fields for the turn's assistant message; null when the turn has no reasoning this server would take. */
+  fieldsOf(turn: Turn): Partial<ChatMessage> | null;
+  /** The turn's calls with the signatures their upstream gave them. */
+  signed(calls: ChatToolCall[], turn: Turn): ChatToolCall[];
+  /** Applies what depends on the whole conversation: scope and stand-ins. */
+  finish(messages: ChatMessage[]): ChatMessage[];
+}
+
+/** Google's word for “this call was made without a signature, take it as it is”. */
+const noSignature = 'skip_thought_signature_validator';
+
+const reasoningFields = ['reasoning_content', 'reasoning', 'reasoning_details'] as const;
+
+export function createReasoningReplay(profile: Profile): ReasoningReplay {
+  const { reasoningReplay: mode, reasoningBackfill: backfill } = profile;
+
+  function fieldsOf(turn: Turn): Partial<ChatMessage> | null {
+    const text = turn.reasoning.map((item) => item.text).join('');
+    const own = profile.geminiSignatures ? signatureOf(turn, '') : null;
+    if (own !== null) return { extra_content: { google: { thought_signature: own } } };
+    const details = mode === 'reasoning_details' ? turn.reasoning.flatMap((item) => item.details) : [];
+    if (details.length > 0) return { reasoning_details: details };
+    return text === '' ? null : fieldsOfText(text, turn);
+  }
+
+  function fieldsOfText(text: string, turn: Turn): Partial<ChatMessage> | null {
+    switch (mode) {
+      case 'none':
+        return null;
+      case 'reasoning_content':
+        return { reasoning_content: text };
+      case 'reasoning':
+      case 'reasoning_details':
+        return { reasoning: text };
+      case 'both':
+        return { reasoning: text, reasoning_content: text };
+      case 'mistral_thinking': {
+        const thinking = { type: 'thinking', thinking: [{ type: 'text', text }] };
+        return { content: [thinking, ...(turn.text ? [{ type: 'text', text: turn.text }] : [])] };
+      }
+      case 'think_tags':
+        return { content: `<think>\n${text}\n</think>\n\n${turn.text ?? ''}` };
+    }
+  }
+
+  function signed(calls: ChatToolCall[], turn: Turn): ChatToolCall[] {
+    if (!profile.geminiSignatures || calls.length === 0) return calls;
+    const signatures: (string | null)[] = turn.calls.map(({ callId }) => signatureOf(turn, callId));
+    // Of parallel calls only the first is signed; a turn from elsewhere has no signature at all.
+    if (!signatures.some((signature) => signature !== null)) signatures[0] = noSignature;
+    return calls.map((call, index) => {
+      const signature = signatures[index] ?? null;
+      return signature === null ? call : { ...call, extra_content: { google: { thought_signature: signature } } };
+    });
+  }
+
+  function finish(messages: ChatMessage[]): ChatMessage[] {
+    if (mode === 'none' || (profile.reasoningScope === 'all' && backfill === null)) return messages;
+    const lastUser = messages.findLastIndex(({ role }) => role === 'user');
+    return messages.map((message, index) => {
+      if (message.role !== 'assistant') return message;
+      if (profile.reasoningScope === 'tool_turns' && index < lastUser) return withoutReasoning(message);
+      const wanted = backfill !== null && (backfill.on === 'all' || message.tool_calls !== undefined);
+      return wanted && message.reasoning_content === undefined
+        ? { ...message, reasoning_content: backfill.text }
+        : message;
+    });
+  }
+
+  return { fieldsOf, signed, finish };
+}
+
+function signatureOf(turn: Turn, callId: string): string | null {
+  for (const { signatures } of turn.reasoning) {
+    if (Object.hasOwn(signatures, callId)) return signatures[callId] ?? null;
+  }
+  return null;
+}
+
+function withoutReasoning(message: ChatMessage): ChatMessage {
+  const kept: Record<string, unknown> = { ...message };
+  for (const field of reasoningFields) delete kept[field];
+  return kept as unknown as ChatMessage; // only optional fields were taken away
+}
