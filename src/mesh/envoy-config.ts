@@ -1,0 +1,141 @@
+import { isIP } from 'node:net';
+import { parse } from 'yaml';
+
+/** The parts of `envoy/envoy.yaml` that a variant of it touches; the rest goes through as it is. */
+export interface EnvoyConfig {
+  admin: { address: EnvoyAddress };
+  static_resources: {
+    listeners: [{ address: EnvoyAddress; filter_chains: [{ filters: [{ typed_config: ConnectionManager }] }] }];
+    clusters: EnvoyCluster[];
+  };
+  [other: string]: unknown;
+}
+export interface EnvoyAddress {
+  socket_address: { address: string; port_value: number };
+}
+export interface EnvoyCluster {
+  name: string;
+  load_assignment: { cluster_name: string; endpoints: [{ lb_endpoints: [{ endpoint: { address: EnvoyAddress } }] }] };
+  transport_socket?: unknown;
+  [other: string]: unknown;
+}
+export interface EnvoyRoute {
+  name: string;
+  match: Record<string, unknown>;
+  route: Record<string, unknown>;
+  typed_per_filter_config?: {
+    'envoy.filters.http.ext_proc': {
+      overrides: { grpc_initial_metadata: { key: string; value: string }[]; [other: string]: unknown };
+    };
+  };
+  [other: string]: unknown;
+}
+interface ConnectionManager {
+  http_filters: [{ typed_config: { processing_mode: Record<string, string>; [other: string]: unknown } }, unknown];
+  route_config: { virtual_hosts: [{ routes: EnvoyRoute[]; [other: string]: unknown }] };
+  [other: string]: unknown;
+}
+
+/** Where things are, when not where the shipped file says. */
+export interface EnvoyPlaces {
+  readonly listen: Place;
+  readonly admin: Place;
+  readonly service: Place;
+  readonly upstream: Place;
+}
+export interface Place {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** The shipped configuration with other addresses. Throws when the file is not of the shape this expects. */
+export function placeEnvoy(shipped: string, places: EnvoyPlaces): EnvoyConfig {
+  const config = parse(shipped) as EnvoyConfig; // our own file; a wrong shape throws below, or Envoy refuses it
+  config.admin.address = addressOf(places.admin);
+  config.static_resources.listeners[0].address = addressOf(places.listen);
+  endpointOf(config, 'responses_extproc').address = addressOf(places.service);
+  endpointOf(config, 'chat').address = addressOf(places.upstream);
+  return config;
+}
+
+/** A real Chat server in place of `127.0.0.1:8080`. */
+export interface UpstreamServer {
+  /** Base URL as OpenAI clients take it: `https://host:port/prefix/v1`. */
+  readonly url: URL;
+  /** Sent as bearer token in place of the client's; undefined lets the client's `authorization` through. */
+  readonly key: string | undefined;
+  readonly profile: string | undefined;
+  /** PEM file with the authorities that an https server's certificate is checked against. */
+  readonly authorities: string;
+}
+
+/** Points the configuration at a real Chat server: address, TLS, host header, path prefix, key, profile. Changes `config`. */
+export function useUpstream(config: EnvoyConfig, { url, key, profile, authorities }: UpstreamServer): void {
+  const secure = url.protocol === 'https:';
+  const host = url.hostname.replace(/^\[|\]$/g, '');
+  endpointOf(config, 'chat').address = addressOf({ host, port: Number(url.port) || (secure ? 443 : 80) });
+  if (secure) clusterOf(config, 'chat').transport_socket = tlsTo(host, authorities);
+
+  const virtualHost = connectionManagerOf(config).route_config.virtual_hosts[0];
+  const base = url.pathname.replace(/\/+$/, '');
+  for (const route of virtualHost.routes) {
+    route.route = { ...route.route, host_rewrite_literal: url.host };
+    const metadata = route.typed_per_filter_config?.['envoy.filters.http.ext_proc'].overrides;
+    if (metadata === undefined) continue;
+    metadata.grpc_initial_metadata = [
+      { key: 'x-upstream-path', value: `${base}/chat/completions` },
+      ...(profile === undefined ? [] : [{ key: 'x-upstream-profile', value: profile }]),
+    ];
+  }
+  if (base !== '/v1') {
+    const untouched = virtualHost.routes.findIndex((route) => route.name === 'untouched');
+    const route = { ...virtualHost.routes[untouched]?.route, prefix_rewrite: `${base}/` };
+    virtualHost.routes.splice(untouched, 0, { name: 'untouched_prefixed', match: { prefix: '/v1/' }, route });
+  }
+  if (key !== undefined)
+    virtualHost['request_headers_to_add'] = [
+      // `%` begins a variable in Envoy's header values.
+      {
+        header: { key: 'authorization', value: `Bearer ${key.replaceAll('%', '%%')}` },
+        append_action: 'OVERWRITE_IF_EXISTS_OR_ADD',
+      },
+    ];
+}
+
+/** The HTTP connection manager of the shipped file, with its filters and routes. */
+export function connectionManagerOf(config: EnvoyConfig): ConnectionManager {
+  return config.static_resources.listeners[0].filter_chains[0].filters[0].typed_config;
+}
+
+/** The cluster of that name. */
+export function clusterOf(config: EnvoyConfig, name: string): EnvoyCluster {
+  const cluster = config.static_resources.clusters.find((candidate) => candidate.name === name);
+  if (cluster === undefined) throw new Error(`envoy.yaml has no cluster ${name}`);
+  return cluster;
+}
+
+function endpointOf(config: EnvoyConfig, cluster: string): { address: EnvoyAddress } {
+  return clusterOf(config, cluster).load_assignment.endpoints[0].lb_endpoints[0].endpoint;
+}
+
+function addressOf({ host, port }: Place): EnvoyAddress {
+  return { socket_address: { address: host, port_value: port } };
+}
+
+function tlsTo(host: string, authorities: string): unknown {
+  return {
+    name: 'envoy.transport_sockets.tls',
+    typed_config: {
+      '@type': 'type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext',
+      ...(isIP(host) === 0 ? { sni: host } : {}),
+      common_tls_context: {
+        validation_context: {
+          trusted_ca: { filename: authorities },
+          match_typed_subject_alt_names: [
+            { san_type: isIP(host) === 0 ? 'DNS' : 'IP_ADDRESS', matcher: { exact: host } },
+          ],
+        },
+      },
+    },
+  };
+}

@@ -1,0 +1,120 @@
+/** `npm start`: a real Envoy, the service and a Chat server on this machine, until Ctrl-C. */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setInterval } from 'node:timers';
+import { getCACertificates } from 'node:tls';
+import { type Child, startWatchdog } from './child-process.ts';
+import { findEnvoy } from './envoy-binary.ts';
+import { type EnvoyConfig, type EnvoyPlaces, placeEnvoy, useUpstream } from './envoy-config.ts';
+import { type MeshOptions, readOptions, usage } from './options.ts';
+import { shippedEnvoyConfig, startEnvoy, startService } from './parts.ts';
+import { anyFreePort, nextFreePort, portIsFree, untilListening } from './ports.ts';
+import { curlFor, modelToShow, untilAnswered } from './readiness.ts';
+import { startEmbeddedUpstream } from './upstream.ts';
+
+const stopped = new AbortController();
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stopped.abort());
+if (process.env['npm_lifecycle_event'] !== undefined) endWithParent();
+
+try {
+  const options = readOptions(process.argv.slice(2), process.env);
+  if (options === null) console.log(usage);
+  else await run(options, stopped.signal);
+} catch (error) {
+  if (!stopped.signal.aborted) {
+    console.error(error instanceof Error ? error.message : error);
+    process.exitCode = 1;
+  }
+}
+
+/** Runs the mesh until `stop` aborts. Throws when it cannot start, and when a part of it ends. */
+async function run(options: MeshOptions, stop: AbortSignal): Promise<void> {
+  const envoy = findEnvoy(process.env);
+  const port = options.port ?? (await nextFreePort(10000));
+  if (!(await portIsFree(port))) throw new Error(`Port ${port} is taken; choose another with --port.`);
+  const [admin, service, metrics] = [await anyFreePort(), await anyFreePort(), await anyFreePort()];
+  const embedded = options.upstream === undefined ? await startEmbeddedUpstream() : undefined;
+  const folder = mkdtempSync(join(tmpdir(), 'responses-extproc-')); // only we can read it
+  const places = { listen: at(port), admin: at(admin), service: at(service), upstream: at(embedded?.port ?? 0) };
+  const config = envoyConfigFor(options, places, folder);
+
+  const children = [
+    startService(serviceEnvironment(options, service, metrics), (line) => console.error(`service | ${line}`)),
+    startEnvoy(envoy, config, {
+      folder,
+      concurrency: 2,
+      logLevel: 'error',
+      onLine: (line) => console.error(`envoy   | ${line}`),
+    }),
+  ];
+  const callOffWatchdog = startWatchdog(children);
+  const over = new AbortController();
+  try {
+    const ended = anyEnd(children);
+    const until = AbortSignal.any([stop, over.signal]);
+    await Promise.race([
+      untilListening(service, until).then(() => untilAnswered(port, options.upstream, until)),
+      ended,
+    ]);
+    const model = await modelToShow(port, options.upstream);
+    console.log(`\nready http://127.0.0.1:${port}/v1\n\n${curlFor(port, model)}\n`);
+    console.log(
+      `Envoy ${envoy.version}, its admin page: http://127.0.0.1:${admin}   metrics: http://127.0.0.1:${metrics}/metrics`,
+    );
+    await Promise.race([untilAborted(stop), ended]);
+  } finally {
+    over.abort();
+    await Promise.all([...children.map((child) => child.stop()), embedded?.close()]);
+    callOffWatchdog();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function envoyConfigFor(options: MeshOptions, places: EnvoyPlaces, folder: string): EnvoyConfig {
+  const config = placeEnvoy(readFileSync(shippedEnvoyConfig, 'utf8'), places);
+  if (options.upstream !== undefined) {
+    // What Node trusts (NODE_EXTRA_CA_CERTS included) and what the system trusts: Envoy itself trusts nobody.
+    const authorities = join(folder, 'authorities.pem');
+    writeFileSync(
+      authorities,
+      [...new Set([...getCACertificates('default'), ...getCACertificates('system')])].join('\n'),
+    );
+    useUpstream(config, { url: options.upstream, key: options.upstreamKey, profile: options.profile, authorities });
+  }
+  return config;
+}
+
+/** The user's own variables count, but for the address that Envoy must know. */
+function serviceEnvironment(options: MeshOptions, port: number, metrics: number): Record<string, string> {
+  const { ADMIN_LISTEN = `127.0.0.1:${metrics}`, DRAIN_TIMEOUT_MS = '1000' } = process.env; // Ctrl-C is meant now
+  return {
+    ADMIN_LISTEN,
+    DRAIN_TIMEOUT_MS,
+    LISTEN: `127.0.0.1:${port}`,
+    ...(options.profile === undefined ? {} : { UPSTREAM_PROFILE: options.profile }),
+  };
+}
+
+/** Rejects when the first of them ends. */
+async function anyEnd(children: readonly Child[]): Promise<never> {
+  const end = await Promise.race(children.map(async (child) => `${child.name} ended (${await child.ended})`));
+  throw new Error(`The mesh stops: ${end}.`);
+}
+
+function untilAborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}
+
+/** npm may be killed without a word to us (SIGKILL, or a shell in between that keeps SIGTERM for itself). */
+function endWithParent(): void {
+  const parent = process.ppid;
+  setInterval(() => process.ppid !== parent && stopped.abort(), 500).unref();
+}
+
+function at(port: number): { host: string; port: number } {
+  return { host: '127.0.0.1', port };
+}

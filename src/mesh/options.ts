@@ -1,0 +1,79 @@
+import { parseArgs } from 'node:util';
+import { profileNames } from '../upstream/profiles.ts';
+
+/** What `npm start -- …` was told. */
+export interface MeshOptions {
+  /** Undefined: 10000, or the next free one. */
+  readonly port: number | undefined;
+  /** Undefined: the embedded upstream. */
+  readonly upstream: URL | undefined;
+  readonly upstreamKey: string | undefined;
+  readonly profile: string | undefined;
+}
+
+export const usage = `Usage: npm start -- [options]
+
+Runs Envoy with the Responses translator in front of a Chat Completions server.
+
+  --port PORT          where clients connect (default: 10000 or the next free one)
+  --upstream URL       base URL of a Chat server, such as http://127.0.0.1:11434/v1
+                       (default: an embedded server with a few demo models)
+  --upstream-key KEY   API key for that server; else UPSTREAM_KEY, else what the client sends
+  --profile NAME       what kind of server it is: ${wrapped(profileNames, 23)}
+  --help               this text
+
+Every variable of the service (README, "Configuration") may be set too: LOG_LEVEL=debug npm start
+ENVOY_BIN=/path/to/envoy runs that Envoy instead of the pinned one.`;
+
+/** Reads the command line. Returns null for `--help`; throws a sentence for the user when something is wrong. */
+export function readOptions(args: readonly string[], environment: NodeJS.ProcessEnv): MeshOptions | null {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      port: { type: 'string' },
+      upstream: { type: 'string' },
+      'upstream-key': { type: 'string' },
+      profile: { type: 'string' },
+      help: { type: 'boolean', short: 'h' },
+    },
+  });
+  if (values.help) return null;
+  const upstream = values.upstream === undefined ? undefined : readUrl(values.upstream);
+  const upstreamKey = values['upstream-key'] ?? (environment['UPSTREAM_KEY'] || undefined);
+  if (values['upstream-key'] !== undefined && upstream === undefined)
+    throw new Error('--upstream-key needs --upstream.');
+  if (values.profile !== undefined && !profileNames.includes(values.profile))
+    throw new Error(`--profile must be one of: ${profileNames.join(', ')}.`);
+  return {
+    port: values.port === undefined ? undefined : readPort(values.port),
+    upstream,
+    upstreamKey: upstream === undefined ? undefined : upstreamKey,
+    profile: values.profile,
+  };
+}
+
+function readPort(text: string): number {
+  const port = Number(text);
+  if (!/^\d+$/.test(text) || port < 1 || port > 65535)
+    throw new Error(`--port must be from 1 to 65535, not "${text}".`);
+  return port;
+}
+
+function readUrl(text: string): URL {
+  const url = URL.parse(text);
+  if (url === null || !['http:', 'https:'].includes(url.protocol))
+    throw new Error(`--upstream must be a URL such as http://127.0.0.1:8000/v1, not "${text}".`);
+  if (url.username !== '' || url.search !== '' || url.hash !== '')
+    throw new Error('--upstream takes no user name, query or fragment; use --upstream-key for a key.');
+  return url;
+}
+
+function wrapped(words: readonly string[], indent: number): string {
+  const lines = [''];
+  for (const word of words) {
+    const last = lines.at(-1) ?? '';
+    if (last.length + word.length > 55) lines.push(word);
+    else lines[lines.length - 1] = last === '' ? word : `${last}, ${word}`;
+  }
+  return lines.join(`,\n${' '.repeat(indent)}`);
+}

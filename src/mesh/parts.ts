@@ -1,0 +1,39 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Child, startChild } from './child-process.ts';
+import type { EnvoyBinary } from './envoy-binary.ts';
+import type { EnvoyConfig } from './envoy-config.ts';
+
+const root = join(import.meta.dirname, '../..');
+
+/** The one Envoy configuration that is shipped. */
+export const shippedEnvoyConfig = join(root, 'envoy/envoy.yaml');
+
+/** Starts the service from its sources, as production does but for the addresses. `environment` goes over our own. */
+export function startService(environment: Record<string, string>, onLine: (line: string) => void): Child {
+  return startChild('service', process.execPath, [join(root, 'src/main.ts')], {
+    environment: { ...process.env, ...environment },
+    onLine,
+  });
+}
+
+export interface EnvoyOptions {
+  /** Written to `envoy.json` in here: may hold the upstream's key, so a folder only we can read. */
+  readonly folder: string;
+  readonly concurrency: number;
+  readonly logLevel: 'error' | 'warn' | 'info' | 'debug';
+  readonly onLine: (line: string) => void;
+}
+
+/** Starts Envoy on a configuration (JSON is YAML to it). */
+export function startEnvoy(binary: EnvoyBinary, config: EnvoyConfig, options: EnvoyOptions): Child {
+  const file = join(options.folder, 'envoy.json');
+  writeFileSync(file, JSON.stringify(config), { mode: 0o600 });
+  return startChild(
+    'envoy',
+    binary.path,
+    // Hot restart shares memory between Envoys of one machine; several run side by side here.
+    ['-c', file, '--concurrency', `${options.concurrency}`, '--disable-hot-restart', '-l', options.logLevel],
+    { onLine: options.onLine },
+  );
+}

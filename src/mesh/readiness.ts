@@ -1,0 +1,58 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+const demoModel = 'demo';
+
+/**
+ * Resolves when requests are answered through Envoy, the service and the upstream. With the embedded upstream: a whole
+ * Responses request. With a real one, which may charge for answers: a request that the service itself refuses, which
+ * takes the same way but for the last step. Rejects when the signal aborts.
+ */
+export async function untilAnswered(port: number, upstream: URL | undefined, signal: AbortSignal): Promise<void> {
+  const [body, expected] =
+    upstream === undefined
+      ? [{ model: demoModel, input: 'Are you there?' }, 200]
+      : [{ model: 'none', input: 'Are you there?', previous_response_id: 'resp_none' }, 400];
+  for (;;) {
+    const status = await post(port, body, signal);
+    if (status === expected) return;
+    await sleep(50, undefined, { signal });
+  }
+}
+
+async function post(port: number, body: unknown, signal: AbortSignal): Promise<number | null> {
+  try {
+    const response = await fetch(`http://127.0.0.1:${port}/v1/responses`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+      signal,
+    });
+    await response.arrayBuffer();
+    return response.status;
+  } catch (error) {
+    signal.throwIfAborted();
+    if (error instanceof TypeError) return null; // Envoy does not listen yet
+    throw error;
+  }
+}
+
+/** A model for the example: the first the upstream lists, or a placeholder when it does not say. */
+export async function modelToShow(port: number, upstream: URL | undefined): Promise<string> {
+  if (upstream === undefined) return demoModel;
+  try {
+    const response = await fetch(`http://127.0.0.1:${port}/v1/models`, { signal: AbortSignal.timeout(3000) });
+    const list = (await response.json()) as { data?: { id?: unknown }[] };
+    const id = list.data?.[0]?.id;
+    if (typeof id === 'string') return id;
+    console.error(`${upstream.href} answers HTTP ${response.status} to /models.`);
+  } catch (error) {
+    console.error(`${upstream.href} does not answer yet: ${error instanceof Error ? error.message : error}`);
+  }
+  return 'MODEL';
+}
+
+/** A command to paste. */
+export function curlFor(port: number, model: string): string {
+  const body = JSON.stringify({ model, input: 'Say hello in three words.', stream: true });
+  return `curl -N http://127.0.0.1:${port}/v1/responses \\\n  -H 'content-type: application/json' \\\n  -d '${body}'`;
+}
