@@ -1,0 +1,76 @@
+import type { ApiError } from '../schema/api-error.ts';
+import type { HeaderMap, HeaderMutation } from './types.ts';
+
+/** Headers that told of the upstream's bytes and would lie about ours. */
+const untrue = [
+  'content-encoding',
+  'transfer-encoding',
+  'etag',
+  'content-md5',
+  'digest',
+  'content-digest',
+  'repr-digest',
+  'accept-ranges',
+];
+
+/** Headers of an upstream's error that clients act upon; an immediate response would lose them. */
+const kept =
+  /^(retry-after|retry-after-ms|x-should-retry|(x-|anthropic-)?ratelimit-.+|request-id|openai-processing-ms|openai-version|cf-ray|www-authenticate|x-codex-.+)$/;
+
+/** The most a list of dropped things may take of the client's header limits. */
+const maxDroppedLength = 2048;
+
+export interface AnswerHeaderFacts {
+  readonly stream: boolean;
+  /** What of the request was left out, for `x-responses-dropped`. */
+  readonly dropped: readonly string[];
+  /** Bytes of the body where it is known and the proxy does not count; null removes the header. */
+  readonly contentLength: number | null;
+  readonly requestId: string | null;
+}
+
+/** What changes in the upstream's headers when the answer is ours. */
+export function answerHeaders(
+  headers: HeaderMap,
+  { stream, dropped, contentLength, requestId }: AnswerHeaderFacts,
+): HeaderMutation {
+  const type: Record<string, string> = stream
+    ? { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache', 'x-accel-buffering': 'no' }
+    : { 'content-type': 'application/json' };
+  const left = dropped.length === 0 ? {} : { 'x-responses-dropped': listOf(dropped) };
+  return mutation(headers, { ...type, ...left, ...idOf(headers, requestId) }, contentLength);
+}
+
+/** Likewise when the answer is an error: its status, and its own headers. */
+export function errorHeaders(
+  headers: HeaderMap,
+  {
+    error,
+    contentLength,
+    requestId,
+  }: { readonly error: ApiError } & Pick<AnswerHeaderFacts, 'contentLength' | 'requestId'>,
+): HeaderMutation {
+  const set = { ...idOf(headers, requestId), ...error.headers, 'content-type': 'application/json' };
+  return mutation(headers, { ':status': String(error.status), ...set }, contentLength);
+}
+
+/** Those of the upstream's headers that an immediate response repeats. */
+export function keptHeaders(headers: HeaderMap): Record<string, string> {
+  return Object.fromEntries([...headers].filter(([name]) => kept.test(name)));
+}
+
+function mutation(headers: HeaderMap, set: Record<string, string>, contentLength: number | null): HeaderMutation {
+  const remove = untrue.filter((name) => headers.has(name));
+  if (contentLength !== null) return { set: { ...set, 'content-length': String(contentLength) }, remove };
+  return { set, remove: ['content-length', ...remove] };
+}
+
+/** The upstream's own request id wins: its operator looks for that one. */
+function idOf(headers: HeaderMap, requestId: string | null): Record<string, string> {
+  return requestId === null || headers.has('x-request-id') ? {} : { 'x-request-id': requestId };
+}
+
+function listOf(dropped: readonly string[]): string {
+  const list = dropped.join(', ');
+  return list.length <= maxDroppedLength ? list : `${list.slice(0, maxDroppedLength)}, …`;
+}

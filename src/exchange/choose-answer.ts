@@ -1,0 +1,78 @@
+import { type Answer, type AnswerOptions, nothingToReport } from './answer.ts';
+import { createEventAnswer } from './event-answer.ts';
+import { createWholeAnswer, type WholeKind } from './whole-answer.ts';
+
+/** The reader for that answer: chosen by status and content type, and where the type says nothing by the first bytes. */
+export function createAnswer(options: AnswerOptions): Answer {
+  if (options.status >= 300 || options.context === null) return createWholeAnswer('error', options);
+  const kind = kindOfType(options.contentType);
+  return kind === null ? createSniffer(options) : createReader(kind, options);
+}
+
+type Kind = 'events' | 'json' | 'neither';
+
+function createReader(kind: Kind, options: AnswerOptions): Answer {
+  if (kind === 'events' && options.context?.stream === true) return createEventAnswer(options.context, options);
+  return createWholeAnswer(kind satisfies WholeKind, options);
+}
+
+/** Null for types that are missing or known to be used for anything. */
+function kindOfType(contentType: string | null): Kind | null {
+  const type = contentType?.split(';', 1)[0]?.trim().toLowerCase() ?? '';
+  if (type === 'text/event-stream') return 'events';
+  return type === 'application/json' || type.endsWith('+json') ? 'json' : null;
+}
+
+/** Enough to see the first word behind any white space a server may put there. */
+const maxSniffBytes = 1024;
+
+/** Decides by the first byte that is not white space, then hands over to the reader that fits. */
+function createSniffer(options: AnswerOptions): Answer {
+  let held: Buffer = Buffer.alloc(0);
+  let reader: Answer | null = null;
+
+  function decide(kind: Kind): Answer {
+    reader = createReader(kind, options);
+    return reader;
+  }
+
+  return {
+    push(bytes) {
+      if (reader !== null) return reader.push(bytes);
+      held = held.length === 0 ? bytes : Buffer.concat([held, bytes]);
+      const kind = kindOfBytes(held);
+      return kind === null ? Buffer.alloc(0) : decide(kind).push(held);
+    },
+    end() {
+      if (reader !== null) return reader.end();
+      const chosen = decide('neither');
+      return Buffer.concat([chosen.push(held), chosen.end()]);
+    },
+    fail: (error) => (reader ?? decide('neither')).fail(error),
+    get verdict() {
+      return reader?.verdict ?? null;
+    },
+    get complete() {
+      return reader?.complete ?? false;
+    },
+    get finishing() {
+      return reader?.finishing ?? false;
+    },
+    get report() {
+      return reader?.report ?? nothingToReport;
+    },
+  };
+}
+
+/** Null when more bytes are needed. */
+function kindOfBytes(bytes: Buffer): Kind | null {
+  const start = bytes
+    .subarray(0, maxSniffBytes)
+    .toString('latin1')
+    .replace(/^\u00ef\u00bb\u00bf/, '')
+    .trimStart();
+  if (start.startsWith('{') || start.startsWith('[')) return 'json';
+  if (/^(:|data:|event:|id:|retry:)/.test(start)) return 'events';
+  const mayBecome = ['data:', 'event:', 'id:', 'retry:'].some((field) => field.startsWith(start));
+  return mayBecome && bytes.length < maxSniffBytes ? null : 'neither';
+}

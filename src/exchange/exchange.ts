@@ -1,0 +1,155 @@
+import type { ApiError } from '../schema/api-error.ts';
+import type { NewId } from '../translate/context.ts';
+import type { TranslationSettings } from '../translate/settings.ts';
+import type { AnswerLimits } from './answer.ts';
+import { createRequestLeg } from './request-leg.ts';
+import { createResponseLeg } from './response-leg.ts';
+import type { BodyModes, ExchangeEvent, ExchangeReply, RequestEvent } from './types.ts';
+
+export interface ExchangeOptions {
+  readonly modes: BodyModes;
+  readonly settings: TranslationSettings;
+  readonly bodyLimits: AnswerLimits & { readonly maxRequestBytes: number };
+  /** Template of the upstream's path (`{model}` is filled in); null takes the profile's. */
+  readonly upstreamPath: string | null;
+  /** What every request is refused with that would be translated: overload, a route that names no known profile. */
+  readonly refusal: ApiError | null;
+  /** Milliseconds; 0 turns the timer off. */
+  readonly stallTimeoutMs: number;
+  readonly heartbeatMs: number;
+  readonly finishGraceMs: number;
+  /** `now` in Unix seconds. */
+  readonly clock: { now(): number; readonly newId: NewId };
+}
+
+/** One HTTP request and its response: Envoy's messages in, the replies to them out. No clock, no sockets. */
+export interface Exchange {
+  /** Throws `ProtocolError` for a message that may not come now. */
+  handle(event: ExchangeEvent): ExchangeReply[];
+  /** What is to be said because of the time alone; `at` in milliseconds of any clock that only grows. Call it every second or so. */
+  tick(at: number): ExchangeReply[];
+  summary(): ExchangeSummary;
+}
+
+/**
+ * - `open`: it is not over; a call that ends so was aborted.
+ * - `passed`: not ours, nothing was changed.
+ * - `refused`: answered by us, the upstream was not called.
+ * - `upstream_error`: the client was sent an HTTP error for what the upstream did.
+ * - `completed`, `incomplete`, `failed`: the Response's own status.
+ */
+export type ExchangeOutcome = 'open' | 'passed' | 'refused' | 'upstream_error' | 'completed' | 'incomplete' | 'failed';
+
+/** What a log line or a metric may say of an exchange: sizes and names, nothing of its content. */
+export interface ExchangeSummary {
+  readonly outcome: ExchangeOutcome;
+  readonly requestId: string | null;
+  readonly method: string;
+  readonly path: string;
+  readonly modes: BodyModes;
+  readonly profile: string;
+  /** The request's model; null before it was read. */
+  readonly model: string | null;
+  /** The model the upstream says has answered. */
+  readonly upstreamModel: string | null;
+  readonly stream: boolean | null;
+  /** The status the client was sent; null before. */
+  readonly status: number | null;
+  readonly upstreamStatus: number | null;
+  readonly errorCode: string | null;
+  /** What was thrown where an error is ours; for the log alone. */
+  readonly errorCause: unknown;
+  readonly finishReason: string | null;
+  readonly usage: {
+    readonly input_tokens: number;
+    readonly output_tokens: number;
+    readonly total_tokens: number;
+  } | null;
+  readonly events: number;
+  /** Things left out of the request (`x-responses-dropped`). */
+  readonly dropped: number;
+  readonly bytes: {
+    readonly requestIn: number;
+    readonly requestOut: number;
+    readonly responseIn: number;
+    readonly responseOut: number;
+  };
+}
+
+/** An exchange for one call of Envoy. */
+export function createExchange(options: ExchangeOptions): Exchange {
+  const { modes, settings, bodyLimits, upstreamPath, clock, stallTimeoutMs, heartbeatMs, finishGraceMs } = options;
+  const requestLeg = createRequestLeg({
+    modes,
+    settings,
+    maxRequestBytes: bodyLimits.maxRequestBytes,
+    upstreamPath,
+    refusal: options.refusal,
+    clock,
+  });
+  const timers = { stallTimeoutMs, heartbeatMs, finishGraceMs };
+  const responseLeg = createResponseLeg(
+    { mode: modes.response, limits: bodyLimits, ...timers },
+    () => requestLeg.report.requestId,
+  );
+  // An immediate response is the last word: what was under way when it left needs no answer.
+  let closed = false;
+
+  function checked(replies: ExchangeReply[]): ExchangeReply[] {
+    closed = replies.some((reply) => reply.type === 'immediate_response');
+    return replies;
+  }
+
+  return {
+    handle(event) {
+      if (closed) return [];
+      return checked(isRequestEvent(event) ? requestLeg.handle(event) : responseLeg.handle(event, requestLeg.outcome));
+    },
+    tick: (at) => (closed ? [] : checked(responseLeg.tick(at))),
+    summary() {
+      const request = requestLeg.report;
+      const response = responseLeg.report;
+      const error = request.error ?? response.error;
+      const translated = requestLeg.outcome.type === 'translated' ? requestLeg.outcome : null;
+      return {
+        outcome: outcomeOf(),
+        requestId: request.requestId,
+        method: request.method,
+        path: request.path,
+        modes,
+        profile: settings.profile.name,
+        model: translated?.context.echo.model ?? null,
+        upstreamModel: response.model,
+        stream: translated?.context.stream ?? null,
+        status: request.error?.status ?? response.clientStatus,
+        upstreamStatus: response.upstreamStatus,
+        errorCode: error?.code ?? null,
+        errorCause: error?.cause,
+        finishReason: response.finishReason,
+        usage: response.usage,
+        events: response.events,
+        dropped: translated?.dropped.length ?? 0,
+        bytes: {
+          requestIn: request.clientBytes,
+          requestOut: request.upstreamBytes,
+          responseIn: response.upstreamBytes,
+          responseOut: response.clientBytes,
+        },
+      };
+    },
+  };
+
+  function outcomeOf(): ExchangeOutcome {
+    const { error, status, clientStatus } = responseLeg.report;
+    if (requestLeg.report.error !== null) return 'refused';
+    if (requestLeg.outcome.type === 'passed') return responseLeg.phase === 'awaiting_headers' ? 'open' : 'passed';
+    if (responseLeg.phase === 'awaiting_headers') return 'open';
+    if (responseLeg.phase === 'passed') return 'passed';
+    if (error !== null) return (clientStatus ?? 0) >= 300 ? 'upstream_error' : 'failed';
+    return status === 'completed' || status === 'incomplete' || status === 'failed' ? status : 'open';
+  }
+}
+
+function isRequestEvent(event: ExchangeEvent): event is RequestEvent {
+  return event.type.startsWith('request_');
+}

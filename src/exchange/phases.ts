@@ -1,0 +1,54 @@
+import { ProtocolError } from './protocol-error.ts';
+import type { RequestEvent, ResponseEvent } from './types.ts';
+
+/**
+ * The legal moves of the two legs: phase → event → the phases it may lead to. An event a phase does not list is Envoy's
+ * mistake and ends the call; a move that is not listed is ours, and a test finds it. `docs/architecture.md` shows both
+ * tables as diagrams, drawn from here by `scripts/state-diagram.ts`.
+ */
+type Moves<Event extends string> = Readonly<Record<string, Readonly<Partial<Record<Event, readonly string[]>>>>>;
+
+export const requestMoves = {
+  awaiting_headers: { request_headers: ['collecting_body', 'passing', 'passed', 'refused'] },
+  collecting_body: {
+    request_body: ['collecting_body', 'translated', 'refused'],
+    request_trailers: ['translated', 'refused'],
+  },
+  // Envoy can say the end of a body twice (envoy#46237).
+  translated: { request_body: ['translated'], request_trailers: ['translated'] },
+  passing: { request_body: ['passing', 'passed'], request_trailers: ['passed'] },
+  passed: { request_body: ['passed'], request_trailers: ['passed'] },
+  // Messages that were under way when the immediate response left.
+  refused: { request_body: ['refused'], request_trailers: ['refused'] },
+} as const satisfies Moves<RequestEvent['type']>;
+
+export const responseMoves = {
+  awaiting_headers: { response_headers: ['holding_headers', 'sending_body', 'passing', 'passed', 'ended'] },
+  holding_headers: {
+    response_body: ['holding_headers', 'sending_body', 'ended'],
+    response_trailers: ['ended'],
+    tick: ['ended'],
+  },
+  sending_body: {
+    response_body: ['sending_body', 'ended'],
+    response_trailers: ['ended'],
+    tick: ['sending_body', 'ended'],
+  },
+  passing: { response_body: ['passing', 'passed'], response_trailers: ['passed'] },
+  passed: { response_body: ['passed'], response_trailers: ['passed'] },
+  // The client has its end; the upstream may still be talking.
+  ended: { response_body: ['ended'], response_trailers: ['ended'] },
+} as const satisfies Moves<ResponseEvent['type'] | 'tick'>;
+
+export type RequestPhase = keyof typeof requestMoves;
+export type ResponsePhase = keyof typeof responseMoves;
+
+/** Throws `ProtocolError` if the phase does not take the event. */
+export function checkEvent<Event extends string>(moves: Moves<Event>, phase: string, event: Event): void {
+  if (moves[phase]?.[event] === undefined) throw new ProtocolError(`${event} came in the phase ${phase}.`);
+}
+
+/** Throws if the table does not list the move: a mistake of ours. */
+export function checkMove<Event extends string>(moves: Moves<Event>, from: string, event: Event, to: string): void {
+  if (!(moves[from]?.[event]?.includes(to) ?? false)) throw new Error(`No move from ${from} to ${to} by ${event}.`);
+}

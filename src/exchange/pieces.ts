@@ -1,0 +1,28 @@
+/** Bytes of one streamed body reply; Envoy asks for at most 64 KiB, and the message around them needs a few. */
+export const maxPieceBytes = 62_000;
+
+/** The bytes in pieces of at most `maxPieceBytes`, cut anywhere; none for no bytes. */
+export function cutBytes(bytes: Buffer): Buffer[] {
+  const pieces: Buffer[] = [];
+  for (let at = 0; at < bytes.length; at += maxPieceBytes) pieces.push(bytes.subarray(at, at + maxPieceBytes));
+  return pieces;
+}
+
+/**
+ * An event stream in pieces that end between events, as large as fits; an event larger than a piece is one piece of its
+ * own, because some clients lose an event that is cut.
+ */
+export function cutEvents(bytes: Buffer): Buffer[] {
+  const pieces: Buffer[] = [];
+  let at = 0;
+  while (bytes.length - at > maxPieceBytes) {
+    // Data is one line of JSON: a blank line is always the end of an event.
+    let end = bytes.lastIndexOf('\n\n', at + maxPieceBytes - 2);
+    if (end < at) end = bytes.indexOf('\n\n', at);
+    if (end === -1) break;
+    pieces.push(bytes.subarray(at, end + 2));
+    at = end + 2;
+  }
+  if (at < bytes.length) pieces.push(bytes.subarray(at));
+  return pieces;
+}

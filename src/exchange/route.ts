@@ -1,0 +1,98 @@
+import { ApiError } from '../schema/api-error.ts';
+import type { HeaderMap } from './types.ts';
+
+/** What is to be done with a request, by its headers alone. */
+export type Route =
+  | { readonly type: 'translate'; readonly path: RequestPath }
+  | { readonly type: 'refuse'; readonly error: ApiError }
+  | { readonly type: 'pass' };
+
+/** The parts of `:path` around `/v1/responses` that concern the upstream. */
+export interface RequestPath {
+  /** What stands before `/v1/responses`, as the client wrote it; mostly empty. */
+  readonly prefix: string;
+  /** The query's `api-version=…`, which Azure demands; otherwise empty. */
+  readonly apiVersion: string;
+}
+
+/** Which requests are ours: `POST {prefix}/v1/responses`. What would need stored state is refused, all else passes. */
+export function routeOf(headers: HeaderMap): Route {
+  const method = headers.get(':method') ?? 'GET';
+  const [path = '', query = ''] = (headers.get(':path') ?? '').split(/\?(.*)/s, 2);
+  const raw = path.split('/');
+  const segments = raw.map(decodeSegment);
+  if (segments.at(-1) === '') {
+    raw.pop();
+    segments.pop();
+  }
+  const at = segments.findLastIndex(
+    (segment, index) =>
+      segment === 'v1' && (segments[index + 1] === 'responses' || segments[index + 1] === 'conversations'),
+  );
+  if (at === -1) return { type: 'pass' };
+  if (segments[at + 1] === 'conversations') return { type: 'refuse', error: nothingStored('Conversations are') };
+  if (segments.length > at + 2) return { type: 'refuse', error: nothingStored('Responses are') };
+  if (isWebSocket(headers)) return { type: 'refuse', error: httpOnly() };
+  // Browsers ask first (CORS); the upstream or Envoy's own filter answers.
+  if (method === 'OPTIONS') return { type: 'pass' };
+  if (method !== 'POST') return { type: 'refuse', error: postOnly(method) };
+  return { type: 'translate', path: { prefix: raw.slice(0, at).join('/'), apiVersion: apiVersionOf(query) } };
+}
+
+/**
+ * The upstream's path: `template` in place of `/v1/responses`, the prefix kept, `{model}` filled in, the query dropped
+ * but for Azure's `api-version`, unless the template has a query of its own.
+ */
+export function upstreamPath(template: string, { prefix, apiVersion }: RequestPath, model: string): string {
+  const path = prefix + template.replaceAll('{model}', () => encodeURIComponent(model));
+  return apiVersion === '' || path.includes('?') ? path : `${path}?${apiVersion}`;
+}
+
+/** The template names the model, so the path waits for the body. */
+export function pathNeedsModel(template: string): boolean {
+  return template.includes('{model}');
+}
+
+/** `/v1/%72esponses` is `/v1/responses` (RFC 3986 §6.2.2.2); what cannot be decoded stays as it is. */
+function decodeSegment(segment: string): string {
+  if (!segment.includes('%')) return segment;
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return segment;
+  }
+}
+
+function apiVersionOf(query: string): string {
+  return query.split('&').find((pair) => pair.startsWith('api-version=')) ?? '';
+}
+
+function isWebSocket(headers: HeaderMap): boolean {
+  // HTTP/1.1 asks with `upgrade`, HTTP/2 with an extended CONNECT (RFC 8441).
+  return (headers.get('upgrade') ?? headers.get(':protocol') ?? '').toLowerCase() === 'websocket';
+}
+
+function nothingStored(what: string): ApiError {
+  return new ApiError(`${what} not stored here: send the whole conversation as \`input\` of POST /v1/responses.`, {
+    status: 404,
+    type: 'not_found',
+    code: 'not_found',
+  });
+}
+
+function httpOnly(): ApiError {
+  return new ApiError('WebSocket is not spoken here: use HTTP, with `stream: true` for events.', {
+    status: 426,
+    type: 'invalid_request',
+    code: 'websocket_not_supported',
+  });
+}
+
+function postOnly(method: string): ApiError {
+  return new ApiError(`${method} is not possible on /v1/responses: use POST.`, {
+    status: 405,
+    type: 'invalid_request',
+    code: 'method_not_allowed',
+    headers: { allow: 'POST' },
+  });
+}

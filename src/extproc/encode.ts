@@ -1,0 +1,70 @@
+import type { BodyModes, ExchangeReply, HeaderMutation } from '../exchange/types.ts';
+import type { ProcessingResponse, WireBodyMutation, WireCommonResponse, WireHeaderMutation } from './messages.ts';
+
+/** A reply as the `ProcessingResponse` Envoy expects in the body modes in force. */
+export function encodeReply(reply: ExchangeReply, modes: BodyModes): ProcessingResponse {
+  switch (reply.type) {
+    case 'request_headers':
+    case 'response_headers':
+      return { [reply.type]: common(reply.headers, undefined) };
+    case 'request_body':
+    case 'response_body': {
+      const mode = reply.type === 'request_body' ? modes.request : modes.response;
+      const mutation =
+        mode === 'FULL_DUPLEX_STREAMED'
+          ? { streamed_response: { body: reply.body ?? noBytes, end_of_stream: reply.endOfStream } }
+          : replacement(reply.body);
+      return { [reply.type]: common(reply.headers, mutation) };
+    }
+    case 'request_trailers':
+    case 'response_trailers':
+      return { [reply.type]: {} };
+    case 'immediate_response':
+      return {
+        immediate_response: {
+          status: { code: reply.status },
+          headers: mutationOf({ set: reply.headers }) ?? {},
+          body: reply.body,
+          details: reply.details,
+        },
+      };
+  }
+}
+
+const noBytes = Buffer.alloc(0);
+
+/** Absent bytes pass Envoy's own; empty ones must be said with `clear_body`. */
+function replacement(body: Uint8Array | undefined): WireBodyMutation | undefined {
+  if (body === undefined) return undefined;
+  return body.length === 0 ? { clear_body: true } : { body };
+}
+
+function common(headers: HeaderMutation | undefined, body: WireBodyMutation | undefined): WireCommonResponse {
+  const mutation = headers === undefined ? undefined : mutationOf(headers);
+  return {
+    response: {
+      ...(mutation === undefined ? {} : { header_mutation: mutation }),
+      ...(body === undefined ? {} : { body_mutation: body }),
+    },
+  };
+}
+
+function mutationOf({ set = {}, remove = [] }: HeaderMutation): WireHeaderMutation | undefined {
+  const entries = Object.entries(set).filter(([name]) => validName.test(name));
+  if (entries.length === 0 && remove.length === 0) return undefined;
+  return {
+    set_headers: entries.map(([key, value]) => ({
+      header: { key, raw_value: headerValue(value) },
+      // `append_action` and its default differ between Envoy versions; said outright, they agree.
+      append_action: 'OVERWRITE_IF_EXISTS_OR_ADD',
+    })),
+    remove_headers: remove,
+  };
+}
+
+const validName = /^:?[a-z0-9!#$%&'*+.^_`|~-]+$/;
+
+/** Printable ASCII only: whatever an upstream or a client wrote, no line break and no invalid byte gets into a header. */
+function headerValue(text: string): Uint8Array {
+  return Buffer.from(text.replace(/[^\t\x20-\x7e]/g, '?').trim(), 'latin1');
+}

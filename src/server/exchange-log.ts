@@ -1,0 +1,72 @@
+import type { ExchangeSummary } from '../exchange/exchange.ts';
+import type { Log } from '../telemetry/log.ts';
+import type { CallEnd, ExchangeObserver } from './observer.ts';
+
+/**
+ * One line per exchange that is ours, when it ends: who, how, how much, how long. Never a body, a header of the client
+ * or a message that may repeat what the client wrote.
+ */
+export function createExchangeLog(log: Log): ExchangeObserver {
+  return {
+    started(exchange) {
+      const startedAt = performance.now();
+      let firstByteAt: number | null = null;
+      return {
+        replied(reply) {
+          if (reply.type === 'response_body' || reply.type === 'immediate_response') firstByteAt ??= performance.now();
+        },
+        ended(how, cause) {
+          const summary = exchange.summary();
+          const level = levelOf(summary, how);
+          if (!log.isLevelEnabled(level)) return;
+          const line = {
+            ...lineOf(summary),
+            ...(how === 'done' ? {} : { call: how }),
+            duration_ms: Math.round(performance.now() - startedAt),
+            first_byte_ms: firstByteAt === null ? null : Math.round(firstByteAt - startedAt),
+            ...causeOf(cause ?? summary.errorCause),
+          };
+          log[level](line, 'exchange');
+        },
+      };
+    },
+  };
+}
+
+function levelOf({ outcome, errorCode }: ExchangeSummary, how: CallEnd): 'error' | 'warn' | 'info' | 'debug' {
+  if (how === 'crashed' || errorCode === 'proxy_misconfigured') return 'error';
+  if (how === 'protocol_error') return 'warn';
+  return outcome === 'passed' ? 'debug' : 'info';
+}
+
+function lineOf(summary: ExchangeSummary): object {
+  const { modes, usage, bytes } = summary;
+  return {
+    request_id: summary.requestId,
+    outcome: summary.outcome,
+    status: summary.status,
+    upstream_status: summary.upstreamStatus,
+    code: summary.errorCode,
+    method: summary.method,
+    path: summary.path,
+    profile: summary.profile,
+    model: summary.model,
+    upstream_model: summary.upstreamModel,
+    stream: summary.stream,
+    modes: `${modes.request}/${modes.response}`,
+    finish_reason: summary.finishReason,
+    input_tokens: usage?.input_tokens ?? null,
+    output_tokens: usage?.output_tokens ?? null,
+    events: summary.events,
+    dropped: summary.dropped,
+    request_bytes: [bytes.requestIn, bytes.requestOut],
+    response_bytes: [bytes.responseIn, bytes.responseOut],
+  };
+}
+
+/** The kind of a failure and where it arose; its text may hold what a client or an upstream wrote. */
+function causeOf(cause: unknown): object {
+  if (!(cause instanceof Error)) return {};
+  const stack = cause.stack?.split('\n').filter((line) => line.startsWith('    at ')) ?? [];
+  return { cause: cause.name, at: stack.slice(0, 5).map((line) => line.trim()) };
+}

@@ -1,0 +1,114 @@
+import type { Metadata } from '@grpc/grpc-js';
+import type { Config } from '../config.ts';
+import { createExchange, type Exchange } from '../exchange/exchange.ts';
+import type { BodyModes } from '../exchange/types.ts';
+import { ApiError } from '../schema/api-error.ts';
+import type { TranslationSettings } from '../translate/settings.ts';
+import { type Profile, profileNames, profileOf } from '../upstream/profiles.ts';
+import { newId } from './ids.ts';
+
+/** Makes exchanges as configured. */
+export interface ExchangeFactory {
+  /** `metadata` is the call's; a `refusal` is given to every request that would be translated. */
+  open(metadata: Metadata, modes: BodyModes | null, refusal: ApiError | null): { exchange: Exchange; modes: BodyModes };
+}
+
+/**
+ * What a route may choose: the call's initial metadata, which Envoy writes from its own configuration
+ * (`grpc_service.initial_metadata`). Nothing a client sends gets there.
+ */
+const profileKey = 'x-upstream-profile';
+const pathKey = 'x-upstream-path';
+
+/** The factory for that configuration. `onMisconfigured` hears of routes that name what is not there. */
+export function createExchangeFactory(config: Config, onMisconfigured: (problem: string) => void): ExchangeFactory {
+  const configured = profileOf(config.UPSTREAM_PROFILE);
+  if (configured === undefined) throw new Error(`There is no profile ${config.UPSTREAM_PROFILE}.`);
+  const settings = new Map<Profile, TranslationSettings>();
+  const configuredModes = { request: config.REQUEST_BODY_MODE, response: config.RESPONSE_BODY_MODE };
+  const bodyLimits = {
+    maxRequestBytes: config.MAX_REQUEST_BYTES,
+    maxResponseBytes: config.MAX_RESPONSE_BYTES,
+    maxErrorBytes: config.MAX_ERROR_BYTES,
+    maxSseEventBytes: config.MAX_SSE_EVENT_BYTES,
+  };
+  const clock = { now: () => Math.floor(Date.now() / 1000), newId };
+
+  function settingsFor(profile: Profile): TranslationSettings {
+    const known = settings.get(profile) ?? translationSettings(config, profile);
+    settings.set(profile, known);
+    return known;
+  }
+
+  return {
+    open(metadata, given, refusal) {
+      const name = textOf(metadata, profileKey);
+      const path = textOf(metadata, pathKey);
+      const profile = name === null ? configured : profileOf(name);
+      const problem = profile === undefined ? unknownProfile(name ?? '') : path === null ? null : pathProblem(path);
+      if (problem !== null) onMisconfigured(problem);
+      const modes = given ?? configuredModes;
+      // A route with a profile of its own has that profile's path, not the one configured for another.
+      const configuredPath = name === null && config.UPSTREAM_PATH !== '' ? config.UPSTREAM_PATH : null;
+      const exchange = createExchange({
+        modes,
+        settings: settingsFor(profile ?? configured),
+        bodyLimits,
+        upstreamPath: path ?? configuredPath,
+        refusal: problem === null ? refusal : misconfigured(),
+        stallTimeoutMs: config.UPSTREAM_IDLE_TIMEOUT_MS,
+        heartbeatMs: config.HEARTBEAT_INTERVAL_MS,
+        finishGraceMs: config.FINISH_GRACE_MS,
+        clock,
+      });
+      return { exchange, modes };
+    },
+  };
+}
+
+function textOf(metadata: Metadata, key: string): string | null {
+  const value = metadata.get(key)[0];
+  return value === undefined || value.length === 0 ? null : String(value);
+}
+
+function unknownProfile(name: string): string {
+  return `${profileKey} is ${JSON.stringify(name)}; it must be one of ${profileNames.join(', ')}`;
+}
+
+function pathProblem(path: string): string | null {
+  return /^\/[\x21-\x7e]*$/.test(path)
+    ? null
+    : `${pathKey} is ${JSON.stringify(path)}; it must be a path that starts with /`;
+}
+
+/** The client learns no names of the operator's; the log has them. */
+function misconfigured(): ApiError {
+  return new ApiError('The route is not configured correctly; the log of responses-extproc says why.', {
+    status: 500,
+    type: 'server_error',
+    code: 'proxy_misconfigured',
+  });
+}
+
+function translationSettings(config: Config, profile: Profile): TranslationSettings {
+  return {
+    profile,
+    limits: {
+      maxItems: config.MAX_INPUT_ITEMS,
+      maxTextBytes: config.MAX_TEXT_BYTES,
+      maxImageUrlBytes: config.MAX_IMAGE_URL_BYTES,
+      maxFileBytes: config.MAX_FILE_BYTES,
+      maxTools: config.MAX_TOOLS,
+      maxNesting: config.MAX_NESTING,
+    },
+    defaultModel: config.DEFAULT_MODEL === '' ? null : config.DEFAULT_MODEL,
+    omittedStore: config.OMITTED_STORE,
+    reasoningEvents: config.REASONING_EVENTS,
+    droppedTools: config.DROPPED_TOOLS,
+    unsupportedItems: config.UNSUPPORTED_ITEMS,
+    orphanOutputs: config.ORPHAN_OUTPUTS,
+    missingOutputs: config.MISSING_OUTPUTS,
+    unknownFields: config.UNKNOWN_FIELDS,
+    strictEcho: config.STRICT_ECHO,
+  };
+}

@@ -1,0 +1,69 @@
+import { type ServerUnaryCall, type ServerWritableStream, type sendUnaryData, status } from '@grpc/grpc-js';
+
+interface HealthCheckRequest {
+  readonly service?: string;
+}
+type ServingStatus = 'SERVING' | 'NOT_SERVING' | 'SERVICE_UNKNOWN';
+interface HealthCheckResponse {
+  readonly status: ServingStatus;
+}
+
+/** Names that may be asked for: the whole server, our service, and those that Kubernetes setups use. */
+const names = ['', 'envoy.service.ext_proc.v3.ExternalProcessor', 'liveness', 'readiness'] as const;
+type Name = (typeof names)[number];
+
+export interface Health {
+  /** Handlers of `grpc.health.v1.Health`. */
+  readonly handlers: {
+    Check(
+      call: ServerUnaryCall<HealthCheckRequest, HealthCheckResponse>,
+      answer: sendUnaryData<HealthCheckResponse>,
+    ): void;
+    Watch(call: ServerWritableStream<HealthCheckRequest, HealthCheckResponse>): void;
+  };
+  readonly serving: boolean;
+  /** Not serving any more, but for liveness; ends every watch, so that none holds up the shutdown. */
+  drain(): void;
+}
+
+/** The standard health service; it serves from the start, because it is only reachable once the server is. */
+export function createHealth(): Health {
+  let serving = true;
+  const watchers = new Map<ServerWritableStream<HealthCheckRequest, HealthCheckResponse>, Name>();
+
+  function statusOf(name: Name): ServingStatus {
+    return serving || name === 'liveness' ? 'SERVING' : 'NOT_SERVING';
+  }
+
+  return {
+    handlers: {
+      Check(call, answer) {
+        const name = nameOf(call.request);
+        if (name === null) answer({ code: status.NOT_FOUND, details: 'No service of that name.' });
+        else answer(null, { status: statusOf(name) });
+      },
+      Watch(call) {
+        const name = nameOf(call.request);
+        call.write({ status: name === null ? 'SERVICE_UNKNOWN' : statusOf(name) });
+        if (name === null) return;
+        watchers.set(call, name);
+        call.on('cancelled', () => watchers.delete(call));
+      },
+    },
+    get serving() {
+      return serving;
+    },
+    drain() {
+      serving = false;
+      for (const [call, name] of watchers) {
+        call.write({ status: statusOf(name) });
+        call.end();
+      }
+      watchers.clear();
+    },
+  };
+}
+
+function nameOf({ service = '' }: HealthCheckRequest): Name | null {
+  return names.find((name) => name === service) ?? null;
+}

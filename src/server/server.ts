@@ -1,0 +1,117 @@
+import { lstatSync, rmSync } from 'node:fs';
+import { Server, type ServiceDefinition, type UntypedServiceImplementation } from '@grpc/grpc-js';
+import type { Config } from '../config.ts';
+import { type DecodedRequest, decodeRequest } from '../extproc/decode.ts';
+import { healthService, processMethod } from '../extproc/messages.ts';
+import type { ApiError } from '../schema/api-error.ts';
+import { credentialsOf } from './credentials.ts';
+import { createExchangeFactory } from './exchanges.ts';
+import { createHealth } from './health.ts';
+import type { ExchangeObserver } from './observer.ts';
+import { type ProcessCall, processCall } from './process.ts';
+import { createTicker } from './ticker.ts';
+
+export interface ServiceOptions {
+  readonly config: Config;
+  readonly observers: readonly ExchangeObserver[];
+  /** Asked at the start of every call: the error that turns a request away, or null. */
+  readonly admit?: () => ApiError | null;
+  /** A route of Envoy's names what is not there. */
+  readonly onMisconfigured: (problem: string) => void;
+}
+
+export interface Service {
+  /** Binds every address of `LISTEN`; gives them with the ports they got. Throws if one is taken. */
+  listen(): Promise<readonly string[]>;
+  /** False from the start of the drain on. */
+  readonly ready: boolean;
+  /** Takes no new calls, lets running ones end, and breaks off what still runs after `timeoutMs`. */
+  drain(timeoutMs: number): Promise<'drained' | 'forced'>;
+}
+
+/** Room around the largest body in one message: headers, and the message itself. */
+const messageRoom = 1024 * 1024;
+const tickMs = 500;
+
+/** The gRPC server: `ExternalProcessor` and `grpc.health.v1`. */
+export function createService({ config, observers, admit, onMisconfigured }: ServiceOptions): Service {
+  const server = new Server({
+    'grpc.max_receive_message_length': config.MAX_REQUEST_BYTES + messageRoom,
+    'grpc.max_concurrent_streams': 2 ** 31 - 1,
+  });
+  tolerateResets(server);
+  const health = createHealth();
+  const factory = createExchangeFactory(config, onMisconfigured);
+  const ticker = createTicker(tickMs);
+  const process = {
+    ...processMethod,
+    requestDeserialize: (bytes: Buffer): DecodedRequest => decodeRequest(processMethod.requestDeserialize(bytes)),
+  };
+  const handlers: UntypedServiceImplementation = {
+    Process: (call: ProcessCall) =>
+      processCall(call, {
+        open: (modes) => factory.open(call.metadata, modes, admit?.() ?? null),
+        observers,
+        ticker,
+      }),
+  };
+  server.addService({ Process: process } as unknown as ServiceDefinition, handlers);
+  server.addService(healthService, health.handlers as unknown as UntypedServiceImplementation);
+
+  return {
+    async listen() {
+      const bound: string[] = [];
+      for (const address of config.LISTEN.split(',').map((text) => text.trim())) {
+        removeStaleSocket(address);
+        const port = await bind(server, address, config);
+        bound.push(address.replace(/:0$/, `:${port}`));
+      }
+      return bound;
+    },
+    get ready() {
+      return health.serving;
+    },
+    async drain(timeoutMs) {
+      health.drain();
+      const outcome = await closed(server, timeoutMs);
+      ticker.stop();
+      return outcome;
+    },
+  };
+}
+
+/**
+ * Envoy ends every call with a reset, and Node takes more than 1,000 of them on a connection (33 a second) for an
+ * attack and closes it with all that runs there. grpc-js has no option of its own for node:http2's.
+ */
+function tolerateResets(server: Server): void {
+  const options: unknown = Reflect.get(server, 'commonServerOptions');
+  if (typeof options !== 'object' || options === null)
+    throw new Error('grpc-js keeps its HTTP/2 options elsewhere now.');
+  Object.assign(options, { streamResetBurst: 1_000_000_000, streamResetRate: 1_000_000_000 });
+}
+
+function bind(server: Server, address: string, config: Config): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.bindAsync(address, credentialsOf(config), (error, port) => (error === null ? resolve(port) : reject(error)));
+  });
+}
+
+/** A socket that a killed process left behind would keep the address taken. */
+function removeStaleSocket(address: string): void {
+  const path = /^unix:(?:\/\/)?(.+)$/.exec(address)?.[1];
+  if (path !== undefined && lstatSync(path, { throwIfNoEntry: false })?.isSocket() === true) rmSync(path);
+}
+
+function closed(server: Server, timeoutMs: number): Promise<'drained' | 'forced'> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => {
+      server.forceShutdown();
+      resolve('forced');
+    }, timeoutMs);
+    server.tryShutdown(() => {
+      clearTimeout(timer);
+      resolve('drained');
+    });
+  });
+}
