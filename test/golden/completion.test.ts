@@ -1,0 +1,88 @@
+import { readdirSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { ApiError } from '../../src/schema/api-error.ts';
+import type { ResponseResource } from '../../src/schema/response-resource.ts';
+import { translateCompletion } from '../../src/translate/completion.ts';
+import type { ResponseContext } from '../../src/translate/context.ts';
+import { COMPLETED_AT, CREATED_AT, createTestContext } from '../support/context.ts';
+import { blockOf, type GoldenCase, readGoldenCases } from '../support/golden.ts';
+import { faultsOfResponse, hasPublishedSchema } from '../support/published-schema.ts';
+
+/**
+ * Each case is a completion (`json upstream`), what is special about its request (`json context`, see
+ * `ContextSettings`), and the outcome: the fields of the Response that a plain completed one would not have
+ * (`json client`), or the error (`json error`). An `encrypted_content` is written as what is inside it.
+ */
+const files = readdirSync(new URL('.', import.meta.url)).filter((name) => /^completion-.*\.md$/.test(name));
+const cases = files.flatMap((name) => readGoldenCases(new URL(name, import.meta.url)));
+
+describe.each(cases)('$where: $title', (golden) => {
+  const error = blockOf(golden, 'error');
+  if (error !== null) {
+    it('ends in the error written beside it', () => {
+      expect(thrownBy(golden)).toEqual(JSON.parse(error));
+    });
+    return;
+  }
+
+  it('gives the response written beside it', () => {
+    const context = contextOf(golden);
+    const expected = { ...plainResponse(context), ...JSON.parse(required(golden, 'client')) };
+    if (expected.status !== 'completed') expected.completed_at = null;
+    expect(withEnvelopesOpened(translate(golden, context))).toEqual(expected);
+  });
+
+  if (hasPublishedSchema)
+    it('is valid against the published schema', () => {
+      expect(faultsOfResponse(translate(golden, contextOf(golden)))).toEqual([]);
+    });
+});
+
+function translate(golden: GoldenCase, context: ResponseContext): ResponseResource {
+  return translateCompletion(JSON.parse(required(golden, 'upstream')), context);
+}
+
+function thrownBy(golden: GoldenCase): unknown {
+  try {
+    translate(golden, contextOf(golden));
+  } catch (thrown) {
+    if (thrown instanceof ApiError) return { status: thrown.status, ...thrown.toObject() };
+    throw thrown;
+  }
+  throw new Error('nothing was thrown');
+}
+
+function contextOf(golden: GoldenCase): ResponseContext {
+  return createTestContext(JSON.parse(blockOf(golden, 'context') ?? '{}'));
+}
+
+function required(golden: GoldenCase, name: string): string {
+  const text = blockOf(golden, name);
+  if (text === null) throw new Error(`${golden.where}: no block is called “${name}”`);
+  return text;
+}
+
+/** A completed Response without output: all 31 fields, and what the request made of them. */
+function plainResponse({ echo }: ResponseContext): Record<string, unknown> {
+  return {
+    ...echo,
+    id: 'resp_1',
+    object: 'response',
+    created_at: CREATED_AT,
+    completed_at: COMPLETED_AT,
+    status: 'completed',
+    error: null,
+    incomplete_details: null,
+    previous_response_id: null,
+    output: [],
+    usage: null,
+    store: false,
+    background: false,
+  };
+}
+
+function withEnvelopesOpened(response: ResponseResource): unknown {
+  return JSON.parse(JSON.stringify(response), (key, value) =>
+    key === 'encrypted_content' ? JSON.parse(Buffer.from(value.slice('orr1.'.length), 'base64url').toString()) : value,
+  );
+}
