@@ -18,7 +18,9 @@ export function isExactNumber(value: unknown): value is { readonly rawJSON: stri
 }
 
 const jsonObject = z.custom<Record<string, unknown>>(isJsonObject, { params: { expected: 'an object' } });
-const exactToDouble = (value: unknown) => (isExactNumber(value) ? Number(value.rawJSON) : value);
+/** The nearest JavaScript number; one beyond them all (`1e400`) is as large as they get. */
+const exactToDouble = (value: unknown) =>
+  isExactNumber(value) ? Math.max(-Number.MAX_VALUE, Math.min(Number.MAX_VALUE, Number(value.rawJSON))) : value;
 const number = (least: number, most: number) =>
   z.preprocess(exactToDouble, z.number().min(least, 'decimal').max(most, 'decimal').nullish());
 const integer = (least: number, most = Number.MAX_SAFE_INTEGER) =>

@@ -94,7 +94,7 @@ export function translateRequest(
       reasoningEvents: settings.reasoningEvents,
       profile,
       createdAt: Math.floor(clock.now()),
-      now: clock.now,
+      now: () => Math.floor(clock.now()),
       newId: clock.newId,
     },
     dropped,

@@ -1,0 +1,92 @@
+import { ApiError } from '../schema/api-error.ts';
+
+/**
+ * UTF-8 JSON as a value; a byte order mark is skipped. A number that a JavaScript number would change becomes a
+ * `JSON.rawJSON` object, which is written as it was read: schemas hold 64-bit bounds. Throws `ApiError` (400).
+ */
+export function parseJson(bytes: Uint8Array, maxNesting: number): unknown {
+  const { tooDeepAt, mayLoseNumbers } = scanJson(bytes, maxNesting);
+  if (tooDeepAt !== null) {
+    throw ApiError.invalidRequest(
+      'nesting_too_deep',
+      null,
+      `The request body is nested too deep: more than ${maxNesting} levels of objects and arrays at byte ${tooDeepAt}.`,
+    );
+  }
+  let text: string;
+  try {
+    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    throw ApiError.invalidRequest('invalid_json', null, 'The request body is not valid JSON: it is not UTF-8.');
+  }
+  try {
+    return mayLoseNumbers ? parseExactly(text, keepExact) : JSON.parse(text);
+  } catch (cause) {
+    throw new ApiError(`The request body is not valid JSON: ${reasonOf(cause)}.`, {
+      status: 400,
+      type: 'invalid_request',
+      code: 'invalid_json',
+      cause,
+    });
+  }
+}
+
+// TypeScript's es2023 library does not know the source text of a reviver yet; engines have it since V8 11.4.
+const parseExactly = JSON.parse as (
+  text: string,
+  reviver: (key: string, value: unknown, context: { readonly source?: string }) => unknown,
+) => unknown;
+const rawJson = (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON;
+
+/** A double holds 15 significant digits whatever they are. */
+function keepExact(_key: string, value: unknown, { source }: { readonly source?: string }): unknown {
+  if (typeof value !== 'number' || source === undefined) return value;
+  if (Number.isFinite(value)) {
+    const digits = source.replace(/[eE].*$/, '').replace(/[^0-9]/g, '');
+    if (digits.length <= 15 || String(value) === source) return value;
+  }
+  return rawJson(source);
+}
+
+/**
+ * One look at the bytes before they are parsed: where they go deeper than `maxNesting` (the parser itself would follow
+ * for as long as there is memory), and whether there is a number long enough to be worth the slower, exact parse.
+ */
+function scanJson(bytes: Uint8Array, maxNesting: number): { tooDeepAt: number | null; mayLoseNumbers: boolean } {
+  let depth = 0;
+  let mayLoseNumbers = false;
+  for (let at = 0; at < bytes.length; at++) {
+    switch (bytes[at]) {
+      case 0x22: // a string, up to its closing quote
+        for (at++; at < bytes.length && bytes[at] !== 0x22; at++) if (bytes[at] === 0x5c) at++;
+        break;
+      case 0x5b:
+      case 0x7b:
+        depth++;
+        if (depth > maxNesting) return { tooDeepAt: at, mayLoseNumbers };
+        break;
+      case 0x5d:
+      case 0x7d:
+        depth--;
+        break;
+      default: {
+        const start = at;
+        while (isDigitOrPoint(bytes[at])) at++;
+        if (at === start) break;
+        if (at - start > 15 || bytes[at] === 0x65 || bytes[at] === 0x45) mayLoseNumbers = true; // long, or 1e400
+        at--; // the loop steps over the number's last byte
+      }
+    }
+  }
+  return { tooDeepAt: null, mayLoseNumbers };
+}
+
+function isDigitOrPoint(byte: number | undefined): boolean {
+  return byte !== undefined && ((byte >= 0x30 && byte <= 0x39) || byte === 0x2e);
+}
+
+/** The parser's reason, without the piece of the body it quotes. */
+function reasonOf(cause: unknown): string {
+  const message = cause instanceof Error ? cause.message : String(cause);
+  return message.replace(/, (\.\.\.)?".*$/s, '').replace(/\.$/, '');
+}

@@ -1,0 +1,99 @@
+import { brotliDecompressSync, gunzipSync, inflateRawSync, inflateSync, zstdDecompressSync } from 'node:zlib';
+import { ApiError } from '../schema/api-error.ts';
+import { parseJson } from './json-text.ts';
+
+export interface RequestBodyHeaders {
+  readonly contentType: string | null;
+  readonly contentEncoding: string | null;
+}
+
+export interface RequestBodyLimits {
+  /** Bytes of the body, as sent and after decompression. */
+  readonly maxRequestBytes: number;
+  /** Levels of objects and arrays. */
+  readonly maxNesting: number;
+}
+
+/**
+ * A request body as a value: content coding undone, UTF-8 and JSON read. Numbers that a JavaScript number would change
+ * are kept as their text (`JSON.rawJSON`). Throws `ApiError`: 413 over the limit, 415 for other kinds of content, 400
+ * for what is not JSON or nested too deep.
+ */
+export function readRequestBody(bytes: Uint8Array, headers: RequestBodyHeaders, limits: RequestBodyLimits): unknown {
+  checkContentType(headers.contentType);
+  if (bytes.length > limits.maxRequestBytes) throw tooLarge(limits.maxRequestBytes);
+  const plain = decompress(bytes, headers.contentEncoding, limits.maxRequestBytes);
+  if (plain.length === 0) throw ApiError.invalidRequest('invalid_json', null, 'The request body is empty.');
+  return parseJson(plain, limits.maxNesting);
+}
+
+/** JSON by any of its names; a request that names no type is taken for JSON. */
+function checkContentType(contentType: string | null): void {
+  if (contentType === null || contentType.trim() === '') return;
+  const [type = '', ...parameters] = contentType.toLowerCase().split(';');
+  const charset = parameters.map((parameter) => parameter.trim()).find((parameter) => parameter.startsWith('charset='));
+  const isJson = /^(application|text)\/json$|^application\/[^/]+\+json$/.test(type.trim());
+  if (isJson && (charset === undefined || /^charset="?utf-?8"?$/.test(charset))) return;
+  throw new ApiError(`Content type '${contentType.slice(0, 100)}' is not supported. Send application/json in UTF-8.`, {
+    status: 415,
+    type: 'invalid_request',
+    code: 'unsupported_media_type',
+    param: 'content-type',
+  });
+}
+
+type Decompressor = (bytes: Uint8Array, options: { maxOutputLength: number }) => Buffer;
+
+const decompressors: ReadonlyMap<string, Decompressor> = new Map<string, Decompressor>([
+  ['gzip', gunzipSync],
+  ['x-gzip', gunzipSync],
+  // Meant is the zlib format; some clients send the bare one (RFC 9110 §8.4.1.2).
+  ['deflate', (bytes, options) => ((bytes[0] ?? 0) % 16 === 8 ? inflateSync : inflateRawSync)(bytes, options)],
+  ['br', brotliDecompressSync],
+  ['zstd', zstdDecompressSync],
+]);
+
+/** More layers than anybody means are made to do harm. */
+const maxCodings = 3;
+
+/** Undoes `content-encoding`, the last coding first; never makes more than `maxBytes`. */
+function decompress(bytes: Uint8Array, contentEncoding: string | null, maxBytes: number): Uint8Array {
+  const codings = (contentEncoding ?? '')
+    .toLowerCase()
+    .split(',')
+    .map((coding) => coding.trim())
+    .filter((coding) => coding !== '' && coding !== 'identity');
+  let plain = bytes;
+  for (const coding of codings.toReversed()) {
+    const decompressor = decompressors.get(coding);
+    if (decompressor === undefined || codings.length > maxCodings) throw unsupportedEncoding(contentEncoding ?? '');
+    try {
+      plain = decompressor(plain, { maxOutputLength: maxBytes });
+    } catch (cause) {
+      if ((cause as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') throw tooLarge(maxBytes);
+      throw new ApiError(`The request body is not valid ${coding}, though its content-encoding says so.`, {
+        status: 400,
+        type: 'invalid_request',
+        code: 'invalid_encoding',
+        param: 'content-encoding',
+        cause,
+      });
+    }
+  }
+  return plain;
+}
+
+function unsupportedEncoding(contentEncoding: string): ApiError {
+  return new ApiError(
+    `Content encoding '${contentEncoding.slice(0, 100)}' is not supported. Send gzip, deflate, br, zstd, or none.`,
+    { status: 415, type: 'invalid_request', code: 'unsupported_content_encoding', param: 'content-encoding' },
+  );
+}
+
+function tooLarge(maxBytes: number): ApiError {
+  return new ApiError(`The request body is too large: more than ${maxBytes} bytes after decompression.`, {
+    status: 413,
+    type: 'invalid_request',
+    code: 'request_too_large',
+  });
+}
