@@ -165,8 +165,24 @@ function kindOf(status: number, { type, message, provider }: ErrorReading): Kind
 }
 
 /** How servers say that the prompt does not fit, under whatever status. Codex acts on this one code. */
-const contextOverflow =
-  /context_length_exceeded|maximum context length|context window|exceed_context_size|too many tokens|prompt is too long|input length .* exceeds|longer than the maximum model length/i;
+const contextOverflow = new RegExp(
+  [
+    'context_length_exceeded', // OpenAI, Groq
+    'exceed_context_size', // llama.cpp
+    'maximum context length', // OpenAI, vLLM, Mistral
+    "longer than the (?:maximum model length|model's context length)", // vLLM, SGLang
+    'context window',
+    'prompt is too long', // Anthropic
+    'maximum prompt length', // xAI
+    'input length .*exceeds', // Ollama, TensorRT-LLM
+    'input token count .*exceeds', // Gemini
+    'input is too long', // Bedrock
+    'exceeded model token limit', // Moonshot
+    'tokens` \\+ `max_new_tokens` must be', // TGI
+    'too many tokens',
+  ].join('|'),
+  'i',
+);
 
 function isContextOverflow({ message, code, type }: ErrorReading): boolean {
   return contextOverflow.test(`${code} ${type} ${message.slice(0, MAX_MESSAGE_BYTES)}`);
