@@ -178,7 +178,7 @@ const contextOverflow = new RegExp(
     'input token count .*exceeds', // Gemini
     'input is too long', // Bedrock
     'exceeded model token limit', // Moonshot
-    'tokens` \\+ `max_new_tokens` must be', // TGI
+    'tokens \\+ `max_new_tokens` must be', // TGI
     'too many tokens',
   ].join('|'),
   'i',
