@@ -26,6 +26,8 @@ export interface RequestLeg {
   readonly phase: RequestPhase;
   /** What the response leg goes by. */
   readonly outcome: RequestOutcome;
+  /** Bytes of the body that wait to be translated, or are announced. */
+  readonly held: number;
   readonly report: RequestLegReport;
 }
 
@@ -200,6 +202,9 @@ export function createRequestLeg(options: RequestLegOptions): RequestLeg {
     },
     get outcome() {
       return outcome;
+    },
+    get held() {
+      return phase === 'collecting_body' ? Math.max(clientBytes, Number(headers.get('content-length')) || 0) : 0;
     },
     get report() {
       return {

@@ -1,3 +1,4 @@
+import type { Metadata } from '@grpc/grpc-js';
 import type { Exchange } from '../exchange/exchange.ts';
 import type { ExchangeEvent, ExchangeReply } from '../exchange/types.ts';
 
@@ -9,8 +10,8 @@ export type CallEnd = 'done' | 'aborted' | 'protocol_error' | 'crashed';
 
 /** Watches exchanges: log, metrics, traces. Nothing it does may throw or wait. */
 export interface ExchangeObserver {
-  /** A call's first message came. */
-  started(exchange: Exchange): ExchangeWatch;
+  /** A call's first message came; `metadata` is what Envoy opened the call with. */
+  started(exchange: Exchange, metadata: Metadata): ExchangeWatch;
 }
 
 /** Watches one exchange. */

@@ -6,13 +6,18 @@ import type { DecodedRequest } from '../extproc/decode.ts';
 import { encodeReply } from '../extproc/encode.ts';
 import type { ProcessingResponse } from '../extproc/messages.ts';
 import type { CallEnd, ExchangeObserver, ExchangeWatch } from './observer.ts';
+import type { ExchangePlace } from './overload.ts';
 import type { Ticker } from './ticker.ts';
 
 export type ProcessCall = ServerDuplexStream<DecodedRequest, ProcessingResponse>;
 
 export interface ProcessOptions {
-  /** The exchange for this call, in the modes its first message names. */
-  open(modes: BodyModes | null): { readonly exchange: Exchange; readonly modes: BodyModes };
+  /** The exchange for this call, in the modes its first message names; and its place among the others, if it was given one. */
+  open(modes: BodyModes | null): {
+    readonly exchange: Exchange;
+    readonly modes: BodyModes;
+    readonly place: ExchangePlace | null;
+  };
   readonly observers: readonly ExchangeObserver[];
   readonly ticker: Ticker;
 }
@@ -27,9 +32,11 @@ export function processCall(call: ProcessCall, { open, observers, ticker }: Proc
   call.on('data', ({ event, modes, observed }: DecodedRequest) => {
     if (over || observed) return;
     guarded(() => {
-      const { exchange } = opened ?? start(modes);
+      const { exchange, place } = opened ?? start(modes);
       for (const watch of watches) watch.heard?.(event);
-      send(exchange.handle(event));
+      const replies = exchange.handle(event);
+      const refusal = place?.hold(exchange.held) ?? null;
+      send(refusal === null ? replies : exchange.refuse(refusal));
     });
   });
   // A slow Envoy fills the window; then nothing more is read from it until it has taken what it was sent.
@@ -45,7 +52,7 @@ export function processCall(call: ProcessCall, { open, observers, ticker }: Proc
   function start(modes: BodyModes | null): NonNullable<typeof opened> {
     const started = open(modes);
     opened = started;
-    watches = observers.map((observer) => observer.started(started.exchange));
+    watches = observers.map((observer) => observer.started(started.exchange, call.metadata));
     stopTicking = ticker.add((at) => guarded(() => send(started.exchange.tick(at))));
     return started;
   }
@@ -72,6 +79,7 @@ export function processCall(call: ProcessCall, { open, observers, ticker }: Proc
     if (over) return;
     over = true;
     stopTicking();
+    opened?.place?.leave();
     const left = how === 'done' && opened?.exchange.summary().outcome === 'open';
     for (const watch of watches) watch.ended(left ? 'aborted' : how, cause);
   }

@@ -1,21 +1,24 @@
 import { lstatSync, rmSync } from 'node:fs';
-import { Server, type ServiceDefinition, type UntypedServiceImplementation } from '@grpc/grpc-js';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Server, ServerCredentials, type ServiceDefinition, type UntypedServiceImplementation } from '@grpc/grpc-js';
 import type { Config } from '../config.ts';
 import { type DecodedRequest, decodeRequest } from '../extproc/decode.ts';
 import { healthService, processMethod } from '../extproc/messages.ts';
-import type { ApiError } from '../schema/api-error.ts';
-import { credentialsOf } from './credentials.ts';
+import { ApiError } from '../schema/api-error.ts';
 import { createExchangeFactory } from './exchanges.ts';
 import { createHealth } from './health.ts';
 import type { ExchangeObserver } from './observer.ts';
+import type { OverloadGuard } from './overload.ts';
 import { type ProcessCall, processCall } from './process.ts';
 import { createTicker } from './ticker.ts';
 
 export interface ServiceOptions {
   readonly config: Config;
   readonly observers: readonly ExchangeObserver[];
-  /** Asked at the start of every call: the error that turns a request away, or null. */
-  readonly admit?: () => ApiError | null;
+  /** Plain HTTP/2 when there are none. */
+  readonly credentials?: ServerCredentials | undefined;
+  /** Asked at the start of every call; without one there is always room. */
+  readonly guard?: OverloadGuard;
   /** A route of Envoy's names what is not there. */
   readonly onMisconfigured: (problem: string) => void;
 }
@@ -25,8 +28,11 @@ export interface Service {
   listen(): Promise<readonly string[]>;
   /** False from the start of the drain on. */
   readonly ready: boolean;
-  /** Takes no new calls, lets running ones end, and breaks off what still runs after `timeoutMs`. */
-  drain(timeoutMs: number): Promise<'drained' | 'forced'>;
+  /**
+   * Says that it serves no more, takes calls for `delayMs` from those who have not heard, then none; lets running ones
+   * end, and breaks off what still runs after `timeoutMs` more.
+   */
+  drain(timeoutMs: number, delayMs?: number): Promise<'drained' | 'forced'>;
 }
 
 /** Room around the largest body in one message: headers, and the message itself. */
@@ -34,7 +40,7 @@ const messageRoom = 1024 * 1024;
 const tickMs = 500;
 
 /** The gRPC server: `ExternalProcessor` and `grpc.health.v1`. */
-export function createService({ config, observers, admit, onMisconfigured }: ServiceOptions): Service {
+export function createService({ config, credentials, guard, observers, onMisconfigured }: ServiceOptions): Service {
   const server = new Server({
     'grpc.max_receive_message_length': config.MAX_REQUEST_BYTES + messageRoom,
     'grpc.max_concurrent_streams': 2 ** 31 - 1,
@@ -50,7 +56,11 @@ export function createService({ config, observers, admit, onMisconfigured }: Ser
   const handlers: UntypedServiceImplementation = {
     Process: (call: ProcessCall) =>
       processCall(call, {
-        open: (modes) => factory.open(call.metadata, modes, admit?.() ?? null),
+        open(modes) {
+          const answer = guard?.admit() ?? null;
+          const [place, refusal] = answer instanceof ApiError ? [null, answer] : [answer, null];
+          return { ...factory.open(call.metadata, modes, refusal), place };
+        },
         observers,
         ticker,
       }),
@@ -63,7 +73,7 @@ export function createService({ config, observers, admit, onMisconfigured }: Ser
       const bound: string[] = [];
       for (const address of config.LISTEN.split(',').map((text) => text.trim())) {
         removeStaleSocket(address);
-        const port = await bind(server, address, config);
+        const port = await bind(server, address, credentials ?? ServerCredentials.createInsecure());
         bound.push(address.replace(/:0$/, `:${port}`));
       }
       return bound;
@@ -71,8 +81,9 @@ export function createService({ config, observers, admit, onMisconfigured }: Ser
     get ready() {
       return health.serving;
     },
-    async drain(timeoutMs) {
+    async drain(timeoutMs, delayMs = 0) {
       health.drain();
+      await sleep(delayMs);
       const outcome = await closed(server, timeoutMs);
       ticker.stop();
       return outcome;
@@ -91,9 +102,9 @@ function tolerateResets(server: Server): void {
   Object.assign(options, { streamResetBurst: 1_000_000_000, streamResetRate: 1_000_000_000 });
 }
 
-function bind(server: Server, address: string, config: Config): Promise<number> {
+function bind(server: Server, address: string, credentials: ServerCredentials): Promise<number> {
   return new Promise((resolve, reject) => {
-    server.bindAsync(address, credentialsOf(config), (error, port) => (error === null ? resolve(port) : reject(error)));
+    server.bindAsync(address, credentials, (error, port) => (error === null ? resolve(port) : reject(error)));
   });
 }
 
