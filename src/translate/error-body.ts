@@ -34,11 +34,12 @@ export function readErrorBody(body: string, contentType: string | null): ErrorRe
 
 /** Reads an error that is already a value: the whole body, the `error` in it, or one entry of a list. */
 export function readErrorValue(value: unknown, depth = 0): ErrorReading {
+  // Bodies nest errors twice at most; deeper is not an error anybody wrote.
+  if (depth > 4) return nothing;
   if (typeof value === 'string') return { ...nothing, message: value };
   if (Array.isArray(value)) return readList(value, depth);
   const object = objectOf(value);
-  // Bodies nest errors twice at most; deeper is not an error anybody wrote.
-  if (object === null || depth > 4) return nothing;
+  if (object === null) return nothing;
   const own = fieldsOf(object);
   const within = isTelling(object['error'])
     ? object['error']

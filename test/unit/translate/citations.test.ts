@@ -1,0 +1,44 @@
+import { describe, expect, it } from 'vitest';
+import type { UrlCitation } from '../../../src/schema/response-resource.ts';
+import { addCitations, citationsOf } from '../../../src/translate/citations.ts';
+
+const cite = (url: string, start_index = 0, end_index = 0, title = ''): UrlCitation => ({
+  type: 'url_citation',
+  url,
+  title,
+  start_index,
+  end_index,
+});
+
+describe('addCitations', () => {
+  it('gives only what is new, and remembers it', () => {
+    const known: UrlCitation[] = [];
+    expect(addCitations(known, [cite('a', 0, 4), cite('b')])).toEqual([cite('a', 0, 4), cite('b')]);
+    expect(addCitations(known, [cite('a', 0, 4), cite('b'), cite('a', 4, 8)])).toEqual([cite('a', 4, 8)]);
+    expect(known).toEqual([cite('a', 0, 4), cite('b'), cite('a', 4, 8)]);
+  });
+
+  it('leaves out a page without a range that is cited already', () => {
+    const known = [cite('a', 0, 4, 'A')];
+    expect(addCitations(known, [cite('a')])).toEqual([]);
+  });
+});
+
+describe('citationsOf', () => {
+  it('finds nothing in a chunk of plain text', () => {
+    expect(citationsOf({ choices: [] }, { content: 'a' })).toEqual([]);
+    expect(citationsOf(null, undefined)).toEqual([]);
+  });
+
+  it('reads `citations` of objects, and those on the message', () => {
+    expect(citationsOf({ citations: [{ url: 'a', title: 'A' }] }, { citations: ['b'] })).toEqual([
+      cite('a', 0, 0, 'A'),
+      cite('b'),
+    ]);
+  });
+
+  it('takes no negative or broken positions', () => {
+    const annotation = { type: 'url_citation', url: 'a', start_index: -1, end_index: '4' };
+    expect(citationsOf(null, { annotations: [annotation] })).toEqual([cite('a')]);
+  });
+});

@@ -1,0 +1,59 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { decodeReasoningEnvelope, encodeReasoningEnvelope } from '../../../src/translate/reasoning-envelope.ts';
+
+const encoded = (value: unknown) => `orr1.${Buffer.from(JSON.stringify(value)).toString('base64url')}`;
+
+describe('decodeReasoningEnvelope', () => {
+  it('gives back what was encoded', () => {
+    const envelope = fc.record(
+      {
+        t: fc.string({ unit: 'binary', minLength: 1 }),
+        d: fc.array(fc.dictionary(fc.string(), fc.jsonValue())),
+        g: fc.dictionary(fc.string(), fc.string()),
+        p: fc.string({ minLength: 1 }),
+      },
+      { requiredKeys: [] },
+    );
+    fc.assert(
+      fc.property(envelope, (value) => {
+        const text = encodeReasoningEnvelope(value);
+        expect(text).toMatch(/^orr1\.[\w-]+$/);
+        expect(decodeReasoningEnvelope(text)).toEqual(JSON.parse(JSON.stringify(value)));
+      }),
+    );
+  });
+
+  it.each([
+    ['OpenAI’s own', 'gAAAAABo-tokens'],
+    ['nothing', ''],
+    ['nothing inside', 'orr1.'],
+    ['no JSON inside', `orr1.${Buffer.from('{"t":').toString('base64url')}`],
+    ['a list inside', encoded([1])],
+    ['a text inside', encoded('t')],
+    ['another version', encoded({ t: 'a' }).replace('orr1', 'orr2')],
+  ])('is null for %s', (_, text) => {
+    expect(decodeReasoningEnvelope(text)).toBeNull();
+  });
+
+  it('leaves out fields of the wrong type: a client can write what it likes', () => {
+    expect(decodeReasoningEnvelope(encoded({ t: 1, d: {}, g: { a: 's', b: 2 }, p: null, x: 1 }))).toEqual({
+      g: { a: 's' },
+    });
+  });
+
+  it('never throws', () => {
+    fc.assert(
+      fc.property(
+        fc.oneof(
+          fc.string(),
+          fc.base64String().map((text) => `orr1.${text}`),
+        ),
+        (text) => {
+          const envelope = decodeReasoningEnvelope(text);
+          expect(envelope === null || typeof envelope === 'object').toBe(true);
+        },
+      ),
+    );
+  });
+});

@@ -1,0 +1,97 @@
+import { describe, expect, it } from 'vitest';
+import { mergeReasoningDetails, reasoningOf } from '../../../src/translate/reasoning-source.ts';
+
+describe('reasoningOf', () => {
+  it('takes the first source that has text, in the order of the table', () => {
+    const message = {
+      reasoning_content: '1',
+      reasoning: '2',
+      reasoning_details: [{ type: 'reasoning.text', text: '3' }],
+      content: [{ type: 'thinking', thinking: '4' }],
+      thinking: '5',
+      thinking_blocks: [{ type: 'thinking', thinking: '6' }],
+    };
+    const order = Object.keys(message);
+    for (const [index] of order.entries()) {
+      const left = Object.fromEntries(Object.entries(message).slice(index));
+      expect(reasoningOf(left).text).toBe(String(index + 1));
+    }
+    expect(reasoningOf({}).text).toBe('');
+  });
+
+  it('gives details even where the text comes from elsewhere', () => {
+    const detail = { type: 'reasoning.text', text: 'a', signature: 's' };
+    expect(reasoningOf({ reasoning: 'a', reasoning_details: [detail, 'junk', null] })).toEqual({
+      text: 'a',
+      details: [detail],
+    });
+  });
+
+  it.each([
+    [{ reasoning: { text: 'a' } }],
+    [{ reasoning: { content: 'a' } }],
+    [{ reasoning: { text: '', content: 'a' } }],
+  ])('reads an object around the text: %j', (message) => {
+    expect(reasoningOf(message).text).toBe('a');
+  });
+
+  it.each([
+    { reasoning_content: null, reasoning: 3 },
+    { reasoning: ['a'], reasoning_details: 'x' },
+    { reasoning_details: {}, thinking: {}, thinking_blocks: 'a' },
+    { content: 'thinking' },
+  ])('finds nothing in %j', (message) => {
+    expect(reasoningOf(message)).toEqual({ text: '', details: [] });
+  });
+});
+
+describe('mergeReasoningDetails', () => {
+  it('joins the texts of one index and keeps the last signature', () => {
+    expect(
+      mergeReasoningDetails([
+        { type: 'reasoning.text', text: 'a', index: 0, format: 'f', signature: null },
+        { type: 'reasoning.summary', summary: 'x', index: 1 },
+        { type: 'reasoning.text', text: 'b', index: 0 },
+        { type: 'reasoning.summary', summary: 'y', index: 1 },
+        { type: 'reasoning.text', text: '', index: 0, signature: 's' },
+      ]),
+    ).toEqual([
+      { type: 'reasoning.text', text: 'ab', index: 0, format: 'f', signature: 's' },
+      { type: 'reasoning.summary', summary: 'xy', index: 1 },
+    ]);
+  });
+
+  it('keeps what is encrypted apart, also under the index of a text', () => {
+    const encrypted = [
+      { type: 'reasoning.encrypted', data: '1', index: 0 },
+      { type: 'reasoning.encrypted', data: '2', index: 0 },
+    ];
+    expect(mergeReasoningDetails([{ type: 'reasoning.text', text: 'a', index: 0 }, ...encrypted])).toEqual([
+      { type: 'reasoning.text', text: 'a', index: 0 },
+      ...encrypted,
+    ]);
+  });
+
+  it('joins neighbours of one type where there is no index', () => {
+    expect(
+      mergeReasoningDetails([
+        { type: 'reasoning.text', text: 'a' },
+        { type: 'reasoning.text', text: 'b' },
+        { type: 'reasoning.encrypted', data: 'x' },
+        { type: 'reasoning.text', text: 'c' },
+      ]),
+    ).toEqual([
+      { type: 'reasoning.text', text: 'ab' },
+      { type: 'reasoning.encrypted', data: 'x' },
+      { type: 'reasoning.text', text: 'c' },
+    ]);
+  });
+
+  it('does not change what it was given', () => {
+    const details = [
+      Object.freeze({ type: 'reasoning.text', text: 'a', index: 0 }),
+      { type: 'reasoning.text', text: 'b', index: 0 },
+    ];
+    expect(mergeReasoningDetails(details)).toHaveLength(1);
+  });
+});
