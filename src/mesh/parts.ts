@@ -33,7 +33,11 @@ export function startEnvoy(binary: EnvoyBinary, config: EnvoyConfig, options: En
     'envoy',
     binary.path,
     // Hot restart shares memory between Envoys of one machine; several run side by side here.
-    ['-c', file, '--concurrency', `${options.concurrency}`, '--disable-hot-restart', '-l', options.logLevel],
+    // Access log lines wait 10 s by default.
+    [
+      ...['-c', file, '--concurrency', `${options.concurrency}`, '-l', options.logLevel],
+      ...['--disable-hot-restart', '--file-flush-interval-msec', '100'],
+    ],
     { onLine: options.onLine },
   );
 }

@@ -1,0 +1,188 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { OpenAI } from 'openai';
+import type { Child } from '../../src/mesh/child-process.ts';
+import { type EnvoyBinary, findEnvoy } from '../../src/mesh/envoy-binary.ts';
+import { type EnvoyConfig, placeEnvoy } from '../../src/mesh/envoy-config.ts';
+import { shippedEnvoyConfig, startEnvoy, startService } from '../../src/mesh/parts.ts';
+import { anyFreePort, untilListening } from '../../src/mesh/ports.ts';
+import { type ScriptedUpstream, startScriptedUpstream } from './upstream.ts';
+
+/** A line of Envoy's access log or of the service's log. */
+export type LogLine = Readonly<Record<string, unknown>>;
+
+/** A real Envoy on the shipped configuration, the real service, and an upstream that does what the test says. */
+export interface TestMesh {
+  /** `http://127.0.0.1:PORT` */
+  readonly url: string;
+  readonly upstream: ScriptedUpstream;
+  readonly envoy: Child;
+  readonly service: TestService;
+  /** The official SDK, which retries nothing. */
+  readonly client: OpenAI;
+  /** Sends JSON to `/v1/responses`. */
+  post(body: unknown, options?: RequestInit & { path?: string }): Promise<Response>;
+  /** Waits for the line of Envoy's access log that satisfies the test. */
+  accessLog(wanted: (line: LogLine) => boolean): Promise<LogLine>;
+  /** The body of a GET to Envoy's admin page. */
+  admin(path: string): Promise<string>;
+  close(): Promise<void>;
+}
+
+export interface TestService {
+  readonly pid: number;
+  readonly log: readonly LogLine[];
+  /** Waits for the line that satisfies the test. */
+  logged(wanted: (line: LogLine) => boolean): Promise<LogLine>;
+  /** The body of a GET to its admin port. */
+  admin(path: string): Promise<string>;
+  /** SIGKILL; resolves when it is gone. */
+  kill(): Promise<void>;
+  /** Starts it again on the same port; resolves when it accepts connections. */
+  start(): Promise<void>;
+}
+
+export interface TestMeshOptions {
+  readonly envoy?: EnvoyBinary;
+  readonly http2Upstream?: boolean;
+  /** Variables of the service. */
+  readonly environment?: Readonly<Record<string, string>>;
+  /** Changes the shipped configuration, addresses already replaced. */
+  readonly edit?: (config: EnvoyConfig) => void;
+  readonly concurrency?: number;
+}
+
+/** Starts all three on free ports; resolves when Envoy accepts requests and takes the service for healthy. */
+export async function startTestMesh(options: TestMeshOptions = {}): Promise<TestMesh> {
+  const upstream = await startScriptedUpstream({ http2: options.http2Upstream ?? false });
+  const [listen, admin, grpc, metrics] = await Promise.all([
+    anyFreePort(),
+    anyFreePort(),
+    anyFreePort(),
+    anyFreePort(),
+  ]);
+  const folder = mkdtempSync(join(tmpdir(), 'responses-extproc-test-'));
+  const at = (port: number) => ({ host: '127.0.0.1', port });
+  const config = placeEnvoy(readFileSync(shippedEnvoyConfig, 'utf8'), {
+    listen: at(listen),
+    admin: at(admin),
+    service: at(grpc),
+    upstream: at(upstream.port),
+  });
+  if (options.http2Upstream) speakHttp2(config);
+  options.edit?.(config);
+
+  const service = await startTestService(grpc, metrics, options.environment ?? {});
+  const lines: string[] = [];
+  const envoy = startEnvoy(options.envoy ?? findEnvoy(process.env), config, {
+    folder,
+    concurrency: options.concurrency ?? 1,
+    logLevel: 'error',
+    onLine: (line) => lines.push(line),
+  });
+  const url = `http://127.0.0.1:${listen}`;
+  const fromAdmin = async (path: string) => (await fetch(`http://127.0.0.1:${admin}${path}`)).text();
+  const failed = envoy.ended.then((end) => Promise.reject(new Error(`Envoy ended (${end}):\n${lines.join('\n')}`)));
+  failed.catch(() => {});
+  await Promise.race([envoyIsReady(fromAdmin), failed]);
+
+  return {
+    url,
+    upstream,
+    envoy,
+    service,
+    client: new OpenAI({ baseURL: `${url}/v1`, apiKey: 'sk-of-the-client', maxRetries: 0 }),
+    post: (body, { path = '/v1/responses', headers, ...init } = {}) =>
+      fetch(`${url}${path}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', ...(headers as Record<string, string>) },
+        body: JSON.stringify(body),
+        ...init,
+      }),
+    accessLog: (wanted) =>
+      untilFound(() => lines.filter((line) => line.startsWith('{')).map(parse), wanted, 'access log'),
+    admin: fromAdmin,
+    async close() {
+      await Promise.all([envoy.stop(), service.kill(), upstream.close()]);
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function startTestService(
+  port: number,
+  metrics: number,
+  environment: Readonly<Record<string, string>>,
+): Promise<TestService> {
+  const log: LogLine[] = [];
+  let child: Child;
+  async function start(): Promise<void> {
+    const ports = { LISTEN: `127.0.0.1:${port}`, ADMIN_LISTEN: `127.0.0.1:${metrics}` };
+    const raw: string[] = [];
+    child = startService({ DRAIN_TIMEOUT_MS: '1000', ...environment, ...ports }, (line) => {
+      raw.push(line);
+      if (line.startsWith('{')) log.push(parse(line));
+    });
+    const over = new AbortController();
+    const failed = child.ended.then((end) => {
+      throw new Error(`The service ended (${end}):\n${raw.join('\n')}`);
+    });
+    await Promise.race([untilListening(port, over.signal), failed]).finally(() => over.abort());
+    failed.catch(() => {});
+  }
+  await start();
+  return {
+    get pid() {
+      return child.pid;
+    },
+    log,
+    logged: (wanted) => untilFound(() => log, wanted, 'service log'),
+    admin: async (path) => (await fetch(`http://127.0.0.1:${metrics}${path}`)).text(),
+    async kill() {
+      child.kill('SIGKILL');
+      await child.ended;
+    },
+    start,
+  };
+}
+
+/** Ready, and its health check has seen the service. */
+async function envoyIsReady(admin: (path: string) => Promise<string>): Promise<void> {
+  for (;;) {
+    const clusters = await admin('/clusters').catch(() => '');
+    const healthy = /^responses_extproc::[^:]+:\d+::health_flags::healthy$/m.test(clusters);
+    if (healthy && (await admin('/ready')).startsWith('LIVE')) return;
+    await sleep(30);
+  }
+}
+
+/** Logs come a moment after the answer. */
+async function untilFound(
+  lines: () => readonly LogLine[],
+  wanted: (line: LogLine) => boolean,
+  what: string,
+): Promise<LogLine> {
+  for (const end = Date.now() + 5000; ; ) {
+    const found = lines().find(wanted);
+    if (found !== undefined) return found;
+    if (Date.now() > end)
+      throw new Error(
+        `no such line in the ${what}:\n${lines()
+          .map((line) => JSON.stringify(line))
+          .join('\n')}`,
+      );
+    await sleep(20);
+  }
+}
+
+function speakHttp2(config: EnvoyConfig): void {
+  const cluster = config.static_resources.clusters.find(({ name }) => name === 'chat');
+  const options = cluster?.['typed_extension_protocol_options'] as Record<string, { explicit_http_config: unknown }>;
+  for (const option of Object.values(options)) option.explicit_http_config = { http2_protocol_options: {} };
+}
+
+function parse(line: string): LogLine {
+  return JSON.parse(line) as LogLine;
+}
