@@ -85,7 +85,8 @@ export function createCallTracker(toolNames: ReadonlySet<string>): CallTracker {
   /** A name with arguments after complete arguments begins another call, unless it repeats them (xAI). */
   function isNext(call: TrackedCall, fragment: CallFragment): boolean {
     if (fragment.name === '' || !fragment.text.trimStart().startsWith('{')) return false;
-    const isRepeated = fragment.text === call.text && fragment.id !== '' && fragment.index === call.index;
+    const isRepeated =
+      fragment.name === call.name && fragment.text === call.text && fragment.id !== '' && fragment.index === call.index;
     return !isRepeated && !call.isCustom && isCompleteJson(call.text);
   }
 
