@@ -32,7 +32,7 @@ export interface EnvoyRoute {
 }
 interface ConnectionManager {
   http_filters: [{ typed_config: { processing_mode: Record<string, string>; [other: string]: unknown } }, unknown];
-  route_config: { virtual_hosts: [{ routes: EnvoyRoute[]; [other: string]: unknown }] };
+  route_config: { virtual_hosts: [{ routes: [EnvoyRoute, ...EnvoyRoute[]]; [other: string]: unknown }] };
   [other: string]: unknown;
 }
 
@@ -118,7 +118,8 @@ function endpointOf(config: EnvoyConfig, cluster: string): { address: EnvoyAddre
   return clusterOf(config, cluster).load_assignment.endpoints[0].lb_endpoints[0].endpoint;
 }
 
-function addressOf({ host, port }: Place): EnvoyAddress {
+/** An address as Envoy writes it. */
+export function addressOf({ host, port }: Place): EnvoyAddress {
   return { socket_address: { address: host, port_value: port } };
 }
 
