@@ -6,6 +6,7 @@ import type {
   ToolSearchCallItem,
 } from '../schema/response-resource.ts';
 import type { ResponseContext, RestoredTool } from './context.ts';
+import { createCustomInputDecoder } from './custom-input.ts';
 
 /** One call as the upstream made it, with the ids it has on our side. */
 export interface ChatCall {
@@ -84,9 +85,13 @@ export function argumentsOf(text: string): string {
 
 /**
  * The input of a custom tool that was offered as a function with one parameter, `input`. Models also rename the
- * parameter, or write the input bare: a single string property counts as it, and text that is no JSON is it.
+ * parameter, or write the input bare: a single string property counts as it, and text that is no JSON is it. Where the
+ * text begins as it should, it is read as in a stream: also when it is cut, or not quite JSON.
  */
 export function customInputOf(text: string): string {
+  const decoder = createCustomInputDecoder();
+  const input = decoder.push(text) + decoder.finish();
+  if (decoder.isReading) return input;
   const value = jsonOf(text);
   if (typeof value === 'string') return value;
   const object = objectOf(value);

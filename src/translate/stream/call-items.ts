@@ -1,4 +1,5 @@
 import type { ResponseContext } from '../context.ts';
+import { createCustomInputDecoder } from '../custom-input.ts';
 import {
   argumentsOf,
   type CallItem,
@@ -8,7 +9,6 @@ import {
   restoredToolOf,
 } from '../tool-restoration.ts';
 import type { TrackedCall } from './call-tracker.ts';
-import { createCustomInputDecoder } from './custom-input.ts';
 import type { EventLog } from './event-log.ts';
 import type { ClosingStatus, OpenItem, Output } from './output.ts';
 
