@@ -13,7 +13,7 @@ import { blockOf, type GoldenCase, readGoldenCases } from '../support/golden.ts'
 const files = readdirSync(new URL('.', import.meta.url)).filter((name) => /^completion-.*\.md$/.test(name));
 const cases = files
   .flatMap((name) => readGoldenCases(new URL(name, import.meta.url)))
-  .filter((golden) => blockOf(golden, 'client') !== null)
+  .filter((golden) => blockOf(golden, 'client') !== null && blockOf(golden, 'request') === null)
   // A stream takes a choice of another index only when it comes alone (A20): the next chunk may bring index 0.
   .filter(({ title }) => title !== '2.2 without an index 0 the first choice counts');
 

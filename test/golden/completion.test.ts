@@ -4,13 +4,15 @@ import { ApiError } from '../../src/schema/api-error.ts';
 import type { ResponseResource } from '../../src/schema/response-resource.ts';
 import { translateCompletion } from '../../src/translate/completion.ts';
 import type { ResponseContext } from '../../src/translate/context.ts';
-import { COMPLETED_AT, CREATED_AT, createTestContext } from '../support/context.ts';
+import { translateRequest } from '../../src/translate/request.ts';
+import { COMPLETED_AT, CREATED_AT, createCountedIds, createTestContext } from '../support/context.ts';
 import { blockOf, type GoldenCase, readGoldenCases } from '../support/golden.ts';
 import { faultsOfResponse, hasPublishedSchema } from '../support/published-schema.ts';
+import { createTestSettings } from '../support/settings.ts';
 
 /**
- * Each case is a completion (`json upstream`), what is special about its request (`json context`, see
- * `ContextSettings`), and the outcome: the fields of the Response that a plain completed one would not have
+ * Each case is a completion (`json upstream`), its request (`json request`, whole) or what is special about it (`json
+ * context`, see `ContextSettings`), and the outcome: the fields of the Response that a plain completed one would not have
  * (`json client`), or the error (`json error`). An `encrypted_content` is written as what is inside it.
  */
 const files = readdirSync(new URL('.', import.meta.url)).filter((name) => /^completion-.*\.md$/.test(name));
@@ -53,7 +55,11 @@ function thrownBy(golden: GoldenCase): unknown {
 }
 
 function contextOf(golden: GoldenCase): ResponseContext {
-  return createTestContext(JSON.parse(blockOf(golden, 'context') ?? '{}'));
+  const request = blockOf(golden, 'request');
+  if (request === null) return createTestContext(JSON.parse(blockOf(golden, 'context') ?? '{}'));
+  const clock = { now: () => CREATED_AT, newId: createCountedIds() };
+  const { context } = translateRequest(JSON.parse(request), createTestSettings(), clock);
+  return { ...context, now: () => COMPLETED_AT };
 }
 
 function required(golden: GoldenCase, name: string): string {

@@ -1,0 +1,78 @@
+import { readdirSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { DONE, encodeSseEvents } from '../../src/sse/encode.ts';
+import { translateCompletion } from '../../src/translate/completion.ts';
+import { eventsOfResponse } from '../../src/translate/synthesise.ts';
+import { type ContextSettings, createTestContext } from '../support/context.ts';
+import { eventLines, eventsOf } from '../support/event-lines.ts';
+import { blockOf, type GoldenCase, readGoldenCases } from '../support/golden.ts';
+import { faultsOfStream } from '../support/invariants.ts';
+import { faultsOfEvent, faultsOfResponse, hasPublishedSchema } from '../support/published-schema.ts';
+import { runStream } from '../support/run-stream.ts';
+import { readWithSdk, type SdkReading } from '../support/sdk-accumulator.ts';
+import { everyCut } from '../support/split.ts';
+import { upstreamOf } from '../support/upstream-notation.ts';
+
+const folder = new URL('./', import.meta.url);
+
+for (const file of readdirSync(folder).filter((name) => /^stream-.*\.md$/.test(name)))
+  describe(file, () => {
+    for (const golden of readGoldenCases(new URL(file, folder)))
+      describe(`${golden.where} ${golden.title}`, () => testCase(golden));
+  });
+
+function testCase(golden: GoldenCase): void {
+  const settings = JSON.parse(blockOf(golden, 'context') ?? '{}') as ContextSettings;
+  const carrier = settings.reasoningEvents ?? 'summary';
+  const isJson = blockOf(golden, 'upstream json') !== null;
+  const context = () => createTestContext({ stream: true, ...settings });
+  const stream = whole(golden, context);
+  const text = stream.toString('utf8');
+  const events = eventsOf(text);
+  const last = events.at(-1) as { response?: Record<string, unknown> } | undefined;
+
+  it('gives the events written beside it', () => {
+    expect(eventLines(text).join('\n')).toBe(blockOf(golden, 'client'));
+    const response = blockOf(golden, 'client response');
+    if (response !== null) expect(last?.response).toEqual(JSON.parse(response));
+  });
+
+  it('keeps every rule of a Responses stream', () => {
+    expect(faultsOfStream(text)).toEqual([]);
+  });
+
+  if (!isJson)
+    it('gives the same bytes however the upstream is cut', () => {
+      for (const { how, pieces } of everyCut(upstreamOf(golden)))
+        if (!Buffer.concat(runStream(pieces, context())).equals(stream)) expect.fail(`other bytes when ${how}`);
+    });
+
+  it('reads in the OpenAI SDK as its terminal event says', async () => {
+    const reading = await readWithSdk(stream);
+    expect(reading).toEqual(sdkReadingOf(last?.response, carrier));
+  });
+
+  if (hasPublishedSchema && carrier !== 'reasoning_text')
+    it('is valid against the published schema, event by event', () => {
+      expect(events.flatMap((event) => faultsOfEvent(event))).toEqual([]);
+      expect(faultsOfResponse(last?.response)).toEqual([]);
+    });
+}
+
+function whole(golden: GoldenCase, context: () => ReturnType<typeof createTestContext>): Buffer {
+  const json = blockOf(golden, 'upstream json');
+  if (json === null) return Buffer.concat(runStream([upstreamOf(golden)], context()));
+  const forJson = context();
+  return Buffer.concat([
+    encodeSseEvents(eventsOfResponse(translateCompletion(JSON.parse(json), forJson), forJson)),
+    DONE,
+  ]);
+}
+
+/** The SDK throws at an `error` event, with its message, and at the specification's `response.reasoning.*` (D2). */
+function sdkReadingOf(response: Record<string, unknown> | undefined, carrier: string): SdkReading {
+  if (carrier === 'reasoning') return { type: 'thrown', message: 'Unhandled response stream event: unknown' };
+  const error = response?.['error'] as { message: string } | null | undefined;
+  if (error != null) return { type: 'thrown', message: error.message };
+  return { type: 'response', response: response ?? {} };
+}

@@ -1,0 +1,103 @@
+/** What the events of a stream say, read without knowing how they were made. */
+export interface StreamEvent {
+  readonly type: string;
+  readonly [key: string]: unknown;
+}
+
+type Fields = Record<string, unknown>;
+
+/** The events of a stream's text; comments and `[DONE]` left out. */
+export function eventsOf(stream: string): StreamEvent[] {
+  const data = stream.split('\n').filter((line) => line.startsWith('data: {'));
+  return data.map((line) => JSON.parse(line.slice('data: '.length)) as StreamEvent);
+}
+
+/**
+ * A stream as lines that a reader can follow: the type without `response.`, where (`#1` an output index, `#1.0` with
+ * the content or summary index), then what it holds. Ids stand where an item is added, texts are JSON strings.
+ */
+export function eventLines(stream: string): string[] {
+  const lines: string[] = [];
+  for (const block of stream.split('\n\n')) {
+    if (block === '') continue;
+    const data = block.split('\n').find((line) => line.startsWith('data: {'));
+    if (data === undefined) lines.push(block.replace(/^data: /, ''));
+    else lines.push(lineOf(JSON.parse(data.slice('data: '.length)) as StreamEvent));
+  }
+  return lines;
+}
+
+function lineOf(event: StreamEvent): string {
+  const name = event.type.replace(/^response\./, '');
+  return [name, placeOf(event), ...payloadOf(event)].filter((word) => word !== '').join(' ');
+}
+
+function placeOf({ output_index, content_index, summary_index, annotation_index }: StreamEvent): string {
+  if (output_index === undefined) return '';
+  const path = [output_index, content_index ?? summary_index, annotation_index];
+  return `#${path.filter((index) => index !== undefined).join('.')}`;
+}
+
+function payloadOf(event: StreamEvent): string[] {
+  if (event['response'] !== undefined) return ofResponse(event['response'] as Fields);
+  if (event['item'] !== undefined) return ofItem(event['item'] as Fields);
+  if (event['part'] !== undefined) return ofPart(event['part'] as Fields);
+  if (event['annotation'] !== undefined) return [json((event['annotation'] as Fields)['url'])];
+  if (event.type === 'error') return [String(event['code']), json(event['message'])];
+  const { name, delta, text, refusal, input, logprobs, obfuscation } = event;
+  const words = name === undefined ? [] : [String(name)];
+  for (const value of [delta, text, refusal, event['arguments'], input])
+    if (value !== undefined) words.push(json(value));
+  const tokens = ((logprobs ?? []) as readonly Fields[]).map(({ token }) => token);
+  if (tokens.length > 0) words.push('logprobs', json(tokens));
+  if (obfuscation !== undefined) words.push('padded', json(obfuscation));
+  return words;
+}
+
+function ofResponse(response: Fields): string[] {
+  const { status, usage, error, incomplete_details, model } = response;
+  if (status === 'in_progress') return [];
+  const words: string[] = [];
+  if (model !== 'test-model') words.push(`model ${model}`);
+  if (incomplete_details !== null) words.push(String((incomplete_details as Fields)['reason']));
+  if (error !== null) words.push(String((error as Fields)['code']));
+  if (usage !== null) words.push(ofUsage(usage as Record<string, Fields & number>));
+  return words;
+}
+
+function ofUsage({ input_tokens, output_tokens, total_tokens, ...details }: Record<string, Fields & number>): string {
+  const cached = details['input_tokens_details']?.['cached_tokens'];
+  const reasoning = details['output_tokens_details']?.['reasoning_tokens'];
+  const more = [cached === 0 ? '' : ` cached ${cached}`, reasoning === 0 ? '' : ` reasoning ${reasoning}`].join('');
+  return `usage ${input_tokens}+${output_tokens}=${total_tokens}${more}`;
+}
+
+function ofItem(item: Fields): string[] {
+  const { type, id, call_id, namespace, name, status, encrypted_content } = item;
+  const words = [type, id, call_id, namespace === undefined ? name : `${namespace}/${name}`];
+  const value = item['arguments'] ?? item['input'];
+  const state = status === 'in_progress' ? [] : [...(value === undefined ? [] : [json(value)]), String(status)];
+  const sealed = encrypted_content === undefined ? [] : [`encrypted ${opened(String(encrypted_content))}`];
+  return [...words.filter((word) => word !== undefined).map(String), ...state, ...sealed];
+}
+
+/** The envelope of `encrypted_content` is base64url: the reader wants to see what is in it. */
+function opened(envelope: string): string {
+  const [prefix, body = ''] = envelope.split('.', 2);
+  return `${prefix} ${Buffer.from(body, 'base64url').toString('utf8')}`;
+}
+
+function ofPart({ type, text, refusal, annotations, logprobs }: Fields): string[] {
+  const cited = (annotations as readonly Fields[] | undefined)?.length ?? 0;
+  const tokens = (logprobs as readonly Fields[] | undefined)?.length ?? 0;
+  return [
+    String(type),
+    json(text ?? refusal),
+    ...(cited > 0 ? [`annotations ${cited}`] : []),
+    ...(tokens > 0 ? [`logprobs ${tokens}`] : []),
+  ];
+}
+
+function json(value: unknown): string {
+  return JSON.stringify(value);
+}

@@ -1,0 +1,138 @@
+/** Part of `invariants.ts`: the fields each event has, and those of the Response resource. */
+import type { Fields } from './invariants-items.ts';
+
+/** By event type without `response.`: its fields beside `type` and `sequence_number`; those with `?` may be absent. */
+const fields: Readonly<Record<string, string>> = {
+  created: 'response',
+  in_progress: 'response',
+  completed: 'response',
+  incomplete: 'response',
+  failed: 'response',
+  'output_item.added': 'output_index item',
+  'output_item.done': 'output_index item',
+  'content_part.added': 'item_id output_index content_index part',
+  'content_part.done': 'item_id output_index content_index part',
+  'output_text.delta': 'item_id output_index content_index delta logprobs obfuscation?',
+  'output_text.done': 'item_id output_index content_index text logprobs',
+  'output_text.annotation.added': 'item_id output_index content_index annotation_index annotation',
+  'refusal.delta': 'item_id output_index content_index delta obfuscation?',
+  'refusal.done': 'item_id output_index content_index refusal',
+  'reasoning_text.delta': 'item_id output_index content_index delta obfuscation?',
+  'reasoning_text.done': 'item_id output_index content_index text',
+  'reasoning.delta': 'item_id output_index content_index delta obfuscation?',
+  'reasoning.done': 'item_id output_index content_index text',
+  'reasoning_summary_part.added': 'item_id output_index summary_index part',
+  'reasoning_summary_part.done': 'item_id output_index summary_index part',
+  'reasoning_summary_text.delta': 'item_id output_index summary_index delta obfuscation?',
+  'reasoning_summary_text.done': 'item_id output_index summary_index text',
+  'function_call_arguments.delta': 'item_id output_index delta obfuscation?',
+  'function_call_arguments.done': 'item_id output_index name arguments',
+  'custom_tool_call_input.delta': 'item_id output_index delta obfuscation?',
+  'custom_tool_call_input.done': 'item_id output_index input',
+  error: 'error code message param',
+};
+
+/** By item type. */
+const itemFields: Readonly<Record<string, string>> = {
+  message: 'id type status role content',
+  reasoning: 'id type status summary content? encrypted_content?',
+  function_call: 'id type status call_id name namespace? arguments',
+  custom_tool_call: 'id type status call_id name namespace? input',
+  tool_search_call: 'id type status call_id execution arguments',
+};
+
+const partFields: Readonly<Record<string, string>> = {
+  output_text: 'type text annotations logprobs',
+  refusal: 'type refusal',
+  reasoning_text: 'type text',
+  summary_text: 'type text',
+};
+
+/** All of the resource; clients read them without looking whether they are there. */
+const resourceFields =
+  'id object created_at completed_at status error incomplete_details model previous_response_id instructions output ' +
+  'tools tool_choice parallel_tool_calls truncation text temperature top_p presence_penalty frequency_penalty ' +
+  'top_logprobs reasoning usage max_output_tokens max_tool_calls store background service_tier metadata ' +
+  'safety_identifier prompt_cache_key user? prompt_cache_retention?';
+
+/** What is wrong with an event's fields. */
+export function fieldFaults(event: Fields): string[] {
+  const type = String(event['type']);
+  const known = fields[type.replace(/^response\./, '')];
+  if (known === undefined) return [`${type} is no event of the API`];
+  const faults = keyFaults(event, `type sequence_number ${known}`, type);
+  for (const key of ['output_index', 'content_index', 'summary_index', 'annotation_index'])
+    if (event[key] !== undefined && !Number.isInteger(event[key])) faults.push(`${type}: ${key} is no integer`);
+  for (const key of ['delta', 'text', 'refusal', 'arguments', 'input', 'item_id', 'name'])
+    if (event[key] !== undefined && typeof event[key] !== 'string') faults.push(`${type}: ${key} is no string`);
+  if (event['item'] !== undefined) faults.push(...itemFaults(event['item'] as Fields));
+  if (event['part'] !== undefined) faults.push(...partFaults(event['part'] as Fields));
+  if (type === 'error') faults.push(...errorFaults(event));
+  return faults;
+}
+
+/** What is wrong with a snapshot of the response, given the event that carries it. */
+export function resourceFaults(type: string, response: Fields): string[] {
+  const faults = keyFaults(response, resourceFields, 'response');
+  const status = type === 'response.created' ? 'in_progress' : type.replace('response.', '');
+  if (response['status'] !== status) faults.push(`status is ${response['status']}`);
+  if ((response['completed_at'] !== null) !== (status === 'completed'))
+    faults.push('completed_at does not fit the status');
+  if ((response['error'] !== null) !== (status === 'failed')) faults.push('error does not fit the status');
+  if ((response['incomplete_details'] !== null) !== (status === 'incomplete'))
+    faults.push('incomplete_details does not fit the status');
+  const output = response['output'];
+  if (!Array.isArray(output)) faults.push('output is no array');
+  else {
+    if (status === 'in_progress' && output.length > 0) faults.push('output is not empty at the start');
+    for (const item of output) faults.push(...itemFaults(item as Fields));
+  }
+  if (status === 'in_progress' && response['usage'] !== null) faults.push('usage at the start');
+  if (response['usage'] !== null) faults.push(...usageFaults(response['usage'] as Fields));
+  return faults;
+}
+
+function itemFaults(item: Fields): string[] {
+  const known = itemFields[String(item['type'])];
+  if (known === undefined) return [`${item['type']} is no item of the API`];
+  const parts = [...((item['content'] ?? []) as Fields[]), ...((item['summary'] ?? []) as Fields[])];
+  return [...keyFaults(item, known, String(item['type'])), ...parts.flatMap(partFaults)];
+}
+
+function partFaults(part: Fields): string[] {
+  const known = partFields[String(part['type'])];
+  return known === undefined ? [`${part['type']} is no part of the API`] : keyFaults(part, known, String(part['type']));
+}
+
+/** The specification nests the error, OpenAI's own event is flat: both readers find theirs (decision D3). */
+function errorFaults(event: Fields): string[] {
+  const error = event['error'] as Fields;
+  const faults = keyFaults(error, 'type code param message', 'error');
+  for (const key of ['code', 'message', 'param']) if (error[key] !== event[key]) faults.push(`error: ${key} differs`);
+  for (const key of ['type', 'code', 'message'])
+    if (typeof error[key] !== 'string' || error[key] === '') faults.push(`error: ${key} is no text`);
+  return faults;
+}
+
+function usageFaults(usage: Fields): string[] {
+  const faults = keyFaults(
+    usage,
+    'input_tokens input_tokens_details output_tokens output_tokens_details total_tokens',
+    'usage',
+  );
+  const counts = [usage, usage['input_tokens_details'], usage['output_tokens_details']] as Fields[];
+  for (const count of counts.flatMap((group) => Object.values(group)))
+    if (typeof count !== 'object' && !(Number.isInteger(count) && Number(count) >= 0)) faults.push(`usage: ${count}`);
+  return faults;
+}
+
+function keyFaults(object: Fields, known: string, what: string): string[] {
+  const faults: string[] = [];
+  const names = known.split(' ');
+  for (const name of names) {
+    if (!name.endsWith('?') && object[name] === undefined) faults.push(`${what}: ${name} is missing`);
+  }
+  for (const key of Object.keys(object))
+    if (!names.includes(key) && !names.includes(`${key}?`)) faults.push(`${what}: ${key} does not belong there`);
+  return faults;
+}

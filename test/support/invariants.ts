@@ -1,0 +1,144 @@
+/**
+ * The rules of a Responses stream, checked on its text alone: framing, numbering, fields, grammar, and that every
+ * `done` says what its deltas said. Knows the specification (Open Responses 2026-04-24, OpenAI's extra events, the
+ * decisions of `docs/mapping.md`), and nothing of the code that made the stream: it imports nothing from `src`.
+ */
+
+import { fieldFaults, resourceFaults } from './invariants-fields.ts';
+import { contentRules, type Fault, type Fields, type OpenItem, place } from './invariants-items.ts';
+
+/** What is wrong with the stream, a line per fault; empty for a good one. */
+export function faultsOfStream(stream: string): string[] {
+  const faults: string[] = [];
+  const fault: Fault = (text) => faults.push(text);
+  const events = framed(stream, fault);
+  for (const [index, event] of events.entries()) {
+    if (event['sequence_number'] !== index) fault(`event ${index} has sequence_number ${event['sequence_number']}`);
+    for (const text of fieldFaults(event)) fault(`event ${index}: ${text}`);
+  }
+  checkOrder(events, fault);
+  checkItems(events, fault);
+  return faults;
+}
+
+/** Splits the text into events; blocks are `event:` + `data:`, a comment, or at the very end `[DONE]`. */
+function framed(stream: string, fault: Fault): Fields[] {
+  const events: Fields[] = [];
+  if (!stream.endsWith('data: [DONE]\n\n')) fault('the stream does not end with [DONE]');
+  const blocks = stream.split('\n\n');
+  if (blocks.pop() !== '') fault('the last block has no blank line after it');
+  for (const [index, block] of blocks.entries()) {
+    if (/^:[^\n]*$/.test(block)) continue;
+    if (block === 'data: [DONE]') {
+      if (index !== blocks.length - 1) fault('[DONE] is not the last block');
+      continue;
+    }
+    const match = /^event: ([^\n\r]+)\ndata: ([^\n\r]+)$/.exec(block);
+    if (match === null) {
+      fault(`a block is not “event:” and “data:” alone: ${block.slice(0, 80)}`);
+      continue;
+    }
+    const event = JSON.parse(match[2] ?? '') as Fields;
+    if (event['type'] !== match[1]) fault(`“event: ${match[1]}” carries a ${event['type']}`);
+    events.push(event);
+  }
+  return events;
+}
+
+const terminals = ['response.completed', 'response.incomplete', 'response.failed'];
+
+function checkOrder(events: readonly Fields[], fault: Fault): void {
+  if (events[0]?.['type'] !== 'response.created') fault('the first event is not response.created');
+  if (events[1]?.['type'] !== 'response.in_progress') fault('the second event is not response.in_progress');
+  for (const [index, event] of events.entries()) {
+    const type = String(event['type']);
+    if (index > 1 && /^response\.(created|in_progress)$/.test(type)) fault(`${type} comes again`);
+    if (terminals.includes(type) && index !== events.length - 1) fault(`${type} is not the last event`);
+    if (type === 'error' && events[index + 1]?.['type'] !== 'response.failed')
+      fault('error without response.failed after it');
+    if (type === 'response.failed' && events[index - 1]?.['type'] !== 'error')
+      fault('response.failed without error before it');
+  }
+  const last = events.at(-1);
+  if (last === undefined || !terminals.includes(String(last['type']))) fault('the stream has no terminal event');
+  checkResources(events, fault);
+}
+
+/** All snapshots are of one response; what the request fixed never changes. */
+function checkResources(events: readonly Fields[], fault: Fault): void {
+  const snapshots = events.filter((event) => event['response'] !== undefined);
+  const first = snapshots[0]?.['response'] as Fields | undefined;
+  for (const { type, response } of snapshots as { type: string; response: Fields }[]) {
+    for (const text of resourceFaults(type, response)) fault(`${type}: ${text}`);
+    for (const key of ['id', 'created_at', 'instructions', 'tools', 'metadata'])
+      if (JSON.stringify(response[key]) !== JSON.stringify(first?.[key]))
+        fault(`${type}: ${key} changes within the stream`);
+  }
+  const error = events.find((event) => event['type'] === 'error');
+  const failed = events.at(-1)?.['response'] as Fields | undefined;
+  if (error !== undefined && (failed?.['error'] as Fields | null)?.['code'] !== error['code'])
+    fault('error and response.failed differ in their code');
+}
+
+/** Items: who is open, what was said in them, and that the terminal response repeats it. */
+function checkItems(events: readonly Fields[], fault: Fault): void {
+  const items: OpenItem[] = [];
+  const ids = new Set<unknown>();
+  for (const event of events) {
+    const type = String(event['type']);
+    const index = event['output_index'];
+    if (typeof index !== 'number') continue;
+    if (type === 'response.output_item.added') {
+      const item = event['item'] as Fields;
+      if (index !== items.length) fault(`item ${item['id']} is added at ${index}, next is ${items.length}`);
+      for (const id of [item['id'], item['call_id']].filter((value) => value !== undefined)) {
+        if (typeof id !== 'string' || id === '' || ids.has(id)) fault(`id ${id} is empty or used twice`);
+        ids.add(id);
+      }
+      const isCall = String(item['type']).endsWith('_call');
+      for (const other of items)
+        if (other.done === null && !other.isCall) fault(`${place(event)} is added while ${other.id} is open`);
+      items.push({
+        id: String(item['id']),
+        type: String(item['type']),
+        isCall,
+        start: item,
+        parts: [],
+        text: '',
+        deltas: 0,
+        said: null,
+        done: null,
+      });
+      startFaults(item, fault);
+      continue;
+    }
+    const item = items[index];
+    if (item === undefined) fault(`${type} at ${index}, where no item is`);
+    else if (item.done !== null) fault(`${type} at ${index} after its output_item.done`);
+    else contentRules(event, item, fault);
+  }
+  checkOutput(events.at(-1)?.['response'] as Fields | undefined, items, fault);
+}
+
+/** An item begins with nothing in it. */
+function startFaults(item: Fields, fault: Fault): void {
+  if (item['status'] !== 'in_progress') fault(`${item['id']} is added with status ${item['status']}`);
+  for (const key of ['content', 'summary'])
+    if (item[key] !== undefined && (item[key] as unknown[]).length > 0) fault(`${item['id']} is added with ${key}`);
+  for (const key of ['arguments', 'input'])
+    if (typeof item[key] === 'string' && item[key] !== '') fault(`${item['id']} is added with ${key}`);
+}
+
+function checkOutput(response: Fields | undefined, items: readonly OpenItem[], fault: Fault): void {
+  const output = (response?.['output'] ?? []) as Fields[];
+  if (output.length !== items.length) fault(`the response has ${output.length} items, the stream ${items.length}`);
+  for (const [index, item] of items.entries()) {
+    if (item.done === null) fault(`${item.id} is never done`);
+    else if (JSON.stringify(item.done) !== JSON.stringify(output[index])) fault(`${item.id} differs in the response`);
+    const status = item.done?.['status'];
+    const isLast = index === items.length - 1;
+    const wanted = isLast && response?.['status'] !== 'completed' ? 'incomplete' : 'completed';
+    if (status !== wanted && !(isLast && response?.['status'] === 'failed'))
+      fault(`${item.id} is ${status}, not ${wanted}`);
+  }
+}
