@@ -8,7 +8,7 @@ import { readFields } from './request/fields.ts';
 import type { MessageItem } from './request/items.ts';
 import { translateMessages } from './request/messages.ts';
 import { pairCalls } from './request/pairing.ts';
-import { missingParameter } from './request/shape.ts';
+import { invalidValue, missingParameter } from './request/shape.ts';
 import { translateTextFormat } from './request/text-format.ts';
 import { translateToolChoice } from './request/tool-choice.ts';
 import type { TranslationSettings } from './settings.ts';
@@ -50,6 +50,8 @@ export function translateRequest(
     profile,
     tools,
   );
+  if (messages.length === 0)
+    throw invalidValue('input', `'input' holds nothing that could be answered. Send a message.`);
   const stream = fields.stream ?? false;
   const wantsLogprobs =
     (fields.top_logprobs ?? 0) > 0 || (fields.include ?? []).includes('message.output_text.logprobs');

@@ -95,11 +95,15 @@ export function createMessageWriter(profile: Profile, tools: ToolTable): Message
   }
 
   function toolCall(call: PairedCall, id: string): ChatToolCall {
-    const offered = tools.find(call.name, call.namespace);
-    const name = offered?.name ?? (call.namespace ? flattenToolName(call.namespace, call.name) : call.name);
+    const name = chatName(call);
     if (call.toolKind !== 'custom') return { id, type: 'function', function: { name, arguments: call.input } };
     if (profile.customTools === 'native') return { id, type: 'custom', custom: { name, input: call.input } };
     return { id, type: 'function', function: { name, arguments: JSON.stringify({ input: call.input }) } };
+  }
+
+  /** The name it is offered by now, or would have been. */
+  function chatName({ name, namespace }: PairedCall): string {
+    return tools.find(name, namespace)?.name ?? (namespace ? flattenToolName(namespace, name) : name);
   }
 
   /** The text of a tool's output; what a tool message cannot hold is added to `attached`. */
@@ -111,8 +115,8 @@ export function createMessageWriter(profile: Profile, tools: ToolTable): Message
     return {
       role: 'tool',
       tool_call_id: id,
-      ...(profile.toolMessageName ? { name: call.name } : {}),
-      content: text === '' && other.length > 0 ? '[image attached below]' : text,
+      ...(profile.toolMessageName ? { name: chatName(call) } : {}),
+      content: text === '' && other.length > 0 ? placeholderOf(other) : text,
     };
   }
 
@@ -131,6 +135,10 @@ export function createMessageWriter(profile: Profile, tools: ToolTable): Message
       return replay.finish(messages);
     },
   };
+}
+
+function placeholderOf(parts: readonly ChatContentPart[]): string {
+  return parts.every(({ type }) => type === 'image_url') ? '[image attached below]' : '[file attached below]';
 }
 
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { allowedToolsChoice, namedToolChoice } from '../../schema/create-response.ts';
+import { allowedToolsChoice, isJsonObject, namedToolChoice } from '../../schema/create-response.ts';
 import type { TranslationSettings } from '../settings.ts';
 import { invalidValue, missingParameter, quote, readShape, unsupportedValue } from './shape.ts';
 import type { OfferedTool, ToolTable } from './tools.ts';
@@ -44,6 +44,9 @@ export function translateToolChoice(
   switch (type) {
     case 'function':
     case 'custom': {
+      if (choice['name'] === undefined && isJsonObject(choice[type])) {
+        throw missingParameter('tool_choice.name', `This API takes it flat: {"type": "${type}", "name": …}.`);
+      }
       const tool = offeredBy(readShape(namedToolChoice, choice, param), param);
       return { ...choiceOfOne(tool), allowed: null, echo: echoOf(type, choice) };
     }

@@ -1,0 +1,124 @@
+import { readdirSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { ApiError } from '../../src/schema/api-error.ts';
+import type { ResponseResource } from '../../src/schema/response-resource.ts';
+import { type TranslatedRequest, translateRequest } from '../../src/translate/request.ts';
+import { faultsOfChat } from '../support/chat-rules.ts';
+import { createCountedIds, minimalEcho } from '../support/context.ts';
+import { blockOf, type GoldenCase, readGoldenCases } from '../support/golden.ts';
+import { faultsOfResponse, hasPublishedSchema } from '../support/published-schema.ts';
+import { createTestSettings, type SettingsOverrides } from '../support/settings.ts';
+
+/**
+ * Each case is a request (`json request`), settings that differ from the defaults (`json settings`: `profile` by name),
+ * and the outcome: the whole Chat body (`json chat`), the fields of the echo that differ from the API's defaults
+ * (`json echo`), what is named as left out (`json dropped`), what the answer's translation is told (`json context`); or
+ * the error (`json error`). Where several profiles share an outcome, `json profiles` lists them.
+ */
+const files = readdirSync(new URL('.', import.meta.url)).filter((name) => /^request-.*\.md$/.test(name));
+const cases = files
+  .flatMap((name) => readGoldenCases(new URL(name, import.meta.url)))
+  .flatMap((golden) => profilesOf(golden).map((profile) => ({ ...golden, profile })));
+
+describe.each(cases)('$where: $title ($profile)', (golden) => {
+  const settings = { ...settingsOf(golden), profile: golden.profile };
+  const error = blockOf(golden, 'error');
+  if (error !== null) {
+    it('is refused with the error written beside it', () => {
+      expect(thrownBy(golden, settings)).toEqual(JSON.parse(error));
+    });
+    return;
+  }
+
+  it('gives the Chat body written beside it', () => {
+    const { chat } = translate(golden, settings);
+    expect(JSON.parse(JSON.stringify(chat))).toEqual(JSON.parse(required(golden, 'chat')));
+  });
+
+  it('gives a body that keeps the Chat API’s rules', () => {
+    expect(faultsOfChat(JSON.parse(JSON.stringify(translate(golden, settings).chat)))).toEqual([]);
+  });
+
+  it('names what it leaves out', () => {
+    expect(translate(golden, settings).dropped).toEqual(JSON.parse(blockOf(golden, 'dropped') ?? '[]'));
+  });
+
+  const echo = blockOf(golden, 'echo');
+  if (echo !== null)
+    it('repeats the request in the Response', () => {
+      const request = JSON.parse(required(golden, 'request'));
+      const model = request.model ?? settings.defaultModel;
+      expect(translate(golden, settings).context.echo).toEqual({ ...minimalEcho, model, ...JSON.parse(echo) });
+    });
+
+  const context = blockOf(golden, 'context');
+  if (context !== null)
+    it('tells the answer’s translation what it needs', () => {
+      expect(contextOf(translate(golden, settings))).toMatchObject(JSON.parse(context));
+    });
+
+  if (hasPublishedSchema)
+    it('repeats only what the published schema allows, with `strictEcho`', () => {
+      const { context } = translate(golden, { ...settings, strictEcho: true });
+      expect(faultsOfResponse(responseOf(context.echo))).toEqual([]);
+    });
+});
+
+function translate(golden: GoldenCase, settings: SettingsOverrides): TranslatedRequest {
+  const clock = { now: () => 1_800_000_000, newId: createCountedIds() };
+  return translateRequest(JSON.parse(required(golden, 'request')), createTestSettings(settings), clock);
+}
+
+function thrownBy(golden: GoldenCase, settings: SettingsOverrides): unknown {
+  try {
+    translate(golden, settings);
+  } catch (thrown) {
+    if (thrown instanceof ApiError) return { status: thrown.status, error: thrown.toObject() };
+    throw thrown;
+  }
+  throw new Error('nothing was thrown');
+}
+
+/** The context as a case can write it. */
+function contextOf({ context }: TranslatedRequest): unknown {
+  return {
+    ...context,
+    toolNames: [...context.toolNames],
+    restoredTools: Object.fromEntries(context.restoredTools),
+    allowedTools: context.allowedTools === null ? null : [...context.allowedTools],
+  };
+}
+
+/** A Response that has nothing but its echo. */
+function responseOf(echo: TranslatedRequest['context']['echo']): ResponseResource {
+  return {
+    ...echo,
+    id: 'resp_1',
+    object: 'response',
+    created_at: 1,
+    completed_at: 1,
+    status: 'completed',
+    error: null,
+    incomplete_details: null,
+    previous_response_id: null,
+    output: [],
+    usage: null,
+    store: false,
+    background: false,
+  };
+}
+
+function settingsOf(golden: GoldenCase): SettingsOverrides {
+  return JSON.parse(blockOf(golden, 'settings') ?? '{}');
+}
+
+function profilesOf(golden: GoldenCase): string[] {
+  const listed = blockOf(golden, 'profiles');
+  return listed === null ? [settingsOf(golden).profile ?? 'generic'] : JSON.parse(listed);
+}
+
+function required(golden: GoldenCase, name: string): string {
+  const text = blockOf(golden, name);
+  if (text === null) throw new Error(`${golden.where}: the case has no block “${name}”`);
+  return text;
+}
