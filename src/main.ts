@@ -1,9 +1,11 @@
-import { ConfigError, readConfig } from './config.ts';
-import { createExchangeLog } from './server/exchange-log.ts';
-import { createService } from './server/server.ts';
+import cluster from 'node:cluster';
+import { ConfigError, readConfig, redactConfig } from './config.ts';
+import { serve } from './serve.ts';
+import { fitToMemory } from './server/overload.ts';
+import { supervise } from './supervise.ts';
 import { createLog } from './telemetry/log.ts';
 
-/** Environment → configuration → log → server; then signals. The only file that touches `process`. */
+/** Environment → configuration → log → server; then signals. */
 try {
   await main();
 } catch (error) {
@@ -12,23 +14,23 @@ try {
 }
 
 async function main(): Promise<void> {
-  const config = readConfig(process.env);
+  const { config, lowered } = fitToMemory(readConfig(process.env));
   if (process.argv.includes('--print-config')) {
-    process.stdout.write(`${JSON.stringify(config, null, 2)}\n`);
+    process.stdout.write(`${JSON.stringify(redactConfig(config), null, 2)}\n`);
     return;
   }
   const log = createLog(config.LOG_LEVEL);
-  const service = createService({
-    config,
-    observers: [createExchangeLog(log)],
-    onMisconfigured: (problem) => log.error({ problem }, 'misconfigured route'),
-  });
-  log.info({ listen: await service.listen(), profile: config.UPSTREAM_PROFILE }, 'listening');
+  if (cluster.isPrimary) for (const reason of lowered) log.warn({ reason }, 'a limit does not fit the memory');
+  const running = await (config.WORKERS > 1 && cluster.isPrimary ? supervise(config, log) : serve(config, log));
 
+  let stopping = false;
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-    process.once(signal, async () => {
-      log.info({ signal, timeout_ms: config.DRAIN_TIMEOUT_MS }, 'draining');
-      log.info({ outcome: await service.drain(config.DRAIN_TIMEOUT_MS) }, 'stopped');
+    process.on(signal, async () => {
+      // The second one is from somebody who does not want to wait.
+      if (stopping) process.exit(1);
+      stopping = true;
+      log.info({ signal }, 'stopping');
+      await running.stop();
       process.exit(0);
     });
   }

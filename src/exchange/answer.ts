@@ -1,4 +1,5 @@
 import type { ApiError } from '../schema/api-error.ts';
+import type { Usage } from '../schema/response-resource.ts';
 import type { ResponseContext } from '../translate/context.ts';
 
 /**
@@ -18,6 +19,8 @@ export interface Answer {
   readonly complete: boolean;
   /** The model has finished: only usage and the end may follow. */
   readonly finishing: boolean;
+  /** Bytes kept until more come. */
+  readonly held: number;
   readonly report: AnswerReport;
 }
 
@@ -28,11 +31,7 @@ export interface AnswerReport {
   readonly model: string | null;
   readonly finishReason: string | null;
   readonly events: number;
-  readonly usage: {
-    readonly input_tokens: number;
-    readonly output_tokens: number;
-    readonly total_tokens: number;
-  } | null;
+  readonly usage: Usage | null;
 }
 
 export interface AnswerOptions {

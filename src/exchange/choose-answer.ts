@@ -1,6 +1,6 @@
 import { type Answer, type AnswerOptions, nothingToReport } from './answer.ts';
 import { createEventAnswer } from './event-answer.ts';
-import { createWholeAnswer, type WholeKind } from './whole-answer.ts';
+import { createWholeAnswer } from './whole-answer.ts';
 
 /** The reader for that answer: chosen by status and content type, and where the type says nothing by the first bytes. */
 export function createAnswer(options: AnswerOptions): Answer {
@@ -12,8 +12,8 @@ export function createAnswer(options: AnswerOptions): Answer {
 type Kind = 'events' | 'json' | 'neither';
 
 function createReader(kind: Kind, options: AnswerOptions): Answer {
-  if (kind === 'events' && options.context?.stream === true) return createEventAnswer(options.context, options);
-  return createWholeAnswer(kind satisfies WholeKind, options);
+  if (kind !== 'events') return createWholeAnswer(kind, options);
+  return options.context === null ? createWholeAnswer('error', options) : createEventAnswer(options.context, options);
 }
 
 /** Null for types that are missing or known to be used for anything. */
@@ -46,7 +46,7 @@ function createSniffer(options: AnswerOptions): Answer {
     end() {
       if (reader !== null) return reader.end();
       const chosen = decide('neither');
-      return Buffer.concat([chosen.push(held), chosen.end()]);
+      return held.length === 0 ? chosen.end() : chosen.push(held);
     },
     fail: (error) => (reader ?? decide('neither')).fail(error),
     get verdict() {
@@ -57,6 +57,9 @@ function createSniffer(options: AnswerOptions): Answer {
     },
     get finishing() {
       return reader?.finishing ?? false;
+    },
+    get held() {
+      return reader?.held ?? held.length;
     },
     get report() {
       return reader?.report ?? nothingToReport;

@@ -1,94 +1,104 @@
 import { ApiError } from '../schema/api-error.ts';
 import type { ResponseStreamEvent } from '../schema/stream-events.ts';
 import { readSseData } from '../sse/data.ts';
-import { createSseDecoder, type SseMessage } from '../sse/decode.ts';
+import { createSseDecoder, SseLimitError, type SseMessage } from '../sse/decode.ts';
 import { DONE, encodeSseEvents, KEEPALIVE } from '../sse/encode.ts';
 import type { ResponseContext } from '../translate/context.ts';
 import { createStreamTranslator } from '../translate/stream.ts';
 import type { Answer, AnswerOptions } from './answer.ts';
+import { tooLarge } from './upstream-errors.ts';
 
 const nothing = Buffer.alloc(0);
 
 /**
- * An event stream for a client that asked for one. Nothing is said before the upstream's first event is read: an error
- * that comes first becomes an HTTP status while the headers can still carry it.
+ * Reads an event stream. A client that asked for one hears each event as it comes, but nothing before the first is read:
+ * an error that comes first becomes an HTTP status while the headers can still carry it. A client that asked for JSON
+ * gets what the terminal event holds.
  */
 export function createEventAnswer(context: ResponseContext, { committed, limits }: AnswerOptions): Answer {
   const decoder = createSseDecoder({ maxEventBytes: limits.maxSseEventBytes });
   const translator = createStreamTranslator(context);
   let verdict: Answer['verdict'] = committed ? 'accepted' : null;
-  let said = false;
+  let size = 0;
 
-  /** Says these events, or turns a failure that would be the first word into a verdict. */
-  function say(events: readonly ResponseStreamEvent[], keepalive: boolean): Buffer {
+  /** What the client gets for these events. The terminal one is only ever in one call of it. */
+  function say(events: readonly ResponseStreamEvent[], keepalive = false): Buffer {
     if (verdict === null && translator.failure !== null) verdict = translator.failure;
     if (verdict instanceof ApiError) return nothing;
-    if (events.length === 0 && !keepalive) return nothing;
+    if (!context.stream) return sayWhole(events.at(-1));
+    if (events.length === 0) return keepalive ? KEEPALIVE : nothing;
     verdict = 'accepted';
-    const pieces = [encodeSseEvents(events)];
-    if (translator.ended && !said) {
-      said = true;
-      pieces.push(DONE);
-    } else if (keepalive) pieces.push(KEEPALIVE);
-    return pieces.length === 1 ? (pieces[0] as Buffer) : Buffer.concat(pieces);
+    const bytes = encodeSseEvents(events);
+    return translator.ended ? Buffer.concat([bytes, DONE]) : bytes;
+  }
+
+  function sayWhole(last: ResponseStreamEvent | undefined): Buffer {
+    if (!translator.ended || last === undefined || !('response' in last)) return nothing;
+    verdict = 'accepted';
+    return Buffer.from(JSON.stringify(last.response));
   }
 
   function read(messages: readonly SseMessage[]): Buffer {
-    let events: ResponseStreamEvent[] = [];
+    const events: ResponseStreamEvent[] = [];
     let comments = false;
     for (const message of messages) {
       if (translator.ended) break;
-      if (message.type === 'comment') {
-        comments = true;
-        // The upstream is at work: the client may know.
-        if (verdict === null) events = events.concat(translator.start());
-      } else events = events.concat(translate(message));
-      // The first event decides alone, whatever else arrived with it.
-      if (verdict === null && translator.failure !== null) return say([], false);
-      if (events.length > 0) verdict = 'accepted';
+      if (message.type === 'event') translate(message, events);
+      // A comment says that the upstream is at work: the client may know.
+      else if (verdict === null) events.push(...translator.start());
+      else comments = true;
+      // The first message decides alone, however the bytes were cut.
+      if (translator.failure === null && context.stream && events.length > 0) verdict = 'accepted';
     }
-    return say(events, comments && events.length === 0);
+    return say(events, comments);
   }
 
-  function translate(message: Extract<SseMessage, { type: 'event' }>): ResponseStreamEvent[] {
+  function translate(message: Extract<SseMessage, { type: 'event' }>, events: ResponseStreamEvent[]): void {
     const data = readSseData(message.data);
     switch (data.type) {
       case 'values':
-        return data.values.flatMap((value) => translator.push(value, message.event ?? undefined));
+        for (const value of data.values) events.push(...translator.push(value, message.event));
+        return;
       case 'done':
-        return translator.finish('done');
+        events.push(...translator.finish('done'));
+        return;
       case 'malformed':
-        return translator.malformed();
+        events.push(...translator.malformed());
     }
   }
 
   function fail(error: ApiError): Buffer {
-    return translator.ended ? nothing : say(translator.fail(error), false);
+    return translator.ended ? nothing : say(translator.fail(error));
+  }
+
+  function guarded(work: () => Buffer): Buffer {
+    if (translator.ended) return nothing;
+    try {
+      return work();
+    } catch (thrown) {
+      return fail(
+        thrown instanceof SseLimitError ? tooLarge('an event', limits.maxSseEventBytes) : ApiError.from(thrown),
+      );
+    }
   }
 
   return {
-    push(bytes) {
-      if (translator.ended) return nothing;
-      let out: Buffer;
-      try {
-        out = read(decoder.push(bytes));
-      } catch (thrown) {
-        return fail(failureOf(thrown));
-      }
-      // Where only an upstream's message can be answered, the last one may be the trailers, which carry no text.
-      if (committed && !translator.ended && translator.finishSeen && translator.usage !== null)
-        return Buffer.concat([out, say(translator.finish('done'), false)]);
-      return out;
-    },
-    end() {
-      if (translator.ended) return nothing;
-      try {
+    push: (bytes) =>
+      guarded(() => {
+        size += bytes.length;
+        // A stream that goes on to the client may be endless; what is collected may not.
+        if (!context.stream && size > limits.maxResponseBytes)
+          return fail(tooLarge('the answer', limits.maxResponseBytes));
+        const out = read(decoder.push(bytes));
+        if (translator.ended || !committed || !translator.finishSeen || translator.usage === null) return out;
+        // Where only a message of the upstream can be answered, the next may be trailers, which carry no text.
+        return Buffer.concat([out, say(translator.finish('done'))]);
+      }),
+    end: () =>
+      guarded(() => {
         const out = read(decoder.finish());
-        return translator.ended ? out : Buffer.concat([out, say(translator.finish('eof'), false)]);
-      } catch (thrown) {
-        return fail(failureOf(thrown));
-      }
-    },
+        return translator.ended ? out : Buffer.concat([out, say(translator.finish('eof'))]);
+      }),
     fail,
     get verdict() {
       return verdict;
@@ -99,26 +109,13 @@ export function createEventAnswer(context: ResponseContext, { committed, limits 
     get finishing() {
       return translator.finishSeen;
     },
+    get held() {
+      return decoder.pending;
+    },
     get report() {
       const { summary, failure, usage } = translator;
-      return {
-        error: failure,
-        usage,
-        status: summary.status,
-        model: summary.model,
-        finishReason: summary.finishReason,
-        events: summary.events,
-      };
+      const { status, model, finishReason, events } = summary;
+      return { error: failure, usage, status, model, finishReason, events };
     },
   };
-}
-
-function failureOf(thrown: unknown): ApiError {
-  if (!(thrown instanceof Error) || thrown.name !== 'SseLimitError') return ApiError.from(thrown);
-  return new ApiError('An event of the upstream is too large.', {
-    status: 502,
-    type: 'server_error',
-    code: 'upstream_event_too_large',
-    cause: thrown,
-  });
 }

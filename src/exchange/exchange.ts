@@ -1,4 +1,5 @@
 import type { ApiError } from '../schema/api-error.ts';
+import type { Usage } from '../schema/response-resource.ts';
 import type { NewId } from '../translate/context.ts';
 import type { TranslationSettings } from '../translate/settings.ts';
 import type { AnswerLimits } from './answer.ts';
@@ -15,6 +16,8 @@ export interface ExchangeOptions {
   readonly upstreamPath: string | null;
   /** What every request is refused with that would be translated: overload, a route that names no known profile. */
   readonly refusal: ApiError | null;
+  /** Told how many bytes of bodies the exchange keeps from now on; an error turns it away. */
+  readonly hold: (bytes: number) => ApiError | null;
   /** Milliseconds; 0 turns the timer off. */
   readonly stallTimeoutMs: number;
   readonly heartbeatMs: number;
@@ -65,11 +68,7 @@ export interface ExchangeSummary {
   /** What was thrown where an error is ours; for the log alone. */
   readonly errorCause: unknown;
   readonly finishReason: string | null;
-  readonly usage: {
-    readonly input_tokens: number;
-    readonly output_tokens: number;
-    readonly total_tokens: number;
-  } | null;
+  readonly usage: Usage | null;
   readonly events: number;
   /** Things left out of the request (`x-responses-dropped`). */
   readonly dropped: number;
@@ -90,11 +89,12 @@ export function createExchange(options: ExchangeOptions): Exchange {
     maxRequestBytes: bodyLimits.maxRequestBytes,
     upstreamPath,
     refusal: options.refusal,
+    hold: options.hold,
     clock,
   });
   const timers = { stallTimeoutMs, heartbeatMs, finishGraceMs };
   const responseLeg = createResponseLeg(
-    { mode: modes.response, limits: bodyLimits, ...timers },
+    { mode: modes.response, limits: bodyLimits, hold: options.hold, ...timers },
     () => requestLeg.report.requestId,
   );
   // An immediate response is the last word: what was under way when it left needs no answer.

@@ -1,7 +1,7 @@
-import { ApiError } from '../schema/api-error.ts';
 import type { NewId, ResponseContext } from '../translate/context.ts';
 import { translateRequest } from '../translate/request.ts';
 import type { TranslationSettings } from '../translate/settings.ts';
+import { readRequestBody } from './request-body.ts';
 import type { HeaderMap } from './types.ts';
 
 /** The upstream's request, as bytes, and what its answer's translation needs. */
@@ -15,23 +15,16 @@ export interface PreparedRequest {
 /** The client's body, whole, as the upstream's. Throws `ApiError`. */
 export function prepareRequest(
   pieces: readonly Uint8Array[],
-  _headers: HeaderMap,
-  _maxRequestBytes: number,
+  headers: HeaderMap,
   settings: TranslationSettings,
+  maxRequestBytes: number,
   clock: { now(): number; readonly newId: NewId },
 ): PreparedRequest {
-  const text = Buffer.concat(pieces).toString('utf8');
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch (cause) {
-    throw new ApiError('The request body is not valid JSON.', {
-      status: 400,
-      type: 'invalid_request',
-      code: 'invalid_json',
-      cause,
-    });
-  }
+  const bytes = pieces.length === 1 ? (pieces[0] as Uint8Array) : Buffer.concat(pieces);
+  const contentType = headers.get('content-type') ?? null;
+  const contentEncoding = headers.get('content-encoding') ?? null;
+  const limits = { maxRequestBytes, maxNesting: settings.limits.maxNesting };
+  const value = readRequestBody(bytes, { contentType, contentEncoding }, limits);
   const { chat, context, dropped } = translateRequest(value, settings, clock);
   return { body: Buffer.from(JSON.stringify(chat)), model: chat.model, context, dropped };
 }

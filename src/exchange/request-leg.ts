@@ -3,6 +3,7 @@ import type { NewId } from '../translate/context.ts';
 import type { TranslationSettings } from '../translate/settings.ts';
 import { immediateResponse } from './immediate-response.ts';
 import { headerHoldOf } from './modes.ts';
+import { passOn, swallow } from './pass.ts';
 import { checkEvent, checkMove, type RequestPhase, requestMoves } from './phases.ts';
 import { cutBytes } from './pieces.ts';
 import { type PreparedRequest, prepareRequest } from './prepare-request.ts';
@@ -18,6 +19,8 @@ export interface RequestLegOptions {
   readonly upstreamPath: string | null;
   /** Refuses what would be translated. */
   readonly refusal: ApiError | null;
+  /** Told how many bytes are kept; an error turns the exchange away. */
+  readonly hold: (bytes: number) => ApiError | null;
   readonly clock: { now(): number; readonly newId: NewId };
 }
 
@@ -54,6 +57,7 @@ export function createRequestLeg(options: RequestLegOptions): RequestLeg {
   let headers: HeaderMap = new Map();
   let path: RequestPath = { prefix: '', apiVersion: '' };
   let pieces: Uint8Array[] = [];
+  let announced = 0;
   let clientBytes = 0;
   let upstreamBytes = 0;
   let error: ApiError | null = null;
@@ -75,9 +79,12 @@ export function createRequestLeg(options: RequestLegOptions): RequestLeg {
     if (options.refusal !== null) return refuse(event.type, options.refusal);
     const unfit = modeProblem(modes, template);
     if (unfit !== null) return refuse(event.type, misconfigured(unfit));
-    if (Number(headers.get('content-length') ?? 0) > options.maxRequestBytes) return refuse(event.type, tooLarge());
+    announced = Number(headers.get('content-length') ?? 0);
+    if (announced > options.maxRequestBytes) return refuse(event.type, tooLarge());
     if (event.endOfStream)
       return refuse(event.type, ApiError.invalidRequest('missing_body', null, 'The request has no body.'));
+    const overload = options.hold(announced);
+    if (overload !== null) return refuse(event.type, overload);
     path = route.path;
     move(event.type, 'collecting_body');
     switch (hold) {
@@ -95,6 +102,8 @@ export function createRequestLeg(options: RequestLegOptions): RequestLeg {
     clientBytes += body.length;
     if (clientBytes > options.maxRequestBytes) return refuse(type, tooLarge());
     if (hold === 'refusable' && !endOfStream) return refuse(type, partialBody());
+    const overload = options.hold(Math.max(announced, clientBytes));
+    if (overload !== null) return refuse(type, overload);
     pieces.push(body);
     if (endOfStream || hold === 'with_body') return translate(type);
     move(type, 'collecting_body');
@@ -105,11 +114,12 @@ export function createRequestLeg(options: RequestLegOptions): RequestLeg {
   function translate(event: 'request_body' | 'request_trailers'): ExchangeReply[] {
     let prepared: PreparedRequest;
     try {
-      prepared = prepareRequest(pieces, headers, options.maxRequestBytes, settings, clock);
+      prepared = prepareRequest(pieces, headers, settings, options.maxRequestBytes, clock);
     } catch (thrown) {
       return refuse(event, ApiError.from(thrown));
     }
     pieces = [];
+    options.hold(0);
     const { body, context, dropped } = prepared;
     outcome = { type: 'translated', context, dropped };
     upstreamBytes = body.length;
@@ -142,6 +152,16 @@ export function createRequestLeg(options: RequestLegOptions): RequestLeg {
     if (hold === 'withheld') return translate('request_trailers');
     // The body's messages are answered; there is none left to carry the translated one.
     return refuse('request_trailers', ApiError.invalidRequest('unsupported_trailers', null, trailersWhere(modes)));
+  }
+
+  function onPassing(event: Exclude<RequestEvent, { type: 'request_headers' }>): ExchangeReply[] {
+    const fullDuplex = hold === 'withheld';
+    const isMore = phase === 'passing' || event.type === 'request_trailers';
+    if (event.type === 'request_body') clientBytes += event.body.length;
+    upstreamBytes = clientBytes;
+    const over = phase === 'passed' || event.type === 'request_trailers' || event.endOfStream;
+    move(event.type, over ? 'passed' : 'passing');
+    return isMore ? passOn(event, fullDuplex) : swallow(event, fullDuplex);
   }
 
   function upstreamHeaders(model: string, accept: string, contentLength: number | null): HeaderMutation {
@@ -183,16 +203,10 @@ export function createRequestLeg(options: RequestLegOptions): RequestLeg {
         case 'collecting_body':
           return event.type === 'request_body' ? onBody(event) : onTrailers();
         case 'translated':
-          return afterEnd(event, hold === 'withheld');
+          return event.type === 'request_body' ? swallow(event, hold === 'withheld') : [{ type: event.type }];
         case 'passing':
-        case 'passed': {
-          if (event.type === 'request_body') clientBytes += event.body.length;
-          upstreamBytes = clientBytes;
-          const replies = pass(event, phase === 'passed', hold === 'withheld');
-          if (event.type === 'request_trailers' || (event.type === 'request_body' && event.endOfStream))
-            move(event.type, 'passed');
-          return replies;
-        }
+        case 'passed':
+          return event.type === 'request_headers' ? [] : onPassing(event);
         case 'refused':
           return [];
       }
@@ -217,20 +231,6 @@ export function createRequestLeg(options: RequestLegOptions): RequestLeg {
       };
     },
   };
-}
-
-/** Envoy's own bytes go on: said in full duplex by repeating them, elsewhere by changing nothing. */
-function pass(event: RequestEvent, over: boolean, repeat: boolean): ExchangeReply[] {
-  if (event.type !== 'request_body') return [{ type: event.type }];
-  const { type, body, endOfStream } = event;
-  if (!repeat) return [{ type, endOfStream }];
-  return over ? [] : [{ type, body, endOfStream }];
-}
-
-/** After the last byte was sent on: an end said twice is answered where every message must be. */
-function afterEnd(event: RequestEvent, silent: boolean): ExchangeReply[] {
-  if (event.type !== 'request_body') return [{ type: event.type }];
-  return silent ? [] : [{ type: event.type, body: noBytes, endOfStream: event.endOfStream }];
 }
 
 /** Why the modes in force cannot carry a translation, or null. */

@@ -8,10 +8,11 @@ import { createAnswer } from './choose-answer.ts';
 import { type ContentDecoder, createContentDecoder } from './content-coding.ts';
 import { immediateResponse } from './immediate-response.ts';
 import { headerHoldOf } from './modes.ts';
+import { passOn, swallow } from './pass.ts';
 import { checkEvent, checkMove, type ResponsePhase, responseMoves } from './phases.ts';
 import { cutBytes, cutEvents } from './pieces.ts';
 import type { BodyMode, ExchangeReply, HeaderMap, HeaderMutation, ResponseEvent } from './types.ts';
-import { invalidAnswer } from './whole-answer.ts';
+import { invalidAnswer, partialAnswer, stalled } from './upstream-errors.ts';
 
 /** What the response leg needs to know of its request. */
 export type RequestOutcome =
@@ -22,6 +23,8 @@ export type RequestOutcome =
 export interface ResponseLegOptions {
   readonly mode: BodyMode;
   readonly limits: AnswerLimits;
+  /** Told how many bytes are kept; an error turns the exchange away. */
+  readonly hold: (bytes: number) => ApiError | null;
   /** Milliseconds; 0 turns the timer off. */
   readonly stallTimeoutMs: number;
   readonly heartbeatMs: number;
@@ -128,12 +131,21 @@ export function createResponseLeg(options: ResponseLegOptions, requestId: () => 
     return [{ type: 'response_headers', headers: acceptedHeaders(reading, null) }];
   }
 
+  function onPassing(event: Exclude<ResponseEvent, { type: 'response_headers' }>): ExchangeReply[] {
+    const fullDuplex = hold === 'withheld';
+    const isMore = phase === 'passing' || event.type === 'response_trailers';
+    if (event.type === 'response_body') clientBytes += event.body.length;
+    const over = phase === 'passed' || event.type === 'response_trailers' || event.endOfStream;
+    move(event.type, over ? 'passed' : 'passing');
+    return isMore ? passOn(event, fullDuplex) : swallow(event, fullDuplex);
+  }
+
   function onBody(
     { type, body, endOfStream }: Extract<ResponseEvent, { type: 'response_body' }>,
     current: Reading,
   ): ExchangeReply[] {
     const { answer } = current;
-    if (hold === 'refusable' && !endOfStream) return refuse(type, partialBody(), current.headers);
+    if (hold === 'refusable' && !endOfStream) return refuse(type, partialAnswer(), current.headers);
     const end: End = endOfStream || hold === 'with_body' ? 'body' : 'open';
     const out = decoded(current, body);
     return deliver(type, current, end === 'open' || answer.complete ? out : joined(out, answer.end()), end);
@@ -147,7 +159,9 @@ export function createResponseLeg(options: ResponseLegOptions, requestId: () => 
     } catch (cause) {
       return answer.fail(invalidAnswer('The upstream’s answer cannot be decompressed.', cause));
     }
-    return answer.push(plain);
+    const out = answer.push(plain);
+    const overload = options.hold(answer.held);
+    return overload === null ? out : joined(out, answer.fail(overload));
   }
 
   /** Sends what the answer gave, in the way the mode in force allows. */
@@ -243,12 +257,7 @@ export function createResponseLeg(options: ResponseLegOptions, requestId: () => 
       heard = true;
       if (event.type === 'response_body') upstreamBytes += event.body.length;
       if (event.type === 'response_headers') return onHeaders(event, request);
-      if (phase === 'passing' || phase === 'passed') {
-        const replies = pass(event, phase === 'passed', hold === 'withheld');
-        if (event.type === 'response_body') clientBytes += event.body.length;
-        if (event.type === 'response_trailers' || event.endOfStream) move(event.type, 'passed');
-        return replies;
-      }
+      if (phase === 'passing' || phase === 'passed') return onPassing(event);
       if (phase === 'ended' || reading === null) return swallow(event, hold === 'withheld');
       if (event.type === 'response_body') return onBody(event, reading);
       const { answer } = reading;
@@ -295,25 +304,6 @@ export function createResponseLeg(options: ResponseLegOptions, requestId: () => 
   };
 }
 
-/** Envoy's own bytes go on: said in full duplex by repeating them, elsewhere by changing nothing. */
-function pass(
-  event: Exclude<ResponseEvent, { type: 'response_headers' }>,
-  over: boolean,
-  repeat: boolean,
-): ExchangeReply[] {
-  if (event.type === 'response_trailers') return [{ type: 'response_trailers' }];
-  const { type, body, endOfStream } = event;
-  if (!repeat) return [{ type, endOfStream }];
-  return over ? [] : [{ type, body, endOfStream }];
-}
-
-/** The client's answer is over; where every message must be answered, with nothing. */
-function swallow(event: ResponseEvent, silent: boolean): ExchangeReply[] {
-  if (silent) return [];
-  if (event.type === 'response_body') return [{ type: 'response_body', body: noBytes, endOfStream: event.endOfStream }];
-  return [{ type: 'response_trailers' }];
-}
-
 function joined(first: Buffer, second: Buffer): Buffer {
   if (first.length === 0) return second;
   return second.length === 0 ? first : Buffer.concat([first, second]);
@@ -321,23 +311,4 @@ function joined(first: Buffer, second: Buffer): Buffer {
 
 function unknownCoding(headers: HeaderMap): ApiError {
   return invalidAnswer(`The upstream’s answer has the unknown encoding ${headers.get('content-encoding')}.`);
-}
-
-function partialBody(): ApiError {
-  return new ApiError(
-    'The upstream’s answer is larger than the proxy’s buffer (response body mode BUFFERED_PARTIAL).',
-    {
-      status: 502,
-      type: 'server_error',
-      code: 'upstream_response_too_large',
-    },
-  );
-}
-
-function stalled(afterMs: number): ApiError {
-  return new ApiError(`The upstream was silent for ${afterMs / 1000} s.`, {
-    status: 504,
-    type: 'server_error',
-    code: 'upstream_timeout',
-  });
 }

@@ -1,7 +1,4 @@
 import { ApiError } from '../schema/api-error.ts';
-import type { ResponseResource } from '../schema/response-resource.ts';
-import { readSseData } from '../sse/data.ts';
-import { createSseDecoder } from '../sse/decode.ts';
 import { DONE, encodeSseEvents } from '../sse/encode.ts';
 import { translateCompletion } from '../translate/completion.ts';
 import type { ResponseContext } from '../translate/context.ts';
@@ -9,9 +6,10 @@ import { translateError } from '../translate/error.ts';
 import { createStreamTranslator } from '../translate/stream.ts';
 import { eventsOfResponse } from '../translate/synthesise.ts';
 import { type Answer, type AnswerOptions, type AnswerReport, nothingToReport } from './answer.ts';
+import { invalidAnswer, tooLarge } from './upstream-errors.ts';
 
-/** What the body is expected to be: `error` for error statuses, `neither` for a 200 that is no API's answer. */
-export type WholeKind = 'json' | 'events' | 'error' | 'neither';
+/** What the body is: `error` under an error status, `neither` in a 2xx that is no API's answer. */
+export type WholeKind = 'json' | 'error' | 'neither';
 
 const nothing = Buffer.alloc(0);
 
@@ -36,29 +34,27 @@ export function createWholeAnswer(kind: WholeKind, options: AnswerOptions): Answ
       verdict = error;
       return nothing;
     }
-    // Below 300 the client takes the body for a Response: one that failed is what it understands.
+    // Under a 2xx the client takes the body for a Response: one that failed is what it understands.
     if (context === null || status >= 300) return accept(Buffer.from(error.toJson()));
     const events = createStreamTranslator(context).fail(error);
     if (context.stream) return accept(Buffer.concat([encodeSseEvents(events), DONE]));
-    const last = events.at(-1);
-    return accept(
-      Buffer.from(last !== undefined && 'response' in last ? JSON.stringify(last.response) : error.toJson()),
-    );
+    const failed = events.at(-1);
+    const response = failed !== undefined && 'response' in failed ? failed.response : null;
+    return accept(Buffer.from(response === null ? error.toJson() : JSON.stringify(response)));
   }
 
   function errorAnswer(): ApiError {
-    const body = Buffer.concat(pieces).toString('utf8');
-    if (status >= 300)
-      return translateError({ status, contentType: options.contentType, body, retryAfter: options.retryAfter });
-    return invalidAnswer('The upstream answered before it had the request.');
+    if (status < 300) return invalidAnswer('The upstream answered before it had the request.');
+    const { contentType, retryAfter } = options;
+    return translateError({ status, contentType, body: Buffer.concat(pieces).toString('utf8'), retryAfter });
   }
 
   function translate(answered: ResponseContext): Buffer {
-    const body = Buffer.concat(pieces);
-    const response =
-      kind === 'events' ? collect(body, answered, limits.maxSseEventBytes) : translateJson(body, answered);
+    const response = translateCompletion(parse(Buffer.concat(pieces)), answered);
     const events = answered.stream ? eventsOfResponse(response, answered) : [];
-    report = { ...reportOf(response), events: events.length };
+    const { status, model, usage } = response;
+    const finishReason = response.incomplete_details?.reason ?? null;
+    report = { error: null, status, model, usage, finishReason, events: events.length };
     return accept(
       answered.stream ? Buffer.concat([encodeSseEvents(events), DONE]) : Buffer.from(JSON.stringify(response)),
     );
@@ -67,18 +63,19 @@ export function createWholeAnswer(kind: WholeKind, options: AnswerOptions): Answ
   return {
     push(bytes) {
       if (verdict !== null) return nothing;
+      if (kind === 'neither') return refuse(invalidAnswer(notAnApi));
       size += bytes.length;
       if (size <= limit) pieces.push(bytes);
-      else if (kind === 'error') pieces.push(bytes.subarray(0, Math.max(0, limit - size + bytes.length)));
-      else return refuse(tooLarge(limit));
-      return kind === 'neither' ? refuse(invalidAnswer(notAnApi)) : nothing;
+      else if (kind === 'json') return refuse(tooLarge('the answer', limit));
+      // The beginning of an error tells enough.
+      else pieces.push(bytes.subarray(0, Math.max(0, limit - size + bytes.length)));
+      return nothing;
     },
     end() {
       if (verdict !== null) return nothing;
       try {
         if (kind === 'error' || context === null) return refuse(errorAnswer());
-        if (kind === 'neither') return refuse(invalidAnswer(size === 0 ? empty : notAnApi));
-        return translate(context);
+        return kind === 'neither' ? refuse(invalidAnswer(empty)) : translate(context);
       } catch (thrown) {
         return refuse(ApiError.from(thrown));
       }
@@ -91,6 +88,9 @@ export function createWholeAnswer(kind: WholeKind, options: AnswerOptions): Answ
       return verdict !== null;
     },
     finishing: false,
+    get held() {
+      return verdict === null ? Math.min(size, limit) : 0;
+    },
     get report() {
       return report;
     },
@@ -100,51 +100,13 @@ export function createWholeAnswer(kind: WholeKind, options: AnswerOptions): Answ
 const notAnApi = 'The upstream’s answer is neither JSON nor an event stream.';
 const empty = 'The upstream’s answer is empty.';
 
-function translateJson(body: Buffer, context: ResponseContext): ResponseResource {
+/** Throws `ApiError`. */
+function parse(body: Buffer): unknown {
   const text = body.toString('utf8').replace(/^\ufeff/, '');
   if (text.trim() === '') throw invalidAnswer(empty);
-  let completion: unknown;
   try {
-    completion = JSON.parse(text);
+    return JSON.parse(text);
   } catch (cause) {
     throw invalidAnswer('The upstream’s answer is not valid JSON.', cause);
   }
-  return translateCompletion(completion, context);
-}
-
-/** An event stream that answers a plain request: what its terminal event holds is the answer. Throws `ApiError`. */
-function collect(body: Buffer, context: ResponseContext, maxEventBytes: number): ResponseResource {
-  const decoder = createSseDecoder({ maxEventBytes });
-  const translator = createStreamTranslator(context);
-  const events = [];
-  for (const message of [...decoder.push(body), ...decoder.finish()]) {
-    if (message.type === 'comment' || translator.ended) continue;
-    const data = readSseData(message.data);
-    if (data.type === 'malformed') events.push(...translator.malformed());
-    else if (data.type === 'done') events.push(...translator.finish('done'));
-    else for (const value of data.values) events.push(...translator.push(value, message.event ?? undefined));
-  }
-  events.push(...translator.finish('eof'));
-  if (translator.failure !== null) throw translator.failure;
-  const last = events.findLast((event) => 'response' in event);
-  if (last === undefined) throw invalidAnswer(empty);
-  return last.response;
-}
-
-function reportOf(response: ResponseResource): AnswerReport {
-  const { status, model, usage } = response;
-  return { error: null, status, model, usage, finishReason: response.incomplete_details?.reason ?? null, events: 0 };
-}
-
-/** A 200 whose body is not an answer. */
-export function invalidAnswer(message: string, cause?: unknown): ApiError {
-  return new ApiError(message, { status: 502, type: 'server_error', code: 'invalid_upstream_response', cause });
-}
-
-function tooLarge(limit: number): ApiError {
-  return new ApiError(`The upstream’s answer is larger than ${limit} bytes.`, {
-    status: 502,
-    type: 'server_error',
-    code: 'upstream_response_too_large',
-  });
 }

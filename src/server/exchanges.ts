@@ -1,16 +1,18 @@
 import type { Metadata } from '@grpc/grpc-js';
 import type { Config } from '../config.ts';
-import { createExchange, type Exchange } from '../exchange/exchange.ts';
+import { createExchange } from '../exchange/exchange.ts';
 import type { BodyModes } from '../exchange/types.ts';
 import { ApiError } from '../schema/api-error.ts';
 import type { TranslationSettings } from '../translate/settings.ts';
 import { type Profile, profileNames, profileOf } from '../upstream/profiles.ts';
 import { newId } from './ids.ts';
+import type { ExchangePlace } from './overload.ts';
+import type { OpenExchange } from './process.ts';
 
 /** Makes exchanges as configured. */
 export interface ExchangeFactory {
-  /** `metadata` is the call's; a `refusal` is given to every request that would be translated. */
-  open(metadata: Metadata, modes: BodyModes | null, refusal: ApiError | null): { exchange: Exchange; modes: BodyModes };
+  /** `metadata` is the call's; `admission` its place among the others, why there is none, or null where nobody counts. */
+  open(metadata: Metadata, modes: BodyModes | null, admission: ExchangePlace | ApiError | null): OpenExchange;
 }
 
 /**
@@ -41,7 +43,8 @@ export function createExchangeFactory(config: Config, onMisconfigured: (problem:
   }
 
   return {
-    open(metadata, given, refusal) {
+    open(metadata, given, admission) {
+      const [place, overload] = admission instanceof ApiError ? [null, admission] : [admission, null];
       const name = textOf(metadata, profileKey);
       const path = textOf(metadata, pathKey);
       const profile = name === null ? configured : profileOf(name);
@@ -55,13 +58,14 @@ export function createExchangeFactory(config: Config, onMisconfigured: (problem:
         settings: settingsFor(profile ?? configured),
         bodyLimits,
         upstreamPath: path ?? configuredPath,
-        refusal: problem === null ? refusal : misconfigured(),
+        refusal: problem === null ? overload : misconfigured(),
+        hold: (bytes) => place?.hold(bytes) ?? null,
         stallTimeoutMs: config.UPSTREAM_IDLE_TIMEOUT_MS,
         heartbeatMs: config.HEARTBEAT_INTERVAL_MS,
         finishGraceMs: config.FINISH_GRACE_MS,
         clock,
       });
-      return { exchange, modes };
+      return { exchange, modes, close: () => place?.leave() };
     },
   };
 }

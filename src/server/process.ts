@@ -6,25 +6,28 @@ import type { DecodedRequest } from '../extproc/decode.ts';
 import { encodeReply } from '../extproc/encode.ts';
 import type { ProcessingResponse } from '../extproc/messages.ts';
 import type { CallEnd, ExchangeObserver, ExchangeWatch } from './observer.ts';
-import type { ExchangePlace } from './overload.ts';
 import type { Ticker } from './ticker.ts';
 
 export type ProcessCall = ServerDuplexStream<DecodedRequest, ProcessingResponse>;
 
 export interface ProcessOptions {
-  /** The exchange for this call, in the modes its first message names; and its place among the others, if it was given one. */
-  open(modes: BodyModes | null): {
-    readonly exchange: Exchange;
-    readonly modes: BodyModes;
-    readonly place: ExchangePlace | null;
-  };
+  /** The exchange for this call, in the modes its first message names. */
+  open(modes: BodyModes | null): OpenExchange;
   readonly observers: readonly ExchangeObserver[];
   readonly ticker: Ticker;
 }
 
+export interface OpenExchange {
+  readonly exchange: Exchange;
+  /** The modes in force. */
+  readonly modes: BodyModes;
+  /** The call is over. */
+  close(): void;
+}
+
 /** One call of Envoy from its first message to its end: the whole way of the data. */
 export function processCall(call: ProcessCall, { open, observers, ticker }: ProcessOptions): void {
-  let opened: ReturnType<ProcessOptions['open']> | null = null;
+  let opened: OpenExchange | null = null;
   let watches: readonly ExchangeWatch[] = [];
   let stopTicking = (): void => {};
   let over = false;
@@ -32,11 +35,9 @@ export function processCall(call: ProcessCall, { open, observers, ticker }: Proc
   call.on('data', ({ event, modes, observed }: DecodedRequest) => {
     if (over || observed) return;
     guarded(() => {
-      const { exchange, place } = opened ?? start(modes);
+      const { exchange } = opened ?? start(modes);
       for (const watch of watches) watch.heard?.(event);
-      const replies = exchange.handle(event);
-      const refusal = place?.hold(exchange.held) ?? null;
-      send(refusal === null ? replies : exchange.refuse(refusal));
+      send(exchange.handle(event));
     });
   });
   // A slow Envoy fills the window; then nothing more is read from it until it has taken what it was sent.
@@ -49,7 +50,7 @@ export function processCall(call: ProcessCall, { open, observers, ticker }: Proc
   call.on('cancelled', () => end('done'));
   call.on('error', () => end('aborted'));
 
-  function start(modes: BodyModes | null): NonNullable<typeof opened> {
+  function start(modes: BodyModes | null): OpenExchange {
     const started = open(modes);
     opened = started;
     watches = observers.map((observer) => observer.started(started.exchange, call.metadata));
@@ -79,7 +80,7 @@ export function processCall(call: ProcessCall, { open, observers, ticker }: Proc
     if (over) return;
     over = true;
     stopTicking();
-    opened?.place?.leave();
+    opened?.close();
     const left = how === 'done' && opened?.exchange.summary().outcome === 'open';
     for (const watch of watches) watch.ended(left ? 'aborted' : how, cause);
   }

@@ -4,7 +4,6 @@ import { Server, ServerCredentials, type ServiceDefinition, type UntypedServiceI
 import type { Config } from '../config.ts';
 import { type DecodedRequest, decodeRequest } from '../extproc/decode.ts';
 import { healthService, processMethod } from '../extproc/messages.ts';
-import { ApiError } from '../schema/api-error.ts';
 import { createExchangeFactory } from './exchanges.ts';
 import { createHealth } from './health.ts';
 import type { ExchangeObserver } from './observer.ts';
@@ -56,11 +55,7 @@ export function createService({ config, credentials, guard, observers, onMisconf
   const handlers: UntypedServiceImplementation = {
     Process: (call: ProcessCall) =>
       processCall(call, {
-        open(modes) {
-          const answer = guard?.admit() ?? null;
-          const [place, refusal] = answer instanceof ApiError ? [null, answer] : [answer, null];
-          return { ...factory.open(call.metadata, modes, refusal), place };
-        },
+        open: (modes) => factory.open(call.metadata, modes, guard?.admit() ?? null),
         observers,
         ticker,
       }),

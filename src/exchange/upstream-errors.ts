@@ -1,0 +1,26 @@
+import { ApiError } from '../schema/api-error.ts';
+
+/** A 2xx whose body is not an answer. */
+export function invalidAnswer(message: string, cause?: unknown): ApiError {
+  return upstreamError(502, 'invalid_upstream_response', message, cause);
+}
+
+/** What the upstream sent goes over a limit of ours, in bytes. */
+export function tooLarge(what: 'the answer' | 'an event', limit: number): ApiError {
+  return upstreamError(502, 'upstream_response_too_large', `The upstream sent ${what} larger than ${limit} bytes.`);
+}
+
+/** The proxy cut the answer at the end of its own buffer. */
+export function partialAnswer(): ApiError {
+  const message = 'The upstream’s answer is larger than the proxy’s buffer (response body mode BUFFERED_PARTIAL).';
+  return upstreamError(502, 'upstream_response_too_large', message);
+}
+
+/** The upstream was silent for that long. */
+export function stalled(afterMs: number): ApiError {
+  return upstreamError(504, 'upstream_timeout', `The upstream was silent for ${afterMs / 1000} s.`);
+}
+
+function upstreamError(status: number, code: string, message: string, cause?: unknown): ApiError {
+  return new ApiError(message, { status, type: 'server_error', code, cause });
+}
