@@ -39,8 +39,7 @@ export interface Profile {
     | 'reasoning'
     | 'both'
     | 'reasoning_details'
-    | 'mistral_thinking'
-    | 'think_tags';
+    | 'mistral_thinking';
   /** Which assistant messages get theirs back: every one, or those after the last user message. */
   readonly reasoningScope: 'all' | 'tool_turns';
   /** What stands in for missing reasoning where the server demands the field, and on which assistant messages. */
@@ -53,7 +52,7 @@ export interface Profile {
   /** Where system messages may stand: as they came; the leading ones as one; or only leading, as one. */
   readonly systemMessages: 'anywhere' | 'merge_leading' | 'leading_only';
   /** `content` of an assistant message that holds only tool calls. */
-  readonly emptyAssistantContent: 'null' | 'empty' | 'omit';
+  readonly emptyAssistantContent: 'null' | 'empty';
   /** Several text parts may stay an array; otherwise they are joined with a line feed. */
   readonly arrayContent: boolean;
   /** Assistant messages have a `refusal` field. */

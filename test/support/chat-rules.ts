@@ -16,8 +16,11 @@ const partTypes: Readonly<Record<string, readonly string[]>> = {
 /** Keys that may be null or empty because a tool's author, not the translation, wrote what is below them. */
 const opaque = new Set(['parameters', 'schema', 'extra_content', 'reasoning_details']);
 
+/** Fields made by the translation; others are a client's own, which it passes on whatever they hold. */
+const ownFields = ['messages', 'tools', 'tool_choice', 'response_format', 'stream_options', 'reasoning', 'thinking'];
+
 /** What is wrong with the body, a line per fault; empty when nothing is. Fields nobody knows are opaque. */
-export function faultsOfChat(body: unknown, options: { readonly extras?: readonly string[] } = {}): string[] {
+export function faultsOfChat(body: unknown): string[] {
   const faults: string[] = [];
   if (!isObject(body)) return ['the body is not an object'];
   if (typeof body['model'] !== 'string' || body['model'] === '') faults.push('model is missing');
@@ -26,9 +29,7 @@ export function faultsOfChat(body: unknown, options: { readonly extras?: readonl
   checkMessages(messages, faults);
   checkTools(body, faults);
   checkFields(body, faults);
-  for (const [key, value] of Object.entries(body)) {
-    if (!(options.extras ?? []).includes(key)) checkEmpty(value, key, faults);
-  }
+  for (const key of ownFields) if (key in body) checkEmpty(body[key], key, faults);
   return faults;
 }
 
@@ -79,6 +80,7 @@ function checkAssistant(message: JsonObject, at: string, faults: string[]): stri
     if (typeof call['id'] !== 'string' || call['id'] === '') faults.push(`${where} has no id`);
     return String(call['id']);
   });
+  if (new Set(ids).size !== ids.length) faults.push(`${at} has two calls of one id`);
   return ids;
 }
 

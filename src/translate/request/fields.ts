@@ -190,7 +190,8 @@ function readUnknown(
     throw unsupportedParameter(name, `The Responses API gives one answer. Send several requests instead.`);
   if (engineFields.has(name) || settings.unknownFields === 'forward') {
     checkRefused(name, value, settings);
-    extras.set(settings.profile.renames[name] ?? name, value);
+    const { renames } = settings.profile;
+    extras.set((Object.hasOwn(renames, name) && renames[name]) || name, value);
   } else if (settings.unknownFields === 'reject') {
     throw ApiError.invalidRequest('unknown_parameter', name, `Unknown parameter: '${name}'.`);
   } else dropped.push(name);

@@ -82,16 +82,9 @@ export function createMessageWriter(profile: Profile, tools: ToolTable): Message
 
   function contentOf(text: string, open: Turn, hasCalls: boolean): Pick<ChatMessage, 'content'> {
     if (text !== '') return { content: text };
-    if (open.refusal !== null) return { content: null };
+    if (open.refusal !== null) return { content: null }; // the refusal stands beside it
     if (!hasCalls) return { content: '' };
-    switch (profile.emptyAssistantContent) {
-      case 'null':
-        return { content: null };
-      case 'empty':
-        return { content: '' };
-      case 'omit':
-        return {};
-    }
+    return { content: profile.emptyAssistantContent === 'null' ? null : '' };
   }
 
   function toolCall(call: PairedCall, id: string): ChatToolCall {

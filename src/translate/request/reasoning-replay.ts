@@ -44,8 +44,6 @@ export function createReasoningReplay(profile: Profile): ReasoningReplay {
         const thinking = { type: 'thinking', thinking: [{ type: 'text', text }] };
         return { content: [thinking, ...(turn.text ? [{ type: 'text', text: turn.text }] : [])] };
       }
-      case 'think_tags':
-        return { content: `<think>\n${text}\n</think>\n\n${turn.text ?? ''}` };
     }
   }
 

@@ -1,4 +1,4 @@
-import { jsonSchemaFormat } from '../../schema/create-response.ts';
+import { isJsonObject, jsonSchemaFormat } from '../../schema/create-response.ts';
 import type { TranslationSettings } from '../settings.ts';
 import { invalidValue, missingParameter, quote, readShape, unsupportedValue } from './shape.ts';
 
@@ -32,6 +32,12 @@ export function translateTextFormat(
     throw invalidValue(
       `${param}.type`,
       `Invalid value: ${quote(type)} for 'text.format.type'. Supported values are: 'text', 'json_object', 'json_schema'.`,
+    );
+  }
+  if (isJsonObject(format['json_schema'])) {
+    throw missingParameter(
+      `${param}.name`,
+      'This API takes the schema flat: "text": {"format": {"type": "json_schema", "name": …, "schema": …}}.',
     );
   }
   const { name, schema, strict, description } = readShape(jsonSchemaFormat, format, param);
