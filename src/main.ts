@@ -24,14 +24,20 @@ async function main(): Promise<void> {
   const running = await (config.WORKERS > 1 && cluster.isPrimary ? supervise(config, log) : serve(config, log));
 
   let stopping = false;
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-    process.on(signal, async () => {
-      // The second one is from somebody who does not want to wait.
-      if (stopping) process.exit(1);
-      stopping = true;
-      log.info({ signal }, 'stopping');
-      await running.stop();
-      process.exit(0);
-    });
-  }
+  const stop = async (signal: NodeJS.Signals) => {
+    if (stopping) return;
+    stopping = true;
+    log.info({ signal }, 'stopping');
+    await running.stop();
+    process.exit(0);
+  };
+  // Said again, it changes nothing: systemd tells every process of a service, and the supervisor tells its workers too.
+  process.on('SIGTERM', stop);
+  process.on('SIGINT', (signal) => {
+    // A terminal tells every process; what a worker should do is the supervisor's to say.
+    if (cluster.isWorker) return;
+    // The second Ctrl-C is from somebody who does not want to wait.
+    if (stopping) process.exit(1);
+    void stop(signal);
+  });
 }

@@ -12,7 +12,7 @@ export const shippedEnvoyConfig = join(root, 'envoy/envoy.yaml');
 /** Starts the service from its sources, as production does but for the addresses. `environment` goes over our own. */
 export function startService(environment: Record<string, string>, onLine: (line: string) => void): Child {
   return startChild('service', process.execPath, [join(root, 'src/main.ts')], {
-    environment: { ...process.env, ...environment },
+    environment: { DRAIN_DELAY_MS: '0', ...process.env, ...environment },
     onLine,
   });
 }

@@ -14,6 +14,8 @@ export interface TlsFiles {
 
 export interface TlsCredentials {
   readonly credentials: ServerCredentials;
+  /** When the certificate in use at the start expires, as OpenSSL writes it. */
+  readonly validTo: string;
   /** Looks at the files now; what has changed and is valid holds for every connection after this. */
   reload(): void;
   /** Stops looking at the files. */
@@ -79,6 +81,7 @@ export function createTlsCredentials(files: TlsFiles, observer: TlsObserver, int
       files.clientCaFile === null ? null : provider,
       files.clientCaFile !== null,
     ),
+    validTo: new X509Certificate(current.certificate).validTo,
     reload,
     close: () => clearInterval(timer),
   };

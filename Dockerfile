@@ -1,0 +1,43 @@
+# The service as an image: Node, compiled sources, production dependencies. No shell, no package manager, no root.
+#
+#   docker build --build-arg REVISION="$(git rev-parse HEAD)" --tag responses-extproc .
+#
+# Both bases can be replaced, by a mirror or by another Node LTS image; the second needs `node` on its PATH or in
+# /nodejs/bin and nothing else.
+ARG NODE_BUILD_IMAGE=node:24-bookworm-slim
+ARG NODE_RUNTIME_IMAGE=gcr.io/distroless/nodejs24-debian12:nonroot
+
+FROM ${NODE_BUILD_IMAGE} AS build
+WORKDIR /app
+COPY package.json package-lock.json ./
+RUN npm ci --ignore-scripts --no-audit --no-fund
+COPY tsconfig.json tsconfig.build.json ./
+COPY src src
+# Type declarations, source maps and documentation of the dependencies are half of their size.
+RUN npm run build \
+ && npm prune --omit=dev --ignore-scripts --no-audit --no-fund \
+ && find node_modules -type f \( -name '*.ts' -o -name '*.cts' -o -name '*.mts' -o -name '*.map' -o -name '*.md' \) -delete
+COPY proto proto
+
+FROM ${NODE_RUNTIME_IMAGE}
+# Equal to package.json's; test/docker compares them.
+ARG VERSION=0.1.0
+ARG REVISION=unknown
+LABEL org.opencontainers.image.title="responses-extproc" \
+      org.opencontainers.image.description="Envoy ext_proc service: OpenAI Responses API in front of Chat Completions servers" \
+      org.opencontainers.image.licenses="Apache-2.0" \
+      org.opencontainers.image.version="${VERSION}" \
+      org.opencontainers.image.revision="${REVISION}"
+ENV NODE_ENV=production \
+    PATH=/nodejs/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+WORKDIR /app
+COPY --from=build /app/package.json ./
+COPY --from=build /app/node_modules node_modules
+COPY --from=build /app/proto proto
+COPY --from=build /app/dist dist
+# By number, so that Kubernetes can see that it is not root (runAsNonRoot).
+USER 65532:65532
+EXPOSE 50051 9090
+STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=10s --timeout=5s --start-period=15s --retries=3 CMD ["node", "/app/dist/probe.js"]
+ENTRYPOINT ["node", "/app/dist/main.js"]

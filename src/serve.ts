@@ -1,0 +1,111 @@
+import { type Config, redactConfig } from './config.ts';
+import { startAdminServer } from './server/admin.ts';
+import { createExchangeLog } from './server/exchange-log.ts';
+import { createExchangeMetrics } from './server/exchange-metrics.ts';
+import { createExchangeTrace } from './server/exchange-trace.ts';
+import type { ExchangeObserver } from './server/observer.ts';
+import { createHeapGauge, createOverloadGuard } from './server/overload.ts';
+import { createService } from './server/server.ts';
+import { createTlsCredentials, type TlsCredentials } from './server/tls.ts';
+import { joinSupervisor } from './server/workers.ts';
+import type { Log } from './telemetry/log.ts';
+import { createMetrics, type Metrics } from './telemetry/metrics.ts';
+import { version } from './version.ts';
+
+/** What runs, until it is told to stop. */
+export interface Running {
+  /** Drains; resolves when nothing is left to do. */
+  stop(): Promise<void>;
+}
+
+/** The service in this process: all of it, or one worker's share. Throws when it cannot listen. */
+export async function serve(config: Config, log: Log): Promise<Running> {
+  const seat = joinSupervisor(() => metrics.registry.getMetricsAsJSON());
+  let listening = false;
+  const ready = () => listening && service.ready;
+  const metrics: Metrics = createMetrics({
+    version,
+    maxModels: config.METRICS_MAX_MODELS,
+    worker: seat?.number ?? null,
+    state: () => ({ ready: ready(), exchanges: guard.exchanges, bufferedBytes: guard.bufferedBytes }),
+  });
+  const guard = createOverloadGuard(
+    { maxExchanges: config.MAX_EXCHANGES, maxBufferedBytes: config.MAX_BUFFERED_BYTES },
+    createHeapGauge(),
+    (limit) => metrics.overload.inc({ limit }),
+  );
+  const tracing = await loadTracing(config);
+  const tls = tlsOf(config, log, metrics);
+  const observers: ExchangeObserver[] = [createExchangeLog(log), createExchangeMetrics(metrics)];
+  if (tracing !== null) observers.push(createExchangeTrace(tracing));
+  const service = createService({
+    config: { ...config, LISTEN: config.LISTEN.replaceAll('{worker}', String(seat?.number ?? 1)) },
+    credentials: tls?.credentials,
+    guard,
+    observers,
+    onMisconfigured: (problem) => log.error({ problem }, 'misconfigured route'),
+  });
+
+  const listen = await service.listen();
+  listening = true;
+  seat?.setReady(true);
+  const admin =
+    seat !== null || config.ADMIN_LISTEN === 'off'
+      ? null
+      : await startAdminServer(config.ADMIN_LISTEN, {
+          ready,
+          metrics: async () => ({ contentType: metrics.registry.contentType, body: await metrics.registry.metrics() }),
+          config: () => ({ version, ...redactConfig(config) }),
+        });
+  log.info({ version, listen, admin: admin?.address ?? null, profile: config.UPSTREAM_PROFILE }, 'listening');
+
+  return {
+    async stop() {
+      seat?.setReady(false);
+      log.info(
+        { delay_ms: config.DRAIN_DELAY_MS, timeout_ms: config.DRAIN_TIMEOUT_MS, exchanges: guard.exchanges },
+        'draining',
+      );
+      const outcome = await service.drain(config.DRAIN_TIMEOUT_MS, config.DRAIN_DELAY_MS);
+      tls?.close();
+      await Promise.all([tracing?.close(), admin?.close()]);
+      log.info({ outcome }, 'stopped');
+    },
+  };
+}
+
+/** The OpenTelemetry packages cost memory and start-up time: they are loaded only when there is somewhere to send spans. */
+async function loadTracing(config: Config) {
+  if (config.OTEL_EXPORTER_OTLP_ENDPOINT === '') return null;
+  const { createTracing } = await import('./telemetry/tracing.ts');
+  return createTracing({
+    endpoint: config.OTEL_EXPORTER_OTLP_ENDPOINT,
+    serviceName: config.OTEL_SERVICE_NAME,
+    version,
+    ratio: config.OTEL_TRACES_SAMPLER_ARG,
+  });
+}
+
+function tlsOf(config: Config, log: Log, metrics: Metrics): TlsCredentials | null {
+  if (config.TLS_CERT_FILE === '') return null;
+  const tls = createTlsCredentials(
+    {
+      certFile: config.TLS_CERT_FILE,
+      keyFile: config.TLS_KEY_FILE,
+      clientCaFile: config.TLS_CLIENT_CA_FILE === '' ? null : config.TLS_CLIENT_CA_FILE,
+    },
+    {
+      reloaded(certificate) {
+        metrics.certificateReloads.inc({ result: 'taken' });
+        metrics.certificateExpiry.set(Date.parse(certificate.validTo) / 1000);
+        log.info(certificate, 'new certificate');
+      },
+      rejected(error) {
+        metrics.certificateReloads.inc({ result: 'rejected' });
+        log.error({ reason: error.message }, 'the changed certificate files cannot be used');
+      },
+    },
+  );
+  metrics.certificateExpiry.set(Date.parse(tls.validTo) / 1000);
+  return tls;
+}

@@ -1,0 +1,94 @@
+import type { Metadata } from '@grpc/grpc-js';
+import type { ExchangeSummary } from '../exchange/exchange.ts';
+import { parseTraceParent, type TraceParent } from '../telemetry/trace-parent.ts';
+import type { TraceSpan, Tracing } from '../telemetry/tracing.ts';
+import type { CallEnd, ExchangeObserver } from './observer.ts';
+
+/**
+ * One span per exchange that is ours, named and described by OpenTelemetry's conventions for generative AI
+ * (https://opentelemetry.io/docs/specs/semconv/gen-ai/). Contents are never recorded.
+ */
+export function createExchangeTrace(tracing: Tracing): ExchangeObserver {
+  return {
+    started(exchange, metadata) {
+      const startedAt = Date.now();
+      let span: TraceSpan | null = null;
+      let firstChunkAt: number | null = null;
+      return {
+        heard(event) {
+          if (event.type !== 'request_headers') return;
+          const parent = parentOf(metadata, event.headers.get('traceparent'));
+          span = tracing.start('chat', startedAt, parent, event.headers.get('tracestate'));
+        },
+        replied(reply) {
+          if (reply.type === 'response_body' && (reply.body?.length ?? 0) > 0) firstChunkAt ??= Date.now();
+        },
+        ended(how) {
+          const summary = exchange.summary();
+          if (span === null || summary.outcome === 'passed') return;
+          const name = summary.model === null ? 'chat' : `chat ${summary.model}`;
+          const wait = firstChunkAt === null ? null : (firstChunkAt - startedAt) / 1000;
+          const error = errorOf(summary, how);
+          span.end(
+            name,
+            { ...attributesOf(summary, how, wait), ...(error === null ? {} : { 'error.type': error }) },
+            error,
+          );
+        },
+      };
+    },
+  };
+}
+
+/**
+ * With tracing on, Envoy opens the call inside a span of its own and says so in the call's metadata: the nearest
+ * parent. Without, the client's header is what there is.
+ */
+export function parentOf(metadata: Metadata, header: string | undefined): TraceParent | null {
+  const [fromEnvoy] = metadata.get('traceparent');
+  return parseTraceParent(fromEnvoy?.toString()) ?? parseTraceParent(header);
+}
+
+function errorOf({ outcome, errorCode, status }: ExchangeSummary, how: CallEnd): string | null {
+  if (how !== 'done') return how;
+  if (outcome === 'completed' || outcome === 'incomplete') return null;
+  return errorCode ?? (status === null ? outcome : String(status));
+}
+
+function attributesOf(summary: ExchangeSummary, how: CallEnd, secondsToFirstChunk: number | null) {
+  const { usage } = summary;
+  return {
+    'gen_ai.operation.name': 'chat',
+    'gen_ai.provider.name': providers[summary.profile] ?? summary.profile,
+    ...given({
+      'gen_ai.request.model': summary.model,
+      'gen_ai.request.stream': summary.stream,
+      'gen_ai.response.model': summary.upstreamModel,
+      'gen_ai.response.finish_reasons': summary.finishReason === null ? null : [summary.finishReason],
+      'gen_ai.response.time_to_first_chunk': summary.stream ? secondsToFirstChunk : null,
+      'gen_ai.usage.input_tokens': usage?.input_tokens ?? null,
+      'gen_ai.usage.output_tokens': usage?.output_tokens ?? null,
+      'gen_ai.usage.cache_read.input_tokens': usage?.input_tokens_details.cached_tokens ?? null,
+      'gen_ai.usage.reasoning.output_tokens': usage?.output_tokens_details.reasoning_tokens ?? null,
+      'http.response.status_code': summary.status,
+      'http.request.header.x-request-id': summary.requestId === null ? null : [summary.requestId],
+    }),
+    'http.request.method': summary.method,
+    'url.path': summary.path,
+    'responses_extproc.outcome': how === 'done' ? summary.outcome : how,
+    'responses_extproc.dropped': summary.dropped,
+  };
+}
+
+function given<Value>(attributes: Readonly<Record<string, Value | null>>): Record<string, Value> {
+  return Object.fromEntries(Object.entries(attributes).filter((entry): entry is [string, Value] => entry[1] !== null));
+}
+
+/** Profiles whose well-known name in the conventions is another. */
+const providers: Readonly<Record<string, string>> = {
+  azure: 'azure.ai.openai',
+  gemini: 'gcp.gemini',
+  mistral: 'mistral_ai',
+  moonshot: 'moonshot_ai',
+  xai: 'x_ai',
+};

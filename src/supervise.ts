@@ -1,0 +1,39 @@
+import { AggregatorRegistry } from 'prom-client';
+import { type Config, redactConfig } from './config.ts';
+import type { Running } from './serve.ts';
+import { startAdminServer } from './server/admin.ts';
+import { superviseWorkers } from './server/workers.ts';
+import type { Log } from './telemetry/log.ts';
+import { createSupervisorMetrics } from './telemetry/metrics.ts';
+import { version } from './version.ts';
+
+/** Runs `WORKERS` processes of the service, and the one admin port that speaks for all. Rejects when none could start. */
+export async function supervise(config: Config, log: Log): Promise<Running> {
+  const supervisor = superviseWorkers(config.WORKERS, {
+    died: ({ number, pid, how, restartInMs }) =>
+      log.error({ worker: number, pid, how, restart_in_ms: restartInMs }, 'a worker died'),
+  });
+  const own = createSupervisorMetrics(() => supervisor);
+  const stop = async () => {
+    await supervisor.stop('SIGTERM');
+    await admin?.close();
+    log.info('every worker has stopped');
+  };
+  const admin =
+    config.ADMIN_LISTEN === 'off'
+      ? null
+      : await startAdminServer(config.ADMIN_LISTEN, {
+          ready: () => supervisor.readyWorkers > 0,
+          async metrics() {
+            const all = AggregatorRegistry.aggregate([
+              await own.getMetricsAsJSON(),
+              ...(await supervisor.collectMetrics()),
+            ]);
+            return { contentType: all.contentType, body: await all.metrics() };
+          },
+          config: () => ({ version, ...redactConfig(config) }),
+        });
+  log.info({ version, workers: config.WORKERS, admin: admin?.address ?? null }, 'supervising');
+  await supervisor.started;
+  return { stop };
+}

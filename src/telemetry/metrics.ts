@@ -1,0 +1,181 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+
+export interface MetricsOptions {
+  readonly version: string;
+  /** Models with a label of their own; later ones count as `other`. */
+  readonly maxModels: number;
+  /** Set on every series of one of several workers, so that each has counters of its own that start at 0 when it does. */
+  readonly worker: number | null;
+  /** Read at each scrape. */
+  readonly state: () => { readonly ready: boolean; readonly exchanges: number; readonly bufferedBytes: number };
+}
+
+/** Everything that is measured; each name and its labels are described in `docs/operating.md`. */
+export type Metrics = ReturnType<typeof createMetrics>;
+
+/** From a translation on the machine itself to an agent that thinks for ten minutes. */
+const secondsOfAnswers = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
+const secondsOfWork = [0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1];
+
+/** How exchanges end: an outcome of their own, or the way the call was broken off. */
+const outcomes = [
+  ...['completed', 'incomplete', 'failed', 'passed', 'refused', 'upstream_error'],
+  ...['aborted', 'protocol_error', 'crashed'],
+];
+
+/** One process's metrics, those of Node and the process among them. */
+export function createMetrics({ version, maxModels, worker, state }: MetricsOptions) {
+  const registry = new Registry();
+  if (worker !== null) registry.setDefaultLabels({ worker: String(worker) });
+  const registers = [registry];
+  collectDefaultMetrics({ register: registry });
+
+  const build = new Gauge({
+    name: 'responses_extproc_build_info',
+    help: 'Always 1; what runs is in the labels.',
+    labelNames: ['version', 'node'],
+    registers,
+  });
+  build.set({ version, node: process.versions.node }, 1);
+  const now = (name: string, help: string, value: (current: ReturnType<typeof state>) => number) =>
+    new Gauge({
+      name: `responses_extproc_${name}`,
+      help,
+      registers,
+      collect() {
+        this.set(value(state()));
+      },
+    });
+  now('ready', '1 while new exchanges are taken, 0 before and while draining.', ({ ready }) => Number(ready));
+  now('active_exchanges', 'Exchanges under way.', ({ exchanges }) => exchanges);
+  now('buffered_bytes', 'Bytes of bodies held until they are complete.', ({ bufferedBytes }) => bufferedBytes);
+
+  const exchanges = new Counter({
+    name: 'responses_extproc_exchanges_total',
+    help: 'Exchanges that are over, by how they ended.',
+    labelNames: ['outcome'],
+    registers,
+  });
+  const overload = new Counter({
+    name: 'responses_extproc_overload_total',
+    help: 'Requests turned away with 503, by the limit that was reached.',
+    labelNames: ['limit'],
+    registers,
+  });
+  const certificateReloads = new Counter({
+    name: 'responses_extproc_tls_reloads_total',
+    help: 'Changed certificate files, taken or rejected.',
+    labelNames: ['result'],
+    registers,
+  });
+  // A series that begins at 1 has no rate for its first event.
+  for (const outcome of outcomes) exchanges.inc({ outcome }, 0);
+  for (const limit of ['exchanges', 'buffered_bytes', 'memory']) overload.inc({ limit }, 0);
+  for (const result of ['taken', 'rejected']) certificateReloads.inc({ result }, 0);
+
+  return {
+    registry,
+    exchanges,
+    overload,
+    certificateReloads,
+    /** Spells a model as its label. */
+    modelLabel: createBoundedLabel(maxModels),
+    refusals: new Counter({
+      name: 'responses_extproc_refusals_total',
+      help: 'Requests answered with an error before the upstream was called, by error code.',
+      labelNames: ['code'],
+      registers,
+    }),
+    upstreamErrors: new Counter({
+      name: 'responses_extproc_upstream_errors_total',
+      help: 'Answers of the upstream that became an HTTP error, by the status the upstream gave.',
+      labelNames: ['status'],
+      registers,
+    }),
+    exchangeSeconds: new Histogram({
+      name: 'responses_extproc_exchange_duration_seconds',
+      help: 'From the request’s headers to the end of the exchange.',
+      labelNames: ['stream'],
+      buckets: secondsOfAnswers,
+      registers,
+    }),
+    firstEventSeconds: new Histogram({
+      name: 'responses_extproc_time_to_first_event_seconds',
+      help: 'From the request’s headers to the first bytes of a streamed answer, the upstream’s time included.',
+      buckets: secondsOfAnswers,
+      registers,
+    }),
+    translationSeconds: new Histogram({
+      name: 'responses_extproc_translation_seconds',
+      help: 'What this service itself took for one exchange, all its messages together.',
+      labelNames: ['leg'],
+      buckets: secondsOfWork,
+      registers,
+    }),
+    bodyBytes: new Counter({
+      name: 'responses_extproc_body_bytes_total',
+      help: 'Bytes of bodies, as they came and as they left.',
+      labelNames: ['leg', 'side'],
+      registers,
+    }),
+    events: new Counter({
+      name: 'responses_extproc_events_total',
+      help: 'Server-sent events written.',
+      registers,
+    }),
+    tokens: new Counter({
+      name: 'responses_extproc_tokens_total',
+      help: 'Tokens as the upstream counted them.',
+      labelNames: ['model', 'type'],
+      registers,
+    }),
+    dropped: new Counter({
+      name: 'responses_extproc_dropped_total',
+      help: 'Parts of requests left out because the upstream has nothing like them (x-responses-dropped).',
+      registers,
+    }),
+    certificateExpiry: new Gauge({
+      name: 'responses_extproc_tls_certificate_not_after_seconds',
+      help: 'Unix time at which the certificate in use expires; 0 without TLS.',
+      registers,
+    }),
+  };
+}
+
+/** The supervisor's own, beside those of its workers. */
+export function createSupervisorMetrics(state: () => { readonly readyWorkers: number; readonly restarts: number }) {
+  const registry = new Registry();
+  const registers = [registry];
+  new Gauge({
+    name: 'responses_extproc_ready_workers',
+    help: 'Workers that take new exchanges.',
+    registers,
+    collect() {
+      this.set(state().readyWorkers);
+    },
+  });
+  const restarts = new Counter({
+    name: 'responses_extproc_worker_restarts_total',
+    help: 'Workers that died and were started again.',
+    registers,
+    collect() {
+      restarts.reset();
+      restarts.inc(state().restarts);
+    },
+  });
+  return registry;
+}
+
+/**
+ * The first `most` names keep their own; every later one is `other`. Names come from clients, and a series that exists
+ * is never freed.
+ */
+export function createBoundedLabel(most: number): (name: string) => string {
+  const known = new Set<string>();
+  return (name) => {
+    if (known.has(name)) return name;
+    if (known.size >= most) return 'other';
+    known.add(name);
+    return name;
+  };
+}

@@ -1,0 +1,16 @@
+/** The caller's place in its trace (W3C Trace Context, level 1, §3.2). */
+export interface TraceParent {
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly sampled: boolean;
+}
+
+const pattern = /^(?!ff)[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(?:-|$)/;
+
+/** The value of a `traceparent` header, or null where it is missing or invalid. */
+export function parseTraceParent(value: string | undefined): TraceParent | null {
+  const [, traceId, spanId, flags] = pattern.exec(value ?? '') ?? [];
+  if (traceId === undefined || spanId === undefined || flags === undefined) return null;
+  if (/^0+$/.test(traceId) || /^0+$/.test(spanId)) return null;
+  return { traceId, spanId, sampled: (Number.parseInt(flags, 16) & 1) === 1 };
+}

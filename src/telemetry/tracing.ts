@@ -1,0 +1,87 @@
+import {
+  type Attributes,
+  createTraceState,
+  ROOT_CONTEXT,
+  type Span,
+  SpanKind,
+  SpanStatusCode,
+  TraceFlags,
+  trace,
+} from '@opentelemetry/api';
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
+import { defaultResource, resourceFromAttributes } from '@opentelemetry/resources';
+import {
+  BatchSpanProcessor,
+  ParentBasedSampler,
+  TraceIdRatioBasedSampler,
+  TracerProvider,
+} from '@opentelemetry/sdk-trace';
+import type { TraceParent } from './trace-parent.ts';
+
+/**
+ * Spans by OpenTelemetry. This module is loaded only when an endpoint is set (`startTracing` in `serve.ts`): without one
+ * none of its packages is, and no exchange does anything for it.
+ */
+export interface Tracing {
+  /** A span that began at `startTime` (Unix milliseconds), below `parent` if there is one. */
+  start(name: string, startTime: number, parent: TraceParent | null, traceState: string | undefined): TraceSpan;
+  /** Sends what is left. */
+  close(): Promise<void>;
+}
+
+export interface TraceSpan {
+  /** `error` is the word for what went wrong, or null. */
+  end(name: string, attributes: Attributes, error: string | null): void;
+}
+
+export interface TracingOptions {
+  /** Base URL of an OTLP/HTTP receiver; `/v1/traces` is added. */
+  readonly endpoint: string;
+  readonly serviceName: string;
+  readonly version: string;
+  /** Share, 0 to 1, of the traces that begin here which are recorded; a caller's own decision is kept. */
+  readonly ratio: number;
+}
+
+/** Starts the exporter. The headers it sends come from `OTEL_EXPORTER_OTLP_HEADERS`, which the exporter reads itself. */
+export function createTracing({ endpoint, serviceName, version, ratio }: TracingOptions): Tracing {
+  const provider = new TracerProvider({
+    resource: defaultResource().merge(
+      resourceFromAttributes({ 'service.name': serviceName, 'service.version': version }),
+    ),
+    sampler: new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(ratio) }),
+    spanProcessors: [
+      new BatchSpanProcessor({
+        exporter: new OTLPTraceExporter({ url: `${endpoint.replace(/\/+$/, '')}/v1/traces` }),
+        scheduledDelayMillis: 1_000,
+      }),
+    ],
+  });
+  const tracer = provider.getTracer('responses-extproc', version);
+  return {
+    start(name, startTime, parent, traceState) {
+      const context =
+        parent === null
+          ? ROOT_CONTEXT
+          : trace.setSpanContext(ROOT_CONTEXT, {
+              traceId: parent.traceId,
+              spanId: parent.spanId,
+              traceFlags: parent.sampled ? TraceFlags.SAMPLED : TraceFlags.NONE,
+              isRemote: true,
+              ...(traceState === undefined ? {} : { traceState: createTraceState(traceState) }),
+            });
+      const span: Span = tracer.startSpan(name, { kind: SpanKind.CLIENT, startTime }, context);
+      return {
+        end(finalName, attributes, error) {
+          if (span.isRecording()) {
+            span.updateName(finalName);
+            span.setAttributes(attributes);
+            if (error !== null) span.setStatus({ code: SpanStatusCode.ERROR, message: error });
+          }
+          span.end();
+        },
+      };
+    },
+    close: () => provider.shutdown(),
+  };
+}
