@@ -25,12 +25,15 @@ const bodyMode = z.enum([
   'BUFFERED_PARTIAL',
   'FULL_DUPLEX_STREAMED',
 ]) satisfies z.ZodType<BodyMode>;
+function areAddresses(text: string): boolean {
+  return text.split(',').every((address) => /^(unix:.+|(\[[\da-f:]+\]|[^\s:/]+):\d{1,5})$/i.test(address.trim()));
+}
 const path = z.string().startsWith('/', 'must be a path that starts with /');
 
 /** Every variable: how it is read, its default as text, what it means. The README's table is made from this. */
 const variables = z.object({
   LISTEN: variable(
-    z.string().min(1),
+    z.string().refine(areAddresses, 'must be HOST:PORT or unix:/path, or several with commas'),
     '0.0.0.0:50051',
     'Where gRPC listens: `HOST:PORT`, `unix:/path`, or several with commas. `{worker}` is the number of the worker, where each is to have an address of its own.',
   ),

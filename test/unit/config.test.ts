@@ -1,0 +1,99 @@
+import { describe, expect, test } from 'vitest';
+import { ConfigError, describeVariables, readConfig, redactConfig } from '../../src/config.ts';
+
+function messageOf(environment: Record<string, string>): string {
+  try {
+    readConfig(environment);
+  } catch (error) {
+    if (error instanceof ConfigError) return error.message;
+    throw error;
+  }
+  return 'accepted';
+}
+
+describe('the configuration', () => {
+  test('needs no variable at all', () => {
+    const config = readConfig({});
+    expect(config).toMatchObject({
+      LISTEN: '0.0.0.0:50051',
+      REQUEST_BODY_MODE: 'BUFFERED',
+      RESPONSE_BODY_MODE: 'FULL_DUPLEX_STREAMED',
+      DROPPED_TOOLS: ['web_search', 'web_search_preview'],
+      MAX_REQUEST_BYTES: 64 * 1024 * 1024,
+      STRICT_ECHO: false,
+    });
+  });
+
+  test('takes an empty variable for one that is not set', () => {
+    expect(readConfig({ LOG_LEVEL: '', MAX_TOOLS: '' })).toEqual(readConfig({}));
+  });
+
+  test('reads flags, counts and lists', () => {
+    const config = readConfig({ STRICT_ECHO: 'true', MAX_TOOLS: '7', DROPPED_TOOLS: ' mcp , file_search,' });
+    expect(config).toMatchObject({ STRICT_ECHO: true, MAX_TOOLS: 7, DROPPED_TOOLS: ['mcp', 'file_search'] });
+  });
+
+  test('does not look at variables of others', () => {
+    expect(readConfig({ PATH: '/bin', HOME: '/root' })).toEqual(readConfig({}));
+  });
+
+  const bad: [variable: string, value: string, message: RegExp][] = [
+    ['LISTEN', 'fifty', /must be HOST:PORT or unix:\/path/],
+    ['LISTEN', '127.0.0.1:1,nowhere', /must be HOST:PORT or unix:\/path/],
+    ['LOG_LEVEL', 'loud', /expected one of/],
+    ['UPSTREAM_PROFILE', 'skynet', /must be one of generic/],
+    ['UPSTREAM_PATH', 'v1/chat', /must be a path|start with/i],
+    ['REQUEST_BODY_MODE', 'buffered', /expected one of/],
+    ['RESPONSE_BODY_MODE', 'GRPC', /expected one of/],
+    ['OMITTED_STORE', 'maybe', /expected one of/],
+    ['STRICT_ECHO', '1', /expected one of/],
+    ['MAX_REQUEST_BYTES', '64M', /must be a whole number/],
+    ['MAX_REQUEST_BYTES', '-1', /must be a whole number/],
+    ['MAX_REQUEST_BYTES', '10', /must be from 1024/],
+    ['WORKERS', '0', /must be from 1/],
+    ['OTEL_EXPORTER_OTLP_ENDPOINT', 'collector', /Invalid URL/],
+    ['TLS_CLIENT_CA_FILE', 'ca.pem', /needs TLS_CERT_FILE and TLS_KEY_FILE/],
+  ];
+  test.each(bad)('%s=%s stops the start and is named', (variable, value, message) => {
+    const text = messageOf({ [variable]: value });
+    expect(text).toMatch(message);
+    expect(text).toContain(`Configuration: ${variable}: `);
+    expect(text).toContain(JSON.stringify(value));
+  });
+
+  test('says every mistake at once', () => {
+    expect(messageOf({ LOG_LEVEL: 'loud', WORKERS: 'many' }).split('\n')).toHaveLength(2);
+  });
+
+  test('wants a certificate and its key together', () => {
+    expect(messageOf({ TLS_CERT_FILE: 'cert.pem' })).toContain('TLS_CERT_FILE and TLS_KEY_FILE: set both or neither');
+    expect(messageOf({ TLS_KEY_FILE: 'key.pem' })).toContain('TLS_CERT_FILE and TLS_KEY_FILE: set both or neither');
+    expect(messageOf({ TLS_CERT_FILE: 'cert.pem', TLS_KEY_FILE: 'key.pem', TLS_CLIENT_CA_FILE: 'ca.pem' })).toBe(
+      'accepted',
+    );
+  });
+
+  test('takes several addresses, sockets and IPv6 among them', () => {
+    for (const LISTEN of [
+      '0.0.0.0:50051',
+      '[::1]:50051',
+      'localhost:0',
+      'unix:/run/a.sock,127.0.0.1:1',
+      '10.0.0.1:5005{worker}',
+    ])
+      expect(readConfig({ LISTEN }).LISTEN).toBe(LISTEN);
+  });
+
+  test('shows no password, neither printed nor in a message', () => {
+    const OTEL_EXPORTER_OTLP_ENDPOINT = 'http://user:hunter2@collector:4318';
+    expect(JSON.stringify(redactConfig(readConfig({ OTEL_EXPORTER_OTLP_ENDPOINT })))).not.toContain('hunter2');
+    expect(messageOf({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http//user:hunter2@host' })).not.toContain('hunter2');
+  });
+
+  test('has a default that reads and a meaning for every variable', () => {
+    for (const { name, fallback, meaning } of describeVariables()) {
+      expect(messageOf({ [name]: fallback })).toBe('accepted');
+      expect(meaning, name).toMatch(/\.$/);
+    }
+  });
+});
