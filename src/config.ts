@@ -26,7 +26,9 @@ const bodyMode = z.enum([
   'FULL_DUPLEX_STREAMED',
 ]) satisfies z.ZodType<BodyMode>;
 function areAddresses(text: string): boolean {
-  return text.split(',').every((address) => /^(unix:.+|(\[[\da-f:]+\]|[^\s:/]+):\d{1,5})$/i.test(address.trim()));
+  return text
+    .split(',')
+    .every((address) => /^(unix:.+|(\[[\da-f:]+\]|[^\s:/]+):(\d|\{worker\}){1,5})$/i.test(address.trim()));
 }
 const path = z.string().startsWith('/', 'must be a path that starts with /');
 
