@@ -8,8 +8,8 @@ export interface EmbeddedUpstream {
   close(): Promise<void>;
 }
 
-/** Starts it on a free port of 127.0.0.1. */
-export async function startEmbeddedUpstream(): Promise<EmbeddedUpstream> {
+/** Starts it, on a free port of 127.0.0.1 unless told where. */
+export async function startEmbeddedUpstream({ host = '127.0.0.1', port = 0 } = {}): Promise<EmbeddedUpstream> {
   const server = createServer((request, response) => {
     answer(request, response).catch((error: unknown) => {
       if (response.headersSent) response.destroy();
@@ -18,7 +18,7 @@ export async function startEmbeddedUpstream(): Promise<EmbeddedUpstream> {
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
-    server.listen(0, '127.0.0.1', resolve);
+    server.listen(port, host, resolve);
   });
   const address = server.address();
   return {
