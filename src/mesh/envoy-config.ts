@@ -5,10 +5,15 @@ import { parse } from 'yaml';
 export interface EnvoyConfig {
   admin: { address: EnvoyAddress };
   static_resources: {
-    listeners: [{ address: EnvoyAddress; filter_chains: [{ filters: [{ typed_config: ConnectionManager }] }] }];
+    listeners: [EnvoyListener];
     clusters: EnvoyCluster[];
   };
   [other: string]: unknown;
+}
+interface EnvoyListener {
+  address: EnvoyAddress;
+  enable_reuse_port?: boolean;
+  filter_chains: [{ filters: [{ typed_config: ConnectionManager }] }];
 }
 export interface EnvoyAddress {
   socket_address: { address: string; port_value: number };

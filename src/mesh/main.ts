@@ -8,7 +8,7 @@ import { type Child, startWatchdog } from './child-process.ts';
 import { findEnvoy } from './envoy-binary.ts';
 import { type EnvoyConfig, type EnvoyPlaces, placeEnvoy, useUpstream } from './envoy-config.ts';
 import { type MeshOptions, readOptions, usage } from './options.ts';
-import { shippedEnvoyConfig, startEnvoy, startService } from './parts.ts';
+import { shippedEnvoyConfig, startEnvoy, startService, stopAtOnce } from './parts.ts';
 import { anyFreePort, nextFreePort, portIsFree, untilListening } from './ports.ts';
 import { curlFor, modelToShow, untilAnswered } from './readiness.ts';
 import { startEmbeddedUpstream } from './upstream.ts';
@@ -57,6 +57,7 @@ async function run(options: MeshOptions, stop: AbortSignal): Promise<void> {
       untilListening(service, until).then(() => untilAnswered(port, options.upstream, until)),
       ended,
     ]);
+    rmSync(folder, { recursive: true }); // read by now, and it may hold a key
     const model = await modelToShow(port, options.upstream);
     console.log(`\nready http://127.0.0.1:${port}/v1\n\n${curlFor(port, model)}\n`);
     console.log(
@@ -73,6 +74,8 @@ async function run(options: MeshOptions, stop: AbortSignal): Promise<void> {
 
 function envoyConfigFor(options: MeshOptions, places: EnvoyPlaces, folder: string): EnvoyConfig {
   const config = placeEnvoy(readFileSync(shippedEnvoyConfig, 'utf8'), places);
+  // Two Envoys could otherwise share a port, each with half of the connections, and nobody would notice.
+  config.static_resources.listeners[0].enable_reuse_port = false;
   if (options.upstream !== undefined) {
     // What Node trusts (NODE_EXTRA_CA_CERTS included) and what the system trusts: Envoy itself trusts nobody.
     const authorities = join(folder, 'authorities.pem');
@@ -87,10 +90,10 @@ function envoyConfigFor(options: MeshOptions, places: EnvoyPlaces, folder: strin
 
 /** The user's own variables count, but for the address that Envoy must know. */
 function serviceEnvironment(options: MeshOptions, port: number, metrics: number): Record<string, string> {
-  const { ADMIN_LISTEN = `127.0.0.1:${metrics}`, DRAIN_TIMEOUT_MS = '1000' } = process.env; // Ctrl-C is meant now
+  const { ADMIN_LISTEN = `127.0.0.1:${metrics}` } = process.env;
   return {
     ADMIN_LISTEN,
-    DRAIN_TIMEOUT_MS,
+    ...stopAtOnce,
     LISTEN: `127.0.0.1:${port}`,
     ...(options.profile === undefined ? {} : { UPSTREAM_PROFILE: options.profile }),
   };

@@ -9,6 +9,9 @@ const root = join(import.meta.dirname, '../..');
 /** The one Envoy configuration that is shipped. */
 export const shippedEnvoyConfig = join(root, 'envoy/envoy.yaml');
 
+/** Variables of a service that nobody waits for when it is told to stop. */
+export const stopAtOnce = { DRAIN_DELAY_MS: '0', DRAIN_TIMEOUT_MS: '1000' } as const;
+
 /** Starts the service from its sources, as production does but for the addresses. `environment` goes over our own. */
 export function startService(environment: Record<string, string>, onLine: (line: string) => void): Child {
   return startChild('service', process.execPath, [join(root, 'src/main.ts')], {

@@ -6,7 +6,7 @@ import { OpenAI } from 'openai';
 import type { Child } from '../../src/mesh/child-process.ts';
 import { type EnvoyBinary, findEnvoy } from '../../src/mesh/envoy-binary.ts';
 import { type EnvoyConfig, placeEnvoy } from '../../src/mesh/envoy-config.ts';
-import { shippedEnvoyConfig, startEnvoy, startService } from '../../src/mesh/parts.ts';
+import { shippedEnvoyConfig, startEnvoy, startService, stopAtOnce } from '../../src/mesh/parts.ts';
 import { anyFreePort, untilListening } from '../../src/mesh/ports.ts';
 import { type ScriptedUpstream, startScriptedUpstream } from './upstream.ts';
 
@@ -121,7 +121,7 @@ async function startTestService(
   async function start(): Promise<void> {
     const ports = { LISTEN: `127.0.0.1:${port}`, ADMIN_LISTEN: `127.0.0.1:${metrics}` };
     const raw: string[] = [];
-    child = startService({ DRAIN_TIMEOUT_MS: '1000', ...environment, ...ports }, (line) => {
+    child = startService({ ...stopAtOnce, ...environment, ...ports }, (line) => {
       raw.push(line);
       if (line.startsWith('{')) log.push(parse(line));
     });

@@ -1,0 +1,305 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { createServer as createHttps } from 'node:https';
+import { type AddressInfo, createServer as createTcp } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { OpenAI } from 'openai';
+import { afterEach, describe, expect, test } from 'vitest';
+import { anyFreePort } from '../../src/mesh/ports.ts';
+import { createAuthority } from '../support/certificates.ts';
+import { completion, startScriptedUpstream } from '../support/upstream.ts';
+
+const main = join(import.meta.dirname, '../../src/mesh/main.ts');
+const started: ChildProcess[] = [];
+afterEach(() => {
+  for (const child of started.splice(0)) child.kill('SIGKILL'); // its watchdog ends what it started
+});
+
+/** Runs what `npm start` runs. */
+function startMesh(args: readonly string[], environment: Record<string, string> = {}) {
+  const child = spawn(process.execPath, [main, ...args], {
+    env: { ...process.env, npm_lifecycle_event: 'start', ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  started.push(child);
+  let stdout = '';
+  let stderr = '';
+  child.stdout.on('data', (text) => {
+    stdout += text;
+  });
+  child.stderr.on('data', (text) => {
+    stderr += text;
+  });
+  const exit = new Promise<number | null>((resolve) => child.once('close', resolve));
+  return {
+    child,
+    exit,
+    stdout: () => stdout,
+    stderr: () => stderr,
+    /** The address in its `ready` line. */
+    async ready(): Promise<string> {
+      for (;;) {
+        const url = /^ready (http:\/\/127\.0\.0\.1:\d+\/v1)$/m.exec(stdout)?.[1];
+        if (url !== undefined) return url;
+        if (child.exitCode !== null) throw new Error(`ended with ${child.exitCode}:\n${stdout}${stderr}`);
+        await sleep(20);
+      }
+    },
+    /** The processes it started, by the end of their command lines. */
+    async children(): Promise<Map<string, number>> {
+      const { stdout: list } = await run('ps', ['-A', '-o', 'ppid=,pid=,args=']);
+      const rows = [...list.matchAll(/^\s*(\d+)\s+(\d+)\s+(.*)$/gm)];
+      const own = rows.filter(([, parent]) => Number(parent) === child.pid);
+      const nameOf = (command: string) =>
+        command.includes('envoy.json') ? 'envoy' : command.includes('src/main.ts') ? 'service' : 'watchdog';
+      return new Map(own.map(([, , pid, command = '']) => [nameOf(command), Number(pid)]));
+    },
+  };
+}
+
+async function run(command: string, args: readonly string[]) {
+  const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+  let stdout = '';
+  child.stdout.on('data', (text) => {
+    stdout += text;
+  });
+  await new Promise((resolve) => child.once('close', resolve));
+  return { stdout };
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+async function untilGone(pids: Iterable<number>): Promise<void> {
+  for (const pid of pids) while (isAlive(pid)) await sleep(20);
+}
+
+describe('npm start', () => {
+  test('answers through Envoy, the service and the embedded upstream, within seconds', async () => {
+    const before = performance.now();
+    const mesh = startMesh(['--port', String(await anyFreePort())]);
+    const url = await mesh.ready();
+    console.log(`ready after ${((performance.now() - before) / 1000).toFixed(1)} s`);
+
+    const client = new OpenAI({ baseURL: url, apiKey: 'none', maxRetries: 0 });
+    const response = await client.responses.stream({ model: 'demo', input: 'Hello there' }).finalResponse();
+    expect(response.output_text).toBe('You said: Hello there');
+    expect((await client.models.list()).data.map((model) => model.id)).toContain('demo-reasoning');
+  });
+
+  test('prints a curl that works when pasted', async () => {
+    const mesh = startMesh(['--port', String(await anyFreePort())]);
+    await mesh.ready();
+    await expect.poll(mesh.stdout).toMatch(/curl .*'\n/s);
+    const command = /curl .*'\n/s.exec(mesh.stdout())?.[0] ?? '';
+    const { stdout } = await run('bash', ['-c', command.replace('curl', 'curl -s')]);
+    expect(stdout).toMatch(/^event: response.created\ndata: /);
+    expect(stdout).toContain('event: response.completed\n');
+  });
+
+  test('the embedded upstream calls tools, keeps to schemas, sees images and thinks', async () => {
+    const mesh = startMesh(['--port', String(await anyFreePort())]);
+    const client = new OpenAI({ baseURL: await mesh.ready(), apiKey: 'none', maxRetries: 0 });
+    const parameters = {
+      type: 'object',
+      properties: { city: { type: 'string' } },
+      required: ['city'],
+      additionalProperties: false,
+    };
+    const question = 'What is the weather in Paris and Rome?';
+    const tools = [{ type: 'function', name: 'get_weather', parameters, strict: true } as const];
+
+    const turn = await client.responses.stream({ model: 'demo', input: question, tools }).finalResponse();
+    const calls = turn.output.filter((item) => item.type === 'function_call');
+    expect(calls.map((call) => call.arguments)).toEqual(['{"city":"Paris"}', '{"city":"Rome"}']);
+    const outputs = calls.map(({ call_id, arguments: given }) => ({
+      type: 'function_call_output' as const,
+      call_id,
+      output: `sunny ${given}`,
+    }));
+    const input = [
+      { role: 'user' as const, content: question },
+      ...calls,
+      ...outputs,
+    ] as OpenAI.Responses.ResponseInput;
+    const end = await client.responses.create({ model: 'demo', input, tools });
+    expect(end.output_text).toBe('The tools returned: sunny {"city":"Paris"} | sunny {"city":"Rome"}');
+
+    const object = await client.responses.create({
+      model: 'demo',
+      input: 'Anything',
+      text: { format: { type: 'json_schema', name: 'place', schema: parameters, strict: true } },
+    });
+    expect(JSON.parse(object.output_text)).toEqual({ city: 'example' });
+
+    const thought = await client.responses.create({ model: 'demo-reasoning', input: 'Hi' });
+    expect(thought.output.map((item) => item.type)).toEqual(['reasoning', 'message']);
+
+    const image = { type: 'input_image', image_url: 'data:image/png;base64,AAAA', detail: 'auto' } as const;
+    const seen = await client.responses.create({
+      model: 'demo',
+      input: [{ role: 'user', content: [{ type: 'input_text', text: 'What is it?' }, image] }],
+    });
+    expect(seen.output_text).toContain('I was shown 1 image.');
+
+    await expect(client.responses.create({ model: 'demo-error-429', input: 'Hi' })).rejects.toMatchObject({
+      status: 429,
+    });
+    await expect(client.responses.create({ model: 'gpt', input: 'Hi' })).rejects.toMatchObject({ status: 404 });
+  });
+
+  test('without --port it takes 10000 or the next free one', async () => {
+    const urls = [await startMesh([]).ready(), await startMesh([]).ready()];
+    const ports = urls.map((url) => Number(new URL(url).port));
+    for (const port of ports) expect(port).toBeGreaterThanOrEqual(10000);
+    for (const port of ports) expect(port).toBeLessThan(10100);
+    expect(ports[0]).not.toBe(ports[1]);
+  });
+
+  test.each<NodeJS.Signals>(['SIGINT', 'SIGTERM'])('%s ends every process, with exit code 0', async (signal) => {
+    const mesh = startMesh(['--port', String(await anyFreePort())]);
+    await mesh.ready();
+    const children = await mesh.children();
+    expect([...children.keys()].sort()).toEqual(['envoy', 'service', 'watchdog']);
+
+    mesh.child.kill(signal);
+
+    expect(await mesh.exit).toBe(0);
+    await untilGone(children.values());
+  });
+
+  test.each(['envoy', 'service'])('when %s is killed the mesh says so, ends the rest and fails', async (name) => {
+    const mesh = startMesh(['--port', String(await anyFreePort())]);
+    await mesh.ready();
+    const children = await mesh.children();
+
+    process.kill(children.get(name) ?? 0, 'SIGKILL');
+
+    expect(await mesh.exit).toBe(1);
+    expect(mesh.stderr()).toContain(`The mesh stops: ${name} ended (signal SIGKILL).`);
+    await untilGone(children.values());
+  });
+
+  test('even when the mesh itself is killed with SIGKILL nothing is left behind', async () => {
+    const mesh = startMesh(['--port', String(await anyFreePort())]);
+    await mesh.ready();
+    const children = await mesh.children();
+    mesh.child.kill('SIGKILL');
+    await untilGone(children.values());
+  });
+
+  test('a wrong variable of the service stops the start with its name', async () => {
+    const mesh = startMesh(['--port', String(await anyFreePort())], { MAX_TOOLS: 'many' });
+    expect(await mesh.exit).toBe(1);
+    expect(mesh.stderr()).toMatch(/service \| Configuration: MAX_TOOLS: must be a whole number \(got "many"\)/);
+    expect(mesh.stderr()).toContain('The mesh stops: service ended (exit code 1).');
+  });
+
+  test('a port that is taken stops the start', async () => {
+    const other = createTcp().listen(0, '127.0.0.1');
+    await new Promise((resolve) => other.once('listening', resolve));
+    const { port } = other.address() as AddressInfo;
+    const mesh = startMesh(['--port', String(port)]);
+    expect(await mesh.exit).toBe(1);
+    expect(mesh.stderr()).toContain(`Port ${port} is taken; choose another with --port.`);
+    other.close();
+  });
+});
+
+describe('npm start -- --upstream URL', () => {
+  test('puts a real server behind it: path prefix, key, profile', async () => {
+    const upstream = await startScriptedUpstream();
+    upstream.script('/prefix/v1/models', { body: ['{"data":[{"id":"their-model"}]}'] });
+    upstream.script('their-model', { body: [completion({ content: 'Real.' })] });
+    const mesh = startMesh([
+      ...['--port', String(await anyFreePort()), '--upstream', `http://127.0.0.1:${upstream.port}/prefix/v1/`],
+      ...['--upstream-key', 'sk-100%', '--profile', 'vllm'],
+    ]);
+    const url = await mesh.ready();
+    await expect.poll(mesh.stdout).toContain('"model":"their-model"');
+
+    const client = new OpenAI({ baseURL: url, apiKey: 'of-the-client', maxRetries: 0 });
+    expect((await client.responses.create({ model: 'their-model', input: 'Hi' })).output_text).toBe('Real.');
+    expect((await client.models.list()).data).toMatchObject([{ id: 'their-model' }]);
+
+    const [request] = upstream.received('their-model');
+    expect(request).toMatchObject({
+      path: '/prefix/v1/chat/completions',
+      headers: { authorization: 'Bearer sk-100%', host: `127.0.0.1:${upstream.port}` },
+    });
+    expect(mesh.stderr()).toContain('"profile":"vllm"');
+    expect(mesh.stderr()).not.toContain('sk-100%');
+    await upstream.close();
+  });
+
+  test('without a key the client’s own authorization goes through', async () => {
+    const upstream = await startScriptedUpstream();
+    upstream.script('m', { body: [completion({ content: 'Yes.' })] });
+    const mesh = startMesh([
+      '--port',
+      String(await anyFreePort()),
+      '--upstream',
+      `http://localhost:${upstream.port}/v1`,
+    ]);
+    const client = new OpenAI({ baseURL: await mesh.ready(), apiKey: 'of-the-client', maxRetries: 0 });
+    await client.responses.create({ model: 'm', input: 'Hi' });
+    expect(upstream.received('m')[0]?.headers.authorization).toBe('Bearer of-the-client');
+    await upstream.close();
+  });
+
+  test('over https, with a certificate that Node trusts', async () => {
+    const authority = createAuthority('authority-of-the-test');
+    const { certFile, keyFile } = authority.issue('upstream');
+    const files = { cert: readFileSync(certFile), key: readFileSync(keyFile) };
+    const server = createHttps(files, (_request, response) => {
+      response.setHeader('content-type', 'application/json').end(completion({ content: 'Secret.' }));
+    }).listen(0, '127.0.0.1');
+    await new Promise((resolve) => server.once('listening', resolve));
+    const { port } = server.address() as AddressInfo;
+    const args = ['--port', String(await anyFreePort()), '--upstream', `https://localhost:${port}/v1`];
+
+    const mesh = startMesh(args, { NODE_EXTRA_CA_CERTS: authority.caFile });
+    const trusted = new OpenAI({ baseURL: await mesh.ready(), apiKey: 'k', maxRetries: 0 });
+    expect((await trusted.responses.create({ model: 'm', input: 'Hi' })).output_text).toBe('Secret.');
+    mesh.child.kill('SIGTERM');
+    await mesh.exit;
+
+    const distrustful = startMesh(args);
+    const refused = new OpenAI({ baseURL: await distrustful.ready(), apiKey: 'k', maxRetries: 0 });
+    await expect(refused.responses.create({ model: 'm', input: 'Hi' })).rejects.toMatchObject({ status: 503 });
+    server.close();
+    server.closeAllConnections();
+    authority.remove();
+  });
+});
+
+describe('its command line', () => {
+  test('--help says what there is', async () => {
+    const mesh = startMesh(['--help']);
+    expect(await mesh.exit).toBe(0);
+    for (const flag of ['--port', '--upstream', '--upstream-key', '--profile']) expect(mesh.stdout()).toContain(flag);
+  });
+
+  test.each([
+    [['--port', 'high'], '--port must be from 1 to 65535, not "high".'],
+    [
+      ['--upstream', 'localhost:8000'],
+      '--upstream must be a URL such as http://127.0.0.1:8000/v1, not "localhost:8000".',
+    ],
+    [['--upstream', 'http://x/v1?key=1'], '--upstream takes no user name, query or fragment'],
+    [['--upstream-key', 'k'], '--upstream-key needs --upstream.'],
+    [['--profile', 'abacus'], '--profile must be one of: generic'],
+    [['--prot', '1'], "Unknown option '--prot'"],
+  ])('%j is refused in words', async (args, message) => {
+    const mesh = startMesh(args);
+    expect(await mesh.exit).toBe(1);
+    expect(mesh.stderr()).toContain(message);
+  });
+});
