@@ -194,5 +194,10 @@ function readUnknown(
     extras.set((Object.hasOwn(renames, name) && renames[name]) || name, value);
   } else if (settings.unknownFields === 'reject') {
     throw ApiError.invalidRequest('unknown_parameter', name, `Unknown parameter: '${name}'.`);
-  } else dropped.push(name);
+  } else dropped.push(headerSafe(name));
+}
+
+/** What is left out is named in a response header, and a field's name is the client's to choose. */
+function headerSafe(name: string): string {
+  return name.slice(0, 100).replaceAll(/[^\x21-\x7e]|,/g, '?');
 }
