@@ -12,6 +12,9 @@ export interface CustomInputDecoder {
 const openings = [/^\s*$/, /^\s*\{\s*$/, /^\s*\{\s*"(?:i(?:n(?:p(?:u(?:t"?)?)?)?)?)?$/, /^\s*\{\s*"input"\s*:?\s*$/];
 const opening = /^\s*\{\s*"input"\s*:\s*"/;
 
+/** More white space than this is no opening to wait for. */
+const MAX_OPENING = 256;
+
 const escapes: Readonly<Record<string, string>> = {
   n: '\n',
   t: '\t',
@@ -39,8 +42,7 @@ export function createCustomInputDecoder(): CustomInputDecoder {
         held += text;
         const match = opening.exec(held);
         if (match === null) {
-          const head = held.slice(0, 64);
-          if (!openings.some((prefix) => prefix.test(head))) state = 'unknown';
+          if (held.length > MAX_OPENING || !openings.some((prefix) => prefix.test(held))) state = 'unknown';
           return '';
         }
         const rest = held.slice(match[0].length);

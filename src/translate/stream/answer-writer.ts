@@ -1,6 +1,7 @@
 import type { ApiError } from '../../schema/api-error.ts';
 import { type Loose, objectOf, textOf } from '../../schema/chat-completion.ts';
 import type { Logprob, OutputItem, UrlCitation } from '../../schema/response-resource.ts';
+import { addCitations } from '../citations.ts';
 import { namelessCall, signatureOf } from '../completion-calls.ts';
 import { contentOf } from '../content-parts.ts';
 import type { ResponseContext } from '../context.ts';
@@ -57,8 +58,8 @@ export function createAnswerWriter(log: EventLog, context: ResponseContext): Ans
   let tags = newTagReader();
   /** White space before any text: kept back, because before calls it means nothing. */
   let space = '';
-  let spaceLogprobs: readonly Logprob[] = noLogprobs;
-  let citations: readonly UrlCitation[] = [];
+  let spaceLogprobs: Logprob[] = [];
+  let citations: UrlCitation[] = [];
   /** For the envelope of the next reasoning item. */
   let details: Loose[] = [];
   let signatures: { signature: string; callId: () => string }[] = [];
@@ -130,13 +131,13 @@ export function createAnswerWriter(log: EventLog, context: ResponseContext): Ans
       if (!repeatsAll) current.item.text(delta, logprobs);
     } else if (delta.trim() === '') {
       space += delta;
-      spaceLogprobs = [...spaceLogprobs, ...logprobs];
+      spaceLogprobs.push(...logprobs);
     } else {
       const isFirst = !calls.hasSent;
       const message = messageItem();
       if (isFirst && space !== '') message.text(space, spaceLogprobs);
       space = '';
-      spaceLogprobs = noLogprobs;
+      spaceLogprobs = [];
       message.text(delta, logprobs);
       message.cite(citations);
       citations = [];
@@ -159,7 +160,7 @@ export function createAnswerWriter(log: EventLog, context: ResponseContext): Ans
   /** Citations of a message that is closed are late: a finished item does not change. Before any message they wait. */
   function cite(more: readonly UrlCitation[]): void {
     if (current?.type === 'message') current.item.cite(more);
-    else if (!hadMessage) citations = [...citations, ...more];
+    else if (!hadMessage) addCitations(citations, more);
   }
 
   function beforeCall(): void {

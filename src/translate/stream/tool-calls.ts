@@ -50,6 +50,8 @@ const none: readonly CallSignature[] = [];
 export function createToolCalls({ log, output, context, beforeCall }: Parts): ToolCalls {
   const tracker = createCallTracker(context.toolNames);
   const calls = new Map<TrackedCall, Call>();
+  /** Calls whose item is not sent and whose turn has not come, in order. */
+  const waiting = new Set<Call>();
   const usedIds = new Set<string>();
   let gathered = new Set<Call>();
   let hasSent = false;
@@ -79,6 +81,7 @@ export function createToolCalls({ log, output, context, beforeCall }: Parts): To
     if (call === undefined) {
       call = { tracked, callId: null, item: null };
       calls.set(tracked, call);
+      waiting.add(call);
     }
     gathered.add(call);
     return call;
@@ -99,25 +102,39 @@ export function createToolCalls({ log, output, context, beforeCall }: Parts): To
 
   function finish(): ApiError | null {
     for (const call of calls.values()) {
-      const error = call.item === null && call.tracked.name !== '' ? sendOne(call) : null;
+      const error = call.item !== null || call.tracked.name === '' ? null : sendOne(call);
       if (error !== null) return error;
     }
     return null;
   }
 
   function sendOne(call: Call): ApiError | null {
+    const error = call.item === null ? openInOrder(call) : null;
+    if (error !== null) return error;
+    const { unsent } = call.tracked;
+    if (unsent !== '') call.item?.add(unsent);
+    call.tracked.unsent = '';
+    return null;
+  }
+
+  /** Calls keep the model's order: one whose name could have grown until now is sent first. */
+  function openInOrder(call: Call): ApiError | null {
+    for (const earlier of waiting) {
+      waiting.delete(earlier);
+      const error = earlier.tracked.name === '' ? null : open(earlier);
+      if (error !== null || earlier === call) return error;
+    }
+    // It had no name when its turn came.
+    return open(call);
+  }
+
+  function open(call: Call): ApiError | null {
     const { tracked } = call;
-    if (call.item === null) {
-      if (context.allowedTools !== null && !context.allowedTools.has(tracked.name)) return toolNotAllowed(tracked.name);
-      beforeCall();
-      tracked.isSent = true;
-      hasSent = true;
-      call.item = openCall(tracked, idOf(call), { log, output, context });
-    }
-    if (tracked.unsent !== '') {
-      call.item.add(tracked.unsent);
-      tracked.unsent = '';
-    }
+    if (context.allowedTools !== null && !context.allowedTools.has(tracked.name)) return toolNotAllowed(tracked.name);
+    beforeCall();
+    tracked.isSent = true;
+    hasSent = true;
+    call.item = openCall(tracked, idOf(call), { log, output, context });
     return null;
   }
 

@@ -1,0 +1,147 @@
+import fc from 'fast-check';
+import { afterAll, expect, it } from 'vitest';
+import { ApiError } from '../../src/schema/api-error.ts';
+import { createSseDecoder, SseLimitError } from '../../src/sse/decode.ts';
+import { translateCompletion } from '../../src/translate/completion.ts';
+import { chunks, contexts } from '../support/chat-chunks.ts';
+import { type ContextSettings, createTestContext } from '../support/context.ts';
+import { eventsOf } from '../support/event-lines.ts';
+import { faultsOfStream } from '../support/invariants.ts';
+import { faultsOfEvent, faultsOfResponse, hasPublishedSchema } from '../support/published-schema.ts';
+import { runStream } from '../support/run-stream.ts';
+import { readWithSdk } from '../support/sdk-accumulator.ts';
+import { inPiecesOf } from '../support/split.ts';
+
+/** `npm run fuzz` gives each property minutes; in `npm test` each gets a fixed, small number of runs. */
+const seconds = Number(process.env['FUZZ_SECONDS'] ?? 0);
+const options =
+  seconds > 0
+    ? { numRuns: 1e9, interruptAfterTimeLimit: seconds * 1000, markInterruptAsFailure: false }
+    : { numRuns: 300 };
+const timeout = Math.max(60_000, seconds * 1000 + 60_000);
+
+const runs: Record<string, number> = {};
+const count = (what: string) => {
+  runs[what] = (runs[what] ?? 0) + 1;
+};
+afterAll(() => {
+  if (seconds > 0) console.log('runs', runs);
+});
+
+const sse = (values: readonly unknown[]) => values.map((value) => `data: ${JSON.stringify(value)}\n\n`).join('');
+
+/** All that must hold of any stream, whatever the upstream sent. */
+function check(bytes: Uint8Array, settings: ContextSettings, size: number): string {
+  const text = Buffer.concat(runStream([bytes], createTestContext(settings))).toString('utf8');
+  const inPieces = Buffer.concat(runStream(inPiecesOf(size, bytes), createTestContext(settings))).toString('utf8');
+  expect(inPieces).toBe(text);
+  expect(faultsOfStream(text)).toEqual([]);
+  if (hasPublishedSchema && settings.reasoningEvents !== 'reasoning_text') {
+    const events = eventsOf(text);
+    expect(events.flatMap((event) => faultsOfEvent(event))).toEqual([]);
+    expect(faultsOfResponse(events.at(-1)?.['response'])).toEqual([]);
+  }
+  return text;
+}
+
+it('whatever chunks come, in whatever order, the stream keeps every rule and ends once', { timeout }, () => {
+  fc.assert(
+    fc.property(
+      fc.array(chunks, { maxLength: 12 }),
+      fc.constantFrom('', 'data: [DONE]\n\n'),
+      contexts,
+      fc.integer({ min: 1, max: 50 }),
+      (values, end, settings, size) => {
+        count('chunks');
+        check(Buffer.from(sse(values) + end), settings, size);
+      },
+    ),
+    options,
+  );
+});
+
+it('whatever the SDK folds of it, it ends where the terminal event does', { timeout }, async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(chunks, { maxLength: 12 }), contexts, async (values, settings) => {
+      count('sdk');
+      const stream = Buffer.concat(
+        runStream([Buffer.from(`${sse(values)}data: [DONE]\n\n`)], createTestContext(settings)),
+      );
+      const last = eventsOf(stream.toString('utf8')).at(-1)?.['response'] as Record<string, unknown>;
+      const reading = await readWithSdk(stream);
+      if (reading.type === 'response') expect(reading.response).toEqual(last);
+      else if (settings.reasoningEvents === 'reasoning' && reading.message.startsWith('Unhandled')) return;
+      else expect(reading.message).toBe((last['error'] as { message: string } | null)?.message);
+    }),
+    { ...options, ...(seconds === 0 && { numRuns: 100 }) },
+  );
+});
+
+it('whatever bytes come, the stream keeps every rule and ends once', { timeout }, () => {
+  const line = fc.oneof(
+    fc.constantFrom(
+      'data: ',
+      'data:',
+      'event: error',
+      ': c',
+      '',
+      '\r',
+      '{',
+      '{"choices":[]}',
+      'data: [DONE]',
+      '\ufeff',
+    ),
+    chunks.map((value) => `data: ${JSON.stringify(value)}`),
+    fc.string({ unit: 'binary', maxLength: 20 }),
+  );
+  const end = fc.constantFrom('\n', '\r\n', '\r', '\n\n');
+  const body = fc.array(fc.tuple(line, end), { maxLength: 20 }).map((lines) => Buffer.from(lines.flat().join('')));
+  const raw = fc.uint8Array({ maxLength: 200 }).map((bytes) => Buffer.from(bytes));
+  fc.assert(
+    fc.property(fc.oneof(body, raw), contexts, fc.integer({ min: 1, max: 50 }), (bytes, settings, size) => {
+      count('bytes');
+      check(bytes, settings, size);
+    }),
+    options,
+  );
+});
+
+it('the decoder never holds more than the limit', { timeout }, () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.uint8Array({ maxLength: 60 }), { maxLength: 20 }),
+      fc.integer({ min: 8, max: 64 }),
+      (pieces, maxEventBytes) => {
+        count('limits');
+        const decoder = createSseDecoder({ maxEventBytes });
+        try {
+          for (const piece of pieces) {
+            decoder.push(piece);
+            expect(decoder.pending).toBeLessThanOrEqual(maxEventBytes);
+          }
+          decoder.finish();
+        } catch (thrown) {
+          expect(thrown).toBeInstanceOf(SseLimitError);
+        }
+        expect(decoder.pending).toBeLessThanOrEqual(maxEventBytes);
+      },
+    ),
+    options,
+  );
+});
+
+it('whatever a JSON answer holds, it becomes a response or an error', { timeout }, () => {
+  fc.assert(
+    fc.property(chunks, contexts, (value, settings) => {
+      count('json');
+      try {
+        const response = translateCompletion(value, createTestContext(settings));
+        if (hasPublishedSchema && settings.reasoningEvents !== 'reasoning_text')
+          expect(faultsOfResponse(response)).toEqual([]);
+      } catch (thrown) {
+        expect(thrown).toBeInstanceOf(ApiError);
+      }
+    }),
+    options,
+  );
+});
