@@ -30,6 +30,7 @@ export interface EnvoyRoute {
   route: Record<string, unknown>;
   typed_per_filter_config?: {
     'envoy.filters.http.ext_proc': {
+      '@type': string;
       overrides: { grpc_initial_metadata: { key: string; value: string }[]; [other: string]: unknown };
     };
   };
