@@ -1,0 +1,196 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { availableParallelism, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Child, startChild } from '../src/mesh/child-process.ts';
+import { findEnvoy } from '../src/mesh/envoy-binary.ts';
+import { placeEnvoy } from '../src/mesh/envoy-config.ts';
+import { shippedEnvoyConfig } from '../src/mesh/parts.ts';
+import { anyFreePort, untilListening } from '../src/mesh/ports.ts';
+import type { LoadOptions, LoadReport } from './load.ts';
+import { cpuSeconds, residentBytes } from './process-figures.ts';
+
+/** `noop` sends every body back as it came; `service` is this project, built. */
+export type ContenderName = 'noop' | 'service';
+
+/** A filter and its own Envoy, running. */
+export interface Contender {
+  readonly name: ContenderName;
+  /** Sends a slice of load and tells what came of it and what it cost. */
+  measure(options: Omit<LoadOptions, 'port' | 'api'>): Promise<Slice>;
+  /** The longest time the filter's event loop was held up while that work went on, in ms. */
+  longestPauseMs(work: () => Promise<unknown>): Promise<number>;
+  /** Resident bytes of the filter, now. */
+  filterBytes(): number;
+  stop(): Promise<void>;
+}
+
+export interface Slice extends LoadReport {
+  readonly cpuSeconds: { readonly envoy: number; readonly filter: number };
+}
+
+/**
+ * Envoy and filter share one core, upstream and load the other, where the machine allows it: saturation then means what
+ * one core can do, and the load does not take away from what is measured.
+ */
+const measuredCore = '0';
+const loadCore = '1';
+const canPin = availableParallelism() > 1 && spawnSync('taskset', ['--version']).status === 0;
+
+const here = import.meta.dirname;
+
+/** Starts the upstream all contenders share; gives its port. */
+export async function startUpstream(): Promise<{ readonly port: number; readonly child: Child }> {
+  return startTelling('upstream', loadCore, [join(here, 'upstream.ts')]);
+}
+
+/** Starts a filter and, with the shipped configuration, an Envoy in front of it. */
+export async function startContender(
+  name: ContenderName,
+  upstreamPort: number,
+  environment: Record<string, string> = {},
+): Promise<Contender> {
+  const folder = mkdtempSync(join(tmpdir(), 'bench-'));
+  const filter =
+    name === 'noop'
+      ? await startTelling('noop', measuredCore, [...probe, join(here, 'noop.ts')])
+      : await startService(environment);
+  const port = await anyFreePort();
+  const places = {
+    listen: at(port),
+    admin: at(await anyFreePort()),
+    service: at(filter.port),
+    upstream: at(upstreamPort),
+  };
+  const config = placeEnvoy(readFileSync(shippedEnvoyConfig, 'utf8'), places);
+  const file = join(folder, 'envoy.json');
+  writeFileSync(file, JSON.stringify(config));
+  const args = ['-c', file, '--concurrency', environment['WORKERS'] ?? '1', '--disable-hot-restart', '-l', 'error'];
+  const envoy = startPinned('envoy', measuredCore, findEnvoy(process.env).path, args, () => {});
+  await untilListening(port, AbortSignal.timeout(30_000));
+  const api = name === 'noop' ? 'chat' : 'responses';
+  await untilServing({ port, api });
+
+  return {
+    name,
+    async measure(options) {
+      const before = { envoy: cpuSeconds(envoy.pid), filter: cpuSeconds(filter.child.pid) };
+      const report = await runLoad({ ...options, port, api });
+      const cpu = {
+        envoy: cpuSeconds(envoy.pid) - before.envoy,
+        filter: cpuSeconds(filter.child.pid) - before.filter,
+      };
+      return { ...report, cpuSeconds: cpu };
+    },
+    async longestPauseMs(work) {
+      await filter.ask('watching');
+      await work();
+      return Number((await filter.ask('longest pause')).split(' ')[2]);
+    },
+    filterBytes: () => residentBytes(filter.child.pid),
+    async stop() {
+      await envoy.stop();
+      await filter.child.stop();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+interface Started {
+  readonly port: number;
+  readonly child: Child;
+  /** Asks the probe inside (`event-loop-probe.ts`); gives the line of its answer. */
+  ask(answer: string): Promise<string>;
+}
+
+const probe = ['--import', join(here, 'event-loop-probe.ts')];
+
+/** A script of ours that prints its port. */
+async function startTelling(name: string, core: string, args: readonly string[]): Promise<Started> {
+  const lines = createLineReader();
+  const child = startPinned(name, core, process.execPath, args, lines.onLine);
+  const port = Number(await Promise.race([lines.next(/^\d+$/), diedOf(child)]));
+  return { port, child, ask: (answer) => askProbe(child, lines, answer) };
+}
+
+async function startService(environment: Record<string, string>): Promise<Started> {
+  const lines = createLineReader();
+  const port = await anyFreePort();
+  const variables = { ...process.env, NODE_ARGS: probe.join(' '), ...environment, EXTPROC_PORT: String(port) };
+  const child = startPinned('service', measuredCore, join(here, 'contender.sh'), [], lines.onLine, variables);
+  await Promise.race([untilListening(port, AbortSignal.timeout(30_000)), diedOf(child)]);
+  return { port, child, ask: (answer) => askProbe(child, lines, answer) };
+}
+
+function askProbe(child: Child, lines: LineReader, answer: string): Promise<string> {
+  const line = lines.next(new RegExp(`^${answer} `));
+  child.kill('SIGUSR2');
+  return line;
+}
+
+/** Envoy sends nothing to a filter it has not found healthy. */
+async function untilServing({ port, api }: Pick<LoadOptions, 'port' | 'api'>): Promise<void> {
+  const knobs = { tokens: 1, pauseMs: 0, tokenBytes: 32 };
+  for (let attempt = 0; attempt < 50; attempt++) {
+    const { failures } = await runLoad({ port, api, knobs, stream: false, connections: 1 });
+    if (failures.length === 0) return;
+    if (attempt === 49) throw new Error(`The filter does not serve: ${failures[0]}`);
+    await sleep(200);
+  }
+}
+
+async function diedOf(child: Child): Promise<never> {
+  throw new Error(`${child.name}: ${await child.ended}`);
+}
+
+function startPinned(
+  name: string,
+  core: string,
+  command: string,
+  args: readonly string[],
+  onLine: (line: string) => void,
+  environment = process.env,
+): Child {
+  if (!canPin) return startChild(name, command, args, { onLine, environment });
+  // A benchmark of two workers may use both cores.
+  const cores = environment['WORKERS'] === undefined || core === loadCore ? core : '0,1';
+  return startChild(name, 'taskset', ['-c', cores, command, ...args], { onLine, environment });
+}
+
+async function runLoad(options: LoadOptions): Promise<LoadReport> {
+  const lines: string[] = [];
+  const load = startPinned(
+    'load',
+    loadCore,
+    process.execPath,
+    [join(here, 'load.ts'), JSON.stringify(options)],
+    (line) => lines.push(line),
+  );
+  const end = await load.ended;
+  const report = lines.at(-1);
+  if (end !== 'exit code 0' || report === undefined) throw new Error(`load: ${end}\n${lines.join('\n')}`);
+  return JSON.parse(report) as LoadReport;
+}
+
+interface LineReader {
+  readonly onLine: (line: string) => void;
+  /** The next line that matches. */
+  next(pattern: RegExp): Promise<string>;
+}
+
+function createLineReader(): LineReader {
+  let waiting: { readonly pattern: RegExp; readonly resolve: (line: string) => void }[] = [];
+  return {
+    onLine(line) {
+      const met = waiting.filter(({ pattern }) => pattern.test(line));
+      waiting = waiting.filter((waiter) => !met.includes(waiter));
+      for (const { resolve } of met) resolve(line);
+    },
+    next: (pattern) => new Promise((resolve) => waiting.push({ pattern, resolve })),
+  };
+}
+
+function at(port: number) {
+  return { host: '127.0.0.1', port };
+}

@@ -1,0 +1,170 @@
+/**
+ * The load of the bench: `node bench/load.ts '{"port": …}'` sends requests and prints one line of JSON. Every answer is
+ * checked: all tokens, in order, and a terminal event. What is not whole counts as failed and not as served.
+ */
+import { Agent, request } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Knobs, markerBytes, modelOf } from './knobs.ts';
+
+export interface LoadOptions {
+  readonly port: number;
+  /** `responses` of the service, `chat` through a filter that changes nothing. */
+  readonly api: 'responses' | 'chat';
+  readonly stream: boolean;
+  readonly knobs: Knobs;
+  readonly connections: number;
+  /** Each connection sends this many requests, one after the other … */
+  readonly requests?: number;
+  /** … or as many as it can for so long. */
+  readonly seconds?: number;
+  /** Connections begin spread over this time. */
+  readonly rampSeconds?: number;
+  /** Bytes of conversation in each request. */
+  readonly historyBytes?: number;
+}
+
+export interface LoadReport {
+  readonly requests: number;
+  readonly tokens: number;
+  readonly failures: readonly string[];
+  readonly seconds: number;
+  /** One way, upstream's write to client's read; of JSON answers the whole request. */
+  readonly latencyMs: { readonly p50: number; readonly p99: number };
+}
+
+const options = JSON.parse(process.argv[2] ?? '{}') as LoadOptions;
+const agent = new Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY });
+const body = bodyOf(options);
+const latencies: number[] = [];
+const failures: string[] = [];
+let requests = 0;
+let tokens = 0;
+
+const began = performance.now();
+await Promise.all(Array.from({ length: options.connections }, (_, index) => connection(index)));
+latencies.sort((a, b) => a - b);
+const report: LoadReport = {
+  requests,
+  tokens,
+  failures,
+  seconds: (performance.now() - began) / 1000,
+  latencyMs: { p50: quantile(0.5), p99: quantile(0.99) },
+};
+console.log(JSON.stringify(report));
+agent.destroy();
+
+async function connection(index: number): Promise<void> {
+  const { rampSeconds = 0, connections, seconds } = options;
+  await sleep((index / connections) * rampSeconds * 1000);
+  const until = seconds === undefined ? Number.POSITIVE_INFINITY : began + seconds * 1000;
+  const most = seconds === undefined ? (options.requests ?? 1) : Number.POSITIVE_INFINITY;
+  for (let sent = 0; sent < most && performance.now() < until; sent++) {
+    const start = performance.now();
+    try {
+      const received = await send();
+      requests += 1;
+      tokens += received;
+      if (!options.stream) latencies.push(performance.now() - start);
+    } catch (error) {
+      failures.push(String(error).slice(0, 200));
+      await sleep(10);
+    }
+  }
+}
+
+/** Sends one request; gives the number of its tokens. Throws if the answer is not whole. */
+function send(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const sent = request(
+      {
+        agent,
+        port: options.port,
+        host: '127.0.0.1',
+        method: 'POST',
+        path: '/v1/responses', // where Envoy's filter is on; this upstream takes any path
+        headers: {
+          'content-type': 'application/json',
+          'content-length': body.length,
+          authorization: 'Bearer sk-bench',
+        },
+      },
+      (response) => {
+        const reader = createReader();
+        response.on('data', reader.push);
+        response.on('error', reject);
+        response.on('end', () => {
+          const problem =
+            response.statusCode === 200 ? reader.problem() : `status ${response.statusCode} ${reader.end()}`;
+          if (problem === null) resolve(reader.count());
+          else reject(new Error(problem));
+        });
+      },
+    );
+    sent.on('error', reject);
+    sent.end(body);
+  });
+}
+
+/**
+ * Counts the tokens that are new: those of delta events, or of a JSON answer. The Responses API repeats the text in its
+ * closing events, so a token counts only when its index is the next one.
+ */
+function createReader() {
+  let held = '';
+  let next = 0;
+  const terminal = options.stream ? (options.api === 'chat' ? '[DONE]' : 'event: response.completed') : '"usage"';
+  let isEnded = false;
+  return {
+    push(bytes: Buffer): void {
+      const now = process.hrtime.bigint();
+      const text = held + bytes.toString('latin1');
+      let at = text.indexOf('@');
+      while (at !== -1 && at + markerBytes <= text.length) {
+        if (Number(text.slice(at + 18, at + markerBytes)) === next) {
+          next += 1;
+          if (options.stream) latencies.push(Number(now - BigInt(text.slice(at + 1, at + 17))) / 1e6);
+        }
+        at = text.indexOf('@', at + markerBytes);
+      }
+      isEnded ||= text.includes(terminal);
+      held = text.slice(at === -1 ? -terminal.length : at);
+    },
+    problem(): string | null {
+      if (next !== options.knobs.tokens) return `${next} of ${options.knobs.tokens} tokens`;
+      return isEnded ? null : 'no terminal event';
+    },
+    count: () => next,
+    end: () => held,
+  };
+}
+
+function bodyOf({ api, stream, knobs, historyBytes = 0 }: LoadOptions): Buffer {
+  const words = 'What would a heron say to a carp about the weather of this pond? ';
+  const turn = words.repeat(Math.min(32, Math.ceil((historyBytes + 1) / words.length)));
+  const turns = Math.ceil(historyBytes / turn.length);
+  const messages = Array.from({ length: turns + 1 }, (_, index) => ({
+    role: index % 2 === turns % 2 ? 'user' : 'assistant',
+    content: index < turns ? turn : words,
+  }));
+  const model = modelOf(knobs);
+  const instructions = 'You are a helpful assistant. '.repeat(10);
+  const parameters = {
+    type: 'object',
+    properties: { city: { type: 'string' } },
+    required: ['city'],
+    additionalProperties: false,
+  };
+  const tool = { name: 'get_weather', description: 'The weather of a city.', parameters };
+  const chat = {
+    model,
+    stream,
+    messages: [{ role: 'system', content: instructions }, ...messages],
+    tools: [{ type: 'function', function: tool }],
+  };
+  const responses = { model, stream, instructions, input: messages, tools: [{ type: 'function', ...tool }] };
+  return Buffer.from(JSON.stringify(api === 'chat' ? chat : responses));
+}
+
+function quantile(part: number): number {
+  return latencies[Math.min(latencies.length - 1, Math.floor(part * latencies.length))] ?? Number.NaN;
+}
