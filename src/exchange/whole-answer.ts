@@ -6,6 +6,7 @@ import { translateError } from '../translate/error.ts';
 import { createStreamTranslator } from '../translate/stream.ts';
 import { eventsOfResponse } from '../translate/synthesise.ts';
 import { type Answer, type AnswerOptions, type AnswerReport, nothingToReport } from './answer.ts';
+import { createJsonEnd } from './json-end.ts';
 import { invalidAnswer, tooLarge } from './upstream-errors.ts';
 
 /** What the body is: `error` under an error status, `neither` in a 2xx that is no API's answer. */
@@ -17,6 +18,7 @@ const nothing = Buffer.alloc(0);
 export function createWholeAnswer(kind: WholeKind, options: AnswerOptions): Answer {
   const { context, committed, limits, status } = options;
   const limit = kind === 'error' ? limits.maxErrorBytes : limits.maxResponseBytes;
+  const isWhole = createJsonEnd();
   const pieces: Buffer[] = [];
   let size = 0;
   let verdict: Answer['verdict'] = null;
@@ -60,6 +62,15 @@ export function createWholeAnswer(kind: WholeKind, options: AnswerOptions): Answ
     );
   }
 
+  function end(): Buffer {
+    try {
+      if (kind === 'error' || context === null) return refuse(errorAnswer());
+      return kind === 'neither' ? refuse(invalidAnswer(empty)) : translate(context);
+    } catch (thrown) {
+      return refuse(ApiError.from(thrown));
+    }
+  }
+
   return {
     push(bytes) {
       if (verdict !== null) return nothing;
@@ -68,18 +79,11 @@ export function createWholeAnswer(kind: WholeKind, options: AnswerOptions): Answ
       if (size <= limit) pieces.push(bytes);
       else if (kind === 'json') return refuse(tooLarge('the answer', limit));
       // The beginning of an error tells enough.
-      else pieces.push(bytes.subarray(0, Math.max(0, limit - size + bytes.length)));
-      return nothing;
+      else if (size - bytes.length < limit) pieces.push(bytes.subarray(0, limit - size + bytes.length));
+      // Where only a message of the upstream can be answered, the next may be trailers, which carry no text.
+      return committed && isWhole(bytes) ? end() : nothing;
     },
-    end() {
-      if (verdict !== null) return nothing;
-      try {
-        if (kind === 'error' || context === null) return refuse(errorAnswer());
-        return kind === 'neither' ? refuse(invalidAnswer(empty)) : translate(context);
-      } catch (thrown) {
-        return refuse(ApiError.from(thrown));
-      }
-    },
+    end: () => (verdict === null ? end() : nothing),
     fail: (error) => (verdict === null ? refuse(error) : nothing),
     get verdict() {
       return verdict;

@@ -1,0 +1,56 @@
+import { brotliCompressSync, createGzip, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
+import { describe, expect, test } from 'vitest';
+import { ContentCodingError, createContentDecoder } from '../../../src/exchange/content-coding.ts';
+import { inPiecesOf } from '../../support/split.ts';
+
+const text = Buffer.from('data: {"delta":"Grüß dich, 世界 🎉"}\n\n'.repeat(300));
+const codings: [name: string, header: string, compress: (bytes: Buffer) => Buffer][] = [
+  ['gzip', 'gzip', gzipSync],
+  ['x-gzip', 'X-GZIP', gzipSync],
+  ['deflate (zlib)', 'deflate', deflateSync],
+  ['deflate (bare)', 'deflate', deflateRawSync],
+  ['brotli', 'br', brotliCompressSync],
+  ['zstd', 'zstd', zstdCompressSync],
+  ['two at once', 'br, gzip', (bytes) => gzipSync(brotliCompressSync(bytes))],
+  ['none', 'identity', (bytes) => bytes],
+  ['nothing said', '', (bytes) => bytes],
+];
+
+function decode(header: string, pieces: Iterable<Uint8Array>): Buffer {
+  const decoder = createContentDecoder(header);
+  if (decoder === null) throw new Error('not known');
+  return Buffer.concat([...pieces].map((piece) => decoder.push(piece)));
+}
+
+describe.each(codings)('%s', (_name, header, compress) => {
+  test.each([1, 2, 3, 7, 64, 100_000])('is undone in pieces of %i bytes', (size) => {
+    expect(decode(header, inPiecesOf(size, compress(text))).equals(text)).toBe(true);
+  });
+});
+
+describe('a compressed body', () => {
+  test('gives out what a flush made complete: an event does not wait for the next', async () => {
+    const gzip = createGzip();
+    const sent: Buffer[] = [];
+    gzip.on('data', (bytes: Buffer) => sent.push(bytes));
+    gzip.write('data: first\n\n');
+    await new Promise<void>((resolve) => gzip.flush(() => resolve()));
+    expect(decode('gzip', sent).toString()).toBe('data: first\n\n');
+    gzip.destroy();
+  });
+
+  test.each(codings.slice(0, 6))('that is none of its kind is an error (%s)', (_name, header) => {
+    expect(() => decode(header, [Buffer.from('\u0000not compressed at all')])).toThrow(ContentCodingError);
+  });
+
+  test.each(codings.slice(0, 6))('that grows without measure is stopped (%s)', (_name, header, compress) => {
+    const bomb = compress(Buffer.alloc(64 * 1024 * 1024));
+    expect(() => decode(header, [bomb])).toThrow(ContentCodingError);
+    expect(() => decode(header, inPiecesOf(512, bomb))).toThrow(ContentCodingError);
+  });
+
+  test('of a kind nobody knows has no decoder', () => {
+    for (const header of ['compress', 'rot13', 'gzip, rot13', 'gzip,gzip,gzip,gzip'])
+      expect(createContentDecoder(header), header).toBeNull();
+  });
+});

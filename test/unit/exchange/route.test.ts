@@ -1,0 +1,77 @@
+import { describe, expect, test } from 'vitest';
+import { routeOf, upstreamPath } from '../../../src/exchange/route.ts';
+import { headersOf } from '../../support/exchange-options.ts';
+
+function route(method: string, path: string, more: Record<string, string> = {}) {
+  return routeOf(headersOf({ ':method': method, ':path': path, ...more }));
+}
+
+function pathFor(path: string, template = '/v1/chat/completions', model = 'm'): string {
+  const found = route('POST', path);
+  return found.type === 'translate' ? upstreamPath(template, found.path, model) : found.type;
+}
+
+describe('the route of a request', () => {
+  test.each([
+    ['/v1/responses', '/v1/chat/completions'],
+    ['/v1/responses/', '/v1/chat/completions'],
+    ['/v1/responses?stream=1&x=%20', '/v1/chat/completions'],
+    ['/openai/v1/responses', '/openai/v1/chat/completions'],
+    ['/a%2Fb/c/v1/responses', '/a%2Fb/c/v1/chat/completions'],
+    ['/v1/%72esponses', '/v1/chat/completions'],
+    ['/%76%31/responses?', '/v1/chat/completions'],
+    ['/v1/responses?api-version=2024-10-21&x=1', '/v1/chat/completions?api-version=2024-10-21'],
+  ])('POST %s goes to %s', (path, upstream) => expect(pathFor(path)).toBe(upstream));
+
+  test('a path template holds the model, escaped, and may have a query of its own', () => {
+    const template = '/openai/deployments/{model}/chat/completions';
+    expect(pathFor('/v1/responses', template, 'gpt-4o')).toBe('/openai/deployments/gpt-4o/chat/completions');
+    expect(pathFor('/v1/responses', template, 'a/b\r\nx: $&')).toBe(
+      '/openai/deployments/a%2Fb%0D%0Ax%3A%20%24%26/chat/completions',
+    );
+    expect(pathFor('/v1/responses?api-version=1', `${template}?api-version=2`, 'm')).toMatch(/\?api-version=2$/);
+  });
+
+  test.each([
+    ['GET', '/v1/models'],
+    ['POST', '/v1/chat/completions'],
+    ['POST', '/v1/responses2'],
+    ['POST', '/responses'],
+    ['POST', '/v2/responses'],
+    ['POST', '/v1/%zz/responses'],
+    ['OPTIONS', '/v1/responses'],
+    ['POST', '/'],
+    ['CONNECT', ''],
+  ])('%s %s passes', (method, path) => expect(route(method, path)).toEqual({ type: 'pass' }));
+
+  test.each([
+    ['GET', '/v1/responses/resp_1'],
+    ['DELETE', '/v1/responses/resp_1'],
+    ['POST', '/v1/responses/resp_1/cancel'],
+    ['GET', '/v1/responses/resp_1/input_items?limit=1'],
+    ['POST', '/v1/responses/compact'],
+    ['POST', '/x/v1/conversations'],
+    ['GET', '/v1/conversations/conv_1/items'],
+  ])('%s %s: nothing is stored', (method, path) => {
+    expect(route(method, path)).toMatchObject({ type: 'refuse', error: { status: 404, code: 'not_found' } });
+  });
+
+  test.each(['GET', 'PUT', 'DELETE', 'HEAD', 'PATCH'])('%s is not a method of /v1/responses', (method) => {
+    expect(route(method, '/v1/responses')).toMatchObject({
+      type: 'refuse',
+      error: { status: 405, headers: { allow: 'POST' } },
+    });
+  });
+
+  test('a WebSocket is told to use HTTP, in both versions’ ways of asking', () => {
+    const refused = { type: 'refuse', error: { status: 426 } };
+    expect(route('GET', '/v1/responses', { upgrade: 'WebSocket', connection: 'upgrade' })).toMatchObject(refused);
+    expect(route('CONNECT', '/v1/responses', { ':protocol': 'websocket' })).toMatchObject(refused);
+    expect(route('GET', '/chat', { upgrade: 'websocket' })).toEqual({ type: 'pass' });
+  });
+
+  test('no header of a request chooses anything', () => {
+    const headers = { 'x-upstream-path': '/evil', 'x-upstream-profile': 'openai', 'x-original-path': '/evil' };
+    expect(route('POST', '/v1/responses', headers)).toEqual(route('POST', '/v1/responses'));
+  });
+});
