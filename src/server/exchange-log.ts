@@ -1,5 +1,6 @@
 import type { ExchangeSummary } from '../exchange/exchange.ts';
 import type { Log } from '../telemetry/log.ts';
+import { parentOf } from './exchange-trace.ts';
 import type { CallEnd, ExchangeObserver } from './observer.ts';
 
 /**
@@ -8,10 +9,15 @@ import type { CallEnd, ExchangeObserver } from './observer.ts';
  */
 export function createExchangeLog(log: Log): ExchangeObserver {
   return {
-    started(exchange) {
+    started(exchange, metadata) {
       const startedAt = performance.now();
       let firstByteAt: number | null = null;
+      let traceId: string | null = null;
       return {
+        heard(event) {
+          if (event.type !== 'request_headers') return;
+          traceId = parentOf(metadata, event.headers.get('traceparent'))?.traceId ?? null;
+        },
         replied(reply) {
           if (reply.type === 'response_body' || reply.type === 'immediate_response') firstByteAt ??= performance.now();
         },
@@ -20,7 +26,7 @@ export function createExchangeLog(log: Log): ExchangeObserver {
           const level = levelOf(summary, how);
           if (!log.isLevelEnabled(level)) return;
           const line = {
-            ...lineOf(summary),
+            ...lineOf(summary, traceId),
             ...(how === 'done' ? {} : { call: how }),
             duration_ms: Math.round(performance.now() - startedAt),
             first_byte_ms: firstByteAt === null ? null : Math.round(firstByteAt - startedAt),
@@ -39,10 +45,11 @@ function levelOf({ outcome, errorCode }: ExchangeSummary, how: CallEnd): 'error'
   return outcome === 'passed' ? 'debug' : 'info';
 }
 
-function lineOf(summary: ExchangeSummary): object {
+function lineOf(summary: ExchangeSummary, traceId: string | null): object {
   const { modes, usage, bytes } = summary;
   return {
     request_id: summary.requestId,
+    trace_id: traceId,
     outcome: summary.outcome,
     status: summary.status,
     upstream_status: summary.upstreamStatus,

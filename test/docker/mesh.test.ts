@@ -1,0 +1,207 @@
+import { execFile, execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import OpenAI from 'openai';
+import { DockerComposeEnvironment, type StartedDockerComposeEnvironment, Wait } from 'testcontainers';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+/** `docker-compose.yml` as it is shipped: what the README tells to run, run. */
+const root = join(import.meta.dirname, '../..');
+const image = 'responses-extproc:test';
+const secretWord = 'xylophone-7391'; // what a client says must appear in no log
+
+let mesh: StartedDockerComposeEnvironment;
+
+beforeAll(async () => {
+  mesh = await new DockerComposeEnvironment(root, 'docker-compose.yml')
+    .withEnvironment({ ...process.env, SERVICE_IMAGE: image, ENVOY_PORT: '0', ADMIN_PORT: '0' } as Record<
+      string,
+      string
+    >)
+    .withBuild()
+    .withDefaultWaitStrategy(Wait.forHealthCheck())
+    .up();
+});
+afterAll(async () => {
+  await mesh?.down({ timeout: 5_000, removeVolumes: true });
+});
+
+const service = () => mesh.getContainer('service-1');
+const envoyUrl = () => `http://127.0.0.1:${mesh.getContainer('envoy-1').getMappedPort(10_000)}`;
+const adminUrl = (path: string) => `http://127.0.0.1:${service().getMappedPort(9_090)}${path}`;
+const client = () => new OpenAI({ baseURL: `${envoyUrl()}/v1`, apiKey: 'unused', maxRetries: 0 });
+
+describe('the image', () => {
+  const inspect = (format: string) =>
+    execFileSync('docker', ['image', 'inspect', '--format', format, image], { encoding: 'utf8' }).trim();
+
+  it('says its version, the one of package.json', () => {
+    const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
+    expect(inspect('{{index .Config.Labels "org.opencontainers.image.version"}}')).toBe(version);
+  });
+
+  it('runs as nobody in particular and has a health check', () => {
+    expect(inspect('{{.Config.User}}')).toBe('65532:65532');
+    expect(inspect('{{json .Config.Healthcheck.Test}}')).toContain('/app/dist/probe.js');
+  });
+
+  it('has no shell', async () => {
+    for (const shell of ['sh', '/bin/sh', 'bash'])
+      expect((await service().exec([shell, '-c', 'true'])).exitCode, shell).not.toBe(0);
+  });
+
+  it('holds Node and little else', () => {
+    const node = Number(
+      execFileSync(
+        'docker',
+        ['run', '--rm', '--entrypoint', 'node', image, '-p', 'fs.statSync(process.execPath).size'],
+        { encoding: 'utf8' },
+      ),
+    );
+    expect(Number(inspect('{{.Size}}')) - node).toBeLessThan(60 * 1024 * 1024);
+  });
+
+  it('can write nowhere', async () => {
+    const script = "try { fs.writeFileSync('/app/x', ''); } catch (error) { console.log(error.code) }";
+    expect((await service().exec(['node', '-e', script])).stdout.trim()).toBe('EROFS');
+  });
+});
+
+describe('the mesh', () => {
+  it('answers its probes', async () => {
+    for (const path of ['/healthz', '/readyz']) expect((await fetch(adminUrl(path))).status, path).toBe(200);
+    expect((await service().exec(['node', '/app/dist/probe.js'])).exitCode).toBe(0);
+  });
+
+  it('answers with JSON', async () => {
+    const response = await client().responses.create({ model: 'demo', input: `Say ${secretWord}` });
+    expect(response.status).toBe('completed');
+    expect(response.output_text).toContain(secretWord);
+    expect(response.usage?.output_tokens).toBeGreaterThan(0);
+  });
+
+  it('streams: the first text is there long before the last', async () => {
+    const arrivals: number[] = [];
+    const stream = client().responses.stream({ model: 'demo-slow', input: 'one two three four five' });
+    for await (const event of stream) if (event.type === 'response.output_text.delta') arrivals.push(Date.now());
+    const response = await stream.finalResponse();
+    expect(response.output_text).toContain('four five');
+    expect(arrivals.length).toBeGreaterThanOrEqual(5);
+    expect((arrivals.at(-1) ?? 0) - (arrivals[0] ?? 0)).toBeGreaterThan(1_000);
+  });
+
+  it('refuses what needs state, and says which field', async () => {
+    await expect(client().responses.create({ model: 'demo', input: 'hi', store: true })).rejects.toMatchObject({
+      status: 400,
+      code: 'unsupported_value',
+      param: 'store',
+    });
+  });
+
+  it('lets other paths through', async () => {
+    const models = await client().models.list();
+    expect(models.data.map(({ id }) => id)).toContain('demo');
+  });
+
+  it('counts what went through', async () => {
+    const scrape = await (await fetch(adminUrl('/metrics'))).text();
+    expect(scrape).toMatch(/^responses_extproc_exchanges_total\{outcome="completed"\} [1-9]/m);
+    expect(scrape).toMatch(/^responses_extproc_refusals_total\{code="unsupported_value"\} 1$/m);
+    expect(scrape).toMatch(/^responses_extproc_tokens_total\{model="demo",type="output"\} [1-9]/m);
+    expect(scrape).toMatch(/^responses_extproc_time_to_first_event_seconds_count [1-9]/m);
+  });
+
+  it('logs a line for each exchange, with the ids of request and trace and without what was said', async () => {
+    const traceId = '4bf92f3577b34da6a3ce929d0e0e4736';
+    const answer = await fetch(`${envoyUrl()}/v1/responses`, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        'x-request-id': 'request-of-this-test',
+        traceparent: `00-${traceId}-00f067aa0ba902b7-01`,
+      },
+      body: JSON.stringify({ model: 'demo', input: secretWord }),
+    });
+    expect(await answer.text()).toContain(secretWord);
+    await expect.poll(logOfService).toContain('request-of-this-test');
+    const log = await logOfService();
+    const line = JSON.parse(log.split('\n').find((text) => text.includes('request-of-this-test')) ?? '{}');
+    expect(line).toMatchObject({ trace_id: traceId, outcome: 'completed', status: 200, model: 'demo' });
+    expect(log).not.toContain(secretWord);
+  });
+});
+
+describe('a restart of the service while a stream runs', () => {
+  it('loses nothing of the stream, and serves again afterwards', async () => {
+    const words = Array.from({ length: 40 }, (_, n) => `word${n}`);
+    const stream = client().responses.stream({ model: 'demo-slow', input: words.join(' ') });
+    const [first] = await Promise.all([untilFirstText(stream), stream.emitted('connect').catch(() => {})]);
+    expect(first).toBe(true);
+
+    const ready: number[] = [];
+    // Not by testcontainers, which gives a container no time to end by itself.
+    const restarted = promisify(execFile)('docker', ['restart', '--time', '75', service().getId()]);
+    for (let n = 0; n < 5; n += 1) {
+      await sleep(300);
+      ready.push((await fetch(adminUrl('/readyz')).catch(() => ({ status: 0 }))).status);
+    }
+    expect(ready).toContain(503);
+
+    const response = await stream.finalResponse();
+    expect(response.status).toBe('completed');
+    for (const word of words) expect(response.output_text).toContain(word);
+
+    await restarted;
+    expect(await logOfService()).toContain('"outcome":"drained"');
+    await expect
+      .poll(
+        () =>
+          client()
+            .responses.create({ model: 'demo', input: 'hello' })
+            .then(({ status }) => status, String),
+        {
+          timeout: 30_000,
+          interval: 500,
+        },
+      )
+      .toBe('completed');
+  });
+});
+
+describe('the mesh without the service', () => {
+  it('answers 503 with the error of the API, and lets other paths through', async () => {
+    const id = service().getId();
+    execFileSync('docker', ['pause', id]);
+    try {
+      // Envoy notices by its health checks.
+      await expect
+        .poll(
+          () =>
+            client()
+              .responses.create({ model: 'demo', input: 'hello' })
+              .then(String, (error) => error),
+          {
+            timeout: 60_000,
+            interval: 1_000,
+          },
+        )
+        .toMatchObject({ status: 503, code: 'upstream_unavailable' });
+      expect((await client().models.list()).data.length).toBeGreaterThan(0);
+    } finally {
+      execFileSync('docker', ['unpause', id]);
+    }
+  });
+});
+
+async function logOfService(): Promise<string> {
+  return execFileSync('docker', ['logs', service().getId()], { encoding: 'utf8' });
+}
+
+function untilFirstText(stream: ReturnType<OpenAI['responses']['stream']>): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    stream.on('response.output_text.delta', () => resolve(true));
+    stream.on('error', reject);
+  });
+}
