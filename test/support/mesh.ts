@@ -38,6 +38,10 @@ export interface TestService {
   logged(wanted: (line: LogLine) => boolean): Promise<LogLine>;
   /** The body of a GET to its admin port. */
   admin(path: string): Promise<string>;
+  /** A figure of its metrics, summed over labels. */
+  metric(name: string): Promise<number>;
+  /** SIGTERM, as an orchestrator sends it; resolves with how the process ended. */
+  terminate(): Promise<string>;
   /** SIGKILL; resolves when it is gone. */
   kill(): Promise<void>;
   /** Starts it again on the same port; resolves when it accepts connections. */
@@ -132,6 +136,7 @@ async function startTestService(
     await Promise.race([untilListening(port, over.signal), failed]).finally(() => over.abort());
     failed.catch(() => {});
   }
+  const admin = async (path: string) => (await fetch(`http://127.0.0.1:${metrics}${path}`)).text();
   await start();
   return {
     get pid() {
@@ -139,7 +144,15 @@ async function startTestService(
     },
     log,
     logged: (wanted) => untilFound(() => log, wanted, 'service log'),
-    admin: async (path) => (await fetch(`http://127.0.0.1:${metrics}${path}`)).text(),
+    admin,
+    async metric(name) {
+      const values = (await admin('/metrics')).matchAll(new RegExp(`^${name}(?:\\{.*\\})? (\\S+)$`, 'gm'));
+      return [...values].reduce((sum, [, value]) => sum + Number(value), 0);
+    },
+    terminate() {
+      child.kill('SIGTERM');
+      return child.ended;
+    },
     async kill() {
       child.kill('SIGKILL');
       await child.ended;

@@ -1,0 +1,176 @@
+import { Agent, request as httpRequest } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startTestMesh, type TestMesh } from '../support/mesh.ts';
+import { type BodyStep, completion, delta, done, eventStream, finish } from '../support/upstream.ts';
+
+const active = 'responses_extproc_active_exchanges';
+
+/** A stream that sends a delta every 20 ms until it is told to end. */
+function* endless(over: { yet: boolean }): Generator<BodyStep> {
+  while (!over.yet) {
+    yield delta({ content: 'more ' });
+    yield 20;
+  }
+  yield finish('stop');
+  yield done;
+}
+
+/** Reads a stream of events until the text appears; gives the rest to read on. */
+async function readUntil(response: Response, text: string): Promise<ReadableStreamDefaultReader<Uint8Array>> {
+  const reader = (response.body as ReadableStream<Uint8Array>).getReader();
+  const decoder = new TextDecoder();
+  for (let seen = ''; !seen.includes(text); ) {
+    const { value, done: ended } = await reader.read();
+    if (ended) throw new Error(`the stream ended without ${text}: ${seen}`);
+    seen += decoder.decode(value, { stream: true });
+  }
+  return reader;
+}
+
+describe('faults', () => {
+  let mesh: TestMesh;
+  beforeAll(async () => {
+    mesh = await startTestMesh();
+  });
+  afterAll(() => mesh.close());
+
+  test('a client that leaves in mid-stream: the upstream is closed and nothing is left of the exchange', async () => {
+    mesh.upstream.script('left', { headers: eventStream, body: endless({ yet: false }) });
+    const leave = new AbortController();
+    const response = await mesh.post({ model: 'left', input: 'Hi', stream: true }, { signal: leave.signal });
+    await readUntil(response, '"delta":"more "');
+    expect(await mesh.service.metric(active)).toBe(1);
+
+    leave.abort();
+
+    expect(await mesh.upstream.received('left')[0]?.over).toBe(false);
+    await expect.poll(() => mesh.service.metric(active)).toBe(0);
+    const line = await mesh.service.logged((entry) => entry['model'] === 'left');
+    expect(line).toMatchObject({ call: 'aborted' });
+  });
+
+  test('20,000 short requests over a few connections, and not one fails', { timeout: 180_000 }, async () => {
+    mesh.upstream.script('short', { body: [completion({ content: 'Hi' })] });
+    const agent = new Agent({ keepAlive: true, maxSockets: 16 });
+    const body = JSON.stringify({ model: 'short', input: 'Hi' });
+    const headers = { 'content-type': 'application/json', 'content-length': body.length };
+    const statuses = new Map<number, number>();
+    let left = 20_000;
+    const send = () =>
+      new Promise<number>((resolve, reject) => {
+        const request = httpRequest(`${mesh.url}/v1/responses`, { method: 'POST', headers, agent }, (response) => {
+          response.resume().once('end', () => resolve(response.statusCode ?? 0));
+        });
+        request.once('error', reject).end(body);
+      });
+    const before = performance.now();
+    await Promise.all(
+      Array.from({ length: 16 }, async () => {
+        while (left > 0) {
+          left -= 1;
+          const status = await send();
+          statuses.set(status, (statuses.get(status) ?? 0) + 1);
+        }
+      }),
+    );
+    agent.destroy();
+    console.log(`${Math.round(20_000 / ((performance.now() - before) / 1000))} requests a second`);
+    expect(Object.fromEntries(statuses)).toEqual({ 200: 20_000 });
+    await expect.poll(() => mesh.service.metric(active)).toBe(0);
+  });
+
+  test('the service is killed in mid-stream and started again: that client’s stream breaks, the next request works', async () => {
+    const over = { yet: false };
+    mesh.upstream.script('killed', { headers: eventStream, body: endless(over) });
+    mesh.upstream.script('next', { body: [completion({ content: 'Alive.' })] });
+    const reader = await readUntil(await mesh.post({ model: 'killed', input: 'Hi', stream: true }), '"delta":"more "');
+
+    await mesh.service.kill();
+    await expect(
+      (async () => {
+        while (!(await reader.read()).done);
+      })(),
+    ).rejects.toThrow();
+    over.yet = true;
+
+    await mesh.service.start();
+    const response = await mesh.client.responses.create({ model: 'next', input: 'Hi' });
+    expect(response.output_text).toBe('Alive.');
+  });
+
+  test('while the service is down nothing passes untranslated; other paths go on working', async () => {
+    mesh.upstream.script('down', { body: [completion({ content: 'Never.' })] });
+    mesh.upstream.script('/v1/models', { body: ['{"data":[]}'] });
+    await mesh.service.kill();
+
+    for (const stream of [false, true]) {
+      const response = await mesh.post({ model: 'down', input: 'Hi', stream });
+      expect(response.status).toBe(503);
+      expect(await response.json()).toMatchObject({ error: { type: 'server_error', code: 'upstream_unavailable' } });
+    }
+    expect(mesh.upstream.received('down')).toEqual([]);
+    expect((await fetch(`${mesh.url}/v1/models`)).status).toBe(200);
+
+    await mesh.service.start();
+    await expect.poll(async () => (await mesh.post({ model: 'down', input: 'Hi' })).status).toBe(200);
+  });
+
+  test('SIGTERM lets a running stream end, and the process with it', async () => {
+    const over = { yet: false };
+    mesh.upstream.script('drained', { headers: eventStream, body: endless(over) });
+    const reader = await readUntil(await mesh.post({ model: 'drained', input: 'Hi', stream: true }), '"delta":"more "');
+
+    const ended = mesh.service.terminate();
+    await sleep(200);
+    over.yet = true;
+    let rest = '';
+    for (;;) {
+      const { value, done: end } = await reader.read();
+      if (end) break;
+      rest += new TextDecoder().decode(value);
+    }
+    expect(rest).toContain('event: response.completed\n');
+    expect(await ended).toBe('exit code 0');
+    await mesh.service.start();
+  });
+});
+
+describe('limits', () => {
+  let mesh: TestMesh;
+  beforeAll(async () => {
+    mesh = await startTestMesh({ environment: { MAX_EXCHANGES: '2', UPSTREAM_IDLE_TIMEOUT_MS: '400' } });
+  });
+  afterAll(() => mesh.close());
+
+  test('an upstream that falls silent ends the stream in words', async () => {
+    mesh.upstream.script('silent', { headers: eventStream, body: [delta({ content: 'And then' }), 5000] });
+    const events = await (await mesh.post({ model: 'silent', input: 'Hi', stream: true })).text();
+    expect(events).toContain('"delta":"And then"');
+    expect(events).toMatch(/event: error\ndata: .*"code":"upstream_timeout"/);
+    expect(events).toMatch(/event: response\.failed\n/);
+    await expect.poll(() => mesh.service.metric(active)).toBe(0);
+  });
+
+  test('more exchanges than the service takes are a 503 with retry-after, and the others live', async () => {
+    const over = { yet: false };
+    mesh.upstream.script(
+      'busy',
+      { headers: eventStream, body: endless(over) },
+      { headers: eventStream, body: endless(over) },
+    );
+    const running = [
+      await readUntil(await mesh.post({ model: 'busy', input: 'Hi', stream: true }), '"delta":"more "'),
+      await readUntil(await mesh.post({ model: 'busy', input: 'Hi', stream: true }), '"delta":"more "'),
+    ];
+
+    const refused = await mesh.post({ model: 'busy', input: 'Hi', stream: true });
+    expect(refused.status).toBe(503);
+    expect(refused.headers.get('retry-after')).toEqual(expect.any(String));
+    expect(await refused.json()).toMatchObject({ error: { type: 'server_error' } });
+
+    over.yet = true;
+    for (const reader of running) while (!(await reader.read()).done);
+    expect(mesh.upstream.received('busy')).toHaveLength(2);
+  });
+});
