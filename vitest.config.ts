@@ -11,6 +11,8 @@ export default defineConfig({
           testTimeout: 30_000,
         },
       },
+      // The properties of `unit` again, a minute each: `npm run fuzz`.
+      { test: { name: 'fuzz', include: ['test/fuzz/**/*.test.ts'], env: { FUZZ_SECONDS: '60' } } },
       { test: { name: 'grpc', include: ['test/grpc/**/*.test.ts'], testTimeout: 30_000 } },
       {
         test: {

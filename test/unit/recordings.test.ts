@@ -1,0 +1,75 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { ApiError } from '../../src/schema/api-error.ts';
+import type { OutputItem, ResponseResource } from '../../src/schema/response-resource.ts';
+import { translateCompletion } from '../../src/translate/completion.ts';
+import type { ResponseContext } from '../../src/translate/context.ts';
+import { translateRequest } from '../../src/translate/request.ts';
+import { createCountedIds } from '../support/context.ts';
+import { eventsOf } from '../support/event-lines.ts';
+import { faultsOfStream } from '../support/invariants.ts';
+import { faultsOfEvent, faultsOfResponse, hasPublishedSchema } from '../support/published-schema.ts';
+import { runStream } from '../support/run-stream.ts';
+import { readWithSdk } from '../support/sdk-accumulator.ts';
+import { createTestSettings } from '../support/settings.ts';
+import { inPiecesOf } from '../support/split.ts';
+
+/** Made by `scripts/record-upstream.ts`; what must come of them is written nowhere, it has to satisfy the oracles. */
+const recordings = new URL('../recordings/', import.meta.url);
+const read = (path: string) => readFileSync(new URL(path, recordings));
+const requests = JSON.parse(read('requests.json').toString()) as Record<string, object>;
+const servers = readdirSync(recordings, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+
+describe.each(servers.map(({ name }) => name))('as recorded from %s', (server) => {
+  const about = JSON.parse(read(`${server}/about.json`).toString()) as { profile: string; model: string };
+
+  describe.each(Object.entries(requests))('%s', (label, request) => {
+    function context(): ResponseContext {
+      const clock = { now: () => 1_800_000_000, newId: createCountedIds() };
+      const settings = createTestSettings({ profile: about.profile });
+      return translateRequest({ model: about.model, stream: true, ...request }, settings, clock).context;
+    }
+    const upstream = read(`${server}/${label}.stream.sse`);
+    const stream = Buffer.concat(runStream([upstream], context()));
+    const events = eventsOf(stream.toString('utf8'));
+    const last = events.at(-1)?.['response'] as ResponseResource;
+
+    it('keeps every rule of a Responses stream', () => {
+      expect(faultsOfStream(stream.toString('utf8'))).toEqual([]);
+    });
+
+    it.each([1, 2, 3, 7, 64, 1024])('gives the same bytes in pieces of %i', (size) => {
+      const inPieces = Buffer.concat(runStream(inPiecesOf(size, upstream), context()));
+      expect(inPieces.equals(stream)).toBe(true);
+    });
+
+    it('reads in the OpenAI SDK as its terminal event says', async () => {
+      const reading = await readWithSdk(stream);
+      if (last.error === null) expect(reading).toEqual({ type: 'response', response: last });
+      else expect(reading).toEqual({ type: 'thrown', message: last.error.message });
+    });
+
+    it('agrees with the JSON answer to the same request', () => {
+      const json = JSON.parse(read(`${server}/${label}.json`).toString());
+      try {
+        const response = translateCompletion(json, context());
+        expect(last.status).toBe(response.status);
+        expect(last.output.map(withoutIds)).toEqual(response.output.map(withoutIds));
+      } catch (thrown) {
+        if (!(thrown instanceof ApiError)) throw thrown;
+        expect(last.error?.code).toBe(thrown.code);
+      }
+    });
+
+    if (hasPublishedSchema)
+      it('is valid against the published schema, event by event', () => {
+        expect(events.flatMap((event) => faultsOfEvent(event))).toEqual([]);
+        expect(faultsOfResponse(last)).toEqual([]);
+      });
+  });
+});
+
+/** Some servers mint a call's id anew for each answer. */
+function withoutIds(item: OutputItem): OutputItem {
+  return { ...item, id: '', ...('call_id' in item && { call_id: '' }) };
+}
