@@ -1,0 +1,263 @@
+import { gzipSync } from 'node:zlib';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { BodyModes } from '../../../src/exchange/types.ts';
+import { ApiError } from '../../../src/schema/api-error.ts';
+import { type HttpMessage, play } from '../../support/envoy-model.ts';
+import { eventLines } from '../../support/event-lines.ts';
+import { exchangeOptions } from '../../support/exchange-options.ts';
+import { inPiecesOf } from '../../support/split.ts';
+
+function ask(fields: object = {}, headers: Record<string, string> = {}): HttpMessage {
+  const body = Buffer.from(JSON.stringify({ model: 'test-model', input: 'Hi', ...fields }));
+  return {
+    headers: { ':method': 'POST', ':path': '/v1/responses', 'x-request-id': 'req-1', ...headers },
+    pieces: [body],
+  };
+}
+
+function answered(headers: Record<string, string>, ...pieces: (string | Buffer)[]): HttpMessage {
+  return { headers: { ':status': '200', ...headers }, pieces: pieces.map((piece) => Buffer.from(piece)) };
+}
+
+const sse = { 'content-type': 'text/event-stream' };
+const json = { 'content-type': 'application/json' };
+const completion = '{"choices":[{"message":{"role":"assistant","content":"Hi"},"finish_reason":"stop"}]}';
+const chunk = (delta: object, finish: string | null = null): string =>
+  `data: ${JSON.stringify({ choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`;
+const stream = `${chunk({ content: 'Grüß 🎉' })}: comment\r\n\r\n${chunk({ content: '!' }, 'stop')}data: [DONE]\n\n`;
+
+function statusOf({ client }: ReturnType<typeof play>): string | undefined {
+  return client.headers.get(':status');
+}
+
+function codeOf({ client }: ReturnType<typeof play>): unknown {
+  return JSON.parse(String(client.body)).error.code;
+}
+
+describe('the kind of an answer', () => {
+  test.each([
+    ['no content type', {}],
+    ['text/plain', { 'content-type': 'text/plain' }],
+    ['a wrong type', { 'content-type': 'text/html; charset=utf-8' }],
+    ['a vendor’s JSON', { 'content-type': 'application/vnd.x+json' }],
+    ['JSON in capitals', { 'content-type': 'Application/JSON;charset=UTF-8' }],
+  ])('is JSON by its first byte: %s', (_name, headers) => {
+    const { client } = play(ask(), answered(headers, '\ufeff \n', completion));
+    expect(JSON.parse(String(client.body))).toMatchObject({ object: 'response', status: 'completed' });
+  });
+
+  test.each([
+    ['no content type', {}],
+    ['text/plain', { 'content-type': 'text/plain' }],
+    ['a charset', { 'content-type': 'text/event-stream;charset=utf-8' }],
+  ])('is an event stream by its first bytes: %s', (_name, headers) => {
+    const pieces = [...inPiecesOf(1, Buffer.from(`\n${stream}`))] as Buffer[];
+    const { client } = play(ask({ stream: true }), answered(headers, ...pieces));
+    expect(eventLines(String(client.body)).at(-2)).toBe('completed');
+  });
+
+  test.each([
+    ['a page', '<!doctype html><html>sign in</html>'],
+    ['words', 'upstream is resting'],
+    ['half a word', 'dat'],
+    ['white space', ' \n'],
+    ['nothing', ''],
+  ])('is none: %s', (_name, body) => {
+    const played = play(ask(), answered({}, body));
+    expect([statusOf(played), codeOf(played)]).toEqual(['502', 'invalid_upstream_response']);
+    expect(String(played.client.body)).not.toContain('<');
+  });
+
+  test.each(['', '{', '{"choices":', '[]', '{}', '"text"'])('JSON that is no completion is a 502: %j', (body) => {
+    const played = play(ask({ stream: true }), answered(json, body));
+    expect([statusOf(played), codeOf(played)]).toEqual(['502', 'invalid_upstream_response']);
+  });
+});
+
+describe('a compressed answer', () => {
+  test.each([{ stream: true }, { stream: false }])('is read as it comes ($stream)', (fields) => {
+    const bytes = gzipSync(fields.stream ? stream : completion);
+    const headers = { ...(fields.stream ? sse : json), 'content-encoding': 'gzip', etag: '"1"', digest: 'x' };
+    const { client } = play(ask(fields), answered(headers, ...([...inPiecesOf(3, bytes)] as Buffer[])));
+    for (const untrue of ['content-encoding', 'etag', 'digest', 'content-length'])
+      expect(client.headers.has(untrue), untrue).toBe(false);
+    expect(String(client.body)).toContain('completed');
+  });
+
+  test('of an unknown kind is a 502 at once, an error keeps its status', () => {
+    const headers = { ...json, 'content-encoding': 'rot13' };
+    expect(statusOf(play(ask(), answered(headers, 'x')))).toBe('502');
+    expect(statusOf(play(ask(), answered({ ...headers, ':status': '429' }, 'x')))).toBe('429');
+  });
+
+  test('that is damaged is a 502, or a failed response once events were sent', () => {
+    const headers = { ...sse, 'content-encoding': 'gzip' };
+    expect(statusOf(play(ask({ stream: true }), answered(headers, 'no gzip at all')))).toBe('502');
+  });
+
+  test('that ends too soon counts as cut', () => {
+    const headers = { ...json, 'content-encoding': 'gzip' };
+    expect(statusOf(play(ask(), answered(headers, gzipSync(completion).subarray(0, 40))))).toBe('502');
+  });
+});
+
+describe('limits', () => {
+  const bodyLimits = { maxRequestBytes: 500, maxResponseBytes: 500, maxErrorBytes: 100, maxSseEventBytes: 300 };
+
+  test('a request is refused by its announced size, or where none was, by what came', () => {
+    const announced = play(ask({}, { 'content-length': '501' }), answered(json, completion), { bodyLimits });
+    const came = play(ask({ input: 'x'.repeat(500) }), answered(json, completion), { bodyLimits });
+    for (const played of [announced, came]) {
+      expect(played.upstream).toBeNull();
+      expect([statusOf(played), codeOf(played)]).toEqual(['413', 'request_too_large']);
+    }
+    expect(statusOf(play(ask({}, { 'content-length': '500' }), answered(json, completion), { bodyLimits }))).toBe(
+      '200',
+    );
+  });
+
+  test.each<[string, HttpMessage]>([
+    ['JSON', answered(json, completion.replace('Hi', 'x'.repeat(500)))],
+    ['events that are collected', answered(sse, chunk({ content: 'x'.repeat(100) }).repeat(5))],
+  ])('an answer that is too large is a 502: %s', (_name, answer) => {
+    const played = play(ask(), answer, { bodyLimits });
+    expect([statusOf(played), codeOf(played)]).toEqual(['502', 'upstream_response_too_large']);
+  });
+
+  test('one event that is too large ends the stream with a failure', () => {
+    const answer = answered(sse, chunk({ content: 'a' }), chunk({ content: 'x'.repeat(400) }), chunk({ content: 'b' }));
+    const { client } = play(ask({ stream: true }), answer, { bodyLimits });
+    expect(eventLines(String(client.body)).at(-2)).toMatch(/^failed upstream_response_too_large/);
+  });
+
+  test('a stream that is sent on has no limit', () => {
+    const answer = answered(
+      sse,
+      ...Array.from({ length: 50 }, () => chunk({ content: 'x'.repeat(100) })),
+      chunk({}, 'stop'),
+    );
+    const { client } = play(ask({ stream: true }), answer, { bodyLimits });
+    expect(eventLines(String(client.body)).at(-2)).toBe('completed');
+  });
+
+  test('of a long error the beginning is read', () => {
+    const error = `{"error":{"message":"${'x'.repeat(500)}"}}`;
+    expect(statusOf(play(ask(), answered({ ...json, ':status': '400' }, error, error), { bodyLimits }))).toBe('400');
+  });
+
+  test('an exchange is turned away when the process has no room, whichever side grows', () => {
+    const full = new ApiError('full', { status: 503, type: 'server_error', code: 'server_overloaded' });
+    const room = (most: number) => ({ hold: (bytes: number) => (bytes > most ? full : null) });
+    const played = [
+      play(ask({}, { 'content-length': '400' }), answered(json, completion), room(399)),
+      play(ask(), answered(json, completion), room(10)),
+      play(ask(), answered(json, completion.replace('Hi', 'x'.repeat(300))), room(200)),
+    ];
+    expect(played.map(statusOf)).toEqual(['503', '503', '503']);
+    expect(played.map(({ upstream }) => upstream === null)).toEqual([true, true, false]);
+  });
+
+  test('what is kept is given back', () => {
+    const kept: number[] = [];
+    play(ask(), answered(json, completion), {
+      hold(bytes) {
+        kept.push(bytes);
+        return null;
+      },
+    });
+    expect(Math.max(...kept)).toBeGreaterThan(20);
+    expect(kept).toContain(0);
+  });
+});
+
+describe('headers', () => {
+  test('to the upstream are only what must change', () => {
+    const headers = { 'content-encoding': 'identity', expect: '100-continue', authorization: 'Bearer k', 'x-a': 'b' };
+    const { upstream } = play(
+      ask({ stream: true }, { ...headers, 'accept-encoding': 'gzip, br' }),
+      answered(sse, stream),
+    );
+    expect(Object.fromEntries(upstream?.headers ?? [])).toEqual({
+      ':method': 'POST',
+      ':path': '/v1/chat/completions',
+      'x-request-id': 'req-1',
+      authorization: 'Bearer k',
+      'x-a': 'b',
+      accept: 'text/event-stream',
+      'accept-encoding': 'identity',
+      'content-type': 'application/json',
+      'content-length': String(upstream?.body.length),
+    });
+  });
+
+  test('name what was left out of the request', () => {
+    const fields = { tools: [{ type: 'web_search' }] };
+    const { client, exchange } = play(ask(fields), answered(json, completion));
+    expect(client.headers.get('x-responses-dropped')).toBe('tools[0].web_search');
+    expect(exchange.summary().dropped).toBe(1);
+  });
+
+  test('keep the upstream’s request id, else repeat the client’s', () => {
+    expect(play(ask(), answered(json, completion)).client.headers.get('x-request-id')).toBe('req-1');
+    const own = answered({ ...json, 'x-request-id': 'up-1' }, completion);
+    expect(play(ask(), own).client.headers.get('x-request-id')).toBe('up-1');
+  });
+
+  test('of an error survive where the whole answer is replaced', () => {
+    const modes: BodyModes = { request: 'BUFFERED', response: 'BUFFERED_PARTIAL' };
+    const headers = {
+      ...json,
+      ':status': '429',
+      'retry-after': '3',
+      'x-ratelimit-limit-requests': '1',
+      'set-cookie': 'a',
+    };
+    const { client } = play(ask(), answered(headers, '{"error":{"message":"slow"}}'), { modes });
+    expect(client.headers.get('retry-after')).toBe('3');
+    expect(client.headers.get('x-ratelimit-limit-requests')).toBe('1');
+    expect(client.headers.has('set-cookie')).toBe(false);
+  });
+});
+
+describe('local replies of the proxy', () => {
+  test.each([
+    ['503', 'upstream connect error or disconnect/reset before headers. reset reason: connection timeout', 503],
+    ['503', 'no healthy upstream', 503],
+    ['504', 'upstream request timeout', 504],
+  ])('%s %s becomes the error of the API', (status, text, expected) => {
+    const played = play(ask({ stream: true }), answered({ ':status': status, 'content-type': 'text/plain' }, text));
+    expect(statusOf(played)).toBe(String(expected));
+    expect(JSON.parse(String(played.client.body)).error.type).toBe('server_error');
+  });
+});
+
+test('the client gets the same, however the upstream’s bytes are cut', () => {
+  const answers: [HttpMessage, boolean][] = [
+    [answered(sse, stream), true],
+    [answered(sse, stream), false],
+    [answered({}, `\n${stream}`), true],
+    [answered(json, completion), true],
+    [answered(sse, `${chunk({ role: 'assistant' })}data: {"error":{"message":"no"}}\n\n`), true],
+    [answered(sse, 'data: {"error":{"message":"no"}}\n\n'), true],
+    [answered(sse, 'data: nonsense\n\n'.repeat(5)), true],
+    [answered({ ...json, ':status': '400' }, '{"error":{"message":"no"}}'), true],
+  ];
+  const modes = fc.constantFrom<BodyModes['response']>('BUFFERED', 'STREAMED', 'FULL_DUPLEX_STREAMED');
+  // When a comment is passed on depends on what came with it.
+  const shown = ({ client }: ReturnType<typeof play>) => [
+    Object.fromEntries(client.headers),
+    String(client.body).replaceAll(': keepalive\n\n', ''),
+  ];
+  fc.assert(
+    fc.property(fc.constantFrom(...answers), modes, fc.array(fc.nat(400)), ([answer, streamed], response, cuts) => {
+      const options = () => exchangeOptions({ modes: { request: 'BUFFERED', response } });
+      const whole = Buffer.concat(answer.pieces);
+      const places = [0, ...cuts.filter((at) => at < whole.length).sort((a, b) => a - b), whole.length];
+      const pieces = places.slice(1).map((at, index) => whole.subarray(places[index], at));
+      const request = ask({ stream: streamed });
+      expect(shown(play(request, { ...answer, pieces }, options()))).toEqual(shown(play(request, answer, options())));
+    }),
+    { numRuns: 400 },
+  );
+});
