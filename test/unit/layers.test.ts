@@ -1,0 +1,68 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+
+/** Which rooms a room may use, beside itself. Data goes one way; what is pure stays so. */
+const uses: Readonly<Record<string, readonly string[]>> = {
+  schema: [],
+  upstream: [],
+  sse: ['schema'],
+  translate: ['schema', 'upstream'],
+  exchange: ['schema', 'sse', 'translate', 'upstream'],
+  extproc: ['exchange'],
+  telemetry: ['config', 'exchange', 'extproc', 'schema', 'upstream'],
+  server: ['config', 'exchange', 'extproc', 'schema', 'telemetry', 'translate', 'upstream'],
+  config: ['exchange', 'upstream'],
+  mesh: ['upstream'],
+};
+
+/** Rooms without sockets, clock, randomness or environment: these packages and built-ins are all they may use. */
+const pure: Readonly<Record<string, readonly string[]>> = {
+  schema: ['zod'],
+  upstream: [],
+  sse: [],
+  // Ids that must come out the same for the same request are hashed.
+  translate: ['node:crypto', 'zod'],
+  exchange: ['minizlib', 'node:zlib'],
+  extproc: ['@grpc/proto-loader', 'node:url'],
+};
+
+const root = fileURLToPath(new URL('../../src', import.meta.url));
+const files = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'));
+
+function roomOf(file: string): string {
+  return (file.split('/')[0] ?? '').replace(/\.ts$/, '');
+}
+
+function importsOf(file: string): string[] {
+  const text = readFileSync(join(root, file), 'utf8');
+  return [...text.matchAll(/(?:^import [^;']*|\bimport\()'([^']+)'/gm)].map(([, name = '']) => name);
+}
+
+describe('imports', () => {
+  test.each(files.filter((file) => roomOf(file) in uses))('of %s go one way', (file) => {
+    const room = roomOf(file);
+    for (const name of importsOf(file).filter((text) => text.startsWith('.'))) {
+      const target = roomOf(relative(root, resolve(root, dirname(file), name)));
+      if (target !== room) expect(uses[room], `${file} imports ${name}`).toContain(target);
+    }
+  });
+
+  test.each(files.filter((file) => roomOf(file) in pure))('of %s reach nothing outside', (file) => {
+    const outside = importsOf(file).filter((name) => !name.startsWith('.'));
+    for (const name of outside) expect(pure[roomOf(file)], `${file} imports ${name}`).toContain(name);
+  });
+});
+
+test('only the programs read the environment, and workers the number they were given', () => {
+  const readers = files.filter((file) => /\bprocess\.(env|argv)\b/.test(readFileSync(join(root, file), 'utf8')));
+  expect(readers.filter((file) => file.includes('/') && roomOf(file) !== 'mesh')).toEqual(['server/workers.ts']);
+});
+
+test('pure rooms hold no clock and no dice', () => {
+  for (const file of files.filter((name) => roomOf(name) in pure))
+    expect(readFileSync(join(root, file), 'utf8'), file).not.toMatch(
+      /Date\.now|new Date\(|Math\.random|performance\.now|setTimeout|setInterval/,
+    );
+});
