@@ -2,10 +2,11 @@ import { readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { DONE, encodeSseEvents } from '../../src/sse/encode.ts';
 import { translateCompletion } from '../../src/translate/completion.ts';
+import type { ResponseContext } from '../../src/translate/context.ts';
 import { eventsOfResponse } from '../../src/translate/synthesise.ts';
-import { type ContextSettings, createTestContext } from '../support/context.ts';
 import { eventLines, eventsOf } from '../support/event-lines.ts';
 import { blockOf, type GoldenCase, readGoldenCases } from '../support/golden.ts';
+import { streamContextOf } from '../support/golden-context.ts';
 import { faultsOfStream } from '../support/invariants.ts';
 import { faultsOfEvent, faultsOfResponse, hasPublishedSchema } from '../support/published-schema.ts';
 import { runStream } from '../support/run-stream.ts';
@@ -13,6 +14,11 @@ import { readWithSdk, type SdkReading } from '../support/sdk-accumulator.ts';
 import { everyCut } from '../support/split.ts';
 import { upstreamOf } from '../support/upstream-notation.ts';
 
+/**
+ * Each case is what the upstream sends (`chunks upstream`, `sse upstream` or `sse upstream escaped`, see
+ * `test/support/upstream-notation.ts`; or `json upstream json`), its request (`json request`) or what is special about it
+ * (`json context`), the client's events as lines (`events client`), and sometimes the terminal event's whole response.
+ */
 const blankLine = Buffer.from('\n\n');
 const folder = new URL('./', import.meta.url);
 
@@ -23,10 +29,9 @@ for (const file of readdirSync(folder).filter((name) => /^stream-.*\.md$/.test(n
   });
 
 function testCase(golden: GoldenCase): void {
-  const settings = JSON.parse(blockOf(golden, 'context') ?? '{}') as ContextSettings;
-  const carrier = settings.reasoningEvents ?? 'summary';
   const isJson = blockOf(golden, 'upstream json') !== null;
-  const context = () => createTestContext({ stream: true, ...settings });
+  const context = () => streamContextOf(golden);
+  const carrier = context().reasoningEvents;
   const stream = whole(golden, context);
   const text = stream.toString('utf8');
   const events = eventsOf(text);
@@ -64,7 +69,7 @@ function testCase(golden: GoldenCase): void {
     });
 }
 
-function whole(golden: GoldenCase, context: () => ReturnType<typeof createTestContext>): Buffer {
+function whole(golden: GoldenCase, context: () => ResponseContext): Buffer {
   const json = blockOf(golden, 'upstream json');
   if (json === null) return Buffer.concat(runStream([upstreamOf(golden)], context()));
   const forJson = context();

@@ -46,7 +46,10 @@ const toolCall = some({
   function: mostly(
     some({ name: mostly(names), arguments: mostly(fc.oneof(text, fc.constantFrom('{"input":"', '"}', '\\', 'u00'))) }),
   ),
-  custom: some({ name: names, input: text }),
+  custom: fc.oneof(
+    { weight: 4, arbitrary: fc.constant(undefined) },
+    { weight: 1, arbitrary: some({ name: names, input: text }) },
+  ),
   extra_content: mostly(signature),
 });
 

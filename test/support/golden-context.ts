@@ -1,0 +1,17 @@
+import type { ResponseContext } from '../../src/translate/context.ts';
+import { translateRequest } from '../../src/translate/request.ts';
+import { type ContextSettings, CREATED_AT, createCountedIds, createTestContext } from './context.ts';
+import { blockOf, type GoldenCase } from './golden.ts';
+import { createTestSettings } from './settings.ts';
+
+/** A fresh context for a case's stream: of its `json request`, or of a plain request with its `json context`. */
+export function streamContextOf(golden: GoldenCase): ResponseContext {
+  const request = blockOf(golden, 'request');
+  if (request === null) {
+    const settings = JSON.parse(blockOf(golden, 'context') ?? '{}') as ContextSettings;
+    return createTestContext({ stream: true, ...settings });
+  }
+  const newId = createCountedIds();
+  const { context } = translateRequest(JSON.parse(request), createTestSettings(), { now: () => CREATED_AT, newId });
+  return context;
+}
