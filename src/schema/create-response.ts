@@ -34,15 +34,19 @@ export const reasoningEfforts = ['none', 'minimal', 'low', 'medium', 'high', 'xh
 
 const metadata = jsonObject.superRefine((pairs, check) => {
   const entries = Object.entries(pairs);
-  if (entries.length > 16)
+  if (entries.length > 16) {
     check.addIssue({ code: 'too_big', origin: 'array', maximum: 16, input: pairs, message: 'pairs' });
+    return;
+  }
   for (const [key, value] of entries) {
     const path = [key];
-    if (key.length > 64)
+    if (key.length > 64) {
       check.addIssue({ code: 'too_big', origin: 'string', maximum: 64, input: key, path, message: 'key' });
-    if (typeof value !== 'string') check.addIssue({ code: 'invalid_type', expected: 'string', input: value, path });
-    else if (value.length > 512)
+    } else if (typeof value !== 'string') {
+      check.addIssue({ code: 'invalid_type', expected: 'string', input: value, path });
+    } else if (value.length > 512) {
       check.addIssue({ code: 'too_big', origin: 'string', maximum: 512, input: value, path, message: 'value' });
+    }
   }
 });
 

@@ -364,6 +364,7 @@ const xai: Profile = {
   emptyAssistantContent: 'empty',
   audio: false,
   reasoningTokensExtra: true,
+  dedupeTail: true,
 };
 
 const moonshot: Profile = {

@@ -74,7 +74,7 @@ function readPart(part: unknown, speaker: Speaker, at: string, settings: Transla
       if (speaker !== 'user') throw misplaced(type, speaker, at);
       return translateAudio(part, at, settings);
     case 'input_video':
-      if (speaker !== 'user') throw misplaced(type, speaker, at);
+      if (speaker === 'system' || speaker === 'assistant') throw misplaced(type, speaker, at);
       return translateVideo(part, at, settings);
     default:
       throw invalidValue(

@@ -3,7 +3,15 @@ import { type CreateResponseFields, createResponseFields, isJsonObject } from '.
 import type { TranslationSettings } from '../settings.ts';
 import type { ReadInput } from './items.ts';
 import { readInput } from './items.ts';
-import { invalidType, invalidValue, quote, readShape, unsupportedParameter, unsupportedValue } from './shape.ts';
+import {
+  invalidType,
+  invalidValue,
+  quote,
+  readShape,
+  shorten,
+  unsupportedParameter,
+  unsupportedValue,
+} from './shape.ts';
 import { createToolTable, type ToolTable } from './tools.ts';
 
 /** A request whose every field has been read and found good by itself. */
@@ -193,7 +201,7 @@ function readUnknown(
     const { renames } = settings.profile;
     extras.set((Object.hasOwn(renames, name) && renames[name]) || name, value);
   } else if (settings.unknownFields === 'reject') {
-    throw ApiError.invalidRequest('unknown_parameter', name, `Unknown parameter: '${name}'.`);
+    throw ApiError.invalidRequest('unknown_parameter', shorten(name), `Unknown parameter: '${shorten(name)}'.`);
   } else dropped.push(headerSafe(name));
 }
 

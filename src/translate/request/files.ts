@@ -2,7 +2,7 @@ import type { ChatContentPart } from '../../schema/chat-request.ts';
 import { filePart } from '../../schema/create-response.ts';
 import type { TranslationSettings } from '../settings.ts';
 import { checkBytes } from './limits.ts';
-import { invalidValue, missingParameter, readShape, unsupportedParameter } from './shape.ts';
+import { invalidValue, missingParameter, quote, readShape, unsupportedParameter } from './shape.ts';
 import type { Speaker } from './speaker.ts';
 
 /**
@@ -32,7 +32,7 @@ export function translateFile(
       case 'none':
         throw unsupportedParameter(
           `${at}.file_data`,
-          `The upstream (profile '${profile.name}') takes no files of type ${mime}. Send their text, or their pages as images.`,
+          `The upstream (profile '${profile.name}') takes no files of type ${quote(mime)}. Send their text, or their pages as images.`,
         );
     }
   }

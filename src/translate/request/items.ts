@@ -192,8 +192,10 @@ export function readInput(
 
   function leaveOutReference(item: Record<string, unknown>, at: string): void {
     const { id } = item;
+    if (typeof id !== 'string')
+      throw id == null ? missingParameter(`${at}.id`) : invalidType(`${at}.id`, 'a string', id);
     // References to reasoning carry ids that were minted here; the text they stand for helps little and can be spared.
-    if (typeof id === 'string' && id.startsWith('rs_')) {
+    if (id.startsWith('rs_')) {
       dropped.push(`${at}.item_reference`);
       return;
     }
@@ -204,7 +206,7 @@ export function readInput(
   }
 
   function leaveOutOrRefuse(type: string, at: string): void {
-    const slug = /^[a-z0-9_-]+:[a-z0-9_-]+$/.test(type);
+    const slug = /^[a-z0-9_-]{1,64}:[a-z0-9_-]{1,64}$/.test(type);
     if (slug || (unsupportedItems.has(type) && settings.unsupportedItems === 'drop')) {
       dropped.push(`${at}.${type}`);
       return;

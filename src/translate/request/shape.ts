@@ -12,15 +12,20 @@ type Path = readonly PropertyKey[];
 export function readShape<Schema extends z.ZodType>(schema: Schema, value: unknown, param: string): z.output<Schema> {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
-  const issues = result.error.issues.toSorted((a, b) => compareInDocument(value, a.path, b.path));
-  throw errorOf(issues[0] as Issue, value, param); // a failed parse has at least one issue
+  const first = result.error.issues.reduce((a, b) => (compareInDocument(value, a.path, b.path) <= 0 ? a : b));
+  throw errorOf(first, value, param);
 }
 
 /** `input[2].content[0]`: an index in brackets, a name after a dot. */
 export function paramAt(param: string, ...path: Path): string {
   let text = param;
-  for (const step of path) text += typeof step === 'number' ? `[${step}]` : `.${String(step)}`;
+  for (const step of path) text += typeof step === 'number' ? `[${step}]` : `.${shorten(String(step))}`;
   return text;
+}
+
+/** A client's own word as it may stand in an error: names can be as long as the body. */
+export function shorten(text: string): string {
+  return text.length > 100 ? `${text.slice(0, 100)}…` : text;
 }
 
 /** 400 `unsupported_parameter`: the thing itself cannot be had here. */
