@@ -1,5 +1,5 @@
 import type { CreateResponseEcho } from '../schema/response-resource.ts';
-import type { Profile } from '../upstream/profiles.ts';
+import type { Profile } from '../upstream/profile.ts';
 import type { ReasoningCarrier } from './settings.ts';
 
 /** Mints an id that is unique for all practical purposes: `newId('msg')` gives `msg_…`. */

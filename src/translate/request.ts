@@ -1,6 +1,6 @@
 import type { ChatCompletionRequest } from '../schema/chat-request.ts';
 import type { CreateResponseFields } from '../schema/create-response.ts';
-import type { Profile } from '../upstream/profiles.ts';
+import type { Profile } from '../upstream/profile.ts';
 import type { NewId, ResponseContext } from './context.ts';
 import { echoOf } from './request/echo.ts';
 import { translateEffort } from './request/effort.ts';

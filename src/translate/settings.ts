@@ -1,4 +1,4 @@
-import type { Profile } from '../upstream/profiles.ts';
+import type { Profile } from '../upstream/profile.ts';
 
 /** Who carries the upstream's reasoning text: see `docs/mapping.md`, decision D2. */
 export type ReasoningCarrier = 'summary' | 'reasoning_text' | 'reasoning';

@@ -1,7 +1,8 @@
 import type { CreateResponseEcho } from '../../src/schema/response-resource.ts';
 import type { NewId, ResponseContext, RestoredTool } from '../../src/translate/context.ts';
 import type { ReasoningCarrier } from '../../src/translate/settings.ts';
-import { type Profile, profileOf } from '../../src/upstream/profiles.ts';
+import type { Profile } from '../../src/upstream/profile.ts';
+import { profileOf } from '../../src/upstream/profiles.ts';
 
 /** When the requests of the tests are read, and when their answers are complete. Unix seconds. */
 export const CREATED_AT = 1_800_000_000;

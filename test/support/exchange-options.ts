@@ -1,7 +1,8 @@
 import type { ExchangeOptions } from '../../src/exchange/exchange.ts';
 import type { BodyModes, HeaderMap } from '../../src/exchange/types.ts';
 import type { TranslationSettings } from '../../src/translate/settings.ts';
-import { type Profile, profileOf } from '../../src/upstream/profiles.ts';
+import type { Profile } from '../../src/upstream/profile.ts';
+import { profileOf } from '../../src/upstream/profiles.ts';
 import { CREATED_AT, createCountedIds } from './context.ts';
 
 const MiB = 1024 * 1024;

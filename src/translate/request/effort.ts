@@ -1,4 +1,4 @@
-import type { Profile } from '../../upstream/profiles.ts';
+import type { Profile } from '../../upstream/profile.ts';
 
 /**
  * `reasoning.effort` as the field the profile's server reads. A null effort sends nothing: the server's default stays.

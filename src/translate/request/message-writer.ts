@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { ChatContentPart, ChatMessage, ChatToolCall } from '../../schema/chat-request.ts';
-import type { Profile } from '../../upstream/profiles.ts';
+import type { Profile } from '../../upstream/profile.ts';
 import { type ContentPart, chatParts, isPlainText, isText, textOf } from './content.ts';
 import type { MessageItem } from './items.ts';
 import type { PairedCall } from './pairing.ts';

@@ -1,5 +1,5 @@
 import type { ChatMessage } from '../../schema/chat-request.ts';
-import type { Profile } from '../../upstream/profiles.ts';
+import type { Profile } from '../../upstream/profile.ts';
 import { isRefusal, textOf } from './content.ts';
 import type { MessageItem } from './items.ts';
 import { createMessageWriter } from './message-writer.ts';

@@ -1,5 +1,5 @@
 import type { ChatMessage, ChatToolCall } from '../../schema/chat-request.ts';
-import type { Profile } from '../../upstream/profiles.ts';
+import type { Profile } from '../../upstream/profile.ts';
 import type { Turn } from './turn.ts';
 
 /** Gives earlier reasoning back in the field the server reads it from. */

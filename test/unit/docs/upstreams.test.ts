@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { type Profile, profileNames, profileOf } from '../../../src/upstream/profiles.ts';
+import type { Profile } from '../../../src/upstream/profile.ts';
+import { profileNames, profileOf } from '../../../src/upstream/profiles.ts';
 
 const text = readFileSync(new URL('../../../docs/upstreams.md', import.meta.url), 'utf8');
 const sections = new Map(
