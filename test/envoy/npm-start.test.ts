@@ -234,7 +234,7 @@ describe('npm start -- --upstream URL', () => {
       path: '/prefix/v1/chat/completions',
       headers: { authorization: 'Bearer sk-100%', host: `127.0.0.1:${upstream.port}` },
     });
-    expect(mesh.stderr()).toContain('"profile":"vllm"');
+    await expect.poll(mesh.stderr).toContain('"profile":"vllm"');
     expect(mesh.stderr()).not.toContain('sk-100%');
     await upstream.close();
   });

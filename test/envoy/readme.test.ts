@@ -1,0 +1,78 @@
+import { spawn } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { anyFreePort } from '../../src/mesh/ports.ts';
+
+const root = join(import.meta.dirname, '../..');
+const readme = readFileSync(join(root, 'README.md'), 'utf8');
+const scripts = Object.keys(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).scripts);
+
+/** The fenced blocks of one language. */
+function blocks(language: string): string[] {
+  return [...readme.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, 'gms'))].map(([, text = '']) => text);
+}
+
+/** Runs a line of shell in the project's folder until it ends, or until its output satisfies `enough`. */
+function shell(command: string, enough: (output: string) => boolean = () => false) {
+  const child = spawn('bash', ['-c', command], { cwd: root, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
+  let output = '';
+  const result = new Promise<string>((resolve) => {
+    const take = (text: Buffer) => {
+      output += text;
+      if (enough(output)) resolve(output);
+    };
+    child.stdout.on('data', take);
+    child.stderr.on('data', take);
+    child.once('close', () => resolve(output));
+  });
+  const stop = () =>
+    new Promise<void>((resolve) => {
+      if (child.exitCode !== null || child.pid === undefined) return resolve();
+      child.once('close', () => resolve());
+      process.kill(-child.pid, 'SIGTERM');
+    });
+  return { result, stop };
+}
+
+describe('the README', () => {
+  test('its first command starts the mesh, and its curl prints what stands below it', async () => {
+    const [start = ''] = blocks('sh');
+    const [transcript = ''] = blocks('console');
+    const [, command = '', expected = ''] = /^\$ (.*?[^\\]\n)(.*)$/s.exec(transcript) ?? [];
+    expect(start.trim()).toBe('npm start');
+    expect(command).toContain('http://127.0.0.1:10000/');
+
+    const port = await anyFreePort();
+    const mesh = shell(`npm start -- --port ${port}`, (output) => /^ready /m.test(output));
+    expect(await mesh.result).toMatch(new RegExp(`^ready http://127\\.0\\.0\\.1:${port}/v1$`, 'm'));
+    const printed = await shell(command.replace('127.0.0.1:10000', `127.0.0.1:${port}`)).result;
+    await mesh.stop();
+
+    // `…` stands for anything, at the end for the rest.
+    const pattern = expected
+      .trimEnd()
+      .split('…')
+      .map((text) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
+    expect(printed).toMatch(new RegExp(`^${pattern.join('.*?')}`, 's'));
+    expect(printed).toMatch(/event: response\.completed\ndata: .*\n\ndata: \[DONE\]\n\n$/);
+  });
+
+  test('every npm script it names exists', () => {
+    const named = [...readme.matchAll(/npm (?:run )?([a-z:]+)/g)].map(([, name = '']) => name);
+    expect(named.length).toBeGreaterThan(3);
+    for (const name of named) if (name !== 'ci') expect(scripts).toContain(name);
+  });
+
+  test('every file it links to exists', () => {
+    const links = [...readme.matchAll(/\]\(([^)#]+?)(?:#[^)]*)?\)/g)].map(([, path = '']) => path);
+    for (const path of links)
+      if (!path.startsWith('http')) expect([path, existsSync(join(root, path))]).toEqual([path, true]);
+  });
+
+  test('the service is built and started as it says', { timeout: 120_000 }, async () => {
+    expect(readme).toContain('npm run build && node dist/main.js');
+    const printed = await shell('npm run build && node_modules/.bin/node dist/main.js --print-config').result;
+    expect(printed).toMatch(/"?LISTEN"?.*0\.0\.0\.0:50051/);
+  });
+});
