@@ -121,7 +121,7 @@ function errorOf(reading: ErrorReading, status: number, retryAfterHeader: string
     status: kind.status,
     type: kind.type,
     code: reading.code || kind.code,
-    param: reading.param,
+    param: reading.param ?? kind.param ?? null,
     ...(retryAfter !== null && { headers: { 'retry-after': retryAfter } }),
   });
 }
@@ -130,6 +130,8 @@ interface Kind {
   readonly status: number;
   readonly type: ApiErrorType;
   readonly code: string;
+  /** The field that is surely meant. */
+  readonly param?: string;
 }
 
 /** The rows of mapping §2.12 that change the status, or have a code of their own. */
@@ -154,7 +156,8 @@ row([504, 524], 504, 'server_error', 'upstream_timeout');
 
 function kindOf(status: number, { type, message, provider }: ErrorReading): Kind {
   const known = kinds.get(status);
-  if (status === 404 && /model/i.test(message)) return { status, type: 'not_found', code: 'model_not_found' };
+  if (status === 404 && /model/i.test(message))
+    return { status, type: 'not_found', code: 'model_not_found', param: 'model' };
   if (known?.status === 429 && type === 'insufficient_quota') return { ...known, code: 'insufficient_quota' };
   if (status === 500 && provider !== null) return { status, type: 'model_error', code: 'upstream_error' };
   if (known !== undefined) return known;
