@@ -11,6 +11,6 @@ export function immediateResponse(
     status: error.status,
     headers: { ...headers, ...error.headers, 'content-type': 'application/json' },
     body: Buffer.from(error.toJson()),
-    details: `responses_extproc:${error.code.replace(/\W/g, '_')}`,
+    details: `responses_extproc:${error.code.slice(0, 100).replace(/\W/g, '_')}`,
   };
 }

@@ -48,17 +48,17 @@ function levelOf({ outcome, errorCode }: ExchangeSummary, how: CallEnd): 'error'
 function lineOf(summary: ExchangeSummary, traceId: string | null): object {
   const { modes, usage, bytes } = summary;
   return {
-    request_id: summary.requestId,
+    request_id: short(summary.requestId),
     trace_id: traceId,
     outcome: summary.outcome,
     status: summary.status,
     upstream_status: summary.upstreamStatus,
-    code: summary.errorCode,
+    code: short(summary.errorCode),
     method: summary.method,
-    path: summary.path,
+    path: short(summary.path),
     profile: summary.profile,
-    model: summary.model,
-    upstream_model: summary.upstreamModel,
+    model: short(summary.model),
+    upstream_model: short(summary.upstreamModel),
     stream: summary.stream,
     modes: `${modes.request}/${modes.response}`,
     finish_reason: summary.finishReason,
@@ -69,6 +69,11 @@ function lineOf(summary: ExchangeSummary, traceId: string | null): object {
     request_bytes: [bytes.requestIn, bytes.requestOut],
     response_bytes: [bytes.responseIn, bytes.responseOut],
   };
+}
+
+/** Names that others chose may be of any length. */
+function short(name: string | null): string | null {
+  return name === null || name.length <= 200 ? name : `${name.slice(0, 200)}…`;
 }
 
 /** The kind of a failure and where it arose; its text may hold what a client or an upstream wrote. */

@@ -1,0 +1,136 @@
+import { Client, type ClientReadableStream, credentials, type ServiceError, status } from '@grpc/grpc-js';
+import { afterEach, describe, expect, test } from 'vitest';
+import { healthService } from '../../src/extproc/messages.ts';
+import { defaultModes, headersOf } from '../support/exchange-options.ts';
+import { type RunningService, startService } from '../support/service.ts';
+
+let running: RunningService;
+let clients: Client[] = [];
+afterEach(async () => {
+  for (const client of clients) client.close();
+  clients = [];
+  await running.stop();
+});
+
+function method(name: string) {
+  const found = healthService[name];
+  if (found === undefined) throw new Error(`no ${name}`);
+  return found;
+}
+
+function connect(): Client {
+  const client = new Client(running.address, credentials.createInsecure(), { 'grpc.use_local_subchannel_pool': 1 });
+  clients.push(client);
+  return client;
+}
+
+function check(client: Client, service: string): Promise<string> {
+  const { path, requestSerialize, responseDeserialize } = method('Check');
+  return new Promise((resolve, reject) => {
+    client.makeUnaryRequest(path, requestSerialize, responseDeserialize, { service }, (error, reply) =>
+      error === null ? resolve((reply as unknown as { status: string }).status) : reject(error),
+    );
+  });
+}
+
+function watch(client: Client, service: string): ClientReadableStream<object> {
+  const { path, requestSerialize, responseDeserialize } = method('Watch');
+  return client.makeServerStreamRequest(path, requestSerialize, responseDeserialize, { service });
+}
+
+function statuses(stream: ClientReadableStream<object>): Promise<string[]> {
+  const seen: string[] = [];
+  return new Promise((resolve) => {
+    stream.on('data', (reply: { status: string }) => seen.push(reply.status));
+    stream.on('error', () => resolve(seen));
+    stream.on('end', () => resolve(seen));
+  });
+}
+
+const names = ['', 'envoy.service.ext_proc.v3.ExternalProcessor', 'liveness', 'readiness'];
+
+describe('health', () => {
+  test.each(names)('says that “%s” is serving', async (name) => {
+    running = await startService();
+    expect(await check(connect(), name)).toBe('SERVING');
+  });
+
+  test('knows no other names', async () => {
+    running = await startService();
+    const refused = await check(connect(), 'nobody').catch((error: ServiceError) => error.code);
+    expect(refused).toBe(status.NOT_FOUND);
+    const stream = watch(connect(), 'nobody');
+    const first = await new Promise((resolve) => stream.once('data', resolve));
+    expect(first).toEqual({ status: 'SERVICE_UNKNOWN' });
+    stream.on('error', () => {});
+    stream.cancel();
+  });
+});
+
+describe('a drain', () => {
+  test('tells every watcher, lets a running stream end, and takes no new one', async () => {
+    running = await startService();
+    const ready = statuses(watch(connect(), 'readiness'));
+    const live = statuses(watch(connect(), 'liveness'));
+    const call = running.client.open(defaultModes);
+    const headers = headersOf({ ':method': 'PUT', ':path': '/files' });
+    call.send({ type: 'request_headers', headers, endOfStream: false });
+    await call.next();
+
+    const drained = running.service.drain(10_000);
+    expect(running.service.ready).toBe(false);
+    expect(await ready).toEqual(['SERVING', 'NOT_SERVING']);
+    expect(await live).toEqual(['SERVING', 'SERVING']);
+    await expect(check(connect(), '')).rejects.toThrow();
+
+    call.send({ type: 'request_body', body: Buffer.from('x'), endOfStream: true });
+    expect(await call.next()).toHaveProperty('request_body');
+    call.halfClose();
+    expect((await call.status).code).toBe(status.OK);
+    expect(await drained).toBe('drained');
+  });
+
+  test('breaks off what still runs after the timeout', async () => {
+    running = await startService();
+    const call = running.client.open(defaultModes);
+    const headers = headersOf({ ':method': 'PUT', ':path': '/files' });
+    call.send({ type: 'request_headers', headers, endOfStream: false });
+    await call.next();
+    const startedAt = performance.now();
+    expect(await running.service.drain(200)).toBe('forced');
+    expect(performance.now() - startedAt).toBeGreaterThan(150);
+    expect((await call.status).code).not.toBe(status.OK);
+  });
+
+  test('says NOT_SERVING while it still takes calls, for as long as it is told', async () => {
+    running = await startService();
+    const drained = running.service.drain(1000, 300);
+    expect(await check(connect(), 'readiness')).toBe('NOT_SERVING');
+    expect(await check(connect(), 'liveness')).toBe('SERVING');
+    const call = running.client.open(defaultModes);
+    call.send({ type: 'request_headers', headers: headersOf({ ':path': '/' }), endOfStream: true });
+    expect(await call.next()).toHaveProperty('request_headers');
+    call.halfClose();
+    for (const client of clients) client.close();
+    running.client.close();
+    expect(await drained).toBe('drained');
+  });
+});
+
+describe('listening', () => {
+  test('is possible on several addresses, sockets among them, and on a socket that was left behind', async () => {
+    const path = `/tmp/extproc-test-${process.pid}-${Math.trunc(performance.now())}.sock`;
+    for (let round = 0; round < 2; round++) {
+      running = await startService({ LISTEN: `127.0.0.1:0,unix:${path}` });
+      const client = new Client(`unix:${path}`, credentials.createInsecure());
+      expect(await check(client, '')).toBe('SERVING');
+      client.close();
+      if (round === 0) await running.stop();
+    }
+  });
+
+  test('fails on an address that is taken', async () => {
+    running = await startService();
+    await expect(startService({ LISTEN: running.address })).rejects.toThrow(/EADDRINUSE|No address added/);
+  });
+});

@@ -1,0 +1,60 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import type { ExchangeEvent } from '../../src/exchange/types.ts';
+import { defaultModes, headersOf } from '../support/exchange-options.ts';
+import { type RunningService, startService, until } from '../support/service.ts';
+
+let running: RunningService;
+afterEach(() => running.stop());
+
+const getModels: ExchangeEvent = {
+  type: 'request_headers',
+  headers: headersOf({ ':method': 'GET', ':path': '/v1/models' }),
+  endOfStream: true,
+};
+
+describe('one connection', () => {
+  test('bears 20,000 short calls that each end in a reset, as Envoy ends them', { timeout: 120_000 }, async () => {
+    running = await startService();
+    let left = 20_000;
+    const failures: string[] = [];
+    const worker = async () => {
+      while (left > 0) {
+        left -= 1;
+        const call = running.client.open(defaultModes);
+        call.send(getModels);
+        await call.next().catch((error: Error) => failures.push(error.message));
+        call.cancel();
+      }
+    };
+    await Promise.all(Array.from({ length: 50 }, worker));
+    expect(failures).toEqual([]);
+    await until(() => running.running === 0);
+    expect(running.ends).toHaveLength(20_000);
+  });
+
+  test('waits for an Envoy that does not read, keeps little, and loses nothing', async () => {
+    running = await startService();
+    const call = running.client.open({ request: 'FULL_DUPLEX_STREAMED', response: 'FULL_DUPLEX_STREAMED' });
+    call.send({ ...getModels, headers: headersOf({ ':method': 'PUT', ':path': '/files' }), endOfStream: false });
+    await call.next();
+    call.pause();
+    const piece = Buffer.alloc(60_000, 'x');
+    const pieces = 400;
+    const before = process.memoryUsage().arrayBuffers;
+    for (let sent = 0; sent < pieces; sent++)
+      call.send({ type: 'request_body', body: piece, endOfStream: sent === pieces - 1 });
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    // What the service has read and not yet sent: far from the 24 MB that wait on the client's side.
+    const replied = running.replied();
+    expect(replied).toBeLessThan(pieces / 4);
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(60 * 1024 * 1024);
+    call.resume();
+    let bytes = 0;
+    for (let got = 0; got < pieces; got++) {
+      const mutation = (await call.next()).request_body?.response.body_mutation;
+      if (mutation !== undefined && 'streamed_response' in mutation) bytes += mutation.streamed_response.body.length;
+    }
+    expect(bytes).toBe(pieces * piece.length);
+    call.cancel();
+  });
+});

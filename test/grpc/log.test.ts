@@ -1,0 +1,125 @@
+import { afterEach, expect, test } from 'vitest';
+import type { ExchangeEvent } from '../../src/exchange/types.ts';
+import { createExchangeLog } from '../../src/server/exchange-log.ts';
+import { createLog } from '../../src/telemetry/log.ts';
+import { defaultModes, headersOf } from '../support/exchange-options.ts';
+import { type RunningService, startService, until } from '../support/service.ts';
+
+let running: RunningService;
+afterEach(() => running.stop());
+
+const secret = 'hunter2-do-not-log';
+let lines: string[] = [];
+
+async function logged(events: readonly ExchangeEvent[], metadata = {}): Promise<Record<string, unknown>> {
+  lines = [];
+  const log = createLog('trace', { write: (line) => void lines.push(line) });
+  running = await startService({}, { observers: [createExchangeLog(log)] });
+  const call = running.client.open(defaultModes, metadata);
+  for (const event of events) call.send(event);
+  await call.next();
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  call.cancel();
+  await until(() => lines.length > 0);
+  expect(lines).toHaveLength(1);
+  return JSON.parse(lines[0] ?? '') as Record<string, unknown>;
+}
+
+const requestHeaders: ExchangeEvent = {
+  type: 'request_headers',
+  headers: headersOf({
+    ':method': 'POST',
+    ':path': `/v1/responses?key=${secret}`,
+    authorization: `Bearer ${secret}`,
+    cookie: `session=${secret}`,
+    'api-key': secret,
+    'x-request-id': 'req-7',
+  }),
+  endOfStream: false,
+};
+
+function body(fields: object): ExchangeEvent {
+  return { type: 'request_body', body: Buffer.from(JSON.stringify({ model: 'm', ...fields })), endOfStream: true };
+}
+
+function answer(status: string, text: string): ExchangeEvent[] {
+  const headers = headersOf({ ':status': status, 'content-type': 'application/json', 'set-cookie': secret });
+  return [
+    { type: 'response_headers', headers, endOfStream: false },
+    { type: 'response_body', body: Buffer.from(text), endOfStream: true },
+  ];
+}
+
+const completion = `{"model":"big","choices":[{"message":{"content":"${secret}"},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":4,"total_tokens":7}}`;
+
+test('one line tells what a good exchange was', async () => {
+  const line = await logged([requestHeaders, body({ input: secret, user: secret }), ...answer('200', completion)]);
+  expect(line).toMatchObject({
+    level: 'info',
+    msg: 'exchange',
+    request_id: 'req-7',
+    outcome: 'completed',
+    status: 200,
+    upstream_status: 200,
+    method: 'POST',
+    path: '/v1/responses',
+    profile: 'generic',
+    model: 'm',
+    upstream_model: 'big',
+    stream: false,
+    modes: 'BUFFERED/FULL_DUPLEX_STREAMED',
+    input_tokens: 3,
+    output_tokens: 4,
+  });
+  expect(line['duration_ms']).toBeTypeOf('number');
+  expect(line['first_byte_ms']).toBeTypeOf('number');
+  expect(lines.join('')).not.toContain(secret);
+});
+
+test.each<[string, readonly ExchangeEvent[], object]>([
+  ['a refusal', [requestHeaders, body({ input: [{ type: secret }] })], { outcome: 'refused', status: 400 }],
+  [
+    'no JSON',
+    [requestHeaders, { type: 'request_body', body: Buffer.from(`{${secret}`), endOfStream: true }],
+    { code: 'invalid_json' },
+  ],
+  [
+    'an upstream error',
+    [
+      requestHeaders,
+      body({ input: 'Hi' }),
+      ...answer('401', `{"error":{"message":"bad key ${secret}","code":"${'invalid_api_key'}"}}`),
+    ],
+    { outcome: 'upstream_error', status: 401, code: 'invalid_api_key' },
+  ],
+  [
+    'an answer that is no JSON',
+    [requestHeaders, body({ input: 'Hi' }), ...answer('200', `{"a": ${secret}}`)],
+    { outcome: 'upstream_error', status: 502, code: 'invalid_upstream_response', cause: 'SyntaxError' },
+  ],
+])('a secret is in no line: %s', async (_name, events, expected) => {
+  expect(await logged(events)).toMatchObject(expected);
+  expect(lines.join('')).not.toContain(secret);
+});
+
+test('what only passed is said at the level debug, a broken protocol as a warning', async () => {
+  const get: ExchangeEvent = {
+    ...requestHeaders,
+    headers: headersOf({ ':path': '/v1/models' }),
+    endOfStream: true,
+  } as ExchangeEvent;
+  const ended: ExchangeEvent = {
+    type: 'response_headers',
+    headers: headersOf({ ':status': '200' }),
+    endOfStream: true,
+  };
+  expect(await logged([get, ended])).toMatchObject({ level: 'debug', outcome: 'passed' });
+  await running.stop();
+  expect(await logged([requestHeaders, requestHeaders])).toMatchObject({ level: 'warn', call: 'protocol_error' });
+});
+
+test('names that others chose do not fill the log', async () => {
+  const long = 'm'.repeat(100_000);
+  const line = await logged([requestHeaders, body({ input: 'Hi', model: long }), ...answer('200', completion)]);
+  expect(String(line['model'])).toHaveLength(201);
+});

@@ -1,0 +1,231 @@
+import { status } from '@grpc/grpc-js';
+import { afterEach, describe, expect, test } from 'vitest';
+import type { BodyModes, ExchangeEvent } from '../../src/exchange/types.ts';
+import type { ProcessingResponse } from '../../src/extproc/messages.ts';
+import { ApiError } from '../../src/schema/api-error.ts';
+import { eventLines } from '../support/event-lines.ts';
+import { defaultModes, headersOf } from '../support/exchange-options.ts';
+import type { ExtProcCall } from '../support/extproc-client.ts';
+import { type RunningService, startService, until } from '../support/service.ts';
+
+let running: RunningService;
+afterEach(() => running.stop());
+
+const requestHeaders = (more: Record<string, string> = {}): ExchangeEvent => ({
+  type: 'request_headers',
+  headers: headersOf({ ':method': 'POST', ':path': '/v1/responses', 'content-type': 'application/json', ...more }),
+  endOfStream: false,
+});
+const requestBody = (fields: object = {}): ExchangeEvent => ({
+  type: 'request_body',
+  body: Buffer.from(JSON.stringify({ model: 'm', input: 'Hi', ...fields })),
+  endOfStream: true,
+});
+const sseHeaders: ExchangeEvent = {
+  type: 'response_headers',
+  headers: headersOf({ ':status': '200', 'content-type': 'text/event-stream' }),
+  endOfStream: false,
+};
+const sse = (text: string, endOfStream = false): ExchangeEvent => ({
+  type: 'response_body',
+  body: Buffer.from(text),
+  endOfStream,
+});
+const chunk = (content: string): string =>
+  `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content } }] })}\n\n`;
+
+/** A call whose upstream has begun to stream. */
+async function streaming(modes: BodyModes | null = defaultModes, metadata = {}): Promise<ExtProcCall> {
+  const call = running.client.open(modes, metadata);
+  call.send(requestHeaders());
+  await call.next();
+  call.send(requestBody({ stream: true }));
+  await call.next();
+  call.send(sseHeaders);
+  return call;
+}
+
+function textOf(reply: ProcessingResponse): string {
+  const mutation = reply.response_body?.response.body_mutation;
+  if (mutation === undefined || !('streamed_response' in mutation))
+    throw new Error(`no piece: ${JSON.stringify(reply)}`);
+  return Buffer.from(mutation.streamed_response.body).toString();
+}
+
+function pathOf(reply: ProcessingResponse): string {
+  const headers = reply.request_body?.response.header_mutation?.set_headers ?? [];
+  return Buffer.from(headers.find(({ header }) => header.key === ':path')?.header.raw_value ?? []).toString();
+}
+
+function errorOf(reply: ProcessingResponse): { status: number; code: string } {
+  const { status: code, body } = reply.immediate_response ?? { status: { code: 0 }, body: Buffer.from('{"error":{}}') };
+  return { status: code.code, code: JSON.parse(Buffer.from(body).toString()).error.code };
+}
+
+describe('a call', () => {
+  test('carries a stream event by event, while the upstream is still sending', async () => {
+    running = await startService();
+    const call = await streaming();
+    call.send(sse(chunk('one')));
+    expect(await call.next()).toHaveProperty('response_headers');
+    expect(eventLines(textOf(await call.next())).at(-1)).toBe('output_text.delta #0.0 "one"');
+    call.send(sse(chunk('two')));
+    expect(eventLines(textOf(await call.next()))).toEqual(['output_text.delta #0.0 "two"']);
+    call.send(sse('data: [DONE]\n\n', true));
+    expect(textOf(await call.next())).toContain('response.completed');
+    call.cancel();
+    await until(() => running.ends.length === 1);
+    expect(running.ends[0]).toMatchObject({ how: 'done' });
+    expect(running.ends[0]?.exchange.summary()).toMatchObject({ outcome: 'completed' });
+  });
+
+  test('ends as aborted when Envoy leaves in the middle, and nothing of it stays', async () => {
+    running = await startService();
+    const call = await streaming();
+    call.send(sse(chunk('one')));
+    await call.next();
+    call.cancel();
+    await until(() => running.ends.length === 1);
+    expect(running.ends[0]?.how).toBe('aborted');
+    expect(running.running).toBe(0);
+  });
+
+  test('ends with OK when the client says that nothing more comes', async () => {
+    running = await startService();
+    const call = running.client.open(defaultModes);
+    call.send({ ...requestHeaders(), endOfStream: true } as ExchangeEvent);
+    expect(errorOf(await call.next())).toEqual({ status: 400, code: 'missing_body' });
+    call.halfClose();
+    expect((await call.status).code).toBe(status.OK);
+  });
+
+  test('that breaks the order of the protocol ends with a status, not with silence', async () => {
+    running = await startService();
+    const call = running.client.open(defaultModes);
+    call.send(requestBody());
+    const ended = await call.status;
+    expect([ended.code, ended.details]).toEqual([
+      status.INVALID_ARGUMENT,
+      'request_body came in the phase awaiting_headers.',
+    ]);
+    expect(running.ends[0]?.how).toBe('protocol_error');
+  });
+
+  test('with a message of an unknown kind, or of garbage, ends with a status', async () => {
+    running = await startService();
+    const call = running.client.open(defaultModes);
+    call.sendRaw({});
+    expect((await call.status).code).not.toBe(status.OK);
+    const next = running.client.open(defaultModes);
+    next.send(requestHeaders());
+    expect(await next.next()).toHaveProperty('request_headers');
+    next.cancel();
+  });
+
+  test('that is only for watching is answered with nothing', async () => {
+    running = await startService();
+    const call = running.client.open(defaultModes);
+    call.sendRaw({ request_headers: { headers: { headers: [] } }, observability_mode: true });
+    call.sendRaw({ request_body: { body: Buffer.from('x'), end_of_stream: true }, observability_mode: true });
+    call.halfClose();
+    expect((await call.status).code).toBe(status.OK);
+    expect(call.waiting).toBe(0);
+    expect(running.ends).toEqual([]);
+  });
+
+  test('without the modes in its first message is in the configured ones', async () => {
+    running = await startService({ REQUEST_BODY_MODE: 'FULL_DUPLEX_STREAMED' });
+    const call = running.client.open(null);
+    call.send(requestHeaders());
+    call.send(requestBody());
+    expect(await call.next()).toHaveProperty('request_headers.response.header_mutation');
+    expect(await call.next()).toHaveProperty(
+      'request_body.response.body_mutation.streamed_response.end_of_stream',
+      true,
+    );
+    call.cancel();
+  });
+
+  test('takes a body as large as the limit in one message, and refuses a larger one', async () => {
+    running = await startService({ MAX_REQUEST_BYTES: String(6 * 1024 * 1024), MAX_TEXT_BYTES: '100000000' });
+    for (const [size, expected] of [
+      [5 * 1024 * 1024, 'request_body'],
+      [6.5 * 1024 * 1024, 'immediate_response'],
+    ] as const) {
+      const call = running.client.open(defaultModes);
+      call.send(requestHeaders());
+      await call.next();
+      call.send(requestBody({ input: 'x'.repeat(size) }));
+      expect(await call.next()).toHaveProperty(expected);
+      call.cancel();
+    }
+  });
+
+  test('that nobody has room for is refused, and what would pass passes', async () => {
+    const full = new ApiError('full', { status: 503, type: 'server_error', code: 'server_overloaded' });
+    running = await startService({}, { guard: { admit: () => full, exchanges: 0, bufferedBytes: 0 } });
+    const refused = running.client.open(defaultModes);
+    refused.send(requestHeaders());
+    expect(errorOf(await refused.next())).toEqual({ status: 503, code: 'server_overloaded' });
+    const passing = running.client.open(defaultModes);
+    passing.send(requestHeaders({ ':path': '/v1/models' }));
+    expect(await passing.next()).toHaveProperty('request_headers');
+    refused.cancel();
+    passing.cancel();
+  });
+});
+
+describe('a route', () => {
+  async function upstreamOf(metadata: Record<string, string>, headers = {}): Promise<ProcessingResponse> {
+    const call = running.client.open(defaultModes, metadata);
+    call.send(requestHeaders(headers));
+    const first = await call.next();
+    if (first.immediate_response !== undefined) return first;
+    call.send(requestBody());
+    const reply = await call.next();
+    call.cancel();
+    return reply;
+  }
+
+  test('chooses profile and path by metadata', async () => {
+    running = await startService({ UPSTREAM_PATH: '/configured' });
+    expect(pathOf(await upstreamOf({}))).toBe('/configured');
+    expect(pathOf(await upstreamOf({ 'x-upstream-path': '/a/{model}' }))).toBe('/a/m');
+    expect(pathOf(await upstreamOf({ 'x-upstream-profile': 'groq' }))).toMatch(/chat\/completions$/);
+    await until(() => running.ends.some(({ exchange }) => exchange.summary().profile === 'groq'));
+  });
+
+  test('that names what is not there is an error of the operator’s, and said in the log', async () => {
+    running = await startService();
+    const wrong = [
+      { 'x-upstream-profile': 'skynet' },
+      { 'x-upstream-path': 'no-slash' },
+      { 'x-upstream-path': '/a b' },
+    ];
+    for (const metadata of wrong)
+      expect(errorOf(await upstreamOf(metadata))).toEqual({ status: 500, code: 'proxy_misconfigured' });
+    expect(running.problems).toHaveLength(3);
+    expect(running.problems[0]).toContain('x-upstream-profile is "skynet"; it must be one of generic');
+  });
+
+  test('is not for clients to choose: their headers are only headers', async () => {
+    running = await startService();
+    const headers = { 'x-upstream-profile': 'azure', 'x-upstream-path': '/evil' };
+    expect(pathOf(await upstreamOf({}, headers))).toBe('/v1/chat/completions');
+  });
+});
+
+describe('the timer', () => {
+  test('ends a stream whose upstream has gone silent', async () => {
+    running = await startService({ UPSTREAM_IDLE_TIMEOUT_MS: '300' });
+    const call = await streaming();
+    call.send(sse(chunk('one')));
+    await call.next();
+    await call.next();
+    expect(textOf(await call.next())).toContain('upstream_timeout');
+    expect(running.running).toBe(1);
+    call.cancel();
+    await until(() => running.running === 0);
+    expect(running.ends[0]).toMatchObject({ how: 'done' });
+  });
+});

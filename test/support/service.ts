@@ -1,0 +1,78 @@
+import { readConfig } from '../../src/config.ts';
+import type { Exchange } from '../../src/exchange/exchange.ts';
+import type { CallEnd, ExchangeObserver } from '../../src/server/observer.ts';
+import { createService, type Service, type ServiceOptions } from '../../src/server/server.ts';
+import { connectExtProc, type ExtProcClient } from './extproc-client.ts';
+
+/** The real gRPC service in this process, and a client on it. */
+export interface RunningService {
+  readonly service: Service;
+  readonly address: string;
+  readonly client: ExtProcClient;
+  /** Calls that are over, in order. */
+  readonly ends: readonly { readonly how: CallEnd; readonly exchange: Exchange }[];
+  /** Calls that are under way. */
+  readonly running: number;
+  /** Replies that were written, or wait to be. */
+  readonly replied: () => number;
+  /** What routes named that is not there. */
+  readonly problems: readonly string[];
+  stop(): Promise<void>;
+}
+
+export async function startService(
+  environment: Readonly<Record<string, string>> = {},
+  options: Partial<ServiceOptions> = {},
+): Promise<RunningService> {
+  const ends: { how: CallEnd; exchange: Exchange }[] = [];
+  const problems: string[] = [];
+  let running = 0;
+  let replies = 0;
+  const counting: ExchangeObserver = {
+    started(exchange) {
+      running += 1;
+      return {
+        replied: () => {
+          replies += 1;
+        },
+        ended(how) {
+          running -= 1;
+          ends.push({ how, exchange });
+        },
+      };
+    },
+  };
+  const { observers = [], ...rest } = options;
+  const service = createService({
+    config: readConfig({ LISTEN: '127.0.0.1:0', ...environment }),
+    onMisconfigured: (problem) => problems.push(problem),
+    ...rest,
+    observers: [...observers, counting],
+  });
+  const [address = ''] = await service.listen();
+  const client = connectExtProc(address);
+  return {
+    service,
+    address,
+    client,
+    ends,
+    get running() {
+      return running;
+    },
+    replied: () => replies,
+    problems,
+    async stop() {
+      client.close();
+      await service.drain(0);
+    },
+  };
+}
+
+/** Waits for something that other parts of this process bring about. */
+export async function until(condition: () => boolean, withinMs = 5000): Promise<void> {
+  const end = performance.now() + withinMs;
+  while (!condition()) {
+    if (performance.now() > end) throw new Error(`it did not happen within ${withinMs} ms`);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
