@@ -9,7 +9,6 @@ import type { MessageItem } from './request/items.ts';
 import { translateMessages } from './request/messages.ts';
 import { pairCalls } from './request/pairing.ts';
 import { invalidValue, missingParameter } from './request/shape.ts';
-import { translateTextFormat } from './request/text-format.ts';
 import { translateToolChoice } from './request/tool-choice.ts';
 import type { TranslationSettings } from './settings.ts';
 
@@ -33,7 +32,7 @@ export function translateRequest(
 ): TranslatedRequest {
   const { profile } = settings;
   const dropped: string[] = [];
-  const { fields, input, tools, extras } = readFields(body, settings, dropped);
+  const { fields, input, tools, format, extras } = readFields(body, settings, dropped);
   const model = fields.model || settings.defaultModel;
   if (model === null) throw missingParameter('model');
   if (input === null) throw missingParameter('input', 'Send a string, or an array of items.');
@@ -43,7 +42,6 @@ export function translateRequest(
   }
 
   const choice = translateToolChoice(fields.tool_choice, tools, settings, dropped);
-  const format = translateTextFormat(fields.text?.format, settings, dropped);
   const messages = translateMessages(
     pairCalls(input.items, settings),
     [systemMessage(fields.instructions), systemMessage(format.system)].filter((message) => message !== null),

@@ -6,7 +6,7 @@ import { type TranslatedRequest, translateRequest } from '../../src/translate/re
 import { faultsOfChat } from '../support/chat-rules.ts';
 import { createCountedIds, minimalEcho } from '../support/context.ts';
 import { blockOf, type GoldenCase, readGoldenCases } from '../support/golden.ts';
-import { faultsOfResponse, hasPublishedSchema } from '../support/published-schema.ts';
+import { faultsOfError, faultsOfResponse, hasPublishedSchema } from '../support/published-schema.ts';
 import { createTestSettings, type SettingsOverrides } from '../support/settings.ts';
 
 /**
@@ -27,6 +27,10 @@ describe.each(cases)('$where: $title ($profile)', (golden) => {
     it('is refused with the error written beside it', () => {
       expect(thrownBy(golden, settings)).toEqual(JSON.parse(error));
     });
+    if (hasPublishedSchema)
+      it('is refused with an error the published schema allows', () => {
+        expect(faultsOfError(JSON.parse(error).error)).toEqual([]);
+      });
     return;
   }
 

@@ -16,6 +16,7 @@ type JsonObject = Record<string, unknown>;
 
 interface Published {
   readonly response: ValidateFunction;
+  readonly error: ValidateFunction;
   /** By event type. */
   readonly events: ReadonlyMap<string, ValidateFunction>;
 }
@@ -33,7 +34,11 @@ function published(): Published {
     const { type } = schema['properties'] as { type: { enum: string[] } };
     for (const word of type.enum) events.set(word, validatorOf(ajv, name));
   }
-  compiled = { response: validatorOf(ajv, 'ResponseResource'), events };
+  compiled = {
+    response: validatorOf(ajv, 'ResponseResource'),
+    error: validatorOf(ajv, 'ErrorPayload'),
+    events,
+  };
   return compiled;
 }
 
@@ -44,6 +49,11 @@ function validatorOf(ajv: Ajv2020, name: string): ValidateFunction {
 /** What is wrong with a Response resource, a line per fault; empty when it is valid but for `withoutExtensions`. */
 export function faultsOfResponse(response: unknown): string[] {
   return faults(published().response, withoutExtensions(response as JsonObject));
+}
+
+/** Likewise for the object inside `{"error": …}`. */
+export function faultsOfError(error: unknown): string[] {
+  return faults(published().error, error as JsonObject);
 }
 
 /** Likewise for a stream event. Events the published schema does not know (OpenAI's custom tools) have no faults here. */

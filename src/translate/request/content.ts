@@ -69,7 +69,7 @@ function readPart(part: unknown, speaker: Speaker, at: string, settings: Transla
       return translateImage(part, at, settings);
     case 'input_file':
       if (speaker === 'system' || speaker === 'assistant') throw misplaced(type, speaker, at);
-      return translateFile(part, speaker, at, settings);
+      return translateFile(part, at, settings);
     case 'input_audio':
       if (speaker !== 'user') throw misplaced(type, speaker, at);
       return translateAudio(part, at, settings);

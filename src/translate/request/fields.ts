@@ -12,6 +12,7 @@ import {
   unsupportedParameter,
   unsupportedValue,
 } from './shape.ts';
+import { plainText, type TextFormat, translateTextFormat } from './text-format.ts';
 import { createToolTable, type ToolTable } from './tools.ts';
 
 /** A request whose every field has been read and found good by itself. */
@@ -19,6 +20,7 @@ export interface ReadRequest {
   readonly fields: CreateResponseFields;
   readonly input: ReadInput | null;
   readonly tools: ToolTable;
+  readonly format: TextFormat;
   /** Fields that go to the upstream as they are. */
   readonly extras: ReadonlyMap<string, unknown>;
 }
@@ -33,6 +35,7 @@ export function readFields(body: unknown, settings: TranslationSettings, dropped
   const extras = new Map<string, unknown>();
   const tools = createToolTable(settings, dropped);
   let input: ReadInput | null = null;
+  let format = plainText;
   for (const [name, value] of Object.entries(body)) {
     if (!isKnownField(name)) {
       readUnknown(name, value, settings, extras, dropped);
@@ -41,11 +44,12 @@ export function readFields(body: unknown, settings: TranslationSettings, dropped
     const read = readShape(createResponseFields[name], value, name);
     checkMeaning(name, read, settings);
     fields[name] = read;
+    if (name === 'text') format = translateTextFormat(read as CreateResponseFields['text'], settings, dropped);
     if (name === 'tools') tools.add((read as unknown[] | null) ?? [], name, true);
     if (name === 'input' && read != null) input = readInput(read as string | unknown[], settings, dropped);
   }
   for (const list of input?.toolLists ?? []) tools.add(list.tools, list.param, false);
-  return { fields: fields as CreateResponseFields, input, tools, extras };
+  return { fields: fields as CreateResponseFields, input, tools, format, extras };
 }
 
 function isKnownField(name: string): name is keyof typeof createResponseFields {

@@ -3,24 +3,17 @@ import { filePart } from '../../schema/create-response.ts';
 import type { TranslationSettings } from '../settings.ts';
 import { checkBytes } from './limits.ts';
 import { invalidValue, missingParameter, quote, readShape, unsupportedParameter } from './shape.ts';
-import type { Speaker } from './speaker.ts';
 
 /**
- * An `input_file` part in the shape the profile's server takes. Text files become text where it takes none. A URL is
- * never fetched from here: that would let clients reach what this service can reach.
+ * An `input_file` part in the shape the profile's server takes. Text files become text: every server takes that, and
+ * OpenAI's file part is for PDF alone. A URL is never fetched from here: that would let clients reach what this service can reach.
  */
-export function translateFile(
-  part: unknown,
-  speaker: Speaker,
-  at: string,
-  { profile, limits }: TranslationSettings,
-): ChatContentPart {
+export function translateFile(part: unknown, at: string, { profile, limits }: TranslationSettings): ChatContentPart {
   const { file_data, file_url, file_id, filename } = readShape(filePart, part, at);
   if (file_data != null) {
     checkBytes(file_data, limits.maxFileBytes, `${at}.file_data`, 'file');
     const { mime, base64, url } = dataUrlOf(file_data, filename);
-    // A tool's file is text or nothing: tool messages take no other kind.
-    if (mime.startsWith('text/') && (profile.file === 'none' || speaker === 'tool')) {
+    if (mime.startsWith('text/')) {
       return { type: 'text', text: `${filename ?? 'file'}:\n${textOf(base64, at)}` };
     }
     switch (profile.file) {

@@ -22,6 +22,7 @@ import {
   readShape,
   unsupportedParameter,
 } from './shape.ts';
+import { flattenToolName } from './tools.ts';
 
 /** What the model's calls were made of; the Chat name is looked up once all tools are known. */
 export interface CallItem {
@@ -150,7 +151,8 @@ export function readInput(
       }
       case 'tool_search_output': {
         const { call_id, tools } = readShape(toolSearchOutputItem, item, at);
-        const text = tools.length === 0 ? 'No tools were found.' : `Tools found: ${namesOf(tools).join(', ')}.`;
+        const names = namesOf(tools);
+        const text = names.length === 0 ? 'No tools were found.' : `Tools found: ${names.join(', ')}.`;
         items.push({ kind: 'output', param: at, callId: call_id, content: [{ type: 'text', text }] });
         toolLists.push({ tools, param: `${at}.tools` });
         return;
@@ -244,6 +246,11 @@ function callOf(
   return { kind: 'call', param, callId, toolKind, name, namespace: namespace ?? null, input };
 }
 
+/** Names as the model will see them among its tools. */
 function namesOf(tools: readonly unknown[]): string[] {
-  return tools.map((tool) => (isJsonObject(tool) && typeof tool['name'] === 'string' ? tool['name'] : 'unnamed'));
+  return tools.flatMap((tool) => {
+    if (!isJsonObject(tool) || typeof tool['name'] !== 'string') return [];
+    const { name, tools: members } = tool;
+    return Array.isArray(members) ? namesOf(members).map((member) => flattenToolName(name, member)) : [name];
+  });
 }

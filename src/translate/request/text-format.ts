@@ -1,4 +1,4 @@
-import { isJsonObject, jsonSchemaFormat } from '../../schema/create-response.ts';
+import { type CreateResponseFields, isJsonObject, jsonSchemaFormat } from '../../schema/create-response.ts';
 import type { TranslationSettings } from '../settings.ts';
 import { invalidValue, missingParameter, quote, readShape, unsupportedValue } from './shape.ts';
 
@@ -13,14 +13,18 @@ export interface TextFormat {
 
 const param = 'text.format';
 
+/** What happens when no format is asked for. */
+export const plainText: TextFormat = { chat: undefined, system: null, echo: { type: 'text' } };
+
 /** `text.format` as the profile's server takes it. Throws where it cannot keep a strict schema. */
 export function translateTextFormat(
-  format: Record<string, unknown> | null | undefined,
+  text: CreateResponseFields['text'],
   { profile, strictEcho }: TranslationSettings,
   dropped: string[],
 ): TextFormat {
+  const format = text?.format;
   const type = format?.['type'];
-  if (format == null || type === 'text') return { chat: undefined, system: null, echo: { type: 'text' } };
+  if (format == null || type === 'text') return plainText;
   if (type === 'json_object') {
     const echo = { type: 'json_object' };
     if (profile.jsonSchema === 'prompt')

@@ -31,8 +31,6 @@ export interface ToolTable {
   readonly offered: ReadonlyMap<string, OfferedTool>;
   /** The request's own list as the Response repeats it. */
   readonly echo: readonly ToolEcho[];
-  /** Types of the tools that a setting left out. */
-  readonly droppedTypes: ReadonlySet<string>;
   /** The offered tool a client means by name and namespace, or undefined. */
   find(name: string, namespace?: string | null): OfferedTool | undefined;
 }
@@ -68,7 +66,6 @@ export function createToolTable(settings: TranslationSettings, dropped: string[]
   const { profile } = settings;
   const offered = new Map<string, OfferedTool>();
   const echo: ToolEcho[] = [];
-  const droppedTypes = new Set<string>();
   const byShortName = new Map<string, OfferedTool | null>(); // null: several namespaces have it
   let count = 0;
 
@@ -162,7 +159,6 @@ export function createToolTable(settings: TranslationSettings, dropped: string[]
     const family = type.replace(/_\d{4}_\d{2}_\d{2}$/, ''); // web_search_preview_2025_03_11
     if (settings.droppedTools.includes(type) || settings.droppedTools.includes(family)) {
       dropped.push(`${at}.${type}`);
-      droppedTypes.add(type);
       return;
     }
     const param = `${at}.type`;
@@ -219,7 +215,6 @@ export function createToolTable(settings: TranslationSettings, dropped: string[]
     add,
     offered,
     echo,
-    droppedTypes,
     find(name, namespace) {
       if (namespace != null && namespace !== '') return offered.get(flattenToolName(namespace, name));
       return offered.get(name) ?? byShortName.get(name) ?? undefined;
