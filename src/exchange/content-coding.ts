@@ -40,6 +40,7 @@ export function createContentDecoder(encoding: string): ContentDecoder | null {
     .filter((coding) => coding !== '' && coding !== 'identity');
   if (codings.length > maxCodings || !codings.every((coding) => coding in engines)) return null;
   const layers = codings.toReversed().map((coding) => createLayer(coding as Coding));
+  if (layers.length === 0) return { push: asBuffer };
   return { push: (bytes) => layers.reduce((plain, layer) => layer.push(plain), asBuffer(bytes)) };
 }
 

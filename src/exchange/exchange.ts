@@ -102,7 +102,7 @@ export function createExchange(options: ExchangeOptions): Exchange {
   let refusal: ApiError | null = null;
 
   function checked(replies: ExchangeReply[]): ExchangeReply[] {
-    closed = replies.some((reply) => reply.type === 'immediate_response');
+    for (const reply of replies) closed ||= reply.type === 'immediate_response';
     return replies;
   }
 
@@ -167,5 +167,5 @@ export function createExchange(options: ExchangeOptions): Exchange {
 }
 
 function isRequestEvent(event: ExchangeEvent): event is RequestEvent {
-  return event.type.startsWith('request_');
+  return event.type !== 'response_body' && event.type !== 'response_headers' && event.type !== 'response_trailers';
 }

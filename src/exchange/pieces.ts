@@ -23,6 +23,6 @@ export function cutEvents(bytes: Buffer): Buffer[] {
     pieces.push(bytes.subarray(at, end + 2));
     at = end + 2;
   }
-  if (at < bytes.length) pieces.push(bytes.subarray(at));
+  if (at < bytes.length) pieces.push(at === 0 ? bytes : bytes.subarray(at));
   return pieces;
 }

@@ -179,8 +179,8 @@ export function createResponseLeg(options: ResponseLegOptions, requestId: () => 
           : [];
         const pieces = current.stream ? cutEvents(out) : cutBytes(out);
         if (end === 'body' && pieces.length === 0) pieces.push(noBytes);
-        for (const [index, body] of pieces.entries())
-          replies.push({ type: 'response_body', body, endOfStream: end === 'body' && index === pieces.length - 1 });
+        for (const body of pieces)
+          replies.push({ type: 'response_body', body, endOfStream: end === 'body' && body === pieces.at(-1) });
         if (end === 'trailers') replies.push({ type: 'response_trailers' });
         move(event, end === 'open' ? 'sending_body' : 'ended');
         return replies;

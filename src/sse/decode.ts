@@ -22,6 +22,11 @@ export class SseLimitError extends Error {
 
 const LF = 0x0a;
 const CR = 0x0d;
+const SPACE = 0x20;
+const COLON = 0x3a;
+const OPENING_BRACE = 0x7b;
+const dataField = Buffer.from('data');
+const eventField = Buffer.from('event');
 const comment: SseMessage = { type: 'comment' };
 
 /**
@@ -43,25 +48,28 @@ export function createSseDecoder(limits: { readonly maxEventBytes: number }): Ss
   let overflow = false;
   let messages: SseMessage[] = [];
 
-  function hold(bytes: Uint8Array): void {
-    const size = lineSize + bytes.length;
+  function hold(bytes: Buffer, start: number, end: number): void {
+    const size = lineSize + end - start;
     if (size > line.length) {
       const larger = Buffer.allocUnsafe(Math.max(size, 2 * line.length));
       line.copy(larger, 0, 0, lineSize);
       line = larger;
     }
-    line.set(bytes, lineSize);
+    bytes.copy(line, lineSize, start, end);
     lineSize = size;
   }
 
-  /** The line that `tail` completes. */
-  function takeLine(tail: Uint8Array): Buffer {
-    if (lineSize === 0) return Buffer.from(tail.buffer, tail.byteOffset, tail.byteLength);
-    hold(tail);
-    const whole = line.subarray(0, lineSize);
+  /** Reads the line that ends at `end` of these bytes: what is held of it, then them from `start` on. */
+  function endLine(bytes: Buffer, start: number, end: number): void {
+    if (lineSize === 0) {
+      readLine(bytes, start, end);
+      return;
+    }
+    hold(bytes, start, end);
+    const [whole, size] = [line, lineSize];
     line = Buffer.alloc(0);
     lineSize = 0;
-    return whole;
+    readLine(whole, 0, size);
   }
 
   function endEvent(): void {
@@ -71,36 +79,36 @@ export function createSseDecoder(limits: { readonly maxEventBytes: number }): Ss
     event = null;
   }
 
-  function readLine(bytes: Buffer): void {
-    let start = 0;
-    if (atStart) {
-      atStart = false;
-      if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) start = 3;
+  function readLine(bytes: Buffer, begin: number, end: number): void {
+    const start = atStart ? begin + bomBytes(bytes, begin, end) : begin;
+    atStart = false;
+    if (start === end) {
+      endEvent();
+      return;
     }
     switch (bytes[start]) {
-      case undefined:
-        endEvent();
-        return;
-      case 0x3a: // ':'
+      case COLON:
         messages.push(comment);
         return;
-      case 0x7b: // '{'
+      case OPENING_BRACE:
         endEvent();
-        messages.push({ type: 'event', event: null, data: bytes.toString('utf8', start) });
+        messages.push({ type: 'event', event: null, data: bytes.toString('utf8', start, end) });
         return;
     }
-    const colon = bytes.indexOf(0x3a, start);
-    const name = bytes.toString('latin1', start, colon === -1 ? bytes.length : colon);
-    if (name !== 'data' && name !== 'event') return;
-    let from = colon === -1 ? bytes.length : colon + 1;
-    if (bytes[from] === 0x20) from += 1;
-    const value = bytes.toString('utf8', from);
-    if (name === 'event') event = value === '' ? null : value;
-    else data = data === null ? value : `${data}\n${value}`;
-    dataSize += bytes.length;
+    const ofData = valueStart(dataField, bytes, start, end);
+    if (ofData !== -1) {
+      const value = bytes.toString('utf8', ofData, end);
+      data = data === null ? value : `${data}\n${value}`;
+      dataSize += end - begin;
+      return;
+    }
+    const ofEvent = valueStart(eventField, bytes, start, end);
+    if (ofEvent === -1) return;
+    event = bytes.toString('utf8', ofEvent, end) || null;
+    dataSize += end - begin;
   }
 
-  function read(bytes: Uint8Array): void {
+  function read(bytes: Buffer): void {
     let at = 0;
     if (afterCr && bytes.length > 0) {
       afterCr = false;
@@ -116,18 +124,19 @@ export function createSseDecoder(limits: { readonly maxEventBytes: number }): Ss
         overflow = true;
         return;
       }
-      readLine(takeLine(bytes.subarray(at, end)));
+      endLine(bytes, at, end);
       at = end + 1;
       if (byCr) {
         if (at === bytes.length) afterCr = true;
         else if (bytes[at] === LF) at += 1;
         cr = bytes.indexOf(CR, at);
       }
-      if (lf !== -1 && lf < at) lf = bytes.indexOf(LF, at);
+      // A blank line follows: no need to search for it.
+      if (lf !== -1 && lf < at) lf = bytes[at] === LF ? at : bytes.indexOf(LF, at);
     }
     if (at === bytes.length) return;
     if (lineSize + dataSize + bytes.length - at > limits.maxEventBytes) overflow = true;
-    else hold(bytes.subarray(at));
+    else hold(bytes, at, bytes.length);
   }
 
   function take(): SseMessage[] {
@@ -145,12 +154,13 @@ export function createSseDecoder(limits: { readonly maxEventBytes: number }): Ss
 
   return {
     push(bytes) {
-      if (!overflow) read(bytes);
+      if (!overflow)
+        read(Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
       return take();
     },
     finish() {
       if (!overflow) {
-        if (lineSize > 0) readLine(takeLine(new Uint8Array(0)));
+        if (lineSize > 0) endLine(line, 0, 0);
         endEvent();
       }
       return take();
@@ -159,4 +169,19 @@ export function createSseDecoder(limits: { readonly maxEventBytes: number }): Ss
       return lineSize + dataSize;
     },
   };
+}
+
+/** Where the value of that field begins in a line; -1 if it is a line of another field. */
+function valueStart(field: Buffer, bytes: Buffer, start: number, end: number): number {
+  const colon = start + field.length;
+  if (colon > end) return -1;
+  for (let index = 0; index < field.length; index++) if (bytes[start + index] !== field[index]) return -1;
+  if (colon === end) return end;
+  if (bytes[colon] !== COLON) return -1;
+  return colon + 1 < end && bytes[colon + 1] === SPACE ? colon + 2 : colon + 1;
+}
+
+/** Size of the byte order mark that may stand before everything. */
+function bomBytes(bytes: Buffer, start: number, end: number): 0 | 3 {
+  return end - start >= 3 && bytes[start] === 0xef && bytes[start + 1] === 0xbb && bytes[start + 2] === 0xbf ? 3 : 0;
 }
