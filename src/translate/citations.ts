@@ -2,7 +2,7 @@ import { arrayOf, countOf, type Loose, objectOf, textOf } from '../schema/chat-c
 import type { UrlCitation } from '../schema/response-resource.ts';
 
 /**
- * The citations that a completion or chunk and its message or delta carry (mapping §2.9), in order: annotations of the
+ * The citations that a completion or chunk and its message or delta carry (docs/answers.md §2.9), in order: annotations of the
  * message (OpenAI's nested form and the flat one), then `search_results` and `citations` of the body (Perplexity, xAI).
  * A bare URL says nothing about where in the text it belongs: it gets no title and the range 0–0.
  */

@@ -25,7 +25,7 @@ interface Call {
 }
 
 /**
- * Reads `tool_calls` of a message, or the single `function_call` that came before them (mapping §2.5). Ids that are
+ * Reads `tool_calls` of a message, or the single `function_call` that came before them (docs/answers.md §2.5). Ids that are
  * missing or were given twice are minted. Nothing after a call that `allowed_tools` forbids is read: it fails the answer.
  */
 export function readCalls(message: Loose, context: ResponseContext): CompletionCalls {

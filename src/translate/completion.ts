@@ -22,7 +22,7 @@ import { createThinkTagReader } from './think-tags.ts';
 import { usageOf } from './usage.ts';
 
 /**
- * A JSON answer of the upstream as a Response (mapping §2). Everything but its shape is read loosely. An answer that
+ * A JSON answer of the upstream as a Response (docs/answers.md §2). Everything but its shape is read loosely. An answer that
  * went wrong after it began is a Response with `status: "failed"` that keeps what there is.
  *
  * Throws ApiError where there is no answer: an error body under a 200, or nothing of a completion.

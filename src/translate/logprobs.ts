@@ -4,7 +4,7 @@ import type { Logprob, TopLogprob } from '../schema/response-resource.ts';
 /** Stands in for minus infinity, null and whatever else is no number: the API's own floor. */
 const FLOOR = -9999;
 
-/** `choices[0].logprobs` of a completion or a chunk as the API writes them (mapping §2.8); empty if there are none. */
+/** `choices[0].logprobs` of a completion or a chunk as the API writes them (docs/answers.md §2.8); empty if there are none. */
 export function logprobsOf(logprobs: unknown): Logprob[] {
   const tokens: Logprob[] = [];
   for (const value of arrayOf(objectOf(logprobs)?.['content'])) {

@@ -10,7 +10,7 @@ export interface ReasoningSource {
 
 /**
  * The reasoning a message or delta carries. Vendors name it differently, and some send it twice, so the first source
- * with text wins and the others are taken for copies (mapping §2.4; `<think>` tags are not read here).
+ * with text wins and the others are taken for copies (docs/answers.md §2.4; `<think>` tags are not read here).
  */
 export function reasoningOf(message: Loose): ReasoningSource {
   const details = detailsOf(message);
@@ -54,7 +54,7 @@ function textOfBlocks(blocks: unknown): string {
 }
 
 /**
- * Joins the details of a stream's deltas into the array that goes back to the upstream (mapping B8): texts of one `index`
+ * Joins the details of a stream's deltas into the array that goes back to the upstream (docs/answers.md B8): texts of one `index`
  * and type are concatenated, any other field is taken from the latest entry that has it (the signature comes last).
  * Without an index, an entry continues the one before it if that is of its type. Encrypted entries arrive whole.
  */

@@ -18,7 +18,7 @@ type Needed = Pick<ResponseContext, 'reasoningEvents' | 'obfuscate' | 'newId'>;
 
 /**
  * The whole stream of a response that came in one piece: what a client that asked for `stream: true` gets when the
- * upstream answered with JSON (mapping E6). One delta per part; the numbering starts at 0.
+ * upstream answered with JSON (docs/answers.md E6). One delta per part; the numbering starts at 0.
  */
 export function eventsOfResponse(response: ResponseResource, context: Needed): ResponseStreamEvent[] {
   const log = createEventLog(context);

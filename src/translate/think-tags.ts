@@ -21,7 +21,7 @@ type Begun =
   | { readonly at: 'answer'; readonly newlinesToSkip: number };
 
 /**
- * Tells `<think>…</think>` at the start of `content` from the answer after it (mapping §2.4 row 6, B7), for servers that
+ * Tells `<think>…</think>` at the start of `content` from the answer after it (docs/answers.md §2.4 row 6, B7), for servers that
  * do not do it themselves. Tags further on are text: the model may be writing about them. With `implicitThink` the
  * template has opened the block already, and everything up to the closing tag is thinking.
  *

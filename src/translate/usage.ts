@@ -3,7 +3,7 @@ import type { Usage } from '../schema/response-resource.ts';
 import type { Profile } from '../upstream/profile.ts';
 
 /**
- * The usage a completion or a chunk carries, in whatever spelling and place its vendor puts it (mapping §2.7); null if
+ * The usage a completion or a chunk carries, in whatever spelling and place its vendor puts it (docs/answers.md §2.7); null if
  * it carries none. Counts are cumulative everywhere: of a stream's usages the last one that is not null stands.
  */
 export function usageOf(carrier: unknown, profile: Pick<Profile, 'reasoningTokensExtra'>): Usage | null {

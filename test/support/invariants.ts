@@ -1,7 +1,7 @@
 /**
  * The rules of a Responses stream, checked on its text alone: framing, numbering, fields, grammar, and that every
  * `done` says what its deltas said. Knows the specification (Open Responses 2026-04-24, OpenAI's extra events, the
- * decisions of `docs/mapping.md`), and nothing of the code that made the stream: it imports nothing from `src`.
+ * decisions in `docs/mapping.md`), and nothing of the code that made the stream: it imports nothing from `src`.
  */
 
 import { fieldFaults, resourceFaults } from './invariants-fields.ts';

@@ -34,7 +34,7 @@ export interface CallTracker {
 
 /**
  * Tells which call a fragment belongs to. Servers agree on little: ids are missing, empty, repeated, change with every
- * chunk or come late; `index` is missing or always 0; names are repeated or cut. The rules R1 to R4 of `docs/mapping.md`
+ * chunk or come late; `index` is missing or always 0; names are repeated or cut. The rules R1 to R4 of `docs/answers.md`
  * §3.6 are applied in order; their names are the comments below.
  */
 export function createCallTracker(toolNames: ReadonlySet<string>): CallTracker {
