@@ -3,7 +3,6 @@ import type { Usage } from '../schema/response-resource.ts';
 import type { NewId } from '../translate/context.ts';
 import type { TranslationSettings } from '../translate/settings.ts';
 import type { AnswerLimits } from './answer.ts';
-import { immediateResponse } from './immediate-response.ts';
 import { createRequestLeg } from './request-leg.ts';
 import { createResponseLeg } from './response-leg.ts';
 import type { BodyModes, ExchangeEvent, ExchangeReply, RequestEvent } from './types.ts';
@@ -32,17 +31,13 @@ export interface Exchange {
   handle(event: ExchangeEvent): ExchangeReply[];
   /** What is to be said because of the time alone; `at` in milliseconds of any clock that only grows. Call it every second or so. */
   tick(at: number): ExchangeReply[];
-  /** Bytes of bodies that wait here or are announced: a request until it is translated, an answer until it is whole. */
-  readonly held: number;
-  /** Ends it with an error of the service's own, in place of replies not yet sent; nothing once the client has an answer. */
-  refuse(error: ApiError): ExchangeReply[];
   summary(): ExchangeSummary;
 }
 
 /**
  * - `open`: it is not over; a call that ends so was aborted.
  * - `passed`: not ours, nothing was changed.
- * - `refused`: answered by us, the upstream was not called (or, under overload, its answer was given up).
+ * - `refused`: answered by us, the upstream was not called.
  * - `upstream_error`: the client was sent an HTTP error for what the upstream did.
  * - `completed`, `incomplete`, `failed`: the Response's own status.
  */
@@ -99,7 +94,6 @@ export function createExchange(options: ExchangeOptions): Exchange {
   );
   // An immediate response is the last word: what was under way when it left needs no answer.
   let closed = false;
-  let refusal: ApiError | null = null;
 
   function checked(replies: ExchangeReply[]): ExchangeReply[] {
     for (const reply of replies) closed ||= reply.type === 'immediate_response';
@@ -112,20 +106,10 @@ export function createExchange(options: ExchangeOptions): Exchange {
       return checked(isRequestEvent(event) ? requestLeg.handle(event) : responseLeg.handle(event, requestLeg.outcome));
     },
     tick: (at) => (closed ? [] : checked(responseLeg.tick(at))),
-    get held() {
-      return closed ? 0 : requestLeg.held + responseLeg.held;
-    },
-    refuse(error) {
-      if (closed || responseLeg.committed) return [];
-      closed = true;
-      refusal = error;
-      const { requestId } = requestLeg.report;
-      return [immediateResponse(error, requestId === null ? {} : { 'x-request-id': requestId })];
-    },
     summary() {
       const request = requestLeg.report;
       const response = responseLeg.report;
-      const error = refusal ?? request.error ?? response.error;
+      const error = request.error ?? response.error;
       const translated = requestLeg.outcome.type === 'translated' ? requestLeg.outcome : null;
       return {
         outcome: outcomeOf(),
@@ -137,7 +121,7 @@ export function createExchange(options: ExchangeOptions): Exchange {
         model: translated?.context.echo.model ?? null,
         upstreamModel: response.model,
         stream: translated?.context.stream ?? null,
-        status: (refusal ?? request.error)?.status ?? response.clientStatus,
+        status: request.error?.status ?? response.clientStatus,
         upstreamStatus: response.upstreamStatus,
         errorCode: error?.code ?? null,
         errorCause: error?.cause,
@@ -157,7 +141,7 @@ export function createExchange(options: ExchangeOptions): Exchange {
 
   function outcomeOf(): ExchangeOutcome {
     const { error, status, clientStatus } = responseLeg.report;
-    if (refusal !== null || requestLeg.report.error !== null) return 'refused';
+    if (requestLeg.report.error !== null) return 'refused';
     if (requestLeg.outcome.type === 'passed') return responseLeg.phase === 'awaiting_headers' ? 'open' : 'passed';
     if (responseLeg.phase === 'awaiting_headers') return 'open';
     if (responseLeg.phase === 'passed') return 'passed';

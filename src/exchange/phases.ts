@@ -44,11 +44,11 @@ export type RequestPhase = keyof typeof requestMoves;
 export type ResponsePhase = keyof typeof responseMoves;
 
 /** Throws `ProtocolError` if the phase does not take the event. */
-export function checkEvent<Event extends string>(moves: Moves<Event>, phase: string, event: Event): void {
+export function checkEvent(moves: Moves<string>, phase: string, event: string): void {
   if (moves[phase]?.[event] === undefined) throw new ProtocolError(`${event} came in the phase ${phase}.`);
 }
 
 /** Throws if the table does not list the move: a mistake of ours. */
-export function checkMove<Event extends string>(moves: Moves<Event>, from: string, event: Event, to: string): void {
+export function checkMove(moves: Moves<string>, from: string, event: string, to: string): void {
   if (!(moves[from]?.[event]?.includes(to) ?? false)) throw new Error(`No move from ${from} to ${to} by ${event}.`);
 }

@@ -29,8 +29,6 @@ export interface RequestLeg {
   readonly phase: RequestPhase;
   /** What the response leg goes by. */
   readonly outcome: RequestOutcome;
-  /** Bytes of the body that wait to be translated, or are announced. */
-  readonly held: number;
   readonly report: RequestLegReport;
 }
 
@@ -79,7 +77,7 @@ export function createRequestLeg(options: RequestLegOptions): RequestLeg {
     if (options.refusal !== null) return refuse(event.type, options.refusal);
     const unfit = modeProblem(modes, template);
     if (unfit !== null) return refuse(event.type, misconfigured(unfit));
-    announced = Number(headers.get('content-length') ?? 0);
+    announced = Number(headers.get('content-length')) || 0;
     if (announced > options.maxRequestBytes) return refuse(event.type, tooLarge());
     if (event.endOfStream)
       return refuse(event.type, ApiError.invalidRequest('missing_body', null, 'The request has no body.'));
@@ -216,9 +214,6 @@ export function createRequestLeg(options: RequestLegOptions): RequestLeg {
     },
     get outcome() {
       return outcome;
-    },
-    get held() {
-      return phase === 'collecting_body' ? Math.max(clientBytes, Number(headers.get('content-length')) || 0) : 0;
     },
     get report() {
       return {

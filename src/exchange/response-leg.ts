@@ -37,10 +37,6 @@ export interface ResponseLeg {
   /** Time passes; `at` in milliseconds of any clock that only grows. */
   tick(at: number): ExchangeReply[];
   readonly phase: ResponsePhase;
-  /** Bytes of an answer that wait until all of it is there. */
-  readonly held: number;
-  /** The client has been sent a status. */
-  readonly committed: boolean;
   readonly report: ResponseLegReport;
 }
 
@@ -283,12 +279,6 @@ export function createResponseLeg(options: ResponseLegOptions, requestId: () => 
     },
     get phase() {
       return phase;
-    },
-    get held() {
-      return phase === 'holding_headers' || (phase === 'sending_body' && clientBytes === 0) ? upstreamBytes : 0;
-    },
-    get committed() {
-      return phase !== 'awaiting_headers' && phase !== 'holding_headers';
     },
     get report() {
       const report = reading?.answer.report ?? nothingToReport;

@@ -1,0 +1,39 @@
+/** The state diagrams of `docs/architecture.md`, drawn from the tables of the legs: `node scripts/state-diagram.ts` writes them into the file. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { requestMoves, responseMoves } from '../src/exchange/phases.ts';
+
+const start = '<!-- legs: written by scripts/state-diagram.ts -->';
+const end = '<!-- end of legs -->';
+
+/** The document with its diagrams as they should be. Throws when the markers are missing. */
+export function withStateDiagrams(document: string): string {
+  const [before, rest] = document.split(start);
+  const after = rest?.split(end)[1];
+  if (before === undefined || after === undefined) throw new Error(`docs/architecture.md has no ${start} … ${end}`);
+  const diagrams = `The request leg:\n\n${diagramOf(requestMoves)}\n\nThe response leg:\n\n${diagramOf(responseMoves)}`;
+  return `${before}${start}\n\n${diagrams}\n\n${end}${after}`;
+}
+
+type Table = Readonly<Record<string, Readonly<Partial<Record<string, readonly string[]>>>>>;
+
+/** One arrow per pair of phases, with the events that go that way; a phase nothing leaves leads to the end. */
+function diagramOf(table: Table): string {
+  const lines: string[] = [];
+  for (const [from, moves] of Object.entries(table)) {
+    const events = new Map<string, string[]>();
+    for (const [event, targets = []] of Object.entries(moves))
+      for (const to of targets) events.set(to, [...(events.get(to) ?? []), event.replace(/^(request|response)_/, '')]);
+    for (const [to, names] of events) if (to !== from) lines.push(`  ${from} --> ${to}: ${names.join(', ')}`);
+    const stays = events.get(from) ?? [];
+    const isLast = [...events.keys()].every((to) => to === from);
+    if (isLast) lines.push(`  ${from} --> [*]`);
+    else if (stays.length > 0) lines.push(`  ${from} --> ${from}: ${stays.join(', ')}`);
+  }
+  return ['```mermaid', 'stateDiagram-v2', '  [*] --> awaiting_headers', ...lines, '```'].join('\n');
+}
+
+if (import.meta.main) {
+  const file = join(import.meta.dirname, '../docs/architecture.md');
+  writeFileSync(file, withStateDiagrams(readFileSync(file, 'utf8')));
+}
