@@ -34,13 +34,11 @@ export function translateRequest(
   const dropped: string[] = [];
   const { fields, input, tools, format, extras } = readFields(body, settings, dropped);
   const model = fields.model || settings.defaultModel;
-  if (model === null) throw missingParameter('model');
+  if (model === null || model === '') throw missingParameter('model');
   if (input === null) throw missingParameter('input', 'Send a string, or an array of items.');
-
   if (fields.store == null && settings.omittedStore === 'reject') {
     throw missingParameter('store', 'Nothing is stored here: send "store": false.');
   }
-
   const choice = translateToolChoice(fields.tool_choice, tools, settings, dropped);
   const messages = translateMessages(
     pairCalls(input.items, settings),
@@ -48,8 +46,9 @@ export function translateRequest(
     profile,
     tools,
   );
-  if (messages.length === 0)
+  if (messages.length === 0) {
     throw invalidValue('input', `'input' holds nothing that could be answered. Send a message.`);
+  }
   const stream = fields.stream ?? false;
   const wantsLogprobs =
     (fields.top_logprobs ?? 0) > 0 || (fields.include ?? []).includes('message.output_text.logprobs');

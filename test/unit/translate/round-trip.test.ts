@@ -4,6 +4,7 @@ import type { ChatMessage } from '../../../src/schema/chat-request.ts';
 import type { OutputItem } from '../../../src/schema/response-resource.ts';
 import { translateCompletion } from '../../../src/translate/completion.ts';
 import { translateRequest } from '../../../src/translate/request.ts';
+import { profileNames, profileOf } from '../../../src/upstream/profiles.ts';
 import { createCountedIds } from '../../support/context.ts';
 import { createTestSettings } from '../../support/settings.ts';
 
@@ -67,9 +68,55 @@ describe('the output of one turn as the input of the next', () => {
         expect(assistants).toHaveLength(1);
         expect(assistants[0]?.content).toBe(content);
         expect(assistants[0]?.tool_calls ?? []).toEqual(tool_calls);
-        if (reasoning !== null && tool_calls.length > 0) expect(assistants[0]?.reasoning_content).toBe(reasoning);
+        if (reasoning !== null) expect(assistants[0]?.reasoning_content).toBe(reasoning);
         const answered = messages.filter(({ role }) => role === 'tool').map(({ tool_call_id }) => tool_call_id);
         expect(answered).toEqual(tool_calls.map(({ id }) => id));
+      }),
+    );
+  });
+
+  const wrapping = profileNames.filter((name) => profileOf(name)?.customTools === 'wrapped' && name !== 'mistral');
+  it.each(wrapping)('gives %s its words and its calls back, whatever it does with reasoning', (profile) => {
+    fc.assert(
+      fc.property(text, fc.option(text), calls, (content, reasoning, tool_calls) => {
+        const said = { content, ...(reasoning !== null && { reasoning_content: reasoning }), tool_calls };
+        const assistants = nextTurn(said, profile).filter(({ role }) => role === 'assistant');
+        expect(assistants).toHaveLength(1);
+        expect(assistants[0]?.content).toBe(content);
+        // Gemini's calls bear a mark that they were never signed.
+        const back = assistants[0]?.tool_calls?.map(({ extra_content: _mark, ...call }) => call) ?? [];
+        expect(back).toEqual(tool_calls);
+      }),
+      { numRuns: 30 },
+    );
+  });
+
+  it('gives Mistral its thinking, its words and its calls back, under ids it takes', () => {
+    fc.assert(
+      fc.property(text, fc.option(text), calls, (content, reasoning, tool_calls) => {
+        const said = { content, ...(reasoning !== null && { reasoning_content: reasoning }), tool_calls };
+        const messages = nextTurn(said, 'mistral');
+        const [assistant] = messages.filter(({ role }) => role === 'assistant');
+        const thinking = { type: 'thinking', thinking: [{ type: 'text', text: reasoning }] };
+        expect(assistant?.content).toEqual(reasoning === null ? content : [thinking, { type: 'text', text: content }]);
+        expect(assistant?.tool_calls?.map((call) => call.function) ?? []).toEqual(
+          tool_calls.map((call) => call.function),
+        );
+        const answered = messages.filter(({ role }) => role === 'tool').map(({ tool_call_id }) => tool_call_id);
+        expect(answered).toEqual(assistant?.tool_calls?.map(({ id }) => id) ?? []);
+        for (const id of answered) expect(id).toMatch(/^[A-Za-z0-9]{9}$/);
+      }),
+    );
+  });
+
+  it.each(['openai', 'azure'])('gives %s its custom calls and its refusals back in its own form', (profile) => {
+    fc.assert(
+      fc.property(text, fc.string(), (refusal, input) => {
+        const [refused] = nextTurn({ content: null, refusal }, profile).filter(({ role }) => role === 'assistant');
+        expect(refused).toEqual({ role: 'assistant', content: null, refusal });
+        const tool_calls = [{ id: 'call_1', type: 'custom', custom: { name: 'patch', input } }];
+        const [called] = nextTurn({ content: null, tool_calls }, profile).filter(({ role }) => role === 'assistant');
+        expect(called).toEqual({ role: 'assistant', content: null, tool_calls });
       }),
     );
   });
