@@ -25,7 +25,7 @@ function send(exchange: Exchange, body: Buffer): ExchangeReply[] {
 
 /** The text of body replies, and whether they end the stream. */
 function said(replies: readonly ExchangeReply[]): { text: string; ended: boolean } {
-  const bodies = replies.filter((reply) => reply.type === 'response_body');
+  const bodies = replies.flatMap((reply) => (reply.type === 'response_body' ? [reply] : []));
   return {
     text: bodies.map(({ body }) => Buffer.from(body ?? []).toString()).join(''),
     ended: bodies.at(-1)?.endOfStream ?? false,
