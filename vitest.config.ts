@@ -24,6 +24,26 @@ export default defineConfig({
         },
       },
       {
+        // Envoy itself in all its versions and body modes: `npm run test:matrix`.
+        test: {
+          name: 'matrix',
+          include: ['test/matrix/**/*.test.ts'],
+          testTimeout: 60_000,
+          hookTimeout: 300_000,
+          fileParallelism: false,
+        },
+      },
+      {
+        // Heavy: thousands of streams, gigabytes: `npm run test:faults`.
+        test: {
+          name: 'faults',
+          include: ['test/faults/**/*.test.ts'],
+          testTimeout: 600_000,
+          hookTimeout: 120_000,
+          fileParallelism: false,
+        },
+      },
+      {
         test: {
           name: 'docker',
           include: ['test/docker/**/*.test.ts'],
