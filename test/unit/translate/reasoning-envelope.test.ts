@@ -9,8 +9,8 @@ describe('decodeReasoningEnvelope', () => {
     const envelope = fc.record(
       {
         t: fc.string({ unit: 'binary', minLength: 1 }),
-        d: fc.array(fc.dictionary(fc.string(), fc.jsonValue())),
-        g: fc.dictionary(fc.string(), fc.string()),
+        d: fc.array(fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 1 }), { maxKeys: 4 }), { maxLength: 3 }),
+        g: fc.dictionary(fc.string(), fc.string(), { maxKeys: 4 }),
         p: fc.string({ minLength: 1 }),
       },
       { requiredKeys: [] },
