@@ -15,7 +15,7 @@ const untrue = [
 
 /** Headers of an upstream's error that clients act upon; an immediate response would lose them. */
 const kept =
-  /^(retry-after|retry-after-ms|x-should-retry|(x-|anthropic-)?ratelimit-.+|request-id|openai-processing-ms|openai-version|cf-ray|www-authenticate|x-codex-.+)$/;
+  /^(retry-after|retry-after-ms|x-should-retry|(x-|anthropic-)?ratelimit-.+|(x-)?request-id|openai-processing-ms|openai-version|cf-ray|www-authenticate|x-codex-.+)$/;
 
 /** The most a list of dropped things may take of the client's header limits. */
 const maxDroppedLength = 2048;
@@ -72,5 +72,5 @@ function idOf(headers: HeaderMap, requestId: string | null): Record<string, stri
 
 function listOf(dropped: readonly string[]): string {
   const list = dropped.join(', ');
-  return list.length <= maxDroppedLength ? list : `${list.slice(0, maxDroppedLength)}, …`;
+  return list.length <= maxDroppedLength ? list : `${list.slice(0, maxDroppedLength)}, ...`;
 }

@@ -104,7 +104,8 @@ export function createMessageWriter(profile: Profile, tools: ToolTable): Message
     const content = call.outputs.flat();
     const other = chatParts(content).filter((part) => !isText(part));
     const text = textOf(content, '\n');
-    if (other.length > 0) attached.push({ type: 'text', text: `Output of tool call ${id}:` }, ...other);
+    if (other.length > 0) attached.push({ type: 'text', text: `Output of tool call ${id}:` });
+    for (const part of other) attached.push(part);
     return {
       role: 'tool',
       tool_call_id: id,
@@ -137,7 +138,7 @@ function placeholderOf(parts: readonly ChatContentPart[]): string {
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
 
 /** Mistral's ids: nine letters or digits. Others get a hash, the same for the same id. */
-export function nineCharacterId(callId: string): string {
+function nineCharacterId(callId: string): string {
   if (/^[A-Za-z0-9]{9}$/.test(callId)) return callId;
   const hash = createHash('sha256').update(callId).digest();
   return Array.from(hash.subarray(0, 9), (byte) => alphabet[byte % alphabet.length]).join('');

@@ -75,12 +75,12 @@ export function translateMessages(
   function addAssistant(item: MessageItem): void {
     let open = openTurn();
     const spoken = open.text !== null || open.refusal !== null;
-    if (spoken || partlyAnswered()) {
+    if (spoken || partlyAnswered() || hasDeferred()) {
       // Reasoning that came after the first text led to this one.
       const later = open.calls.length === 0 ? open.reasoning.splice(open.reasoningBeforeText) : [];
       close();
       open = openTurn();
-      open.reasoning.push(...later);
+      for (const earlier of later) open.reasoning.push(earlier);
     }
     open.reasoningBeforeText = open.reasoning.length;
     const refusals = item.content.filter(isRefusal).map(({ refusal }) => refusal);

@@ -5,7 +5,7 @@ import { createCountedIds } from '../../../support/context.ts';
 import { createTestSettings } from '../../../support/settings.ts';
 
 /** Shapes whose size grows in one direction each. At this size anything quadratic takes minutes. */
-const count = 100_000;
+const count = 150_000;
 const range = Array.from({ length: count }, (_, index) => index);
 const call = (id: string) => ({ type: 'function_call', call_id: id, name: 'f', arguments: '{}' });
 const output = (id: string) => ({ type: 'function_call_output', call_id: id, output: 'x' });
@@ -39,6 +39,25 @@ const shapes: readonly (readonly [string, object])[] = [
     'parts of one message',
     { input: [{ role: 'user', content: range.map(() => ({ type: 'input_text', text: 'x' })) }] },
   ],
+  [
+    'images of one output',
+    {
+      input: [
+        call('c'),
+        { ...output('c'), output: range.map(() => ({ type: 'input_image', image_url: 'https://x.test/a.png' })) },
+      ],
+    },
+  ],
+  [
+    'reasoning before a second text',
+    {
+      input: [
+        { role: 'assistant', content: 'x' },
+        ...range.map(() => ({ type: 'reasoning', summary: [], content: [{ text: 'x' }] })),
+        { role: 'assistant', content: 'x' },
+      ],
+    },
+  ],
   ['tools', { input: 'x', tools: range.map((index) => ({ type: 'function', name: `f${index}` })) }],
   ['fields', { input: 'x', ...Object.fromEntries(range.map((index) => [`f${index}`, index])) }],
 ];
@@ -49,7 +68,7 @@ describe(`the time for ${count}`, () => {
     const settings = createTestSettings({ profile: 'sglang', limits });
     const startedAt = performance.now();
     translateRequest({ model: 'm', ...body }, settings, { now: () => 1, newId: createCountedIds() });
-    expect(performance.now() - startedAt).toBeLessThan(5_000);
+    expect(performance.now() - startedAt).toBeLessThan(15_000);
   });
 });
 
@@ -68,7 +87,7 @@ describe('a request that is wrong in many places', () => {
     const translate = () =>
       translateRequest({ model: 'm', ...body }, settings, { now: () => 1, newId: createCountedIds() });
     expect(translate).toThrow(ApiError);
-    expect(performance.now() - startedAt).toBeLessThan(5_000);
+    expect(performance.now() - startedAt).toBeLessThan(15_000);
   });
 
   const long = 'x'.repeat(1_000_000);
