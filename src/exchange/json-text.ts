@@ -5,7 +5,7 @@ import { ApiError } from '../schema/api-error.ts';
  * `JSON.rawJSON` object, which is written as it was read: schemas hold 64-bit bounds. Throws `ApiError` (400).
  */
 export function parseJson(bytes: Uint8Array, maxNesting: number): unknown {
-  const { tooDeepAt, mayLoseNumbers } = scanJson(bytes, maxNesting);
+  const { tooDeepAt, mayLoseNumbers, values } = scanJson(bytes, maxNesting);
   if (tooDeepAt !== null) {
     throw ApiError.invalidRequest(
       'nesting_too_deep',
@@ -20,7 +20,7 @@ export function parseJson(bytes: Uint8Array, maxNesting: number): unknown {
     throw ApiError.invalidRequest('invalid_json', null, 'The request body is not valid JSON: it is not UTF-8.');
   }
   try {
-    return mayLoseNumbers ? parseExactly(text, keepExact) : JSON.parse(text);
+    return mayLoseNumbers && values <= maxExactValues ? parseExactly(text, keepExact) : JSON.parse(text);
   } catch (cause) {
     throw new ApiError(`The request body is not valid JSON: ${reasonOf(cause)}.`, {
       status: 400,
@@ -30,6 +30,12 @@ export function parseJson(bytes: Uint8Array, maxNesting: number): unknown {
     });
   }
 }
+
+/**
+ * The exact parse takes some 200 bytes of heap for every value. A body of more values than this is parsed as any other
+ * program would parse it: no schema is that large, and the heap is finite.
+ */
+const maxExactValues = 200_000;
 
 // TypeScript's es2023 library does not know the source text of a reviver yet; engines have it since V8 11.4.
 const parseExactly = JSON.parse as (
@@ -50,10 +56,15 @@ function keepExact(_key: string, value: unknown, { source }: { readonly source?:
 
 /**
  * One look at the bytes before they are parsed: where they go deeper than `maxNesting` (the parser itself would follow
- * for as long as there is memory), and whether there is a number long enough to be worth the slower, exact parse.
+ * for as long as there is memory), whether there is a number long enough to be worth the slower, exact parse, and how
+ * many values there are at most.
  */
-function scanJson(bytes: Uint8Array, maxNesting: number): { tooDeepAt: number | null; mayLoseNumbers: boolean } {
+function scanJson(
+  bytes: Uint8Array,
+  maxNesting: number,
+): { tooDeepAt: number | null; mayLoseNumbers: boolean; values: number } {
   let depth = 0;
+  let values = 1;
   let mayLoseNumbers = false;
   for (let at = 0; at < bytes.length; at++) {
     switch (bytes[at]) {
@@ -63,11 +74,15 @@ function scanJson(bytes: Uint8Array, maxNesting: number): { tooDeepAt: number | 
       case 0x5b:
       case 0x7b:
         depth++;
-        if (depth > maxNesting) return { tooDeepAt: at, mayLoseNumbers };
+        values++;
+        if (depth > maxNesting) return { tooDeepAt: at, mayLoseNumbers, values };
         break;
       case 0x5d:
       case 0x7d:
         depth--;
+        break;
+      case 0x2c:
+        values++;
         break;
       default: {
         const start = at;
@@ -78,7 +93,7 @@ function scanJson(bytes: Uint8Array, maxNesting: number): { tooDeepAt: number | 
       }
     }
   }
-  return { tooDeepAt: null, mayLoseNumbers };
+  return { tooDeepAt: null, mayLoseNumbers, values };
 }
 
 function isDigitOrPoint(byte: number | undefined): boolean {
