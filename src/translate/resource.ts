@@ -23,7 +23,6 @@ export interface ResourceState {
 export function resourceOf(context: ResponseContext, state: ResourceState): ResponseResource {
   const { echo } = context;
   return {
-    ...echo,
     id: state.id,
     object: 'response',
     created_at: context.createdAt,
@@ -31,6 +30,7 @@ export function resourceOf(context: ResponseContext, state: ResourceState): Resp
     status: state.status,
     error: state.error === null ? null : { code: state.error.code, message: state.error.message },
     incomplete_details: state.incompleteReason === null ? null : { reason: state.incompleteReason },
+    ...echo,
     model: state.model || echo.model,
     previous_response_id: null,
     output: state.output,
