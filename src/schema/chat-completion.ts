@@ -29,7 +29,7 @@ export function countOf(value: unknown): number | null {
 
 /**
  * The one choice that is translated: `index` 0, else the first. Others are not looked at, since `n` is never sent.
- * A stream passes `only`: there, a choice of another index counts only when it comes alone (mapping A20, A21).
+ * A stream passes `only`: there, a choice of another index counts only when it comes alone (A20, A21).
  */
 export function choiceOf(completion: Loose, only: 'first' | 'alone' = 'first'): Loose | null {
   const choices = arrayOf(completion['choices']);

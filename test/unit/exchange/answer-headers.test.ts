@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { answerHeaders, errorHeaders, keptHeaders } from '../../../src/exchange/answer-headers.ts';
 import { ApiError } from '../../../src/schema/api-error.ts';
 
-/** What an upstream and the proxies on the way may send (mapping §2.13). */
+/** What an upstream and the proxies on the way may send. */
 const useful = {
   'retry-after': '7',
   'retry-after-ms': '7000',
