@@ -7,6 +7,8 @@ export interface Child {
   readonly pid: number;
   /** Resolves, never rejects, when the process is gone: in words (`exit code 1`, `signal SIGKILL`). */
   readonly ended: Promise<string>;
+  /** It was told to stop, by any signal of ours. */
+  readonly stopped: boolean;
   /** SIGTERM, and SIGKILL when that is not enough. Resolves when the process is gone. */
   stop(): Promise<void>;
   kill(signal: NodeJS.Signals): void;
@@ -33,13 +35,21 @@ export function startChild(
     child.once('error', (error) => resolve(`could not be started: ${error.message}`));
     child.once('close', (code, signal) => resolve(signal === null ? `exit code ${code}` : `signal ${signal}`));
   });
+  let stopped = false;
+  const kill = (signal: NodeJS.Signals): void => {
+    stopped = true;
+    child.kill(signal);
+  };
   return {
     name,
     pid: child.pid ?? -1,
     ended,
-    kill: (signal) => child.kill(signal),
+    get stopped() {
+      return stopped;
+    },
+    kill,
     async stop() {
-      child.kill('SIGTERM');
+      kill('SIGTERM');
       const force = setTimeout(() => child.kill('SIGKILL'), graceMs);
       await ended;
       clearTimeout(force);

@@ -88,8 +88,7 @@ export async function startTestMesh(options: TestMeshOptions = {}): Promise<Test
   });
   const url = `http://127.0.0.1:${listen}`;
   const fromAdmin = async (path: string) => (await fetch(`http://127.0.0.1:${admin}${path}`)).text();
-  const failed = envoy.ended.then((end) => Promise.reject(new Error(`Envoy ended (${end}):\n${lines.join('\n')}`)));
-  failed.catch(() => {});
+  const failed = endedUnasked(envoy, lines);
   await Promise.race([envoyIsReady(fromAdmin), failed]);
 
   return {
@@ -130,11 +129,8 @@ async function startTestService(
       if (line.startsWith('{')) log.push(parse(line));
     });
     const over = new AbortController();
-    const failed = child.ended.then((end) => {
-      throw new Error(`The service ended (${end}):\n${raw.join('\n')}`);
-    });
+    const failed = endedUnasked(child, raw);
     await Promise.race([untilListening(port, over.signal), failed]).finally(() => over.abort());
-    failed.catch(() => {});
   }
   const admin = async (path: string) => (await fetch(`http://127.0.0.1:${metrics}${path}`)).text();
   await start();
@@ -159,6 +155,17 @@ async function startTestService(
     },
     start,
   };
+}
+
+/** Rejects when the process ends, and says so if nobody stopped it: a test that fails later should not hide why. */
+function endedUnasked(child: Child, lines: readonly string[]): Promise<never> {
+  const failed = child.ended.then((end) => {
+    const problem = `${child.name} ended (${end})`;
+    if (!child.stopped) console.error(`${problem}:\n${lines.slice(-20).join('\n')}`);
+    throw new Error(`${problem}:\n${lines.join('\n')}`);
+  });
+  failed.catch(() => {});
+  return failed;
 }
 
 /** Ready, and its health check has seen the service. */

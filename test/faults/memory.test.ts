@@ -1,0 +1,82 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { residentMiB, watchMemory } from '../support/memory.ts';
+import { startTestMesh, type TestMesh } from '../support/mesh.ts';
+import { type BodyStep, delta, done, eventStream, finish } from '../support/upstream.ts';
+
+let mesh: TestMesh;
+beforeEach(async () => {
+  mesh = await startTestMesh();
+});
+afterEach(() => mesh.close());
+
+const MiB = 1024 * 1024;
+/** About 64 KiB of whole events, as a fast engine sends them in one write. */
+const burst = Buffer.from(delta({ content: 'x' }).repeat(460));
+
+/** Bursts until so many bytes have been sent; `sent` tells how far it is. */
+function* bursts(bytes: number, progress: { sent: number }): Generator<BodyStep> {
+  while (progress.sent < bytes) {
+    yield burst;
+    progress.sent += burst.length;
+  }
+  yield finish('stop');
+  yield done;
+}
+
+test('1 GiB of small events goes through without memory growing with it', async () => {
+  const progress = { sent: 0 };
+  mesh.upstream.script('gigabyte', { headers: eventStream, body: bursts(1024 * MiB, progress) });
+  const before = { envoy: residentMiB(mesh.envoy.pid), service: residentMiB(mesh.service.pid) };
+  const memory = watchMemory({ envoy: mesh.envoy.pid, service: mesh.service.pid });
+  const startedAt = performance.now();
+
+  const response = await mesh.post({ model: 'gigabyte', input: 'Hi', stream: true });
+  let received = 0;
+  let tail = '';
+  const reader = (response.body as ReadableStream<Uint8Array>).getReader();
+  for (;;) {
+    const { value, done: over } = await reader.read();
+    if (over) break;
+    received += value.length;
+    tail = (tail + Buffer.from(value.subarray(-200)).toString()).slice(-200);
+  }
+
+  const highest = memory();
+  const seconds = (performance.now() - startedAt) / 1000;
+  console.log(
+    `${Math.round(received / MiB)} MiB to the client in ${seconds.toFixed(0)} s; MiB before`,
+    before,
+    'highest',
+    highest,
+  );
+  expect(tail).toContain('data: [DONE]');
+  expect(received).toBeGreaterThan(1024 * MiB);
+  // The text itself (5 MB) is kept for the last event; the stream is not.
+  expect(highest.service - before.service).toBeLessThan(200);
+  expect(highest.envoy - before.envoy).toBeLessThan(50);
+});
+
+test('a client that stops reading stops the upstream, not the machine', async () => {
+  const progress = { sent: 0 };
+  mesh.upstream.script('slow', { headers: eventStream, body: bursts(1024 * MiB, progress) });
+  const before = { envoy: residentMiB(mesh.envoy.pid), service: residentMiB(mesh.service.pid) };
+  const memory = watchMemory({ envoy: mesh.envoy.pid, service: mesh.service.pid });
+
+  const leave = new AbortController();
+  const response = await mesh.post({ model: 'slow', input: 'Hi', stream: true }, { signal: leave.signal });
+  const reader = (response.body as ReadableStream<Uint8Array>).getReader();
+  await reader.read(); // and no more
+  let sent = -1;
+  while (sent !== progress.sent) {
+    sent = progress.sent;
+    await sleep(1000);
+  }
+  const highest = memory();
+  console.log(`stopped after ${Math.round(sent / MiB)} MiB; MiB before`, before, 'highest', highest);
+  expect(sent).toBeLessThan(100 * MiB);
+  expect(highest.service - before.service).toBeLessThan(200);
+  expect(highest.envoy - before.envoy).toBeLessThan(100);
+  leave.abort();
+  await expect.poll(() => mesh.service.metric('responses_extproc_active_exchanges')).toBe(0);
+});
