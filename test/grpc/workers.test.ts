@@ -1,0 +1,112 @@
+import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, describe, expect, it } from 'vitest';
+import { connectExtProc, type ExtProcClient } from '../support/extproc-client.ts';
+import { beginStream, endStream, sendRequest } from '../support/scripted-exchange.ts';
+import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts';
+
+const streamed = JSON.stringify({ model: 'm-1', input: 'Hi', stream: true });
+const active = 'responses_extproc_active_exchanges';
+
+let service: ServiceProcess | undefined;
+const clients: ExtProcClient[] = [];
+
+afterEach(async () => {
+  for (const client of clients.splice(0)) client.close();
+  await service?.remove();
+  service = undefined;
+});
+
+async function start(environment: Readonly<Record<string, string>>): Promise<ServiceProcess> {
+  service = await startServiceProcess({ WORKERS: '2', ...environment });
+  return service;
+}
+
+/** A client with a connection of its own, as each thread of an Envoy has. */
+function connect(address: string): ExtProcClient {
+  const client = connectExtProc(address);
+  clients.push(client);
+  return client;
+}
+
+async function openStream(address: string) {
+  const { call } = await sendRequest(connect(address), streamed);
+  await beginStream(call);
+  return call;
+}
+
+describe('WORKERS=2', () => {
+  it('gives connections to the workers in turn, and one scrape has the series of both', async () => {
+    const { listen, metric } = await start({});
+    const [address = ''] = listen;
+    for (let n = 0; n < 4; n += 1) await openStream(address);
+    expect(await metric(active, { worker: '1' })).toBe(2);
+    expect(await metric(active, { worker: '2' })).toBe(2);
+    expect(await metric('responses_extproc_ready_workers')).toBe(2);
+  });
+
+  it('starts a dead worker again, with counters from 0, while the other’s streams go on', async () => {
+    const { listen, metric, workers, logged, get } = await start({});
+    const [address = ''] = listen;
+    const calls = [await openStream(address), await openStream(address)];
+    const [victim = 0] = workers();
+    process.kill(victim, 'SIGKILL');
+    const died = await logged((line) => line['msg'] === 'a worker died');
+    expect(died).toMatchObject({ how: 'SIGKILL', restart_in_ms: 100, pid: victim });
+
+    const ends = await Promise.allSettled(calls.map((call) => endStream(call)));
+    expect(ends.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+    expect((await get('/readyz')).status).toBe(200);
+    await expect.poll(() => metric('responses_extproc_ready_workers'), { timeout: 10_000 }).toBe(2);
+    expect(await metric('responses_extproc_worker_restarts_total')).toBe(1);
+    const dead = String(died['worker']);
+    expect(await metric('responses_extproc_exchanges_total', { worker: dead })).toBe(0);
+
+    // Connections are taken in turn: with two more, one is the new worker's.
+    for (let n = 0; n < 2; n += 1) {
+      const call = await openStream(address);
+      await endStream(call);
+      call.cancel();
+    }
+    await expect
+      .poll(() => metric('responses_extproc_exchanges_total', { worker: dead, outcome: 'completed' }))
+      .toBe(1);
+  });
+
+  it('lets running streams of every worker end after SIGTERM, even if each process is told', async () => {
+    const { listen, child, workers } = await start({});
+    const [address = ''] = listen;
+    const calls = [await openStream(address), await openStream(address)];
+    for (const pid of workers()) process.kill(pid, 'SIGTERM');
+    child.kill('SIGTERM');
+    await sleep(300);
+    for (const call of calls) await endStream(call);
+    for (const call of calls) call.cancel();
+    expect(await child.ended).toBe('exit code 0');
+  });
+
+  it('ends with the reason when no worker can listen', async () => {
+    const { listen } = await start({});
+    await expect(startServiceProcess({ WORKERS: '2', LISTEN: listen[0] ?? '' })).rejects.toThrow(
+      /exit code 1[\s\S]*EADDRINUSE/,
+    );
+  });
+});
+
+describe('an address for each worker', () => {
+  it('is LISTEN with {worker} replaced: here UNIX sockets', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'extproc-sockets-'));
+    try {
+      const { listen, metric } = await start({ LISTEN: `unix:${folder}/{worker}.sock` });
+      expect([...listen].sort()).toEqual([`unix:${folder}/1.sock`, `unix:${folder}/2.sock`]);
+      expect(statSync(`${folder}/1.sock`).isSocket()).toBe(true);
+      await openStream(`unix:${folder}/2.sock`);
+      expect(await metric(active, { worker: '1' })).toBe(0);
+      expect(await metric(active, { worker: '2' })).toBe(1);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+});
