@@ -9,20 +9,24 @@ import type { ResponseContext } from '../translate/context.ts';
 export interface Answer {
   /** Plain bytes of the upstream's body in, what the client gets for them out: whole events, or nothing yet. */
   push(bytes: Buffer): Buffer;
+  /** Lets a stream begin before the upstream has said anything: the client may have waited long enough. */
+  start(): Buffer;
   /** The upstream's body is over. Gives the rest; `verdict` is not null afterwards. */
   end(): Buffer;
   /** Ends the answer with an error of our own: a stall, a body that cannot be decoded. */
   fail(error: ApiError): Buffer;
   /** Null while it may still become an error with an HTTP status; then for good `accepted`, or that error. */
-  readonly verdict: 'accepted' | ApiError | null;
+  verdict(): Verdict;
   /** All was said; what the upstream adds is ignored. */
-  readonly complete: boolean;
+  complete(): boolean;
   /** The model has finished: only usage and the end may follow. */
-  readonly finishing: boolean;
+  finishing(): boolean;
   /** Bytes kept until more come. */
-  readonly held: number;
-  readonly report: AnswerReport;
+  held(): number;
+  report(): AnswerReport;
 }
+
+export type Verdict = 'accepted' | ApiError | null;
 
 /** What became of the answer, for the log. */
 export interface AnswerReport {

@@ -43,26 +43,27 @@ function createSniffer(options: AnswerOptions): Answer {
       const kind = kindOfBytes(held);
       return kind === null ? Buffer.alloc(0) : decide(kind).push(held);
     },
+    start: () => reader?.start() ?? Buffer.alloc(0),
     end() {
       if (reader !== null) return reader.end();
       const chosen = decide('neither');
       return held.length === 0 ? chosen.end() : chosen.push(held);
     },
     fail: (error) => (reader ?? decide('neither')).fail(error),
-    get verdict() {
-      return reader?.verdict ?? null;
+    verdict() {
+      return reader?.verdict() ?? null;
     },
-    get complete() {
-      return reader?.complete ?? false;
+    complete() {
+      return reader?.complete() ?? false;
     },
-    get finishing() {
-      return reader?.finishing ?? false;
+    finishing() {
+      return reader?.finishing() ?? false;
     },
-    get held() {
-      return reader?.held ?? held.length;
+    held() {
+      return reader?.held() ?? held.length;
     },
-    get report() {
-      return reader?.report ?? nothingToReport;
+    report() {
+      return reader?.report() ?? nothingToReport;
     },
   };
 }

@@ -5,7 +5,7 @@ import { createSseDecoder, SseLimitError, type SseMessage } from '../sse/decode.
 import { DONE, encodeSseEvents, KEEPALIVE } from '../sse/encode.ts';
 import type { ResponseContext } from '../translate/context.ts';
 import { createStreamTranslator } from '../translate/stream.ts';
-import type { Answer, AnswerOptions } from './answer.ts';
+import type { Answer, AnswerOptions, Verdict } from './answer.ts';
 import { tooLarge } from './upstream-errors.ts';
 
 const nothing = Buffer.alloc(0);
@@ -18,22 +18,22 @@ const nothing = Buffer.alloc(0);
 export function createEventAnswer(context: ResponseContext, { committed, limits }: AnswerOptions): Answer {
   const decoder = createSseDecoder({ maxEventBytes: limits.maxSseEventBytes });
   const translator = createStreamTranslator(context);
-  let verdict: Answer['verdict'] = committed ? 'accepted' : null;
+  let verdict: Verdict = committed ? 'accepted' : null;
   let size = 0;
 
   /** What the client gets for these events. The terminal one is only ever in one call of it. */
   function say(events: readonly ResponseStreamEvent[], keepalive = false): Buffer {
-    if (verdict === null && translator.failure !== null) verdict = translator.failure;
+    if (verdict === null && translator.failure() !== null) verdict = translator.failure();
     if (verdict instanceof ApiError) return nothing;
     if (!context.stream) return sayWhole(events.at(-1));
     if (events.length === 0) return keepalive ? KEEPALIVE : nothing;
     verdict = 'accepted';
     const bytes = encodeSseEvents(events);
-    return translator.ended ? Buffer.concat([bytes, DONE]) : bytes;
+    return translator.ended() ? Buffer.concat([bytes, DONE]) : bytes;
   }
 
   function sayWhole(last: ResponseStreamEvent | undefined): Buffer {
-    if (!translator.ended || last === undefined || !('response' in last)) return nothing;
+    if (!translator.ended() || last === undefined || !('response' in last)) return nothing;
     verdict = 'accepted';
     return Buffer.from(JSON.stringify(last.response));
   }
@@ -42,13 +42,13 @@ export function createEventAnswer(context: ResponseContext, { committed, limits 
     const events: ResponseStreamEvent[] = [];
     let comments = false;
     for (const message of messages) {
-      if (translator.ended) break;
+      if (translator.ended()) break;
       if (message.type === 'event') translate(message, events);
       // A comment says that the upstream is at work: the client may know.
       else if (verdict === null) events.push(...translator.start());
       else comments = true;
       // The first message decides alone, however the bytes were cut.
-      if (translator.failure === null && context.stream && events.length > 0) verdict = 'accepted';
+      if (translator.failure() === null && context.stream && events.length > 0) verdict = 'accepted';
     }
     return say(events, comments);
   }
@@ -68,11 +68,11 @@ export function createEventAnswer(context: ResponseContext, { committed, limits 
   }
 
   function fail(error: ApiError): Buffer {
-    return translator.ended ? nothing : say(translator.fail(error));
+    return translator.ended() ? nothing : say(translator.fail(error));
   }
 
   function guarded(work: () => Buffer): Buffer {
-    if (translator.ended) return nothing;
+    if (translator.ended()) return nothing;
     try {
       return work();
     } catch (thrown) {
@@ -90,32 +90,32 @@ export function createEventAnswer(context: ResponseContext, { committed, limits 
         if (!context.stream && size > limits.maxResponseBytes)
           return fail(tooLarge('the answer', limits.maxResponseBytes));
         const out = read(decoder.push(bytes));
-        if (translator.ended || !committed || !translator.finishSeen || translator.usage === null) return out;
+        if (translator.ended() || !committed || !translator.finishSeen() || translator.usage() === null) return out;
         // Where only a message of the upstream can be answered, the next may be trailers, which carry no text.
         return Buffer.concat([out, say(translator.finish('done'))]);
       }),
+    start: () => guarded(() => say(context.stream ? translator.start() : [])),
     end: () =>
       guarded(() => {
         const out = read(decoder.finish());
-        return translator.ended ? out : Buffer.concat([out, say(translator.finish('eof'))]);
+        return translator.ended() ? out : Buffer.concat([out, say(translator.finish('eof'))]);
       }),
     fail,
-    get verdict() {
+    verdict() {
       return verdict;
     },
-    get complete() {
-      return translator.ended;
+    complete() {
+      return translator.ended();
     },
-    get finishing() {
-      return translator.finishSeen;
+    finishing() {
+      return translator.finishSeen();
     },
-    get held() {
-      return decoder.pending;
+    held() {
+      return decoder.pending();
     },
-    get report() {
-      const { summary, failure, usage } = translator;
-      const { status, model, finishReason, events } = summary;
-      return { error: failure, usage, status, model, finishReason, events };
+    report() {
+      const { status, model, finishReason, events } = translator.summary();
+      return { error: translator.failure(), usage: translator.usage(), status, model, finishReason, events };
     },
   };
 }

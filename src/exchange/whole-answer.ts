@@ -5,7 +5,7 @@ import type { ResponseContext } from '../translate/context.ts';
 import { translateError } from '../translate/error.ts';
 import { createStreamTranslator } from '../translate/stream.ts';
 import { eventsOfResponse } from '../translate/synthesise.ts';
-import { type Answer, type AnswerOptions, type AnswerReport, nothingToReport } from './answer.ts';
+import { type Answer, type AnswerOptions, type AnswerReport, nothingToReport, type Verdict } from './answer.ts';
 import { createJsonEnd } from './json-end.ts';
 import { invalidAnswer, tooLarge } from './upstream-errors.ts';
 
@@ -21,7 +21,7 @@ export function createWholeAnswer(kind: WholeKind, options: AnswerOptions): Answ
   const isWhole = createJsonEnd();
   const pieces: Buffer[] = [];
   let size = 0;
-  let verdict: Answer['verdict'] = null;
+  let verdict: Verdict = null;
   let report: AnswerReport = nothingToReport;
 
   function accept(bytes: Buffer): Buffer {
@@ -83,19 +83,20 @@ export function createWholeAnswer(kind: WholeKind, options: AnswerOptions): Answ
       // Where only a message of the upstream can be answered, the next may be trailers, which carry no text.
       return committed && isWhole(bytes) ? end() : nothing;
     },
+    start: () => nothing,
     end: () => (verdict === null ? end() : nothing),
     fail: (error) => (verdict === null ? refuse(error) : nothing),
-    get verdict() {
+    verdict() {
       return verdict;
     },
-    get complete() {
+    complete() {
       return verdict !== null;
     },
-    finishing: false,
-    get held() {
+    finishing: () => false,
+    held() {
       return verdict === null ? Math.min(size, limit) : 0;
     },
-    get report() {
+    report() {
       return report;
     },
   };

@@ -9,7 +9,7 @@ export interface SseDecoder {
   /** The end of the body: an event that lacks its blank line still counts. Throws `SseLimitError`. */
   finish(): SseMessage[];
   /** Bytes held for an event that is not complete. */
-  readonly pending: number;
+  pending(): number;
 }
 
 /** One event is larger than the limit: the upstream is broken, or not speaking SSE at all. */
@@ -165,7 +165,7 @@ export function createSseDecoder(limits: { readonly maxEventBytes: number }): Ss
       }
       return take();
     },
-    get pending() {
+    pending() {
       return lineSize + dataSize;
     },
   };

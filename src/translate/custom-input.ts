@@ -5,7 +5,7 @@ export interface CustomInputDecoder {
   /** What was held back for a second half that never came. */
   finish(): string;
   /** False while the arguments do not begin with `{"input":"`: then only the whole tells what the input is. */
-  readonly isReading: boolean;
+  isReading(): boolean;
 }
 
 /** `{"input":"`, with whatever white space JSON allows; every prefix of it matches too. */
@@ -106,7 +106,7 @@ export function createCustomInputDecoder(): CustomInputDecoder {
   return {
     push,
     finish,
-    get isReading() {
+    isReading() {
       return state === 'string' || state === 'closed';
     },
   };

@@ -11,6 +11,7 @@ import { resourceOf } from './resource.ts';
 import { createAnswerWriter } from './stream/answer-writer.ts';
 import { createEventLog } from './stream/event-log.ts';
 import { emitFailure } from './stream/failure.ts';
+import { plainTextOf } from './stream/plain-text.ts';
 import { usageOf } from './usage.ts';
 
 /** What a log line wants to know of a stream. */
@@ -29,7 +30,7 @@ export interface StreamSummary {
 
 /**
  * Chat Completions chunks in, Responses events out. After the terminal event every call gives none. Nothing an upstream
- * sends makes it throw: each oddity has a rule in `docs/mapping.md` §3 and a case in `test/golden/stream-*.md`.
+ * sends makes it throw: each oddity has a rule in `docs/answers.md` §3 and a case in `test/golden/stream-*.md`.
  */
 export interface StreamTranslator {
   /** `response.created` and `response.in_progress`, once; the other calls make them come first by themselves. */
@@ -43,12 +44,12 @@ export interface StreamTranslator {
   /** Ends with `error` and `response.failed`; what was produced is kept. */
   fail(error: ApiError): ResponseStreamEvent[];
   /** The terminal event was given. */
-  readonly ended: boolean;
+  ended(): boolean;
   /** A `finish_reason` came: only usage can still follow. */
-  readonly finishSeen: boolean;
-  readonly failure: ApiError | null;
-  readonly usage: Usage | null;
-  readonly summary: StreamSummary;
+  finishSeen(): boolean;
+  failure(): ApiError | null;
+  usage(): Usage | null;
+  summary(): StreamSummary;
 }
 
 /** Data in a row that may be no JSON before the upstream is given up. */
@@ -72,7 +73,7 @@ export function createStreamTranslator(context: ResponseContext): StreamTranslat
   let malformedInRow = 0;
 
   function resource(incompleteReason: 'max_output_tokens' | 'content_filter' | null) {
-    const output = status === 'in_progress' ? [] : writer.items;
+    const output = status === 'in_progress' ? [] : writer.items();
     return resourceOf(context, {
       id,
       status,
@@ -128,6 +129,16 @@ export function createStreamTranslator(context: ResponseContext): StreamTranslat
     return reason === 'eof' && finishReason === null ? truncated() : null;
   }
 
+  /** The short way for nearly all chunks of a stream. False: it must be read in full. */
+  function addPlainText(chunk: Loose): boolean {
+    if (model === null) return false;
+    const text = plainTextOf(chunk, choiceIndex, serviceTier);
+    if (text === null || !writer.addText(text)) return false;
+    chunks += 1;
+    malformedInRow = 0;
+    return true;
+  }
+
   function read(chunk: Loose): void {
     usage = usageOf(chunk, context.profile) ?? usage;
     model ??= textOf(chunk['model']) || null;
@@ -158,12 +169,13 @@ export function createStreamTranslator(context: ResponseContext): StreamTranslat
 
   /** Some servers (xAI, Bedrock proxies) give a whole `message` at the end, or instead of all deltas. */
   function deltaOf(choice: Loose): Loose | null {
-    return objectOf(choice['delta']) ?? (writer.isEmpty ? objectOf(choice['message']) : null);
+    return objectOf(choice['delta']) ?? (writer.isEmpty() ? objectOf(choice['message']) : null);
   }
 
   function push(value: unknown, eventName: string | null): void {
     start();
     const chunk = objectOf(value);
+    if (chunk !== null && eventName === null && addPlainText(chunk)) return;
     const error = errorOfValue(value) ?? (eventName === 'error' ? errorOfValue({ error: value }) : null);
     if (chunk === null && error === null) {
       skip();
@@ -203,20 +215,20 @@ export function createStreamTranslator(context: ResponseContext): StreamTranslat
         start();
         fail(error);
       }),
-    get ended() {
+    ended() {
       return status !== 'in_progress';
     },
-    get finishSeen() {
+    finishSeen() {
       return finishReason !== null;
     },
-    get failure() {
+    failure() {
       return failure;
     },
-    get usage() {
+    usage() {
       return usage;
     },
-    get summary() {
-      return { status, finishReason, events: log.count, model, malformed, nameless: writer.nameless };
+    summary() {
+      return { status, finishReason, events: log.count(), model, malformed, nameless: writer.nameless() };
     },
   };
 }

@@ -1,4 +1,4 @@
-import { objectOf } from '../schema/chat-completion.ts';
+import { jsonTextOf, objectOf } from '../schema/chat-completion.ts';
 import type {
   CustomToolCallItem,
   FunctionCallItem,
@@ -73,9 +73,15 @@ export function callItemOf(call: ChatCall, context: Pick<ResponseContext, 'resto
         status,
         call_id: callId,
         execution: 'client',
-        arguments: jsonOf(argumentsOf(call.arguments)) ?? call.arguments,
+        arguments: searchArgumentsOf(argumentsOf(call.arguments)),
       };
   }
+}
+
+/** An object, as the API has it; the text itself where it is none, or could not be written again. */
+function searchArgumentsOf(text: string): unknown {
+  const value = jsonOf(text);
+  return value === undefined || jsonTextOf(value) === '' ? text : value;
 }
 
 /** `''` is no JSON, and clients parse what they get. What is there passes as it is, valid or not. */
@@ -91,7 +97,7 @@ export function argumentsOf(text: string): string {
 export function customInputOf(text: string): string {
   const decoder = createCustomInputDecoder();
   const input = decoder.push(text) + decoder.finish();
-  if (decoder.isReading) return input;
+  if (decoder.isReading()) return input;
   const value = jsonOf(text);
   if (typeof value === 'string') return value;
   const object = objectOf(value);

@@ -20,9 +20,9 @@ export function runStream(
   function read(messages: readonly SseMessage[]): void {
     const out: Buffer[] = [];
     for (const message of messages) {
-      if (translator.ended) break;
+      if (translator.ended()) break;
       out.push(message.type === 'comment' ? KEEPALIVE : translate(message));
-      if (translator.ended) out.push(DONE);
+      if (translator.ended()) out.push(DONE);
     }
     writes.push(Buffer.concat(out));
   }
@@ -42,7 +42,7 @@ export function runStream(
   try {
     for (const piece of pieces) read(decoder.push(piece));
     read(decoder.finish());
-    if (!translator.ended) writes.push(encodeSseEvents(translator.finish('eof')), DONE);
+    if (!translator.ended()) writes.push(encodeSseEvents(translator.finish('eof')), DONE);
   } catch (thrown) {
     if (!(thrown instanceof SseLimitError)) throw thrown;
     const tooLarge = { status: 502, type: 'server_error', code: 'upstream_event_too_large' } as const;

@@ -25,6 +25,8 @@ export interface Beside {
 export interface AnswerWriter {
   /** Errors are the model's: a call that is not allowed. */
   add(delta: Loose, beside: Beside): ApiError | null;
+  /** More text of the message that is open. False, and nothing is done, if none is, or the text must be looked into. */
+  addText(text: string): boolean;
   /** Citations of a chunk that has no delta. */
   cite(citations: readonly UrlCitation[]): void;
   /** The answer is whole: sends what was held back. An answer of nothing but broken calls is an error. */
@@ -34,10 +36,10 @@ export interface AnswerWriter {
   /** Closes all that is open; the last item gets the status. */
   close(lastStatus: ClosingStatus): void;
   /** Nothing has arrived that would show in the output. */
-  readonly isEmpty: boolean;
+  isEmpty(): boolean;
   /** Closed items. */
-  readonly items: readonly OutputItem[];
-  readonly nameless: number;
+  items(): readonly OutputItem[];
+  nameless(): number;
 }
 
 type Current =
@@ -48,7 +50,7 @@ const noLogprobs: readonly Logprob[] = [];
 
 /**
  * At most one message or reasoning item is open, and whatever else opens closes it; calls stay open to the end, since
- * servers interleave them. Grammar: `docs/mapping.md` §3.2, actions: §3.6.
+ * servers interleave them. Grammar: `docs/answers.md` §3.2, actions: §3.6.
  */
 export function createAnswerWriter(log: EventLog, context: ResponseContext): AnswerWriter {
   const output = createOutput(log);
@@ -127,13 +129,13 @@ export function createAnswerWriter(log: EventLog, context: ResponseContext): Ans
 
   function text(delta: string, logprobs: readonly Logprob[], isLast: boolean): void {
     if (current?.type === 'message') {
-      const repeatsAll = isLast && context.profile.dedupeTail && delta === current.item.written;
+      const repeatsAll = isLast && context.profile.dedupeTail && delta === current.item.written();
       if (!repeatsAll) current.item.text(delta, logprobs);
     } else if (delta.trim() === '') {
       space += delta;
       spaceLogprobs.push(...logprobs);
     } else {
-      const isFirst = !calls.hasSent;
+      const isFirst = !calls.hasSent();
       const message = messageItem();
       if (isFirst && space !== '') message.text(space, spaceLogprobs);
       space = '';
@@ -185,31 +187,36 @@ export function createAnswerWriter(log: EventLog, context: ResponseContext): Ans
 
   return {
     add,
+    addText(text) {
+      if (tags !== null || current?.type !== 'message') return false;
+      current.item.text(text, noLogprobs);
+      return true;
+    },
     cite,
     finish() {
       flushTags();
       const error = calls.finish();
       if (error !== null) return error;
       carryEnvelope();
-      if (output.size > 0) return null;
+      if (output.size() > 0) return null;
       if (space !== '') messageItem().text(space, spaceLogprobs);
-      return output.size === 0 && calls.nameless > 0 ? namelessCall() : null;
+      return output.size() === 0 && calls.nameless() > 0 ? namelessCall() : null;
     },
     ensureOutput() {
-      if (output.size === 0) messageItem().text('', noLogprobs);
+      if (output.size() === 0) messageItem().text('', noLogprobs);
     },
     close(lastStatus) {
       flushTags();
       output.closeAll(lastStatus);
     },
-    get isEmpty() {
-      return output.size === 0 && space === '';
+    isEmpty() {
+      return output.size() === 0 && space === '';
     },
-    get items() {
-      return output.items;
+    items() {
+      return output.items();
     },
-    get nameless() {
-      return calls.nameless;
+    nameless() {
+      return calls.nameless();
     },
   };
 }

@@ -92,7 +92,7 @@ function openCustomCall(call: TrackedCall, itemOf: ItemOf, { log, output }: Part
       send(call.isCustom ? text : decoder.push(text));
     },
     close(status) {
-      if (!call.isCustom) send(decoder.isReading ? decoder.finish() : customInputOf(call.text));
+      if (!call.isCustom) send(decoder.isReading() ? decoder.finish() : customInputOf(call.text));
       log.emit({ type: 'response.custom_tool_call_input.done', item_id, output_index: outputIndex, input });
       return itemOf(status, input, true);
     },

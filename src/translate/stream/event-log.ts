@@ -7,7 +7,7 @@ export interface EventLog {
   /** What was emitted since the last call. */
   take(): ResponseStreamEvent[];
   /** Events emitted so far: the next one's `sequence_number`. */
-  readonly count: number;
+  count(): number;
 }
 
 /** A delta and its padding are together a multiple of this, so that the wire's sizes say little about the text. */
@@ -30,7 +30,7 @@ export function createEventLog({ obfuscate, newId }: Pick<ResponseContext, 'obfu
       events = [];
       return taken;
     },
-    get count() {
+    count() {
       return count;
     },
   };

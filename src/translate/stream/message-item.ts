@@ -14,7 +14,7 @@ export interface MessageItem {
   /** Citations belong to the open text part; without one they are lost. Repeats are left out. */
   cite(citations: readonly UrlCitation[]): void;
   /** The text of the open part. */
-  readonly written: string;
+  written(): string;
 }
 
 type OpenPart =
@@ -110,7 +110,7 @@ export function openMessage(log: EventLog, output: Output, newId: NewId): Messag
           annotation,
         });
     },
-    get written() {
+    written() {
       return part?.text ?? '';
     },
   };

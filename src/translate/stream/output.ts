@@ -20,9 +20,9 @@ export interface Output {
   /** Closes what is open in order of `output_index`; the last gets `lastStatus`, the others are completed. */
   closeAll(lastStatus: ClosingStatus): void;
   /** Items added so far. */
-  readonly size: number;
+  size(): number;
   /** The closed items: all of them after `closeAll`. */
-  readonly items: readonly OutputItem[];
+  items(): readonly OutputItem[];
 }
 
 /** An empty output that tells `log` about its items. */
@@ -55,10 +55,10 @@ export function createOutput(log: EventLog): Output {
       let left = open.size;
       for (const [index, item] of [...open]) end(index, item, --left === 0 ? lastStatus : 'completed');
     },
-    get size() {
+    size() {
       return size;
     },
-    get items() {
+    items() {
       return items;
     },
   };

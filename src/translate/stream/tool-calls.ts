@@ -1,5 +1,5 @@
 import type { ApiError } from '../../schema/api-error.ts';
-import { countOf, type Loose, objectOf, textOf } from '../../schema/chat-completion.ts';
+import { countOf, jsonTextOf, type Loose, objectOf, textOf } from '../../schema/chat-completion.ts';
 import { signatureOf, toolNotAllowed } from '../completion-calls.ts';
 import type { ResponseContext } from '../context.ts';
 import { type OpenCall, openCall } from './call-items.ts';
@@ -25,9 +25,9 @@ export interface ToolCalls {
   /** The end of the answer: calls whose name could still have grown are sent as they are. */
   finish(): ApiError | null;
   /** Calls seen whose name never came. */
-  readonly nameless: number;
+  nameless(): number;
   /** Is there a call whose item is sent? */
-  readonly hasSent: boolean;
+  hasSent(): boolean;
 }
 
 interface Parts {
@@ -152,10 +152,10 @@ export function createToolCalls({ log, output, context, beforeCall }: Parts): To
     gather,
     send,
     finish,
-    get nameless() {
+    nameless() {
       return tracker.calls.filter(({ name }) => name === '').length;
     },
-    get hasSent() {
+    hasSent() {
       return hasSent;
     },
   };
@@ -169,7 +169,7 @@ function fragmentOf(entry: Loose): CallFragment {
     id: textOf(entry['id']),
     index: countOf(entry['index']),
     name: textOf(body?.['name']),
-    text: typeof text === 'object' && text !== null ? JSON.stringify(text) : textOf(text),
+    text: typeof text === 'object' && text !== null ? jsonTextOf(text) : textOf(text),
     isCustom: custom !== null,
   };
 }

@@ -106,13 +106,13 @@ describe('the size of an event is limited', () => {
     const decoder = createSseDecoder({ maxEventBytes: limit });
     for (const piece of inPiecesOf(7, data(limit))) {
       decoder.push(piece);
-      expect(decoder.pending).toBeLessThanOrEqual(limit);
+      expect(decoder.pending()).toBeLessThanOrEqual(limit);
     }
-    expect(decoder.pending).toBe(0);
+    expect(decoder.pending()).toBe(0);
     expect(() => {
       for (const piece of inPiecesOf(7, data(10 * limit))) decoder.push(piece);
     }).toThrow(SseLimitError);
-    expect(decoder.pending).toBe(0);
+    expect(decoder.pending()).toBe(0);
   });
 });
 

@@ -5,7 +5,7 @@ import { createCustomInputDecoder } from '../../../src/translate/custom-input.ts
 function decode(pieces: readonly string[]): { deltas: string[]; isReading: boolean } {
   const decoder = createCustomInputDecoder();
   const deltas = [...pieces.map((piece) => decoder.push(piece)), decoder.finish()];
-  return { deltas, isReading: decoder.isReading };
+  return { deltas, isReading: decoder.isReading() };
 }
 
 /** JSON of a string with some of its characters as `\\uXXXX`, as models write them. */

@@ -35,7 +35,7 @@ describe('a stream translator', () => {
     const translator = createStreamTranslator(createTestContext());
     translator.push(delta({ content: 'a' }));
     expect(types(translator.finish('done')).at(-1)).toBe('response.completed');
-    expect(translator.ended).toBe(true);
+    expect(translator.ended()).toBe(true);
     expect(translator.start()).toEqual([]);
     expect(translator.push(delta({ content: 'b' }))).toEqual([]);
     expect(translator.malformed()).toEqual([]);
@@ -62,19 +62,19 @@ describe('a stream translator', () => {
         usage: {},
       },
     });
-    expect(translator.failure).toBe(timeout);
+    expect(translator.failure()).toBe(timeout);
   });
 
   it('tells that a finish reason came, so that no one waits for the end of the body', () => {
     const translator = createStreamTranslator(createTestContext());
     translator.push(delta({ content: 'a' }));
-    expect(translator.finishSeen).toBe(false);
+    expect(translator.finishSeen()).toBe(false);
     translator.push(delta({}, { finish_reason: 'stop' }));
-    expect(translator.finishSeen).toBe(true);
-    expect(translator.ended).toBe(false);
-    expect(translator.usage).toBeNull();
+    expect(translator.finishSeen()).toBe(true);
+    expect(translator.ended()).toBe(false);
+    expect(translator.usage()).toBeNull();
     translator.push({ choices: [], usage: { prompt_tokens: 3, completion_tokens: 2 } });
-    expect(translator.usage).toMatchObject({ total_tokens: 5 });
+    expect(translator.usage()).toMatchObject({ total_tokens: 5 });
   });
 
   it('sums itself up for the log', () => {
@@ -83,7 +83,7 @@ describe('a stream translator', () => {
     translator.malformed();
     translator.push(delta({ tool_calls: [{ index: 0, id: 'a', function: {} }] }, { finish_reason: 'length' }));
     translator.finish('eof');
-    expect(translator.summary).toEqual({
+    expect(translator.summary()).toEqual({
       status: 'incomplete',
       finishReason: 'length',
       events: 9,
@@ -100,7 +100,7 @@ describe('a stream translator', () => {
     translator.push(delta({}));
     translator.malformed();
     translator.malformed();
-    expect(translator.ended).toBe(false);
+    expect(translator.ended()).toBe(false);
     expect(types(translator.malformed()).at(-1)).toBe('response.failed');
   });
 
