@@ -90,7 +90,7 @@ export function createExchange(options: ExchangeOptions): Exchange {
   const timers = { stallTimeoutMs, heartbeatMs, finishGraceMs };
   const responseLeg = createResponseLeg(
     { mode: modes.response, limits: bodyLimits, hold: options.hold, ...timers },
-    () => requestLeg.report.requestId,
+    () => requestLeg.report().requestId,
   );
   // An immediate response is the last word: what was under way when it left needs no answer.
   let closed = false;
@@ -103,14 +103,17 @@ export function createExchange(options: ExchangeOptions): Exchange {
   return {
     handle(event) {
       if (closed) return [];
-      return checked(isRequestEvent(event) ? requestLeg.handle(event) : responseLeg.handle(event, requestLeg.outcome));
+      return checked(
+        isRequestEvent(event) ? requestLeg.handle(event) : responseLeg.handle(event, requestLeg.outcome()),
+      );
     },
     tick: (at) => (closed ? [] : checked(responseLeg.tick(at))),
     summary() {
-      const request = requestLeg.report;
-      const response = responseLeg.report;
+      const request = requestLeg.report();
+      const response = responseLeg.report();
       const error = request.error ?? response.error;
-      const translated = requestLeg.outcome.type === 'translated' ? requestLeg.outcome : null;
+      const asked = requestLeg.outcome();
+      const translated = asked.type === 'translated' ? asked : null;
       return {
         outcome: outcomeOf(),
         requestId: request.requestId,
@@ -140,11 +143,11 @@ export function createExchange(options: ExchangeOptions): Exchange {
   };
 
   function outcomeOf(): ExchangeOutcome {
-    const { error, status, clientStatus } = responseLeg.report;
-    if (requestLeg.report.error !== null) return 'refused';
-    if (requestLeg.outcome.type === 'passed') return responseLeg.phase === 'awaiting_headers' ? 'open' : 'passed';
-    if (responseLeg.phase === 'awaiting_headers') return 'open';
-    if (responseLeg.phase === 'passed') return 'passed';
+    const { error, status, clientStatus } = responseLeg.report();
+    if (requestLeg.report().error !== null) return 'refused';
+    if (requestLeg.outcome().type === 'passed') return responseLeg.phase() === 'awaiting_headers' ? 'open' : 'passed';
+    if (responseLeg.phase() === 'awaiting_headers') return 'open';
+    if (responseLeg.phase() === 'passed') return 'passed';
     if (error !== null) return (clientStatus ?? 0) >= 300 ? 'upstream_error' : 'failed';
     return status === 'completed' || status === 'incomplete' || status === 'failed' ? status : 'open';
   }

@@ -27,7 +27,7 @@ export const responseMoves = {
   holding_headers: {
     response_body: ['holding_headers', 'sending_body', 'ended'],
     response_trailers: ['ended'],
-    tick: ['ended'],
+    tick: ['sending_body', 'ended'],
   },
   sending_body: {
     response_body: ['sending_body', 'ended'],

@@ -26,10 +26,10 @@ export interface RequestLegOptions {
 
 export interface RequestLeg {
   handle(event: RequestEvent): ExchangeReply[];
-  readonly phase: RequestPhase;
+  phase(): RequestPhase;
   /** What the response leg goes by. */
-  readonly outcome: RequestOutcome;
-  readonly report: RequestLegReport;
+  outcome(): RequestOutcome;
+  report(): RequestLegReport;
 }
 
 export interface RequestLegReport {
@@ -209,13 +209,13 @@ export function createRequestLeg(options: RequestLegOptions): RequestLeg {
           return [];
       }
     },
-    get phase() {
+    phase() {
       return phase;
     },
-    get outcome() {
+    outcome() {
       return outcome;
     },
-    get report() {
+    report() {
       return {
         requestId: headers.get('x-request-id') ?? null,
         method: headers.get(':method') ?? '',

@@ -6,12 +6,14 @@ import { type Answer, type AnswerLimits, type AnswerReport, nothingToReport } fr
 import { answerHeaders, errorHeaders, keptHeaders } from './answer-headers.ts';
 import { createAnswer } from './choose-answer.ts';
 import { type ContentDecoder, createContentDecoder } from './content-coding.ts';
+import { answerReplies, type BodyEnd, errorReplies, type HeadersFor } from './delivery.ts';
 import { immediateResponse } from './immediate-response.ts';
 import { headerHoldOf } from './modes.ts';
 import { passOn, swallow } from './pass.ts';
 import { checkEvent, checkMove, type ResponsePhase, responseMoves } from './phases.ts';
 import { cutBytes, cutEvents } from './pieces.ts';
-import type { BodyMode, ExchangeReply, HeaderMap, HeaderMutation, ResponseEvent } from './types.ts';
+import { createStopwatch } from './stopwatch.ts';
+import type { BodyMode, ExchangeReply, HeaderMap, ResponseEvent } from './types.ts';
 import { invalidAnswer, partialAnswer, stalled } from './upstream-errors.ts';
 
 /** What the response leg needs to know of its request. */
@@ -36,8 +38,8 @@ export interface ResponseLeg {
   handle(event: ResponseEvent, request: RequestOutcome): ExchangeReply[];
   /** Time passes; `at` in milliseconds of any clock that only grows. */
   tick(at: number): ExchangeReply[];
-  readonly phase: ResponsePhase;
-  readonly report: ResponseLegReport;
+  phase(): ResponsePhase;
+  report(): ResponseLegReport;
 }
 
 export interface ResponseLegReport extends AnswerReport {
@@ -49,15 +51,15 @@ export interface ResponseLegReport extends AnswerReport {
   readonly clientBytes: number;
 }
 
-/** Where the upstream's body stands after this event. */
-type End = 'open' | 'body' | 'trailers';
+type HeadersEvent = Extract<ResponseEvent, { type: 'response_headers' }>;
+type BodyEvent = Extract<ResponseEvent, { type: 'response_body' }>;
+type Cause = ResponseEvent['type'] | 'tick';
 
-/** What is known from the headers on, while the answer is ours to write. */
+/** An answer that is ours to write. */
 interface Reading {
   readonly answer: Answer;
   readonly decoder: ContentDecoder;
   readonly headers: HeaderMap;
-  readonly status: number;
   readonly stream: boolean;
   readonly dropped: readonly string[];
 }
@@ -67,6 +69,10 @@ const noBytes = Buffer.alloc(0);
 /** The leg that carries the upstream's answer to the client, in whatever body mode is in force. */
 export function createResponseLeg(options: ResponseLegOptions, requestId: () => string | null): ResponseLeg {
   const hold = headerHoldOf(options.mode);
+  const fullDuplex = hold === 'withheld';
+  const heard = createStopwatch();
+  const spoke = createStopwatch();
+  const finished = createStopwatch();
   let phase: ResponsePhase = 'awaiting_headers';
   let reading: Reading | null = null;
   let refusal: ApiError | null = null;
@@ -74,81 +80,50 @@ export function createResponseLeg(options: ResponseLegOptions, requestId: () => 
   let clientStatus: number | null = null;
   let upstreamBytes = 0;
   let clientBytes = 0;
-  // Set by every event and read by the next tick: no clock is read for a chunk.
-  let heard = true;
-  let spoke = true;
-  let heardAt = 0;
-  let spokeAt = 0;
-  let finishedAt: number | null = null;
 
-  function move(event: ResponseEvent['type'] | 'tick', to: ResponsePhase): void {
-    checkMove(responseMoves, phase, event, to);
+  function move(cause: Cause, to: ResponsePhase): void {
+    checkMove(responseMoves, phase, cause, to);
     phase = to;
   }
 
-  function onHeaders(
-    event: Extract<ResponseEvent, { type: 'response_headers' }>,
-    request: RequestOutcome,
-  ): ExchangeReply[] {
-    const { headers, endOfStream } = event;
+  function onHeaders({ type, headers, endOfStream }: HeadersEvent, request: RequestOutcome): ExchangeReply[] {
     const status = Number(headers.get(':status') ?? 0);
     upstreamStatus = status;
     clientStatus = status;
     if (request.type === 'passed' || (endOfStream && (status === 204 || status === 304))) {
-      move(event.type, endOfStream ? 'passed' : 'passing');
-      return [{ type: 'response_headers' }];
+      move(type, endOfStream ? 'passed' : 'passing');
+      return [{ type }];
     }
     const contentType = headers.get('content-type') ?? null;
     const retryAfter = headers.get('retry-after') ?? null;
-    const bodyless = (): ApiError => translateError({ status, contentType, body: '', retryAfter });
-    if (endOfStream)
-      return refuse(event.type, status < 300 ? invalidAnswer('The upstream’s answer is empty.') : bodyless(), headers);
+    const byStatus = (): ApiError => translateError({ status, contentType, body: '', retryAfter });
+    const refuseUnread = (otherwise: ApiError) => refuse(type, status < 300 ? otherwise : byStatus(), headers);
+    if (endOfStream) return refuseUnread(invalidAnswer('The upstream’s answer is empty.'));
     const decoder = createContentDecoder(headers.get('content-encoding') ?? '');
-    if (decoder === null) return refuse(event.type, status < 300 ? unknownCoding(headers) : bodyless(), headers);
+    if (decoder === null) return refuseUnread(unknownCoding(headers));
 
-    const context = request.type === 'translated' ? request.context : null;
+    const { context, dropped } = request.type === 'translated' ? request : { context: null, dropped: [] };
     const committed = hold === 'gone';
-    const { limits } = options;
-    const stream = context?.stream ?? false;
-    const answer = createAnswer({ status, contentType, retryAfter, context, committed, limits });
-    reading = {
-      answer,
-      decoder,
-      headers,
-      status,
-      stream,
-      dropped: request.type === 'translated' ? request.dropped : [],
-    };
-    move(event.type, committed ? 'sending_body' : 'holding_headers');
-    if (hold === 'withheld') return [];
-    if (hold === 'with_body') return [{ type: 'response_headers' }];
-    // The headers leave now: what the status alone tells of an error is all there is.
-    if (committed && status >= 300) return [{ type: 'response_headers', headers: refusedHeaders(bodyless(), null) }];
-    return [{ type: 'response_headers', headers: acceptedHeaders(reading, null) }];
+    const answer = createAnswer({ status, contentType, retryAfter, context, committed, limits: options.limits });
+    reading = { answer, decoder, headers, stream: context?.stream ?? false, dropped };
+    move(type, committed ? 'sending_body' : 'holding_headers');
+    if (fullDuplex) return [];
+    if (hold === 'with_body') return [{ type }];
+    // The headers are settled now: what the status alone tells of an error is all there is.
+    const settled = committed && status >= 300 ? headersOfError(byStatus(), headers) : headersOfAnswer(reading);
+    return [{ type, headers: settled(null) }];
   }
 
-  function onPassing(event: Exclude<ResponseEvent, { type: 'response_headers' }>): ExchangeReply[] {
-    const fullDuplex = hold === 'withheld';
-    const isMore = phase === 'passing' || event.type === 'response_trailers';
-    if (event.type === 'response_body') clientBytes += event.body.length;
-    const over = phase === 'passed' || event.type === 'response_trailers' || event.endOfStream;
-    move(event.type, over ? 'passed' : 'passing');
-    return isMore ? passOn(event, fullDuplex) : swallow(event, fullDuplex);
-  }
-
-  function onBody(
-    { type, body, endOfStream }: Extract<ResponseEvent, { type: 'response_body' }>,
-    current: Reading,
-  ): ExchangeReply[] {
-    const { answer } = current;
+  function onBody({ type, body, endOfStream }: BodyEvent, current: Reading): ExchangeReply[] {
     if (hold === 'refusable' && !endOfStream) return refuse(type, partialAnswer(), current.headers);
-    const end: End = endOfStream || hold === 'with_body' ? 'body' : 'open';
-    const out = decoded(current, body);
-    return deliver(type, current, end === 'open' || answer.complete ? out : joined(out, answer.end()), end);
+    const out = read(current, body);
+    // In BUFFERED the one message holds all there is, trailers or not.
+    const over = endOfStream || hold === 'with_body';
+    return over ? deliver(type, current, joined(out, finish(current)), 'body') : deliver(type, current, out, 'open');
   }
 
-  function decoded({ decoder, answer }: Reading, body: Uint8Array): Buffer {
-    if (answer.complete) return noBytes;
+  function read({ decoder, answer }: Reading, body: Uint8Array): Buffer {
+    if (answer.complete()) return noBytes;
     let plain: Buffer;
     try {
       plain = decoder.push(body);
@@ -156,140 +131,102 @@ export function createResponseLeg(options: ResponseLegOptions, requestId: () => 
       return answer.fail(invalidAnswer('The upstream’s answer cannot be decompressed.', cause));
     }
     const out = answer.push(plain);
-    const overload = options.hold(answer.held);
+    const overload = options.hold(answer.held());
     return overload === null ? out : joined(out, answer.fail(overload));
   }
 
-  /** Sends what the answer gave, in the way the mode in force allows. */
-  function deliver(event: ResponseEvent['type'] | 'tick', current: Reading, out: Buffer, end: End): ExchangeReply[] {
-    const { verdict } = current.answer;
-    if (verdict instanceof ApiError) return deliverError(event, verdict, end);
-    clientBytes += out.length;
-    if (out.length > 0) spoke = true;
-    switch (hold) {
-      case 'withheld': {
-        if (verdict === null) return [];
-        const held = phase === 'holding_headers';
-        const replies: ExchangeReply[] = held
-          ? [{ type: 'response_headers', headers: acceptedHeaders(current, null) }]
-          : [];
-        const pieces = current.stream ? cutEvents(out) : cutBytes(out);
-        if (end === 'body' && pieces.length === 0) pieces.push(noBytes);
-        for (const body of pieces)
-          replies.push({ type: 'response_body', body, endOfStream: end === 'body' && body === pieces.at(-1) });
-        if (end === 'trailers') replies.push({ type: 'response_trailers' });
-        move(event, end === 'open' ? 'sending_body' : 'ended');
-        return replies;
-      }
-      case 'with_body':
-      case 'refusable': {
-        move(event, 'ended');
-        // The body's message was all there is to answer; without one there is nowhere to put a body.
-        if (end === 'trailers') return [immediate(invalidAnswer('The upstream’s answer is empty.'), current.headers)];
-        const headers = hold === 'with_body' ? { headers: acceptedHeaders(current, out.length) } : {};
-        return [{ type: 'response_body', body: out, ...headers, endOfStream: true }];
-      }
-      case 'gone': {
-        move(event, end === 'open' ? 'sending_body' : 'ended');
-        if (end === 'trailers') return [{ type: 'response_trailers' }];
-        return [{ type: 'response_body', body: out, endOfStream: end === 'body' }];
-      }
-    }
+  function finish({ answer }: Reading): Buffer {
+    return answer.complete() ? noBytes : answer.end();
   }
 
-  /** An error while the headers are held. The upstream's own headers stay where the body can be replaced as a whole. */
-  function deliverError(event: ResponseEvent['type'] | 'tick', error: ApiError, end: End): ExchangeReply[] {
-    if (end === 'open' || hold === 'refusable' || (hold === 'with_body' && end === 'trailers'))
-      return refuse(event, error, reading?.headers ?? new Map());
-    move(event, 'ended');
-    refusal = error;
-    clientStatus = error.status;
-    const body = Buffer.from(error.toJson());
-    clientBytes += body.length;
-    if (hold === 'with_body')
-      return [{ type: 'response_body', body, headers: refusedHeaders(error, body.length), endOfStream: true }];
-    const replies: ExchangeReply[] = [{ type: 'response_headers', headers: refusedHeaders(error, null) }];
-    const pieces = cutBytes(body);
-    for (const [index, piece] of pieces.entries())
-      replies.push({ type: 'response_body', body: piece, endOfStream: end === 'body' && index === pieces.length - 1 });
-    if (end === 'trailers') replies.push({ type: 'response_trailers' });
+  /** Sends what the answer gave: nothing yet, a part of it, or an error in its place. */
+  function deliver(cause: Cause, current: Reading, out: Buffer, end: BodyEnd): ExchangeReply[] {
+    const verdict = current.answer.verdict();
+    if (verdict instanceof ApiError) {
+      const replies = errorReplies(hold, verdict, end, headersOfError(verdict, current.headers));
+      return replies === null ? refuse(cause, verdict, current.headers) : leave(cause, replies, 'ended', verdict);
+    }
+    // Until there is a verdict the headers stay, and with them everything.
+    if (verdict === null && fullDuplex) return [];
+    const headers = phase === 'holding_headers' ? headersOfAnswer(current) : null;
+    const pieces = current.stream ? cutEvents(out) : cutBytes(out);
+    const replies = answerReplies(hold, { pieces, end, headers });
+    if (replies === null) return refuse(cause, invalidAnswer('The upstream’s answer is empty.'), current.headers);
+    return leave(cause, replies, end === 'open' ? 'sending_body' : 'ended', null);
+  }
+
+  function refuse(cause: Cause, error: ApiError, headers: HeaderMap): ExchangeReply[] {
+    const id = requestId();
+    const ids = id === null ? {} : { 'x-request-id': id };
+    return leave(cause, [immediateResponse(error, { ...ids, ...keptHeaders(headers) })], 'ended', error);
+  }
+
+  function leave(cause: Cause, replies: ExchangeReply[], to: ResponsePhase, error: ApiError | null): ExchangeReply[] {
+    move(cause, to);
+    if (error !== null) {
+      refusal = error;
+      clientStatus = error.status;
+    }
+    for (const reply of replies) {
+      if (!('body' in reply) || reply.body === undefined || reply.body.length === 0) continue;
+      clientBytes += reply.body.length;
+      spoke.touch();
+    }
     return replies;
   }
 
-  function refuse(event: ResponseEvent['type'] | 'tick', error: ApiError, headers: HeaderMap): ExchangeReply[] {
-    move(event, 'ended');
-    return [immediate(error, headers)];
+  function onPassing(event: Exclude<ResponseEvent, HeadersEvent>): ExchangeReply[] {
+    const isMore = phase === 'passing' || event.type === 'response_trailers';
+    if (event.type === 'response_body') clientBytes += event.body.length;
+    const over = phase === 'passed' || event.type === 'response_trailers' || event.endOfStream;
+    move(event.type, over ? 'passed' : 'passing');
+    return isMore ? passOn(event, fullDuplex) : swallow(event, fullDuplex);
   }
 
-  function immediate(error: ApiError, headers: HeaderMap): ExchangeReply {
-    refusal = error;
-    clientStatus = error.status;
-    const reply = immediateResponse(error, { ...keptHeaders(headers), ...ids() });
-    clientBytes += reply.body.length;
-    return reply;
+  function headersOfAnswer({ headers, stream, dropped }: Reading): HeadersFor {
+    return (contentLength) => answerHeaders(headers, { stream, dropped, contentLength, requestId: requestId() });
   }
 
-  function ids(): Record<string, string> {
-    const id = requestId();
-    return id === null ? {} : { 'x-request-id': id };
+  function headersOfError(error: ApiError, headers: HeaderMap): HeadersFor {
+    return (contentLength) => errorHeaders(headers, { error, contentLength, requestId: requestId() });
   }
 
-  function acceptedHeaders({ headers, stream, dropped }: Reading, contentLength: number | null): HeaderMutation {
-    return answerHeaders(headers, { stream, dropped, contentLength, requestId: requestId() });
-  }
-
-  function refusedHeaders(error: ApiError, contentLength: number | null): HeaderMutation {
-    return errorHeaders(reading?.headers ?? new Map(), { error, contentLength, requestId: requestId() });
-  }
-
-  /** Bytes that nobody asked for: only full duplex takes them. */
-  function speak(out: Buffer, over: boolean): ExchangeReply[] {
-    return reading === null ? [] : deliver('tick', reading, out, over ? 'body' : 'open');
+  /** What is due because of the silence alone; only full duplex takes replies that nobody asked for. */
+  function onTick(at: number, current: Reading): ExchangeReply[] {
+    const { answer, stream } = current;
+    const upstreamSilence = heard.elapsed(at);
+    const clientSilence = spoke.elapsed(at);
+    const finishing = answer.complete() || answer.finishing();
+    if (!finishing) finished.touch();
+    if (finished.elapsed(at) >= options.finishGraceMs && finishing)
+      return deliver('tick', current, finish(current), 'body');
+    if (options.stallTimeoutMs > 0 && upstreamSilence >= options.stallTimeoutMs) {
+      const out = answer.fail(stalled(options.stallTimeoutMs));
+      // An error with a status cannot wait for an end that does not come.
+      return deliver('tick', current, out, answer.verdict() instanceof ApiError ? 'open' : 'body');
+    }
+    const wantsHeartbeat = stream && !answer.complete() && options.heartbeatMs > 0;
+    if (!wantsHeartbeat || clientSilence < options.heartbeatMs) return [];
+    return deliver('tick', current, phase === 'sending_body' ? KEEPALIVE : answer.start(), 'open');
   }
 
   return {
     handle(event, request) {
       checkEvent(responseMoves, phase, event.type);
-      heard = true;
+      heard.touch();
       if (event.type === 'response_body') upstreamBytes += event.body.length;
       if (event.type === 'response_headers') return onHeaders(event, request);
       if (phase === 'passing' || phase === 'passed') return onPassing(event);
-      if (phase === 'ended' || reading === null) return swallow(event, hold === 'withheld');
+      if (phase === 'ended' || reading === null) return swallow(event, fullDuplex);
       if (event.type === 'response_body') return onBody(event, reading);
-      const { answer } = reading;
-      return deliver(event.type, reading, answer.complete ? noBytes : answer.end(), 'trailers');
+      return deliver(event.type, reading, finish(reading), 'trailers');
     },
-    tick(at) {
-      if (heard) heardAt = at;
-      if (spoke) spokeAt = at;
-      heard = false;
-      spoke = false;
-      if (hold !== 'withheld' || reading === null || phase === 'ended') return [];
-      const { answer, stream } = reading;
-      if (answer.complete || answer.finishing) finishedAt ??= at;
-      if (finishedAt !== null && at - finishedAt >= options.finishGraceMs)
-        return speak(answer.complete ? noBytes : answer.end(), true);
-      if (options.stallTimeoutMs > 0 && at - heardAt >= options.stallTimeoutMs) {
-        const out = answer.fail(stalled(options.stallTimeoutMs));
-        return answer.verdict instanceof ApiError ? refuse('tick', answer.verdict, reading.headers) : speak(out, true);
-      }
-      const quiet = stream && phase === 'sending_body' && !answer.complete;
-      if (quiet && options.heartbeatMs > 0 && at - spokeAt >= options.heartbeatMs) return speak(KEEPALIVE, false);
-      return [];
-    },
-    get phase() {
-      return phase;
-    },
-    get report() {
-      const report = reading?.answer.report ?? nothingToReport;
-      return {
-        ...report,
-        error: refusal ?? report.error,
-        upstreamStatus,
-        clientStatus,
-        upstreamBytes,
-        clientBytes,
-      };
+    tick: (at) => (fullDuplex && reading !== null && phase !== 'ended' ? onTick(at, reading) : []),
+    phase: () => phase,
+    report() {
+      const report = reading?.answer.report() ?? nothingToReport;
+      const error = refusal ?? report.error;
+      return { ...report, error, upstreamStatus, clientStatus, upstreamBytes, clientBytes };
     },
   };
 }

@@ -78,6 +78,6 @@ describe('errorHeaders', () => {
 
 describe('keptHeaders', () => {
   it('are those an immediate response must repeat', () => {
-    expect(keptHeaders(headers)).toEqual(useful);
+    expect(keptHeaders(headers)).toEqual({ 'x-request-id': 'up', ...useful });
   });
 });

@@ -115,12 +115,24 @@ describe('heartbeats', () => {
   test('come when the client has heard nothing for that long, and only in a stream', () => {
     const exchange = begun({ stream: true }, 'text/event-stream', { heartbeatMs: 200, stallTimeoutMs: 0 });
     exchange.tick(0);
-    expect(exchange.tick(500)).toEqual([]);
     send(exchange, chunk({ content: 'a' }));
     expect(exchange.tick(600)).toEqual([]);
     expect(exchange.tick(700)).toEqual([]);
     expect(said(exchange.tick(800))).toEqual({ text: ': keepalive\n\n', ended: false });
     expect(exchange.tick(900)).toEqual([]);
+  });
+
+  test('begin a stream that the upstream has not begun, so that the client has its headers', () => {
+    const exchange = begun({ stream: true }, 'text/event-stream', { heartbeatMs: 200, stallTimeoutMs: 0 });
+    exchange.tick(0);
+    expect(exchange.tick(100)).toEqual([]);
+    const replies = exchange.tick(200);
+    expect(replies[0]).toMatchObject({ type: 'response_headers' });
+    expect(eventLines(said(replies).text)).toEqual(['created', 'in_progress']);
+    expect(eventLines(said(send(exchange, chunk({ content: 'a' }))).text).at(-1)).toBe('output_text.delta #0.0 "a"');
+    const unknown = begun({ stream: true }, 'text/plain', { heartbeatMs: 200, stallTimeoutMs: 0 });
+    unknown.tick(0);
+    expect(unknown.tick(5000)).toEqual([]);
     const plain = begun({}, 'text/event-stream', { heartbeatMs: 200, stallTimeoutMs: 0 });
     plain.tick(0);
     expect(plain.tick(5000)).toEqual([]);

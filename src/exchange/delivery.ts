@@ -1,0 +1,63 @@
+import type { ApiError } from '../schema/api-error.ts';
+import type { HeaderHold } from './modes.ts';
+import { cutBytes } from './pieces.ts';
+import type { ExchangeReply, HeaderMutation } from './types.ts';
+
+/** Where the upstream's body stands: more may come, it is over, or it was followed by trailers. */
+export type BodyEnd = 'open' | 'body' | 'trailers';
+
+/** Makes the header changes for a body of that many bytes, or for one of unknown length. */
+export type HeadersFor = (contentLength: number | null) => HeaderMutation;
+
+export interface Delivery {
+  /** Whole events, or any bytes of JSON, as they may be cut. */
+  readonly pieces: readonly Buffer[];
+  readonly end: BodyEnd;
+  /** Null once they have left. */
+  readonly headers: HeadersFor | null;
+}
+
+/** The replies that carry a part of the answer, in the way the body mode allows; null where there is no message to answer with it. */
+export function answerReplies(hold: HeaderHold, delivery: Delivery): ExchangeReply[] | null {
+  const { pieces, end, headers } = delivery;
+  switch (hold) {
+    case 'withheld':
+      return fullDuplexReplies(delivery);
+    case 'with_body': {
+      const body = Buffer.concat(pieces);
+      if (end === 'trailers') return null;
+      return [{ type: 'response_body', body, ...(headers && { headers: headers(body.length) }), endOfStream: true }];
+    }
+    case 'refusable':
+      return end === 'trailers' ? null : [{ type: 'response_body', body: Buffer.concat(pieces), endOfStream: true }];
+    case 'gone':
+      // A trailer carries no text: what is said only here is lost, so the answers say all they can before.
+      if (end === 'trailers') return [{ type: 'response_trailers' }];
+      return [{ type: 'response_body', body: Buffer.concat(pieces), endOfStream: end === 'body' }];
+  }
+}
+
+/**
+ * The replies that put an error in place of the answer and keep the upstream's own headers; null where only an immediate
+ * response can: while the upstream's body is under way, and where headers cannot be changed any more.
+ */
+export function errorReplies(
+  hold: HeaderHold,
+  error: ApiError,
+  end: BodyEnd,
+  headers: HeadersFor,
+): ExchangeReply[] | null {
+  if (end === 'open' || hold === 'refusable' || hold === 'gone') return null;
+  return answerReplies(hold, { pieces: cutBytes(Buffer.from(error.toJson())), end, headers });
+}
+
+function fullDuplexReplies({ pieces, end, headers }: Delivery): ExchangeReply[] {
+  const replies: ExchangeReply[] = headers === null ? [] : [{ type: 'response_headers', headers: headers(null) }];
+  for (const [index, body] of pieces.entries())
+    replies.push({ type: 'response_body', body, endOfStream: end === 'body' && index === pieces.length - 1 });
+  if (end === 'body' && pieces.length === 0) replies.push({ type: 'response_body', body: noBytes, endOfStream: true });
+  if (end === 'trailers') replies.push({ type: 'response_trailers' });
+  return replies;
+}
+
+const noBytes = Buffer.alloc(0);
