@@ -1,0 +1,139 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { connectExtProc, type ExtProcClient } from '../support/extproc-client.ts';
+import { beginStream, endStream, sendRequest } from '../support/scripted-exchange.ts';
+import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts';
+import { startTraceCollector, type TraceCollector } from '../support/trace-collector.ts';
+
+const traceId = '4bf92f3577b34da6a3ce929d0e0e4736';
+const traceparent = `00-${traceId}-00f067aa0ba902b7-01`;
+const unsampled = `00-${traceId}-00f067aa0ba902b7-00`;
+const body = JSON.stringify({ model: 'm-1', input: 'a secret word: xylophone', stream: true });
+
+let collector: TraceCollector;
+let service: ServiceProcess;
+let client: ExtProcClient;
+
+beforeEach(async () => {
+  collector = await startTraceCollector();
+});
+afterEach(async () => {
+  client?.close();
+  await service?.remove();
+  await collector.close();
+});
+
+async function start(environment: Readonly<Record<string, string>> = {}): Promise<void> {
+  service = await startServiceProcess({
+    OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+    OTEL_EXPORTER_OTLP_HEADERS: 'x-api-key=k-1',
+    ...environment,
+  });
+  client = connectExtProc(service.listen[0] ?? '');
+}
+
+async function stream(options: Parameters<typeof sendRequest>[2] = {}): Promise<void> {
+  const { call } = await sendRequest(client, body, options);
+  await beginStream(call);
+  await endStream(call);
+  call.cancel();
+}
+
+const spanCount = () => collector.spans.length;
+
+describe('tracing', () => {
+  it('continues the client’s trace and describes the answer in the words of the GenAI conventions', async () => {
+    await start();
+    await stream({ headers: { traceparent } });
+    await expect.poll(spanCount, { timeout: 10_000 }).toBe(1);
+    const [span] = collector.spans;
+    expect(span).toMatchObject({
+      traceId,
+      parentSpanId: '00f067aa0ba902b7',
+      name: 'chat m-1',
+      kind: 'SPAN_KIND_CLIENT',
+      status: 'STATUS_CODE_UNSET',
+    });
+    expect(span?.resource).toMatchObject({ 'service.name': 'responses-extproc', 'service.version': '0.1.0' });
+    expect(span?.attributes).toEqual({
+      'gen_ai.operation.name': 'chat',
+      'gen_ai.provider.name': 'generic',
+      'gen_ai.request.model': 'm-1',
+      'gen_ai.request.stream': true,
+      'gen_ai.response.model': 'm-2',
+      'gen_ai.response.finish_reasons': ['stop'],
+      'gen_ai.response.time_to_first_chunk': expect.any(Number),
+      'gen_ai.usage.input_tokens': 11,
+      'gen_ai.usage.output_tokens': 7,
+      'gen_ai.usage.cache_read.input_tokens': 0,
+      'gen_ai.usage.reasoning.output_tokens': 2,
+      'http.request.header.x-request-id': ['request-1'],
+      'http.request.method': 'POST',
+      'http.response.status_code': 200,
+      'url.path': '/v1/responses',
+      'responses_extproc.outcome': 'completed',
+      'responses_extproc.dropped': 0,
+    });
+    expect(JSON.stringify(collector.spans)).not.toContain('xylophone');
+    expect(collector.headers).toMatchObject({ 'x-api-key': 'k-1' });
+  });
+
+  it('is below Envoy’s own span where Envoy traces too: the call’s metadata comes before the header', async () => {
+    await start();
+    const fromEnvoy = '00-11112222333344445555666677778888-aaaabbbbccccdddd-01';
+    await stream({ headers: { traceparent }, metadata: { traceparent: fromEnvoy } });
+    await expect.poll(spanCount, { timeout: 10_000 }).toBe(1);
+    expect(collector.spans[0]).toMatchObject({
+      traceId: '11112222333344445555666677778888',
+      parentSpanId: 'aaaabbbbccccdddd',
+    });
+  });
+
+  it('keeps the caller’s decision not to record, and begins traces of its own by the share that is set', async () => {
+    await start({ OTEL_TRACES_SAMPLER_ARG: '0' });
+    await stream({ headers: { traceparent: unsampled } });
+    await stream();
+    await stream({ headers: { traceparent } });
+    await expect.poll(spanCount, { timeout: 10_000 }).toBe(1);
+    expect(collector.spans[0]?.traceId).toBe(traceId);
+  });
+
+  it('marks a refusal as an error by its code, and sends what is left when it is stopped', async () => {
+    await start();
+    const { call, last } = await sendRequest(client, JSON.stringify({ model: 'm-1', input: 'Hi', store: true }));
+    expect(last.immediate_response?.status.code).toBe(400);
+    call.cancel();
+    service.child.kill('SIGTERM');
+    expect(await service.child.ended).toBe('exit code 0');
+    expect(collector.spans).toHaveLength(1);
+    expect(collector.spans[0]).toMatchObject({
+      status: 'STATUS_CODE_ERROR',
+      attributes: {
+        'error.type': 'unsupported_value',
+        'responses_extproc.outcome': 'refused',
+        'http.response.status_code': 400,
+      },
+    });
+  });
+
+  it('loses nobody’s answer when the collector is gone', async () => {
+    await start();
+    await collector.close();
+    await stream({ headers: { traceparent } });
+    await stream({ headers: { traceparent } });
+  });
+});
+
+describe('without an endpoint', () => {
+  it('nothing of OpenTelemetry is loaded: one file imports it, and nothing imports that file but on demand', () => {
+    const root = join(import.meta.dirname, '../../src');
+    const importing = (pattern: RegExp) =>
+      readdirSync(root, { recursive: true, encoding: 'utf8' }).filter(
+        (file) => file.endsWith('.ts') && pattern.test(readFileSync(join(root, file), 'utf8')),
+      );
+    expect(importing(/from '@opentelemetry/)).toEqual(['telemetry/tracing.ts']);
+    expect(importing(/^import (?!type)[^;]*\/tracing\.ts'/m)).toEqual([]);
+    expect(importing(/await import\('\.\/telemetry\/tracing\.ts'\)/)).toEqual(['serve.ts']);
+  });
+});
