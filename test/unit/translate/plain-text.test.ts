@@ -4,51 +4,58 @@ import { plainTextOf } from '../../../src/translate/stream/plain-text.ts';
 import { createStreamTranslator } from '../../../src/translate/stream.ts';
 import { createTestContext } from '../../support/context.ts';
 
-/** Fields of every kind: those that say nothing, those that do, and those of another type than they should be. */
-const nothing = fc.constant(null);
-const oddity = fc.oneof(nothing, fc.constantFrom(0, 1, '', 'x', false, [], {}));
-const text = fc.oneof({ weight: 4, arbitrary: fc.string({ maxLength: 8 }) }, oddity);
-const toolCalls = fc.constant([{ index: 0, id: 'c', function: { name: 'f', arguments: '{"a":1}' } }]);
+type Place = 'chunk' | 'choice' | 'delta';
 
-const delta = fc.record(
-  {
-    content: fc.oneof({ weight: 6, arbitrary: text }, fc.constant([{ type: 'text', text: 'part' }])),
-    role: fc.constant('assistant'),
-    reasoning_content: fc.oneof({ weight: 6, arbitrary: nothing }, text),
-    refusal: fc.oneof({ weight: 6, arbitrary: nothing }, text),
-    tool_calls: fc.oneof({ weight: 8, arbitrary: nothing }, toolCalls, oddity),
-    annotations: fc.oneof(nothing, oddity),
-  },
-  { requiredKeys: ['content'] },
+/** A field a server may put into a chunk of text: one that says nothing, one that does, or one of the wrong type. */
+const field = (place: Place, name: string, ...telling: unknown[]) =>
+  fc.record({
+    place: fc.constant(place),
+    name: fc.constant(name),
+    value: fc.constantFrom(null, 0, '', 'x', false, [], {}, ...telling),
+  });
+const fields = fc.oneof(
+  field('chunk', 'id'),
+  field('chunk', 'object', 'error', 'chat.completion.chunk'),
+  field('chunk', 'type', 'error'),
+  field('chunk', 'model'),
+  field('chunk', 'service_tier', 'default', 'flex'),
+  field('chunk', 'system_fingerprint'),
+  field('chunk', 'usage', { prompt_tokens: 1, completion_tokens: 2 }),
+  field('chunk', 'x_groq', { usage: { prompt_tokens: 1 } }),
+  field('chunk', 'error', { message: 'no' }),
+  field('chunk', 'citations', ['https://example.com']),
+  field(
+    'chunk',
+    'choices',
+    [0, 1].map((index) => ({ index, delta: { content: 'two' } })),
+  ),
+  field('choice', 'index', 1),
+  field('choice', 'finish_reason', 'stop', 'length', 'error'),
+  field('choice', 'logprobs', { content: [{ token: 'a', logprob: -1, bytes: [97], top_logprobs: [] }] }),
+  field('choice', 'error', { message: 'no' }),
+  field('choice', 'delta'),
+  field('choice', 'message', { content: 'whole' }),
+  field('delta', 'role', 'assistant'),
+  field('delta', 'content', [{ type: 'text', text: 'part' }]),
+  field('delta', 'reasoning_content', 'hm'),
+  field('delta', 'refusal', 'no'),
+  field('delta', 'tool_calls', [{ index: 0, id: 'c', function: { name: 'f', arguments: '{}' } }]),
+  field('delta', 'annotations', [{ type: 'url_citation', url: 'https://example.com' }]),
 );
-const choice = fc.record(
-  {
-    index: fc.oneof({ weight: 8, arbitrary: fc.constant(0) }, fc.constantFrom(1, null, '0')),
-    delta: fc.oneof({ weight: 12, arbitrary: delta }, oddity),
-    logprobs: fc.oneof(nothing, oddity),
-    finish_reason: fc.oneof({ weight: 12, arbitrary: nothing }, fc.constantFrom('stop', 'length', 'error')),
-    error: fc.oneof({ weight: 12, arbitrary: nothing }, oddity),
-  },
-  { requiredKeys: ['delta'] },
-);
-const chunk = fc.record(
-  {
-    id: fc.string({ maxLength: 4 }),
-    object: fc.oneof({ weight: 12, arbitrary: fc.constant('chat.completion.chunk') }, fc.constant('error')),
-    model: fc.oneof({ weight: 4, arbitrary: fc.constant('m') }, oddity),
-    choices: fc.oneof(
-      { weight: 12, arbitrary: fc.array(choice, { minLength: 1, maxLength: 1 }) },
-      fc.array(choice),
-      oddity,
-    ),
-    usage: fc.oneof({ weight: 6, arbitrary: nothing }, fc.constant({ prompt_tokens: 1, completion_tokens: 2 })),
-    service_tier: fc.oneof(nothing, fc.constantFrom('default', 'flex', 3)),
-    system_fingerprint: oddity,
-    error: fc.oneof({ weight: 12, arbitrary: nothing }, oddity),
-    citations: fc.oneof({ weight: 8, arbitrary: nothing }, fc.constant(['https://example.com'])),
-  },
-  { requiredKeys: ['choices'] },
-);
+
+/** Mostly plain text: one chunk in two has a field or two more. */
+const chunk = fc
+  .tuple(
+    fc.string({ minLength: 1, maxLength: 8 }),
+    fc.oneof(fc.constant([]), fc.array(fields, { minLength: 1, maxLength: 2 })),
+  )
+  .map(([content, extra]) => {
+    const delta: Record<string, unknown> = { content };
+    const choice: Record<string, unknown> = { index: 0, delta, finish_reason: null };
+    const whole: Record<string, unknown> = { object: 'chat.completion.chunk', model: 'm', choices: [choice] };
+    for (const { place, name, value } of extra) ({ chunk: whole, choice, delta })[place][name] = value;
+    return whole;
+  });
 
 function eventsOf(chunks: readonly object[], wantsLogprobs: boolean): unknown[] {
   const translator = createStreamTranslator({ ...createTestContext({ toolNames: ['f'] }), wantsLogprobs });
