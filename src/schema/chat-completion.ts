@@ -27,6 +27,15 @@ export function countOf(value: unknown): number | null {
   return Math.min(Math.trunc(value), Number.MAX_SAFE_INTEGER);
 }
 
+/** The value as JSON; `''` for what cannot be written, being nested deeper than the stack: reading has no such limit. */
+export function jsonTextOf(value: unknown): string {
+  try {
+    return JSON.stringify(value) ?? '';
+  } catch {
+    return '';
+  }
+}
+
 /**
  * The one choice that is translated: `index` 0, else the first. Others are not looked at, since `n` is never sent.
  * A stream passes `only`: there, a choice of another index counts only when it comes alone (A20, A21).

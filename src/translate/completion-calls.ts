@@ -1,5 +1,5 @@
 import { ApiError } from '../schema/api-error.ts';
-import { arrayOf, type Loose, objectOf, textOf } from '../schema/chat-completion.ts';
+import { arrayOf, jsonTextOf, type Loose, objectOf, textOf } from '../schema/chat-completion.ts';
 import type { ResponseContext } from './context.ts';
 import { type CallItem, callItemOf, callItemPrefixOf, restoredToolOf } from './tool-restoration.ts';
 
@@ -78,7 +78,7 @@ function itemOf(call: Call, context: ResponseContext): CallItem {
 
 /** Arguments are a string of JSON; Ollama's own API and some proxies give the object. */
 function textOrJson(value: unknown): string {
-  return typeof value === 'object' && value !== null ? JSON.stringify(value) : textOf(value);
+  return typeof value === 'object' && value !== null ? jsonTextOf(value) : textOf(value);
 }
 
 /** Gemini's OpenAI endpoint puts a thought signature on a call, or on the message. `''` if there is none. */

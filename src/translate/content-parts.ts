@@ -1,4 +1,4 @@
-import { arrayOf, objectOf, textOf } from '../schema/chat-completion.ts';
+import { arrayOf, jsonTextOf, objectOf, textOf } from '../schema/chat-completion.ts';
 
 /** What the `content` of a message or a delta says, by kind. Each is `''` when absent. */
 export interface ContentTexts {
@@ -18,7 +18,7 @@ export function contentOf(content: unknown): ContentTexts {
   if (typeof content === 'string') return content === '' ? nothing : { text: content, thinking: '', refusal: '' };
   if (Array.isArray(content)) return partsOf(content);
   const object = objectOf(content);
-  return object === null ? nothing : { text: JSON.stringify(object), thinking: '', refusal: '' };
+  return object === null ? nothing : { text: jsonTextOf(object), thinking: '', refusal: '' };
 }
 
 function partsOf(parts: readonly unknown[]): ContentTexts {

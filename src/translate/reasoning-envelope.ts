@@ -1,4 +1,4 @@
-import { type Loose, objectOf, textOf } from '../schema/chat-completion.ts';
+import { jsonTextOf, type Loose, objectOf, textOf } from '../schema/chat-completion.ts';
 
 /**
  * What a stateless service must get back to continue a turn, carried by the client in `encrypted_content`. It is a
@@ -19,7 +19,9 @@ const PREFIX = 'orr1.';
 
 /** The envelope as text for `encrypted_content`. */
 export function encodeReasoningEnvelope(envelope: ReasoningEnvelope): string {
-  return PREFIX + Buffer.from(JSON.stringify(envelope)).toString('base64url');
+  // Details that cannot be written are the upstream's loss alone.
+  const json = jsonTextOf(envelope) || jsonTextOf({ ...envelope, d: undefined });
+  return PREFIX + Buffer.from(json).toString('base64url');
 }
 
 /** Reads what `encodeReasoningEnvelope` wrote. Null for everybody else's blobs (OpenAI's own, say) and broken ones. */

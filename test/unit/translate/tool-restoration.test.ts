@@ -61,7 +61,7 @@ describe('customInputOf', () => {
     ['"a"', 'a'],
     ['["a"]', '["a"]'],
     ['12', '12'],
-    ['{"input":"a', '{"input":"a'],
+    ['{"input":"a', 'a'],
     ['*** Begin', '*** Begin'],
   ])('reads %s as %s', (text, input) => {
     expect(customInputOf(text)).toBe(input);

@@ -1,0 +1,45 @@
+import { describe, expect, it } from 'vitest';
+import { translateCompletion } from '../../../src/translate/completion.ts';
+import { createTestContext } from '../../support/context.ts';
+import { eventsOf } from '../../support/event-lines.ts';
+import { faultsOfStream } from '../../support/invariants.ts';
+import { runStream } from '../../support/run-stream.ts';
+
+/** JSON.parse reads any depth, JSON.stringify ends the stack: 5000 levels are enough. */
+const levels = 20_000;
+const deep = `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`;
+
+const context = () =>
+  createTestContext({ restoredTools: { search: { kind: 'tool_search' } }, wantsEncryptedReasoning: true });
+
+const message: Record<string, string> = {
+  content: `{"content":${deep}}`,
+  'a part of the content': `{"content":[${deep}]}`,
+  reasoning: `{"reasoning":${deep},"content":"Hi"}`,
+  'reasoning_details without text': `{"reasoning_details":[{"type":"reasoning.encrypted","data":${deep}}],"content":"Hi"}`,
+  'reasoning_details with text': `{"reasoning":"a","reasoning_details":[{"type":"reasoning.text","text":"a","x":${deep}}]}`,
+  'the arguments of a call': `{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":${deep}}}]}`,
+  'the text of a tool search': `{"tool_calls":[{"index":0,"id":"a","function":{"name":"search","arguments":${JSON.stringify(deep)}}}]}`,
+  annotations: `{"content":"Hi","annotations":[${deep}]}`,
+};
+
+describe.each(Object.entries(message))('values nested deeper than the stack, in %s', (_, delta) => {
+  it('do not break a stream', () => {
+    const upstream = `data: {"choices":[{"index":0,"delta":${delta},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n`;
+    const stream = Buffer.concat(runStream([Buffer.from(upstream)], context())).toString('utf8');
+    expect(faultsOfStream(stream)).toEqual([]);
+    expect(eventsOf(stream).at(-1)?.type).toBe('response.completed');
+  });
+
+  it('do not break a JSON answer', () => {
+    const body = JSON.parse(`{"choices":[{"index":0,"message":${delta},"finish_reason":"stop"}]}`);
+    expect(() => JSON.stringify(translateCompletion(body, context()))).not.toThrow();
+  });
+});
+
+it('an error nested deeper than the stack is an error', () => {
+  const upstream = `data: {"error":${deep}}\n\n`;
+  const stream = Buffer.concat(runStream([Buffer.from(upstream)], context())).toString('utf8');
+  expect(faultsOfStream(stream)).toEqual([]);
+  expect(eventsOf(stream).at(-1)?.type).toBe('response.failed');
+});
