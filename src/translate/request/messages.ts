@@ -3,7 +3,7 @@ import type { Profile } from '../../upstream/profile.ts';
 import { isRefusal, textOf } from './content.ts';
 import type { MessageItem } from './items.ts';
 import { createMessageWriter } from './message-writer.ts';
-import type { PairedItem } from './pairing.ts';
+import type { PairedCall, PairedItem } from './pairing.ts';
 import type { ToolTable } from './tools.ts';
 import { createTurn, type Turn } from './turn.ts';
 
@@ -24,7 +24,7 @@ export function translateMessages(
   for (const item of items) {
     switch (item.kind) {
       case 'reasoning':
-        if (partlyAnswered() || hasDeferred()) close();
+        if (turn?.answered || hasDeferred()) close();
         openTurn().reasoning.push(item);
         break;
       case 'message':
@@ -32,12 +32,10 @@ export function translateMessages(
         else addOther(item);
         break;
       case 'call':
-        if (partlyAnswered()) close();
-        openTurn().calls.push(item);
-        openTurn().waiting.add(item);
+        addCall(item);
         break;
       case 'answer':
-        turn?.waiting.delete(item.call);
+        if (turn?.waiting.delete(item.call)) turn.answered = true;
         break;
     }
   }
@@ -54,10 +52,6 @@ export function translateMessages(
     turn = undefined;
   }
 
-  function partlyAnswered(): boolean {
-    return turn !== undefined && turn.waiting.size < turn.calls.length;
-  }
-
   function hasDeferred(): boolean {
     return turn !== undefined && turn.deferred.length > 0;
   }
@@ -72,10 +66,18 @@ export function translateMessages(
     writer.message(item);
   }
 
+  function addCall(item: PairedCall): void {
+    if (turn?.answered || turn?.callIds.has(item.callId)) close();
+    const open = openTurn();
+    open.calls.push(item);
+    open.callIds.add(item.callId);
+    if (!item.abandoned) open.waiting.add(item);
+  }
+
   function addAssistant(item: MessageItem): void {
     let open = openTurn();
     const spoken = open.text !== null || open.refusal !== null;
-    if (spoken || partlyAnswered() || hasDeferred()) {
+    if (spoken || open.answered || hasDeferred()) {
       // Reasoning that came after the first text led to this one.
       const later = open.calls.length === 0 ? open.reasoning.splice(open.reasoningBeforeText) : [];
       close();

@@ -6,13 +6,14 @@ import { invalidValue, quote } from './shape.ts';
 export interface PairedCall extends CallItem {
   /** Contents of its outputs, in order. */
   readonly outputs: ContentPart[][];
+  /** No output came; one was made up. */
+  abandoned: boolean;
 }
 
-/** An output as the walk over the items meets it: the call it answers, and whether it is the first to do so. */
+/** An output as the walk over the items meets it: its content is with the call it answers. */
 export interface PairedOutput {
   readonly kind: 'answer';
   readonly call: PairedCall;
-  readonly first: boolean;
 }
 
 export type PairedItem = Exclude<InputItem, CallItem | OutputItem> | PairedCall | PairedOutput;
@@ -33,7 +34,7 @@ export function pairCalls(
   let orphan: OutputItem | null = null;
 
   const addCall = (item: CallItem): void => {
-    const call: PairedCall = { ...item, outputs: [] };
+    const call: PairedCall = { ...item, outputs: [], abandoned: false };
     calls.push(call);
     paired.push(call);
     const waiting = open.get(call.callId);
@@ -42,8 +43,7 @@ export function pairCalls(
   };
 
   const addOutput = (item: OutputItem): void => {
-    const waiting = open.get(item.callId)?.pop();
-    const call = waiting ?? answered.get(item.callId);
+    const call = open.get(item.callId)?.pop() ?? answered.get(item.callId);
     if (call === undefined) {
       orphan ??= item;
       if (settings.orphanOutputs === 'reject') return;
@@ -53,7 +53,7 @@ export function pairCalls(
     }
     call.outputs.push([...item.content]);
     answered.set(item.callId, call);
-    paired.push({ kind: 'answer', call, first: waiting !== undefined });
+    paired.push({ kind: 'answer', call });
   };
 
   for (const item of items) {
@@ -66,7 +66,11 @@ export function pairCalls(
     settings.missingOutputs === 'reject' ? calls.find(({ outputs }) => outputs.length === 0) : undefined;
   const refused = settings.orphanOutputs === 'reject' ? orphan : null;
   throwFirst(items, unanswered, refused);
-  for (const { outputs } of calls) if (outputs.length === 0) outputs.push([{ type: 'text', text: 'aborted' }]);
+  for (const call of calls) {
+    if (call.outputs.length > 0) continue;
+    call.outputs.push([{ type: 'text', text: 'aborted' }]);
+    call.abandoned = true;
+  }
   return paired;
 }
 

@@ -9,8 +9,12 @@ export interface Turn {
   text: string | null;
   refusal: string | null;
   readonly calls: PairedCall[];
+  /** The ids of its calls: in one message each may stand once. */
+  readonly callIds: Set<string>;
   /** Calls whose output the walk has not met yet. */
   readonly waiting: Set<PairedCall>;
+  /** The walk has met an output of this turn: what the model says from here on, it says knowing that. */
+  answered: boolean;
   /** Messages that stood between calls and outputs: they follow the outputs. */
   readonly deferred: MessageItem[];
 }
@@ -23,7 +27,9 @@ export function createTurn(): Turn {
     text: null,
     refusal: null,
     calls: [],
+    callIds: new Set(),
     waiting: new Set(),
+    answered: false,
     deferred: [],
   };
 }

@@ -143,6 +143,20 @@ describe('any valid request', () => {
     );
   });
 
+  it('becomes such a body even when calls or outputs are missing, where they are made up', () => {
+    const settings = { orphanOutputs: 'synthesize', missingOutputs: 'synthesize' } as const;
+    const broken = items.chain((whole) => fc.subarray(whole, { minLength: 1 }));
+    fc.assert(
+      fc.property(broken, profile, (input, name) => {
+        const said = input.some((item) => !('type' in item && item.type === 'reasoning'));
+        if (!said) return; // nothing but reasoning may be nothing at all
+        const { chat } = translate({ model: 'm', input }, { profile: name, ...settings });
+        expect(faultsOfChat(JSON.parse(JSON.stringify(chat)))).toEqual([]);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
   it('keeps every word of the conversation, in order of the turns', () => {
     fc.assert(
       fc.property(
