@@ -69,11 +69,6 @@ export function faultsOfEvent(event: unknown): string[] {
   });
 }
 
-/** Every event type the published schema names. */
-export function publishedEventTypes(): readonly string[] {
-  return [...published().events.keys()];
-}
-
 function faults(validate: ValidateFunction, value: unknown): string[] {
   if (validate(value)) return [];
   return (validate.errors ?? []).map(({ instancePath, message }) => `${instancePath} ${message}`);
