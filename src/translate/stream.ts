@@ -147,7 +147,7 @@ export function createStreamTranslator(context: ResponseContext): StreamTranslat
     const delta = choice === null ? null : deltaOf(choice);
     const reason = textOf(choice?.['finish_reason']);
     // The first reason stands; gateways add others. Only an error is worse news.
-    if (reason !== '' && (finishReason === null || reason === 'error')) finishReason = reason;
+    if (reason !== '' && (finishReason === null || reason.toLowerCase() === 'error')) finishReason = reason;
     const citations = citationsOf(chunk, delta);
     if (delta === null) {
       if (citations.length > 0) writer.cite(citations);
@@ -162,7 +162,7 @@ export function createStreamTranslator(context: ResponseContext): StreamTranslat
   function chosen(chunk: Loose): Loose | null {
     const choice = choiceOf(chunk, 'alone');
     const index = choice?.['index'];
-    if (choice === null || index == null) return choice;
+    if (choice === null || typeof index !== 'number') return choice;
     choiceIndex ??= index;
     return index === choiceIndex ? choice : null;
   }
@@ -203,7 +203,11 @@ export function createStreamTranslator(context: ResponseContext): StreamTranslat
 
   return {
     start: () => step(start),
-    push: (chunk, eventName = null) => step(() => push(chunk, eventName)),
+    push(chunk, eventName = null) {
+      if (status !== 'in_progress') return [];
+      push(chunk, eventName);
+      return log.take();
+    },
     malformed: () => step(skip),
     finish: (reason) =>
       step(() => {
