@@ -27,7 +27,8 @@ export function createExchangeLog(log: Log): ExchangeObserver {
           if (!log.isLevelEnabled(level)) return;
           const line = {
             ...lineOf(summary, traceId),
-            ...(how === 'done' ? {} : { call: how }),
+            // The call's own end says more than an answer that was left open.
+            ...(how === 'done' ? {} : { outcome: how }),
             duration_ms: Math.round(performance.now() - startedAt),
             first_byte_ms: firstByteAt === null ? null : Math.round(firstByteAt - startedAt),
             ...causeOf(cause ?? summary.errorCause),

@@ -115,11 +115,17 @@ test('what only passed is said at the level debug, a broken protocol as a warnin
   };
   expect(await logged([get, ended])).toMatchObject({ level: 'debug', outcome: 'passed' });
   await running.stop();
-  expect(await logged([requestHeaders, requestHeaders])).toMatchObject({ level: 'warn', call: 'protocol_error' });
+  expect(await logged([requestHeaders, requestHeaders])).toMatchObject({ level: 'warn', outcome: 'protocol_error' });
 });
 
 test('names that others chose do not fill the log', async () => {
   const long = 'm'.repeat(100_000);
   const line = await logged([requestHeaders, body({ input: 'Hi', model: long }), ...answer('200', completion)]);
   expect(String(line['model'])).toHaveLength(201);
+});
+
+test('a call that was left in the middle is aborted', async () => {
+  const [begun] = answer('200', '') as [ExchangeEvent];
+  const line = await logged([requestHeaders, body({ input: 'Hi', stream: true }), begun]);
+  expect(line).toMatchObject({ level: 'info', outcome: 'aborted', model: 'm' });
 });

@@ -116,6 +116,10 @@ describe('a call', () => {
     const call = running.client.open(defaultModes);
     call.sendRaw({});
     expect((await call.status).code).not.toBe(status.OK);
+    const begun = await streaming();
+    begun.sendRaw({});
+    expect((await begun.status).code).not.toBe(status.OK);
+    await until(() => running.running === 0);
     const next = running.client.open(defaultModes);
     next.send(requestHeaders());
     expect(await next.next()).toHaveProperty('request_headers');
