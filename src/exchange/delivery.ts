@@ -53,8 +53,8 @@ export function errorReplies(
 
 function fullDuplexReplies({ pieces, end, headers }: Delivery): ExchangeReply[] {
   const replies: ExchangeReply[] = headers === null ? [] : [{ type: 'response_headers', headers: headers(null) }];
-  for (const [index, body] of pieces.entries())
-    replies.push({ type: 'response_body', body, endOfStream: end === 'body' && index === pieces.length - 1 });
+  for (const body of pieces)
+    replies.push({ type: 'response_body', body, endOfStream: end === 'body' && body === pieces.at(-1) });
   if (end === 'body' && pieces.length === 0) replies.push({ type: 'response_body', body: noBytes, endOfStream: true });
   if (end === 'trailers') replies.push({ type: 'response_trailers' });
   return replies;

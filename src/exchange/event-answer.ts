@@ -39,31 +39,33 @@ export function createEventAnswer(context: ResponseContext, { committed, limits 
   }
 
   function read(messages: readonly SseMessage[]): Buffer {
-    const events: ResponseStreamEvent[] = [];
+    let events: ResponseStreamEvent[] = [];
     let comments = false;
     for (const message of messages) {
       if (translator.ended()) break;
-      if (message.type === 'event') translate(message, events);
+      if (message.type === 'event') events = joined(events, translate(message));
       // A comment says that the upstream is at work: the client may know.
-      else if (verdict === null) events.push(...translator.start());
+      else if (verdict === null) events = joined(events, translator.start());
       else comments = true;
       // The first message decides alone, however the bytes were cut.
-      if (translator.failure() === null && context.stream && events.length > 0) verdict = 'accepted';
+      if (verdict === null && translator.failure() === null && context.stream && events.length > 0)
+        verdict = 'accepted';
     }
     return say(events, comments);
   }
 
-  function translate(message: Extract<SseMessage, { type: 'event' }>, events: ResponseStreamEvent[]): void {
-    const data = readSseData(message.data);
+  function translate({ event, data: text }: Extract<SseMessage, { type: 'event' }>): ResponseStreamEvent[] {
+    const data = readSseData(text);
     switch (data.type) {
-      case 'values':
-        for (const value of data.values) events.push(...translator.push(value, message.event));
-        return;
+      case 'values': {
+        let events: ResponseStreamEvent[] = [];
+        for (const value of data.values) events = joined(events, translator.push(value, event));
+        return events;
+      }
       case 'done':
-        events.push(...translator.finish('done'));
-        return;
+        return translator.finish('done');
       case 'malformed':
-        events.push(...translator.malformed());
+        return translator.malformed();
     }
   }
 
@@ -71,35 +73,38 @@ export function createEventAnswer(context: ResponseContext, { committed, limits 
     return translator.ended() ? nothing : say(translator.fail(error));
   }
 
-  function guarded(work: () => Buffer): Buffer {
-    if (translator.ended()) return nothing;
-    try {
-      return work();
-    } catch (thrown) {
-      return fail(
-        thrown instanceof SseLimitError ? tooLarge('an event', limits.maxSseEventBytes) : ApiError.from(thrown),
-      );
-    }
+  function failBy(thrown: unknown): Buffer {
+    return fail(
+      thrown instanceof SseLimitError ? tooLarge('an event', limits.maxSseEventBytes) : ApiError.from(thrown),
+    );
   }
 
   return {
-    push: (bytes) =>
-      guarded(() => {
-        size += bytes.length;
-        // A stream that goes on to the client may be endless; what is collected may not.
-        if (!context.stream && size > limits.maxResponseBytes)
-          return fail(tooLarge('the answer', limits.maxResponseBytes));
+    push(bytes) {
+      if (translator.ended()) return nothing;
+      size += bytes.length;
+      // A stream that goes on to the client may be endless; what is collected may not.
+      if (!context.stream && size > limits.maxResponseBytes)
+        return fail(tooLarge('the answer', limits.maxResponseBytes));
+      try {
         const out = read(decoder.push(bytes));
-        if (translator.ended() || !committed || !translator.finishSeen() || translator.usage() === null) return out;
+        if (!committed || translator.ended() || !translator.finishSeen() || translator.usage() === null) return out;
         // Where only a message of the upstream can be answered, the next may be trailers, which carry no text.
         return Buffer.concat([out, say(translator.finish('done'))]);
-      }),
-    start: () => guarded(() => say(context.stream ? translator.start() : [])),
-    end: () =>
-      guarded(() => {
+      } catch (thrown) {
+        return failBy(thrown);
+      }
+    },
+    start: () => (translator.ended() || !context.stream ? nothing : say(translator.start())),
+    end() {
+      if (translator.ended()) return nothing;
+      try {
         const out = read(decoder.finish());
         return translator.ended() ? out : Buffer.concat([out, say(translator.finish('eof'))]);
-      }),
+      } catch (thrown) {
+        return failBy(thrown);
+      }
+    },
     fail,
     verdict() {
       return verdict;
@@ -118,4 +123,11 @@ export function createEventAnswer(context: ResponseContext, { committed, limits 
       return { error: translator.failure(), usage: translator.usage(), status, model, finishReason, events };
     },
   };
+}
+
+/** Both lists in order; nearly always one is empty, and the other is not copied. */
+function joined(events: ResponseStreamEvent[], more: ResponseStreamEvent[]): ResponseStreamEvent[] {
+  if (events.length === 0) return more;
+  for (const event of more) events.push(event);
+  return events;
 }
