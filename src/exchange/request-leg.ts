@@ -45,6 +45,9 @@ export interface RequestLegReport {
 
 const noBytes = Buffer.alloc(0);
 
+/** Headers that tell of the client's bytes, which are not the ones sent on. */
+const untrue = ['content-encoding', 'expect', 'content-md5', 'digest', 'content-digest', 'repr-digest'];
+
 /** The leg that carries the client's request to the upstream, in whatever body mode is in force. */
 export function createRequestLeg(options: RequestLegOptions): RequestLeg {
   const { modes, settings, clock } = options;
@@ -172,13 +175,14 @@ export function createRequestLeg(options: RequestLegOptions): RequestLeg {
         'accept-encoding': 'identity',
         ...(contentLength === null ? {} : { 'content-length': String(contentLength) }),
       },
-      remove: ['content-encoding', 'expect', ...(contentLength === null ? ['content-length'] : [])],
+      remove: [...untrue.filter((name) => headers.has(name)), ...(contentLength === null ? ['content-length'] : [])],
     };
   }
 
   function refuse(event: RequestEvent['type'], refusal: ApiError): ExchangeReply[] {
     move(event, 'refused');
     pieces = [];
+    options.hold(0);
     error = refusal;
     const id = headers.get('x-request-id');
     return [immediateResponse(refusal, id === undefined ? {} : { 'x-request-id': id })];

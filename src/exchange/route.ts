@@ -44,7 +44,10 @@ export function routeOf(headers: HeaderMap): Route {
  * but for Azure's `api-version`, unless the template has a query of its own.
  */
 export function upstreamPath(template: string, { prefix, apiVersion }: RequestPath, model: string): string {
-  const path = prefix + template.replaceAll('{model}', () => encodeURIComponent(model));
+  // A path is ASCII (RFC 3986); what a lenient proxy let through is escaped.
+  const path =
+    prefix.replace(/[^\x21-\x7e]/gu, encodeURIComponent) +
+    template.replaceAll('{model}', () => encodeURIComponent(model));
   return apiVersion === '' || path.includes('?') ? path : `${path}?${apiVersion}`;
 }
 

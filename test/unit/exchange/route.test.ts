@@ -19,6 +19,7 @@ describe('the route of a request', () => {
     ['/openai/v1/responses', '/openai/v1/chat/completions'],
     ['/a%2Fb/c/v1/responses', '/a%2Fb/c/v1/chat/completions'],
     ['/v1/%72esponses', '/v1/chat/completions'],
+    ['/grüße/v1/responses', '/gr%C3%BC%C3%9Fe/v1/chat/completions'],
     ['/%76%31/responses?', '/v1/chat/completions'],
     ['/v1/responses?api-version=2024-10-21&x=1', '/v1/chat/completions?api-version=2024-10-21'],
   ])('POST %s goes to %s', (path, upstream) => expect(pathFor(path)).toBe(upstream));
