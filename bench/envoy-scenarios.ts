@@ -69,11 +69,11 @@ export async function runScenarios(
   return scenarios.flatMap((scenario) => rowsOf(scenario, (name) => slices.get(keyOf(scenario.name, name)) ?? []));
 }
 
-const warmUp = { stream: true, knobs: { tokens: 64, pauseMs: 0, tokenBytes: 32 }, connections: 16, seconds: 4 } as const;
+const warmUp = {
   stream: true,
   knobs: { tokens: 64, pauseMs: 0, tokenBytes: 32 },
   connections: 16,
-  seconds: 2,
+  seconds: 4,
 } as const;
 
 export const scenarioHeadings = [
