@@ -1,6 +1,7 @@
 import { ApiError } from '../schema/api-error.ts';
+import type { ResponseResource } from '../schema/response-resource.ts';
 import { DONE, encodeSseEvents } from '../sse/encode.ts';
-import { translateCompletion } from '../translate/completion.ts';
+import { finishReasonOf, translateCompletion } from '../translate/completion.ts';
 import type { ResponseContext } from '../translate/context.ts';
 import { translateError } from '../translate/error.ts';
 import { createStreamTranslator } from '../translate/stream.ts';
@@ -52,11 +53,12 @@ export function createWholeAnswer(kind: WholeKind, options: AnswerOptions): Answ
   }
 
   function translate(answered: ResponseContext): Buffer {
-    const response = translateCompletion(parse(Buffer.concat(pieces)), answered);
+    const completion = parse(Buffer.concat(pieces));
+    const response = translateCompletion(completion, answered);
     const events = answered.stream ? eventsOfResponse(response, answered) : [];
     const { status, model, usage } = response;
-    const finishReason = response.incomplete_details?.reason ?? null;
-    report = { error: null, status, model, usage, finishReason, events: events.length };
+    const finishReason = finishReasonOf(completion);
+    report = { error: failureOf(response), status, model, usage, finishReason, events: events.length };
     return accept(
       answered.stream ? Buffer.concat([encodeSseEvents(events), DONE]) : Buffer.from(JSON.stringify(response)),
     );
@@ -100,6 +102,12 @@ export function createWholeAnswer(kind: WholeKind, options: AnswerOptions): Answ
       return report;
     },
   };
+}
+
+/** What failed after the answer had begun: the client reads it in the response, the log by its code. */
+function failureOf({ error }: ResponseResource): ApiError | null {
+  if (error === null) return null;
+  return new ApiError(error.message, { status: 502, type: 'model_error', code: error.code });
 }
 
 const notAnApi = 'The upstream’s answer is neither JSON nor an event stream.';

@@ -53,6 +53,12 @@ export function translateCompletion(completion: unknown, context: ResponseContex
   });
 }
 
+/** The upstream's own word for how the answer ended, for the log; null if it gave none. */
+export function finishReasonOf(completion: unknown): string | null {
+  const body = objectOf(completion);
+  return (body !== null && textOf(choiceOf(body)?.['finish_reason'])) || null;
+}
+
 /** Some proxies answer with `delta` where `message` belongs; Azure leaves both out of a filtered choice. */
 function messageOf(choice: Loose): Loose | null {
   const message = objectOf(choice['message']) ?? objectOf(choice['delta']);

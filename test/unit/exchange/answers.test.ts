@@ -1,11 +1,12 @@
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { createExchange } from '../../../src/exchange/exchange.ts';
 import type { BodyModes } from '../../../src/exchange/types.ts';
 import { ApiError } from '../../../src/schema/api-error.ts';
-import { type HttpMessage, play } from '../../support/envoy-model.ts';
+import { carry, type HttpMessage, play } from '../../support/envoy-model.ts';
 import { eventLines } from '../../support/event-lines.ts';
-import { exchangeOptions } from '../../support/exchange-options.ts';
+import { exchangeOptions, headersOf } from '../../support/exchange-options.ts';
 import { inPiecesOf } from '../../support/split.ts';
 
 function ask(fields: object = {}, headers: Record<string, string> = {}): HttpMessage {
@@ -173,7 +174,13 @@ describe('limits', () => {
 
 describe('headers', () => {
   test('to the upstream are only what must change', () => {
-    const headers = { 'content-encoding': 'identity', expect: '100-continue', authorization: 'Bearer k', 'x-a': 'b' };
+    const headers = {
+      'content-encoding': 'identity',
+      'content-md5': 'x',
+      expect: '100-continue',
+      authorization: 'Bearer k',
+      'x-a': 'b',
+    };
     const { upstream } = play(
       ask({ stream: true }, { ...headers, 'accept-encoding': 'gzip, br' }),
       answered(sse, stream),
@@ -220,6 +227,24 @@ describe('headers', () => {
   });
 });
 
+describe('the summary', () => {
+  const ended = (reason: string) => completion.replace('stop', reason);
+  test.each([
+    ['stop', 'completed', null],
+    ['length', 'incomplete', null],
+    ['abort', 'failed', 'request_cancelled'],
+  ])('says how the answer ended, in JSON as in a stream: %s', (reason, outcome, errorCode) => {
+    const streamed = `${chunk({ content: 'Hi' })}${chunk({}, reason)}data: [DONE]\n\n`;
+    const plays = [
+      play(ask(), answered(json, ended(reason))),
+      play(ask({ stream: true }), answered(json, ended(reason))),
+      play(ask({ stream: true }), answered(sse, streamed)),
+    ];
+    for (const { exchange } of plays)
+      expect(exchange.summary()).toMatchObject({ outcome, errorCode, finishReason: reason });
+  });
+});
+
 describe('local replies of the proxy', () => {
   test.each([
     ['503', 'upstream connect error or disconnect/reset before headers. reset reason: connection timeout', 503],
@@ -229,6 +254,27 @@ describe('local replies of the proxy', () => {
     const played = play(ask({ stream: true }), answered({ ':status': status, 'content-type': 'text/plain' }, text));
     expect(statusOf(played)).toBe(String(expected));
     expect(JSON.parse(String(played.client.body)).error.type).toBe('server_error');
+  });
+});
+
+describe('an answer that comes before the request was complete', () => {
+  const modes: BodyModes[] = [
+    { request: 'BUFFERED', response: 'BUFFERED' },
+    { request: 'STREAMED', response: 'STREAMED' },
+    { request: 'FULL_DUPLEX_STREAMED', response: 'FULL_DUPLEX_STREAMED' },
+  ];
+  test.each(modes)('is an error whatever it says ($request)', (mode) => {
+    const begun = () => {
+      const exchange = createExchange(exchangeOptions({ modes: mode }));
+      exchange.handle({ type: 'request_headers', headers: headersOf(ask().headers), endOfStream: false });
+      return exchange;
+    };
+    const tooLarge = answered({ ':status': '413', 'content-type': 'text/plain' }, 'Payload Too Large');
+    const local = carry('response', tooLarge, mode.response, begun());
+    expect(local.headers.get(':status')).toBe('413');
+    expect(JSON.parse(String(local.body)).error.code).toBe('request_too_large');
+    const early = carry('response', answered(json, completion), mode.response, begun());
+    expect(JSON.parse(String(early.body)).error.code).toBe('invalid_upstream_response');
   });
 });
 
