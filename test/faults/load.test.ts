@@ -45,7 +45,10 @@ async function openStreams(mesh: TestMesh, model: string, count: number) {
     streams.push(openStream(sessions[index % sessions.length] as ClientHttp2Session, model));
     if (index % 100 === 99) await sleep(5); // as clients come: many, not all in one instant
   }
-  return { streams, close: () => sessions.forEach((session) => session.destroy()) };
+  const close = () => {
+    for (const session of sessions) session.destroy();
+  };
+  return { streams, close };
 }
 
 function countOf(values: readonly string[]): Record<string, number> {

@@ -150,7 +150,7 @@ async function play(script: Script, response: ServerResponse | Http2ServerRespon
     if (typeof step === 'number') await sleep(step);
     else if (typeof step === 'function') await step();
     // Wait for a reader that is slower than we are: tests of back pressure rely on it.
-    else if (!writeTo(response, step)) await Promise.race([event(response, 'drain'), event(response, 'close')]);
+    else if (!writeTo(response, step)) await drained(response);
   }
   if (script.trailers !== undefined) response.addTrailers(script.trailers);
   await new Promise<void>((resolve) => {
@@ -163,8 +163,17 @@ function writeTo(response: ServerResponse | Http2ServerResponse, bytes: string |
   return (response as ServerResponse).write(bytes);
 }
 
-function event(emitter: ServerResponse | Http2ServerResponse, name: string): Promise<void> {
-  return new Promise((resolve) => (emitter as ServerResponse).once(name, () => resolve()));
+function drained(response: ServerResponse | Http2ServerResponse): Promise<void> {
+  const emitter = response as ServerResponse;
+  return new Promise((resolve) => {
+    const go = () => {
+      emitter.off('drain', go);
+      emitter.off('close', go);
+      resolve();
+    };
+    emitter.on('drain', go);
+    emitter.on('close', go);
+  });
 }
 
 /** A Chat Completions answer as JSON. */
