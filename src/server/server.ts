@@ -18,6 +18,8 @@ export interface ServiceOptions {
   readonly credentials?: ServerCredentials | undefined;
   /** Asked at the start of every call; without one there is always room. */
   readonly guard?: OverloadGuard;
+  /** Milliseconds between the pings that find out whether a proxy is still there; it has as long to answer. */
+  readonly pingMs?: number;
   /** A route of Envoy's names what is not there. */
   readonly onMisconfigured: (problem: string) => void;
 }
@@ -37,12 +39,17 @@ export interface Service {
 /** Room around the largest body in one message: headers, and the message itself. */
 const messageRoom = 1024 * 1024;
 const tickMs = 500;
+/** A proxy that was cut off without a word would keep its calls, and what they hold, for ever. */
+const defaultPingMs = 30_000;
 
 /** The gRPC server: `ExternalProcessor` and `grpc.health.v1`. */
-export function createService({ config, credentials, guard, observers, onMisconfigured }: ServiceOptions): Service {
+export function createService(options: ServiceOptions): Service {
+  const { config, credentials, guard, observers, onMisconfigured, pingMs = defaultPingMs } = options;
   const server = new Server({
     'grpc.max_receive_message_length': config.MAX_REQUEST_BYTES + messageRoom,
     'grpc.max_concurrent_streams': 2 ** 31 - 1,
+    'grpc.keepalive_time_ms': pingMs,
+    'grpc.keepalive_timeout_ms': pingMs,
   });
   tolerateResets(server);
   const health = createHealth();

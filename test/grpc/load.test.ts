@@ -1,6 +1,8 @@
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { ExchangeEvent } from '../../src/exchange/types.ts';
 import { defaultModes, headersOf } from '../support/exchange-options.ts';
+import { connectExtProc } from '../support/extproc-client.ts';
 import { type RunningService, startService, until } from '../support/service.ts';
 
 let running: RunningService;
@@ -11,6 +13,31 @@ const getModels: ExchangeEvent = {
   headers: headersOf({ ':method': 'GET', ':path': '/v1/models' }),
   endOfStream: true,
 };
+
+test('a proxy that is cut off without a word is noticed, and nothing of its calls stays', async () => {
+  running = await startService({}, { pingMs: 200 });
+  const port = Number(running.address.split(':').at(-1));
+  const sockets: Socket[] = [];
+  const between = createServer((near) => {
+    const far = connect(port, '127.0.0.1');
+    sockets.push(near, far);
+    near.pipe(far).pipe(near);
+    for (const socket of [near, far]) socket.on('error', () => {});
+  });
+  await new Promise<void>((resolve) => between.listen(0, '127.0.0.1', resolve));
+  const client = connectExtProc(`127.0.0.1:${(between.address() as AddressInfo).port}`);
+  const call = client.open(defaultModes);
+  call.send({ ...getModels, endOfStream: false });
+  await call.next();
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  expect(running.running).toBe(1);
+  for (const socket of sockets) socket.unpipe().pause();
+  await until(() => running.running === 0);
+  expect(running.ends[0]?.how).toBe('aborted');
+  for (const socket of sockets) socket.destroy();
+  client.close();
+  between.close();
+});
 
 describe('one connection', () => {
   test('bears 20,000 short calls that each end in a reset, as Envoy ends them', { timeout: 120_000 }, async () => {

@@ -307,3 +307,21 @@ test('the client gets the same, however the upstream’s bytes are cut', () => {
     { numRuns: 400 },
   );
 });
+
+test('the upstream gets the same, however the client’s bytes are cut', () => {
+  const { headers, pieces } = ask({ input: 'Grüß 🎉', instructions: 'be brief' });
+  const whole = Buffer.concat(pieces);
+  const modes = fc.constantFrom<BodyModes['request']>('BUFFERED', 'STREAMED', 'FULL_DUPLEX_STREAMED');
+  fc.assert(
+    fc.property(modes, fc.array(fc.nat(whole.length)), (request, cuts) => {
+      const places = [0, ...cuts.sort((a, b) => a - b), whole.length];
+      const cut = places.slice(1).map((at, index) => whole.subarray(places[index], at));
+      const options = { modes: { request, response: 'BUFFERED' } } as const;
+      const { upstream } = play({ headers, pieces: cut }, answered(json, completion), options);
+      expect(String(upstream?.body)).toBe(
+        '{"model":"test-model","messages":[{"role":"system","content":"be brief"},{"role":"user","content":"Grüß 🎉"}]}',
+      );
+    }),
+    { numRuns: 200 },
+  );
+});
