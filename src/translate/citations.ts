@@ -1,29 +1,62 @@
 import { arrayOf, countOf, type Loose, objectOf, textOf } from '../schema/chat-completion.ts';
 import type { UrlCitation } from '../schema/response-resource.ts';
 
-/**
- * The citations that a completion or chunk and its message or delta carry (docs/answers.md §2.9), in order: annotations of the
- * message (OpenAI's nested form and the flat one), then `search_results` and `citations` of the body (Perplexity, xAI).
- * A bare URL says nothing about where in the text it belongs: it gets no title and the range 0–0.
- */
-export function citationsOf(body: unknown, message: unknown): UrlCitation[] {
-  const found: UrlCitation[] = [];
-  const annotations = arrayOf(objectOf(message)?.['annotations']);
-  for (const annotation of annotations) {
-    const entry = objectOf(annotation);
-    if (entry?.['type'] === 'url_citation') add(found, citationOf(objectOf(entry['url_citation']) ?? entry));
-  }
-  for (const carrier of [objectOf(body), objectOf(message)]) {
-    for (const result of arrayOf(carrier?.['search_results'])) addPage(found, citationOf(objectOf(result)));
-    for (const entry of arrayOf(carrier?.['citations']))
-      addPage(found, citationOf(typeof entry === 'string' ? { url: entry } : objectOf(entry)));
-  }
-  return found;
+/** Citations without their repeats: servers send the whole list again in every late chunk. */
+export interface CitationList {
+  /** Takes in what is new, and returns just that. */
+  add(citations: readonly UrlCitation[]): UrlCitation[];
+  readonly all: readonly UrlCitation[];
 }
 
-/** Adds what is new to `known` and returns just that: servers repeat the whole list in every late chunk. */
-export function addCitations(known: UrlCitation[], more: readonly UrlCitation[]): UrlCitation[] {
-  return more.filter((citation) => (isPage(citation) ? addPage(known, citation) : add(known, citation)));
+/**
+ * An empty list. A page without a range is left out when its URL is cited already, since a vendor's several lists name
+ * the same pages; any other only when it is exactly the same.
+ */
+export function createCitationList(): CitationList {
+  const all: UrlCitation[] = [];
+  const urls = new Set<string>();
+  const keys = new Set<string>();
+
+  function isNew(citation: UrlCitation): boolean {
+    const { url, title, start_index, end_index } = citation;
+    if (start_index === 0 && end_index === 0 && urls.has(url)) return false;
+    urls.add(url);
+    const key = JSON.stringify([url, title, start_index, end_index]);
+    if (keys.has(key)) return false;
+    keys.add(key);
+    all.push(citation);
+    return true;
+  }
+
+  return { add: (citations) => citations.filter(isNew), all };
+}
+
+const none: readonly UrlCitation[] = [];
+
+/**
+ * The citations that a completion or chunk and its message or delta carry (docs/answers.md §2.9), in order: annotations
+ * of the message (OpenAI's nested form and the flat one), then `search_results` and `citations` of the body (Perplexity,
+ * xAI). A bare URL says nothing about where in the text it belongs: it gets no title and the range 0–0.
+ */
+export function citationsOf(body: Loose | null, message: Loose | null): readonly UrlCitation[] {
+  const found: (UrlCitation | null)[] = [];
+  if (message?.['annotations'] != null) addAnnotations(found, message['annotations']);
+  if (body !== null) addPages(found, body);
+  if (message !== null) addPages(found, message);
+  return found.length === 0 ? none : createCitationList().add(found.filter((citation) => citation !== null));
+}
+
+function addAnnotations(found: (UrlCitation | null)[], annotations: unknown): void {
+  for (const annotation of arrayOf(annotations)) {
+    const entry = objectOf(annotation);
+    if (entry?.['type'] === 'url_citation') found.push(citationOf(objectOf(entry['url_citation']) ?? entry));
+  }
+}
+
+function addPages(found: (UrlCitation | null)[], carrier: Loose): void {
+  for (const result of arrayOf(carrier['search_results'])) found.push(citationOf(objectOf(result)));
+  for (const entry of arrayOf(carrier['citations']))
+    found.push(citationOf(typeof entry === 'string' ? { url: entry } : objectOf(entry)));
 }
 
 function citationOf(entry: Loose | null): UrlCitation | null {
@@ -36,27 +69,4 @@ function citationOf(entry: Loose | null): UrlCitation | null {
     start_index: countOf(entry?.['start_index']) ?? 0,
     end_index: countOf(entry?.['end_index']) ?? 0,
   };
-}
-
-function isPage({ start_index, end_index }: UrlCitation): boolean {
-  return start_index === 0 && end_index === 0;
-}
-
-/** Exact repeats are left out. */
-function add(known: UrlCitation[], citation: UrlCitation | null): boolean {
-  if (citation === null) return false;
-  const { url, title, start_index, end_index } = citation;
-  const isKnown = known.some(
-    (other) =>
-      other.url === url && other.title === title && other.start_index === start_index && other.end_index === end_index,
-  );
-  if (!isKnown) known.push(citation);
-  return !isKnown;
-}
-
-/** A page without a range is left out when its URL is cited already: both lists name the same pages. */
-function addPage(known: UrlCitation[], citation: UrlCitation | null): boolean {
-  if (citation === null || known.some((other) => other.url === citation.url)) return false;
-  known.push(citation);
-  return true;
 }

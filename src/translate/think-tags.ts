@@ -65,6 +65,8 @@ export function createThinkTagReader({ implicitThink }: Pick<Profile, 'implicitT
     push(piece) {
       if (state.at === 'answer' && state.newlinesToSkip === 0) return { thinking: '', text: piece };
       held += piece;
+      // White space decides nothing; to look at all of it again with each piece would cost its square.
+      if (state.at === 'start' && piece.trim() === '') return { thinking: '', text: '' };
       return take(false);
     },
     finish: () => take(true),

@@ -1,7 +1,7 @@
 import type { ApiError } from '../../schema/api-error.ts';
 import { type Loose, objectOf, textOf } from '../../schema/chat-completion.ts';
 import type { Logprob, OutputItem, UrlCitation } from '../../schema/response-resource.ts';
-import { addCitations } from '../citations.ts';
+import { type CitationList, createCitationList } from '../citations.ts';
 import { namelessCall, signatureOf } from '../completion-calls.ts';
 import { contentOf } from '../content-parts.ts';
 import type { ResponseContext } from '../context.ts';
@@ -61,7 +61,8 @@ export function createAnswerWriter(log: EventLog, context: ResponseContext): Ans
   /** White space before any text: kept back, because before calls it means nothing. */
   let space = '';
   let spaceLogprobs: Logprob[] = [];
-  let citations: UrlCitation[] = [];
+  /** Citations that came before any message, until one has text. */
+  let early: CitationList | null = createCitationList();
   /** For the envelope of the next reasoning item. */
   let details: Loose[] = [];
   let signatures: { signature: string; callId: () => string }[] = [];
@@ -141,8 +142,8 @@ export function createAnswerWriter(log: EventLog, context: ResponseContext): Ans
       space = '';
       spaceLogprobs = [];
       message.text(delta, logprobs);
-      message.cite(citations);
-      citations = [];
+      if (early !== null) message.cite(early.all);
+      early = null;
     }
   }
 
@@ -162,7 +163,7 @@ export function createAnswerWriter(log: EventLog, context: ResponseContext): Ans
   /** Citations of a message that is closed are late: a finished item does not change. Before any message they wait. */
   function cite(more: readonly UrlCitation[]): void {
     if (current?.type === 'message') current.item.cite(more);
-    else if (!hadMessage) addCitations(citations, more);
+    else if (!hadMessage) early?.add(more);
   }
 
   function beforeCall(): void {

@@ -1,5 +1,5 @@
 import type { Logprob, OutputTextPart, RefusalPart, UrlCitation } from '../../schema/response-resource.ts';
-import { addCitations } from '../citations.ts';
+import { type CitationList, createCitationList } from '../citations.ts';
 import type { NewId } from '../context.ts';
 import type { EventLog } from './event-log.ts';
 import type { Output } from './output.ts';
@@ -18,7 +18,7 @@ export interface MessageItem {
 }
 
 type OpenPart =
-  | { readonly type: 'output_text'; text: string; readonly logprobs: Logprob[]; readonly annotations: UrlCitation[] }
+  | { readonly type: 'output_text'; text: string; readonly logprobs: Logprob[]; readonly annotations: CitationList }
   | { readonly type: 'refusal'; text: string };
 
 const noLogprobs: readonly Logprob[] = [];
@@ -43,7 +43,12 @@ export function openMessage(log: EventLog, output: Output, newId: NewId): Messag
       ...place(),
       part: { type: 'output_text', text: '', annotations: [], logprobs: [] },
     });
-    const opened: OpenPart & { type: 'output_text' } = { type: 'output_text', text: '', logprobs: [], annotations: [] };
+    const opened: OpenPart & { type: 'output_text' } = {
+      type: 'output_text',
+      text: '',
+      logprobs: [],
+      annotations: createCitationList(),
+    };
     part = opened;
     return opened;
   }
@@ -63,7 +68,7 @@ export function openMessage(log: EventLog, output: Output, newId: NewId): Messag
     if (part.type === 'output_text') {
       const { text, logprobs, annotations } = part;
       log.emit({ type: 'response.output_text.done', ...place(), text, logprobs });
-      closed = { type: 'output_text', text, annotations, logprobs };
+      closed = { type: 'output_text', text, annotations: annotations.all, logprobs };
     } else {
       log.emit({ type: 'response.refusal.done', ...place(), refusal: part.text });
       closed = { type: 'refusal', refusal: part.text };
@@ -102,11 +107,12 @@ export function openMessage(log: EventLog, output: Output, newId: NewId): Messag
     },
     cite(citations) {
       if (part?.type !== 'output_text') return;
-      for (const annotation of addCitations(part.annotations, citations))
+      let index = part.annotations.all.length;
+      for (const annotation of part.annotations.add(citations))
         log.emit({
           type: 'response.output_text.annotation.added',
           ...place(),
-          annotation_index: part.annotations.indexOf(annotation),
+          annotation_index: index++,
           annotation,
         });
     },

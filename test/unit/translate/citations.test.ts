@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { UrlCitation } from '../../../src/schema/response-resource.ts';
-import { addCitations, citationsOf } from '../../../src/translate/citations.ts';
+import { citationsOf, createCitationList } from '../../../src/translate/citations.ts';
 
 const cite = (url: string, start_index = 0, end_index = 0, title = ''): UrlCitation => ({
   type: 'url_citation',
@@ -10,24 +10,25 @@ const cite = (url: string, start_index = 0, end_index = 0, title = ''): UrlCitat
   end_index,
 });
 
-describe('addCitations', () => {
+describe('a list of citations', () => {
   it('gives only what is new, and remembers it', () => {
-    const known: UrlCitation[] = [];
-    expect(addCitations(known, [cite('a', 0, 4), cite('b')])).toEqual([cite('a', 0, 4), cite('b')]);
-    expect(addCitations(known, [cite('a', 0, 4), cite('b'), cite('a', 4, 8)])).toEqual([cite('a', 4, 8)]);
-    expect(known).toEqual([cite('a', 0, 4), cite('b'), cite('a', 4, 8)]);
+    const list = createCitationList();
+    expect(list.add([cite('a', 0, 4), cite('b')])).toEqual([cite('a', 0, 4), cite('b')]);
+    expect(list.add([cite('a', 0, 4), cite('b'), cite('a', 4, 8)])).toEqual([cite('a', 4, 8)]);
+    expect(list.all).toEqual([cite('a', 0, 4), cite('b'), cite('a', 4, 8)]);
   });
 
   it('leaves out a page without a range that is cited already', () => {
-    const known = [cite('a', 0, 4, 'A')];
-    expect(addCitations(known, [cite('a')])).toEqual([]);
+    const list = createCitationList();
+    list.add([cite('a', 0, 4, 'A')]);
+    expect(list.add([cite('a')])).toEqual([]);
   });
 });
 
 describe('citationsOf', () => {
   it('finds nothing in a chunk of plain text', () => {
     expect(citationsOf({ choices: [] }, { content: 'a' })).toEqual([]);
-    expect(citationsOf(null, undefined)).toEqual([]);
+    expect(citationsOf(null, null)).toEqual([]);
   });
 
   it('reads `citations` of objects, and those on the message', () => {
