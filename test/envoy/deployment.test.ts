@@ -1,0 +1,129 @@
+import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { clusterOf, type EnvoyConfig } from '../../src/mesh/envoy-config.ts';
+import { createAuthority, replaceFiles } from '../support/certificates.ts';
+import { startTestMesh, type TestMesh } from '../support/mesh.ts';
+import { startServiceProcess } from '../support/service-process.ts';
+import { type BodyStep, completion, delta, done, eventStream, finish } from '../support/upstream.ts';
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'extproc-deployment-'));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+function* endless(over: { yet: boolean }): Generator<BodyStep> {
+  while (!over.yet) {
+    yield delta({ content: 'more ' });
+    yield 100;
+  }
+  yield finish('stop');
+  yield done;
+}
+
+describe('two workers with a UNIX socket each, and a replica on TCP', () => {
+  test('share the streams of one Envoy thread evenly: it balances calls, not connections', async () => {
+    const workers = await startServiceProcess({ WORKERS: '2', LISTEN: `unix:${folder}/{worker}.sock` });
+    const mesh = await startTestMesh({
+      concurrency: 1,
+      edit(config) {
+        const cluster = clusterOf(config, 'responses_extproc');
+        cluster['type'] = 'STATIC'; // sockets have no name to resolve
+        const endpoints: unknown[] = cluster.load_assignment.endpoints[0].lb_endpoints;
+        for (const address of workers.listen)
+          endpoints.push({ endpoint: { address: { pipe: { path: address.replace('unix:', '') } } } });
+      },
+    });
+    const over = { yet: false };
+    try {
+      await untilHealthy(mesh, 3);
+      // Calls that wait for a first connection are not counted yet where Envoy looks for the least busy.
+      mesh.upstream.script('warm', { body: [completion({ content: 'Hi' })] });
+      for (let n = 0; n < 12; n += 1) await (await mesh.post({ model: 'warm', input: 'Hi' })).text();
+      const script = Array.from({ length: 30 }, () => ({ headers: eventStream, body: endless(over) }));
+      mesh.upstream.script('spread', ...script);
+      const running = await Promise.all(script.map(() => mesh.post({ model: 'spread', input: 'Hi', stream: true })));
+      const active = 'responses_extproc_active_exchanges';
+      const shares = [
+        await mesh.service.metric(active),
+        await workers.metric(active, { worker: '1' }),
+        await workers.metric(active, { worker: '2' }),
+      ];
+      expect(shares.reduce((sum, share) => sum + share)).toBe(30);
+      for (const share of shares) expect(share).toBeGreaterThanOrEqual(7);
+      over.yet = true;
+      for (const response of running) expect(await response.text()).toContain('event: response.completed\n');
+    } finally {
+      over.yet = true;
+      await mesh.close();
+      await workers.remove();
+    }
+  });
+});
+
+describe('mTLS between Envoy and the service', () => {
+  test('works, and a rotation of the service’s certificate under load fails no request', async () => {
+    const authority = createAuthority('mesh');
+    const files = { certFile: join(folder, 'tls.crt'), keyFile: join(folder, 'tls.key') };
+    replaceFiles(authority.issue('first'), files);
+    const caFile = join(folder, 'ca.crt');
+    copyFileSync(authority.caFile, caFile);
+    const envoyPair = authority.issue('envoy');
+    const mesh = await startTestMesh({
+      environment: { TLS_CERT_FILE: files.certFile, TLS_KEY_FILE: files.keyFile, TLS_CLIENT_CA_FILE: caFile },
+      edit: (config) => speakTls(config, { ...envoyPair, caFile }),
+    });
+    try {
+      mesh.upstream.script('tls', { body: [completion({ content: 'Safe.' })] });
+      let rotated = false;
+      const statuses = new Set<number>();
+      const load = (async () => {
+        while (!rotated) {
+          const response = await mesh.post({ model: 'tls', input: 'Hi' });
+          statuses.add(response.status);
+          await response.text();
+        }
+      })();
+      replaceFiles(authority.issue('second'), files);
+      // It looks every 10 s.
+      const taken = () => mesh.service.log.some((line) => line['msg'] === 'new certificate');
+      await expect.poll(taken, { timeout: 20_000 }).toBe(true);
+      await sleep(200);
+      rotated = true;
+      await load;
+      expect([...statuses]).toEqual([200]);
+      expect(await mesh.service.metric('responses_extproc_tls_reloads_total')).toBe(1);
+    } finally {
+      await mesh.close();
+      authority.remove();
+    }
+  });
+});
+
+async function untilHealthy(mesh: TestMesh, endpoints: number): Promise<void> {
+  for (const end = Date.now() + 20_000; Date.now() < end; await sleep(100)) {
+    const healthy = (await mesh.admin('/clusters')).match(/^responses_extproc::.*::health_flags::healthy$/gm);
+    if (healthy?.length === endpoints) return;
+  }
+  throw new Error(`not ${endpoints} healthy endpoints:\n${await mesh.admin('/clusters')}`);
+}
+
+function speakTls(config: EnvoyConfig, files: { certFile: string; keyFile: string; caFile: string }): void {
+  clusterOf(config, 'responses_extproc').transport_socket = {
+    name: 'envoy.transport_sockets.tls',
+    typed_config: {
+      '@type': 'type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext',
+      sni: 'localhost',
+      common_tls_context: {
+        alpn_protocols: ['h2'],
+        tls_certificates: [
+          { certificate_chain: { filename: files.certFile }, private_key: { filename: files.keyFile } },
+        ],
+        validation_context: { trusted_ca: { filename: files.caFile } },
+      },
+    },
+  };
+}
