@@ -61,6 +61,12 @@ describe('mergeReasoningDetails', () => {
     ]);
   });
 
+  it('does not lose what it has to an entry that leaves it empty', () => {
+    const first = { type: 'reasoning.text', text: 'a', index: 0, signature: 's', id: 'i', format: 'f' };
+    const next = { type: 'reasoning.text', text: null, index: 0, signature: null, id: undefined, format: '' };
+    expect(mergeReasoningDetails([first, next])).toEqual([first]);
+  });
+
   it('keeps what is encrypted apart, also under the index of a text', () => {
     const encrypted = [
       { type: 'reasoning.encrypted', data: '1', index: 0 },
