@@ -66,7 +66,8 @@ export function createCallTracker(toolNames: ReadonlySet<string>): CallTracker {
   function isCollision(known: TrackedCall, fragment: CallFragment): boolean {
     if (fragment.name === '') return false;
     if (isNext(known, fragment)) return true;
-    return fragment.index !== null && known.index !== fragment.index && !isNameOf(known, fragment.name);
+    if (fragment.index === null || fragment.index === known.index) return false;
+    return !isNameOf(known, fragment.name) || isCompleteJson(known.text);
   }
 
   /** R3: no id, but an index. */
