@@ -104,7 +104,7 @@ export function createAnswerWriter(log: EventLog, context: ResponseContext): Ans
 
   function addDetails(entries: readonly Loose[]): void {
     if (current?.type === 'reasoning') current.item.addDetails(entries);
-    else details.push(...entries);
+    else for (const entry of entries) details.push(entry);
   }
 
   function sign(signed: { signature: string; callId: () => string }): void {
@@ -134,7 +134,7 @@ export function createAnswerWriter(log: EventLog, context: ResponseContext): Ans
       if (!repeatsAll) current.item.text(delta, logprobs);
     } else if (delta.trim() === '') {
       space += delta;
-      spaceLogprobs.push(...logprobs);
+      for (const logprob of logprobs) spaceLogprobs.push(logprob);
     } else {
       const isFirst = !calls.hasSent();
       const message = messageItem();

@@ -91,7 +91,7 @@ export function openMessage(log: EventLog, output: Output, newId: NewId): Messag
       const open = openText();
       if (delta === '') return;
       open.text += delta;
-      if (logprobs.length > 0) open.logprobs.push(...logprobs);
+      for (const logprob of logprobs) open.logprobs.push(logprob);
       log.emit({
         type: 'response.output_text.delta',
         item_id: id,

@@ -96,7 +96,7 @@ export function openReasoning(log: EventLog, output: Output, context: ResponseCo
       }
     },
     addDetails: (entries) => {
-      details.push(...entries);
+      for (const entry of entries) details.push(entry);
     },
     addSignature: (callId, signature) => {
       signatures.push({ callId, signature });

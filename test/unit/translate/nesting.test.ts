@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { translateCompletion } from '../../../src/translate/completion.ts';
+import { createStreamTranslator } from '../../../src/translate/stream.ts';
 import { createTestContext } from '../../support/context.ts';
 import { eventsOf } from '../../support/event-lines.ts';
 import { faultsOfStream } from '../../support/invariants.ts';
@@ -42,4 +43,23 @@ it('an error nested deeper than the stack is an error', () => {
   const stream = Buffer.concat(runStream([Buffer.from(upstream)], context())).toString('utf8');
   expect(faultsOfStream(stream)).toEqual([]);
   expect(eventsOf(stream).at(-1)?.type).toBe('response.failed');
+});
+
+describe('lists longer than the arguments a function may have', () => {
+  const many = (entry: string) => `[${Array.from({ length: 130_000 }, () => entry).join(',')}]`;
+
+  it.each([
+    ['logprobs', `"delta":{"content":"a"},"logprobs":{"content":${many('{"token":"a"}')}}`],
+    ['logprobs of white space', `"delta":{"content":" "},"logprobs":{"content":${many('{"token":"a"}')}}`],
+    ['reasoning_details', `"delta":{"reasoning":"a","reasoning_details":${many('{"index":0,"text":"a"}')}}`],
+    ['reasoning_details before reasoning', `"delta":{"reasoning_details":${many('{"index":0,"data":"a"}')}}`],
+    ['tool_calls', `"delta":{"tool_calls":${many('{"index":0,"function":{"name":"f","arguments":"a"}}')}}`],
+    ['annotations', `"delta":{"content":"a","annotations":${many('{"type":"url_citation","url":"a"}')}}`],
+  ])('do not break a stream, in %s', (_, choice) => {
+    const translator = createStreamTranslator(
+      createTestContext({ wantsLogprobs: true, wantsEncryptedReasoning: true }),
+    );
+    translator.push(JSON.parse(`{"choices":[{"index":0,${choice}}]}`));
+    expect(translator.finish('done').at(-1)?.type).toBe('response.completed');
+  });
 });
