@@ -90,7 +90,7 @@ function outputOf(answer: Answer, context: ResponseContext): OutputItem[] {
   const parts = partsOf(answer, text, reasoning !== null, context);
   if (parts.length > 0)
     items.push({ id: context.newId('msg'), type: 'message', status: 'completed', role: 'assistant', content: parts });
-  items.push(...answer.calls.items());
+  for (const item of answer.calls.items()) items.push(item);
   return items;
 }
 

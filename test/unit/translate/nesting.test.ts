@@ -62,4 +62,10 @@ describe('lists longer than the arguments a function may have', () => {
     translator.push(JSON.parse(`{"choices":[{"index":0,${choice}}]}`));
     expect(translator.finish('done').at(-1)?.type).toBe('response.completed');
   });
+
+  it('do not break a JSON answer, in tool_calls', () => {
+    const calls = many('{"function":{"name":"f","arguments":"{}"}}');
+    const body = JSON.parse(`{"choices":[{"index":0,"message":{"tool_calls":${calls}},"finish_reason":"stop"}]}`);
+    expect(translateCompletion(body, context()).output).toHaveLength(130_000);
+  });
 });
