@@ -33,6 +33,7 @@ describe('createThinkTagReader', () => {
 
   it.each([
     ['a</think>\n\nb', { thinking: 'a', text: 'b' }],
+    ['\na\n</think>\n\nb', { thinking: 'a', text: 'b' }],
     ['<think>a</think>b', { thinking: 'a', text: 'b' }],
     ['a', { thinking: 'a', text: '' }],
   ])(
