@@ -1,4 +1,4 @@
-/** The README's table of variables, made from `src/config.ts`: `node scripts/config-table.ts` writes it into the file. */
+/** The table of variables, made from `src/config.ts`: `node scripts/config-table.ts` writes it into the files that show it. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describeVariables } from '../src/config.ts';
@@ -6,11 +6,14 @@ import { describeVariables } from '../src/config.ts';
 const start = '<!-- variables: written by scripts/config-table.ts -->';
 const end = '<!-- end of variables -->';
 
-/** The README with its table of variables as it should be. Throws when the markers are missing. */
-export function withConfigTable(readme: string): string {
-  const [before, rest] = readme.split(start);
+/** Files with the table, from the root. */
+const filesWithConfigTable = ['README.md', 'docs/operating.md'] as const;
+
+/** A document with its table of variables as it should be. Throws when the markers are missing. */
+export function withConfigTable(document: string): string {
+  const [before, rest] = document.split(start);
   const after = rest?.split(end)[1];
-  if (before === undefined || after === undefined) throw new Error(`README.md has no ${start} … ${end}`);
+  if (before === undefined || after === undefined) throw new Error(`There is no ${start} … ${end}`);
   return `${before}${start}\n${configTable()}\n${end}${after}`;
 }
 
@@ -23,6 +26,8 @@ function configTable(): string {
 }
 
 if (import.meta.main) {
-  const file = join(import.meta.dirname, '../README.md');
-  writeFileSync(file, withConfigTable(readFileSync(file, 'utf8')));
+  for (const name of filesWithConfigTable) {
+    const file = join(import.meta.dirname, '..', name);
+    writeFileSync(file, withConfigTable(readFileSync(file, 'utf8')));
+  }
 }

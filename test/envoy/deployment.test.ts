@@ -64,6 +64,57 @@ describe('two workers with a UNIX socket each, and a replica on TCP', () => {
   });
 });
 
+describe('two replicas', () => {
+  test('of which one is stopped under load fail no request: it takes calls until Envoy has noticed', async () => {
+    const leaving = await startServiceProcess({ DRAIN_DELAY_MS: '7000' });
+    const mesh = await startTestMesh({
+      concurrency: 2,
+      edit(config) {
+        const endpoints: unknown[] = clusterOf(config, 'responses_extproc').load_assignment.endpoints[0].lb_endpoints;
+        const [, port] = (leaving.listen[0] ?? '').split(':');
+        endpoints.push({
+          endpoint: { address: { socket_address: { address: '127.0.0.1', port_value: Number(port) } } },
+        });
+      },
+    });
+    const over = { yet: false };
+    try {
+      await untilHealthy(mesh, 2);
+      mesh.upstream.script('short', { body: [completion({ content: 'Hi' })] });
+      mesh.upstream.script('long', ...Array.from({ length: 8 }, () => ({ headers: eventStream, body: endless(over) })));
+      const streams = await Promise.all(
+        Array.from({ length: 8 }, () => mesh.post({ model: 'long', input: 'Hi', stream: true })),
+      );
+      expect(await leaving.metric('responses_extproc_active_exchanges')).toBeGreaterThan(0);
+
+      const statuses: number[] = [];
+      let stopped = false;
+      const load = Promise.all(
+        Array.from({ length: 4 }, async () => {
+          while (!stopped) {
+            const response = await mesh.post({ model: 'short', input: 'Hi' });
+            statuses.push(response.status);
+            await response.text();
+          }
+        }),
+      );
+      leaving.child.kill('SIGTERM');
+      await sleep(9_000); // the delay and more: by now it takes no calls
+      over.yet = true;
+      expect(await leaving.child.ended).toBe('exit code 0');
+      stopped = true;
+      await load;
+      expect(statuses.filter((status) => status !== 200)).toEqual([]);
+      expect(statuses.length).toBeGreaterThan(100);
+      for (const response of streams) expect(await response.text()).toContain('event: response.completed\n');
+    } finally {
+      over.yet = true;
+      await mesh.close();
+      await leaving.remove();
+    }
+  });
+});
+
 describe('mTLS between Envoy and the service', () => {
   test('works, and a rotation of the service’s certificate under load fails no request', async () => {
     const authority = createAuthority('mesh');
