@@ -57,7 +57,7 @@ have_compose() {
   mkdir -p "$DOCKER_CONFIG/cli-plugins"
   if ! docker compose version >/dev/null 2>&1; then
     say "fetching $package"
-    curl -fsSL -o "$cache/$package" "${DEBIAN_MIRROR:-http://deb.debian.org/debian}/pool/main/d/docker-compose/$package" &&
+    curl -fsSL -o "$cache/$package" "${DEBIAN_MIRROR:-$(scripts/debian-mirror.sh)}/pool/main/d/docker-compose/$package" &&
       echo "$sum  $cache/$package" | sha256sum --check --quiet &&
       dpkg-deb --extract "$cache/$package" "$cache/compose" &&
       cp "$cache/compose/usr/libexec/docker/cli-plugins/docker-compose" "$DOCKER_CONFIG/cli-plugins/"

@@ -13,7 +13,7 @@ cd "$(dirname "$0")/.."
 NODE_BUILD_IMAGE=${NODE_BUILD_IMAGE:-node:24-bookworm-slim}
 NODE_RUNTIME_IMAGE=${NODE_RUNTIME_IMAGE:-gcr.io/distroless/nodejs24-debian12:nonroot}
 ENVOY_IMAGE=${ENVOY_IMAGE:-envoyproxy/envoy:v1.40.0}
-DEBIAN_MIRROR=${DEBIAN_MIRROR:-http://deb.debian.org/debian}
+DEBIAN_MIRROR=${DEBIAN_MIRROR:-$(scripts/debian-mirror.sh)}
 DEBIAN_IMAGE=responses-extproc-standin/debian:bookworm
 CA_BUNDLE=/etc/ssl/certs/ca-certificates.crt
 
