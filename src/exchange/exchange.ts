@@ -65,8 +65,8 @@ export interface ExchangeSummary {
   readonly finishReason: string | null;
   readonly usage: Usage | null;
   readonly events: number;
-  /** Things left out of the request (`x-responses-dropped`). */
-  readonly dropped: number;
+  /** What was left out of the request, as `x-responses-dropped` names it. */
+  readonly dropped: readonly string[];
   readonly bytes: {
     readonly requestIn: number;
     readonly requestOut: number;
@@ -131,7 +131,7 @@ export function createExchange(options: ExchangeOptions): Exchange {
         finishReason: response.finishReason,
         usage: response.usage,
         events: response.events,
-        dropped: translated?.dropped.length ?? 0,
+        dropped: translated?.dropped ?? [],
         bytes: {
           requestIn: request.clientBytes,
           requestOut: request.upstreamBytes,

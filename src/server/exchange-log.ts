@@ -66,11 +66,14 @@ function lineOf(summary: ExchangeSummary, traceId: string | null): object {
     input_tokens: usage?.input_tokens ?? null,
     output_tokens: usage?.output_tokens ?? null,
     events: summary.events,
-    dropped: summary.dropped,
+    dropped: summary.dropped.slice(0, maxDroppedNames),
     request_bytes: [bytes.requestIn, bytes.requestOut],
     response_bytes: [bytes.responseIn, bytes.responseOut],
   };
 }
+
+/** A request can name more than a line should hold; the counter has them all. */
+const maxDroppedNames = 20;
 
 /** Names that others chose may be of any length. */
 function short(name: string | null): string | null {

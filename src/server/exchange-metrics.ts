@@ -43,7 +43,7 @@ export function createExchangeMetrics(metrics: Metrics): ExchangeObserver {
           if (summary.upstreamStatus !== null)
             metrics.translationSeconds.observe({ leg: 'response' }, workedMs.response / 1000);
           metrics.events.inc(summary.events);
-          metrics.dropped.inc(summary.dropped);
+          metrics.dropped.inc(summary.dropped.length);
           countTokens(summary);
         },
       };

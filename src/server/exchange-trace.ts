@@ -76,7 +76,7 @@ function attributesOf(summary: ExchangeSummary, how: CallEnd, secondsToFirstChun
     'http.request.method': summary.method,
     'url.path': summary.path,
     'responses_extproc.outcome': how === 'done' ? summary.outcome : how,
-    'responses_extproc.dropped': summary.dropped,
+    'responses_extproc.dropped': summary.dropped.length,
   };
 }
 

@@ -124,6 +124,19 @@ test('names that others chose do not fill the log', async () => {
   expect(String(line['model'])).toHaveLength(201);
 });
 
+test('what was left out of a request is named, as in x-responses-dropped', async () => {
+  const tools = Array.from({ length: 30 }, () => ({ type: 'web_search' }));
+  const line = await logged([
+    requestHeaders,
+    body({ input: 'Hi', tools: tools.slice(0, 2) }),
+    ...answer('200', completion),
+  ]);
+  expect(line['dropped']).toEqual(['tools[0].web_search', 'tools[1].web_search']);
+  await running.stop();
+  const long = await logged([requestHeaders, body({ input: 'Hi', tools }), ...answer('200', completion)]);
+  expect(long['dropped']).toHaveLength(20);
+});
+
 test('a call that was left in the middle is aborted', async () => {
   const [begun] = answer('200', '') as [ExchangeEvent];
   const line = await logged([requestHeaders, body({ input: 'Hi', stream: true }), begun]);

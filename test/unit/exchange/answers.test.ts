@@ -202,7 +202,7 @@ describe('headers', () => {
     const fields = { tools: [{ type: 'web_search' }] };
     const { client, exchange } = play(ask(fields), answered(json, completion));
     expect(client.headers.get('x-responses-dropped')).toBe('tools[0].web_search');
-    expect(exchange.summary().dropped).toBe(1);
+    expect(exchange.summary().dropped).toEqual(['tools[0].web_search']);
   });
 
   test('keep the upstream’s request id, else repeat the client’s', () => {
