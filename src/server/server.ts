@@ -2,8 +2,9 @@ import { lstatSync, rmSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Server, ServerCredentials, type ServiceDefinition, type UntypedServiceImplementation } from '@grpc/grpc-js';
 import type { Config } from '../config.ts';
-import { type DecodedRequest, decodeRequest } from '../extproc/decode.ts';
+import { deserializeRequest } from '../extproc/deserialize-request.ts';
 import { healthService, processMethod } from '../extproc/messages.ts';
+import { serializeResponse } from '../extproc/serialize-response.ts';
 import { createExchangeFactory } from './exchanges.ts';
 import { createHealth } from './health.ts';
 import type { ExchangeObserver } from './observer.ts';
@@ -57,7 +58,8 @@ export function createService(options: ServiceOptions): Service {
   const ticker = createTicker(tickMs);
   const process = {
     ...processMethod,
-    requestDeserialize: (bytes: Buffer): DecodedRequest => decodeRequest(processMethod.requestDeserialize(bytes)),
+    requestDeserialize: deserializeRequest,
+    responseSerialize: serializeResponse,
   };
   const handlers: UntypedServiceImplementation = {
     Process: (call: ProcessCall) =>

@@ -1,0 +1,164 @@
+import { isDeepStrictEqual } from 'node:util';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { BodyMode, ExchangeReply } from '../../../src/exchange/types.ts';
+import { decodeRequest } from '../../../src/extproc/decode.ts';
+import { deserializeRequest } from '../../../src/extproc/deserialize-request.ts';
+import { encodeReply } from '../../../src/extproc/encode.ts';
+import { type ProcessingRequest, processMethod } from '../../../src/extproc/messages.ts';
+import { serializeResponse } from '../../../src/extproc/serialize-response.ts';
+
+const mode = fc.constantFrom<BodyMode>('NONE', 'BUFFERED', 'STREAMED', 'BUFFERED_PARTIAL', 'FULL_DUPLEX_STREAMED');
+const body = fc.oneof(
+  fc.uint8Array({ maxLength: 300 }),
+  // Around the sizes at which a length takes a byte more.
+  fc.constantFrom(127, 128, 16_383, 16_384, 62_000).map((size) => new Uint8Array(size).fill(97)),
+);
+const bytesOf = (value: Uint8Array) => Buffer.from(value);
+const name = fc.oneof(
+  fc.constantFrom('accept', ':path', 'X-Ünusual', ''),
+  fc.string({ maxLength: 12, unit: 'binary' }),
+);
+
+describe('a response written by hand', () => {
+  const mutation = fc.record(
+    { set: fc.dictionary(name, fc.string({ maxLength: 200 })), remove: fc.array(name, { maxLength: 4 }) },
+    { requiredKeys: [] },
+  );
+  const reply: fc.Arbitrary<ExchangeReply> = fc.oneof(
+    fc.record(
+      { type: fc.constantFrom('request_headers' as const, 'response_headers' as const), headers: mutation },
+      { requiredKeys: ['type'] },
+    ),
+    fc.record(
+      {
+        type: fc.constantFrom('request_body' as const, 'response_body' as const),
+        body: fc.oneof({ weight: 20, arbitrary: body }, fc.constant(new Uint8Array(2_097_152))).map(bytesOf),
+        headers: mutation,
+        endOfStream: fc.boolean(),
+      },
+      { requiredKeys: ['type', 'endOfStream'] },
+    ),
+    fc.record({ type: fc.constantFrom('request_trailers' as const, 'response_trailers' as const) }),
+    fc.record({
+      type: fc.constant('immediate_response' as const),
+      status: fc.constantFrom(400, 503),
+      headers: fc.dictionary(name, fc.string()),
+      body: body.map(bytesOf),
+      details: fc.string(),
+    }),
+  );
+
+  it('is the bytes protobufjs writes', () => {
+    fc.assert(
+      fc.property(reply, mode, mode, (value, request, response) => {
+        const message = encodeReply(value, { request, response });
+        expect(serializeResponse(message).equals(processMethod.responseSerialize(message))).toBe(true);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+});
+
+describe('a request read by hand', () => {
+  const headers = fc.record(
+    {
+      headers: fc.record({
+        headers: fc.array(
+          fc.record(
+            { key: name, value: fc.string(), raw_value: fc.uint8Array({ maxLength: 140 }) },
+            { requiredKeys: [] },
+          ),
+          { maxLength: 6 },
+        ),
+      }),
+      end_of_stream: fc.boolean(),
+    },
+    { requiredKeys: [] },
+  );
+  const message = fc.record(
+    {
+      request_headers: headers,
+      response_headers: headers,
+      request_body: fc.record({ body, end_of_stream: fc.boolean() }, { requiredKeys: [] }),
+      response_body: fc.record({ body, end_of_stream: fc.boolean() }, { requiredKeys: [] }),
+      request_trailers: fc.constant({}),
+      observability_mode: fc.boolean(),
+      protocol_config: fc.record(
+        {
+          request_body_mode: fc.oneof(mode, fc.constant('GRPC' as const)),
+          response_body_mode: mode,
+          send_body_without_waiting_for_header_response: fc.boolean(),
+        },
+        { requiredKeys: [] },
+      ),
+    },
+    { requiredKeys: [] },
+  );
+  /** As Envoy sends it: one kind of event a message, and headers in `raw_value`. */
+  const usual = fc.record({
+    kind: fc.constantFrom('request_headers', 'response_headers', 'request_body', 'response_body'),
+    entries: fc.array(fc.tuple(fc.constantFrom('accept', 'Cookie', ':path'), fc.uint8Array()), { maxLength: 20 }),
+    body,
+    end: fc.option(fc.boolean(), { nil: undefined }),
+    config: fc.option(fc.record({ request_body_mode: mode, response_body_mode: mode }), { nil: undefined }),
+  });
+  const usualMessage = usual.map(({ kind, entries, body: sent, end, config }): ProcessingRequest => {
+    const ended = end === undefined ? {} : { end_of_stream: end };
+    const map = { headers: entries.map(([key, raw_value]) => ({ key, raw_value })) };
+    const event = kind.endsWith('body') ? { body: sent, ...ended } : { headers: map, ...ended };
+    return { [kind]: event, ...(config && { protocol_config: config }) };
+  });
+  const bytes = fc
+    .oneof(usualMessage, message)
+    .map((value) => processMethod.requestSerialize(value as ProcessingRequest));
+
+  /** The value, or that there is none. */
+  function outcomeOf(read: () => unknown): unknown {
+    try {
+      return read();
+    } catch {
+      return 'thrown';
+    }
+  }
+  function expectAgreement(sent: Buffer): void {
+    const general = outcomeOf(() => decodeRequest(processMethod.requestDeserialize(sent)));
+    // `toEqual` looks at a buffer byte by byte.
+    if (
+      !isDeepStrictEqual(
+        outcomeOf(() => deserializeRequest(sent)),
+        general,
+      )
+    )
+      expect(outcomeOf(() => deserializeRequest(sent))).toEqual(general);
+  }
+
+  it('is what protobufjs reads', () => {
+    fc.assert(fc.property(bytes, expectAgreement), { numRuns: 1000 });
+  });
+
+  it('also with fields of a later version, at the end or inside', () => {
+    // Field 15 as a varint, as bytes, as 32 bits; field 2 of HttpHeaders and HttpBody in their own way.
+    const unknown = fc.constantFrom([0x78, 1], [0x7a, 2, 1, 2], [0x7d, 1, 2, 3, 4], [0x12, 0], [0x10, 1], [0x18, 1]);
+    fc.assert(
+      fc.property(bytes, unknown, fc.nat(), (sent, field, where) => {
+        expectAgreement(Buffer.concat([sent, Buffer.from(field)]));
+        const cut = where % (sent.length + 1);
+        expectAgreement(Buffer.concat([sent.subarray(0, cut), Buffer.from(field), sent.subarray(cut)]));
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  it('also when it is cut off, or a byte is another', () => {
+    fc.assert(
+      fc.property(bytes, fc.nat(), fc.nat(255), (sent, where, byte) => {
+        expectAgreement(sent.subarray(0, where % (sent.length + 1)));
+        const damaged = Buffer.from(sent);
+        if (damaged.length > 0) damaged[where % Math.min(damaged.length, 64)] = byte;
+        expectAgreement(damaged);
+      }),
+      { numRuns: 3000 },
+    );
+  });
+});
