@@ -33,7 +33,7 @@ async function statusOf(body: string, headers: Readonly<Record<string, string>> 
   }
 }
 
-describe('with 96 MiB of heap', () => {
+describe('with 96 MiB of heap', { timeout: 120_000 }, () => {
   it('says at the start which limits it had to lower', async () => {
     const lowered = service.log.filter((line) => line['msg'] === 'a limit does not fit the memory');
     expect(lowered.map(({ reason }) => String(reason).split(' ', 1)[0])).toContain('MAX_REQUEST_BYTES');
