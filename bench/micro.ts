@@ -1,0 +1,196 @@
+/** Prices of the pure core: CPU µs for one token or one message, without sockets. `node bench/micro.ts` */
+
+import { createContentDecoder } from '../src/exchange/content-coding.ts';
+import { createExchange, type Exchange } from '../src/exchange/exchange.ts';
+import { decodeRequest } from '../src/extproc/decode.ts';
+import { deserializeRequest } from '../src/extproc/deserialize-request.ts';
+import { encodeReply } from '../src/extproc/encode.ts';
+import { type ProcessingRequest, processMethod } from '../src/extproc/messages.ts';
+import { serializeResponse } from '../src/extproc/serialize-response.ts';
+import { readSseData } from '../src/sse/data.ts';
+import { createSseDecoder } from '../src/sse/decode.ts';
+import { encodeSseEvents } from '../src/sse/encode.ts';
+import { createStreamTranslator } from '../src/translate/stream.ts';
+import { createTestContext } from '../test/support/context.ts';
+import { exchangeOptions } from '../test/support/exchange-options.ts';
+import {
+  chunkOf,
+  completionBody,
+  eventsOf,
+  headersMessage,
+  requestBody,
+  requestHeaders,
+  responseHeaders,
+  textDeltas,
+} from './fixtures.ts';
+import { type Cell, tableOf } from './table.ts';
+
+/** A case prepares once, then does its work on `operations` tokens or messages each time it is called. */
+interface Case {
+  readonly group: string;
+  readonly name: string;
+  readonly operations: number;
+  readonly work: () => void;
+}
+
+const streams = 100;
+const perPiece = 64;
+const limits = { maxEventBytes: 1 << 20 };
+const deltas = textDeltas(perPiece);
+const chunks = deltas.map((content) => chunkOf({ content }));
+const parsed = chunks.map((chunk) => JSON.parse(chunk) as unknown);
+const alone = chunks.map((chunk) => eventsOf([chunk]));
+const together = eventsOf(chunks);
+const full = { request: 'BUFFERED', response: 'FULL_DUPLEX_STREAMED' } as const;
+
+/** What the work gives goes here, so that no compiler leaves the work out. */
+let sink: unknown;
+
+export const headings = ['part', 'what', 'CPU µs each'];
+
+/** The rows of the table. */
+export function microRows(): Cell[][] {
+  return cases().map(({ group, name, operations, work }) => [group, name, microsecondsOf(work, operations)]);
+}
+
+/** The best of several rounds: what disturbs only ever adds. */
+function microsecondsOf(work: () => void, operations: number): number {
+  const forMs = (ms: number): number => {
+    const begun = performance.now();
+    const before = process.cpuUsage();
+    let calls = 0;
+    while (performance.now() - begun < ms) {
+      work();
+      calls += 1;
+    }
+    const { user, system } = process.cpuUsage(before);
+    return (user + system) / (calls * operations);
+  };
+  forMs(300);
+  return Math.min(...Array.from({ length: 5 }, () => forMs(150)));
+}
+
+function cases(): Case[] {
+  return [...wireCases(), ...streamCases(), ...wholeCases()];
+}
+
+function wireCases(): Case[] {
+  const piece = alone[0] as Buffer;
+  const messages: readonly [string, ProcessingRequest][] = [
+    ['a body of one token', { response_body: { body: piece, end_of_stream: false } }],
+    ['14 headers', headersMessage('request', requestHeaders)],
+  ];
+  const replies = [
+    ['a body of one token', encodeReply({ type: 'response_body', body: piece, endOfStream: false }, full)],
+    [
+      'a body and headers',
+      encodeReply(
+        {
+          type: 'request_body',
+          body: piece,
+          headers: { set: { ':path': '/v1/chat/completions', 'content-length': '1234' }, remove: ['accept-encoding'] },
+          endOfStream: true,
+        },
+        full,
+      ),
+    ],
+  ] as const;
+  return [
+    ...messages.flatMap(([name, message]): Case[] => {
+      const bytes = processMethod.requestSerialize(message);
+      return [
+        caseOf('ext_proc', `read ${name}, protobufjs`, 1, () => decodeRequest(processMethod.requestDeserialize(bytes))),
+        caseOf('ext_proc', `read ${name}, by hand`, 1, () => deserializeRequest(bytes)),
+      ];
+    }),
+    ...replies.flatMap(([name, message]): Case[] => [
+      caseOf('ext_proc', `write ${name}, protobufjs`, 1, () => processMethod.responseSerialize(message)),
+      caseOf('ext_proc', `write ${name}, by hand`, 1, () => serializeResponse(message)),
+    ]),
+  ];
+}
+
+function streamCases(): Case[] {
+  const decoder = createSseDecoder(limits);
+  const plain = createContentDecoder('');
+  let translator = createStreamTranslator(createTestContext());
+  let pushed = 0;
+  const events = [...translator.push(parsed[0]), ...translator.push(parsed[1])].slice(-1);
+  const exchanges = createRing(() => openExchange(true));
+  return [
+    caseOf('stream', 'JSON.parse of a chunk: the floor', perPiece, () => chunks.map((chunk) => JSON.parse(chunk))),
+    caseOf('stream', 'SSE decode, a token a piece', perPiece, () => alone.map((bytes) => decoder.push(bytes))),
+    caseOf('stream', `SSE decode, ${perPiece} tokens a piece`, perPiece, () => decoder.push(together)),
+    caseOf('stream', 'SSE data read', perPiece, () => chunks.map(readSseData)),
+    caseOf('stream', 'translate a parsed chunk', perPiece, () => {
+      // A stream grows: what it costs may depend on what it holds.
+      if (++pushed % 64 === 0) translator = createStreamTranslator(createTestContext());
+      return parsed.map((chunk) => translator.push(chunk));
+    }),
+    caseOf('stream', 'encode a delta event', 1, () => encodeSseEvents(events)),
+    caseOf('stream', 'content-encoding: identity', 1, () => plain?.push(together)),
+    caseOf('stream', `exchange, a token a piece, ${streams} streams in turn`, perPiece, () =>
+      alone.map((body) => exchanges.next().handle({ type: 'response_body', body, endOfStream: false })),
+    ),
+    caseOf('stream', `exchange, ${perPiece} tokens a piece, ${streams} streams in turn`, perPiece, () =>
+      exchanges.next().handle({ type: 'response_body', body: together, endOfStream: false }),
+    ),
+  ];
+}
+
+function wholeCases(): Case[] {
+  const completion = completionBody(512);
+  const answered = (stream: boolean, body: Buffer) => () => {
+    const exchange = openExchange(stream);
+    sink = exchange.handle({ type: 'response_body', body, endOfStream: true });
+    return exchange.summary();
+  };
+  const stream = Buffer.concat([together, Buffer.from('data: [DONE]\n\n')]);
+  return [
+    caseOf('exchange', 'opened: headers both ways, small request', 1, () => openExchange(true)),
+    caseOf('exchange', 'whole, JSON answer of 512 bytes', 1, answered(false, completion)),
+    caseOf('exchange', `whole, stream of ${perPiece} tokens in one piece`, 1, answered(true, stream)),
+  ];
+}
+
+function caseOf(group: string, name: string, operations: number, work: () => unknown): Case {
+  return {
+    group,
+    name,
+    operations,
+    work: () => {
+      sink = work();
+    },
+  };
+}
+
+/** Many streams side by side: what a token needs is seldom in the processor's cache. They are renewed before they grow long. */
+function createRing(open: () => Exchange): { next(): Exchange } {
+  let ring = Array.from({ length: streams }, open);
+  let turns = 0;
+  return {
+    next() {
+      turns += 1;
+      if (turns % (streams * 200) === 0) ring = Array.from({ length: streams }, open);
+      return ring[turns % streams] as Exchange;
+    },
+  };
+}
+
+function openExchange(stream: boolean): Exchange {
+  const exchange = createExchange(exchangeOptions());
+  const contentType = stream ? 'text/event-stream' : 'application/json';
+  exchange.handle({ type: 'request_headers', headers: new Map(requestHeaders), endOfStream: false });
+  exchange.handle({ type: 'request_body', body: stream ? streamRequest : jsonRequest, endOfStream: true });
+  const headers = new Map([...responseHeaders, ['content-type', contentType]] as [string, string][]);
+  exchange.handle({ type: 'response_headers', headers, endOfStream: false });
+  return exchange;
+}
+
+const streamRequest = requestBody(true);
+const jsonRequest = requestBody(false);
+
+if (import.meta.main) {
+  console.log(tableOf(headings, microRows()));
+  if (sink === undefined) throw new Error('Nothing was measured.');
+}
