@@ -23,8 +23,10 @@ const exactToDouble = (value: unknown) =>
   isExactNumber(value) ? Math.max(-Number.MAX_VALUE, Math.min(Number.MAX_VALUE, Number(value.rawJSON))) : value;
 const number = (least: number, most: number) =>
   z.preprocess(exactToDouble, z.number().min(least, 'decimal').max(most, 'decimal').nullish());
+// Not `z.int()`, whose own limits would come before these.
+const wholeNumber = z.number().refine(Number.isInteger, { params: { expected: 'an integer' } });
 const integer = (least: number, most = Number.MAX_SAFE_INTEGER) =>
-  z.preprocess(exactToDouble, z.int().min(least, 'integer').max(most, 'integer').nullish());
+  z.preprocess(exactToDouble, wholeNumber.min(least, 'integer').max(most, 'integer').nullish());
 const name = z.string().min(1);
 const list = z.array(z.unknown());
 const textOrList = z.union([z.string(), list]);

@@ -161,7 +161,6 @@ function tooBig(issue: Issue & { code: 'too_big' }, at: string, value: unknown):
 const expectedNames: Readonly<Record<string, string>> = {
   string: 'a string',
   number: 'a number',
-  int: 'an integer',
   boolean: 'a boolean',
   object: 'an object',
   array: 'an array',

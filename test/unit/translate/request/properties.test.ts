@@ -259,7 +259,7 @@ describe('any JSON at all', () => {
     value: fc.oneof(
       { depthSize: 'small', withCrossShrink: true },
       words,
-      fc.constantFrom(null, true, false, 0, 1, -1, 1.5, 100, '', 'x'),
+      fc.constantFrom(null, true, false, 0, 1, -1, 1.5, 100, 1e300, -1e300, '', 'x'),
       fc.array(tie('value'), { maxLength: 4 }),
       fc.dictionary(words, tie('value'), { maxKeys: 5 }),
     ),
