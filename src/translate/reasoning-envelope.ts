@@ -24,8 +24,11 @@ export function encodeReasoningEnvelope(envelope: ReasoningEnvelope): string {
   return PREFIX + Buffer.from(json).toString('base64url');
 }
 
-/** Reads what `encodeReasoningEnvelope` wrote. Null for everybody else's blobs (OpenAI's own, say) and broken ones. */
-export function decodeReasoningEnvelope(text: string): ReasoningEnvelope | null {
+/**
+ * Reads what `encodeReasoningEnvelope` wrote. Null for everybody else's blobs (OpenAI's own, say), broken ones, and what
+ * goes deeper than `maxNesting`: the body's own limit does not see inside.
+ */
+export function decodeReasoningEnvelope(text: string, maxNesting: number): ReasoningEnvelope | null {
   if (!text.startsWith(PREFIX)) return null;
   let value: Loose | null;
   try {
@@ -33,7 +36,7 @@ export function decodeReasoningEnvelope(text: string): ReasoningEnvelope | null 
   } catch {
     return null;
   }
-  if (value === null) return null;
+  if (value === null || !isNestedWithin(value, maxNesting)) return null;
   const signatures = objectOf(value['g']);
   return {
     ...(textOf(value['t']) !== '' && { t: textOf(value['t']) }),
@@ -45,4 +48,9 @@ export function decodeReasoningEnvelope(text: string): ReasoningEnvelope | null 
     }),
     ...(textOf(value['p']) !== '' && { p: textOf(value['p']) }),
   };
+}
+
+function isNestedWithin(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return true;
+  return levels > 0 && Object.values(value).every((inner) => isNestedWithin(inner, levels - 1));
 }

@@ -1,6 +1,7 @@
 import { ApiError } from '../../schema/api-error.ts';
 import { type CreateResponseFields, createResponseFields, isJsonObject } from '../../schema/create-response.ts';
 import type { TranslationSettings } from '../settings.ts';
+import { withinTextLimit } from './content.ts';
 import type { ReadInput } from './items.ts';
 import { readInput } from './items.ts';
 import {
@@ -98,6 +99,9 @@ function checkMeaning(name: keyof CreateResponseFields, value: unknown, settings
       throw unsupportedParameter(name, `There is no moderation here. Call a moderation service of your own.`);
     case 'include':
       checkInclude(value as readonly string[], settings);
+      return;
+    case 'instructions':
+      withinTextLimit(value as string, name, settings);
       return;
     case 'reasoning':
       checkReasoning(value as NonNullable<CreateResponseFields['reasoning']>);

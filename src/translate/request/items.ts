@@ -1,3 +1,4 @@
+import type { z } from 'zod';
 import { ApiError } from '../../schema/api-error.ts';
 import {
   additionalToolsItem,
@@ -179,17 +180,25 @@ export function readInput(
 
   function readReasoning(item: unknown, at: string): ReasoningItem {
     const { content, summary, encrypted_content } = readShape(reasoningItem, item, at);
-    const envelope = encrypted_content == null ? null : decodeReasoningEnvelope(encrypted_content);
+    const envelope =
+      encrypted_content == null ? null : decodeReasoningEnvelope(encrypted_content, settings.limits.maxNesting);
     const ours = envelope !== null && envelope.p === settings.profile.name; // never replayed to another provider
-    const text = (content ?? []).map((part) => part.text ?? '').join('');
+    const text = textsOf(content, `${at}.content`).join('');
+    const retold = textsOf(summary, `${at}.summary`);
     // With this carrier the summary is the upstream's own text; from elsewhere it would be a retelling.
-    const summaries = settings.reasoningEvents === 'summary' ? (summary ?? []) : [];
+    const summaries = settings.reasoningEvents === 'summary' ? retold : [];
     return {
       kind: 'reasoning',
-      text: text || envelope?.t || summaries.map((part) => part.text ?? '').join('\n\n'),
+      text: text || envelope?.t || summaries.join('\n\n'),
       details: (ours && envelope.d) || [],
       signatures: (ours && envelope.g) || {},
     };
+  }
+
+  function textsOf(parts: z.output<typeof reasoningItem>['content'], param: string): string[] {
+    return (parts ?? []).map(({ text }, index) =>
+      withinTextLimit(text ?? '', `${paramAt(param, index)}.text`, settings),
+    );
   }
 
   function leaveOutReference(item: Record<string, unknown>, at: string): void {

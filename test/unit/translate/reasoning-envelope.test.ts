@@ -19,7 +19,7 @@ describe('decodeReasoningEnvelope', () => {
       fc.property(envelope, (value) => {
         const text = encodeReasoningEnvelope(value);
         expect(text).toMatch(/^orr1\.[\w-]+$/);
-        expect(decodeReasoningEnvelope(text)).toEqual(JSON.parse(JSON.stringify(value)));
+        expect(decodeReasoningEnvelope(text, 64)).toEqual(JSON.parse(JSON.stringify(value)));
       }),
     );
   });
@@ -33,11 +33,19 @@ describe('decodeReasoningEnvelope', () => {
     ['a text inside', encoded('t')],
     ['another version', encoded({ t: 'a' }).replace('orr1', 'orr2')],
   ])('is null for %s', (_, text) => {
-    expect(decodeReasoningEnvelope(text)).toBeNull();
+    expect(decodeReasoningEnvelope(text, 64)).toBeNull();
+  });
+
+  it('is null for what is nested deeper than allowed, however deep', () => {
+    const nested = (levels: number) =>
+      `orr1.${Buffer.from(`{"d":${'['.repeat(levels)}${']'.repeat(levels)}}`).toString('base64url')}`;
+    expect(decodeReasoningEnvelope(nested(3), 4)).toEqual({ d: [[[]]] });
+    expect(decodeReasoningEnvelope(nested(4), 4)).toBeNull();
+    expect(decodeReasoningEnvelope(nested(1_000_000), 4)).toBeNull();
   });
 
   it('leaves out fields of the wrong type: a client can write what it likes', () => {
-    expect(decodeReasoningEnvelope(encoded({ t: 1, d: {}, g: { a: 's', b: 2 }, p: null, x: 1 }))).toEqual({
+    expect(decodeReasoningEnvelope(encoded({ t: 1, d: {}, g: { a: 's', b: 2 }, p: null, x: 1 }), 64)).toEqual({
       g: { a: 's' },
     });
   });
@@ -50,7 +58,7 @@ describe('decodeReasoningEnvelope', () => {
           fc.base64String().map((text) => `orr1.${text}`),
         ),
         (text) => {
-          const envelope = decodeReasoningEnvelope(text);
+          const envelope = decodeReasoningEnvelope(text, 64);
           expect(envelope === null || typeof envelope === 'object').toBe(true);
         },
       ),
