@@ -20,9 +20,9 @@ describe('a list of citations', () => {
 
   it('takes another page, range or title for another citation', () => {
     const all = [cite('a', 4, 8), cite('a', 0, 4), cite('a', 0, 8), cite('b', 0, 4), cite('b', 0, 4, 'B')];
-    const known: UrlCitation[] = [];
-    for (const citation of all) expect(addCitations(known, [citation, citation])).toEqual([citation]);
-    expect(known).toEqual(all);
+    const list = createCitationList();
+    for (const citation of all) expect(list.add([citation, citation])).toEqual([citation]);
+    expect(list.all).toEqual(all);
   });
 
   it('leaves out a page without a range that is cited already', () => {
