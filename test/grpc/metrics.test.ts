@@ -1,48 +1,131 @@
-import { afterEach, expect, test } from 'vitest';
-import type { ExchangeEvent } from '../../src/exchange/types.ts';
-import { createExchangeMetrics } from '../../src/server/exchange-metrics.ts';
-import { createMetrics } from '../../src/telemetry/metrics.ts';
-import { defaultModes, headersOf } from '../support/exchange-options.ts';
-import { type RunningService, startService, until } from '../support/service.ts';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createBoundedLabel } from '../../src/telemetry/metrics.ts';
+import { connectExtProc, type ExtProcClient } from '../support/extproc-client.ts';
+import { beginStream, endStream, sendRequest } from '../support/scripted-exchange.ts';
+import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts';
 
-let running: RunningService;
-afterEach(() => running.stop());
+let service: ServiceProcess;
+let client: ExtProcClient;
 
-/** What a scrape says after one exchange. */
-async function scraped(request: object, answer: string): Promise<string> {
-  const state = () => ({ ready: true, exchanges: 0, bufferedBytes: 0 });
-  const metrics = createMetrics({ version: '0', maxModels: 10, worker: null, state });
-  running = await startService({}, { observers: [createExchangeMetrics(metrics)] });
-  const call = running.client.open(defaultModes, {});
-  const events: ExchangeEvent[] = [
-    {
-      type: 'request_headers',
-      headers: headersOf({ ':method': 'POST', ':path': '/v1/responses' }),
-      endOfStream: false,
-    },
-    { type: 'request_body', body: Buffer.from(JSON.stringify(request)), endOfStream: true },
-    {
-      type: 'response_headers',
-      headers: headersOf({ ':status': '200', 'content-type': 'application/json' }),
-      endOfStream: false,
-    },
-    { type: 'response_body', body: Buffer.from(answer), endOfStream: true },
-  ];
-  for (const event of events) call.send(event);
-  await call.next();
-  call.halfClose();
-  await until(() => running.ends.length > 0);
-  return metrics.registry.metrics();
+beforeAll(async () => {
+  service = await startServiceProcess({ METRICS_MAX_MODELS: '1' });
+  client = connectExtProc(service.listen[0] ?? '');
+});
+afterAll(async () => {
+  client.close();
+  await service.remove();
+});
+
+const bodyOf = (model: string, more: object = {}) => JSON.stringify({ model, input: 'Hi', stream: true, ...more });
+const count = (name: string, labels?: Readonly<Record<string, string>>) =>
+  service.metric(`responses_extproc_${name}`, labels);
+
+async function stream(model: string): Promise<void> {
+  const { call } = await sendRequest(client, bodyOf(model));
+  await beginStream(call);
+  await endStream(call);
+  call.cancel();
 }
 
-test('an exchange is counted with its tokens and with all that was left out of its request', async () => {
-  const tools = Array.from({ length: 30 }, () => ({ type: 'web_search' }));
-  const answer = {
-    choices: [{ message: { content: 'Hello' }, finish_reason: 'stop' }],
-    usage: { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 },
-  };
-  const scrape = await scraped({ model: 'm', input: 'Hi', tools }, JSON.stringify(answer));
-  expect(scrape).toContain('responses_extproc_exchanges_total{outcome="completed"} 1\n');
-  expect(scrape).toContain('responses_extproc_tokens_total{model="m",type="output"} 4\n');
-  expect(scrape).toContain('responses_extproc_dropped_total 30\n');
+/** The upstream answers with that status and no more. */
+async function fail(model: string, status: string): Promise<void> {
+  const { call } = await sendRequest(client, bodyOf(model));
+  const headers = new Map([
+    [':status', status],
+    ['content-type', 'application/json'],
+  ]);
+  call.send({ type: 'response_headers', headers, endOfStream: false });
+  call.send({ type: 'response_body', body: Buffer.from('{"error":{"message":"no"}}'), endOfStream: true });
+  await call.next();
+  call.cancel();
+}
+
+describe('metrics', () => {
+  it('count a stream: outcome, tokens, events, bytes, times', async () => {
+    await stream('m-1');
+    await expect.poll(() => count('exchanges_total', { outcome: 'completed' })).toBe(1);
+    expect(await count('tokens_total', { model: 'm-1', type: 'input' })).toBe(11);
+    expect(await count('tokens_total', { model: 'm-1', type: 'output' })).toBe(7);
+    expect(await count('events_total')).toBeGreaterThan(5);
+    for (const leg of ['request', 'response']) {
+      for (const side of ['received', 'sent'])
+        expect(await count('body_bytes_total', { leg, side })).toBeGreaterThan(20);
+      expect(await count('translation_seconds_count', { leg })).toBe(1);
+      expect(await count('translation_seconds_sum', { leg })).toBeLessThan(1);
+    }
+    expect(await count('time_to_first_event_seconds_count')).toBe(1);
+    expect(await count('time_to_first_event_seconds_sum')).toBeLessThan(
+      await count('exchange_duration_seconds_sum', { stream: 'true' }),
+    );
+    expect(await count('active_exchanges')).toBe(0);
+  });
+
+  it('count refusals by code, and no times for what was never translated', async () => {
+    const { call } = await sendRequest(client, bodyOf('m-1', { background: true }));
+    call.cancel();
+    await expect.poll(() => count('exchanges_total', { outcome: 'refused' })).toBe(1);
+    expect(await count('refusals_total')).toBe(1);
+    expect(await count('exchange_duration_seconds_count')).toBe(1);
+  });
+
+  it('count the upstream’s errors by its status', async () => {
+    await fail('m-1', '429');
+    await fail('m-1', '500');
+    await expect.poll(() => count('exchanges_total', { outcome: 'upstream_error' })).toBe(2);
+    expect(await count('upstream_errors_total', { status: '429' })).toBe(1);
+    expect(await count('upstream_errors_total', { status: '500' })).toBe(1);
+  });
+
+  it('count a client that left while its answer ran', async () => {
+    const { call } = await sendRequest(client, bodyOf('m-1'));
+    await beginStream(call);
+    expect(await count('active_exchanges')).toBe(1);
+    call.cancel();
+    await expect.poll(() => count('exchanges_total', { outcome: 'aborted' })).toBe(1);
+    expect(await count('active_exchanges')).toBe(0);
+  });
+
+  it('give no label to a model that never answered, and one name to all beyond METRICS_MAX_MODELS', async () => {
+    await fail('made-up', '404');
+    await stream('m-3');
+    await stream('m-4');
+    await expect.poll(() => count('tokens_total', { model: 'other', type: 'output' })).toBe(14);
+    const scrape = await (await service.get('/metrics')).text();
+    expect(scrape).not.toMatch(/made-up|m-3|m-4/);
+  });
+
+  it('do not count what is not ours but as passed', async () => {
+    const before = await count('body_bytes_total');
+    const call = client.open({ request: 'BUFFERED', response: 'FULL_DUPLEX_STREAMED' });
+    const headers = new Map([
+      [':method', 'GET'],
+      [':path', '/v1/models'],
+    ]);
+    call.send({ type: 'request_headers', headers, endOfStream: true });
+    await call.next();
+    call.send({ type: 'response_headers', headers: new Map([[':status', '200']]), endOfStream: true });
+    await call.next();
+    call.cancel();
+    await expect.poll(() => count('exchanges_total', { outcome: 'passed' })).toBe(1);
+    expect(await count('body_bytes_total')).toBe(before);
+  });
+
+  it('are a Prometheus exposition: every sample has a type, every line a number', async () => {
+    const response = await service.get('/metrics');
+    expect(response.headers.get('content-type')).toContain('version=0.0.4');
+    const lines = (await response.text()).split('\n').filter((line) => line !== '');
+    const types = new Set(lines.flatMap((line) => /^# TYPE (\S+) /.exec(line)?.[1] ?? []));
+    for (const line of lines.filter((text) => !text.startsWith('#'))) {
+      const [, name = ''] = /^([a-z_0-9]+)(?:\{.*\})? (?:[-+]?[0-9.e+-]+|[-+]?inf|nan)$/i.exec(line) ?? [];
+      expect(types.has(name) || types.has(name.replace(/_(bucket|sum|count)$/, '')), line).toBe(true);
+    }
+  });
+});
+
+describe('a bounded label', () => {
+  it('is a name’s own for the first ones, and `other` for good after them', () => {
+    const label = createBoundedLabel(2);
+    expect(['a', 'b', 'c', 'a', 'd', 'b'].map(label)).toEqual(['a', 'b', 'other', 'a', 'other', 'b']);
+    expect(createBoundedLabel(0)('a')).toBe('other');
+  });
 });

@@ -1,0 +1,87 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { readConfig, redactConfig } from '../../src/config.ts';
+import { type AdminServer, type AdminSources, parseHostPort, startAdminServer } from '../../src/server/admin.ts';
+
+let admin: AdminServer | undefined;
+afterEach(() => admin?.close());
+
+async function start(sources: Partial<AdminSources> = {}, listen = '127.0.0.1:0'): Promise<string> {
+  admin = await startAdminServer(listen, {
+    ready: () => true,
+    metrics: async () => ({ contentType: 'text/plain; version=0.0.4', body: 'up 1\n' }),
+    config: () => ({ version: '1.2.3' }),
+    ...sources,
+  });
+  return `http://${admin.address}`;
+}
+
+describe('the admin port', () => {
+  it('says that the process lives and whether it is ready', async () => {
+    let ready = false;
+    const url = await start({ ready: () => ready });
+    expect((await fetch(`${url}/healthz`)).status).toBe(200);
+    expect((await fetch(`${url}/readyz`)).status).toBe(503);
+    ready = true;
+    expect((await fetch(`${url}/readyz?verbose`)).status).toBe(200);
+  });
+
+  it('serves metrics in their content type and the configuration as JSON', async () => {
+    const url = await start();
+    const metrics = await fetch(`${url}/metrics`);
+    expect(metrics.headers.get('content-type')).toBe('text/plain; version=0.0.4');
+    expect(await metrics.text()).toBe('up 1\n');
+    expect(await (await fetch(`${url}/config`)).json()).toEqual({ version: '1.2.3' });
+  });
+
+  it('has a list of its pages, no other pages, and takes GET and HEAD alone', async () => {
+    const url = await start();
+    expect(await (await fetch(url)).text()).toBe('/healthz\n/readyz\n/metrics\n/config\n');
+    for (const path of ['/nothing', '/constructor', '/healthz/..%2fmetrics'])
+      expect((await fetch(url + path)).status, path).toBe(404);
+    expect((await fetch(`${url}/healthz`, { method: 'POST' })).status).toBe(405);
+    const head = await fetch(`${url}/metrics`, { method: 'HEAD' });
+    expect([head.status, head.headers.get('content-length'), await head.text()]).toEqual([200, '5', '']);
+  });
+
+  it('answers 500 when a page fails, and goes on', async () => {
+    const url = await start({ metrics: () => Promise.reject(new Error('no figures')) });
+    const failed = await fetch(`${url}/metrics`);
+    expect([failed.status, await failed.text()]).toEqual([500, 'no figures\n']);
+    expect((await fetch(`${url}/healthz`)).status).toBe(200);
+  });
+
+  it('rejects when the port is taken', async () => {
+    const url = await start();
+    await expect(startAdminServer(new URL(url).host, {} as AdminSources)).rejects.toThrow('EADDRINUSE');
+  });
+
+  it('listens on IPv6 too', async () => {
+    const url = await start({}, '[::1]:0');
+    expect(url).toMatch(/^http:\/\/\[::1\]:\d+$/);
+    expect((await fetch(`${url}/healthz`)).status).toBe(200);
+  });
+});
+
+describe('an address', () => {
+  it.each([
+    ['127.0.0.1:9090', '127.0.0.1', 9090],
+    ['localhost:0', 'localhost', 0],
+    ['[::]:9090', '::', 9090],
+  ])('%s is read', (text, host, port) => {
+    expect(parseHostPort(text)).toEqual({ host, port });
+  });
+
+  it.each(['', '9090', ':9090', '::1:9090', 'host:65536', 'host:port', 'http://host:1'])('%j is none', (text) => {
+    expect(() => parseHostPort(text)).toThrow('is not HOST:PORT');
+  });
+});
+
+describe('the configuration that is shown', () => {
+  it('leaves out who logs in where', () => {
+    const config = readConfig({ OTEL_EXPORTER_OTLP_ENDPOINT: 'https://me:secret@collector.example:4318/path' });
+    const shown = redactConfig(config);
+    expect(shown['OTEL_EXPORTER_OTLP_ENDPOINT']).toBe('https://…@collector.example:4318/path');
+    expect(shown['MAX_EXCHANGES']).toBe(20_000);
+    expect(Object.keys(shown)).toEqual(Object.keys(config));
+  });
+});
