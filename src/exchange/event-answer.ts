@@ -19,7 +19,6 @@ export function createEventAnswer(context: ResponseContext, { committed, limits 
   const decoder = createSseDecoder({ maxEventBytes: limits.maxSseEventBytes });
   const translator = createStreamTranslator(context);
   let verdict: Verdict = committed ? 'accepted' : null;
-  let size = 0;
 
   /** What the client gets for these events. The terminal one is only ever in one call of it. */
   function say(events: readonly ResponseStreamEvent[], keepalive = false): Buffer {
@@ -60,10 +59,8 @@ export function createEventAnswer(context: ResponseContext, { committed, limits 
       case 'values': {
         let events: ResponseStreamEvent[] = [];
         for (const value of data.values) events = joined(events, translator.push(value, event));
-        return events;
+        return data.done ? joined(events, translator.finish('done')) : events;
       }
-      case 'done':
-        return translator.finish('done');
       case 'malformed':
         return translator.malformed();
     }
@@ -82,12 +79,11 @@ export function createEventAnswer(context: ResponseContext, { committed, limits 
   return {
     push(bytes) {
       if (translator.ended()) return nothing;
-      size += bytes.length;
-      // A stream that goes on to the client may be endless; what is collected may not.
-      if (!context.stream && size > limits.maxResponseBytes)
-        return fail(tooLarge('the answer', limits.maxResponseBytes));
       try {
         const out = read(decoder.push(bytes));
+        // The terminal event repeats the whole output, so all of it is kept; the chunks around it are not.
+        if (translator.written() > limits.maxResponseBytes && !translator.ended())
+          return Buffer.concat([out, fail(tooLarge('an output', limits.maxResponseBytes))]);
         if (!committed || translator.ended() || !translator.finishSeen() || translator.usage() === null) return out;
         // Where only a message of the upstream can be answered, the next may be trailers, which carry no text.
         return Buffer.concat([out, say(translator.finish('done'))]);
@@ -116,7 +112,7 @@ export function createEventAnswer(context: ResponseContext, { committed, limits 
       return translator.finishSeen();
     },
     held() {
-      return decoder.pending();
+      return decoder.pending() + translator.written();
     },
     report() {
       const { status, model, finishReason, events } = translator.summary();

@@ -1,33 +1,39 @@
-/** What the data of one event holds. */
+/** What the data of one event holds. `done`: the stream ends behind these values. */
 export type SseData =
-  | { readonly type: 'values'; readonly values: readonly unknown[] }
-  | { readonly type: 'done' }
+  | { readonly type: 'values'; readonly values: readonly unknown[]; readonly done: boolean }
   | { readonly type: 'malformed' };
 
-const done: SseData = { type: 'done' };
 const malformed: SseData = { type: 'malformed' };
 
 /**
  * Reads an event's data: `[DONE]` (some servers quote it), or JSON. Data of several lines is one value; where it is
- * not, each line may be one: some proxies put two chunks into one event. Empty data holds no value.
+ * not, each line may be one: some proxies put two chunks into one event, some servers leave out all blank lines. Empty
+ * data holds no value.
  */
 export function readSseData(data: string): SseData {
   if (data.length < 32) {
-    const text = data.trim();
-    if (text === '[DONE]' || text === '"[DONE]"') return done;
-    if (text === '') return { type: 'values', values: [] };
+    if (isDone(data)) return { type: 'values', values: [], done: true };
+    if (data.trim() === '') return { type: 'values', values: [], done: false };
   }
   try {
-    return { type: 'values', values: [JSON.parse(data)] };
+    return { type: 'values', values: [JSON.parse(data)], done: false };
   } catch {
     return data.includes('\n') ? readLines(data.split('\n')) : malformed;
   }
 }
 
 function readLines(lines: readonly string[]): SseData {
+  const end = lines.findIndex(isDone);
+  const before = end === -1 ? lines : lines.slice(0, end);
   try {
-    return { type: 'values', values: lines.filter((line) => line.trim() !== '').map((line) => JSON.parse(line)) };
+    const values = before.filter((line) => line.trim() !== '').map((line) => JSON.parse(line));
+    return { type: 'values', values, done: end !== -1 };
   } catch {
     return malformed;
   }
+}
+
+function isDone(text: string): boolean {
+  const word = text.length < 32 ? text.trim() : text;
+  return word === '[DONE]' || word === '"[DONE]"';
 }

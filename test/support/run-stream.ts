@@ -31,9 +31,10 @@ export function runStream(
     const data = readSseData(text);
     switch (data.type) {
       case 'values':
-        return Buffer.concat(data.values.map((value) => encodeSseEvents(translator.push(value, event))));
-      case 'done':
-        return encodeSseEvents(translator.finish('done'));
+        return Buffer.concat([
+          ...data.values.map((value) => encodeSseEvents(translator.push(value, event))),
+          ...(data.done ? [encodeSseEvents(translator.finish('done'))] : []),
+        ]);
       case 'malformed':
         return encodeSseEvents(translator.malformed());
     }
