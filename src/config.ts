@@ -116,7 +116,7 @@ const variables = z.object({
   MAX_RESPONSE_BYTES: variable(
     count(1024, 2 ** 31 - 1),
     String(64 * MiB),
-    'Upstream JSON answer after decompression; more is a 502.',
+    'Upstream JSON answer after decompression, or the output of a stream; more is a 502, or ends the stream with `response.failed`.',
   ),
   MAX_ERROR_BYTES: variable(
     count(1024, 2 ** 31 - 1),

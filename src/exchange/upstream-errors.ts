@@ -6,7 +6,7 @@ export function invalidAnswer(message: string, cause?: unknown): ApiError {
 }
 
 /** What the upstream sent goes over a limit of ours, in bytes. */
-export function tooLarge(what: 'the answer' | 'an event', limit: number): ApiError {
+export function tooLarge(what: 'the answer' | 'an event' | 'an output', limit: number): ApiError {
   return upstreamError(502, 'upstream_response_too_large', `The upstream sent ${what} larger than ${limit} bytes.`);
 }
 

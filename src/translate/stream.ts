@@ -11,7 +11,7 @@ import { resourceOf } from './resource.ts';
 import { createAnswerWriter } from './stream/answer-writer.ts';
 import { createEventLog } from './stream/event-log.ts';
 import { emitFailure } from './stream/failure.ts';
-import { plainTextOf } from './stream/plain-text.ts';
+import { createTextTemplate, plainTextOf } from './stream/plain-text.ts';
 import { usageOf } from './usage.ts';
 
 /** What a log line wants to know of a stream. */
@@ -35,8 +35,13 @@ export interface StreamSummary {
 export interface StreamTranslator {
   /** `response.created` and `response.in_progress`, once; the other calls make them come first by themselves. */
   start(): ResponseStreamEvent[];
-  /** One JSON value of the upstream's stream, and the name its event had. */
-  push(chunk: unknown, eventName?: string | null): ResponseStreamEvent[];
+  /**
+   * One JSON value of the upstream's stream, and the name its event had. With the text it was parsed from, `pushText` may
+   * know the next one like it.
+   */
+  push(chunk: unknown, eventName?: string | null, json?: string): ResponseStreamEvent[];
+  /** The same for the JSON text of a chunk, where it need not be parsed; null, and nothing is done, where it must be. */
+  pushText(json: string): ResponseStreamEvent[] | null;
   /** Data that is not JSON: skipped, but not for ever. */
   malformed(): ResponseStreamEvent[];
   /** `[DONE]`, or the end of the body. */
@@ -49,6 +54,8 @@ export interface StreamTranslator {
   finishSeen(): boolean;
   failure(): ApiError | null;
   usage(): Usage | null;
+  /** Characters of output so far, all of them kept for the terminal event. */
+  written(): number;
   summary(): StreamSummary;
 }
 
@@ -60,6 +67,7 @@ export function createStreamTranslator(context: ResponseContext): StreamTranslat
   const id = context.newId('resp');
   const log = createEventLog(context);
   const writer = createAnswerWriter(log, context);
+  const template = createTextTemplate();
   let status: ResponseStatus = 'in_progress';
   let started = false;
   let failure: ApiError | null = null;
@@ -130,10 +138,22 @@ export function createStreamTranslator(context: ResponseContext): StreamTranslat
   }
 
   /** The short way for nearly all chunks of a stream. False: it must be read in full. */
-  function addPlainText(chunk: Loose): boolean {
-    if (model === null) return false;
-    const text = plainTextOf(chunk, choiceIndex, serviceTier);
-    if (text === null || !writer.addText(text)) return false;
+  function addPlainText(chunk: Loose, json: string | undefined): boolean {
+    const text = model === null ? null : plainText(chunk);
+    if (text === null || !addText(text)) {
+      template.forget();
+      return false;
+    }
+    if (json !== undefined) template.learn(json, text, plainText);
+    return true;
+  }
+
+  function plainText(chunk: Loose): string | null {
+    return plainTextOf(chunk, choiceIndex, serviceTier);
+  }
+
+  function addText(text: string): boolean {
+    if (!writer.addText(text)) return false;
     chunks += 1;
     malformedInRow = 0;
     return true;
@@ -172,10 +192,10 @@ export function createStreamTranslator(context: ResponseContext): StreamTranslat
     return objectOf(choice['delta']) ?? (writer.isEmpty() ? objectOf(choice['message']) : null);
   }
 
-  function push(value: unknown, eventName: string | null): void {
+  function push(value: unknown, eventName: string | null, json: string | undefined): void {
     start();
     const chunk = objectOf(value);
-    if (chunk !== null && eventName === null && addPlainText(chunk)) return;
+    if (chunk !== null && eventName === null && addPlainText(chunk, json)) return;
     const error = errorOfValue(value) ?? (eventName === 'error' ? errorOfValue({ error: value }) : null);
     if (chunk === null && error === null) {
       skip();
@@ -203,10 +223,14 @@ export function createStreamTranslator(context: ResponseContext): StreamTranslat
 
   return {
     start: () => step(start),
-    push(chunk, eventName = null) {
+    push(chunk, eventName = null, json) {
       if (status !== 'in_progress') return [];
-      push(chunk, eventName);
+      push(chunk, eventName, json);
       return log.take();
+    },
+    pushText(json) {
+      const text = status === 'in_progress' ? template.match(json) : null;
+      return text !== null && addText(text) ? log.take() : null;
     },
     malformed: () => step(skip),
     finish: (reason) =>
@@ -230,6 +254,9 @@ export function createStreamTranslator(context: ResponseContext): StreamTranslat
     },
     usage() {
       return usage;
+    },
+    written() {
+      return log.written();
     },
     summary() {
       return { status, finishReason, events: log.count(), model, malformed, nameless: writer.nameless() };

@@ -8,6 +8,8 @@ export interface EventLog {
   take(): ResponseStreamEvent[];
   /** Events emitted so far: the next one's `sequence_number`. */
   count(): number;
+  /** Characters in deltas so far: what is kept for the events that repeat the whole. */
+  written(): number;
 }
 
 /** A delta and its padding are together a multiple of this, so that the wire's sizes say little about the text. */
@@ -17,11 +19,15 @@ const PADDED_TO = 16;
 export function createEventLog({ obfuscate, newId }: Pick<ResponseContext, 'obfuscate' | 'newId'>): EventLog {
   let events: ResponseStreamEvent[] = [];
   let count = 0;
+  let written = 0;
   return {
     emit(event) {
       // The event was made for this call alone: it is completed in place, a copy per token would only cost.
       const own = event as UnnumberedEvent & { sequence_number: number; obfuscation?: string };
-      if (obfuscate && 'delta' in event) own.obfuscation = paddingFor(event.delta.length);
+      if ('delta' in event) {
+        written += event.delta.length;
+        if (obfuscate) own.obfuscation = paddingFor(event.delta.length);
+      }
       own.sequence_number = count++;
       events.push(own);
     },
@@ -32,6 +38,9 @@ export function createEventLog({ obfuscate, newId }: Pick<ResponseContext, 'obfu
     },
     count() {
       return count;
+    },
+    written() {
+      return written;
     },
   };
 

@@ -120,7 +120,7 @@ describe('limits', () => {
 
   test.each<[string, HttpMessage]>([
     ['JSON', answered(json, completion.replace('Hi', 'x'.repeat(500)))],
-    ['events that are collected', answered(sse, chunk({ content: 'x'.repeat(100) }).repeat(5))],
+    ['events that are collected', answered(sse, chunk({ content: 'x'.repeat(100) }).repeat(6))],
   ])('an answer that is too large is a 502: %s', (_name, answer) => {
     const played = play(ask(), answer, { bodyLimits });
     expect([statusOf(played), codeOf(played)]).toEqual(['502', 'upstream_response_too_large']);
@@ -132,14 +132,13 @@ describe('limits', () => {
     expect(eventLines(String(client.body)).at(-2)).toMatch(/^failed upstream_response_too_large/);
   });
 
-  test('a stream that is sent on has no limit', () => {
-    const answer = answered(
-      sse,
-      ...Array.from({ length: 50 }, () => chunk({ content: 'x'.repeat(100) })),
-      chunk({}, 'stop'),
-    );
-    const { client } = play(ask({ stream: true }), answer, { bodyLimits });
-    expect(eventLines(String(client.body)).at(-2)).toBe('completed');
+  test.each([
+    ['as long as its output is within the limit', 500, 'completed'],
+    ['and fails when its output is over it', 501, 'failed upstream_response_too_large'],
+  ])('a stream may be longer than the limit, %s', (_name, characters, last) => {
+    const text = Array.from({ length: characters }, () => chunk({ content: 'x' }));
+    const { client } = play(ask({ stream: true }), answered(sse, ...text, chunk({}, 'stop')), { bodyLimits });
+    expect(eventLines(String(client.body)).at(-2)).toMatch(new RegExp(`^${last}`));
   });
 
   test('of a long error the beginning is read', () => {
