@@ -2,6 +2,7 @@ import type { Logprob, OutputTextPart, RefusalPart, UrlCitation } from '../../sc
 import { type CitationList, createCitationList } from '../citations.ts';
 import type { NewId } from '../context.ts';
 import type { EventLog } from './event-log.ts';
+import { createGrowingText, type GrowingText } from './growing-text.ts';
 import type { Output } from './output.ts';
 
 /** A message that is being written. */
@@ -18,8 +19,13 @@ export interface MessageItem {
 }
 
 type OpenPart =
-  | { readonly type: 'output_text'; text: string; readonly logprobs: Logprob[]; readonly annotations: CitationList }
-  | { readonly type: 'refusal'; text: string };
+  | {
+      readonly type: 'output_text';
+      readonly text: GrowingText;
+      readonly logprobs: Logprob[];
+      readonly annotations: CitationList;
+    }
+  | { readonly type: 'refusal'; readonly text: GrowingText };
 
 const noLogprobs: readonly Logprob[] = [];
 
@@ -45,7 +51,7 @@ export function openMessage(log: EventLog, output: Output, newId: NewId): Messag
     });
     const opened: OpenPart & { type: 'output_text' } = {
       type: 'output_text',
-      text: '',
+      text: createGrowingText(),
       logprobs: [],
       annotations: createCitationList(),
     };
@@ -57,7 +63,7 @@ export function openMessage(log: EventLog, output: Output, newId: NewId): Messag
     if (part?.type === 'refusal') return part;
     closePart();
     log.emit({ type: 'response.content_part.added', ...place(), part: { type: 'refusal', refusal: '' } });
-    const opened: OpenPart = { type: 'refusal', text: '' };
+    const opened: OpenPart = { type: 'refusal', text: createGrowingText() };
     part = opened;
     return opened;
   }
@@ -66,12 +72,14 @@ export function openMessage(log: EventLog, output: Output, newId: NewId): Messag
     if (part === null) return;
     let closed: OutputTextPart | RefusalPart;
     if (part.type === 'output_text') {
-      const { text, logprobs, annotations } = part;
+      const { logprobs, annotations } = part;
+      const text = part.text.toString();
       log.emit({ type: 'response.output_text.done', ...place(), text, logprobs });
       closed = { type: 'output_text', text, annotations: annotations.all, logprobs };
     } else {
-      log.emit({ type: 'response.refusal.done', ...place(), refusal: part.text });
-      closed = { type: 'refusal', refusal: part.text };
+      const refusal = part.text.toString();
+      log.emit({ type: 'response.refusal.done', ...place(), refusal });
+      closed = { type: 'refusal', refusal };
     }
     log.emit({ type: 'response.content_part.done', ...place(), part: closed });
     content.push(closed);
@@ -90,7 +98,7 @@ export function openMessage(log: EventLog, output: Output, newId: NewId): Messag
     text(delta, logprobs) {
       const open = openText();
       if (delta === '') return;
-      open.text += delta;
+      open.text.append(delta);
       for (const logprob of logprobs) open.logprobs.push(logprob);
       log.emit({
         type: 'response.output_text.delta',
@@ -102,7 +110,7 @@ export function openMessage(log: EventLog, output: Output, newId: NewId): Messag
       });
     },
     refusal(delta) {
-      openRefusal().text += delta;
+      openRefusal().text.append(delta);
       log.emit({ type: 'response.refusal.delta', ...place(), delta });
     },
     cite(citations) {
@@ -117,7 +125,7 @@ export function openMessage(log: EventLog, output: Output, newId: NewId): Messag
         });
     },
     written() {
-      return part?.text ?? '';
+      return part?.text.toString() ?? '';
     },
   };
 }

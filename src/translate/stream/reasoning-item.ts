@@ -3,6 +3,7 @@ import type { ResponseContext } from '../context.ts';
 import { reasoningItemOf } from '../reasoning-item.ts';
 import { mergeReasoningDetails } from '../reasoning-source.ts';
 import type { EventLog } from './event-log.ts';
+import { createGrowingText } from './growing-text.ts';
 import type { Output } from './output.ts';
 
 /** A reasoning item that is being written. */
@@ -30,7 +31,7 @@ export function openReasoning(log: EventLog, output: Output, context: ResponseCo
   const inContent = { item_id: id, output_index: outputIndex, content_index: 0 };
   const details: Loose[] = [];
   const signatures: { callId: () => string; signature: string }[] = [];
-  let text = '';
+  const written = createGrowingText();
 
   function openPart(): void {
     if (carrier === 'summary')
@@ -42,7 +43,7 @@ export function openReasoning(log: EventLog, output: Output, context: ResponseCo
     else log.emit({ type: 'response.content_part.added', ...inContent, part: { type: 'reasoning_text', text: '' } });
   }
 
-  function closePart(): void {
+  function closePart(text: string): void {
     if (carrier === 'summary') {
       log.emit({ type: 'response.reasoning_summary_text.done', ...inSummary, text });
       log.emit({ type: 'response.reasoning_summary_part.done', ...inSummary, part: { type: 'summary_text', text } });
@@ -58,7 +59,8 @@ export function openReasoning(log: EventLog, output: Output, context: ResponseCo
 
   output.hold(outputIndex, {
     close(status) {
-      if (text !== '') closePart();
+      const text = written.toString();
+      if (text !== '') closePart(text);
       return reasoningItemOf(
         {
           id,
@@ -75,8 +77,8 @@ export function openReasoning(log: EventLog, output: Output, context: ResponseCo
   return {
     outputIndex,
     text(delta) {
-      if (text === '') openPart();
-      text += delta;
+      if (written.isEmpty) openPart();
+      written.append(delta);
       switch (carrier) {
         case 'summary':
           log.emit({
