@@ -31,7 +31,7 @@ export interface EnvoyRoute {
   typed_per_filter_config?: {
     'envoy.filters.http.ext_proc': {
       '@type': string;
-      overrides: { grpc_initial_metadata: { key: string; value: string }[]; [other: string]: unknown };
+      overrides: { grpc_initial_metadata?: { key: string; value: string }[]; [other: string]: unknown };
     };
   };
   [other: string]: unknown;

@@ -47,7 +47,7 @@ describe('faults', () => {
     expect(await mesh.upstream.received('left')[0]?.over).toBe(false);
     await expect.poll(() => mesh.service.metric(active)).toBe(0);
     const line = await mesh.service.logged((entry) => entry['model'] === 'left');
-    expect(line).toMatchObject({ call: 'aborted' });
+    expect(line).toMatchObject({ outcome: 'aborted' });
   });
 
   test('20,000 short requests over a few connections, and not one fails', { timeout: 180_000 }, async () => {
