@@ -20,14 +20,6 @@ RUN npm run build \
 COPY proto proto
 
 FROM ${NODE_RUNTIME_IMAGE}
-# Equal to package.json's; test/docker compares them.
-ARG VERSION=0.1.0
-ARG REVISION=unknown
-LABEL org.opencontainers.image.title="responses-extproc" \
-      org.opencontainers.image.description="Envoy ext_proc service: OpenAI Responses API in front of Chat Completions servers" \
-      org.opencontainers.image.licenses="Apache-2.0" \
-      org.opencontainers.image.version="${VERSION}" \
-      org.opencontainers.image.revision="${REVISION}"
 ENV NODE_ENV=production \
     PATH=/nodejs/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 WORKDIR /app
@@ -41,3 +33,11 @@ EXPOSE 50051 9090
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=5s --start-period=15s --retries=3 CMD ["node", "/app/dist/probe.js"]
 ENTRYPOINT ["node", "/app/dist/main.js"]
+# Last, since the revision changes with every build. The version equals package.json's; test/docker compares them.
+ARG VERSION=0.1.0
+ARG REVISION=unknown
+LABEL org.opencontainers.image.title="responses-extproc" \
+      org.opencontainers.image.description="Envoy ext_proc service: OpenAI Responses API in front of Chat Completions servers" \
+      org.opencontainers.image.licenses="Apache-2.0" \
+      org.opencontainers.image.version="${VERSION}" \
+      org.opencontainers.image.revision="${REVISION}"
