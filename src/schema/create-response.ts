@@ -52,6 +52,21 @@ const metadata = jsonObject.superRefine((pairs, check) => {
   }
 });
 
+/** The fields that are objects of fixed keys, by name. */
+export const nestedFields = {
+  text: z.object({
+    format: jsonObject.nullish(),
+    verbosity: z.enum(['low', 'medium', 'high']).nullish(),
+  }),
+  reasoning: z.object({
+    effort: z.enum(reasoningEfforts).nullish(),
+    summary: z.enum(['auto', 'concise', 'detailed']).nullish(),
+    generate_summary: z.enum(['auto', 'concise', 'detailed']).nullish(),
+    mode: z.string().nullish(),
+    context: z.string().nullish(),
+  }),
+} as const;
+
 /** Every top-level field there is a rule for, by name. */
 export const createResponseFields = {
   model: z.string().nullish(),
@@ -75,21 +90,8 @@ export const createResponseFields = {
   presence_penalty: number(-2, 2),
   frequency_penalty: number(-2, 2),
   top_logprobs: integer(0, 20),
-  text: z
-    .object({
-      format: jsonObject.nullish(),
-      verbosity: z.enum(['low', 'medium', 'high']).nullish(),
-    })
-    .nullish(),
-  reasoning: z
-    .object({
-      effort: z.enum(reasoningEfforts).nullish(),
-      summary: z.enum(['auto', 'concise', 'detailed']).nullish(),
-      generate_summary: z.enum(['auto', 'concise', 'detailed']).nullish(),
-      mode: z.string().nullish(),
-      context: z.string().nullish(),
-    })
-    .nullish(),
+  text: nestedFields.text.nullish(),
+  reasoning: nestedFields.reasoning.nullish(),
   metadata: metadata.nullish(),
   user: z.string().nullish(),
   safety_identifier: z.string().max(64).nullish(),

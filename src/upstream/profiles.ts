@@ -244,6 +244,7 @@ const anthropic: Profile = {
   reasoningEffort: 'none',
   systemMessages: 'leading_only',
   audio: false,
+  strict: false,
 };
 
 const xai: Profile = {

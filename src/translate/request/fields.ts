@@ -1,5 +1,10 @@
 import { ApiError } from '../../schema/api-error.ts';
-import { type CreateResponseFields, createResponseFields, isJsonObject } from '../../schema/create-response.ts';
+import {
+  type CreateResponseFields,
+  createResponseFields,
+  isJsonObject,
+  nestedFields,
+} from '../../schema/create-response.ts';
 import type { TranslationSettings } from '../settings.ts';
 import { withinTextLimit } from './content.ts';
 import type { ReadInput } from './items.ts';
@@ -44,6 +49,7 @@ export function readFields(body: unknown, settings: TranslationSettings, dropped
     }
     const read = readShape(createResponseFields[name], value, name);
     checkMeaning(name, read, settings);
+    if (name === 'text' || name === 'reasoning') readUnknownKeys(name, value, settings, dropped);
     fields[name] = read;
     if (name === 'text') format = translateTextFormat(read as CreateResponseFields['text'], settings, dropped);
     if (name === 'tools') tools.add((read as unknown[] | null) ?? [], name, true);
@@ -209,8 +215,26 @@ function readUnknown(
     const { renames } = settings.profile;
     extras.set((Object.hasOwn(renames, name) && renames[name]) || name, value);
   } else if (settings.unknownFields === 'reject') {
-    throw ApiError.invalidRequest('unknown_parameter', shorten(name), `Unknown parameter: '${shorten(name)}'.`);
+    throw unknownParameter(name);
   } else dropped.push(headerSafe(name));
+}
+
+/** Chat has no such objects that a key nobody knows could be passed on in. */
+function readUnknownKeys(
+  field: keyof typeof nestedFields,
+  value: unknown,
+  settings: TranslationSettings,
+  dropped: string[],
+): void {
+  for (const [key, inner] of Object.entries(isJsonObject(value) ? value : {})) {
+    if (inner === null || Object.hasOwn(nestedFields[field].shape, key)) continue;
+    if (settings.unknownFields === 'reject') throw unknownParameter(`${field}.${key}`);
+    dropped.push(headerSafe(`${field}.${key}`));
+  }
+}
+
+function unknownParameter(name: string): ApiError {
+  return ApiError.invalidRequest('unknown_parameter', shorten(name), `Unknown parameter: '${shorten(name)}'.`);
 }
 
 /** What is left out is named in a response header, and a field's name is the client's to choose. */

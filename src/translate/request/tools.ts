@@ -79,7 +79,8 @@ export function createToolTable(settings: TranslationSettings, dropped: string[]
       case 'function': {
         refuseNested(tool, at);
         const read = readShape(functionTool, tool, at);
-        offer(functionOf(read, read.name, read.description, { kind: 'function', name: read.name }), at, listParam, own);
+        const origin = { kind: 'function', name: read.name } as const;
+        offer(functionOf(read, read.name, read.description, origin, at), at, listParam, own);
         if (own) echo.push(functionEcho(read));
         return;
       }
@@ -100,7 +101,7 @@ export function createToolTable(settings: TranslationSettings, dropped: string[]
           );
         }
         const name = 'tool_search';
-        offer(functionOf(read, name, read.description, { kind: 'tool_search' }), at, listParam, own);
+        offer(functionOf(read, name, read.description, { kind: 'tool_search' }, at), at, listParam, own);
         break;
       }
       default:
@@ -129,7 +130,7 @@ export function createToolTable(settings: TranslationSettings, dropped: string[]
       const origin = { kind: type, name: read.name, namespace } as const;
       const made =
         type === 'function'
-          ? functionOf(read as z.output<typeof functionTool>, name, described, origin)
+          ? functionOf(read as z.output<typeof functionTool>, name, described, origin, memberAt)
           : customOf(read as z.output<typeof customTool>, name, described, origin);
       offer(made, memberAt, listParam, own);
       byShortName.set(read.name, byShortName.has(read.name) ? null : made);
@@ -179,7 +180,9 @@ export function createToolTable(settings: TranslationSettings, dropped: string[]
     name: string,
     description: string | null | undefined,
     origin: RestoredTool,
+    at: string,
   ): OfferedTool {
+    if (read.strict === true && !profile.strict) dropped.push(`${at}.strict`);
     const about = {
       name,
       ...described(description),
