@@ -54,9 +54,12 @@ export function createEventAnswer(context: ResponseContext, { committed, limits 
   }
 
   function translate({ event, data: text }: Extract<SseMessage, { type: 'event' }>): ResponseStreamEvent[] {
+    const known = event === null ? translator.pushText(text) : null;
+    if (known !== null) return known;
     const data = readSseData(text);
     switch (data.type) {
       case 'values': {
+        if (data.values.length === 1 && !data.done) return translator.push(data.values[0], event, text);
         let events: ResponseStreamEvent[] = [];
         for (const value of data.values) events = joined(events, translator.push(value, event));
         return data.done ? joined(events, translator.finish('done')) : events;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { plainTextOf } from '../../../src/translate/stream/plain-text.ts';
+import { createTextTemplate, plainTextOf } from '../../../src/translate/stream/plain-text.ts';
 import { createStreamTranslator } from '../../../src/translate/stream.ts';
 import { createTestContext } from '../../support/context.ts';
 
@@ -61,6 +61,65 @@ function eventsOf(chunks: readonly object[], wantsLogprobs: boolean): unknown[] 
   const translator = createStreamTranslator({ ...createTestContext({ toolNames: ['f'] }), wantsLogprobs });
   return [...chunks.flatMap((value) => translator.push(value)), ...translator.finish('done')];
 }
+
+/** The same from the chunks' JSON, as `write` writes it, which is parsed only where it must be. */
+function eventsOfJson(chunks: readonly object[], write: (chunk: object) => string): unknown[] {
+  const translator = createStreamTranslator(createTestContext({ toolNames: ['f'] }));
+  const events = chunks.flatMap((value) => {
+    const json = write(value);
+    return translator.pushText(json) ?? translator.push(JSON.parse(json), null, json);
+  });
+  return [...events, ...translator.finish('done')];
+}
+
+describe('the JSON around a chunk of text', () => {
+  const ascii = (value: object) =>
+    JSON.stringify(value).replace(/[^\x20-\x7e]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  const writers = [JSON.stringify, ascii, (value: object) => JSON.stringify(value, null, 1)];
+
+  it('gives the events of parsing it, whatever stands in the chunks', () => {
+    fc.assert(
+      fc.property(fc.array(chunk, { maxLength: 12 }), fc.constantFrom(...writers), (chunks, write) => {
+        expect(eventsOfJson(chunks, write)).toEqual(eventsOf(chunks, false));
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  const plain = (content: string, id: unknown = 'c') =>
+    JSON.stringify({ id, model: 'm', choices: [{ index: 0, delta: { content } }] });
+  const read = (value: object) => plainTextOf(value as Record<string, unknown>, 0, null);
+
+  it('is parsed once', () => {
+    const template = createTextTemplate();
+    template.learn(plain('one'), 'one', read);
+    for (const text of ['two', 'quotes " and \\ and \n', '漢字 😀']) expect(template.match(plain(text))).toBe(text);
+    template.forget();
+    expect(template.match(plain('two'))).toBeNull();
+  });
+
+  it('matches nothing that differs elsewhere, or is no string', () => {
+    const template = createTextTemplate();
+    template.learn(plain('one'), 'one', read);
+    const [head, tail] = plain('|').split('|');
+    const others = [`${head}a","b":"c${tail}`, `${head}\\${tail}`, `${head}\n${tail}`, `${head}${tail}`.slice(1), ''];
+    for (const json of [plain('two', 'd'), plain(''), ...others]) expect(template.match(json)).toBeNull();
+  });
+
+  it('is not taken from another place with the same letters', () => {
+    const template = createTextTemplate();
+    template.learn(plain('one', { content: 'one' }), 'one', read);
+    expect(template.match(plain('one', { content: 'two' }))).toBeNull();
+  });
+
+  it('is given up on where it is never the same', () => {
+    const template = createTextTemplate();
+    for (let id = 0; id < 16; id++) template.learn(plain('one', id), 'one', read);
+    template.forget();
+    template.learn(plain('one'), 'one', read);
+    expect(template.match(plain('two'))).toBeNull();
+  });
+});
 
 describe('the short way for a chunk of text', () => {
   it('gives the events of the long way, whatever stands in the chunks', () => {
