@@ -79,7 +79,7 @@ export function createTextTemplate(): TextTemplate {
       if (at === -1) return;
       const [before, after] = [json.slice(0, at + 1), json.slice(at + quoted.length - 1)];
       // The same letters may stand elsewhere: only another text in their place tells that this is the place.
-      if (read(objectOf(valueOf(before + probe + after)) ?? {}) !== probe) return;
+      if (read(objectOf(jsonValue(before + probe + after)) ?? {}) !== probe) return;
       head = before;
       tail = after;
     },
@@ -90,12 +90,12 @@ export function createTextTemplate(): TextTemplate {
 }
 
 function stringOf(json: string): string | null {
-  const value = valueOf(json);
+  const value = jsonValue(json);
   return typeof value === 'string' && value !== '' ? value : null;
 }
 
 /** Undefined where it is not JSON. */
-function valueOf(json: string): unknown {
+function jsonValue(json: string): unknown {
   try {
     return JSON.parse(json);
   } catch {
