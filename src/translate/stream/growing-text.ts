@@ -1,7 +1,7 @@
 /** A text that grows by small pieces and is read once, at its end. */
 export interface GrowingText {
   append(piece: string): void;
-  readonly isEmpty: boolean;
+  isEmpty(): boolean;
   toString(): string;
 }
 
@@ -24,7 +24,7 @@ export function createGrowingText(): GrowingText {
       pieces.push(piece);
       if (pieces.length === piecesToFold) fold();
     },
-    get isEmpty() {
+    isEmpty() {
       return text === '' && pieces.length === 0;
     },
     toString: fold,

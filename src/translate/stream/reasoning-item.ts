@@ -77,7 +77,7 @@ export function openReasoning(log: EventLog, output: Output, context: ResponseCo
   return {
     outputIndex,
     text(delta) {
-      if (written.isEmpty) openPart();
+      if (written.isEmpty()) openPart();
       written.append(delta);
       switch (carrier) {
         case 'summary':
