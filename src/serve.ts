@@ -1,6 +1,6 @@
 import { type Config, redactConfig } from './config.ts';
 import { startAdminServer } from './server/admin.ts';
-import { createExchangeLog } from './server/exchange-log.ts';
+import { causeOf, createExchangeLog } from './server/exchange-log.ts';
 import { createExchangeMetrics } from './server/exchange-metrics.ts';
 import { createExchangeTrace } from './server/exchange-trace.ts';
 import type { ExchangeObserver } from './server/observer.ts';
@@ -44,6 +44,7 @@ export async function serve(config: Config, log: Log): Promise<Running> {
     guard,
     observers,
     onMisconfigured: (problem) => log.error({ problem }, 'misconfigured route'),
+    onFault: (thrown) => log.error(causeOf(thrown), 'failed'),
   });
 
   const listen = await service.listen();

@@ -55,14 +55,14 @@ function lineOf(summary: ExchangeSummary, traceId: string | null): object {
     status: summary.status,
     upstream_status: summary.upstreamStatus,
     code: short(summary.errorCode),
-    method: summary.method,
+    method: short(summary.method),
     path: short(summary.path),
     profile: summary.profile,
     model: short(summary.model),
     upstream_model: short(summary.upstreamModel),
     stream: summary.stream,
     modes: `${modes.request}/${modes.response}`,
-    finish_reason: summary.finishReason,
+    finish_reason: short(summary.finishReason),
     input_tokens: usage?.input_tokens ?? null,
     output_tokens: usage?.output_tokens ?? null,
     events: summary.events,
@@ -81,7 +81,7 @@ function short(name: string | null): string | null {
 }
 
 /** The kind of a failure and where it arose; its text may hold what a client or an upstream wrote. */
-function causeOf(cause: unknown): object {
+export function causeOf(cause: unknown): object {
   if (!(cause instanceof Error)) return {};
   const stack = cause.stack?.split('\n').filter((line) => line.startsWith('    at ')) ?? [];
   return { cause: cause.name, at: stack.slice(0, 5).map((line) => line.trim()) };

@@ -15,6 +15,8 @@ export interface ProcessOptions {
   open(modes: BodyModes | null): OpenExchange;
   readonly observers: readonly ExchangeObserver[];
   readonly ticker: Ticker;
+  /** Told of a mistake of ours that no observer can be told of. */
+  readonly onFault: (thrown: unknown) => void;
 }
 
 export interface OpenExchange {
@@ -26,9 +28,9 @@ export interface OpenExchange {
 }
 
 /** One call of Envoy from its first message to its end: the whole way of the data. */
-export function processCall(call: ProcessCall, { open, observers, ticker }: ProcessOptions): void {
+export function processCall(call: ProcessCall, { open, observers, ticker, onFault }: ProcessOptions): void {
   let opened: OpenExchange | null = null;
-  let watches: readonly ExchangeWatch[] = [];
+  const watches: ExchangeWatch[] = [];
   let stopTicking = (): void => {};
   let over = false;
 
@@ -53,7 +55,7 @@ export function processCall(call: ProcessCall, { open, observers, ticker }: Proc
   function start(modes: BodyModes | null): OpenExchange {
     const started = open(modes);
     opened = started;
-    watches = observers.map((observer) => observer.started(started.exchange, call.metadata));
+    for (const observer of observers) watches.push(observer.started(started.exchange, call.metadata));
     stopTicking = ticker.add((at) => guarded(() => send(started.exchange.tick(at))));
     return started;
   }
@@ -70,18 +72,26 @@ export function processCall(call: ProcessCall, { open, observers, ticker }: Proc
       work();
     } catch (thrown) {
       const known = thrown instanceof ProtocolError;
+      if (!known && watches.length === 0) onFault(thrown);
       end(known ? 'protocol_error' : 'crashed', thrown);
       const details = known ? thrown.message : 'The service failed on this call.';
       call.emit('error', { code: known ? status.INVALID_ARGUMENT : status.INTERNAL, details });
     }
   }
 
+  /** Never throws: it runs in event handlers, where that would end the process and every other call with it. */
   function end(how: CallEnd, cause?: unknown): void {
     if (over) return;
     over = true;
     stopTicking();
     opened?.close();
     const left = how === 'done' && opened?.exchange.summary().outcome === 'open';
-    for (const watch of watches) watch.ended(left ? 'aborted' : how, cause);
+    for (const watch of watches) {
+      try {
+        watch.ended(left ? 'aborted' : how, cause);
+      } catch (thrown) {
+        onFault(thrown);
+      }
+    }
   }
 }

@@ -23,6 +23,8 @@ export interface ServiceOptions {
   readonly pingMs?: number;
   /** A route of Envoy's names what is not there. */
   readonly onMisconfigured: (problem: string) => void;
+  /** A mistake of ours that stands in no exchange's log line; the call it was made in has ended. */
+  readonly onFault: (thrown: unknown) => void;
 }
 
 export interface Service {
@@ -45,7 +47,7 @@ const defaultPingMs = 30_000;
 
 /** The gRPC server: `ExternalProcessor` and `grpc.health.v1`. */
 export function createService(options: ServiceOptions): Service {
-  const { config, credentials, guard, observers, onMisconfigured, pingMs = defaultPingMs } = options;
+  const { config, credentials, guard, observers, onMisconfigured, onFault, pingMs = defaultPingMs } = options;
   const server = new Server({
     'grpc.max_receive_message_length': config.MAX_REQUEST_BYTES + messageRoom,
     'grpc.max_concurrent_streams': 2 ** 31 - 1,
@@ -67,6 +69,7 @@ export function createService(options: ServiceOptions): Service {
         open: (modes) => factory.open(call.metadata, modes, guard?.admit() ?? null),
         observers,
         ticker,
+        onFault,
       }),
   };
   server.addService({ Process: process } as unknown as ServiceDefinition, handlers);

@@ -120,8 +120,10 @@ test('what only passed is said at the level debug, a broken protocol as a warnin
 
 test('names that others chose do not fill the log', async () => {
   const long = 'm'.repeat(100_000);
-  const line = await logged([requestHeaders, body({ input: 'Hi', model: long }), ...answer('200', completion)]);
+  const odd = JSON.stringify({ choices: [{ message: { content: 'Hi' }, finish_reason: long }] });
+  const line = await logged([requestHeaders, body({ input: 'Hi', model: long }), ...answer('200', odd)]);
   expect(String(line['model'])).toHaveLength(201);
+  expect(String(line['finish_reason'])).toHaveLength(201);
 });
 
 test('what was left out of a request is named, as in x-responses-dropped', async () => {

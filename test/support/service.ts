@@ -46,6 +46,9 @@ export async function startService(
   const service = createService({
     config: readConfig({ LISTEN: '127.0.0.1:0', ...environment }),
     onMisconfigured: (problem) => problems.push(problem),
+    onFault: (thrown) => {
+      throw thrown;
+    },
     ...rest,
     observers: [...observers, counting],
   });

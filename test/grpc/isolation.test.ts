@@ -1,0 +1,92 @@
+import { status } from '@grpc/grpc-js';
+import { afterEach, describe, expect, test } from 'vitest';
+import type { ExchangeEvent } from '../../src/exchange/types.ts';
+import type { ExchangeObserver, ExchangeWatch } from '../../src/server/observer.ts';
+import { createOverloadGuard } from '../../src/server/overload.ts';
+import { defaultModes, headersOf } from '../support/exchange-options.ts';
+import { type RunningService, startService, until } from '../support/service.ts';
+
+let running: RunningService;
+afterEach(() => running.stop());
+
+const headers = (name: string): ExchangeEvent => ({
+  type: 'request_headers',
+  headers: headersOf({ ':method': 'POST', ':path': '/v1/responses', 'x-request-id': name }),
+  endOfStream: false,
+});
+const body: ExchangeEvent = {
+  type: 'request_body',
+  body: Buffer.from(JSON.stringify({ model: 'm', input: 'Hi' })),
+  endOfStream: true,
+};
+
+const roomyGuard = () =>
+  createOverloadGuard({ maxExchanges: 0, maxBufferedBytes: 0 }, { limit: 2 ** 40, live: 0 }, () => {});
+
+/** Fails at one point of every exchange but those of a client whose request id is `spared`. */
+function failingAt(point: 'started' | keyof ExchangeWatch): ExchangeObserver {
+  return {
+    started() {
+      if (point === 'started') throw new Error('a bug when it starts');
+      let name: string | undefined;
+      const reach = (here: string) => {
+        if (here === point && name !== 'spared') throw new Error(`a bug in ${point}`);
+      };
+      return {
+        heard(event) {
+          if (event.type === 'request_headers') name = event.headers.get('x-request-id');
+          reach('heard');
+        },
+        replied: () => reach('replied'),
+        ended: () => reach('ended'),
+      };
+    },
+  };
+}
+
+describe('a mistake of ours in one call', () => {
+  test.each(['heard', 'replied', 'ended'] as const)(
+    'in what watches it (%s) leaves the others alive',
+    async (point) => {
+      const faults: unknown[] = [];
+      const guard = roomyGuard();
+      running = await startService(
+        {},
+        { observers: [failingAt(point)], guard, onFault: (fault) => faults.push(fault) },
+      );
+      const spared = running.client.open(defaultModes);
+      spared.send(headers('spared'));
+      expect(await spared.next()).toHaveProperty('request_headers');
+
+      const failing = running.client.open(defaultModes);
+      failing.send(headers('failing'));
+      if (point === 'ended') {
+        await failing.next();
+        failing.cancel();
+      }
+      const ended = await failing.status;
+      expect(ended.code).toBe(point === 'ended' ? status.CANCELLED : status.INTERNAL);
+      expect(ended.details).not.toContain('a bug');
+      await until(() => guard.exchanges === 1);
+      if (point === 'ended') expect(String(faults[0])).toContain('a bug in ended');
+      else expect(running.ends[0]?.how).toBe('crashed'); // the observers behind it are told all the same
+
+      spared.send(body);
+      expect(await spared.next()).toHaveProperty('request_body');
+      spared.cancel();
+      await until(() => guard.exchanges === 0);
+    },
+  );
+
+  test('before anybody watches it is said all the same, and keeps no place', async () => {
+    const faults: unknown[] = [];
+    const guard = roomyGuard();
+    const options = { observers: [failingAt('started')], guard, onFault: (fault: unknown) => faults.push(fault) };
+    running = await startService({}, options);
+    const call = running.client.open(defaultModes);
+    call.send(headers('failing'));
+    expect((await call.status).code).toBe(status.INTERNAL);
+    expect(String(faults[0])).toContain('a bug when it starts');
+    expect(guard.exchanges).toBe(0);
+  });
+});
