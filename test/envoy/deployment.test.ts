@@ -157,7 +157,8 @@ describe('mTLS between Envoy and the service', () => {
 async function untilHealthy(mesh: TestMesh, endpoints: number): Promise<void> {
   for (const end = Date.now() + 20_000; Date.now() < end; await sleep(100)) {
     const healthy = (await mesh.admin('/clusters')).match(/^responses_extproc::.*::health_flags::healthy$/gm);
-    if (healthy?.length === endpoints) return;
+    // Envoy's threads hear of health a second later, several changes in one (update_merge_window).
+    if (healthy?.length === endpoints) return sleep(1_500);
   }
   throw new Error(`not ${endpoints} healthy endpoints:\n${await mesh.admin('/clusters')}`);
 }
