@@ -12,10 +12,10 @@ export function translateFile(part: unknown, at: string, { profile, limits }: Tr
   const { file_data, file_url, file_id, filename } = readShape(filePart, part, at);
   if (file_data != null) {
     checkBytes(file_data, limits.maxFileBytes, `${at}.file_data`, 'file');
-    const { mime, base64, url } = dataUrlOf(file_data, filename);
-    if (mime.startsWith('text/')) {
-      return { type: 'text', text: `${filename ?? 'file'}:\n${textOf(base64, at)}` };
-    }
+    const file = fileOf(file_data, filename);
+    const { mime } = file;
+    if (isText(mime)) return { type: 'text', text: `${filename ?? 'file'}:\n${textOf(file, at)}` };
+    const url = file_data.startsWith('data:') ? file_data : `data:${mime};base64,${file_data}`;
     switch (profile.file) {
       case 'openai':
       case 'openrouter':
@@ -46,38 +46,51 @@ export function translateFile(part: unknown, at: string, { profile, limits }: Tr
   );
 }
 
-const mimeByExtension: Readonly<Record<string, string>> = {
-  txt: 'text/plain',
-  md: 'text/markdown',
-  csv: 'text/csv',
-  html: 'text/html',
-  xml: 'text/xml',
-  log: 'text/plain',
-  png: 'image/png',
-  jpg: 'image/jpeg',
-  jpeg: 'image/jpeg',
-  docx: 'application/vnd.openxmlformats-officedocument.wordprocessingml.document',
-  xlsx: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
-  pptx: 'application/vnd.openxmlformats-officedocument.presentationml.presentation',
-  json: 'application/json',
-};
+const mimeByExtension: ReadonlyMap<string, string> = new Map([
+  ...`bash c cc cfg conf cpp cs css csv diff go h hpp htm html ini java js json jsx kt log lua md patch php pl py r rb rs
+  rst scala sh sql srt svg swift tex toml ts tsv tsx txt vue xml yaml yml`
+    .split(/\s+/)
+    .map((extension) => [extension, 'text/plain'] as const),
+  ['png', 'image/png'],
+  ['jpg', 'image/jpeg'],
+  ['jpeg', 'image/jpeg'],
+  ['docx', 'application/vnd.openxmlformats-officedocument.wordprocessingml.document'],
+  ['xlsx', 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet'],
+  ['pptx', 'application/vnd.openxmlformats-officedocument.presentationml.presentation'],
+]);
 
-/** `file_data` is a data URL or bare base64; bare data gets the type of the file name's extension, else PDF. */
-function dataUrlOf(data: string, filename: string | null | undefined): { mime: string; base64: string; url: string } {
-  const comma = data.startsWith('data:') ? data.indexOf(',') : -1;
-  if (comma !== -1) {
-    const mime = data.slice('data:'.length, comma).split(';')[0] ?? '';
-    return { mime: mime === '' ? 'text/plain' : mime.toLowerCase(), base64: data.slice(comma + 1), url: data };
-  }
-  const extension = filename?.split('.').at(-1)?.toLowerCase() ?? '';
-  const mime = (Object.hasOwn(mimeByExtension, extension) && mimeByExtension[extension]) || 'application/pdf';
-  return { mime, base64: data, url: `data:${mime};base64,${data}` };
+/** Text, and the formats that are text under another name. */
+function isText(mime: string): boolean {
+  return /^text\/|^application\/(json|xml|yaml|x-yaml|toml|sql|javascript|x-sh)$|\+(json|xml|yaml)$/.test(mime);
 }
 
-function textOf(base64: string, at: string): string {
+interface FileData {
+  readonly mime: string;
+  readonly data: string;
+  readonly isBase64: boolean;
+}
+
+/** `file_data` is a data URL or bare base64; bare data gets the type of the file name's extension, else PDF. */
+function fileOf(given: string, filename: string | null | undefined): FileData {
+  const comma = given.startsWith('data:') ? given.indexOf(',') : -1;
+  if (comma === -1) {
+    const extension = filename?.split('.').at(-1)?.toLowerCase() ?? '';
+    return { mime: mimeByExtension.get(extension) ?? 'application/pdf', data: given, isBase64: true };
+  }
+  const [mime = '', ...parameters] = given.slice('data:'.length, comma).toLowerCase().split(';');
+  const isBase64 = parameters.at(-1)?.trim() === 'base64';
+  return { mime: mime.trim() || 'text/plain', data: given.slice(comma + 1), isBase64 };
+}
+
+function textOf({ data, isBase64 }: FileData, at: string): string {
+  const param = `${at}.file_data`;
+  if (isBase64 && /[^\w+/=\s-]/.test(data)) {
+    throw invalidValue(param, `Invalid '${param}': it is not base64.`);
+  }
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(base64, 'base64'));
+    if (!isBase64) return decodeURIComponent(data);
+    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(data, 'base64'));
   } catch {
-    throw invalidValue(`${at}.file_data`, `Invalid '${at}.file_data': the file says it is text, but it is not UTF-8.`);
+    throw invalidValue(param, `Invalid '${param}': the file says it is text, but it is not UTF-8.`);
   }
 }

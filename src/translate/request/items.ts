@@ -120,6 +120,7 @@ export function readInput(
     const type = typeOfItem(item, at);
     switch (type) {
       case 'message': {
+        refuseChatFields(item, at);
         const { role, content } = readShape(messageItem, item, at);
         const speaker = role === 'developer' ? 'system' : role;
         items.push({ kind: 'message', role, content: readContent(content, speaker, `${at}.content`, settings) });
@@ -234,6 +235,24 @@ export function readInput(
     );
   }
 }
+
+/** What Chat's messages hold and ours do not: lost without a word, it would be missing from the conversation. */
+function refuseChatFields(item: Record<string, unknown>, at: string): void {
+  for (const [name, instead] of chatMessageFields) {
+    const value = item[name];
+    if (value == null || (Array.isArray(value) && value.length === 0)) continue;
+    throw unsupportedParameter(
+      `${at}.${name}`,
+      `'${at}.${name}' belongs to the Chat Completions API. In the Responses API use items of type '${instead}'.`,
+    );
+  }
+}
+
+const chatMessageFields = [
+  ['tool_calls', 'function_call'],
+  ['function_call', 'function_call'],
+  ['tool_call_id', 'function_call_output'],
+] as const;
 
 /** A message may leave its `type` out, and so may a reference. */
 function typeOfItem(item: Record<string, unknown>, at: string): string {
