@@ -75,6 +75,12 @@ have_daemon
 have_compose
 scripts/standin-images.sh || give_up 'the base images can neither be pulled nor stood in for'
 
+# The tests build it too, from this cache; here its output can be shown.
+if ! SERVICE_IMAGE=responses-extproc:test docker compose --progress plain build >"$cache/build.log" 2>&1; then
+  tail -n 40 "$cache/build.log" >&2
+  give_up 'the image cannot be built'
+fi
+
 # Testcontainers' own cleaner is one more image to pull; the tests take down what they started.
 export TESTCONTAINERS_RYUK_DISABLED=true
 export PATH=$PWD/node_modules/.bin:$PATH
