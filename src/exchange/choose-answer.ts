@@ -16,10 +16,18 @@ function createReader(kind: Kind, options: AnswerOptions): Answer {
   return options.context === null ? createWholeAnswer('error', options) : createEventAnswer(options.context, options);
 }
 
+/** A JSON value a line: the events' reader takes a line that begins with `{` for an event of its own. */
+const linesOfJson = new Set([
+  'application/x-ndjson',
+  'application/ndjson',
+  'application/jsonl',
+  'application/stream+json',
+]);
+
 /** Null for types that are missing or known to be used for anything. */
 function kindOfType(contentType: string | null): Kind | null {
   const type = contentType?.split(';', 1)[0]?.trim().toLowerCase() ?? '';
-  if (type === 'text/event-stream') return 'events';
+  if (type === 'text/event-stream' || linesOfJson.has(type)) return 'events';
   return type === 'application/json' || type.endsWith('+json') ? 'json' : null;
 }
 

@@ -58,6 +58,16 @@ describe('the kind of an answer', () => {
     expect(eventLines(String(client.body)).at(-2)).toBe('completed');
   });
 
+  test.each(['application/x-ndjson', 'application/stream+json; charset=utf-8'])(
+    'is a stream of JSON lines by its type: %s',
+    (type) => {
+      const lines = stream.replaceAll(/data: |: comment|\[DONE\]/g, '').replaceAll(/[\r\n]+/g, '\n');
+      const { client } = play(ask({ stream: true }), answered({ 'content-type': type }, lines));
+      expect(String(client.body)).toContain('"text":"Grüß 🎉!"');
+      expect(eventLines(String(client.body)).at(-2)).toBe('completed');
+    },
+  );
+
   test.each([
     ['a page', '<!doctype html><html>sign in</html>'],
     ['words', 'upstream is resting'],
