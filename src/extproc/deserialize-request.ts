@@ -8,21 +8,36 @@ import { processMethod } from './messages.ts';
  * that do not add up) goes through protobufjs, which has the last word. Throws what it throws, or `ProtocolError`.
  */
 export function deserializeRequest(bytes: Buffer): DecodedRequest {
-  return readRequest(bytes) ?? decodeRequest(processMethod.requestDeserialize(bytes));
+  return readByHand(bytes) ?? decodeRequest(processMethod.requestDeserialize(bytes));
 }
 
 /** Where the next byte is read. */
 let at = 0;
 
-function readRequest(bytes: Buffer): DecodedRequest | null {
+/** The same where the message is in Envoy's form; null for any other. */
+export function readByHand(bytes: Buffer): DecodedRequest | null {
   at = 1;
   const end = readEnd(bytes, bytes.length);
   const event = end === -1 ? null : readEvent(bytes, end);
   if (event === null || at !== end) return null;
-  if (end === bytes.length) return { event, modes: null, observed: false };
-  if (bytes[at++] !== 0x5a || readEnd(bytes, bytes.length) !== bytes.length) return null; // protocol_config
-  const modes = readModes(bytes);
-  return modes === null ? null : { event, modes, observed: false };
+  let modes: BodyModes | null = null;
+  while (at < bytes.length) {
+    const tag = bytes[at++];
+    const fieldEnd = readEnd(bytes, bytes.length);
+    if (fieldEnd === -1) return null;
+    switch (tag) {
+      case 0x42: // metadata_context: in every message of Envoy's, mostly empty, and not for us
+        at = fieldEnd;
+        break;
+      case 0x5a: // protocol_config
+        if (modes === null) modes = readModes(bytes, fieldEnd);
+        if (modes === null || at !== fieldEnd) return null;
+        break;
+      default:
+        return null;
+    }
+  }
+  return { event, modes, observed: false };
 }
 
 function readEvent(bytes: Buffer, end: number): ExchangeEvent | null {
@@ -90,11 +105,11 @@ function readHeaderMap(headers: Map<string, string>, bytes: Buffer, end: number)
 /** By number, as in `processing_mode.proto`; `GRPC` (5) is left to the general way. */
 const modesByNumber: readonly BodyMode[] = ['NONE', 'STREAMED', 'BUFFERED', 'BUFFERED_PARTIAL', 'FULL_DUPLEX_STREAMED'];
 
-function readModes(bytes: Buffer): BodyModes | null {
+function readModes(bytes: Buffer, end: number): BodyModes | null {
   const request = readMode(0x08, bytes);
   const response = readMode(0x10, bytes);
   // send_body_without_waiting_for_header_response
-  const isKnown = readFlag(0x18, bytes, bytes.length) !== null;
+  const isKnown = readFlag(0x18, bytes, end) !== null;
   return isKnown && request !== undefined && response !== undefined ? { request, response } : null;
 }
 

@@ -17,8 +17,10 @@ export function encodeReply(reply: ExchangeReply, modes: BodyModes): ProcessingR
       return { [reply.type]: common(reply.headers, mutation) };
     }
     case 'request_trailers':
-    case 'response_trailers':
-      return { [reply.type]: {} };
+    case 'response_trailers': {
+      const mutation = mutationOf(reply.headers ?? {});
+      return { [reply.type]: mutation === undefined ? {} : { header_mutation: mutation } };
+    }
     case 'immediate_response':
       return {
         immediate_response: {

@@ -55,8 +55,8 @@ export interface ProcessingResponse {
   readonly response_headers?: WireCommonResponse;
   readonly request_body?: WireCommonResponse;
   readonly response_body?: WireCommonResponse;
-  readonly request_trailers?: Record<string, never>;
-  readonly response_trailers?: Record<string, never>;
+  readonly request_trailers?: { readonly header_mutation?: WireHeaderMutation };
+  readonly response_trailers?: { readonly header_mutation?: WireHeaderMutation };
   readonly immediate_response?: {
     readonly status: { readonly code: number };
     readonly headers: WireHeaderMutation;

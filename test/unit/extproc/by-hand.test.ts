@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { BodyMode, ExchangeReply } from '../../../src/exchange/types.ts';
 import { decodeRequest } from '../../../src/extproc/decode.ts';
-import { deserializeRequest } from '../../../src/extproc/deserialize-request.ts';
+import { deserializeRequest, readByHand } from '../../../src/extproc/deserialize-request.ts';
 import { encodeReply } from '../../../src/extproc/encode.ts';
 import { type ProcessingRequest, processMethod } from '../../../src/extproc/messages.ts';
 import { serializeResponse } from '../../../src/extproc/serialize-response.ts';
@@ -110,8 +110,10 @@ describe('a request read by hand', () => {
     return { [kind]: event, ...(config && { protocol_config: config }) };
   });
   const bytes = fc
-    .oneof(usualMessage, message)
-    .map((value) => processMethod.requestSerialize(value as ProcessingRequest));
+    .tuple(fc.oneof(usualMessage, message), fc.constantFrom([], [0x42, 0]))
+    .map(([value, metadata]) =>
+      Buffer.concat([processMethod.requestSerialize(value as ProcessingRequest), Buffer.from(metadata)]),
+    );
 
   /** The value, or that there is none. */
   function outcomeOf(read: () => unknown): unknown {
@@ -133,13 +135,37 @@ describe('a request read by hand', () => {
       expect(outcomeOf(() => deserializeRequest(sent))).toEqual(general);
   }
 
+  it('is as Envoy 1.40 writes it', () => {
+    const body = '2a090a05646174613a10014200';
+    expect(readByHand(Buffer.from(body, 'hex'))).toEqual({
+      event: { type: 'response_body', body: Buffer.from('data:'), endOfStream: true },
+      modes: null,
+      observed: false,
+    });
+    const headers = '12150a130a110a053a706174681a082f76312f7465737442005a0408021004';
+    expect(readByHand(Buffer.from(headers, 'hex'))).toEqual({
+      event: { type: 'request_headers', headers: new Map([[':path', '/v1/test']]), endOfStream: false },
+      modes: { request: 'BUFFERED', response: 'FULL_DUPLEX_STREAMED' },
+      observed: false,
+    });
+  });
+
   it('is what protobufjs reads', () => {
     fc.assert(fc.property(bytes, expectAgreement), { numRuns: 1000 });
   });
 
   it('also with fields of a later version, at the end or inside', () => {
     // Field 15 as a varint, as bytes, as 32 bits; field 2 of HttpHeaders and HttpBody in their own way.
-    const unknown = fc.constantFrom([0x78, 1], [0x7a, 2, 1, 2], [0x7d, 1, 2, 3, 4], [0x12, 0], [0x10, 1], [0x18, 1]);
+    const unknown = fc.constantFrom(
+      [0x78, 1],
+      [0x7a, 2, 1, 2],
+      [0x7d, 1, 2, 3, 4],
+      [0x12, 0],
+      [0x10, 1],
+      [0x18, 1],
+      [0x42, 0],
+      [0x42, 2, 1, 2],
+    );
     fc.assert(
       fc.property(bytes, unknown, fc.nat(), (sent, field, where) => {
         expectAgreement(Buffer.concat([sent, Buffer.from(field)]));

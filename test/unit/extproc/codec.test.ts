@@ -70,6 +70,9 @@ describe('a reply on the wire', () => {
 
   test.each(['request', 'response'] as const)('to %s trailers', (side) => {
     expect(read({ type: `${side}_trailers` }, duplex)).toEqual({ [`${side}_trailers`]: {} });
+    expect(read({ type: `${side}_trailers`, headers: { remove: ['digest'] } }, duplex)).toEqual({
+      [`${side}_trailers`]: { header_mutation: { remove_headers: ['digest'] } },
+    });
   });
 
   test('of its own: an immediate response', () => {
