@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { lstatSync, rmSync } from 'node:fs';
+import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Server, ServerCredentials, type ServiceDefinition, type UntypedServiceImplementation } from '@grpc/grpc-js';
 import type { Config } from '../config.ts';
@@ -79,7 +81,7 @@ export function createService(options: ServiceOptions): Service {
     async listen() {
       const bound: string[] = [];
       for (const address of config.LISTEN.split(',').map((text) => text.trim())) {
-        removeStaleSocket(address);
+        await removeStaleSocket(address);
         const port = await bind(server, address, credentials ?? ServerCredentials.createInsecure());
         bound.push(address.replace(/:0$/, `:${port}`));
       }
@@ -115,10 +117,17 @@ function bind(server: Server, address: string, credentials: ServerCredentials): 
   });
 }
 
-/** A socket that a killed process left behind would keep the address taken. */
-function removeStaleSocket(address: string): void {
+/** A socket that a killed process left behind would keep the address taken; one that answers is another worker's, or in use. */
+async function removeStaleSocket(address: string): Promise<void> {
   const path = /^unix:(?:\/\/)?(.+)$/.exec(address)?.[1];
-  if (path !== undefined && lstatSync(path, { throwIfNoEntry: false })?.isSocket() === true) rmSync(path);
+  if (path === undefined || lstatSync(path, { throwIfNoEntry: false })?.isSocket() !== true) return;
+  const probe = connect(path);
+  const answers = await once(probe, 'connect').then(
+    () => true,
+    () => false,
+  );
+  probe.destroy();
+  if (!answers) rmSync(path);
 }
 
 function closed(server: Server, timeoutMs: number): Promise<'drained' | 'forced'> {

@@ -95,6 +95,42 @@ describe('WORKERS=2', () => {
   });
 });
 
+describe('one UNIX socket for all workers', () => {
+  it('is theirs together, also after one was started again, and is made anew where a killed process left it', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'extproc-sockets-'));
+    const address = `unix:${folder}/all.sock`;
+    try {
+      const killed = await startServiceProcess({ LISTEN: address });
+      await killed.remove();
+      expect(statSync(`${folder}/all.sock`).isSocket()).toBe(true);
+
+      const { metric, workers, logged } = await start({ LISTEN: address });
+      for (let n = 0; n < 4; n += 1) await openStream(address);
+      expect(await metric(active, { worker: '1' })).toBe(2);
+      expect(await metric(active, { worker: '2' })).toBe(2);
+
+      process.kill(workers()[0] ?? 0, 'SIGKILL');
+      await logged((line) => line['msg'] === 'a worker died');
+      await expect.poll(() => metric('responses_extproc_ready_workers'), { timeout: 10_000 }).toBe(2);
+      await endStream(await openStream(address));
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+
+  it('is not taken from a service that listens on it', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'extproc-sockets-'));
+    const address = `unix:${folder}/all.sock`;
+    try {
+      await start({ LISTEN: address });
+      await expect(startServiceProcess({ LISTEN: address })).rejects.toThrow('EADDRINUSE');
+      await endStream(await openStream(address));
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+});
+
 describe('an address for each worker', () => {
   it('is LISTEN with {worker} replaced: here UNIX sockets', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'extproc-sockets-'));
