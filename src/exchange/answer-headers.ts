@@ -1,17 +1,9 @@
 import type { ApiError } from '../schema/api-error.ts';
+import { digestFields } from './trailers.ts';
 import type { HeaderMap, HeaderMutation } from './types.ts';
 
 /** Headers that told of the upstream's bytes and would lie about ours. */
-const untrue = [
-  'content-encoding',
-  'transfer-encoding',
-  'etag',
-  'content-md5',
-  'digest',
-  'content-digest',
-  'repr-digest',
-  'accept-ranges',
-];
+const untrue = ['content-encoding', 'transfer-encoding', 'etag', 'accept-ranges', ...digestFields];
 
 /** Headers of an upstream's error that clients act upon; an immediate response would lose them. */
 const kept =

@@ -1,6 +1,7 @@
 import type { ApiError } from '../schema/api-error.ts';
 import type { HeaderHold } from './modes.ts';
 import { cutBytes } from './pieces.ts';
+import { translatedTrailers } from './trailers.ts';
 import type { ExchangeReply, HeaderMutation } from './types.ts';
 
 /** Where the upstream's body stands: more may come, it is over, or it was followed by trailers. */
@@ -32,7 +33,7 @@ export function answerReplies(hold: HeaderHold, delivery: Delivery): ExchangeRep
       return end === 'trailers' ? null : [{ type: 'response_body', body: Buffer.concat(pieces), endOfStream: true }];
     case 'gone':
       // A trailer carries no text: what is said only here is lost, so the answers say all they can before.
-      if (end === 'trailers') return [{ type: 'response_trailers' }];
+      if (end === 'trailers') return [translatedTrailers('response_trailers')];
       return [{ type: 'response_body', body: Buffer.concat(pieces), endOfStream: end === 'body' }];
   }
 }
@@ -56,7 +57,7 @@ function fullDuplexReplies({ pieces, end, headers }: Delivery): ExchangeReply[] 
   for (const body of pieces)
     replies.push({ type: 'response_body', body, endOfStream: end === 'body' && body === pieces.at(-1) });
   if (end === 'body' && pieces.length === 0) replies.push({ type: 'response_body', body: noBytes, endOfStream: true });
-  if (end === 'trailers') replies.push({ type: 'response_trailers' });
+  if (end === 'trailers') replies.push(translatedTrailers('response_trailers'));
   return replies;
 }
 

@@ -1,3 +1,4 @@
+import { translatedTrailers } from './trailers.ts';
 import type { ExchangeEvent, ExchangeReply } from './types.ts';
 
 type BodyOrTrailers = Exclude<ExchangeEvent, { type: 'request_headers' | 'response_headers' }>;
@@ -12,7 +13,7 @@ export function passOn(event: BodyOrTrailers, fullDuplex: boolean): ExchangeRepl
 /** The last byte was sent: what still comes is answered with nothing where every message must be answered. */
 export function swallow(event: BodyOrTrailers, fullDuplex: boolean): ExchangeReply[] {
   if (fullDuplex) return [];
-  if (event.type === 'request_trailers' || event.type === 'response_trailers') return [{ type: event.type }];
+  if (event.type === 'request_trailers' || event.type === 'response_trailers') return [translatedTrailers(event.type)];
   return [{ type: event.type, body: noBytes, endOfStream: event.endOfStream }];
 }
 

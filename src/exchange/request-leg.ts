@@ -9,6 +9,7 @@ import { cutBytes } from './pieces.ts';
 import { type PreparedRequest, prepareRequest } from './prepare-request.ts';
 import type { RequestOutcome } from './response-leg.ts';
 import { pathNeedsModel, type RequestPath, routeOf, upstreamPath } from './route.ts';
+import { digestFields, translatedTrailers } from './trailers.ts';
 import type { BodyModes, ExchangeReply, HeaderMap, HeaderMutation, RequestEvent } from './types.ts';
 
 export interface RequestLegOptions {
@@ -46,7 +47,7 @@ export interface RequestLegReport {
 const noBytes = Buffer.alloc(0);
 
 /** Headers that tell of the client's bytes, which are not the ones sent on. */
-const untrue = ['content-encoding', 'expect', 'content-md5', 'digest', 'content-digest', 'repr-digest'];
+const untrue = ['content-encoding', 'expect', ...digestFields];
 
 /** The leg that carries the client's request to the upstream, in whatever body mode is in force. */
 export function createRequestLeg(options: RequestLegOptions): RequestLeg {
@@ -136,7 +137,7 @@ export function createRequestLeg(options: RequestLegOptions): RequestLeg {
           ...inPieces.map(
             (piece, index): ExchangeReply => ({ type: 'request_body', body: piece, endOfStream: index === last }),
           ),
-          ...(event === 'request_trailers' ? [{ type: event } as const] : []),
+          ...(event === 'request_trailers' ? [translatedTrailers(event)] : []),
         ];
       }
       case 'with_body':
@@ -205,7 +206,8 @@ export function createRequestLeg(options: RequestLegOptions): RequestLeg {
         case 'collecting_body':
           return event.type === 'request_body' ? onBody(event) : onTrailers();
         case 'translated':
-          return event.type === 'request_body' ? swallow(event, hold === 'withheld') : [{ type: event.type }];
+          if (event.type === 'request_trailers') return [translatedTrailers(event.type)];
+          return event.type === 'request_body' ? swallow(event, hold === 'withheld') : [];
         case 'passing':
         case 'passed':
           return event.type === 'request_headers' ? [] : onPassing(event);

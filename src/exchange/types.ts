@@ -41,7 +41,7 @@ export type ExchangeReply =
       readonly headers?: HeaderMutation;
       readonly endOfStream: boolean;
     }
-  | { readonly type: 'request_trailers' | 'response_trailers' }
+  | { readonly type: 'request_trailers' | 'response_trailers'; readonly headers?: HeaderMutation }
   | {
       readonly type: 'immediate_response';
       readonly status: number;
