@@ -128,7 +128,8 @@ function partsOf(
 ): (OutputTextPart | RefusalPart)[] {
   const refusal = contentOf(message['content']).refusal || textOf(message['refusal']);
   // Qwen and Hermes templates leave line feeds around calls and thinking; they are markup, not an answer.
-  const isMarkup = (calls.count > 0 || hasReasoning || refusal !== '') && text.trim() === '';
+  const hasCalls = calls.count > 0 || calls.forbidden !== null;
+  const isMarkup = (hasCalls || hasReasoning || refusal !== '') && text.trim() === '';
   const parts: (OutputTextPart | RefusalPart)[] = [];
   if (text !== '' && !isMarkup)
     parts.push({

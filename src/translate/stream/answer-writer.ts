@@ -137,14 +137,19 @@ export function createAnswerWriter(log: EventLog, context: ResponseContext): Ans
       for (const logprob of logprobs) spaceLogprobs.push(logprob);
     } else {
       const isFirst = !calls.hasSent();
-      const message = messageItem();
-      if (isFirst && space !== '') message.text(space, spaceLogprobs);
+      if (isFirst && space !== '') messageItem().text(space, spaceLogprobs);
       space = '';
       spaceLogprobs = [];
-      message.text(delta, logprobs);
-      if (early !== null) message.cite(early.all);
-      early = null;
+      begin(delta, logprobs);
     }
+  }
+
+  /** The first text of a message. */
+  function begin(delta: string, logprobs: readonly Logprob[]): void {
+    const message = messageItem();
+    message.text(delta, logprobs);
+    if (early !== null) message.cite(early.all);
+    early = null;
   }
 
   function messageItem(): MessageItem {
@@ -200,7 +205,7 @@ export function createAnswerWriter(log: EventLog, context: ResponseContext): Ans
       if (error !== null) return error;
       carryEnvelope();
       if (output.size() > 0) return null;
-      if (space !== '') messageItem().text(space, spaceLogprobs);
+      if (space !== '') begin(space, spaceLogprobs);
       return output.size() === 0 && calls.nameless() > 0 ? namelessCall() : null;
     },
     ensureOutput() {
