@@ -17,6 +17,9 @@ export type Metrics = ReturnType<typeof createMetrics>;
 const secondsOfAnswers = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
 const secondsOfWork = [0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1];
 
+/** Some servers answer to any model name, however long. */
+const MAX_LABEL_LENGTH = 120;
+
 /** How exchanges end: an outcome of their own, or the way the call was broken off. */
 const outcomes = [
   ...['completed', 'incomplete', 'failed', 'passed', 'refused', 'upstream_error'],
@@ -173,9 +176,10 @@ export function createSupervisorMetrics(state: () => { readonly readyWorkers: nu
 export function createBoundedLabel(most: number): (name: string) => string {
   const known = new Set<string>();
   return (name) => {
-    if (known.has(name)) return name;
+    const label = name.slice(0, MAX_LABEL_LENGTH);
+    if (known.has(label)) return label;
     if (known.size >= most) return 'other';
-    known.add(name);
-    return name;
+    known.add(label);
+    return label;
   };
 }

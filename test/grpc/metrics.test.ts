@@ -128,4 +128,8 @@ describe('a bounded label', () => {
     expect(['a', 'b', 'c', 'a', 'd', 'b'].map(label)).toEqual(['a', 'b', 'other', 'a', 'other', 'b']);
     expect(createBoundedLabel(0)('a')).toBe('other');
   });
+
+  it('is never longer than a name should be', () => {
+    expect(createBoundedLabel(1)('long '.repeat(1_000))).toHaveLength(120);
+  });
 });
