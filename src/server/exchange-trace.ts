@@ -26,7 +26,7 @@ export function createExchangeTrace(tracing: Tracing): ExchangeObserver {
         ended(how) {
           const summary = exchange.summary();
           if (span === null || summary.outcome === 'passed') return;
-          const name = summary.model === null ? 'chat' : `chat ${summary.model}`;
+          const name = summary.model === null ? 'chat' : `chat ${summary.model.slice(0, 120)}`;
           const wait = firstChunkAt === null ? null : (firstChunkAt - startedAt) / 1000;
           const error = errorOf(summary, how);
           span.end(

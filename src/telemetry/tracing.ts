@@ -49,6 +49,8 @@ export function createTracing({ endpoint, serviceName, version, ratio }: Tracing
     resource: defaultResource().merge(
       resourceFromAttributes({ 'service.name': serviceName, 'service.version': version }),
     ),
+    // Names come from clients and upstreams.
+    spanLimits: { attributeValueLengthLimit: 512 },
     sampler: new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(ratio) }),
     spanProcessors: [
       new BatchSpanProcessor({

@@ -117,6 +117,16 @@ describe('tracing', () => {
     });
   });
 
+  it('cuts names that are too long to be one', async () => {
+    await start();
+    const { call } = await sendRequest(client, JSON.stringify({ model: 'm'.repeat(5_000), input: 'Hi' }));
+    call.cancel();
+    await expect.poll(spanCount, { timeout: 10_000 }).toBe(1);
+    expect(collector.spans[0]?.name).toHaveLength(125);
+    expect(collector.spans[0]?.attributes['gen_ai.request.model']).toHaveLength(512);
+    expect(collector.spans[0]?.attributes['responses_extproc.outcome']).toBe('aborted');
+  });
+
   it('loses nobody’s answer when the collector is gone', async () => {
     await start();
     await collector.close();
