@@ -1,0 +1,179 @@
+import { readdirSync } from 'node:fs';
+import { type ClientHttp2Session, type ClientHttp2Stream, connect, type IncomingHttpHeaders } from 'node:http2';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { gzipSync } from 'node:zlib';
+import * as fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type ProcessingRequest, processMethod } from '../../src/extproc/messages.ts';
+import { residentMiB } from '../support/memory.ts';
+import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts';
+
+/** Whoever reaches the port can send what Envoy never would. Nothing of it may end the process, or stay in it. */
+let service: ServiceProcess;
+let session: ClientHttp2Session;
+let first: { readonly handles: number; readonly memory: number };
+
+beforeAll(async () => {
+  service = await startServiceProcess({ LOG_LEVEL: 'debug', MAX_REQUEST_BYTES: String(8 * 1024 * 1024) });
+  session = open();
+  for (let round = 0; round < 200; round++) await exchange();
+  first = { handles: handles(), memory: residentMiB(service.child.pid) };
+}, 60_000);
+afterAll(async () => {
+  session.destroy();
+  await service.remove();
+});
+
+const open = () => connect(`http://${service.listen[0]}`).on('error', () => {});
+const handles = () => readdirSync(`/proc/${service.child.pid}/fd`).length;
+
+/** A gRPC frame around these bytes. */
+function frame(bytes: Uint8Array, { compressed = 0, length = bytes.length } = {}): Buffer {
+  const prefix = Buffer.alloc(5, compressed);
+  prefix.writeUInt32BE(length, 1);
+  return Buffer.concat([prefix, bytes]);
+}
+const framed = (message: ProcessingRequest) => frame(processMethod.requestSerialize(message));
+
+const headers = (more: Record<string, string> = {}) =>
+  Object.entries({ ':method': 'POST', ':path': '/v1/responses', ...more }).map(([key, value]) => ({
+    key,
+    raw_value: Buffer.from(value),
+  }));
+const requestHeaders: ProcessingRequest = {
+  request_headers: { headers: { headers: headers() } },
+  protocol_config: { request_body_mode: 'BUFFERED', response_body_mode: 'FULL_DUPLEX_STREAMED' },
+};
+
+function startCall(on = session, path = processMethod.path, metadata = {}): ClientHttp2Stream {
+  const grpc = { 'content-type': 'application/grpc', te: 'trailers' };
+  return on.request({ ':method': 'POST', ':path': path, ...grpc, ...metadata }).on('error', () => {});
+}
+
+/** Sends these pieces in a call of its own; gives the gRPC status that ended it, or `open` if nothing did within a second. */
+async function send(pieces: readonly Uint8Array[], { metadata = {}, path = processMethod.path } = {}) {
+  const call = startCall(session, path, metadata);
+  let answered = false;
+  const status = new Promise<string>((resolve) => {
+    const end = (given: IncomingHttpHeaders) => resolve(String(given['grpc-status']));
+    call.on('data', () => {
+      answered = true;
+    });
+    call.on('response', (given) => given['grpc-status'] !== undefined && end(given));
+    call.on('trailers', end);
+    call.on('close', () => resolve('reset'));
+  });
+  for (const piece of pieces) call.write(piece);
+  const end = await Promise.race([status, sleep(1000, 'open')]);
+  call.close(8);
+  return { end, answered };
+}
+
+/** A whole exchange as Envoy makes it. */
+async function exchange(): Promise<void> {
+  const call = startCall();
+  const next = () => new Promise((resolve) => call.once('data', resolve));
+  call.write(framed(requestHeaders));
+  await next();
+  call.write(framed({ request_body: { body: Buffer.from('{"model":"m","input":"Hi"}'), end_of_stream: true } }));
+  await next();
+  call.close(8);
+}
+
+/** Whatever came before: it serves, nothing is left, and nobody was told of a mistake of ours. */
+async function expectUnharmed(): Promise<void> {
+  await exchange();
+  await expect.poll(() => service.metric('responses_extproc_active_exchanges')).toBe(0);
+  expect(await service.metric('responses_extproc_buffered_bytes')).toBe(0);
+  expect(service.log.filter(({ level, outcome }) => level === 'error' || outcome === 'crashed')).toEqual([]);
+}
+
+describe('the gRPC port bears', { timeout: 60_000 }, () => {
+  it('bytes that are no message', async () => {
+    const samples = fc.sample(fc.uint8Array({ minLength: 8, maxLength: 200 }), { numRuns: 400, seed: 1 });
+    const ends = await Promise.all(samples.map((bytes) => send([frame(bytes)])));
+    // Some are the beginning of a message by chance.
+    expect(ends.filter(({ end }) => end !== 'open').length).toBeGreaterThan(300);
+    expect(ends.map(({ end }) => end)).not.toContain('0');
+    await expectUnharmed();
+  });
+
+  it('frames that lie', async () => {
+    const bytes = processMethod.requestSerialize(requestHeaders);
+    expect((await send([frame(bytes, { length: 0xffff_ffff })])).end).toBe('8'); // RESOURCE_EXHAUSTED
+    expect((await send([frame(bytes, { length: bytes.length + 9 })])).end).toBe('open'); // waits for the rest
+    const gzip = { metadata: { 'grpc-encoding': 'gzip' } };
+    expect((await send([frame(bytes, { compressed: 1 })], gzip)).end).toBe('13'); // INTERNAL
+    const bomb = frame(gzipSync(Buffer.alloc(200 * 1024 * 1024)), { compressed: 1 });
+    expect((await send([bomb], gzip)).end).toBe('8');
+    expect((await send([frame(bytes)], { path: '/envoy.service.ext_proc.v3.ExternalProcessor/Nothing' })).end).toBe(
+      '12',
+    );
+    await expectUnharmed();
+  });
+
+  it('a hundred thousand headers, and a header of megabytes', async () => {
+    const many = Array.from({ length: 100_000 }, (_, index) => ({ key: `x-${index}`, raw_value: Buffer.from('1') }));
+    const same = Array.from({ length: 100_000 }, () => ({ key: 'x-same', raw_value: Buffer.from('1') }));
+    const long = [{ key: 'x-request-id', raw_value: Buffer.alloc(4_000_000, 'i') }];
+    for (const more of [many, same, long]) {
+      const message = { request_headers: { headers: { headers: [...headers(), ...more] } } };
+      expect(await send([framed({ ...requestHeaders, ...message })])).toEqual({ end: 'open', answered: true });
+    }
+    await expectUnharmed();
+  });
+
+  it('messages in any order, and after the end', async () => {
+    const message = fc.constantFrom<ProcessingRequest>(
+      requestHeaders,
+      { request_headers: { headers: { headers: headers({ ':path': '/other' }) } } },
+      { request_body: { body: Buffer.from('{"model":"m","input":"Hi","stream":true}'), end_of_stream: true } },
+      { request_body: { body: Buffer.from('{') } },
+      { request_trailers: {} },
+      {
+        response_headers: { headers: { headers: headers({ ':status': '200', 'content-type': 'text/event-stream' }) } },
+      },
+      { response_headers: { headers: { headers: headers({ ':status': '99999' }) }, end_of_stream: true } },
+      { response_body: { body: Buffer.from('data: {"choices":[{"delta":{"content":"x"}}]}\n\n') } },
+      { response_body: { body: Buffer.from('{}'), end_of_stream: true } },
+      { response_trailers: {} },
+    );
+    const scripts = fc.sample(fc.array(message, { minLength: 1, maxLength: 8 }), 600);
+    const ends = await Promise.all(scripts.map((messages) => send(messages.map(framed))));
+    const known = new Set(['open', '3']); // INVALID_ARGUMENT: the order was wrong
+    expect(ends.filter(({ end }) => !known.has(end))).toEqual([]);
+    await expectUnharmed();
+  });
+
+  it('thousands of calls that are opened and reset, with and without a message', async () => {
+    for (let round = 0; round < 20; round++) {
+      const calls = Array.from({ length: 250 }, (_, index) => {
+        const call = startCall();
+        if (index % 2 === 0) call.write(framed(requestHeaders));
+        call.close(8);
+        return new Promise((resolve) => call.once('close', resolve));
+      });
+      await Promise.all(calls);
+    }
+    await expectUnharmed();
+  });
+
+  it('connections that break in the middle of a message', async () => {
+    for (let round = 0; round < 50; round++) {
+      const other = open();
+      await new Promise((resolve) => other.once('connect', resolve));
+      const call = startCall(other);
+      call.write(framed(requestHeaders));
+      call.write(frame(Buffer.alloc(100), { length: 100_000 }));
+      if (round % 2 === 0) await sleep(5);
+      other.destroy();
+    }
+    await expectUnharmed();
+  });
+
+  it('all of it without growing', async () => {
+    await expect.poll(handles, { timeout: 5000 }).toBeLessThanOrEqual(first.handles + 2);
+    for (let round = 0; round < 200; round++) await exchange();
+    expect(residentMiB(service.child.pid) - first.memory).toBeLessThan(250);
+  });
+});
