@@ -1,0 +1,49 @@
+import { existsSync, globSync, readFileSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { expect, test } from 'vitest';
+
+const root = join(import.meta.dirname, '../../..');
+const others = ['node_modules', '.cache', 'test/golden', 'test/recordings'];
+const pages = globSync('**/*.md', { cwd: root, exclude: (path) => others.includes(path) }).sort();
+
+/** What GitHub makes of a heading, for links to it. */
+function anchorOf(heading: string): string {
+  return heading
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}\p{M} _-]/gu, '')
+    .replaceAll(' ', '-');
+}
+
+const anchors = new Map<string, ReadonlySet<string>>();
+function anchorsOf(file: string): ReadonlySet<string> {
+  const known = anchors.get(file);
+  if (known !== undefined) return known;
+  const found = new Set<string>();
+  const text = readFileSync(file, 'utf8').replace(/^(`{3,4}).*?^\1$/gms, '');
+  for (const [, heading = ''] of text.matchAll(/^#+ +(.*)$/gm)) {
+    const anchor = anchorOf(heading.trim());
+    let unique = anchor;
+    for (let count = 1; found.has(unique); count += 1) unique = `${anchor}-${count}`;
+    found.add(unique);
+  }
+  anchors.set(file, found);
+  return found;
+}
+
+test.each(pages)('every link in %s leads somewhere', (page) => {
+  const text = readFileSync(join(root, page), 'utf8')
+    .replace(/^(`{3,4}).*?^\1$/gms, '')
+    .replace(/`[^`\n]*`/g, '');
+  const broken = [...text.matchAll(/\]\(([^)\s]+)\)/g)]
+    .map(([, link = '']) => link)
+    .filter((link) => !/^[a-z]+:/.test(link))
+    .filter((link) => {
+      const [path = '', anchor] = link.split('#');
+      const file = path === '' ? join(root, page) : join(root, dirname(page), path);
+      if (!existsSync(file)) return true;
+      return (
+        anchor !== undefined && !statSync(file).isDirectory() && file.endsWith('.md') && !anchorsOf(file).has(anchor)
+      );
+    });
+  expect(broken).toEqual([]);
+});
