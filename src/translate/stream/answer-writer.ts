@@ -162,7 +162,9 @@ export function createAnswerWriter(log: EventLog, context: ResponseContext): Ans
   }
 
   function refuse(delta: string): void {
-    if (delta !== '') messageItem().refusal(delta);
+    if (delta === '') return;
+    flushTags();
+    messageItem().refusal(delta);
   }
 
   /** Citations of a message that is closed are late: a finished item does not change. Before any message they wait. */
