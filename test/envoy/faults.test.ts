@@ -80,6 +80,54 @@ describe('faults', () => {
     await expect.poll(() => mesh.service.metric(active)).toBe(0);
   });
 
+  test('300 streams at once: each has its first delta while all are open, and each completes', async () => {
+    let open = () => {};
+    const gate = new Promise<void>((resolve) => {
+      open = resolve;
+    });
+    const body = () => [delta({ content: 'first' }), () => gate, finish('stop'), done];
+    mesh.upstream.script('many', () => ({ headers: eventStream, body: body() }));
+    const streams = await Promise.all(
+      Array.from({ length: 300 }, async () =>
+        readUntil(await mesh.post({ model: 'many', input: 'Hi', stream: true }), '"delta":"first"'),
+      ),
+    );
+    expect(await mesh.service.metric(active)).toBe(300);
+    open();
+    const ends = await Promise.all(
+      streams.map(async (reader) => {
+        let text = '';
+        for (;;) {
+          const { value, done: over } = await reader.read();
+          if (over) return text.includes('event: response.completed\n');
+          text += Buffer.from(value).toString();
+        }
+      }),
+    );
+    expect(ends.every(Boolean)).toBe(true);
+  });
+
+  test('a client that stops reading stops the upstream', async () => {
+    const burst = delta({ content: 'x' }).repeat(460); // 64 KiB
+    let sent = 0;
+    mesh.upstream.script('unread', {
+      headers: eventStream,
+      body: (function* (): Generator<BodyStep> {
+        for (; sent < 256 * 1024 * 1024; sent += burst.length) yield burst;
+      })(),
+    });
+    const leave = new AbortController();
+    const response = await mesh.post({ model: 'unread', input: 'Hi', stream: true }, { signal: leave.signal });
+    await readUntil(response, '"delta":"x"'); // and no more
+    for (let before = -1; before !== sent; ) {
+      before = sent;
+      await sleep(500);
+    }
+    expect(sent).toBeLessThan(100 * 1024 * 1024);
+    leave.abort();
+    await expect.poll(() => mesh.service.metric(active)).toBe(0);
+  });
+
   test('the service is killed in mid-stream and started again: that client’s stream breaks, the next request works', async () => {
     const over = { yet: false };
     mesh.upstream.script('killed', { headers: eventStream, body: endless(over) });
