@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Child, startChild } from '../src/mesh/child-process.ts';
 import { findEnvoy } from '../src/mesh/envoy-binary.ts';
-import { placeEnvoy } from '../src/mesh/envoy-config.ts';
+import { clusterOf, placeEnvoy } from '../src/mesh/envoy-config.ts';
 import { shippedEnvoyConfig } from '../src/mesh/parts.ts';
 import { anyFreePort, untilListening } from '../src/mesh/ports.ts';
 import type { LoadOptions, LoadReport } from './load.ts';
@@ -45,17 +45,20 @@ export async function startUpstream(): Promise<{ readonly port: number; readonly
   return startTelling('upstream', loadCore, [join(here, 'upstream.ts')]);
 }
 
-/** Starts a filter and, with the shipped configuration, an Envoy in front of it. */
+/**
+ * Starts a filter and, with the shipped configuration, an Envoy in front of it. With `workers`, the service has so many
+ * processes with an address each, Envoy as many threads, and both may use every core.
+ */
 export async function startContender(
   name: ContenderName,
   upstreamPort: number,
-  environment: Record<string, string> = {},
+  { workers, ...environment }: { workers?: number; [variable: `${Uppercase<string>}`]: string } = {},
 ): Promise<Contender> {
   const folder = mkdtempSync(join(tmpdir(), 'bench-'));
   const filter =
     name === 'noop'
       ? await startTelling('noop', measuredCore, [...probe, join(here, 'noop.ts')])
-      : await startService(environment);
+      : await startService({ ...environment, ...workersOf(workers) }, workers);
   const port = await anyFreePort();
   const places = {
     listen: at(port),
@@ -64,10 +67,15 @@ export async function startContender(
     upstream: at(upstreamPort),
   };
   const config = placeEnvoy(readFileSync(shippedEnvoyConfig, 'utf8'), places);
+  const endpoints: unknown[] = clusterOf(config, 'responses_extproc').load_assignment.endpoints[0].lb_endpoints;
+  for (let number = 2; number <= (workers ?? 1); number++)
+    endpoints.push({
+      endpoint: { address: { socket_address: { address: `127.0.0.${number}`, port_value: filter.port } } },
+    });
   const file = join(folder, 'envoy.json');
   writeFileSync(file, JSON.stringify(config));
-  const args = ['-c', file, '--concurrency', environment['WORKERS'] ?? '1', '--disable-hot-restart', '-l', 'error'];
-  const envoy = startPinned('envoy', measuredCore, findEnvoy(process.env).path, args, () => {});
+  const args = ['-c', file, '--concurrency', `${workers ?? 1}`, '--disable-hot-restart', '-l', 'error'];
+  const envoy = startPinned('envoy', coresOf(workers), findEnvoy(process.env).path, args, () => {});
   await untilListening(port, AbortSignal.timeout(30_000));
   const api = name === 'noop' ? 'chat' : 'responses';
   await untilServing({ port, api });
@@ -97,6 +105,15 @@ export async function startContender(
   };
 }
 
+/** Worker N listens on 127.0.0.N. */
+function workersOf(workers: number | undefined): Record<string, string> {
+  return workers === undefined ? {} : { WORKERS: `${workers}` };
+}
+
+function coresOf(workers: number | undefined): string {
+  return workers === undefined ? measuredCore : `${measuredCore},${loadCore}`;
+}
+
 interface Started {
   readonly port: number;
   readonly child: Child;
@@ -114,11 +131,19 @@ async function startTelling(name: string, core: string, args: readonly string[])
   return { port, child, ask: (answer) => askProbe(child, lines, answer) };
 }
 
-async function startService(environment: Record<string, string>): Promise<Started> {
+async function startService(environment: Record<string, string>, workers: number | undefined): Promise<Started> {
   const lines = createLineReader();
   const port = await anyFreePort();
-  const variables = { ...process.env, NODE_ARGS: probe.join(' '), ...environment, EXTPROC_PORT: String(port) };
-  const child = startPinned('service', measuredCore, join(here, 'contender.sh'), [], lines.onLine, variables);
+  // `{worker}` only where there are several: an address each.
+  const listen = workers === undefined || workers === 1 ? {} : { BENCH_LISTEN: `127.0.0.{worker}:${port}` };
+  const variables = {
+    ...process.env,
+    NODE_ARGS: probe.join(' '),
+    ...environment,
+    ...listen,
+    EXTPROC_PORT: String(port),
+  };
+  const child = startPinned('service', coresOf(workers), join(here, 'contender.sh'), [], lines.onLine, variables);
   await Promise.race([untilListening(port, AbortSignal.timeout(30_000)), diedOf(child)]);
   return { port, child, ask: (answer) => askProbe(child, lines, answer) };
 }
@@ -153,9 +178,7 @@ function startPinned(
   environment = process.env,
 ): Child {
   if (!canPin) return startChild(name, command, args, { onLine, environment });
-  // A benchmark of two workers may use both cores.
-  const cores = environment['WORKERS'] === undefined || core === loadCore ? core : '0,1';
-  return startChild(name, 'taskset', ['-c', cores, command, ...args], { onLine, environment });
+  return startChild(name, 'taskset', ['-c', core, command, ...args], { onLine, environment });
 }
 
 async function runLoad(options: LoadOptions): Promise<LoadReport> {

@@ -1,13 +1,13 @@
 /**
  * `npm run bench`: what the service costs next to a filter that does nothing, on a real Envoy; and what its parts cost.
- * `npm run bench -- --only micro,envoy,sizes,slow --rounds 5`. Figures, and how to read them: docs/performance.md.
+ * `npm run bench -- --only micro,envoy,workers,sizes,slow --rounds 5`. Figures, and how to read them: docs/performance.md.
  */
 import { spawnSync } from 'node:child_process';
 import { cpus } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { findEnvoy } from '../src/mesh/envoy-binary.ts';
-import { runScenarios, scenarioHeadings, scenarios } from './envoy-scenarios.ts';
+import { runScenarios, runWorkers, scenarioHeadings, scenarios, workerHeadings } from './envoy-scenarios.ts';
 import { headings as microHeadings, microRows } from './micro.ts';
 import { runSizes, sizeHeadings } from './sizes.ts';
 import { runSlowStreams, slowHeadings } from './slow-streams.ts';
@@ -15,7 +15,7 @@ import { tableOf } from './table.ts';
 
 const { values } = parseArgs({
   options: {
-    only: { type: 'string', default: 'micro,envoy,sizes,slow' },
+    only: { type: 'string', default: 'micro,envoy,workers,sizes,slow' },
     rounds: { type: 'string', default: '5' },
   },
 });
@@ -43,6 +43,7 @@ if (wanted.has('envoy')) {
   for (const { name, what } of scenarios) console.log(`${name}: ${what}`);
   console.log(`\n${tableOf(scenarioHeadings, await runScenarios(Number(values.rounds), note))}\n`);
 }
+if (wanted.has('workers')) console.log(`${tableOf(workerHeadings, await runWorkers(Number(values.rounds)))}\n`);
 if (wanted.has('sizes')) console.log(`${tableOf(sizeHeadings, await runSizes())}\n`);
 if (wanted.has('slow')) console.log(`${tableOf(slowHeadings, await runSlowStreams())}\n`);
 if (wanted.has('micro')) console.log(tableOf(microHeadings, microRows()));
