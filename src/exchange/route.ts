@@ -41,12 +41,15 @@ export function routeOf(headers: HeaderMap): Route {
 
 /**
  * The upstream's path: `template` in place of `/v1/responses`, the prefix kept, `{model}` filled in, the query dropped
- * but for Azure's `api-version`, unless the template has a query of its own.
+ * but for Azure's `api-version`, unless the template has a query of its own. A client that has the upstream's base in
+ * its URL (`/openai/v1/responses` for Groq) names what the template begins with: it is not said twice.
  */
 export function upstreamPath(template: string, { prefix, apiVersion }: RequestPath, model: string): string {
+  const base = template.slice(0, Math.max(0, template.indexOf('/v1/')));
+  const kept = prefix.endsWith(base) ? prefix.slice(0, prefix.length - base.length) : prefix;
   // A path is ASCII (RFC 3986); what a lenient proxy let through is escaped.
   const path =
-    prefix.replace(/[^\x21-\x7e]/gu, encodeURIComponent) +
+    kept.replace(/[^\x21-\x7e]/gu, encodeURIComponent) +
     template.replaceAll('{model}', () => encodeURIComponent(model));
   return apiVersion === '' || path.includes('?') ? path : `${path}?${apiVersion}`;
 }

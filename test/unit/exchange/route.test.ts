@@ -24,6 +24,15 @@ describe('the route of a request', () => {
     ['/v1/responses?api-version=2024-10-21&x=1', '/v1/chat/completions?api-version=2024-10-21'],
   ])('POST %s goes to %s', (path, upstream) => expect(pathFor(path)).toBe(upstream));
 
+  test('the upstream’s own base in the client’s path is not said twice', () => {
+    const groq = '/openai/v1/chat/completions';
+    expect(pathFor('/openai/v1/responses', groq)).toBe(groq);
+    expect(pathFor('/team/openai/v1/responses', groq)).toBe(`/team${groq}`);
+    expect(pathFor('/team/v1/responses', groq)).toBe(`/team${groq}`);
+    expect(pathFor('/myopenai/v1/responses', groq)).toBe(`/myopenai${groq}`);
+    expect(pathFor('/v1/responses', groq)).toBe(groq);
+  });
+
   test('a path template holds the model, escaped, and may have a query of its own', () => {
     const template = '/openai/deployments/{model}/chat/completions';
     expect(pathFor('/v1/responses', template, 'gpt-4o')).toBe('/openai/deployments/gpt-4o/chat/completions');
