@@ -182,7 +182,7 @@ const contextOverflow = new RegExp(
     'input is too long', // Bedrock
     'exceeded model token limit', // Moonshot
     'tokens \\+ `max_new_tokens` must be', // TGI
-    'too many tokens',
+    'too many tokens(?!.*\\b(?:wait|minute|hour|day)\\b)', // Cohere; a rate limit says it too, with the time to wait
   ].join('|'),
   'i',
 );
