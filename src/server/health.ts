@@ -29,10 +29,15 @@ export interface Health {
 /** The standard health service; it serves from the start, because it is only reachable once the server is. */
 export function createHealth(): Health {
   let serving = true;
-  const watchers = new Map<ServerWritableStream<HealthCheckRequest, HealthCheckResponse>, Name>();
+  const watchers = new Map<ServerWritableStream<HealthCheckRequest, HealthCheckResponse>, Name | null>();
 
   function statusOf(name: Name): ServingStatus {
     return serving || name === 'liveness' ? 'SERVING' : 'NOT_SERVING';
+  }
+
+  /** The protocol lets a name be watched that is not there, or not yet. */
+  function watchedStatusOf(name: Name | null): ServingStatus {
+    return name === null ? 'SERVICE_UNKNOWN' : statusOf(name);
   }
 
   return {
@@ -44,10 +49,11 @@ export function createHealth(): Health {
       },
       Watch(call) {
         const name = nameOf(call.request);
-        call.write({ status: name === null ? 'SERVICE_UNKNOWN' : statusOf(name) });
-        if (name === null) return;
-        watchers.set(call, name);
-        call.on('cancelled', () => watchers.delete(call));
+        call.write({ status: watchedStatusOf(name) });
+        if (serving) {
+          watchers.set(call, name);
+          call.on('cancelled', () => watchers.delete(call));
+        } else call.end();
       },
     },
     get serving() {
@@ -56,7 +62,7 @@ export function createHealth(): Health {
     drain() {
       serving = false;
       for (const [call, name] of watchers) {
-        call.write({ status: statusOf(name) });
+        call.write({ status: watchedStatusOf(name) });
         call.end();
       }
       watchers.clear();

@@ -90,6 +90,17 @@ describe('a drain', () => {
     expect(await drained).toBe('drained');
   });
 
+  test('is not held up by who watches a name that is not there, or begins to watch while it lasts', async () => {
+    running = await startService();
+    const unknown = watch(connect(), 'nobody');
+    const seen = statuses(unknown);
+    await new Promise((resolve) => unknown.once('data', resolve));
+    const drained = running.service.drain(10_000, 300);
+    expect(await seen).toEqual(['SERVICE_UNKNOWN', 'SERVICE_UNKNOWN']);
+    expect(await statuses(watch(connect(), 'readiness'))).toEqual(['NOT_SERVING']);
+    expect(await drained).toBe('drained');
+  });
+
   test('breaks off what still runs after the timeout', async () => {
     running = await startService();
     const call = running.client.open(defaultModes);
