@@ -81,7 +81,7 @@ export function createRequestLeg(options: RequestLegOptions): RequestLeg {
     if (options.refusal !== null) return refuse(event.type, options.refusal);
     const unfit = modeProblem(modes, template);
     if (unfit !== null) return refuse(event.type, misconfigured(unfit));
-    announced = Number(headers.get('content-length')) || 0;
+    announced = lengthOf(headers);
     if (announced > options.maxRequestBytes) return refuse(event.type, tooLarge());
     if (event.endOfStream)
       return refuse(event.type, ApiError.invalidRequest('missing_body', null, 'The request has no body.'));
@@ -232,6 +232,12 @@ export function createRequestLeg(options: RequestLegOptions): RequestLeg {
       };
     },
   };
+}
+
+/** Bytes by `content-length`; 0 where it is missing or no length. */
+function lengthOf(headers: HeaderMap): number {
+  const text = headers.get('content-length') ?? '';
+  return /^\d+$/.test(text) ? Number(text) : 0;
 }
 
 /** Why the modes in force cannot carry a translation, or null. */

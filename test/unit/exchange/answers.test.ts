@@ -105,6 +105,10 @@ describe('a compressed answer', () => {
   test('that is damaged is a 502, or a failed response once events were sent', () => {
     const headers = { ...sse, 'content-encoding': 'gzip' };
     expect(statusOf(play(ask({ stream: true }), answered(headers, 'no gzip at all')))).toBe('502');
+    const begun = gzipSync(chunk({ content: 'x'.repeat(5000) }), { level: 0 }).subarray(0, -8);
+    const { client } = play(ask({ stream: true }), answered(headers, begun, 'no gzip any more'));
+    expect(client.headers.get(':status')).toBe('200');
+    expect(eventLines(String(client.body)).at(-2)).toBe('failed invalid_upstream_response');
   });
 
   test('that ends too soon counts as cut', () => {
@@ -154,6 +158,16 @@ describe('limits', () => {
   test('of a long error the beginning is read', () => {
     const error = `{"error":{"message":"${'x'.repeat(500)}"}}`;
     expect(statusOf(play(ask(), answered({ ...json, ':status': '400' }, error, error), { bodyLimits }))).toBe('400');
+  });
+
+  test.each(['-5', '-1e300', '1e9', 'many', '5, 5', ''])('a length that is none announces nothing: %j', (length) => {
+    const kept: number[] = [];
+    const hold = (bytes: number) => {
+      kept.push(bytes);
+      return null;
+    };
+    play(ask({}, { 'content-length': length }), answered(json, completion), { hold });
+    expect(kept[0]).toBe(0);
   });
 
   test('an exchange is turned away when the process has no room, whichever side grows', () => {
