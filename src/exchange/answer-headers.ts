@@ -2,8 +2,21 @@ import type { ApiError } from '../schema/api-error.ts';
 import { digestFields } from './trailers.ts';
 import type { HeaderMap, HeaderMutation } from './types.ts';
 
-/** Headers that told of the upstream's bytes and would lie about ours. */
-const untrue = ['content-encoding', 'transfer-encoding', 'etag', 'accept-ranges', ...digestFields];
+/** Headers that told of the upstream's bytes, or of where they stand, and would lie about ours. */
+const untrue = [
+  'content-encoding',
+  'transfer-encoding',
+  'etag',
+  'accept-ranges',
+  'content-range',
+  'content-location',
+  // A redirect becomes a 502; where it led to is nobody's business outside.
+  'location',
+  // Over fields that are other ones now (RFC 9421).
+  'signature',
+  'signature-input',
+  ...digestFields,
+];
 
 /** Headers of an upstream's error that clients act upon; an immediate response would lose them. */
 const kept =

@@ -23,6 +23,14 @@ const untrue = {
   etag: '"e"',
   'content-md5': 'm',
   digest: 'd',
+  'content-digest': 'd',
+  'repr-digest': 'd',
+  'accept-ranges': 'bytes',
+  'content-range': 'bytes 0-9/10',
+  'content-location': '/v1/chat/completions/1',
+  location: 'http://10.0.0.1/',
+  signature: 's=:x:',
+  'signature-input': 's=("content-digest")',
 };
 const headers = new Map(
   Object.entries({ ':status': '200', 'content-type': 'text/plain', 'x-request-id': 'up', ...useful, ...untrue }),
