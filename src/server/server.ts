@@ -51,7 +51,8 @@ const defaultPingMs = 30_000;
 export function createService(options: ServiceOptions): Service {
   const { config, credentials, guard, observers, onMisconfigured, onFault, pingMs = defaultPingMs } = options;
   const server = new Server({
-    'grpc.max_receive_message_length': config.MAX_REQUEST_BYTES + messageRoom,
+    // Where Envoy buffers, a message is a whole body, of a request or of an answer.
+    'grpc.max_receive_message_length': Math.max(config.MAX_REQUEST_BYTES, config.MAX_RESPONSE_BYTES) + messageRoom,
     'grpc.max_concurrent_streams': 2 ** 31 - 1,
     'grpc.keepalive_time_ms': pingMs,
     'grpc.keepalive_timeout_ms': pingMs,

@@ -165,6 +165,21 @@ describe('a call', () => {
     }
   });
 
+  test('takes a buffered answer as large as its own limit, whatever that of requests', async () => {
+    running = await startService({ MAX_REQUEST_BYTES: '1048576', MAX_RESPONSE_BYTES: String(6 * 1024 * 1024) });
+    const call = running.client.open({ request: 'BUFFERED', response: 'BUFFERED' });
+    call.send(requestHeaders());
+    await call.next();
+    call.send(requestBody());
+    await call.next();
+    call.send({ ...sseHeaders, headers: headersOf({ ':status': '200', 'content-type': 'application/json' }) });
+    await call.next();
+    const body = JSON.stringify({ choices: [{ message: { content: 'x'.repeat(5 * 1024 * 1024) } }] });
+    call.send({ type: 'response_body', body: Buffer.from(body), endOfStream: true });
+    expect(await call.next()).toHaveProperty('response_body');
+    call.cancel();
+  });
+
   test('that nobody has room for is refused, and what would pass passes', async () => {
     const full = new ApiError('full', { status: 503, type: 'server_error', code: 'server_overloaded' });
     running = await startService({}, { guard: { admit: () => full, exchanges: 0, bufferedBytes: 0 } });
