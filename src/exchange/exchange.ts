@@ -20,6 +20,7 @@ export interface ExchangeOptions {
   /** Milliseconds; 0 turns the timer off. */
   readonly stallTimeoutMs: number;
   readonly heartbeatMs: number;
+  /** Milliseconds an upstream may go on after the finish reason; with 0 the next tick ends it. */
   readonly finishGraceMs: number;
   /** `now` in Unix seconds. */
   readonly clock: { now(): number; readonly newId: NewId };

@@ -30,6 +30,7 @@ export interface ResponseLegOptions {
   /** Milliseconds; 0 turns the timer off. */
   readonly stallTimeoutMs: number;
   readonly heartbeatMs: number;
+  /** Milliseconds an upstream may go on after the finish reason; with 0 the next tick ends it. */
   readonly finishGraceMs: number;
 }
 
