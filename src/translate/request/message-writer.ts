@@ -21,6 +21,8 @@ export interface MessageWriter {
 export function createMessageWriter(profile: Profile, tools: ToolTable): MessageWriter {
   const messages: ChatMessage[] = [];
   const replay = createReasoningReplay(profile);
+  /** Where the user spoke last; -1 for nowhere. What is said here in the user's name does not count. */
+  let lastQuestion = -1;
 
   function push(message: ChatMessage): void {
     // Mistral refuses any other voice right after a tool's.
@@ -33,6 +35,7 @@ export function createMessageWriter(profile: Profile, tools: ToolTable): Message
   function message({ role, content }: MessageItem): void {
     if (role === 'user') {
       push({ role, content: userContent(content) });
+      lastQuestion = messages.length - 1;
       return;
     }
     const chatRole = role === 'developer' && profile.developerRole === 'keep' ? 'developer' : 'system';
@@ -126,7 +129,7 @@ export function createMessageWriter(profile: Profile, tools: ToolTable): Message
       if (profile.assistantPrefix && last?.role === 'assistant' && last.tool_calls === undefined) {
         messages[messages.length - 1] = { ...last, prefix: true };
       }
-      return replay.finish(messages);
+      return replay.finish(messages, lastQuestion);
     },
   };
 }

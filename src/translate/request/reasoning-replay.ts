@@ -8,8 +8,8 @@ export interface ReasoningReplay {
   fieldsOf(turn: Turn): Partial<ChatMessage> | null;
   /** The turn's calls with the signatures their upstream gave them. */
   signed(calls: ChatToolCall[], turn: Turn): ChatToolCall[];
-  /** Applies what depends on the whole conversation: scope and stand-ins. */
-  finish(messages: ChatMessage[]): ChatMessage[];
+  /** Applies what depends on the whole conversation: scope and stand-ins. `lastQuestion` is where the user spoke last. */
+  finish(messages: ChatMessage[], lastQuestion: number): ChatMessage[];
 }
 
 /** Google's word for “this call was made without a signature, take it as it is”. */
@@ -58,12 +58,11 @@ export function createReasoningReplay(profile: Profile): ReasoningReplay {
     });
   }
 
-  function finish(messages: ChatMessage[]): ChatMessage[] {
+  function finish(messages: ChatMessage[], lastQuestion: number): ChatMessage[] {
     if (mode === 'none' || (profile.reasoningScope === 'all' && backfill === null)) return messages;
-    const lastUser = messages.findLastIndex(({ role }) => role === 'user');
     return messages.map((message, index) => {
       if (message.role !== 'assistant') return message;
-      if (profile.reasoningScope === 'tool_turns' && index < lastUser) return withoutReasoning(message);
+      if (profile.reasoningScope === 'tool_turns' && index < lastQuestion) return withoutReasoning(message);
       const wanted = backfill !== null && (backfill.on === 'all' || message.tool_calls !== undefined);
       return wanted && message.reasoning_content === undefined
         ? { ...message, reasoning_content: backfill.text }
