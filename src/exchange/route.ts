@@ -31,7 +31,8 @@ export function routeOf(headers: HeaderMap): Route {
   );
   if (at === -1) return { type: 'pass' };
   if (segments[at + 1] === 'conversations') return { type: 'refuse', error: nothingStored('Conversations are') };
-  if (segments.length > at + 2) return { type: 'refuse', error: nothingStored('Responses are') };
+  const beyond = segments[at + 2];
+  if (beyond !== undefined) return { type: 'refuse', error: notOffered(beyond) ?? nothingStored('Responses are') };
   if (isWebSocket(headers)) return { type: 'refuse', error: httpOnly() };
   // Browsers ask first (CORS); the upstream or Envoy's own filter answers.
   if (method === 'OPTIONS') return { type: 'pass' };
@@ -85,6 +86,22 @@ function nothingStored(what: string): ApiError {
     code: 'not_found',
   });
 }
+
+/** Endpoints beside the stored responses; null for a response's id. */
+function notOffered(name: string): ApiError | null {
+  const instead = otherEndpoints.get(name);
+  if (instead === undefined) return null;
+  return new ApiError(`/v1/responses/${name} is not offered here: ${instead}`, {
+    status: 404,
+    type: 'not_found',
+    code: 'not_found',
+  });
+}
+
+const otherEndpoints: ReadonlyMap<string, string> = new Map([
+  ['compact', 'ask the model for a summary with POST /v1/responses.'],
+  ['input_tokens', 'the `usage` of an answer counts them.'],
+]);
 
 function httpOnly(): ApiError {
   return new ApiError('WebSocket is not spoken here: use HTTP, with `stream: true` for events.', {

@@ -59,11 +59,21 @@ describe('the route of a request', () => {
     ['DELETE', '/v1/responses/resp_1'],
     ['POST', '/v1/responses/resp_1/cancel'],
     ['GET', '/v1/responses/resp_1/input_items?limit=1'],
-    ['POST', '/v1/responses/compact'],
     ['POST', '/x/v1/conversations'],
     ['GET', '/v1/conversations/conv_1/items'],
   ])('%s %s: nothing is stored', (method, path) => {
     expect(route(method, path)).toMatchObject({ type: 'refuse', error: { status: 404, code: 'not_found' } });
+  });
+
+  test.each(['compact', 'input_tokens'])('/v1/responses/%s is not offered, and what to do instead is said', (name) => {
+    expect(route('POST', `/v1/responses/${name}`)).toMatchObject({
+      type: 'refuse',
+      error: {
+        status: 404,
+        code: 'not_found',
+        message: expect.stringContaining(`/v1/responses/${name} is not offered`),
+      },
+    });
   });
 
   test.each(['GET', 'PUT', 'DELETE', 'HEAD', 'PATCH'])('%s is not a method of /v1/responses', (method) => {
