@@ -30,8 +30,11 @@ export interface ExchangeOptions {
 export interface Exchange {
   /** Throws `ProtocolError` for a message that may not come now. */
   handle(event: ExchangeEvent): ExchangeReply[];
-  /** What is to be said because of the time alone; `at` in milliseconds of any clock that only grows. Call it every second or so. */
-  tick(at: number): ExchangeReply[];
+  /**
+   * What is to be said because of the time alone; `at` in milliseconds of any clock that only grows. Call it every second
+   * or so. `blocked` while nothing is taken from the proxy because it takes nothing itself: that is nobody's silence.
+   */
+  tick(at: number, blocked?: boolean): ExchangeReply[];
   summary(): ExchangeSummary;
 }
 
@@ -108,7 +111,7 @@ export function createExchange(options: ExchangeOptions): Exchange {
         isRequestEvent(event) ? requestLeg.handle(event) : responseLeg.handle(event, requestLeg.outcome()),
       );
     },
-    tick: (at) => (closed ? [] : checked(responseLeg.tick(at))),
+    tick: (at, blocked = false) => (closed ? [] : checked(responseLeg.tick(at, blocked))),
     summary() {
       const request = requestLeg.report();
       const response = responseLeg.report();

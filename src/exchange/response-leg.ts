@@ -37,8 +37,8 @@ export interface ResponseLegOptions {
 export interface ResponseLeg {
   /** What Envoy is told for that event: nothing while headers wait, several replies when a body leaves in pieces. */
   handle(event: ResponseEvent, request: RequestOutcome): ExchangeReply[];
-  /** Time passes; `at` in milliseconds of any clock that only grows. */
-  tick(at: number): ExchangeReply[];
+  /** Time passes, as in `Exchange`. */
+  tick(at: number, blocked: boolean): ExchangeReply[];
   phase(): ResponsePhase;
   report(): ResponseLegReport;
 }
@@ -222,7 +222,12 @@ export function createResponseLeg(options: ResponseLegOptions, requestId: () => 
       if (event.type === 'response_body') return onBody(event, reading);
       return deliver(event.type, reading, finish(reading), 'trailers');
     },
-    tick: (at) => (fullDuplex && reading !== null && phase !== 'ended' ? onTick(at, reading) : []),
+    tick(at, blocked) {
+      if (!fullDuplex || reading === null || phase === 'ended') return [];
+      if (!blocked) return onTick(at, reading);
+      for (const watch of [heard, spoke, finished]) watch.touch();
+      return [];
+    },
     phase: () => phase,
     report() {
       const report = reading?.answer.report() ?? nothingToReport;

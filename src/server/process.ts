@@ -56,7 +56,7 @@ export function processCall(call: ProcessCall, { open, observers, ticker, onFaul
     const started = open(modes);
     opened = started;
     for (const observer of observers) watches.push(observer.started(started.exchange, call.metadata));
-    stopTicking = ticker.add((at) => guarded(() => send(started.exchange.tick(at))));
+    stopTicking = ticker.add((at) => guarded(() => send(started.exchange.tick(at, call.isPaused()))));
     return started;
   }
 

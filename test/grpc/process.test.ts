@@ -235,6 +235,22 @@ describe('a route', () => {
 });
 
 describe('the timer', () => {
+  test('does not take an upstream for silent while a slow proxy keeps the service from hearing it', async () => {
+    running = await startService({ UPSTREAM_IDLE_TIMEOUT_MS: '300' });
+    const call = await streaming();
+    call.pause();
+    for (let sent = 0; sent < 100; sent++) call.send(sse(chunk('x'.repeat(50_000))));
+    call.send(sse(`${chunk('')}data: [DONE]\n\n`, true));
+    await new Promise((resolve) => setTimeout(resolve, 1500));
+    expect(running.replied()).toBeLessThan(90);
+    call.resume();
+    let text = '';
+    await call.next();
+    while (!text.endsWith('[DONE]\n\n')) text += textOf(await call.next());
+    expect(text.match(/^event: response\.(completed|failed)$/gm)).toEqual(['event: response.completed']);
+    call.cancel();
+  });
+
   test('ends a stream whose upstream has gone silent', async () => {
     running = await startService({ UPSTREAM_IDLE_TIMEOUT_MS: '300' });
     const call = await streaming();

@@ -44,6 +44,15 @@ describe('a silent upstream', () => {
     expect(exchange.summary()).toMatchObject({ outcome: 'failed', errorCode: 'upstream_timeout' });
   });
 
+  test('is not silent while nobody could hear it', () => {
+    const exchange = begun({ stream: true }, 'text/event-stream');
+    exchange.tick(0);
+    for (let at = 500; at <= 10_000; at += 500) expect(exchange.tick(at, true)).toEqual([]);
+    expect(exchange.tick(10_500)).toEqual([]);
+    expect(exchange.tick(11_499)).toEqual([]);
+    expect(exchange.tick(11_500)).not.toEqual([]);
+  });
+
   test('is not silent while it sends', () => {
     const exchange = begun({ stream: true }, 'text/event-stream');
     for (let at = 0; at < 20_000; at += 900) {
