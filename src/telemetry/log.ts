@@ -4,8 +4,8 @@ import type { Config } from '../config.ts';
 export type Log = Logger;
 
 /**
- * One write for many lines: each write costs a thread its sleep, which at thousands of answers a second is a tenth of
- * all CPU. Lines wait for so long at most; what is still held when the process exits is written then.
+ * One write for many lines: each wakes a thread of the pool, which at thousands of answers a second costs more than the
+ * lines. Lines wait for so long at most; what is still held when the process exits is written then.
  */
 const batch = { minLength: 8 * 1024, periodicFlush: 200 };
 
