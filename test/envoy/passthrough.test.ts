@@ -61,3 +61,21 @@ test.each(['/v1/responsesx', '/v1/responses_log', '/other/v1/responses', '/'])('
   expect(mesh.upstream.received(path)[0]).toMatchObject({ path });
   expect(mesh.upstream.received(path)[0]?.json()).toEqual({ model: 'x', input: 'y' });
 });
+
+test('OPTIONS on /v1/responses passes: a browser asks the upstream', async () => {
+  mesh.upstream.script('preflight', { status: 204, headers: { 'access-control-allow-origin': '*' }, body: [] });
+  const response = await fetch(`${mesh.url}/v1/responses`, {
+    method: 'OPTIONS',
+    headers: { 'x-test-script': 'preflight', 'access-control-request-method': 'POST' },
+  });
+  expect([response.status, response.headers.get('access-control-allow-origin')]).toEqual([204, '*']);
+  expect(mesh.upstream.received('preflight')[0]).toMatchObject({ method: 'OPTIONS', path: '/v1/responses' });
+});
+
+test('HEAD on /v1/responses is a 405 without a body, and passes elsewhere', async () => {
+  mesh.upstream.script('head', { headers: { 'content-type': 'application/json' }, body: [] });
+  const ours = await fetch(`${mesh.url}/v1/responses`, { method: 'HEAD' });
+  const theirs = await fetch(`${mesh.url}/v1/models`, { method: 'HEAD', headers: { 'x-test-script': 'head' } });
+  expect([ours.status, ours.headers.get('allow'), await ours.text()]).toEqual([405, 'POST', '']);
+  expect([theirs.status, mesh.upstream.received('head')[0]?.method]).toEqual([200, 'HEAD']);
+});
