@@ -1,7 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { addressOf, clusterOf, connectionManagerOf } from '../../src/mesh/envoy-config.ts';
+import { connectionManagerOf } from '../../src/mesh/envoy-config.ts';
+import { addClusterLike } from '../support/envoy-clusters.ts';
 import { startTestMesh, type TestMesh } from '../support/mesh.ts';
 import { completion, delta, done, eventStream, finish } from '../support/upstream.ts';
 
@@ -24,13 +25,7 @@ afterAll(() => other.process.kill());
 function withFilter(settings: Record<string, unknown>, cluster = 'other'): Promise<TestMesh> {
   return startTestMesh({
     edit(config) {
-      const copy = structuredClone(clusterOf(config, 'responses_extproc'));
-      copy.name = 'other';
-      copy.load_assignment.endpoints[0].lb_endpoints[0].endpoint.address = addressOf({
-        host: '127.0.0.1',
-        port: other.port,
-      });
-      config.static_resources.clusters.push(copy);
+      addClusterLike(config, 'responses_extproc', 'other', { host: '127.0.0.1', port: other.port });
       const filters = connectionManagerOf(config).http_filters as unknown as object[];
       filters.unshift({
         name: 'other',

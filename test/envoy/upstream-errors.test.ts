@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { addressOf, clusterOf, connectionManagerOf } from '../../src/mesh/envoy-config.ts';
+import { connectionManagerOf } from '../../src/mesh/envoy-config.ts';
+import { addDeadCluster } from '../support/envoy-clusters.ts';
 import { startTestMesh, type TestMesh } from '../support/mesh.ts';
 import { type BodyStep, cut, delta, eventStream, reset, type Script } from '../support/upstream.ts';
 
@@ -8,10 +9,7 @@ beforeAll(async () => {
   mesh = await startTestMesh({
     edit(config) {
       // A second upstream at a port where nobody listens, and a route with a short timeout.
-      const dead = structuredClone(clusterOf(config, 'chat'));
-      dead.name = 'dead';
-      dead.load_assignment.endpoints[0].lb_endpoints[0].endpoint.address = addressOf({ host: '127.0.0.1', port: 1 });
-      config.static_resources.clusters.push(dead);
+      addDeadCluster(config);
       const { routes } = connectionManagerOf(config).route_config.virtual_hosts[0];
       const [shipped] = routes;
       for (const [header, route] of Object.entries({ dead: { cluster: 'dead' }, short: { timeout: '0.3s' } })) {

@@ -5,7 +5,7 @@ import type { ResponseResource } from '../../src/schema/response-resource.ts';
 import { translateCompletion } from '../../src/translate/completion.ts';
 import type { ResponseContext } from '../../src/translate/context.ts';
 import { translateRequest } from '../../src/translate/request.ts';
-import { COMPLETED_AT, CREATED_AT, createCountedIds, createTestContext } from '../support/context.ts';
+import { COMPLETED_AT, CREATED_AT, createCountedIds, createTestContext, emptyResponse } from '../support/context.ts';
 import { blockOf, type GoldenCase, readGoldenCases } from '../support/golden.ts';
 import { faultsOfResponse, hasPublishedSchema } from '../support/published-schema.ts';
 import { createTestSettings } from '../support/settings.ts';
@@ -29,7 +29,7 @@ describe.each(cases)('$where: $title', (golden) => {
 
   it('gives the response written beside it', () => {
     const context = contextOf(golden);
-    const expected = { ...plainResponse(context), ...JSON.parse(required(golden, 'client')) };
+    const expected = { ...emptyResponse(context.echo), ...JSON.parse(required(golden, 'client')) };
     if (expected.status !== 'completed') expected.completed_at = null;
     expect(withEnvelopesOpened(translate(golden, context))).toEqual(expected);
   });
@@ -66,25 +66,6 @@ function required(golden: GoldenCase, name: string): string {
   const text = blockOf(golden, name);
   if (text === null) throw new Error(`${golden.where}: no block is called “${name}”`);
   return text;
-}
-
-/** A completed Response without output: all 31 fields, and what the request made of them. */
-function plainResponse({ echo }: ResponseContext): Record<string, unknown> {
-  return {
-    ...echo,
-    id: 'resp_1',
-    object: 'response',
-    created_at: CREATED_AT,
-    completed_at: COMPLETED_AT,
-    status: 'completed',
-    error: null,
-    incomplete_details: null,
-    previous_response_id: null,
-    output: [],
-    usage: null,
-    store: false,
-    background: false,
-  };
 }
 
 function withEnvelopesOpened(response: ResponseResource): unknown {

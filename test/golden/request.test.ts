@@ -1,10 +1,9 @@
 import { readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { ApiError } from '../../src/schema/api-error.ts';
-import type { ResponseResource } from '../../src/schema/response-resource.ts';
 import { type TranslatedRequest, translateRequest } from '../../src/translate/request.ts';
 import { faultsOfChat } from '../support/chat-rules.ts';
-import { createCountedIds, minimalEcho } from '../support/context.ts';
+import { createCountedIds, emptyResponse, minimalEcho } from '../support/context.ts';
 import { blockOf, type GoldenCase, readGoldenCases } from '../support/golden.ts';
 import { faultsOfError, faultsOfResponse, hasPublishedSchema } from '../support/published-schema.ts';
 import { createTestSettings, type SettingsOverrides } from '../support/settings.ts';
@@ -64,7 +63,7 @@ describe.each(cases)('$where: $title ($profile)', (golden) => {
   if (hasPublishedSchema)
     it('repeats only what the published schema allows, with `strictEcho`', () => {
       const { context } = translate(golden, { ...settings, strictEcho: true });
-      expect(faultsOfResponse(responseOf(context.echo))).toEqual([]);
+      expect(faultsOfResponse(emptyResponse(context.echo))).toEqual([]);
     });
 });
 
@@ -90,25 +89,6 @@ function contextOf({ context }: TranslatedRequest): unknown {
     toolNames: [...context.toolNames],
     restoredTools: Object.fromEntries(context.restoredTools),
     allowedTools: context.allowedTools === null ? null : [...context.allowedTools],
-  };
-}
-
-/** A Response that has nothing but its echo. */
-function responseOf(echo: TranslatedRequest['context']['echo']): ResponseResource {
-  return {
-    ...echo,
-    id: 'resp_1',
-    object: 'response',
-    created_at: 1,
-    completed_at: 1,
-    status: 'completed',
-    error: null,
-    incomplete_details: null,
-    previous_response_id: null,
-    output: [],
-    usage: null,
-    store: false,
-    background: false,
   };
 }
 

@@ -1,8 +1,9 @@
 import { spawnSync } from 'node:child_process';
 import { request as httpRequest } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { addressOf, clusterOf, connectionManagerOf } from '../../src/mesh/envoy-config.ts';
+import { connectionManagerOf } from '../../src/mesh/envoy-config.ts';
 import { shippedEnvoyConfig } from '../../src/mesh/parts.ts';
+import { addDeadCluster } from '../support/envoy-clusters.ts';
 import { startTestMesh, type TestMesh } from '../support/mesh.ts';
 import { completion } from '../support/upstream.ts';
 import { envoyVersions } from './versions.ts';
@@ -14,10 +15,7 @@ describe.each([...envoyVersions])('Envoy %s on the shipped configuration', (_ver
     mesh = await startTestMesh({
       envoy: install(),
       edit(config) {
-        const dead = structuredClone(clusterOf(config, 'chat'));
-        dead.name = 'dead';
-        dead.load_assignment.endpoints[0].lb_endpoints[0].endpoint.address = addressOf({ host: '127.0.0.1', port: 1 });
-        config.static_resources.clusters.push(dead);
+        addDeadCluster(config);
         const { routes } = connectionManagerOf(config).route_config.virtual_hosts[0];
         const [shipped] = routes;
         for (const [prefix, route] of Object.entries({ '/dead/': { cluster: 'dead' }, '/short/': { timeout: '0.3s' } }))

@@ -1,4 +1,4 @@
-import type { CreateResponseEcho } from '../../src/schema/response-resource.ts';
+import type { CreateResponseEcho, ResponseResource } from '../../src/schema/response-resource.ts';
 import type { NewId, ResponseContext, RestoredTool } from '../../src/translate/context.ts';
 import type { ReasoningCarrier } from '../../src/translate/settings.ts';
 import type { Profile } from '../../src/upstream/profile.ts';
@@ -76,5 +76,24 @@ export function createCountedIds(): NewId {
     const count = (counts.get(prefix) ?? 0) + 1;
     counts.set(prefix, count);
     return `${prefix}_${count}`;
+  };
+}
+
+/** A completed Response without output: all 31 fields, and what the request made of them. */
+export function emptyResponse(echo: ResponseContext['echo']): ResponseResource {
+  return {
+    ...echo,
+    id: 'resp_1',
+    object: 'response',
+    created_at: CREATED_AT,
+    completed_at: COMPLETED_AT,
+    status: 'completed',
+    error: null,
+    incomplete_details: null,
+    previous_response_id: null,
+    output: [],
+    usage: null,
+    store: false,
+    background: false,
   };
 }
