@@ -10,6 +10,7 @@ import { translateMessages } from './request/messages.ts';
 import { pairCalls } from './request/pairing.ts';
 import { invalidValue, missingParameter } from './request/shape.ts';
 import { translateToolChoice } from './request/tool-choice.ts';
+import type { OfferedTool } from './request/tools.ts';
 import type { TranslationSettings } from './settings.ts';
 
 export interface TranslatedRequest {
@@ -53,24 +54,25 @@ export function translateRequest(
   const wantsLogprobs =
     (fields.top_logprobs ?? 0) > 0 || (fields.include ?? []).includes('message.output_text.logprobs');
 
+  const chat: ChatFields = { model, messages };
+  if (stream) {
+    put(chat, 'stream', true);
+    put(chat, 'stream_options', streamOptions(profile));
+  }
+  if (choice.tools.length > 0) put(chat, 'tools', choice.tools.map(chatOf));
+  put(chat, 'tool_choice', choice.chat);
+  put(chat, 'parallel_tool_calls', parallelToolCalls(fields, choice.tools.length > 0, profile, dropped));
+  put(chat, 'response_format', format.chat);
+  put(chat, profile.maxTokensField, fields.max_output_tokens);
+  putSampling(chat, fields, wantsLogprobs, profile);
+  putVendorFields(chat, fields, profile, dropped);
+  const effort = fields.reasoning?.effort;
+  if (effort != null) Object.assign(chat, translateEffort(effort, model, profile, dropped));
+
   return {
-    chat: withoutUndefined({
-      model,
-      messages,
-      stream: stream ? true : undefined,
-      stream_options: stream ? streamOptions(profile) : undefined,
-      tools: choice.tools.length === 0 ? undefined : choice.tools.map(({ chat }) => chat),
-      tool_choice: choice.chat,
-      parallel_tool_calls: parallelToolCalls(fields, choice.tools.length > 0, profile, dropped),
-      response_format: format.chat,
-      [profile.maxTokensField]: fields.max_output_tokens ?? undefined,
-      ...samplingFields(fields, wantsLogprobs, profile),
-      ...vendorFields(fields, profile, dropped),
-      ...translateEffort(fields.reasoning?.effort ?? null, model, profile, dropped),
-      // Last, so that a server's own word for effort wins over the one made here. No other field can meet its like:
-      // what is made here is a field of this API or was refused as one of the other's.
-      ...Object.fromEntries(extras),
-    }) as unknown as ChatCompletionRequest, // model and messages are set above
+    // Last, so that a server's own word for effort wins over the one made here. No other field can meet its like:
+    // what is made here is a field of this API or was refused as one of the other's.
+    chat: extras.size === 0 ? chat : { ...chat, ...Object.fromEntries(extras) },
     context: {
       stream,
       echo: echoOf(fields, {
@@ -80,12 +82,8 @@ export function translateRequest(
         format: format.echo,
         strict: settings.strictEcho,
       }),
-      toolNames: new Set(choice.tools.map(({ name }) => name)),
-      restoredTools: new Map(
-        choice.tools.flatMap(({ name, origin }) =>
-          origin.kind === 'function' && origin.name === name ? [] : [[name, origin] as const],
-        ),
-      ),
+      toolNames: choice.tools.length === 0 ? noNames : new Set(choice.tools.map(nameOf)),
+      restoredTools: restoredToolsOf(choice.tools),
       allowedTools: choice.allowed,
       wantsEncryptedReasoning: (fields.include ?? []).includes('reasoning.encrypted_content'),
       wantsLogprobs,
@@ -98,6 +96,14 @@ export function translateRequest(
     },
     dropped,
   };
+}
+
+/** The upstream's body while it is made. */
+type ChatFields = Pick<ChatCompletionRequest, 'model' | 'messages'> & { [field: string]: unknown };
+
+/** What is null or undefined says nothing, and is left out. */
+function put(chat: ChatFields, name: string, value: unknown): void {
+  if (value != null) chat[name] = value;
 }
 
 /** Developer text of ours or of `instructions`; null for nothing to say. */
@@ -126,38 +132,59 @@ function parallelToolCalls(
   return undefined;
 }
 
-function samplingFields(fields: CreateResponseFields, wantsLogprobs: boolean, profile: Profile): object {
-  const has = (name: (typeof profile.refusedFields)[number]) => !profile.refusedFields.includes(name);
-  return {
-    temperature: fields.temperature ?? undefined,
-    top_p: fields.top_p ?? undefined,
-    // A refused field that got this far is zero, and says nothing.
-    presence_penalty: has('presence_penalty') ? (fields.presence_penalty ?? undefined) : undefined,
-    frequency_penalty: has('frequency_penalty') ? (fields.frequency_penalty ?? undefined) : undefined,
-    logprobs: wantsLogprobs ? true : undefined,
-    top_logprobs: fields.top_logprobs || undefined,
-  };
+function putSampling(
+  chat: ChatFields,
+  fields: CreateResponseFields,
+  wantsLogprobs: boolean,
+  { refusedFields }: Profile,
+): void {
+  put(chat, 'temperature', fields.temperature);
+  put(chat, 'top_p', fields.top_p);
+  // A refused field that got this far is zero, and says nothing.
+  if (!refusedFields.includes('presence_penalty')) put(chat, 'presence_penalty', fields.presence_penalty);
+  if (!refusedFields.includes('frequency_penalty')) put(chat, 'frequency_penalty', fields.frequency_penalty);
+  if (wantsLogprobs) put(chat, 'logprobs', true);
+  put(chat, 'top_logprobs', fields.top_logprobs || null);
 }
 
 /** Fields that few servers know. What only helps them (a cache key, a user's name) goes without a word where they do not. */
-function vendorFields(fields: CreateResponseFields, profile: Profile, dropped: string[]): object {
-  const { verbosity } = fields.text ?? {};
-  if (verbosity != null && verbosity !== 'medium' && !profile.verbosity) dropped.push('text.verbosity');
-  const tier = fields.service_tier ?? undefined;
-  const chatTier =
-    tier !== undefined && Object.hasOwn(profile.serviceTiers, tier) ? profile.serviceTiers[tier] : undefined;
-  if (tier !== undefined && chatTier === undefined && !['auto', 'default'].includes(tier)) dropped.push('service_tier');
-  return {
-    verbosity: profile.verbosity ? (verbosity ?? undefined) : undefined,
-    service_tier: chatTier,
-    user: profile.user ? (fields.user ?? undefined) : undefined,
-    safety_identifier: profile.safetyIdentifier ? (fields.safety_identifier ?? undefined) : undefined,
-    prompt_cache_key: profile.promptCacheKey ? (fields.prompt_cache_key ?? undefined) : undefined,
-    prompt_cache_retention: profile.promptCacheOptions ? (fields.prompt_cache_retention ?? undefined) : undefined,
-    prompt_cache_options: profile.promptCacheOptions ? (fields.prompt_cache_options ?? undefined) : undefined,
-  };
+function putVendorFields(chat: ChatFields, fields: CreateResponseFields, profile: Profile, dropped: string[]): void {
+  const verbosity = fields.text?.verbosity;
+  if (profile.verbosity) put(chat, 'verbosity', verbosity);
+  else if (verbosity != null && verbosity !== 'medium') dropped.push('text.verbosity');
+  putServiceTier(chat, fields.service_tier, profile, dropped);
+  if (profile.user) put(chat, 'user', fields.user);
+  if (profile.safetyIdentifier) put(chat, 'safety_identifier', fields.safety_identifier);
+  if (profile.promptCacheKey) put(chat, 'prompt_cache_key', fields.prompt_cache_key);
+  if (!profile.promptCacheOptions) return;
+  put(chat, 'prompt_cache_retention', fields.prompt_cache_retention);
+  put(chat, 'prompt_cache_options', fields.prompt_cache_options);
 }
 
-function withoutUndefined(object: Record<string, unknown>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined));
+function putServiceTier(
+  chat: ChatFields,
+  tier: CreateResponseFields['service_tier'],
+  { serviceTiers }: Profile,
+  dropped: string[],
+): void {
+  if (tier == null) return;
+  if (Object.hasOwn(serviceTiers, tier)) put(chat, 'service_tier', serviceTiers[tier]);
+  else if (tier !== 'auto' && tier !== 'default') dropped.push('service_tier');
+}
+
+const noNames: ReadonlySet<string> = new Set();
+const nothingRestored: ResponseContext['restoredTools'] = new Map();
+
+/** The offered tools whose Chat name does not simply stand for itself. */
+function restoredToolsOf(tools: readonly OfferedTool[]): ResponseContext['restoredTools'] {
+  const others = tools.filter(({ name, origin }) => origin.kind !== 'function' || origin.name !== name);
+  return others.length === 0 ? nothingRestored : new Map(others.map(({ name, origin }) => [name, origin]));
+}
+
+function chatOf(tool: OfferedTool): OfferedTool['chat'] {
+  return tool.chat;
+}
+
+function nameOf(tool: OfferedTool): string {
+  return tool.name;
 }
