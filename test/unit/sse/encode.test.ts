@@ -3,7 +3,9 @@ import { expect, it } from 'vitest';
 import type { ResponseStreamEvent } from '../../../src/schema/stream-events.ts';
 import { DONE, encodeSseEvents, KEEPALIVE } from '../../../src/sse/encode.ts';
 
-const text = fc.string({ unit: 'binary' });
+const text = fc.oneof(fc.string({ unit: 'binary' }), fc.string({ unit: 'binary-ascii' }));
+/** Ids are ours. */
+const id = fc.stringMatching(/^(msg|rs|fc)_[0-9a-z]{1,48}$/);
 const index = fc.nat(1000);
 const padding = fc.option(text, { nil: undefined });
 const logprobs = fc.constantFrom([], [{ token: 'a', logprob: -1, bytes: [97], top_logprobs: [] }]);
@@ -11,7 +13,7 @@ const logprobs = fc.constantFrom([], [{ token: 'a', logprob: -1, bytes: [97], to
 /** Keys in the order in which the translator writes them; an absent padding has no key. */
 const events: fc.Arbitrary<ResponseStreamEvent> = fc
   .record({
-    place: fc.record({ item_id: text, output_index: index }),
+    place: fc.record({ item_id: id, output_index: index }),
     inner: index,
     delta: text,
     logprobs,
