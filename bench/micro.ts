@@ -2,11 +2,12 @@
 
 import { createContentDecoder } from '../src/exchange/content-coding.ts';
 import { createExchange, type Exchange } from '../src/exchange/exchange.ts';
+import type { ExchangeReply } from '../src/exchange/types.ts';
 import { decodeRequest } from '../src/extproc/decode.ts';
 import { deserializeRequest } from '../src/extproc/deserialize-request.ts';
 import { encodeReply } from '../src/extproc/encode.ts';
 import { type ProcessingRequest, processMethod } from '../src/extproc/messages.ts';
-import { serializeResponse } from '../src/extproc/serialize-response.ts';
+import { serializeReply } from '../src/extproc/serialize-reply.ts';
 import { readSseData } from '../src/sse/data.ts';
 import { createSseDecoder } from '../src/sse/decode.ts';
 import { encodeSseEvents } from '../src/sse/encode.ts';
@@ -80,21 +81,18 @@ function wireCases(): Case[] {
     ['a body of one token', { response_body: { body: piece, end_of_stream: false } }],
     ['14 headers', headersMessage('request', requestHeaders)],
   ];
-  const replies = [
-    ['a body of one token', encodeReply({ type: 'response_body', body: piece, endOfStream: false }, full)],
+  const replies: readonly [string, ExchangeReply][] = [
+    ['a body of one token', { type: 'response_body', body: piece, endOfStream: false }],
     [
       'a body and headers',
-      encodeReply(
-        {
-          type: 'request_body',
-          body: piece,
-          headers: { set: { ':path': '/v1/chat/completions', 'content-length': '1234' }, remove: ['accept-encoding'] },
-          endOfStream: true,
-        },
-        full,
-      ),
+      {
+        type: 'request_body',
+        body: piece,
+        headers: { set: { ':path': '/v1/chat/completions', 'content-length': '1234' }, remove: ['accept-encoding'] },
+        endOfStream: true,
+      },
     ],
-  ] as const;
+  ];
   return [
     ...messages.flatMap(([name, message]): Case[] => {
       const bytes = processMethod.requestSerialize(message);
@@ -103,9 +101,11 @@ function wireCases(): Case[] {
         caseOf('ext_proc', `read ${name}, by hand`, 1, () => deserializeRequest(bytes)),
       ];
     }),
-    ...replies.flatMap(([name, message]): Case[] => [
-      caseOf('ext_proc', `write ${name}, protobufjs`, 1, () => processMethod.responseSerialize(message)),
-      caseOf('ext_proc', `write ${name}, by hand`, 1, () => serializeResponse(message)),
+    ...replies.flatMap(([name, reply]): Case[] => [
+      caseOf('ext_proc', `write ${name}, protobufjs`, 1, () =>
+        processMethod.responseSerialize(encodeReply(reply, full)),
+      ),
+      caseOf('ext_proc', `write ${name}, by hand`, 1, () => serializeReply(reply, full)),
     ]),
   ];
 }

@@ -52,11 +52,11 @@ function common(headers: HeaderMutation | undefined, body: WireBodyMutation | un
 }
 
 function mutationOf({ set = {}, remove = [] }: HeaderMutation): WireHeaderMutation | undefined {
-  const entries = Object.entries(set).filter(([name]) => validName.test(name));
+  const entries = Object.entries(set).filter(([name]) => isHeaderName(name));
   if (entries.length === 0 && remove.length === 0) return undefined;
   return {
     set_headers: entries.map(([key, value]) => ({
-      header: { key, raw_value: headerValue(value) },
+      header: { key, raw_value: Buffer.from(headerText(value), 'latin1') },
       // `append_action` and its default differ between Envoy versions; said outright, they agree.
       append_action: 'OVERWRITE_IF_EXISTS_OR_ADD',
     })),
@@ -64,9 +64,14 @@ function mutationOf({ set = {}, remove = [] }: HeaderMutation): WireHeaderMutati
   };
 }
 
-const validName = /^:?[a-z0-9!#$%&'*+.^_`|~-]+$/;
+/** Whether Envoy takes it for the name of a header; a mutation of any other is left out. */
+export function isHeaderName(name: string): boolean {
+  return headerName.test(name);
+}
+
+const headerName = /^:?[a-z0-9!#$%&'*+.^_`|~-]+$/;
 
 /** Printable ASCII only: whatever an upstream or a client wrote, no line break and no invalid byte gets into a header. */
-function headerValue(text: string): Uint8Array {
-  return Buffer.from(text.replace(/[^\t\x20-\x7e]/g, '?').trim(), 'latin1');
+export function headerText(text: string): string {
+  return text.replace(/[^\t\x20-\x7e]/g, '?').trim();
 }

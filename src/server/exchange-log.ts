@@ -10,18 +10,12 @@ import type { CallEnd, ExchangeObserver } from './observer.ts';
 export function createExchangeLog(log: Log): ExchangeObserver {
   return {
     started(exchange, metadata) {
-      const startedAt = performance.now();
-      let firstByteAt: number | null = null;
       let traceId: string | null = null;
       return {
-        heard(event) {
-          if (event.type !== 'request_headers') return;
-          traceId = parentOf(metadata, event.headers.get('traceparent'))?.traceId ?? null;
+        asked(headers) {
+          traceId = parentOf(metadata, headers.get('traceparent'))?.traceId ?? null;
         },
-        replied(reply) {
-          if (reply.type === 'response_body' || reply.type === 'immediate_response') firstByteAt ??= performance.now();
-        },
-        ended(how, cause) {
+        ended(how, times, cause) {
           const summary = exchange.summary();
           const level = levelOf(summary, how);
           if (!log.isLevelEnabled(level)) return;
@@ -29,8 +23,8 @@ export function createExchangeLog(log: Log): ExchangeObserver {
             ...lineOf(summary, traceId),
             // The call's own end says more than an answer that was left open.
             ...(how === 'done' ? {} : { outcome: how }),
-            duration_ms: Math.round(performance.now() - startedAt),
-            first_byte_ms: firstByteAt === null ? null : Math.round(firstByteAt - startedAt),
+            duration_ms: Math.round(times.duration),
+            first_byte_ms: times.firstByte === null ? null : Math.round(times.firstByte),
             ...causeOf(cause ?? summary.errorCause),
           };
           log[level](line, 'exchange');

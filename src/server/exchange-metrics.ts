@@ -5,28 +5,13 @@ import type { CallEnd, ExchangeObserver } from './observer.ts';
 /** Codes are ours and few, but a series is for ever. */
 const MAX_CODES = 64;
 
-/** Feeds the metrics; all but the clock's readings happen once, when an exchange ends. */
+/** Feeds the metrics, once, when an exchange ends. */
 export function createExchangeMetrics(metrics: Metrics): ExchangeObserver {
   const codeLabel = createBoundedLabel(MAX_CODES);
   return {
     started(exchange) {
-      const startedAt = performance.now();
-      const workedMs = { request: 0, response: 0 };
-      let leg: 'request' | 'response' = 'request';
-      let heardAt: number | null = null;
-      let firstEventAt: number | null = null;
       return {
-        heard(event) {
-          leg = event.type.startsWith('request_') ? 'request' : 'response';
-          heardAt = performance.now();
-        },
-        replied(reply) {
-          const repliedAt = performance.now();
-          if (heardAt !== null) workedMs[leg] += repliedAt - heardAt;
-          heardAt = null;
-          if (reply.type === 'response_body' && (reply.body?.length ?? 0) > 0) firstEventAt ??= repliedAt;
-        },
-        ended(how) {
+        ended(how, times) {
           const summary = exchange.summary();
           const outcome = outcomeOf(summary, how);
           metrics.exchanges.inc({ outcome });
@@ -36,12 +21,12 @@ export function createExchangeMetrics(metrics: Metrics): ExchangeObserver {
             metrics.upstreamErrors.inc({ status: String(summary.upstreamStatus ?? 'none') });
           countBytes(summary);
           if (summary.stream === null) return; // never translated: its times would only blur those of the others
-          metrics.exchangeSeconds.observe({ stream: String(summary.stream) }, (performance.now() - startedAt) / 1000);
-          if (summary.stream && firstEventAt !== null)
-            metrics.firstEventSeconds.observe((firstEventAt - startedAt) / 1000);
-          metrics.translationSeconds.observe({ leg: 'request' }, workedMs.request / 1000);
+          metrics.exchangeSeconds.observe({ stream: String(summary.stream) }, times.duration / 1000);
+          if (summary.stream && summary.events > 0 && times.firstByte !== null)
+            metrics.firstEventSeconds.observe(times.firstByte / 1000);
+          metrics.translationSeconds.observe({ leg: 'request' }, times.work.request / 1000);
           if (summary.upstreamStatus !== null)
-            metrics.translationSeconds.observe({ leg: 'response' }, workedMs.response / 1000);
+            metrics.translationSeconds.observe({ leg: 'response' }, times.work.response / 1000);
           metrics.events.inc(summary.events);
           metrics.dropped.inc(summary.dropped.length);
           countTokens(summary);

@@ -13,21 +13,16 @@ export function createExchangeTrace(tracing: Tracing): ExchangeObserver {
     started(exchange, metadata) {
       const startedAt = Date.now();
       let span: TraceSpan | null = null;
-      let firstChunkAt: number | null = null;
       return {
-        heard(event) {
-          if (event.type !== 'request_headers') return;
-          const parent = parentOf(metadata, event.headers.get('traceparent'));
-          span = tracing.start('chat', startedAt, parent, event.headers.get('tracestate'));
+        asked(headers) {
+          const parent = parentOf(metadata, headers.get('traceparent'));
+          span = tracing.start('chat', startedAt, parent, headers.get('tracestate'));
         },
-        replied(reply) {
-          if (reply.type === 'response_body' && (reply.body?.length ?? 0) > 0) firstChunkAt ??= Date.now();
-        },
-        ended(how) {
+        ended(how, times) {
           const summary = exchange.summary();
           if (span === null || summary.outcome === 'passed') return;
           const name = summary.model === null ? 'chat' : `chat ${summary.model.slice(0, 120)}`;
-          const wait = firstChunkAt === null ? null : (firstChunkAt - startedAt) / 1000;
+          const wait = times.firstByte === null || summary.events === 0 ? null : times.firstByte / 1000;
           const error = errorOf(summary, how);
           span.end(
             name,

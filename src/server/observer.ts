@@ -1,6 +1,6 @@
 import type { Metadata } from '@grpc/grpc-js';
 import type { Exchange } from '../exchange/exchange.ts';
-import type { ExchangeEvent, ExchangeReply } from '../exchange/types.ts';
+import type { HeaderMap } from '../exchange/types.ts';
 
 /**
  * How a call ended: `done` after Envoy's own reset or half-close with the exchange over, `aborted` with it still open
@@ -8,7 +8,17 @@ import type { ExchangeEvent, ExchangeReply } from '../exchange/types.ts';
  */
 export type CallEnd = 'done' | 'aborted' | 'protocol_error' | 'crashed';
 
-/** Watches exchanges: log, metrics, traces. Nothing it does may throw or wait. */
+/** When things happened in a call, in milliseconds since its first message came. */
+export interface CallTimes {
+  /** The end of the call. */
+  readonly duration: number;
+  /** The first bytes for the client left; null if none did. */
+  readonly firstByte: number | null;
+  /** This process worked for the two legs; what came back to Envoy later, by a timer, is not in it. */
+  readonly work: { readonly request: number; readonly response: number };
+}
+
+/** Watches exchanges: log, metrics, traces. Nothing it does may throw or wait, and nothing is called for each token. */
 export interface ExchangeObserver {
   /** A call's first message came; `metadata` is what Envoy opened the call with. */
   started(exchange: Exchange, metadata: Metadata): ExchangeWatch;
@@ -16,8 +26,8 @@ export interface ExchangeObserver {
 
 /** Watches one exchange. */
 export interface ExchangeWatch {
-  heard?(event: ExchangeEvent): void;
-  replied?(reply: ExchangeReply): void;
+  /** The request's headers came. */
+  asked?(headers: HeaderMap): void;
   /** Once, last. `cause` is what was thrown, where something was. */
-  ended(how: CallEnd, cause?: unknown): void;
+  ended(how: CallEnd, times: CallTimes, cause?: unknown): void;
 }

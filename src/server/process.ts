@@ -1,14 +1,14 @@
-import { type ServerDuplexStream, status } from '@grpc/grpc-js';
+import { status } from '@grpc/grpc-js';
 import type { Exchange } from '../exchange/exchange.ts';
 import { ProtocolError } from '../exchange/protocol-error.ts';
-import type { BodyModes, ExchangeReply } from '../exchange/types.ts';
+import type { BodyModes, ExchangeEvent, ExchangeReply } from '../exchange/types.ts';
 import type { DecodedRequest } from '../extproc/decode.ts';
-import { encodeReply } from '../extproc/encode.ts';
-import type { ProcessingResponse } from '../extproc/messages.ts';
-import type { CallEnd, ExchangeObserver, ExchangeWatch } from './observer.ts';
-import type { Ticker } from './ticker.ts';
-
-export type ProcessCall = ServerDuplexStream<DecodedRequest, ProcessingResponse>;
+import { deserializeRequest } from '../extproc/deserialize-request.ts';
+import { serializeReply } from '../extproc/serialize-reply.ts';
+import type { GrpcCall, GrpcCallListener } from './grpc-call.ts';
+import { FRAME_HEAD_BYTES } from './message-frames.ts';
+import type { CallEnd, CallTimes, ExchangeObserver, ExchangeWatch } from './observer.ts';
+import type { Ticker, TickListener } from './ticker.ts';
 
 export interface ProcessOptions {
   /** The exchange for this call, in the modes its first message names. */
@@ -28,70 +28,133 @@ export interface OpenExchange {
 }
 
 /** One call of Envoy from its first message to its end: the whole way of the data. */
-export function processCall(call: ProcessCall, { open, observers, ticker, onFault }: ProcessOptions): void {
-  let opened: OpenExchange | null = null;
-  const watches: ExchangeWatch[] = [];
-  let stopTicking = (): void => {};
-  let over = false;
+export function processCall(call: GrpcCall, options: ProcessOptions): GrpcCallListener {
+  return new ProcessCall(call, options);
+}
 
-  call.on('data', ({ event, modes, observed }: DecodedRequest) => {
-    if (over || observed) return;
-    guarded(() => {
-      const { exchange } = opened ?? start(modes);
-      for (const watch of watches) watch.heard?.(event);
-      send(exchange.handle(event));
-    });
-  });
-  // A slow Envoy fills the window; then nothing more is read from it until it has taken what it was sent.
-  call.on('drain', () => call.resume());
-  call.on('end', () => {
-    end('done');
-    call.end();
-  });
-  // Envoy resets the call when it needs nothing more: the normal end, not a failure.
-  call.on('cancelled', () => end('done'));
-  call.on('error', () => end('aborted'));
+/** A class, so that a token that comes alone finds all of the call's state in one place. */
+class ProcessCall implements GrpcCallListener, TickListener {
+  readonly #call: GrpcCall;
+  readonly #options: ProcessOptions;
+  #opened: OpenExchange | null = null;
+  #watches: ExchangeWatch[] = [];
+  #over = false;
+  #startedAt = 0;
+  #firstByteAt = Number.NaN;
+  #requestMs = 0;
+  #responseMs = 0;
 
-  function start(modes: BodyModes | null): OpenExchange {
-    const started = open(modes);
-    opened = started;
-    for (const observer of observers) watches.push(observer.started(started.exchange, call.metadata));
-    stopTicking = ticker.add((at) => guarded(() => send(started.exchange.tick(at, call.isPaused()))));
-    return started;
+  constructor(call: GrpcCall, options: ProcessOptions) {
+    this.#call = call;
+    this.#options = options;
   }
 
-  function send(replies: readonly ExchangeReply[]): void {
-    for (const reply of replies) {
-      for (const watch of watches) watch.replied?.(reply);
-      if (opened !== null && !call.write(encodeReply(reply, opened.modes))) call.pause();
-    }
-  }
-
-  function guarded(work: () => void): void {
+  message(bytes: Buffer): void {
+    if (this.#over) return;
     try {
-      work();
+      const { event, modes, observed } = read(bytes);
+      if (!observed) this.#hear(event, modes);
     } catch (thrown) {
-      const known = thrown instanceof ProtocolError;
-      if (!known && watches.length === 0) onFault(thrown);
-      end(known ? 'protocol_error' : 'crashed', thrown);
-      const details = known ? thrown.message : 'The service failed on this call.';
-      call.emit('error', { code: known ? status.INVALID_ARGUMENT : status.INTERNAL, details });
+      this.#fail(thrown);
     }
+  }
+
+  tick(at: number): void {
+    if (this.#opened === null) return;
+    try {
+      this.#send(this.#opened, this.#opened.exchange.tick(at, this.#call.isBlocked()));
+    } catch (thrown) {
+      this.#fail(thrown);
+    }
+  }
+
+  halfClosed(): void {
+    this.#end('done');
+    this.#call.end({ code: status.OK, details: 'OK' });
+  }
+
+  /** Envoy resets the call when it needs nothing more: the normal end, not a failure. */
+  closed(): void {
+    this.#end('done');
+  }
+
+  #hear(event: ExchangeEvent, modes: BodyModes | null): void {
+    const begun = performance.now();
+    const opened = this.#opened ?? this.#start(modes, begun);
+    if (event.type === 'request_headers') for (const watch of this.#watches) watch.asked?.(event.headers);
+    this.#send(opened, opened.exchange.handle(event));
+    const worked = performance.now() - begun;
+    if (isOfRequest(event)) this.#requestMs += worked;
+    else this.#responseMs += worked;
+  }
+
+  #start(modes: BodyModes | null, at: number): OpenExchange {
+    const { open, observers, ticker } = this.#options;
+    const opened = open(modes);
+    this.#opened = opened;
+    this.#startedAt = at;
+    for (const observer of observers) this.#watches.push(observer.started(opened.exchange, this.#call.metadata));
+    ticker.add(this);
+    return opened;
+  }
+
+  #send({ modes }: OpenExchange, replies: readonly ExchangeReply[]): void {
+    for (const reply of replies) {
+      if (Number.isNaN(this.#firstByteAt) && hasBytesForClient(reply)) this.#firstByteAt = performance.now();
+      this.#call.send(serializeReply(reply, modes, FRAME_HEAD_BYTES));
+    }
+  }
+
+  #fail(thrown: unknown): void {
+    const known = thrown instanceof ProtocolError;
+    if (!known && this.#watches.length === 0) this.#options.onFault(thrown);
+    this.#end(known ? 'protocol_error' : 'crashed', thrown);
+    const details = known ? thrown.message : 'The service failed on this call.';
+    this.#call.end({ code: known ? status.INVALID_ARGUMENT : status.INTERNAL, details });
   }
 
   /** Never throws: it runs in event handlers, where that would end the process and every other call with it. */
-  function end(how: CallEnd, cause?: unknown): void {
-    if (over) return;
-    over = true;
-    stopTicking();
-    opened?.close();
-    const left = how === 'done' && opened?.exchange.summary().outcome === 'open';
-    for (const watch of watches) {
+  #end(how: CallEnd, cause?: unknown): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#options.ticker.remove(this);
+    this.#opened?.close();
+    const left = how === 'done' && this.#opened?.exchange.summary().outcome === 'open';
+    const times = this.#times();
+    for (const watch of this.#watches) {
       try {
-        watch.ended(left ? 'aborted' : how, cause);
+        watch.ended(left ? 'aborted' : how, times, cause);
       } catch (thrown) {
-        onFault(thrown);
+        this.#options.onFault(thrown);
       }
     }
+  }
+
+  #times(): CallTimes {
+    return {
+      duration: performance.now() - this.#startedAt,
+      firstByte: Number.isNaN(this.#firstByteAt) ? null : this.#firstByteAt - this.#startedAt,
+      work: { request: this.#requestMs, response: this.#responseMs },
+    };
+  }
+}
+
+function isOfRequest({ type }: ExchangeEvent): boolean {
+  return type === 'request_body' || type === 'request_headers' || type === 'request_trailers';
+}
+
+function hasBytesForClient(reply: ExchangeReply): boolean {
+  if (reply.type === 'response_body') return (reply.body?.length ?? 0) > 0;
+  return reply.type === 'immediate_response';
+}
+
+/** Throws `ProtocolError`. */
+function read(bytes: Buffer): DecodedRequest {
+  try {
+    return deserializeRequest(bytes);
+  } catch (cause) {
+    throw cause instanceof ProtocolError
+      ? cause
+      : new ProtocolError('The message is not a ProcessingRequest.', { cause });
   }
 }

@@ -4,14 +4,13 @@ import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Server, ServerCredentials, type ServiceDefinition, type UntypedServiceImplementation } from '@grpc/grpc-js';
 import type { Config } from '../config.ts';
-import { deserializeRequest } from '../extproc/deserialize-request.ts';
 import { healthService, processMethod } from '../extproc/messages.ts';
-import { serializeResponse } from '../extproc/serialize-response.ts';
 import { createExchangeFactory } from './exchanges.ts';
+import { createCallInterceptor } from './grpc-call.ts';
 import { createHealth } from './health.ts';
 import type { ExchangeObserver } from './observer.ts';
 import type { OverloadGuard } from './overload.ts';
-import { type ProcessCall, processCall } from './process.ts';
+import { processCall } from './process.ts';
 import { createTicker } from './ticker.ts';
 
 export interface ServiceOptions {
@@ -50,32 +49,30 @@ const defaultPingMs = 30_000;
 /** The gRPC server: `ExternalProcessor` and `grpc.health.v1`. */
 export function createService(options: ServiceOptions): Service {
   const { config, credentials, guard, observers, onMisconfigured, onFault, pingMs = defaultPingMs } = options;
+  // Where Envoy buffers, a message is a whole body, of a request or of an answer.
+  const maxMessageBytes = Math.max(config.MAX_REQUEST_BYTES, config.MAX_RESPONSE_BYTES) + messageRoom;
+  const factory = createExchangeFactory(config, onMisconfigured);
+  const ticker = createTicker(tickMs);
+  const processCalls = createCallInterceptor(processMethod.path, maxMessageBytes, (call) =>
+    processCall(call, {
+      open: (modes) => factory.open(call.metadata, modes, guard?.admit() ?? null),
+      observers,
+      ticker,
+      onFault,
+    }),
+  );
   const server = new Server({
-    // Where Envoy buffers, a message is a whole body, of a request or of an answer.
-    'grpc.max_receive_message_length': Math.max(config.MAX_REQUEST_BYTES, config.MAX_RESPONSE_BYTES) + messageRoom,
+    'grpc.max_receive_message_length': maxMessageBytes,
     'grpc.max_concurrent_streams': 2 ** 31 - 1,
     'grpc.keepalive_time_ms': pingMs,
     'grpc.keepalive_timeout_ms': pingMs,
+    interceptors: [processCalls],
   });
   tolerateResets(server);
   const health = createHealth();
-  const factory = createExchangeFactory(config, onMisconfigured);
-  const ticker = createTicker(tickMs);
-  const process = {
-    ...processMethod,
-    requestDeserialize: deserializeRequest,
-    responseSerialize: serializeResponse,
-  };
-  const handlers: UntypedServiceImplementation = {
-    Process: (call: ProcessCall) =>
-      processCall(call, {
-        open: (modes) => factory.open(call.metadata, modes, guard?.admit() ?? null),
-        observers,
-        ticker,
-        onFault,
-      }),
-  };
-  server.addService({ Process: process } as unknown as ServiceDefinition, handlers);
+  // The interceptor answers its calls; the service is named so that the server knows the method.
+  const handlers: UntypedServiceImplementation = { Process: () => {} };
+  server.addService({ Process: processMethod } as unknown as ServiceDefinition, handlers);
   server.addService(healthService, health.handlers as unknown as UntypedServiceImplementation);
 
   return {

@@ -1,23 +1,27 @@
-/** Calls everyone who listens, at a steady pace, with a clock that only grows (milliseconds). */
+/** Hears of the time. */
+export interface TickListener {
+  /** `at` in milliseconds of a clock that only grows. */
+  tick(at: number): void;
+}
+
+/** Calls everyone who listens, at a steady pace. */
 export interface Ticker {
-  /** Gives back the function that ends it. */
-  add(listener: (at: number) => void): () => void;
+  add(listener: TickListener): void;
+  remove(listener: TickListener): void;
   stop(): void;
 }
 
 /** One timer for all exchanges: thousands of their own would cost more than what they do. */
 export function createTicker(periodMs: number): Ticker {
-  const listeners = new Set<(at: number) => void>();
+  const listeners = new Set<TickListener>();
   const timer = setInterval(() => {
     const at = performance.now();
-    for (const listener of listeners) listener(at);
+    for (const listener of listeners) listener.tick(at);
   }, periodMs);
   timer.unref();
   return {
-    add(listener) {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
+    add: (listener) => void listeners.add(listener),
+    remove: (listener) => void listeners.delete(listener),
     stop: () => clearInterval(timer),
   };
 }

@@ -13,8 +13,8 @@ export interface RunningService {
   readonly ends: readonly { readonly how: CallEnd; readonly exchange: Exchange }[];
   /** Calls that are under way. */
   readonly running: number;
-  /** Replies that were written, or wait to be. */
-  readonly replied: () => number;
+  /** Bytes of bodies that calls have read so far, those that are over included. */
+  readonly readBytes: () => number;
   /** What routes named that is not there. */
   readonly problems: readonly string[];
   stop(): Promise<void>;
@@ -27,14 +27,12 @@ export async function startService(
   const ends: { how: CallEnd; exchange: Exchange }[] = [];
   const problems: string[] = [];
   let running = 0;
-  let replies = 0;
+  const exchanges: Exchange[] = [];
   const counting: ExchangeObserver = {
     started(exchange) {
       running += 1;
+      exchanges.push(exchange);
       return {
-        replied: () => {
-          replies += 1;
-        },
         ended(how) {
           running -= 1;
           ends.push({ how, exchange });
@@ -62,7 +60,10 @@ export async function startService(
     get running() {
       return running;
     },
-    replied: () => replies,
+    readBytes: () =>
+      exchanges
+        .map((exchange) => exchange.summary().bytes)
+        .reduce((sum, { requestIn, responseIn }) => sum + requestIn + responseIn, 0),
     problems,
     async stop() {
       client.close();
