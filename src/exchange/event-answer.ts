@@ -1,11 +1,11 @@
 import { ApiError } from '../schema/api-error.ts';
 import type { ResponseStreamEvent } from '../schema/stream-events.ts';
 import { readSseData } from '../sse/data.ts';
-import { createSseDecoder, SseLimitError, type SseMessage } from '../sse/decode.ts';
+import { createSseDecoder, type SseDecoder, SseLimitError, type SseMessage } from '../sse/decode.ts';
 import { DONE, encodeSseEvents, KEEPALIVE } from '../sse/encode.ts';
 import type { ResponseContext } from '../translate/context.ts';
-import { createStreamTranslator } from '../translate/stream.ts';
-import type { Answer, AnswerOptions, Verdict } from './answer.ts';
+import { createStreamTranslator, type StreamTranslator } from '../translate/stream.ts';
+import type { Answer, AnswerLimits, AnswerOptions, AnswerReport, Verdict } from './answer.ts';
 import { tooLarge } from './upstream-errors.ts';
 
 const nothing = Buffer.alloc(0);
@@ -15,45 +15,110 @@ const nothing = Buffer.alloc(0);
  * an error that comes first becomes an HTTP status while the headers can still carry it. A client that asked for JSON
  * gets what the terminal event holds.
  */
-export function createEventAnswer(context: ResponseContext, { committed, limits }: AnswerOptions): Answer {
-  const decoder = createSseDecoder({ maxEventBytes: limits.maxSseEventBytes });
-  const translator = createStreamTranslator(context);
-  let verdict: Verdict = committed ? 'accepted' : null;
+export function createEventAnswer(context: ResponseContext, options: AnswerOptions): Answer {
+  return new EventAnswer(context, options);
+}
 
-  /** What the client gets for these events. The terminal one is only ever in one call of it. */
-  function say(events: readonly ResponseStreamEvent[], keepalive = false): Buffer {
-    if (verdict === null && translator.failure() !== null) verdict = translator.failure();
-    if (verdict instanceof ApiError) return nothing;
-    if (!context.stream) return sayWhole(events.at(-1));
-    if (events.length === 0) return keepalive ? KEEPALIVE : nothing;
-    verdict = 'accepted';
-    const bytes = encodeSseEvents(events);
-    return translator.ended() ? Buffer.concat([bytes, DONE]) : bytes;
+class EventAnswer implements Answer {
+  readonly #committed: boolean;
+  readonly #limits: AnswerLimits;
+  /** The client asked for events. */
+  readonly #stream: boolean;
+  readonly #decoder: SseDecoder;
+  readonly #translator: StreamTranslator;
+  #verdict: Verdict;
+
+  constructor(context: ResponseContext, { committed, limits }: AnswerOptions) {
+    this.#committed = committed;
+    this.#limits = limits;
+    this.#stream = context.stream;
+    this.#decoder = createSseDecoder({ maxEventBytes: limits.maxSseEventBytes });
+    this.#translator = createStreamTranslator(context);
+    this.#verdict = committed ? 'accepted' : null;
   }
 
-  function sayWhole(last: ResponseStreamEvent | undefined): Buffer {
-    if (!translator.ended() || last === undefined || !('response' in last)) return nothing;
-    verdict = 'accepted';
-    return Buffer.from(JSON.stringify(last.response));
+  push(bytes: Buffer): Buffer {
+    const translator = this.#translator;
+    if (translator.ended()) return nothing;
+    try {
+      const out = this.#read(this.#decoder.push(bytes));
+      // The terminal event repeats the whole output, so all of it is kept; the chunks around it are not.
+      if (translator.written() > this.#limits.maxResponseBytes && !translator.ended())
+        return Buffer.concat([out, this.fail(tooLarge('an output', this.#limits.maxResponseBytes))]);
+      if (!this.#committed || translator.ended() || !translator.finishSeen() || translator.usage() === null) return out;
+      // Where only a message of the upstream can be answered, the next may be trailers, which carry no text.
+      return Buffer.concat([out, this.#say(translator.finish('done'))]);
+    } catch (thrown) {
+      return this.#failBy(thrown);
+    }
   }
 
-  function read(messages: readonly SseMessage[]): Buffer {
+  start(): Buffer {
+    return this.#translator.ended() || !this.#stream ? nothing : this.#say(this.#translator.start());
+  }
+
+  end(): Buffer {
+    const translator = this.#translator;
+    if (translator.ended()) return nothing;
+    try {
+      const out = this.#read(this.#decoder.finish());
+      return translator.ended() ? out : Buffer.concat([out, this.#say(translator.finish('eof'))]);
+    } catch (thrown) {
+      return this.#failBy(thrown);
+    }
+  }
+
+  fail(error: ApiError): Buffer {
+    return this.#translator.ended() ? nothing : this.#say(this.#translator.fail(error));
+  }
+
+  verdict(): Verdict {
+    return this.#verdict;
+  }
+
+  complete(): boolean {
+    return this.#translator.ended();
+  }
+
+  finishing(): boolean {
+    return this.#translator.finishSeen();
+  }
+
+  held(): number {
+    return this.#decoder.pending() + this.#translator.written();
+  }
+
+  report(): AnswerReport {
+    const { status, model, finishReason, events } = this.#translator.summary();
+    return {
+      error: this.#translator.failure(),
+      usage: this.#translator.usage(),
+      status,
+      model,
+      finishReason,
+      events,
+    };
+  }
+
+  #read(messages: readonly SseMessage[]): Buffer {
+    const translator = this.#translator;
     let events: ResponseStreamEvent[] = [];
     let comments = false;
     for (const message of messages) {
       if (translator.ended()) break;
-      if (message.type === 'event') events = joined(events, translate(message));
+      if (message.type === 'event') events = joined(events, this.#translate(message));
       // A comment says that the upstream is at work: the client may know.
-      else if (verdict === null) events = joined(events, translator.start());
+      else if (this.#verdict === null) events = joined(events, translator.start());
       else comments = true;
       // The first message decides alone, however the bytes were cut.
-      if (verdict === null && translator.failure() === null && context.stream && events.length > 0)
-        verdict = 'accepted';
+      if (this.#verdict === null && translator.failure() === null && this.#stream && events.length > 0)
+        this.#verdict = 'accepted';
     }
-    return say(events, comments);
+    return this.#say(events, comments);
   }
 
-  function translate({ event, data: text }: Extract<SseMessage, { type: 'event' }>): ResponseStreamEvent[] {
+  #translate({ event, data: text }: Extract<SseMessage, { type: 'event' }>): ResponseStreamEvent[] {
+    const translator = this.#translator;
     const known = event === null ? translator.pushText(text) : null;
     if (known !== null) return known;
     const data = readSseData(text);
@@ -69,59 +134,28 @@ export function createEventAnswer(context: ResponseContext, { committed, limits 
     }
   }
 
-  function fail(error: ApiError): Buffer {
-    return translator.ended() ? nothing : say(translator.fail(error));
+  /** What the client gets for these events. The terminal one is only ever in one call of it. */
+  #say(events: readonly ResponseStreamEvent[], keepalive = false): Buffer {
+    const translator = this.#translator;
+    if (this.#verdict === null && translator.failure() !== null) this.#verdict = translator.failure();
+    if (this.#verdict instanceof ApiError) return nothing;
+    if (!this.#stream) return this.#sayWhole(events.at(-1));
+    if (events.length === 0) return keepalive ? KEEPALIVE : nothing;
+    this.#verdict = 'accepted';
+    const bytes = encodeSseEvents(events);
+    return translator.ended() ? Buffer.concat([bytes, DONE]) : bytes;
   }
 
-  function failBy(thrown: unknown): Buffer {
-    return fail(
-      thrown instanceof SseLimitError ? tooLarge('an event', limits.maxSseEventBytes) : ApiError.from(thrown),
-    );
+  #sayWhole(last: ResponseStreamEvent | undefined): Buffer {
+    if (!this.#translator.ended() || last === undefined || !('response' in last)) return nothing;
+    this.#verdict = 'accepted';
+    return Buffer.from(JSON.stringify(last.response));
   }
 
-  return {
-    push(bytes) {
-      if (translator.ended()) return nothing;
-      try {
-        const out = read(decoder.push(bytes));
-        // The terminal event repeats the whole output, so all of it is kept; the chunks around it are not.
-        if (translator.written() > limits.maxResponseBytes && !translator.ended())
-          return Buffer.concat([out, fail(tooLarge('an output', limits.maxResponseBytes))]);
-        if (!committed || translator.ended() || !translator.finishSeen() || translator.usage() === null) return out;
-        // Where only a message of the upstream can be answered, the next may be trailers, which carry no text.
-        return Buffer.concat([out, say(translator.finish('done'))]);
-      } catch (thrown) {
-        return failBy(thrown);
-      }
-    },
-    start: () => (translator.ended() || !context.stream ? nothing : say(translator.start())),
-    end() {
-      if (translator.ended()) return nothing;
-      try {
-        const out = read(decoder.finish());
-        return translator.ended() ? out : Buffer.concat([out, say(translator.finish('eof'))]);
-      } catch (thrown) {
-        return failBy(thrown);
-      }
-    },
-    fail,
-    verdict() {
-      return verdict;
-    },
-    complete() {
-      return translator.ended();
-    },
-    finishing() {
-      return translator.finishSeen();
-    },
-    held() {
-      return decoder.pending() + translator.written();
-    },
-    report() {
-      const { status, model, finishReason, events } = translator.summary();
-      return { error: translator.failure(), usage: translator.usage(), status, model, finishReason, events };
-    },
-  };
+  #failBy(thrown: unknown): Buffer {
+    const { maxSseEventBytes } = this.#limits;
+    return this.fail(thrown instanceof SseLimitError ? tooLarge('an event', maxSseEventBytes) : ApiError.from(thrown));
+  }
 }
 
 /** Both lists in order; nearly always one is empty, and the other is not copied. */

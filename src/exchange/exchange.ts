@@ -3,8 +3,8 @@ import type { Usage } from '../schema/response-resource.ts';
 import type { NewId } from '../translate/context.ts';
 import type { TranslationSettings } from '../translate/settings.ts';
 import type { AnswerLimits } from './answer.ts';
-import { createRequestLeg } from './request-leg.ts';
-import { createResponseLeg } from './response-leg.ts';
+import { createRequestLeg, type RequestLeg } from './request-leg.ts';
+import { createResponseLeg, type ResponseLeg } from './response-leg.ts';
 import type { BodyModes, ExchangeEvent, ExchangeReply, RequestEvent } from './types.ts';
 
 export interface ExchangeOptions {
@@ -81,77 +81,88 @@ export interface ExchangeSummary {
 
 /** An exchange for one call of Envoy. */
 export function createExchange(options: ExchangeOptions): Exchange {
-  const { modes, settings, bodyLimits, upstreamPath, clock, stallTimeoutMs, heartbeatMs, finishGraceMs } = options;
-  const requestLeg = createRequestLeg({
-    modes,
-    settings,
-    maxRequestBytes: bodyLimits.maxRequestBytes,
-    upstreamPath,
-    refusal: options.refusal,
-    hold: options.hold,
-    clock,
-  });
-  const timers = { stallTimeoutMs, heartbeatMs, finishGraceMs };
-  const responseLeg = createResponseLeg(
-    { mode: modes.response, limits: bodyLimits, hold: options.hold, ...timers },
-    () => requestLeg.report().requestId,
-  );
-  // An immediate response is the last word: what was under way when it left needs no answer.
-  let closed = false;
+  return new TwoLegs(options);
+}
 
-  function checked(replies: ExchangeReply[]): ExchangeReply[] {
-    for (const reply of replies) closed ||= reply.type === 'immediate_response';
+class TwoLegs implements Exchange {
+  readonly #modes: BodyModes;
+  readonly #settings: TranslationSettings;
+  readonly #requestLeg: RequestLeg;
+  readonly #responseLeg: ResponseLeg;
+  /** An immediate response is the last word: what was under way when it left needs no answer. */
+  #closed = false;
+
+  constructor(options: ExchangeOptions) {
+    const { modes, settings, bodyLimits, upstreamPath, refusal, hold, clock } = options;
+    const { stallTimeoutMs, heartbeatMs, finishGraceMs } = options;
+    const { maxRequestBytes } = bodyLimits;
+    this.#modes = modes;
+    this.#settings = settings;
+    this.#requestLeg = createRequestLeg({ modes, settings, maxRequestBytes, upstreamPath, refusal, hold, clock });
+    this.#responseLeg = createResponseLeg(
+      { mode: modes.response, limits: bodyLimits, hold, stallTimeoutMs, heartbeatMs, finishGraceMs },
+      () => this.#requestLeg.report().requestId,
+    );
+  }
+
+  handle(event: ExchangeEvent): ExchangeReply[] {
+    if (this.#closed) return [];
+    return this.#checked(
+      isRequestEvent(event)
+        ? this.#requestLeg.handle(event)
+        : this.#responseLeg.handle(event, this.#requestLeg.outcome()),
+    );
+  }
+
+  tick(at: number, blocked = false): ExchangeReply[] {
+    return this.#closed ? [] : this.#checked(this.#responseLeg.tick(at, blocked));
+  }
+
+  summary(): ExchangeSummary {
+    const request = this.#requestLeg.report();
+    const response = this.#responseLeg.report();
+    const error = request.error ?? response.error;
+    const asked = this.#requestLeg.outcome();
+    const translated = asked.type === 'translated' ? asked : null;
+    return {
+      outcome: this.#outcome(),
+      requestId: request.requestId,
+      method: request.method,
+      path: request.path,
+      modes: this.#modes,
+      profile: this.#settings.profile.name,
+      model: translated?.context.echo.model ?? null,
+      upstreamModel: response.model,
+      stream: translated?.context.stream ?? null,
+      status: request.error?.status ?? response.clientStatus,
+      upstreamStatus: response.upstreamStatus,
+      errorCode: error?.code ?? null,
+      errorCause: error?.cause,
+      finishReason: response.finishReason,
+      usage: response.usage,
+      events: response.events,
+      dropped: translated?.dropped ?? [],
+      bytes: {
+        requestIn: request.clientBytes,
+        requestOut: request.upstreamBytes,
+        responseIn: response.upstreamBytes,
+        responseOut: response.clientBytes,
+      },
+    };
+  }
+
+  #checked(replies: ExchangeReply[]): ExchangeReply[] {
+    for (const reply of replies) this.#closed ||= reply.type === 'immediate_response';
     return replies;
   }
 
-  return {
-    handle(event) {
-      if (closed) return [];
-      return checked(
-        isRequestEvent(event) ? requestLeg.handle(event) : responseLeg.handle(event, requestLeg.outcome()),
-      );
-    },
-    tick: (at, blocked = false) => (closed ? [] : checked(responseLeg.tick(at, blocked))),
-    summary() {
-      const request = requestLeg.report();
-      const response = responseLeg.report();
-      const error = request.error ?? response.error;
-      const asked = requestLeg.outcome();
-      const translated = asked.type === 'translated' ? asked : null;
-      return {
-        outcome: outcomeOf(),
-        requestId: request.requestId,
-        method: request.method,
-        path: request.path,
-        modes,
-        profile: settings.profile.name,
-        model: translated?.context.echo.model ?? null,
-        upstreamModel: response.model,
-        stream: translated?.context.stream ?? null,
-        status: request.error?.status ?? response.clientStatus,
-        upstreamStatus: response.upstreamStatus,
-        errorCode: error?.code ?? null,
-        errorCause: error?.cause,
-        finishReason: response.finishReason,
-        usage: response.usage,
-        events: response.events,
-        dropped: translated?.dropped ?? [],
-        bytes: {
-          requestIn: request.clientBytes,
-          requestOut: request.upstreamBytes,
-          responseIn: response.upstreamBytes,
-          responseOut: response.clientBytes,
-        },
-      };
-    },
-  };
-
-  function outcomeOf(): ExchangeOutcome {
-    const { error, status, clientStatus } = responseLeg.report();
-    if (requestLeg.report().error !== null) return 'refused';
-    if (requestLeg.outcome().type === 'passed') return responseLeg.phase() === 'awaiting_headers' ? 'open' : 'passed';
-    if (responseLeg.phase() === 'awaiting_headers') return 'open';
-    if (responseLeg.phase() === 'passed') return 'passed';
+  #outcome(): ExchangeOutcome {
+    const { error, status, clientStatus } = this.#responseLeg.report();
+    const phase = this.#responseLeg.phase();
+    if (this.#requestLeg.report().error !== null) return 'refused';
+    if (this.#requestLeg.outcome().type === 'passed') return phase === 'awaiting_headers' ? 'open' : 'passed';
+    if (phase === 'awaiting_headers') return 'open';
+    if (phase === 'passed') return 'passed';
     if (error !== null) return (clientStatus ?? 0) >= 300 ? 'upstream_error' : 'failed';
     return status === 'completed' || status === 'incomplete' || status === 'failed' ? status : 'open';
   }

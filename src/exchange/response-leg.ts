@@ -8,7 +8,7 @@ import { createAnswer } from './choose-answer.ts';
 import { type ContentDecoder, createContentDecoder } from './content-coding.ts';
 import { answerReplies, type BodyEnd, errorReplies, type HeadersFor } from './delivery.ts';
 import { immediateResponse } from './immediate-response.ts';
-import { headerHoldOf } from './modes.ts';
+import { type HeaderHold, headerHoldOf } from './modes.ts';
 import { passOn, swallow } from './pass.ts';
 import { checkEvent, checkMove, type ResponsePhase, responseMoves } from './phases.ts';
 import { cutBytes, cutEvents } from './pieces.ts';
@@ -67,63 +67,119 @@ interface Reading {
 
 const noBytes = Buffer.alloc(0);
 
+const noHeaders: HeaderMap = new Map();
+
 /** The leg that carries the upstream's answer to the client, in whatever body mode is in force. */
 export function createResponseLeg(options: ResponseLegOptions, requestId: () => string | null): ResponseLeg {
-  const hold = headerHoldOf(options.mode);
-  const fullDuplex = hold === 'withheld';
-  const heard = createStopwatch();
-  const spoke = createStopwatch();
-  const finished = createStopwatch();
-  let phase: ResponsePhase = 'awaiting_headers';
-  let reading: Reading | null = null;
-  let refusal: ApiError | null = null;
-  let upstreamStatus: number | null = null;
-  let clientStatus: number | null = null;
-  let upstreamBytes = 0;
-  let clientBytes = 0;
+  return new AnswerLeg(options, requestId);
+}
 
-  function move(cause: Cause, to: ResponsePhase): void {
-    checkMove(responseMoves, phase, cause, to);
-    phase = to;
+class AnswerLeg implements ResponseLeg {
+  readonly #options: ResponseLegOptions;
+  readonly #requestId: () => string | null;
+  readonly #headerHold: HeaderHold;
+  readonly #heard = createStopwatch();
+  readonly #spoke = createStopwatch();
+  readonly #finished = createStopwatch();
+  #phase: ResponsePhase = 'awaiting_headers';
+  #reading: Reading | null = null;
+  #refusal: ApiError | null = null;
+  #upstreamStatus: number | null = null;
+  #clientStatus: number | null = null;
+  #upstreamBytes = 0;
+  #clientBytes = 0;
+
+  constructor(options: ResponseLegOptions, requestId: () => string | null) {
+    this.#options = options;
+    this.#requestId = requestId;
+    this.#headerHold = headerHoldOf(options.mode);
   }
 
-  function onHeaders({ type, headers, endOfStream }: HeadersEvent, request: RequestOutcome): ExchangeReply[] {
+  handle(event: ResponseEvent, request: RequestOutcome): ExchangeReply[] {
+    checkEvent(responseMoves, this.#phase, event.type);
+    this.#heard.touch();
+    if (event.type === 'response_body') this.#upstreamBytes += event.body.length;
+    if (event.type === 'response_headers') return this.#onHeaders(event, request);
+    if (this.#phase === 'passing' || this.#phase === 'passed') return this.#onPassing(event);
+    if (this.#phase === 'ended' || this.#reading === null) return swallow(event, this.#isFullDuplex());
+    if (event.type === 'response_body') return this.#onBody(event, this.#reading);
+    return this.#deliver(event.type, this.#reading, finish(this.#reading), 'trailers');
+  }
+
+  tick(at: number, blocked: boolean): ExchangeReply[] {
+    if (!this.#isFullDuplex() || this.#reading === null || this.#phase === 'ended') return [];
+    if (!blocked) return this.#onTick(at, this.#reading);
+    for (const watch of [this.#heard, this.#spoke, this.#finished]) watch.touch();
+    return [];
+  }
+
+  phase(): ResponsePhase {
+    return this.#phase;
+  }
+
+  report(): ResponseLegReport {
+    const report = this.#reading?.answer.report() ?? nothingToReport;
+    return {
+      ...report,
+      error: this.#refusal ?? report.error,
+      upstreamStatus: this.#upstreamStatus,
+      clientStatus: this.#clientStatus,
+      upstreamBytes: this.#upstreamBytes,
+      clientBytes: this.#clientBytes,
+    };
+  }
+
+  #isFullDuplex(): boolean {
+    return this.#headerHold === 'withheld';
+  }
+
+  #move(cause: Cause, to: ResponsePhase): void {
+    checkMove(responseMoves, this.#phase, cause, to);
+    this.#phase = to;
+  }
+
+  #onHeaders({ type, headers, endOfStream }: HeadersEvent, request: RequestOutcome): ExchangeReply[] {
     const status = Number(headers.get(':status') ?? 0);
-    upstreamStatus = status;
-    clientStatus = status;
+    this.#upstreamStatus = status;
+    this.#clientStatus = status;
     if (request.type === 'passed' || (endOfStream && (status === 204 || status === 304))) {
-      move(type, endOfStream ? 'passed' : 'passing');
+      this.#move(type, endOfStream ? 'passed' : 'passing');
       return [{ type }];
     }
     const contentType = headers.get('content-type') ?? null;
     const retryAfter = headers.get('retry-after') ?? null;
     const byStatus = (): ApiError => translateError({ status, contentType, body: '', retryAfter });
-    const refuseUnread = (otherwise: ApiError) => refuse(type, status < 300 ? otherwise : byStatus(), headers);
+    const refuseUnread = (otherwise: ApiError) => this.#refuse(type, status < 300 ? otherwise : byStatus(), headers);
     if (endOfStream) return refuseUnread(invalidAnswer('The upstream’s answer is empty.'));
     const decoder = createContentDecoder(headers.get('content-encoding') ?? '');
     if (decoder === null) return refuseUnread(unknownCoding(headers));
 
     const { context, dropped } = request.type === 'translated' ? request : { context: null, dropped: [] };
-    const committed = hold === 'gone';
-    const answer = createAnswer({ status, contentType, retryAfter, context, committed, limits: options.limits });
-    reading = { answer, decoder, headers, stream: context?.stream ?? false, dropped };
-    move(type, committed ? 'sending_body' : 'holding_headers');
-    if (fullDuplex) return [];
-    if (hold === 'with_body') return [{ type }];
+    const committed = this.#headerHold === 'gone';
+    const { limits } = this.#options;
+    const answer = createAnswer({ status, contentType, retryAfter, context, committed, limits });
+    const reading = { answer, decoder, headers, stream: context?.stream ?? false, dropped };
+    this.#reading = reading;
+    this.#move(type, committed ? 'sending_body' : 'holding_headers');
+    if (this.#isFullDuplex()) return [];
+    if (this.#headerHold === 'with_body') return [{ type }];
     // The headers are settled now: what the status alone tells of an error is all there is.
-    const settled = committed && status >= 300 ? headersOfError(byStatus(), headers) : headersOfAnswer(reading);
+    const isError = committed && status >= 300;
+    const settled = isError ? this.#headersOfError(byStatus(), headers) : this.#headersOfAnswer(reading);
     return [{ type, headers: settled(null) }];
   }
 
-  function onBody({ type, body, endOfStream }: BodyEvent, current: Reading): ExchangeReply[] {
-    if (hold === 'refusable' && !endOfStream) return refuse(type, partialAnswer(), current.headers);
-    const out = read(current, body);
+  #onBody({ type, body, endOfStream }: BodyEvent, current: Reading): ExchangeReply[] {
+    if (this.#headerHold === 'refusable' && !endOfStream) return this.#refuse(type, partialAnswer(), current.headers);
+    const out = this.#read(current, body);
     // In BUFFERED the one message holds all there is, trailers or not.
-    const over = endOfStream || hold === 'with_body';
-    return over ? deliver(type, current, joined(out, finish(current)), 'body') : deliver(type, current, out, 'open');
+    const over = endOfStream || this.#headerHold === 'with_body';
+    return over
+      ? this.#deliver(type, current, joined(out, finish(current)), 'body')
+      : this.#deliver(type, current, out, 'open');
   }
 
-  function read({ decoder, answer }: Reading, body: Uint8Array): Buffer {
+  #read({ decoder, answer }: Reading, body: Uint8Array): Buffer {
     if (answer.complete()) return noBytes;
     let plain: Buffer;
     try {
@@ -132,109 +188,91 @@ export function createResponseLeg(options: ResponseLegOptions, requestId: () => 
       return answer.fail(invalidAnswer('The upstream’s answer cannot be decompressed.', cause));
     }
     const out = answer.push(plain);
-    const overload = options.hold(answer.held());
+    const overload = this.#options.hold(answer.held());
     return overload === null ? out : joined(out, answer.fail(overload));
   }
 
-  function finish({ answer }: Reading): Buffer {
-    return answer.complete() ? noBytes : answer.end();
-  }
-
   /** Sends what the answer gave: nothing yet, a part of it, or an error in its place. */
-  function deliver(cause: Cause, current: Reading, out: Buffer, end: BodyEnd): ExchangeReply[] {
+  #deliver(cause: Cause, current: Reading, out: Buffer, end: BodyEnd): ExchangeReply[] {
+    const hold = this.#headerHold;
     const verdict = current.answer.verdict();
     if (verdict instanceof ApiError) {
-      const replies = errorReplies(hold, verdict, end, headersOfError(verdict, current.headers));
-      return replies === null ? refuse(cause, verdict, current.headers) : leave(cause, replies, 'ended', verdict);
+      const replies = errorReplies(hold, verdict, end, this.#headersOfError(verdict, current.headers));
+      if (replies === null) return this.#refuse(cause, verdict, current.headers);
+      return this.#leave(cause, replies, 'ended', verdict);
     }
     // Until there is a verdict the headers stay, and with them everything.
-    if (verdict === null && fullDuplex) return [];
-    const headers = phase === 'holding_headers' ? headersOfAnswer(current) : null;
+    if (verdict === null && this.#isFullDuplex()) return [];
+    const headers = this.#phase === 'holding_headers' ? this.#headersOfAnswer(current) : null;
     const pieces = current.stream ? cutEvents(out) : cutBytes(out);
     const replies = answerReplies(hold, { pieces, end, headers });
-    if (replies === null) return refuse(cause, invalidAnswer('The upstream’s answer is empty.'), current.headers);
-    return leave(cause, replies, end === 'open' ? 'sending_body' : 'ended', null);
+    if (replies === null) return this.#refuse(cause, invalidAnswer('The upstream’s answer is empty.'), current.headers);
+    // Once they have left nobody asks for the upstream's headers; a stream may go on for long.
+    if (headers !== null && this.#isFullDuplex()) this.#reading = { ...current, headers: noHeaders };
+    return this.#leave(cause, replies, end === 'open' ? 'sending_body' : 'ended', null);
   }
 
-  function refuse(cause: Cause, error: ApiError, headers: HeaderMap): ExchangeReply[] {
-    const id = requestId();
+  #refuse(cause: Cause, error: ApiError, headers: HeaderMap): ExchangeReply[] {
+    const id = this.#requestId();
     const ids = id === null ? {} : { 'x-request-id': id };
-    return leave(cause, [immediateResponse(error, { ...ids, ...keptHeaders(headers) })], 'ended', error);
+    return this.#leave(cause, [immediateResponse(error, { ...ids, ...keptHeaders(headers) })], 'ended', error);
   }
 
-  function leave(cause: Cause, replies: ExchangeReply[], to: ResponsePhase, error: ApiError | null): ExchangeReply[] {
-    move(cause, to);
+  #leave(cause: Cause, replies: ExchangeReply[], to: ResponsePhase, error: ApiError | null): ExchangeReply[] {
+    this.#move(cause, to);
     if (error !== null) {
-      refusal = error;
-      clientStatus = error.status;
+      this.#refusal = error;
+      this.#clientStatus = error.status;
     }
     for (const reply of replies) {
       if (!('body' in reply) || reply.body === undefined || reply.body.length === 0) continue;
-      clientBytes += reply.body.length;
-      spoke.touch();
+      this.#clientBytes += reply.body.length;
+      this.#spoke.touch();
     }
     return replies;
   }
 
-  function onPassing(event: Exclude<ResponseEvent, HeadersEvent>): ExchangeReply[] {
-    const isMore = phase === 'passing' || event.type === 'response_trailers';
-    if (event.type === 'response_body') clientBytes += event.body.length;
-    const over = phase === 'passed' || event.type === 'response_trailers' || event.endOfStream;
-    move(event.type, over ? 'passed' : 'passing');
-    return isMore ? passOn(event, fullDuplex) : swallow(event, fullDuplex);
+  #onPassing(event: Exclude<ResponseEvent, HeadersEvent>): ExchangeReply[] {
+    const isMore = this.#phase === 'passing' || event.type === 'response_trailers';
+    if (event.type === 'response_body') this.#clientBytes += event.body.length;
+    const over = this.#phase === 'passed' || event.type === 'response_trailers' || event.endOfStream;
+    this.#move(event.type, over ? 'passed' : 'passing');
+    return isMore ? passOn(event, this.#isFullDuplex()) : swallow(event, this.#isFullDuplex());
   }
 
-  function headersOfAnswer({ headers, stream, dropped }: Reading): HeadersFor {
-    return (contentLength) => answerHeaders(headers, { stream, dropped, contentLength, requestId: requestId() });
+  #headersOfAnswer({ headers, stream, dropped }: Reading): HeadersFor {
+    const requestId = this.#requestId();
+    return (contentLength) => answerHeaders(headers, { stream, dropped, contentLength, requestId });
   }
 
-  function headersOfError(error: ApiError, headers: HeaderMap): HeadersFor {
-    return (contentLength) => errorHeaders(headers, { error, contentLength, requestId: requestId() });
+  #headersOfError(error: ApiError, headers: HeaderMap): HeadersFor {
+    const requestId = this.#requestId();
+    return (contentLength) => errorHeaders(headers, { error, contentLength, requestId });
   }
 
   /** What is due because of the silence alone; only full duplex takes replies that nobody asked for. */
-  function onTick(at: number, current: Reading): ExchangeReply[] {
+  #onTick(at: number, current: Reading): ExchangeReply[] {
+    const { stallTimeoutMs, heartbeatMs, finishGraceMs } = this.#options;
     const { answer, stream } = current;
-    const upstreamSilence = heard.elapsed(at);
-    const clientSilence = spoke.elapsed(at);
+    const upstreamSilence = this.#heard.elapsed(at);
+    const clientSilence = this.#spoke.elapsed(at);
     const finishing = answer.complete() || answer.finishing();
-    if (!finishing) finished.touch();
-    if (finished.elapsed(at) >= options.finishGraceMs && finishing)
-      return deliver('tick', current, finish(current), 'body');
-    if (options.stallTimeoutMs > 0 && upstreamSilence >= options.stallTimeoutMs) {
-      const out = answer.fail(stalled(options.stallTimeoutMs));
+    if (!finishing) this.#finished.touch();
+    if (this.#finished.elapsed(at) >= finishGraceMs && finishing)
+      return this.#deliver('tick', current, finish(current), 'body');
+    if (stallTimeoutMs > 0 && upstreamSilence >= stallTimeoutMs) {
+      const out = answer.fail(stalled(stallTimeoutMs));
       // An error with a status cannot wait for an end that does not come.
-      return deliver('tick', current, out, answer.verdict() instanceof ApiError ? 'open' : 'body');
+      return this.#deliver('tick', current, out, answer.verdict() instanceof ApiError ? 'open' : 'body');
     }
-    const wantsHeartbeat = stream && !answer.complete() && options.heartbeatMs > 0;
-    if (!wantsHeartbeat || clientSilence < options.heartbeatMs) return [];
-    return deliver('tick', current, phase === 'sending_body' ? KEEPALIVE : answer.start(), 'open');
+    const wantsHeartbeat = stream && !answer.complete() && heartbeatMs > 0;
+    if (!wantsHeartbeat || clientSilence < heartbeatMs) return [];
+    return this.#deliver('tick', current, this.#phase === 'sending_body' ? KEEPALIVE : answer.start(), 'open');
   }
+}
 
-  return {
-    handle(event, request) {
-      checkEvent(responseMoves, phase, event.type);
-      heard.touch();
-      if (event.type === 'response_body') upstreamBytes += event.body.length;
-      if (event.type === 'response_headers') return onHeaders(event, request);
-      if (phase === 'passing' || phase === 'passed') return onPassing(event);
-      if (phase === 'ended' || reading === null) return swallow(event, fullDuplex);
-      if (event.type === 'response_body') return onBody(event, reading);
-      return deliver(event.type, reading, finish(reading), 'trailers');
-    },
-    tick(at, blocked) {
-      if (!fullDuplex || reading === null || phase === 'ended') return [];
-      if (!blocked) return onTick(at, reading);
-      for (const watch of [heard, spoke, finished]) watch.touch();
-      return [];
-    },
-    phase: () => phase,
-    report() {
-      const report = reading?.answer.report() ?? nothingToReport;
-      const error = refusal ?? report.error;
-      return { ...report, error, upstreamStatus, clientStatus, upstreamBytes, clientBytes };
-    },
-  };
+function finish({ answer }: Reading): Buffer {
+  return answer.complete() ? noBytes : answer.end();
 }
 
 function joined(first: Buffer, second: Buffer): Buffer {

@@ -7,16 +7,20 @@ export interface Stopwatch {
 }
 
 export function createStopwatch(): Stopwatch {
-  let touched = true;
-  let since = 0;
-  return {
-    touch() {
-      touched = true;
-    },
-    elapsed(at) {
-      if (touched) since = at;
-      touched = false;
-      return at - since;
-    },
-  };
+  return new TickedStopwatch();
+}
+
+class TickedStopwatch implements Stopwatch {
+  #touched = true;
+  #since = 0;
+
+  touch(): void {
+    this.#touched = true;
+  }
+
+  elapsed(at: number): number {
+    if (this.#touched) this.#since = at;
+    this.#touched = false;
+    return at - this.#since;
+  }
 }

@@ -28,6 +28,7 @@ const OPENING_BRACE = 0x7b;
 const dataField = Buffer.from('data');
 const eventField = Buffer.from('event');
 const comment: SseMessage = { type: 'comment' };
+const noBytes = Buffer.alloc(0);
 
 /**
  * Reads the event stream format (WHATWG HTML §9.2.6) from bytes cut anywhere, even inside a character or between CR
@@ -37,81 +38,48 @@ const comment: SseMessage = { type: 'comment' };
  * What an oversized event's own piece completed before it is given first; the next call throws.
  */
 export function createSseDecoder(limits: { readonly maxEventBytes: number }): SseDecoder {
+  return new LineReader(limits.maxEventBytes);
+}
+
+class LineReader implements SseDecoder {
+  readonly #maxEventBytes: number;
   // The line that is not complete. It grows by doubling, so that a piece of one byte costs one byte.
-  let line = Buffer.alloc(0);
-  let lineSize = 0;
-  let data: string | null = null;
-  let dataSize = 0;
-  let event: string | null = null;
-  let atStart = true;
-  let afterCr = false;
-  let overflow = false;
-  let messages: SseMessage[] = [];
+  #line = noBytes;
+  #lineSize = 0;
+  #data: string | null = null;
+  #dataSize = 0;
+  #event: string | null = null;
+  #atStart = true;
+  #afterCr = false;
+  #overflow = false;
+  #messages: SseMessage[] | null = null;
 
-  function hold(bytes: Buffer, start: number, end: number): void {
-    const size = lineSize + end - start;
-    if (size > line.length) {
-      const larger = Buffer.allocUnsafe(Math.max(size, 2 * line.length));
-      line.copy(larger, 0, 0, lineSize);
-      line = larger;
-    }
-    bytes.copy(line, lineSize, start, end);
-    lineSize = size;
+  constructor(maxEventBytes: number) {
+    this.#maxEventBytes = maxEventBytes;
   }
 
-  /** Reads the line that ends at `end` of these bytes: what is held of it, then them from `start` on. */
-  function endLine(bytes: Buffer, start: number, end: number): void {
-    if (lineSize === 0) {
-      readLine(bytes, start, end);
-      return;
-    }
-    hold(bytes, start, end);
-    const [whole, size] = [line, lineSize];
-    line = Buffer.alloc(0);
-    lineSize = 0;
-    readLine(whole, 0, size);
+  push(bytes: Uint8Array): SseMessage[] {
+    if (!this.#overflow)
+      this.#read(Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
+    return this.#take();
   }
 
-  function endEvent(): void {
-    if (data !== null) messages.push({ type: 'event', event, data });
-    data = null;
-    dataSize = 0;
-    event = null;
+  finish(): SseMessage[] {
+    if (!this.#overflow) {
+      if (this.#lineSize > 0) this.#endLine(this.#line, 0, 0);
+      this.#endEvent();
+    }
+    return this.#take();
   }
 
-  function readLine(bytes: Buffer, begin: number, end: number): void {
-    const start = atStart ? begin + bomBytes(bytes, begin, end) : begin;
-    atStart = false;
-    if (start === end) {
-      endEvent();
-      return;
-    }
-    switch (bytes[start]) {
-      case COLON:
-        messages.push(comment);
-        return;
-      case OPENING_BRACE:
-        endEvent();
-        messages.push({ type: 'event', event: null, data: bytes.toString('utf8', start, end) });
-        return;
-    }
-    const ofData = valueStart(dataField, bytes, start, end);
-    if (ofData !== -1) {
-      const value = bytes.toString('utf8', ofData, end);
-      data = data === null ? value : `${data}\n${value}`;
-      dataSize += end - begin;
-      return;
-    }
-    const ofEvent = valueStart(eventField, bytes, start, end);
-    if (ofEvent === -1) return;
-    event = bytes.toString('utf8', ofEvent, end) || null;
-    dataSize += end - begin;
+  pending(): number {
+    return this.#lineSize + this.#dataSize;
   }
 
-  function read(bytes: Buffer): void {
+  #read(bytes: Buffer): void {
     let at = 0;
-    if (afterCr && bytes.length > 0) {
-      afterCr = false;
+    if (this.#afterCr && bytes.length > 0) {
+      this.#afterCr = false;
       if (bytes[0] === LF) at = 1;
     }
     // JSON escapes its line ends, so a CR is one of the stream's own: nearly always there is none to look for again.
@@ -120,14 +88,14 @@ export function createSseDecoder(limits: { readonly maxEventBytes: number }): Ss
     while (cr !== -1 || lf !== -1) {
       const byCr = cr !== -1 && (lf === -1 || cr < lf);
       const end = byCr ? cr : lf;
-      if (lineSize + dataSize + end - at > limits.maxEventBytes) {
-        overflow = true;
+      if (this.pending() + end - at > this.#maxEventBytes) {
+        this.#overflow = true;
         return;
       }
-      endLine(bytes, at, end);
+      this.#endLine(bytes, at, end);
       at = end + 1;
       if (byCr) {
-        if (at === bytes.length) afterCr = true;
+        if (at === bytes.length) this.#afterCr = true;
         else if (bytes[at] === LF) at += 1;
         cr = bytes.indexOf(CR, at);
       }
@@ -135,40 +103,88 @@ export function createSseDecoder(limits: { readonly maxEventBytes: number }): Ss
       if (lf !== -1 && lf < at) lf = bytes[at] === LF ? at : bytes.indexOf(LF, at);
     }
     if (at === bytes.length) return;
-    if (lineSize + dataSize + bytes.length - at > limits.maxEventBytes) overflow = true;
-    else hold(bytes, at, bytes.length);
+    if (this.pending() + bytes.length - at > this.#maxEventBytes) this.#overflow = true;
+    else this.#hold(bytes, at, bytes.length);
   }
 
-  function take(): SseMessage[] {
-    const taken = messages;
-    messages = [];
-    if (overflow) {
-      line = Buffer.alloc(0);
-      lineSize = 0;
-      data = null;
-      dataSize = 0;
-      if (taken.length === 0) throw new SseLimitError(limits.maxEventBytes);
+  #hold(bytes: Buffer, start: number, end: number): void {
+    const size = this.#lineSize + end - start;
+    if (size > this.#line.length) {
+      const larger = Buffer.allocUnsafe(Math.max(size, 2 * this.#line.length));
+      this.#line.copy(larger, 0, 0, this.#lineSize);
+      this.#line = larger;
     }
-    return taken;
+    bytes.copy(this.#line, this.#lineSize, start, end);
+    this.#lineSize = size;
   }
 
-  return {
-    push(bytes) {
-      if (!overflow)
-        read(Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
-      return take();
-    },
-    finish() {
-      if (!overflow) {
-        if (lineSize > 0) endLine(line, 0, 0);
-        endEvent();
-      }
-      return take();
-    },
-    pending() {
-      return lineSize + dataSize;
-    },
-  };
+  /** Reads the line that ends at `end` of these bytes: what is held of it, then them from `start` on. */
+  #endLine(bytes: Buffer, start: number, end: number): void {
+    if (this.#lineSize === 0) {
+      this.#readLine(bytes, start, end);
+      return;
+    }
+    this.#hold(bytes, start, end);
+    const [whole, size] = [this.#line, this.#lineSize];
+    this.#line = noBytes;
+    this.#lineSize = 0;
+    this.#readLine(whole, 0, size);
+  }
+
+  #readLine(bytes: Buffer, begin: number, end: number): void {
+    const start = this.#atStart ? begin + bomBytes(bytes, begin, end) : begin;
+    this.#atStart = false;
+    if (start === end) {
+      this.#endEvent();
+      return;
+    }
+    switch (bytes[start]) {
+      case COLON:
+        this.#say(comment);
+        return;
+      case OPENING_BRACE:
+        this.#endEvent();
+        this.#say({ type: 'event', event: null, data: bytes.toString('utf8', start, end) });
+        return;
+    }
+    const ofData = valueStart(dataField, bytes, start, end);
+    if (ofData !== -1) {
+      const value = bytes.toString('utf8', ofData, end);
+      this.#data = this.#data === null ? value : `${this.#data}\n${value}`;
+      this.#dataSize += end - begin;
+      return;
+    }
+    const ofEvent = valueStart(eventField, bytes, start, end);
+    if (ofEvent === -1) return;
+    this.#event = bytes.toString('utf8', ofEvent, end) || null;
+    this.#dataSize += end - begin;
+  }
+
+  #endEvent(): void {
+    if (this.#data !== null) this.#say({ type: 'event', event: this.#event, data: this.#data });
+    this.#data = null;
+    this.#dataSize = 0;
+    this.#event = null;
+  }
+
+  #say(message: SseMessage): void {
+    // Nearly always it is alone, and an array that is made with it takes a tenth of one that grows.
+    if (this.#messages === null) this.#messages = [message];
+    else this.#messages.push(message);
+  }
+
+  #take(): SseMessage[] {
+    const taken = this.#messages;
+    this.#messages = null;
+    if (this.#overflow) {
+      this.#line = noBytes;
+      this.#lineSize = 0;
+      this.#data = null;
+      this.#dataSize = 0;
+      if (taken === null) throw new SseLimitError(this.#maxEventBytes);
+    }
+    return taken ?? [];
+  }
 }
 
 /** Where the value of that field begins in a line; -1 if it is a line of another field. */

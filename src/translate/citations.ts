@@ -13,22 +13,28 @@ export interface CitationList {
  * the same pages; any other only when it is exactly the same.
  */
 export function createCitationList(): CitationList {
-  const all: UrlCitation[] = [];
-  const urls = new Set<string>();
-  const keys = new Set<string>();
+  return new DistinctCitations();
+}
 
-  function isNew(citation: UrlCitation): boolean {
-    const { url, title, start_index, end_index } = citation;
-    if (start_index === 0 && end_index === 0 && urls.has(url)) return false;
-    urls.add(url);
-    const key = JSON.stringify([url, title, start_index, end_index]);
-    if (keys.has(key)) return false;
-    keys.add(key);
-    all.push(citation);
-    return true;
+class DistinctCitations implements CitationList {
+  readonly all: UrlCitation[] = [];
+  readonly #urls = new Set<string>();
+  readonly #keys = new Set<string>();
+
+  add(citations: readonly UrlCitation[]): UrlCitation[] {
+    return citations.filter((citation) => this.#isNew(citation));
   }
 
-  return { add: (citations) => citations.filter(isNew), all };
+  #isNew(citation: UrlCitation): boolean {
+    const { url, title, start_index, end_index } = citation;
+    if (start_index === 0 && end_index === 0 && this.#urls.has(url)) return false;
+    this.#urls.add(url);
+    const key = JSON.stringify([url, title, start_index, end_index]);
+    if (this.#keys.has(key)) return false;
+    this.#keys.add(key);
+    this.all.push(citation);
+    return true;
+  }
 }
 
 const none: readonly UrlCitation[] = [];

@@ -8,8 +8,8 @@ import { errorOfValue } from './error.ts';
 import { outcomeOf } from './finish.ts';
 import { logprobsOf } from './logprobs.ts';
 import { resourceOf } from './resource.ts';
-import { createAnswerWriter } from './stream/answer-writer.ts';
-import { createEventLog } from './stream/event-log.ts';
+import { type AnswerWriter, createAnswerWriter } from './stream/answer-writer.ts';
+import { createEventLog, type EventLog } from './stream/event-log.ts';
 import { emitFailure } from './stream/failure.ts';
 import { createTextTemplate, plainTextOf } from './stream/plain-text.ts';
 import { usageOf } from './usage.ts';
@@ -64,204 +64,235 @@ const MAX_MALFORMED = 3;
 
 /** A translator for one answer. */
 export function createStreamTranslator(context: ResponseContext): StreamTranslator {
-  const id = context.newId('resp');
-  const log = createEventLog(context);
-  const writer = createAnswerWriter(log, context);
-  const template = createTextTemplate();
-  let status: ResponseStatus = 'in_progress';
-  let started = false;
-  let failure: ApiError | null = null;
-  let usage: Usage | null = null;
-  let model: string | null = null;
-  let serviceTier: string | null = null;
-  let finishReason: string | null = null;
-  let choiceIndex: unknown;
-  let chunks = 0;
-  let malformed = 0;
-  let malformedInRow = 0;
+  return new ChunkTranslator(context);
+}
 
-  function resource(incompleteReason: 'max_output_tokens' | 'content_filter' | null) {
-    const output = status === 'in_progress' ? [] : writer.items();
-    return resourceOf(context, {
-      id,
-      status,
-      output,
-      usage,
-      model,
-      serviceTier,
-      error: failure,
+/** A class, because there is one for each live stream: objects of a class share their methods, closures are made anew. */
+class ChunkTranslator implements StreamTranslator {
+  readonly #context: ResponseContext;
+  readonly #id: string;
+  readonly #log: EventLog;
+  readonly #writer: AnswerWriter;
+  readonly #template = createTextTemplate();
+  #status: ResponseStatus = 'in_progress';
+  #started = false;
+  #failure: ApiError | null = null;
+  #usage: Usage | null = null;
+  #model: string | null = null;
+  #serviceTier: string | null = null;
+  #finishReason: string | null = null;
+  #choiceIndex: unknown;
+  #chunks = 0;
+  #malformed = 0;
+  #malformedInRow = 0;
+
+  constructor(context: ResponseContext) {
+    this.#context = context;
+    this.#id = context.newId('resp');
+    this.#log = createEventLog(context);
+    this.#writer = createAnswerWriter(this.#log, context);
+  }
+
+  start(): ResponseStreamEvent[] {
+    if (this.ended()) return [];
+    this.#start();
+    return this.#log.take();
+  }
+
+  push(chunk: unknown, eventName: string | null = null, json?: string): ResponseStreamEvent[] {
+    if (this.ended()) return [];
+    this.#push(chunk, eventName, json);
+    return this.#log.take();
+  }
+
+  pushText(json: string): ResponseStreamEvent[] | null {
+    const text = this.ended() ? null : this.#template.match(json);
+    return text !== null && this.#addText(text) ? this.#log.take() : null;
+  }
+
+  malformed(): ResponseStreamEvent[] {
+    if (this.ended()) return [];
+    this.#skip();
+    return this.#log.take();
+  }
+
+  finish(reason: 'done' | 'eof'): ResponseStreamEvent[] {
+    if (this.ended()) return [];
+    this.#start();
+    this.#finish(reason);
+    return this.#log.take();
+  }
+
+  fail(error: ApiError): ResponseStreamEvent[] {
+    if (this.ended()) return [];
+    this.#start();
+    this.#fail(error);
+    return this.#log.take();
+  }
+
+  ended(): boolean {
+    return this.#status !== 'in_progress';
+  }
+
+  finishSeen(): boolean {
+    return this.#finishReason !== null;
+  }
+
+  failure(): ApiError | null {
+    return this.#failure;
+  }
+
+  usage(): Usage | null {
+    return this.#usage;
+  }
+
+  written(): number {
+    return this.#log.written();
+  }
+
+  summary(): StreamSummary {
+    return {
+      status: this.#status,
+      finishReason: this.#finishReason,
+      events: this.#log.count(),
+      model: this.#model,
+      malformed: this.#malformed,
+      nameless: this.#writer.nameless(),
+    };
+  }
+
+  #resource(incompleteReason: 'max_output_tokens' | 'content_filter' | null) {
+    return resourceOf(this.#context, {
+      id: this.#id,
+      status: this.#status,
+      output: this.ended() ? this.#writer.items() : [],
+      usage: this.#usage,
+      model: this.#model,
+      serviceTier: this.#serviceTier,
+      error: this.#failure,
       incompleteReason,
     });
   }
 
-  function start(): void {
-    if (started) return;
-    started = true;
-    log.emit({ type: 'response.created', response: resource(null) });
-    log.emit({ type: 'response.in_progress', response: resource(null) });
+  #start(): void {
+    if (this.#started) return;
+    this.#started = true;
+    this.#log.emit({ type: 'response.created', response: this.#resource(null) });
+    this.#log.emit({ type: 'response.in_progress', response: this.#resource(null) });
   }
 
-  function end(outcome: 'completed' | 'incomplete', reason: 'max_output_tokens' | 'content_filter' | null): void {
-    writer.close(outcome);
-    status = outcome;
-    log.emit({ type: `response.${outcome}`, response: resource(reason) });
+  #push(value: unknown, eventName: string | null, json: string | undefined): void {
+    this.#start();
+    const chunk = objectOf(value);
+    if (chunk !== null && eventName === null && this.#addPlainText(chunk, json)) return;
+    const error = errorOfValue(value) ?? (eventName === 'error' ? errorOfValue({ error: value }) : null);
+    if (chunk === null && error === null) {
+      this.#skip();
+      return;
+    }
+    this.#chunks += 1;
+    this.#malformedInRow = 0;
+    if (chunk !== null) this.#read(chunk);
+    if (error !== null && !this.ended()) this.#fail(error);
   }
 
-  function fail(error: ApiError): void {
-    writer.close('incomplete');
-    status = 'failed';
-    failure = error;
-    emitFailure(log, error, resource(null));
+  /** The short way for nearly all chunks of a stream. False: it must be read in full. */
+  #addPlainText(chunk: Loose, json: string | undefined): boolean {
+    const text = this.#model === null ? null : this.#plainText(chunk);
+    if (text === null || !this.#addText(text)) {
+      this.#template.forget();
+      return false;
+    }
+    if (json !== undefined) this.#template.learn(json, text, (other) => this.#plainText(other));
+    return true;
   }
 
-  function finish(reason: 'done' | 'eof'): void {
-    const error = missingEnd(reason) ?? writer.finish();
-    const outcome = error === null ? outcomeOf(finishReason) : { status: 'failed' as const, error };
+  #plainText(chunk: Loose): string | null {
+    return plainTextOf(chunk, this.#choiceIndex, this.#serviceTier);
+  }
+
+  #addText(text: string): boolean {
+    if (!this.#writer.addText(text)) return false;
+    this.#chunks += 1;
+    this.#malformedInRow = 0;
+    return true;
+  }
+
+  #read(chunk: Loose): void {
+    this.#usage = usageOf(chunk, this.#context.profile) ?? this.#usage;
+    this.#model ??= textOf(chunk['model']) || null;
+    this.#serviceTier = textOf(chunk['service_tier']) || this.#serviceTier;
+    const choice = this.#chosen(chunk);
+    const delta = choice === null ? null : this.#deltaOf(choice);
+    const reason = textOf(choice?.['finish_reason']);
+    // The first reason stands; gateways add others. Only an error is worse news.
+    if (reason !== '' && (this.#finishReason === null || reason.toLowerCase() === 'error')) this.#finishReason = reason;
+    const citations = citationsOf(chunk, delta);
+    if (delta === null) {
+      if (citations.length > 0) this.#writer.cite(citations);
+      return;
+    }
+    const logprobs = this.#context.wantsLogprobs ? logprobsOf(choice?.['logprobs']) : noLogprobs;
+    const error = this.#writer.add(delta, { logprobs, citations, isLast: reason !== '' });
+    if (error !== null) this.#fail(error);
+  }
+
+  /** Always the choice of the same index, 0 nearly always: others would be further answers to the same question. */
+  #chosen(chunk: Loose): Loose | null {
+    const choice = choiceOf(chunk, 'alone');
+    const index = choice?.['index'];
+    if (choice === null || typeof index !== 'number') return choice;
+    this.#choiceIndex ??= index;
+    return index === this.#choiceIndex ? choice : null;
+  }
+
+  /** Some servers (xAI, Bedrock proxies) give a whole `message` at the end, or instead of all deltas. */
+  #deltaOf(choice: Loose): Loose | null {
+    return objectOf(choice['delta']) ?? (this.#writer.isEmpty() ? objectOf(choice['message']) : null);
+  }
+
+  #skip(): void {
+    this.#start();
+    this.#malformed += 1;
+    this.#malformedInRow += 1;
+    if (this.#malformedInRow === MAX_MALFORMED) this.#fail(invalidResponse());
+  }
+
+  #finish(reason: 'done' | 'eof'): void {
+    const error = this.#missingEnd(reason) ?? this.#writer.finish();
+    const outcome = error === null ? outcomeOf(this.#finishReason) : { status: 'failed' as const, error };
     switch (outcome.status) {
       case 'failed':
-        fail(outcome.error);
+        this.#fail(outcome.error);
         break;
       case 'incomplete':
-        end('incomplete', outcome.reason);
+        this.#end('incomplete', outcome.reason);
         break;
       case 'completed':
-        writer.ensureOutput();
-        end('completed', null);
+        this.#writer.ensureOutput();
+        this.#end('completed', null);
         break;
     }
   }
 
   /** `[DONE]` without a `finish_reason` is an end; the end of the bytes without either is a cut (decision D9). */
-  function missingEnd(reason: 'done' | 'eof'): ApiError | null {
-    if (chunks === 0 && (reason === 'eof' || malformed > 0)) return invalidResponse();
-    return reason === 'eof' && finishReason === null ? truncated() : null;
+  #missingEnd(reason: 'done' | 'eof'): ApiError | null {
+    if (this.#chunks === 0 && (reason === 'eof' || this.#malformed > 0)) return invalidResponse();
+    return reason === 'eof' && this.#finishReason === null ? truncated() : null;
   }
 
-  /** The short way for nearly all chunks of a stream. False: it must be read in full. */
-  function addPlainText(chunk: Loose, json: string | undefined): boolean {
-    const text = model === null ? null : plainText(chunk);
-    if (text === null || !addText(text)) {
-      template.forget();
-      return false;
-    }
-    if (json !== undefined) template.learn(json, text, plainText);
-    return true;
+  #end(outcome: 'completed' | 'incomplete', reason: 'max_output_tokens' | 'content_filter' | null): void {
+    this.#writer.close(outcome);
+    this.#status = outcome;
+    this.#log.emit({ type: `response.${outcome}`, response: this.#resource(reason) });
   }
 
-  function plainText(chunk: Loose): string | null {
-    return plainTextOf(chunk, choiceIndex, serviceTier);
+  #fail(error: ApiError): void {
+    this.#writer.close('incomplete');
+    this.#status = 'failed';
+    this.#failure = error;
+    emitFailure(this.#log, error, this.#resource(null));
   }
-
-  function addText(text: string): boolean {
-    if (!writer.addText(text)) return false;
-    chunks += 1;
-    malformedInRow = 0;
-    return true;
-  }
-
-  function read(chunk: Loose): void {
-    usage = usageOf(chunk, context.profile) ?? usage;
-    model ??= textOf(chunk['model']) || null;
-    serviceTier = textOf(chunk['service_tier']) || serviceTier;
-    const choice = chosen(chunk);
-    const delta = choice === null ? null : deltaOf(choice);
-    const reason = textOf(choice?.['finish_reason']);
-    // The first reason stands; gateways add others. Only an error is worse news.
-    if (reason !== '' && (finishReason === null || reason.toLowerCase() === 'error')) finishReason = reason;
-    const citations = citationsOf(chunk, delta);
-    if (delta === null) {
-      if (citations.length > 0) writer.cite(citations);
-      return;
-    }
-    const logprobs = context.wantsLogprobs ? logprobsOf(choice?.['logprobs']) : noLogprobs;
-    const error = writer.add(delta, { logprobs, citations, isLast: reason !== '' });
-    if (error !== null) fail(error);
-  }
-
-  /** Always the choice of the same index, 0 nearly always: others would be further answers to the same question. */
-  function chosen(chunk: Loose): Loose | null {
-    const choice = choiceOf(chunk, 'alone');
-    const index = choice?.['index'];
-    if (choice === null || typeof index !== 'number') return choice;
-    choiceIndex ??= index;
-    return index === choiceIndex ? choice : null;
-  }
-
-  /** Some servers (xAI, Bedrock proxies) give a whole `message` at the end, or instead of all deltas. */
-  function deltaOf(choice: Loose): Loose | null {
-    return objectOf(choice['delta']) ?? (writer.isEmpty() ? objectOf(choice['message']) : null);
-  }
-
-  function push(value: unknown, eventName: string | null, json: string | undefined): void {
-    start();
-    const chunk = objectOf(value);
-    if (chunk !== null && eventName === null && addPlainText(chunk, json)) return;
-    const error = errorOfValue(value) ?? (eventName === 'error' ? errorOfValue({ error: value }) : null);
-    if (chunk === null && error === null) {
-      skip();
-      return;
-    }
-    chunks += 1;
-    malformedInRow = 0;
-    if (chunk !== null) read(chunk);
-    if (error !== null && status === 'in_progress') fail(error);
-  }
-
-  function skip(): void {
-    start();
-    malformed += 1;
-    malformedInRow += 1;
-    if (malformedInRow === MAX_MALFORMED) fail(invalidResponse());
-  }
-
-  /** Runs one step, unless the stream has ended; gives the events it caused. */
-  function step(act: () => void): ResponseStreamEvent[] {
-    if (status !== 'in_progress') return [];
-    act();
-    return log.take();
-  }
-
-  return {
-    start: () => step(start),
-    push(chunk, eventName = null, json) {
-      if (status !== 'in_progress') return [];
-      push(chunk, eventName, json);
-      return log.take();
-    },
-    pushText(json) {
-      const text = status === 'in_progress' ? template.match(json) : null;
-      return text !== null && addText(text) ? log.take() : null;
-    },
-    malformed: () => step(skip),
-    finish: (reason) =>
-      step(() => {
-        start();
-        finish(reason);
-      }),
-    fail: (error) =>
-      step(() => {
-        start();
-        fail(error);
-      }),
-    ended() {
-      return status !== 'in_progress';
-    },
-    finishSeen() {
-      return finishReason !== null;
-    },
-    failure() {
-      return failure;
-    },
-    usage() {
-      return usage;
-    },
-    written() {
-      return log.written();
-    },
-    summary() {
-      return { status, finishReason, events: log.count(), model, malformed, nameless: writer.nameless() };
-    },
-  };
 }
 
 const noLogprobs: readonly Logprob[] = [];

@@ -1,6 +1,7 @@
 import type { ApiError } from '../../schema/api-error.ts';
 import { type Loose, objectOf, textOf } from '../../schema/chat-completion.ts';
 import type { Logprob, OutputItem, UrlCitation } from '../../schema/response-resource.ts';
+import type { Profile } from '../../upstream/profile.ts';
 import { type CitationList, createCitationList } from '../citations.ts';
 import { namelessCall, signatureOf } from '../completion-calls.ts';
 import { contentOf } from '../content-parts.ts';
@@ -9,9 +10,9 @@ import { reasoningOf } from '../reasoning-source.ts';
 import { createThinkTagReader, type ThinkTagReader, type ThinkTagTexts } from '../think-tags.ts';
 import type { EventLog } from './event-log.ts';
 import { type MessageItem, openMessage } from './message-item.ts';
-import { type ClosingStatus, createOutput } from './output.ts';
+import { type ClosingStatus, createOutput, type Output } from './output.ts';
 import { openReasoning, type ReasoningItem } from './reasoning-item.ts';
-import { createToolCalls } from './tool-calls.ts';
+import { type CallSignature, createToolCalls, type ToolCalls } from './tool-calls.ts';
 
 /** What a chunk says beside its delta. */
 export interface Beside {
@@ -48,183 +49,235 @@ type Current =
 
 const noLogprobs: readonly Logprob[] = [];
 
+/** What waits for a reasoning item, to go into its envelope. */
+interface Unreasoned {
+  readonly details: Loose[];
+  readonly signatures: CallSignature[];
+}
+
 /**
  * At most one message or reasoning item is open, and whatever else opens closes it; calls stay open to the end, since
  * servers interleave them. Grammar: `docs/answers.md` §3.2, actions: §3.6.
  */
 export function createAnswerWriter(log: EventLog, context: ResponseContext): AnswerWriter {
-  const output = createOutput(log);
-  const calls = createToolCalls({ log, output, context, beforeCall });
-  let current: Current | null = null;
-  let hadMessage = false;
-  let tags = newTagReader();
-  /** White space before any text: kept back, because before calls it means nothing. */
-  let space = '';
-  let spaceLogprobs: Logprob[] = [];
-  /** Citations that came before any message, until one has text. */
-  let early: CitationList | null = createCitationList();
-  /** For the envelope of the next reasoning item. */
-  let details: Loose[] = [];
-  let signatures: { signature: string; callId: () => string }[] = [];
+  return new ItemWriter(log, context);
+}
 
-  function add(delta: Loose, beside: Beside): ApiError | null {
+/** Most answers are text alone: what only others need is made when it is first needed. */
+class ItemWriter implements AnswerWriter {
+  readonly #log: EventLog;
+  readonly #context: ResponseContext;
+  readonly #output: Output;
+  #calls: ToolCalls | null = null;
+  #current: Current | null = null;
+  #hadMessage = false;
+  #tags: ThinkTagReader | null;
+  /** White space before any text: kept back, because before calls it means nothing. */
+  #space = '';
+  #spaceLogprobs: Logprob[] | null = null;
+  /** Citations that came before any message, until one has text. */
+  #early: CitationList | null = null;
+  #unreasoned: Unreasoned | null = null;
+
+  constructor(log: EventLog, context: ResponseContext) {
+    this.#log = log;
+    this.#context = context;
+    this.#output = createOutput(log);
+    this.#tags = newTagReader(context.profile);
+  }
+
+  add(delta: Loose, beside: Beside): ApiError | null {
     const reasoning = reasoningOf(delta);
-    if (reasoning.details.length > 0) addDetails(reasoning.details);
+    if (reasoning.details.length > 0) this.#addDetails(reasoning.details);
     if (reasoning.text !== '') {
       // A server with a field for it leaves no tags in the text.
-      tags = null;
-      reason(reasoning.text);
+      this.#tags = null;
+      this.#reason(reasoning.text);
     }
     const content = contentOf(delta['content']);
-    readText(content.text, beside);
-    if (delta['audio'] != null) readText(textOf(objectOf(delta['audio'])?.['transcript']), beside);
-    refuse(textOf(delta['refusal']) || content.refusal);
-    if (beside.citations.length > 0) cite(beside.citations);
+    this.#readText(content.text, beside);
+    if (delta['audio'] != null) this.#readText(textOf(objectOf(delta['audio'])?.['transcript']), beside);
+    this.#refuse(textOf(delta['refusal']) || content.refusal);
+    if (beside.citations.length > 0) this.cite(beside.citations);
     const signature = signatureOf(delta);
-    if (signature !== '') sign({ signature, callId: () => '' });
-    for (const ofCall of calls.gather(delta)) sign(ofCall);
+    if (signature !== '') this.#sign({ signature, callId: () => '' });
+    const calls = this.#callsFor(delta);
+    if (calls === null) return null;
+    for (const ofCall of calls.gather(delta)) this.#sign(ofCall);
     return calls.send();
   }
 
-  function reason(text: string): void {
-    if (text !== '') reasoningItem().text(text);
+  addText(text: string): boolean {
+    if (this.#tags !== null || this.#current?.type !== 'message') return false;
+    this.#current.item.text(text, noLogprobs);
+    return true;
   }
 
-  function reasoningItem(): ReasoningItem {
-    if (current?.type === 'reasoning') return current.item;
-    closeCurrent();
-    const item = openReasoning(log, output, context);
-    item.addDetails(details);
-    for (const { callId, signature } of signatures) item.addSignature(callId, signature);
-    details = [];
-    signatures = [];
-    current = { type: 'reasoning', item };
+  /** Citations of a message that is closed are late: a finished item does not change. Before any message they wait. */
+  cite(more: readonly UrlCitation[]): void {
+    if (this.#current?.type === 'message') {
+      this.#current.item.cite(more);
+    } else if (!this.#hadMessage) {
+      this.#early ??= createCitationList();
+      this.#early.add(more);
+    }
+  }
+
+  finish(): ApiError | null {
+    this.#flushTags();
+    const error = this.#calls?.finish() ?? null;
+    if (error !== null) return error;
+    this.#carryEnvelope();
+    if (this.#output.size() > 0) return null;
+    if (this.#space !== '') this.#begin(this.#space, this.#spaceLogprobs ?? noLogprobs);
+    return this.#output.size() === 0 && this.nameless() > 0 ? namelessCall() : null;
+  }
+
+  ensureOutput(): void {
+    if (this.#output.size() === 0) this.#messageItem().text('', noLogprobs);
+  }
+
+  close(lastStatus: ClosingStatus): void {
+    this.#flushTags();
+    this.#output.closeAll(lastStatus);
+  }
+
+  isEmpty(): boolean {
+    return this.#output.size() === 0 && this.#space === '';
+  }
+
+  items(): readonly OutputItem[] {
+    return this.#output.items();
+  }
+
+  nameless(): number {
+    return this.#calls?.nameless() ?? 0;
+  }
+
+  #reason(text: string): void {
+    if (text !== '') this.#reasoningItem().text(text);
+  }
+
+  #reasoningItem(): ReasoningItem {
+    if (this.#current?.type === 'reasoning') return this.#current.item;
+    this.#closeCurrent();
+    const item = openReasoning(this.#log, this.#output, this.#context);
+    if (this.#unreasoned !== null) {
+      item.addDetails(this.#unreasoned.details);
+      for (const { callId, signature } of this.#unreasoned.signatures) item.addSignature(callId, signature);
+    }
+    this.#unreasoned = null;
+    this.#current = { type: 'reasoning', item };
     return item;
   }
 
-  function addDetails(entries: readonly Loose[]): void {
-    if (current?.type === 'reasoning') current.item.addDetails(entries);
-    else for (const entry of entries) details.push(entry);
+  #addDetails(entries: readonly Loose[]): void {
+    if (this.#current?.type === 'reasoning') {
+      this.#current.item.addDetails(entries);
+      return;
+    }
+    this.#unreasoned ??= { details: [], signatures: [] };
+    for (const entry of entries) this.#unreasoned.details.push(entry);
   }
 
-  function sign(signed: { signature: string; callId: () => string }): void {
-    if (current?.type === 'reasoning') current.item.addSignature(signed.callId, signed.signature);
-    else signatures.push(signed);
+  #sign(signed: CallSignature): void {
+    if (this.#current?.type === 'reasoning') {
+      this.#current.item.addSignature(signed.callId, signed.signature);
+      return;
+    }
+    this.#unreasoned ??= { details: [], signatures: [] };
+    this.#unreasoned.signatures.push(signed);
   }
 
   /** What must go back to the upstream needs an item to travel in, even without text. */
-  function carryEnvelope(): void {
-    if (signatures.length > 0 || (details.length > 0 && context.wantsEncryptedReasoning)) reasoningItem();
+  #carryEnvelope(): void {
+    if (this.#unreasoned === null) return;
+    const { signatures, details } = this.#unreasoned;
+    if (signatures.length > 0 || (details.length > 0 && this.#context.wantsEncryptedReasoning)) this.#reasoningItem();
   }
 
-  function readText(content: string, beside: Beside): void {
+  #readText(content: string, beside: Beside): void {
     if (content === '') return;
-    if (tags === null) text(content, beside.logprobs, beside.isLast);
-    else tell(tags.push(content), beside.logprobs);
+    if (this.#tags === null) this.#text(content, beside.logprobs, beside.isLast);
+    else this.#tell(this.#tags.push(content), beside.logprobs);
   }
 
-  function tell({ thinking, text: answer }: ThinkTagTexts, logprobs: readonly Logprob[]): void {
-    reason(thinking);
-    if (answer !== '') text(answer, logprobs, false);
+  #tell({ thinking, text: answer }: ThinkTagTexts, logprobs: readonly Logprob[]): void {
+    this.#reason(thinking);
+    if (answer !== '') this.#text(answer, logprobs, false);
   }
 
-  function text(delta: string, logprobs: readonly Logprob[], isLast: boolean): void {
-    if (current?.type === 'message') {
-      const repeatsAll = isLast && context.profile.dedupeTail && delta === current.item.written();
-      if (!repeatsAll) current.item.text(delta, logprobs);
+  #text(delta: string, logprobs: readonly Logprob[], isLast: boolean): void {
+    if (this.#current?.type === 'message') {
+      const { item } = this.#current;
+      const repeatsAll = isLast && this.#context.profile.dedupeTail && delta === item.written();
+      if (!repeatsAll) item.text(delta, logprobs);
     } else if (delta.trim() === '') {
-      space += delta;
-      for (const logprob of logprobs) spaceLogprobs.push(logprob);
+      this.#space += delta;
+      if (logprobs.length === 0) return;
+      this.#spaceLogprobs ??= [];
+      for (const logprob of logprobs) this.#spaceLogprobs.push(logprob);
     } else {
-      const isFirst = !calls.hasSent();
-      if (isFirst && space !== '') messageItem().text(space, spaceLogprobs);
-      space = '';
-      spaceLogprobs = [];
-      begin(delta, logprobs);
+      const isFirst = !(this.#calls?.hasSent() ?? false);
+      if (isFirst && this.#space !== '') this.#messageItem().text(this.#space, this.#spaceLogprobs ?? noLogprobs);
+      this.#space = '';
+      this.#spaceLogprobs = null;
+      this.#begin(delta, logprobs);
     }
   }
 
   /** The first text of a message. */
-  function begin(delta: string, logprobs: readonly Logprob[]): void {
-    const message = messageItem();
+  #begin(delta: string, logprobs: readonly Logprob[]): void {
+    const message = this.#messageItem();
     message.text(delta, logprobs);
-    if (early !== null) message.cite(early.all);
-    early = null;
+    if (this.#early !== null) message.cite(this.#early.all);
+    this.#early = null;
   }
 
-  function messageItem(): MessageItem {
-    if (current?.type === 'message') return current.item;
-    closeCurrent();
-    const item = openMessage(log, output, context.newId);
-    current = { type: 'message', item };
-    hadMessage = true;
+  #messageItem(): MessageItem {
+    if (this.#current?.type === 'message') return this.#current.item;
+    this.#closeCurrent();
+    const item = openMessage(this.#log, this.#output, this.#context.newId);
+    this.#current = { type: 'message', item };
+    this.#hadMessage = true;
     return item;
   }
 
-  function refuse(delta: string): void {
+  #refuse(delta: string): void {
     if (delta === '') return;
-    flushTags();
-    messageItem().refusal(delta);
+    this.#flushTags();
+    this.#messageItem().refusal(delta);
   }
 
-  /** Citations of a message that is closed are late: a finished item does not change. Before any message they wait. */
-  function cite(more: readonly UrlCitation[]): void {
-    if (current?.type === 'message') current.item.cite(more);
-    else if (!hadMessage) early?.add(more);
+  /** Null while no delta has said anything about calls. */
+  #callsFor(delta: Loose): ToolCalls | null {
+    if (this.#calls !== null || (delta['tool_calls'] == null && delta['function_call'] == null)) return this.#calls;
+    this.#calls = createToolCalls({
+      log: this.#log,
+      output: this.#output,
+      context: this.#context,
+      beforeCall: () => this.#beforeCall(),
+    });
+    return this.#calls;
   }
 
-  function beforeCall(): void {
-    flushTags();
-    if (tags !== null) tags = newTagReader();
-    carryEnvelope();
-    closeCurrent();
+  #beforeCall(): void {
+    this.#flushTags();
+    if (this.#tags !== null) this.#tags = newTagReader(this.#context.profile);
+    this.#carryEnvelope();
+    this.#closeCurrent();
   }
 
-  function newTagReader(): ThinkTagReader | null {
-    return context.profile.thinkTags ? createThinkTagReader(context.profile) : null;
+  #flushTags(): void {
+    if (this.#tags !== null) this.#tell(this.#tags.finish(), noLogprobs);
   }
 
-  function flushTags(): void {
-    if (tags !== null) tell(tags.finish(), noLogprobs);
+  #closeCurrent(): void {
+    if (this.#current !== null) this.#output.close(this.#current.item.outputIndex);
+    this.#current = null;
   }
+}
 
-  function closeCurrent(): void {
-    if (current !== null) output.close(current.item.outputIndex);
-    current = null;
-  }
-
-  return {
-    add,
-    addText(text) {
-      if (tags !== null || current?.type !== 'message') return false;
-      current.item.text(text, noLogprobs);
-      return true;
-    },
-    cite,
-    finish() {
-      flushTags();
-      const error = calls.finish();
-      if (error !== null) return error;
-      carryEnvelope();
-      if (output.size() > 0) return null;
-      if (space !== '') begin(space, spaceLogprobs);
-      return output.size() === 0 && calls.nameless() > 0 ? namelessCall() : null;
-    },
-    ensureOutput() {
-      if (output.size() === 0) messageItem().text('', noLogprobs);
-    },
-    close(lastStatus) {
-      flushTags();
-      output.closeAll(lastStatus);
-    },
-    isEmpty() {
-      return output.size() === 0 && space === '';
-    },
-    items() {
-      return output.items();
-    },
-    nameless() {
-      return calls.nameless();
-    },
-  };
+function newTagReader(profile: Profile): ThinkTagReader | null {
+  return profile.thinkTags ? createThinkTagReader(profile) : null;
 }

@@ -1,5 +1,5 @@
 import type { ResponseStreamEvent, UnnumberedEvent } from '../../schema/stream-events.ts';
-import type { ResponseContext } from '../context.ts';
+import type { NewId, ResponseContext } from '../context.ts';
 
 /** Where the events of one stream are numbered, and wait for the caller that takes them. */
 export interface EventLog {
@@ -17,35 +17,45 @@ const PADDED_TO = 16;
 
 /** Numbers events from 0 without gaps and, when asked for, pads the deltas. */
 export function createEventLog({ obfuscate, newId }: Pick<ResponseContext, 'obfuscate' | 'newId'>): EventLog {
-  let events: ResponseStreamEvent[] = [];
-  let count = 0;
-  let written = 0;
-  return {
-    emit(event) {
-      // The event was made for this call alone: it is completed in place, a copy per token would only cost.
-      const own = event as UnnumberedEvent & { sequence_number: number; obfuscation?: string };
-      if ('delta' in event) {
-        written += event.delta.length;
-        if (obfuscate) own.obfuscation = paddingFor(event.delta.length);
-      }
-      own.sequence_number = count++;
-      events.push(own);
-    },
-    take() {
-      const taken = events;
-      events = [];
-      return taken;
-    },
-    count() {
-      return count;
-    },
-    written() {
-      return written;
-    },
-  };
+  return new NumberedLog(obfuscate ? newId : null);
+}
 
-  /** The only randomness here is that of ids: their last letters are it. */
-  function paddingFor(length: number): string {
-    return newId('resp').slice(-(PADDED_TO - (length % PADDED_TO)));
+class NumberedLog implements EventLog {
+  /** Null where nothing is padded. The only randomness here is that of ids: their last letters are it. */
+  readonly #padding: NewId | null;
+  #events: ResponseStreamEvent[] | null = null;
+  #count = 0;
+  #written = 0;
+
+  constructor(padding: NewId | null) {
+    this.#padding = padding;
+  }
+
+  emit(event: UnnumberedEvent): void {
+    // The event was made for this call alone: it is completed in place, a copy per token would only cost.
+    const own = event as UnnumberedEvent & { sequence_number: number; obfuscation?: string };
+    if ('delta' in event) {
+      const { length } = event.delta;
+      this.#written += length;
+      if (this.#padding !== null) own.obfuscation = this.#padding('resp').slice(-(PADDED_TO - (length % PADDED_TO)));
+    }
+    own.sequence_number = this.#count++;
+    // Nearly always it is alone, and an array that is made with it takes a tenth of one that grows.
+    if (this.#events === null) this.#events = [own];
+    else this.#events.push(own);
+  }
+
+  take(): ResponseStreamEvent[] {
+    const taken = this.#events;
+    this.#events = null;
+    return taken ?? [];
+  }
+
+  count(): number {
+    return this.#count;
+  }
+
+  written(): number {
+    return this.#written;
   }
 }

@@ -1,9 +1,9 @@
-import type { Logprob, OutputTextPart, RefusalPart, UrlCitation } from '../../schema/response-resource.ts';
+import type { Logprob, OutputItem, OutputTextPart, RefusalPart, UrlCitation } from '../../schema/response-resource.ts';
 import { type CitationList, createCitationList } from '../citations.ts';
 import type { NewId } from '../context.ts';
 import type { EventLog } from './event-log.ts';
 import { createGrowingText, type GrowingText } from './growing-text.ts';
-import type { Output } from './output.ts';
+import type { ClosingStatus, OpenItem, Output } from './output.ts';
 
 /** A message that is being written. */
 export interface MessageItem {
@@ -18,14 +18,15 @@ export interface MessageItem {
   written(): string;
 }
 
-type OpenPart =
-  | {
-      readonly type: 'output_text';
-      readonly text: GrowingText;
-      readonly logprobs: Logprob[];
-      readonly annotations: CitationList;
-    }
-  | { readonly type: 'refusal'; readonly text: GrowingText };
+type OpenPart = OpenText | { readonly type: 'refusal'; readonly text: GrowingText };
+
+interface OpenText {
+  readonly type: 'output_text';
+  readonly text: GrowingText;
+  /** Made when the first comes, like the citations: most texts have neither. */
+  logprobs: Logprob[] | null;
+  citations: CitationList | null;
+}
 
 const noLogprobs: readonly Logprob[] = [];
 
@@ -33,99 +34,113 @@ const noLogprobs: readonly Logprob[] = [];
 export function openMessage(log: EventLog, output: Output, newId: NewId): MessageItem {
   const id = newId('msg');
   const outputIndex = output.add({ id, type: 'message', status: 'in_progress', role: 'assistant', content: [] });
-  const content: (OutputTextPart | RefusalPart)[] = [];
-  let part: OpenPart | null = null;
+  const message = new OpenMessage(log, id, outputIndex);
+  output.hold(outputIndex, message);
+  return message;
+}
+
+class OpenMessage implements MessageItem, OpenItem {
+  readonly outputIndex: number;
+  readonly #log: EventLog;
+  readonly #id: string;
+  readonly #content: (OutputTextPart | RefusalPart)[] = [];
+  #part: OpenPart | null = null;
+
+  constructor(log: EventLog, id: string, outputIndex: number) {
+    this.#log = log;
+    this.#id = id;
+    this.outputIndex = outputIndex;
+  }
+
+  text(delta: string, logprobs: readonly Logprob[]): void {
+    const open = this.#openText();
+    if (delta === '') return;
+    open.text.append(delta);
+    if (logprobs.length > 0) {
+      open.logprobs ??= [];
+      for (const logprob of logprobs) open.logprobs.push(logprob);
+    }
+    this.#log.emit({
+      type: 'response.output_text.delta',
+      item_id: this.#id,
+      output_index: this.outputIndex,
+      content_index: this.#content.length,
+      delta,
+      logprobs: logprobs.length > 0 ? logprobs : noLogprobs,
+    });
+  }
+
+  refusal(delta: string): void {
+    this.#openRefusal().text.append(delta);
+    this.#log.emit({ type: 'response.refusal.delta', ...this.#place(), delta });
+  }
+
+  cite(citations: readonly UrlCitation[]): void {
+    const part = this.#part;
+    if (part?.type !== 'output_text') return;
+    part.citations ??= createCitationList();
+    let index = part.citations.all.length;
+    for (const annotation of part.citations.add(citations))
+      this.#log.emit({
+        type: 'response.output_text.annotation.added',
+        ...this.#place(),
+        annotation_index: index++,
+        annotation,
+      });
+  }
+
+  written(): string {
+    return this.#part?.text.toString() ?? '';
+  }
+
+  close(status: ClosingStatus): OutputItem {
+    this.#closePart();
+    return { id: this.#id, type: 'message', status, role: 'assistant', content: this.#content };
+  }
 
   /** Where an event of the open part belongs. */
-  function place() {
-    return { item_id: id, output_index: outputIndex, content_index: content.length };
+  #place() {
+    return { item_id: this.#id, output_index: this.outputIndex, content_index: this.#content.length };
   }
 
-  function openText(): OpenPart & { type: 'output_text' } {
-    if (part?.type === 'output_text') return part;
-    closePart();
-    log.emit({
+  #openText(): OpenText {
+    if (this.#part?.type === 'output_text') return this.#part;
+    this.#closePart();
+    this.#log.emit({
       type: 'response.content_part.added',
-      ...place(),
+      ...this.#place(),
       part: { type: 'output_text', text: '', annotations: [], logprobs: [] },
     });
-    const opened: OpenPart & { type: 'output_text' } = {
-      type: 'output_text',
-      text: createGrowingText(),
-      logprobs: [],
-      annotations: createCitationList(),
-    };
-    part = opened;
+    const opened: OpenText = { type: 'output_text', text: createGrowingText(), logprobs: null, citations: null };
+    this.#part = opened;
     return opened;
   }
 
-  function openRefusal(): OpenPart {
-    if (part?.type === 'refusal') return part;
-    closePart();
-    log.emit({ type: 'response.content_part.added', ...place(), part: { type: 'refusal', refusal: '' } });
+  #openRefusal(): OpenPart {
+    if (this.#part?.type === 'refusal') return this.#part;
+    this.#closePart();
+    this.#log.emit({ type: 'response.content_part.added', ...this.#place(), part: { type: 'refusal', refusal: '' } });
     const opened: OpenPart = { type: 'refusal', text: createGrowingText() };
-    part = opened;
+    this.#part = opened;
     return opened;
   }
 
-  function closePart(): void {
+  #closePart(): void {
+    const part = this.#part;
     if (part === null) return;
     let closed: OutputTextPart | RefusalPart;
     if (part.type === 'output_text') {
-      const { logprobs, annotations } = part;
+      const logprobs = part.logprobs ?? noLogprobs;
       const text = part.text.toString();
-      log.emit({ type: 'response.output_text.done', ...place(), text, logprobs });
-      closed = { type: 'output_text', text, annotations: annotations.all, logprobs };
+      this.#log.emit({ type: 'response.output_text.done', ...this.#place(), text, logprobs });
+      closed = { type: 'output_text', text, annotations: part.citations?.all ?? [], logprobs };
     } else {
       const refusal = part.text.toString();
-      log.emit({ type: 'response.refusal.done', ...place(), refusal });
+      this.#log.emit({ type: 'response.refusal.done', ...this.#place(), refusal });
       closed = { type: 'refusal', refusal };
     }
-    log.emit({ type: 'response.content_part.done', ...place(), part: closed });
-    content.push(closed);
-    part = null;
+    this.#log.emit({ type: 'response.content_part.done', ...this.#place(), part: closed });
+    this.#content.push(closed);
+    this.#part = null;
   }
-
-  output.hold(outputIndex, {
-    close(status) {
-      closePart();
-      return { id, type: 'message', status, role: 'assistant', content };
-    },
-  });
-
-  return {
-    outputIndex,
-    text(delta, logprobs) {
-      const open = openText();
-      if (delta === '') return;
-      open.text.append(delta);
-      for (const logprob of logprobs) open.logprobs.push(logprob);
-      log.emit({
-        type: 'response.output_text.delta',
-        item_id: id,
-        output_index: outputIndex,
-        content_index: content.length,
-        delta,
-        logprobs: logprobs.length > 0 ? logprobs : noLogprobs,
-      });
-    },
-    refusal(delta) {
-      openRefusal().text.append(delta);
-      log.emit({ type: 'response.refusal.delta', ...place(), delta });
-    },
-    cite(citations) {
-      if (part?.type !== 'output_text') return;
-      let index = part.annotations.all.length;
-      for (const annotation of part.annotations.add(citations))
-        log.emit({
-          type: 'response.output_text.annotation.added',
-          ...place(),
-          annotation_index: index++,
-          annotation,
-        });
-    },
-    written() {
-      return part?.text.toString() ?? '';
-    },
-  };
 }

@@ -27,39 +27,56 @@ export interface Output {
 
 /** An empty output that tells `log` about its items. */
 export function createOutput(log: EventLog): Output {
-  const items: OutputItem[] = [];
-  const open = new Map<number, OpenItem>();
-  let size = 0;
+  return new LoggedOutput(log);
+}
 
-  function end(index: number, item: OpenItem, status: ClosingStatus): void {
-    open.delete(index);
-    const closed = item.close(status);
-    items[index] = closed;
-    log.emit({ type: 'response.output_item.done', output_index: index, item: closed });
+class LoggedOutput implements Output {
+  readonly #log: EventLog;
+  /** By `output_index`; null once closed. */
+  #open: (OpenItem | null)[] = [];
+  readonly #items: OutputItem[] = [];
+  #size = 0;
+
+  constructor(log: EventLog) {
+    this.#log = log;
   }
 
-  return {
-    add(item) {
-      log.emit({ type: 'response.output_item.added', output_index: size, item });
-      return size++;
-    },
-    hold(index, item) {
-      open.set(index, item);
-    },
-    close(index) {
-      const item = open.get(index);
-      if (item !== undefined) end(index, item, 'completed');
-    },
-    closeAll(lastStatus) {
-      // A Map keeps the order of insertion, and indices are given in that order.
-      let left = open.size;
-      for (const [index, item] of [...open]) end(index, item, --left === 0 ? lastStatus : 'completed');
-    },
-    size() {
-      return size;
-    },
-    items() {
-      return items;
-    },
-  };
+  add(item: OutputItem): number {
+    this.#log.emit({ type: 'response.output_item.added', output_index: this.#size, item });
+    return this.#size++;
+  }
+
+  hold(index: number, item: OpenItem): void {
+    // Nearly always it is the only one, and an array that is made with it takes a tenth of one that grows.
+    if (index === 0) this.#open = [item];
+    else this.#open[index] = item;
+  }
+
+  close(index: number): void {
+    const item = this.#open[index];
+    if (item != null) this.#end(index, item, 'completed');
+  }
+
+  closeAll(lastStatus: ClosingStatus): void {
+    const last = this.#open.findLastIndex((item) => item != null);
+    for (let index = 0; index <= last; index++) {
+      const item = this.#open[index];
+      if (item != null) this.#end(index, item, index === last ? lastStatus : 'completed');
+    }
+  }
+
+  size(): number {
+    return this.#size;
+  }
+
+  items(): readonly OutputItem[] {
+    return this.#items;
+  }
+
+  #end(index: number, item: OpenItem, status: ClosingStatus): void {
+    this.#open[index] = null;
+    const closed = item.close(status);
+    this.#items[index] = closed;
+    this.#log.emit({ type: 'response.output_item.done', output_index: index, item: closed });
+  }
 }

@@ -61,35 +61,47 @@ const maxAttempts = 16;
 
 /** Spares parsing what was parsed before: the text between the same two halves is all that is read, as a JSON string. */
 export function createTextTemplate(): TextTemplate {
-  let head = '';
-  let tail = '';
-  let attempts = 0;
-  return {
-    match(json) {
-      // `startsWith` compares letter by letter, `===` many at a time.
-      if (head === '' || json.slice(0, head.length) !== head || json.slice(-tail.length) !== tail) return null;
-      const length = json.length - head.length - tail.length;
-      if (length > 0 && length <= maxCopied && isPlain(json, head.length, length))
-        return json.slice(head.length, head.length + length);
-      // Both halves hold their quote.
-      return stringOf(json.slice(head.length - 1, json.length - tail.length + 1));
-    },
-    learn(json, text, read) {
-      if (attempts === maxAttempts) return;
-      attempts += 1;
-      const quoted = JSON.stringify(text);
-      const at = json.indexOf(quoted, json.indexOf(contentName) + contentName.length);
-      if (at === -1) return;
-      const [before, after] = [json.slice(0, at + 1), json.slice(at + quoted.length - 1)];
-      // The same letters may stand elsewhere: only another text in their place tells that this is the place.
-      if (read(objectOf(jsonValue(before + probe + after)) ?? {}) !== probe) return;
-      head = before;
-      tail = after;
-    },
-    forget() {
-      head = '';
-    },
-  };
+  return new LearnedTemplate();
+}
+
+class LearnedTemplate implements TextTemplate {
+  #head = '';
+  #tail = '';
+  #attempts = 0;
+
+  match(json: string): string | null {
+    const head = this.#head;
+    const tail = this.#tail;
+    // `startsWith` compares letter by letter, `===` many at a time.
+    if (head === '' || json.slice(0, head.length) !== head || json.slice(-tail.length) !== tail) return null;
+    const length = json.length - head.length - tail.length;
+    if (length > 0 && length <= maxCopied && isPlain(json, head.length, length))
+      return json.slice(head.length, head.length + length);
+    // Both halves hold their quote.
+    return stringOf(json.slice(head.length - 1, json.length - tail.length + 1));
+  }
+
+  learn(json: string, text: string, read: (chunk: Loose) => string | null): void {
+    if (this.#attempts === maxAttempts) return;
+    this.#attempts += 1;
+    const quoted = JSON.stringify(text);
+    const at = json.indexOf(quoted, json.indexOf(contentName) + contentName.length);
+    if (at === -1) return;
+    const [before, after] = [json.slice(0, at + 1), json.slice(at + quoted.length - 1)];
+    // The same letters may stand elsewhere: only another text in their place tells that this is the place.
+    if (read(objectOf(jsonValue(before + probe + after)) ?? {}) !== probe) return;
+    this.#head = copyOf(before);
+    this.#tail = copyOf(after);
+  }
+
+  forget(): void {
+    this.#head = '';
+  }
+}
+
+/** The same letters in memory of their own: what `slice` gives keeps the whole chunk, in its wider letters if it has any. */
+function copyOf(slice: string): string {
+  return Buffer.from(slice).toString();
 }
 
 /** Of more letters V8 makes no copy but a view, which keeps the whole chunk as long as its text. */
