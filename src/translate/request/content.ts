@@ -133,7 +133,11 @@ function breakpoint(value: unknown, { profile }: TranslationSettings): { prompt_
 
 /** The text parts as one text. */
 export function textOf(content: readonly ContentPart[], separator: string): string {
-  return content.flatMap((part) => (isText(part) ? [part.text] : [])).join(separator);
+  let text: string | null = null;
+  for (const part of content) {
+    if (isText(part)) text = text === null ? part.text : text + separator + part.text;
+  }
+  return text ?? '';
 }
 
 export function isText(part: ContentPart): part is { readonly type: 'text'; readonly text: string } {

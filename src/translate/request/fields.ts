@@ -42,7 +42,8 @@ export function readFields(body: unknown, settings: TranslationSettings, dropped
   const tools = createToolTable(settings, dropped);
   let input: ReadInput | null = null;
   let format = plainText;
-  for (const [name, value] of Object.entries(body)) {
+  for (const name of Object.keys(body)) {
+    const value = body[name];
     if (!isKnownField(name)) {
       readUnknown(name, value, settings, extras, dropped);
       continue;

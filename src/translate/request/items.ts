@@ -112,7 +112,9 @@ export function readInput(
   }
   const items: InputItem[] = [];
   const toolLists: { tools: readonly unknown[]; param: string }[] = [];
-  for (const [index, item] of input.entries()) readItem(item, paramAt('input', index));
+  input.forEach((item, index) => {
+    readItem(item, `input[${index}]`);
+  });
   return { items, toolLists };
 
   function readItem(item: unknown, at: string): void {

@@ -54,10 +54,9 @@ export function createMessageWriter(profile: Profile, tools: ToolTable): Message
   }
 
   function userContent(content: readonly ContentPart[]): string | ChatContentPart[] {
-    const parts = chatParts(content);
-    if (isPlainText(content) && (parts.length <= 1 || !profile.arrayContent)) return textOf(content, '\n');
+    if (isPlainText(content) && (content.length <= 1 || !profile.arrayContent)) return textOf(content, '\n');
     // Anthropic and Bedrock, also behind routers, refuse a text part without text.
-    const telling = parts.filter((part) => !isText(part) || part.text !== '');
+    const telling = chatParts(content).filter((part) => !isText(part) || part.text !== '');
     return telling.length > 0 ? telling : '';
   }
 

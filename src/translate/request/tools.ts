@@ -70,7 +70,9 @@ export function createToolTable(settings: TranslationSettings, dropped: string[]
   let count = 0;
 
   function add(tools: readonly unknown[], param: string, own: boolean): void {
-    for (const [index, tool] of tools.entries()) addTool(tool, `${param}[${index}]`, param, own);
+    tools.forEach((tool, index) => {
+      addTool(tool, `${param}[${index}]`, param, own);
+    });
   }
 
   function addTool(tool: unknown, at: string, listParam: string, own: boolean): void {
