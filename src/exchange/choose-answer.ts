@@ -26,6 +26,7 @@ const linesOfJson = new Set([
 
 /** Null for types that are missing or known to be used for anything. */
 function kindOfType(contentType: string | null): Kind | null {
+  if (contentType === 'application/json') return 'json';
   const type = contentType?.split(';', 1)[0]?.trim().toLowerCase() ?? '';
   if (type === 'text/event-stream' || linesOfJson.has(type)) return 'events';
   return type === 'application/json' || type.endsWith('+json') ? 'json' : null;

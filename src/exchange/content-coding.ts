@@ -33,6 +33,7 @@ const maxCodings = 3;
  * Returns null if a coding is not known.
  */
 export function createContentDecoder(encoding: string): ContentDecoder | null {
+  if (encoding === '') return plain;
   const codings = encoding
     .toLowerCase()
     .split(',')
@@ -40,9 +41,11 @@ export function createContentDecoder(encoding: string): ContentDecoder | null {
     .filter((coding) => coding !== '' && coding !== 'identity');
   if (codings.length > maxCodings || !codings.every((coding) => coding in engines)) return null;
   const layers = codings.toReversed().map((coding) => createLayer(coding as Coding));
-  if (layers.length === 0) return { push: asBuffer };
-  return { push: (bytes) => layers.reduce((plain, layer) => layer.push(plain), asBuffer(bytes)) };
+  if (layers.length === 0) return plain;
+  return { push: (bytes) => layers.reduce((undone, layer) => layer.push(undone), asBuffer(bytes)) };
 }
+
+const plain: ContentDecoder = { push: asBuffer };
 
 type Engine = Gunzip | Inflate | InflateRaw | BrotliDecompress | ZstdDecompress;
 type Coding = keyof typeof engines;

@@ -29,7 +29,7 @@ export function readRequestBody(bytes: Uint8Array, headers: RequestBodyHeaders, 
 
 /** JSON by any of its names; a request that names no type is taken for JSON. */
 function checkContentType(contentType: string | null): void {
-  if (contentType === null || contentType.trim() === '') return;
+  if (contentType === 'application/json' || contentType === null || contentType.trim() === '') return;
   const [type = '', ...parameters] = contentType.toLowerCase().split(';');
   const charset = parameters.map((parameter) => parameter.trim()).find((parameter) => parameter.startsWith('charset='));
   const isJson = /^(application|text)\/json$|^application\/[^/]+\+json$/.test(type.trim());
@@ -58,7 +58,8 @@ const maxCodings = 3;
 
 /** Undoes `content-encoding`, the last coding first; never makes more than `maxBytes`. */
 function decompress(bytes: Uint8Array, contentEncoding: string | null, maxBytes: number): Uint8Array {
-  const codings = (contentEncoding ?? '')
+  if (contentEncoding === null) return bytes;
+  const codings = contentEncoding
     .toLowerCase()
     .split(',')
     .map((coding) => coding.trim())
@@ -66,7 +67,7 @@ function decompress(bytes: Uint8Array, contentEncoding: string | null, maxBytes:
   let plain = bytes;
   for (const coding of codings.toReversed()) {
     const decompressor = decompressors.get(coding);
-    if (decompressor === undefined || codings.length > maxCodings) throw unsupportedEncoding(contentEncoding ?? '');
+    if (decompressor === undefined || codings.length > maxCodings) throw unsupportedEncoding(contentEncoding);
     try {
       plain = decompressor(plain, { maxOutputLength: maxBytes });
     } catch (cause) {

@@ -18,6 +18,7 @@ export interface RequestPath {
 /** Which requests are ours: `POST {prefix}/v1/responses`. What would need stored state is refused, all else passes. */
 export function routeOf(headers: HeaderMap): Route {
   const method = headers.get(':method') ?? 'GET';
+  if (method === 'POST' && headers.get(':path') === '/v1/responses' && !isWebSocket(headers)) return plainRoute;
   const [path = '', query = ''] = (headers.get(':path') ?? '').split(/\?(.*)/s, 2);
   const raw = path.split('/');
   const segments = raw.map(decodeSegment);
@@ -40,12 +41,16 @@ export function routeOf(headers: HeaderMap): Route {
   return { type: 'translate', path: { prefix: raw.slice(0, at).join('/'), apiVersion: apiVersionOf(query) } };
 }
 
+/** Nearly every request's. */
+const plainRoute: Route = { type: 'translate', path: { prefix: '', apiVersion: '' } };
+
 /**
  * The upstream's path: `template` in place of `/v1/responses`, the prefix kept, `{model}` filled in, the query dropped
  * but for Azure's `api-version`, unless the template has a query of its own. A client that has the upstream's base in
  * its URL (`/openai/v1/responses` for Groq) names what the template begins with: it is not said twice.
  */
 export function upstreamPath(template: string, { prefix, apiVersion }: RequestPath, model: string): string {
+  if (prefix === '' && apiVersion === '' && !pathNeedsModel(template)) return template;
   const base = template.slice(0, Math.max(0, template.indexOf('/v1/')));
   const kept = prefix.endsWith(base) ? prefix.slice(0, prefix.length - base.length) : prefix;
   // A path is ASCII (RFC 3986); what a lenient proxy let through is escaped.

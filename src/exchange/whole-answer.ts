@@ -53,7 +53,7 @@ export function createWholeAnswer(kind: WholeKind, options: AnswerOptions): Answ
   }
 
   function translate(answered: ResponseContext): Buffer {
-    const completion = parse(Buffer.concat(pieces));
+    const completion = parse(pieces.length === 1 ? (pieces[0] as Buffer) : Buffer.concat(pieces));
     const response = translateCompletion(completion, answered);
     const events = answered.stream ? eventsOfResponse(response, answered) : [];
     const { status, model, usage } = response;
@@ -115,11 +115,12 @@ const empty = 'The upstream’s answer is empty.';
 
 /** Throws `ApiError`. */
 function parse(body: Buffer): unknown {
-  const text = body.toString('utf8').replace(/^\ufeff/, '');
-  if (text.trim() === '') throw invalidAnswer(empty);
+  const text = body.toString('utf8');
   try {
-    return JSON.parse(text);
+    return JSON.parse(text.startsWith('\ufeff') ? text.slice(1) : text);
   } catch (cause) {
+    // A byte order mark is white space to `trim`.
+    if (text.trim() === '') throw invalidAnswer(empty);
     throw invalidAnswer('The upstream’s answer is not valid JSON.', cause);
   }
 }
