@@ -29,13 +29,15 @@ interface Call {
  * missing or were given twice are minted. Nothing after a call that `allowed_tools` forbids is read: it fails the answer.
  */
 export function readCalls(message: Loose, context: ResponseContext): CompletionCalls {
+  const entries = entriesOf(message);
+  if (entries.length === 0) return noCalls;
   const calls: Call[] = [];
   const callIds = new Set<string>();
   const signatures: [callId: string, signature: string][] = [];
   let forbidden: ApiError | null = null;
   let hasNameless = false;
 
-  for (const entry of entriesOf(message)) {
+  for (const entry of entries) {
     const isCustom = objectOf(entry['custom']) !== null;
     const body = objectOf(isCustom ? entry['custom'] : entry['function']);
     const name = textOf(body?.['name']);
@@ -63,10 +65,11 @@ export function readCalls(message: Loose, context: ResponseContext): CompletionC
   };
 }
 
+const noCalls: CompletionCalls = { items: () => [], count: 0, signatures: {}, forbidden: null, hasNameless: false };
+
 function entriesOf(message: Loose): readonly Loose[] {
-  const entries = arrayOf(message['tool_calls'])
-    .map(objectOf)
-    .filter((entry) => entry !== null);
+  const given = arrayOf(message['tool_calls']);
+  const entries = given.length === 0 ? [] : given.map(objectOf).filter((entry) => entry !== null);
   const legacy = objectOf(message['function_call']);
   return entries.length === 0 && legacy !== null ? [{ function: legacy }] : entries;
 }

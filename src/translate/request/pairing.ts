@@ -26,7 +26,8 @@ export type PairedItem = Exclude<InputItem, CallItem | OutputItem> | PairedCall 
 export function pairCalls(
   items: readonly InputItem[],
   settings: { readonly orphanOutputs: 'reject' | 'synthesize'; readonly missingOutputs: 'reject' | 'synthesize' },
-): PairedItem[] {
+): readonly PairedItem[] {
+  if (items.every(standsAlone)) return items;
   const paired: PairedItem[] = [];
   const calls: PairedCall[] = [];
   const open = new Map<string, PairedCall[]>();
@@ -72,6 +73,10 @@ export function pairCalls(
     call.abandoned = true;
   }
   return paired;
+}
+
+function standsAlone(item: InputItem): item is Exclude<InputItem, CallItem | OutputItem> {
+  return item.kind === 'message' || item.kind === 'reasoning';
 }
 
 /** Of an unanswered call and an orphan, the one that stands first is named. */
