@@ -10,11 +10,11 @@ export function usageOf(carrier: unknown, profile: Pick<Profile, 'reasoningToken
   const usage = foundIn(objectOf(carrier));
   if (usage === null) return null;
 
-  const input = firstCount(usage['prompt_tokens'], usage['input_tokens']) ?? 0;
+  const input = countOf(usage['prompt_tokens']) ?? countOf(usage['input_tokens']) ?? 0;
   const givenTotal = countOf(usage['total_tokens']);
   const reasoning = reasoningTokens(usage);
   const completion =
-    firstCount(usage['completion_tokens'], usage['output_tokens']) ?? Math.max(0, (givenTotal ?? 0) - input);
+    countOf(usage['completion_tokens']) ?? countOf(usage['output_tokens']) ?? Math.max(0, (givenTotal ?? 0) - input);
   // xAI bills reasoning beside the completion; the Responses API counts it inside.
   const output = profile.reasoningTokensExtra ? completion + reasoning : completion;
   const written = cacheWrites(usage);
@@ -33,50 +33,47 @@ export function usageOf(carrier: unknown, profile: Pick<Profile, 'reasoningToken
 /** The body's own, Groq's `x_groq.usage`, Kimi's `choices[0].usage`. `{}` counts as none. */
 function foundIn(carrier: Loose | null): Loose | null {
   if (carrier === null) return null;
-  for (const value of [carrier['usage'], objectOf(carrier['x_groq'])?.['usage'], choiceOf(carrier)?.['usage']]) {
-    const usage = objectOf(value);
-    if (usage !== null && Object.values(usage).some((count) => countOf(count) !== null)) return usage;
-  }
+  return (
+    counted(carrier['usage']) ??
+    counted(objectOf(carrier['x_groq'])?.['usage']) ??
+    counted(choiceOf(carrier)?.['usage'])
+  );
+}
+
+/** The value as an object that holds a count. */
+function counted(value: unknown): Loose | null {
+  const usage = objectOf(value);
+  if (usage === null) return null;
+  for (const name in usage) if (countOf(usage[name]) !== null) return usage;
   return null;
 }
 
 function cachedTokens(usage: Loose): number {
   return (
-    firstCount(
-      objectOf(usage['prompt_tokens_details'])?.['cached_tokens'],
-      usage['prompt_cache_hit_tokens'], // DeepSeek
-      usage['cached_tokens'], // Kimi
-      usage['num_cached_tokens'], // Mistral
-      usage['cache_read_input_tokens'], // Anthropic, LiteLLM
-      objectOf(usage['input_tokens_details'])?.['cached_tokens'],
-    ) ?? 0
+    countOf(objectOf(usage['prompt_tokens_details'])?.['cached_tokens']) ??
+    countOf(usage['prompt_cache_hit_tokens']) ?? // DeepSeek
+    countOf(usage['cached_tokens']) ?? // Kimi
+    countOf(usage['num_cached_tokens']) ?? // Mistral
+    countOf(usage['cache_read_input_tokens']) ?? // Anthropic, LiteLLM
+    countOf(objectOf(usage['input_tokens_details'])?.['cached_tokens']) ??
+    0
   );
 }
 
 function cacheWrites(usage: Loose): number {
   return (
-    firstCount(
-      usage['cache_creation_input_tokens'],
-      objectOf(usage['prompt_tokens_details'])?.['cache_write_tokens'],
-      objectOf(usage['input_tokens_details'])?.['cache_write_tokens'],
-    ) ?? 0
+    countOf(usage['cache_creation_input_tokens']) ??
+    countOf(objectOf(usage['prompt_tokens_details'])?.['cache_write_tokens']) ??
+    countOf(objectOf(usage['input_tokens_details'])?.['cache_write_tokens']) ??
+    0
   );
 }
 
 function reasoningTokens(usage: Loose): number {
   return (
-    firstCount(
-      objectOf(usage['completion_tokens_details'])?.['reasoning_tokens'],
-      usage['reasoning_tokens'], // SGLang
-      objectOf(usage['output_tokens_details'])?.['reasoning_tokens'],
-    ) ?? 0
+    countOf(objectOf(usage['completion_tokens_details'])?.['reasoning_tokens']) ??
+    countOf(usage['reasoning_tokens']) ?? // SGLang
+    countOf(objectOf(usage['output_tokens_details'])?.['reasoning_tokens']) ??
+    0
   );
-}
-
-function firstCount(...values: readonly unknown[]): number | null {
-  for (const value of values) {
-    const count = countOf(value);
-    if (count !== null) return count;
-  }
-  return null;
 }
