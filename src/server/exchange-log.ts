@@ -9,14 +9,13 @@ import type { CallEnd, ExchangeObserver } from './observer.ts';
  */
 export function createExchangeLog(log: Log): ExchangeObserver {
   return {
-    started(exchange, metadata) {
+    started(_exchange, metadata) {
       let traceId: string | null = null;
       return {
         asked(headers) {
           traceId = parentOf(metadata, headers.get('traceparent'))?.traceId ?? null;
         },
-        ended(how, times, cause) {
-          const summary = exchange.summary();
+        ended({ how, summary, times, cause }) {
           const level = levelOf(summary, how);
           if (!log.isLevelEnabled(level)) return;
           const line = {

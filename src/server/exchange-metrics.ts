@@ -9,10 +9,9 @@ const MAX_CODES = 64;
 export function createExchangeMetrics(metrics: Metrics): ExchangeObserver {
   const codeLabel = createBoundedLabel(MAX_CODES);
   return {
-    started(exchange) {
+    started() {
       return {
-        ended(how, times) {
-          const summary = exchange.summary();
+        ended({ how, summary, times }) {
           const outcome = outcomeOf(summary, how);
           metrics.exchanges.inc({ outcome });
           if (outcome === 'passed') return;

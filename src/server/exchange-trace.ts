@@ -10,7 +10,7 @@ import type { CallEnd, ExchangeObserver } from './observer.ts';
  */
 export function createExchangeTrace(tracing: Tracing): ExchangeObserver {
   return {
-    started(exchange, metadata) {
+    started(_exchange, metadata) {
       const startedAt = Date.now();
       let span: TraceSpan | null = null;
       return {
@@ -18,8 +18,7 @@ export function createExchangeTrace(tracing: Tracing): ExchangeObserver {
           const parent = parentOf(metadata, headers.get('traceparent'));
           span = tracing.start('chat', startedAt, parent, headers.get('tracestate'));
         },
-        ended(how, times) {
-          const summary = exchange.summary();
+        ended({ how, summary, times }) {
           if (span === null || summary.outcome === 'passed') return;
           const name = summary.model === null ? 'chat' : `chat ${summary.model.slice(0, 120)}`;
           const wait = times.firstByte === null || summary.events === 0 ? null : times.firstByte / 1000;

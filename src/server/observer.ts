@@ -1,5 +1,5 @@
 import type { Metadata } from '@grpc/grpc-js';
-import type { Exchange } from '../exchange/exchange.ts';
+import type { Exchange, ExchangeSummary } from '../exchange/exchange.ts';
 import type { HeaderMap } from '../exchange/types.ts';
 
 /**
@@ -18,6 +18,15 @@ export interface CallTimes {
   readonly work: { readonly request: number; readonly response: number };
 }
 
+/** A call that is over. */
+export interface EndedCall {
+  readonly how: CallEnd;
+  readonly summary: ExchangeSummary;
+  readonly times: CallTimes;
+  /** What was thrown, where something was. */
+  readonly cause: unknown;
+}
+
 /** Watches exchanges: log, metrics, traces. Nothing it does may throw or wait, and nothing is called for each token. */
 export interface ExchangeObserver {
   /** A call's first message came; `metadata` is what Envoy opened the call with. */
@@ -28,6 +37,6 @@ export interface ExchangeObserver {
 export interface ExchangeWatch {
   /** The request's headers came. */
   asked?(headers: HeaderMap): void;
-  /** Once, last. `cause` is what was thrown, where something was. */
-  ended(how: CallEnd, times: CallTimes, cause?: unknown): void;
+  /** Once, last. */
+  ended(call: EndedCall): void;
 }

@@ -118,12 +118,14 @@ class ProcessCall implements GrpcCallListener, TickListener {
     if (this.#over) return;
     this.#over = true;
     this.#options.ticker.remove(this);
-    this.#opened?.close();
-    const left = how === 'done' && this.#opened?.exchange.summary().outcome === 'open';
-    const times = this.#times();
+    if (this.#opened === null) return;
+    this.#opened.close();
+    const summary = this.#opened.exchange.summary();
+    const left = how === 'done' && summary.outcome === 'open';
+    const ended = { how: left ? 'aborted' : how, summary, times: this.#times(), cause } as const;
     for (const watch of this.#watches) {
       try {
-        watch.ended(left ? 'aborted' : how, times, cause);
+        watch.ended(ended);
       } catch (thrown) {
         this.#options.onFault(thrown);
       }

@@ -1,6 +1,6 @@
 import { readConfig } from '../../src/config.ts';
 import type { Exchange } from '../../src/exchange/exchange.ts';
-import type { CallEnd, ExchangeObserver } from '../../src/server/observer.ts';
+import type { EndedCall, ExchangeObserver } from '../../src/server/observer.ts';
 import { createService, type Service, type ServiceOptions } from '../../src/server/server.ts';
 import { connectExtProc, type ExtProcClient } from './extproc-client.ts';
 
@@ -10,7 +10,7 @@ export interface RunningService {
   readonly address: string;
   readonly client: ExtProcClient;
   /** Calls that are over, in order. */
-  readonly ends: readonly { readonly how: CallEnd; readonly exchange: Exchange }[];
+  readonly ends: readonly EndedCall[];
   /** Calls that are under way. */
   readonly running: number;
   /** Bytes of bodies that calls have read so far, those that are over included. */
@@ -24,7 +24,7 @@ export async function startService(
   environment: Readonly<Record<string, string>> = {},
   options: Partial<ServiceOptions> = {},
 ): Promise<RunningService> {
-  const ends: { how: CallEnd; exchange: Exchange }[] = [];
+  const ends: EndedCall[] = [];
   const problems: string[] = [];
   let running = 0;
   const exchanges: Exchange[] = [];
@@ -33,9 +33,9 @@ export async function startService(
       running += 1;
       exchanges.push(exchange);
       return {
-        ended(how) {
+        ended(call) {
           running -= 1;
-          ends.push({ how, exchange });
+          ends.push(call);
         },
       };
     },
