@@ -161,7 +161,8 @@ export const audioPart = z.object({
 export const videoPart = z.object({ video_url: z.string() });
 
 /** Tools by `type`. */
-const toolName = z.string().regex(/^[a-zA-Z0-9_-]{1,64}$/);
+export const toolNamePattern = /^[a-zA-Z0-9_-]{1,64}$/;
+const toolName = z.string().regex(toolNamePattern);
 export const functionTool = z.object({
   name: toolName,
   description: z.string().nullish(),

@@ -1,0 +1,71 @@
+import type { z } from 'zod';
+import {
+  createResponseFields,
+  functionCallItem,
+  functionTool,
+  isJsonObject,
+  messageItem,
+  textPart,
+  toolNamePattern,
+  toolOutputItem,
+} from './create-response.ts';
+
+/**
+ * Whether the schema surely takes the value, and reads nothing else from it. It tells at once what nearly every request
+ * holds; false says nothing, and the schema decides.
+ */
+export function isPlainly(schema: z.ZodType, value: unknown): boolean {
+  return tests.get(schema)?.(value) ?? false;
+}
+
+const tests: ReadonlyMap<z.ZodType, (value: unknown) => boolean> = new Map<z.ZodType, (value: unknown) => boolean>([
+  [createResponseFields.model, isText],
+  [createResponseFields.instructions, isText],
+  [createResponseFields.input, isTextOrList],
+  [createResponseFields.tools, Array.isArray],
+  [createResponseFields.stream, isFlag],
+  [createResponseFields.store, isFlag],
+  [createResponseFields.parallel_tool_calls, isFlag],
+  [messageItem, (item) => isJsonObject(item) && isRole(item['role']) && isTextOrList(item['content'])],
+  [textPart, (part) => isJsonObject(part) && isText(part['text'])],
+  [
+    functionCallItem,
+    (item) =>
+      isJsonObject(item) &&
+      isName(item['call_id']) &&
+      isName(item['name']) &&
+      isText(item['arguments']) &&
+      (item['namespace'] == null || isText(item['namespace'])),
+  ],
+  [toolOutputItem, (item) => isJsonObject(item) && isName(item['call_id']) && isTextOrList(item['output'])],
+  [
+    functionTool,
+    (tool) =>
+      isJsonObject(tool) &&
+      isText(tool['name']) &&
+      toolNamePattern.test(tool['name']) &&
+      (tool['description'] == null || isText(tool['description'])) &&
+      (tool['parameters'] == null || isJsonObject(tool['parameters'])) &&
+      (tool['strict'] == null || isFlag(tool['strict'])),
+  ],
+]);
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string';
+}
+
+function isName(value: unknown): boolean {
+  return isText(value) && value !== '';
+}
+
+function isFlag(value: unknown): boolean {
+  return typeof value === 'boolean';
+}
+
+function isTextOrList(value: unknown): boolean {
+  return typeof value === 'string' || Array.isArray(value);
+}
+
+function isRole(value: unknown): boolean {
+  return value === 'user' || value === 'assistant' || value === 'system' || value === 'developer';
+}

@@ -1,0 +1,57 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import type { z } from 'zod';
+import {
+  createResponseFields,
+  functionCallItem,
+  functionTool,
+  messageItem,
+  textPart,
+  toolOutputItem,
+} from '../../../src/schema/create-response.ts';
+import { isPlainly } from '../../../src/schema/plain-shapes.ts';
+
+const objects = { messageItem, textPart, functionCallItem, toolOutputItem, functionTool };
+const schemas: readonly (readonly [string, z.ZodType])[] = Object.entries({ ...createResponseFields, ...objects });
+const keys = [...new Set(Object.values(objects).flatMap(({ shape }) => Object.keys(shape)))];
+
+/** What stands in requests, and what should not. */
+const leaf = fc.oneof(
+  fc.constantFrom<unknown>(null, undefined, '', 'get_weather', 'no name', 'user', 'tool', true, 1, [], {}, ['a']),
+  fc.constant((JSON as unknown as { rawJSON(text: string): unknown }).rawJSON('12345678901234567890')),
+  fc.string(),
+  fc.anything(),
+);
+const value = fc.oneof(leaf, fc.dictionary(fc.constantFrom(...keys, 'other'), leaf));
+
+it.each(schemas)('what is plainly good is taken by the schema of %s, and as it is (property)', (_name, schema) => {
+  fc.assert(
+    fc.property(value, (given) => {
+      if (!isPlainly(schema, given)) return;
+      const read = schema.parse(given);
+      if (typeof read !== 'object' || read === null) expect(read).toBe(given);
+      else expect(given).toMatchObject(read);
+    }),
+    { numRuns: 1000 },
+  );
+});
+
+it('what most requests hold is plainly good', () => {
+  const { model, input, stream, tools } = createResponseFields;
+  expect(isPlainly(model, 'a-model')).toBe(true);
+  expect(isPlainly(input, 'Hi')).toBe(true);
+  expect(isPlainly(stream, false)).toBe(true);
+  expect(isPlainly(tools, [])).toBe(true);
+  expect(isPlainly(messageItem, { role: 'user', content: 'Hi' })).toBe(true);
+  expect(isPlainly(textPart, { type: 'input_text', text: 'Hi' })).toBe(true);
+  expect(isPlainly(functionCallItem, { call_id: 'call_1', name: 'f', arguments: '{}' })).toBe(true);
+  expect(isPlainly(toolOutputItem, { call_id: 'call_1', output: 'done' })).toBe(true);
+  expect(isPlainly(functionTool, { type: 'function', name: 'f', parameters: {} })).toBe(true);
+});
+
+it('what the schema refuses is not', () => {
+  expect(isPlainly(createResponseFields.model, 1)).toBe(false);
+  expect(isPlainly(messageItem, { role: 'tool', content: 'Hi' })).toBe(false);
+  expect(isPlainly(functionTool, { type: 'function', name: 'no name' })).toBe(false);
+  expect(isPlainly(functionCallItem, { call_id: '', name: 'f', arguments: '{}' })).toBe(false);
+});
