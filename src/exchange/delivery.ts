@@ -53,6 +53,9 @@ export function errorReplies(
 }
 
 function fullDuplexReplies({ pieces, end, headers }: Delivery): ExchangeReply[] {
+  // A token alone, as nearly all are.
+  if (headers === null && end === 'open' && pieces.length === 1 && pieces[0] !== undefined)
+    return [{ type: 'response_body', body: pieces[0], endOfStream: false }];
   const replies: ExchangeReply[] = headers === null ? [] : [{ type: 'response_headers', headers: headers(null) }];
   for (const body of pieces)
     replies.push({ type: 'response_body', body, endOfStream: end === 'body' && body === pieces.at(-1) });

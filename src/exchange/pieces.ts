@@ -13,6 +13,7 @@ export function cutBytes(bytes: Buffer): Buffer[] {
  * own, because some clients lose an event that is cut.
  */
 export function cutEvents(bytes: Buffer): Buffer[] {
+  if (bytes.length <= maxPieceBytes) return bytes.length === 0 ? [] : [bytes];
   const pieces: Buffer[] = [];
   let at = 0;
   while (bytes.length - at > maxPieceBytes) {
@@ -23,6 +24,6 @@ export function cutEvents(bytes: Buffer): Buffer[] {
     pieces.push(bytes.subarray(at, end + 2));
     at = end + 2;
   }
-  if (at < bytes.length) pieces.push(at === 0 ? bytes : bytes.subarray(at));
+  if (at < bytes.length) pieces.push(bytes.subarray(at));
   return pieces;
 }

@@ -82,6 +82,8 @@ class AnswerLeg implements ResponseLeg {
   readonly #spoke = createStopwatch();
   readonly #finished = createStopwatch();
   #phase: ResponsePhase = 'awaiting_headers';
+  /** What led from this phase to itself: it may again, and a body's pieces need no further look at the table. */
+  #again: Cause | null = null;
   #reading: Reading | null = null;
   #refusal: ApiError | null = null;
   #upstreamStatus: number | null = null;
@@ -96,7 +98,7 @@ class AnswerLeg implements ResponseLeg {
   }
 
   handle(event: ResponseEvent, request: RequestOutcome): ExchangeReply[] {
-    checkEvent(responseMoves, this.#phase, event.type);
+    if (event.type !== this.#again) checkEvent(responseMoves, this.#phase, event.type);
     this.#heard.touch();
     if (event.type === 'response_body') this.#upstreamBytes += event.body.length;
     if (event.type === 'response_headers') return this.#onHeaders(event, request);
@@ -134,7 +136,9 @@ class AnswerLeg implements ResponseLeg {
   }
 
   #move(cause: Cause, to: ResponsePhase): void {
+    if (to === this.#phase && cause === this.#again) return;
     checkMove(responseMoves, this.#phase, cause, to);
+    this.#again = to === this.#phase ? cause : null;
     this.#phase = to;
   }
 
