@@ -11,6 +11,8 @@ export interface ThinkTagReader {
   push(piece: string): ThinkTagTexts;
   /** The end of the content: what was held back. An unclosed block stays thinking. */
   finish(): ThinkTagTexts;
+  /** All that still comes is text of the answer, as it is. */
+  isThrough(): boolean;
 }
 
 const openingTags = ['<think>', '<thinking>', '<seed:think>'] as const;
@@ -70,6 +72,9 @@ export function createThinkTagReader({ implicitThink }: Pick<Profile, 'implicitT
       return take(false);
     },
     finish: () => take(true),
+    isThrough() {
+      return state.at === 'answer' && state.newlinesToSkip === 0;
+    },
   };
 }
 

@@ -108,7 +108,7 @@ class ItemWriter implements AnswerWriter {
   }
 
   addText(text: string): boolean {
-    if (this.#tags !== null || this.#current?.type !== 'message') return false;
+    if (this.#current?.type !== 'message' || !(this.#tags?.isThrough() ?? true)) return false;
     this.#current.item.text(text, noLogprobs);
     return true;
   }

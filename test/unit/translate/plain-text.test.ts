@@ -122,6 +122,19 @@ describe('the JSON around a chunk of text', () => {
 });
 
 describe('the short way for a chunk of text', () => {
+  it('is taken after the thinking, where think tags are read', () => {
+    const translator = createStreamTranslator(createTestContext({ profileFlags: { thinkTags: true } }));
+    const json = (content: string) => JSON.stringify({ model: 'm', choices: [{ index: 0, delta: { content } }] });
+    const push = (content: string) => translator.push(JSON.parse(json(content)), null, json(content));
+    for (const content of ['<think>', 'hm', 'hm', '</think>', 'An', ' answer']) {
+      expect(translator.pushText(json(content))).toBeNull();
+      push(content);
+    }
+    expect(translator.pushText(json(' <think>'))).toEqual([
+      expect.objectContaining({ type: 'response.output_text.delta', delta: ' <think>' }),
+    ]);
+  });
+
   it('gives the events of the long way, whatever stands in the chunks', () => {
     fc.assert(
       fc.property(fc.array(chunk, { maxLength: 12 }), fc.boolean(), (chunks, wantsLogprobs) => {
