@@ -5,7 +5,7 @@ import { immediateResponse } from './immediate-response.ts';
 import { headerHoldOf } from './modes.ts';
 import { passOn, swallow } from './pass.ts';
 import { checkEvent, checkMove, type RequestPhase, requestMoves } from './phases.ts';
-import { cutBytes } from './pieces.ts';
+import { cutBytes, keepable } from './pieces.ts';
 import { type PreparedRequest, prepareRequest } from './prepare-request.ts';
 import type { RequestOutcome } from './response-leg.ts';
 import { pathNeedsModel, type RequestPath, routeOf, upstreamPath } from './route.ts';
@@ -106,8 +106,9 @@ export function createRequestLeg(options: RequestLegOptions): RequestLeg {
     if (hold === 'refusable' && !endOfStream) return refuse(type, partialBody());
     const overload = options.hold(Math.max(announced, clientBytes));
     if (overload !== null) return refuse(type, overload);
-    pieces.push(body);
-    if (endOfStream || hold === 'with_body') return translate(type);
+    const isLast = endOfStream || hold === 'with_body';
+    pieces.push(isLast ? body : keepable(body));
+    if (isLast) return translate(type);
     move(type, 'collecting_body');
     // The bytes stay here until all have come.
     return hold === 'gone' ? [{ type, body: noBytes, endOfStream: false }] : [];

@@ -8,6 +8,7 @@ import { createStreamTranslator } from '../translate/stream.ts';
 import { eventsOfResponse } from '../translate/synthesise.ts';
 import { type Answer, type AnswerOptions, type AnswerReport, nothingToReport, type Verdict } from './answer.ts';
 import { createJsonEnd } from './json-end.ts';
+import { keepable } from './pieces.ts';
 import { invalidAnswer, tooLarge } from './upstream-errors.ts';
 
 /** What the body is: `error` under an error status, `neither` in a 2xx that is no API's answer. */
@@ -78,10 +79,10 @@ export function createWholeAnswer(kind: WholeKind, options: AnswerOptions): Answ
       if (verdict !== null) return nothing;
       if (kind === 'neither') return refuse(invalidAnswer(notAnApi));
       size += bytes.length;
-      if (size <= limit) pieces.push(bytes);
+      if (size <= limit) pieces.push(keepable(bytes));
       else if (kind === 'json') return refuse(tooLarge('the answer', limit));
       // The beginning of an error tells enough.
-      else if (size - bytes.length < limit) pieces.push(bytes.subarray(0, limit - size + bytes.length));
+      else if (size - bytes.length < limit) pieces.push(keepable(bytes.subarray(0, limit - size + bytes.length)));
       // Where only a message of the upstream can be answered, the next may be trailers, which carry no text.
       return committed && isWhole(bytes) ? end() : nothing;
     },

@@ -1,5 +1,6 @@
 import { unzipSync } from 'node:zlib';
 import { status } from '@grpc/grpc-js';
+import { keepable } from '../exchange/pieces.ts';
 
 /** What stands before each message of gRPC over HTTP/2: a flag (1: compressed) and the length, four bytes. */
 export const FRAME_HEAD_BYTES = 5;
@@ -16,7 +17,7 @@ export class MessageFrameError extends Error {
 
 /**
  * Takes the messages of a call out of its bytes (“Length-Prefixed-Message” of gRPC over HTTP/2). A message is mostly a
- * view of the bytes that came; where those hold much else, which it would keep alive, it is a copy.
+ * view of the bytes that came, among those of other calls: who keeps it has to copy it.
  *
  * A class, as few objects as there can be: a token that comes alone finds none of them in the processor's cache.
  */
@@ -38,7 +39,7 @@ export class MessageFrameReader {
       this.#read(bytes, to);
       return;
     }
-    this.#held.push(bytes);
+    this.#held.push(keepable(bytes));
     this.#heldBytes += bytes.length;
     if (this.#heldBytes < this.#wantedBytes) return;
     const joined = Buffer.concat(this.#held, this.#heldBytes);
@@ -55,12 +56,12 @@ export class MessageFrameReader {
         wanted = end - at;
         break;
       }
-      const message = alone(bytes.subarray(at + FRAME_HEAD_BYTES, end));
+      const message = bytes.subarray(at + FRAME_HEAD_BYTES, end);
       to.message(bytes[at] === 1 ? decompress(message, this.#maxBytes) : message);
       at = end;
     }
     if (at === bytes.length) return;
-    this.#held = [alone(at === 0 ? bytes : bytes.subarray(at))];
+    this.#held = [keepable(at === 0 ? bytes : bytes.subarray(at))];
     this.#heldBytes = bytes.length - at;
     this.#wantedBytes = wanted;
   }
@@ -74,11 +75,6 @@ export class MessageFrameReader {
       `Received message larger than max (${length} vs ${this.#maxBytes})`,
     );
   }
-}
-
-/** Node reads from a socket once for many calls: what one of them keeps should not keep the others' bytes as well. */
-function alone(bytes: Buffer): Buffer {
-  return bytes.length * 2 < bytes.buffer.byteLength ? Buffer.from(bytes) : bytes;
 }
 
 /** gzip or deflate, by what it begins with. Envoy compresses nothing; who does may. */
