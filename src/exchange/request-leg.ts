@@ -2,7 +2,7 @@ import { ApiError } from '../schema/api-error.ts';
 import type { NewId } from '../translate/context.ts';
 import type { TranslationSettings } from '../translate/settings.ts';
 import { immediateResponse } from './immediate-response.ts';
-import { headerHoldOf } from './modes.ts';
+import { type HeaderHold, headerHoldOf } from './modes.ts';
 import { passOn, swallow } from './pass.ts';
 import { checkEvent, checkMove, type RequestPhase, requestMoves } from './phases.ts';
 import { cutBytes, keepable } from './pieces.ts';
@@ -51,90 +51,150 @@ const untrue = ['content-encoding', 'expect', ...digestFields];
 
 /** The leg that carries the client's request to the upstream, in whatever body mode is in force. */
 export function createRequestLeg(options: RequestLegOptions): RequestLeg {
-  const { modes, settings, clock } = options;
-  const hold = headerHoldOf(modes.request);
-  const template = options.upstreamPath ?? settings.profile.path;
-  let phase: RequestPhase = 'awaiting_headers';
-  let outcome: RequestOutcome = { type: 'open' };
-  let headers: HeaderMap = new Map();
-  let path: RequestPath = { prefix: '', apiVersion: '' };
-  let pieces: Uint8Array[] = [];
-  let announced = 0;
-  let clientBytes = 0;
-  let upstreamBytes = 0;
-  let error: ApiError | null = null;
+  return new ClientLeg(options);
+}
 
-  function move(event: RequestEvent['type'], to: RequestPhase): void {
-    checkMove(requestMoves, phase, event, to);
-    phase = to;
+class ClientLeg implements RequestLeg {
+  readonly #options: RequestLegOptions;
+  readonly #headerHold: HeaderHold;
+  readonly #template: string;
+  #phase: RequestPhase = 'awaiting_headers';
+  #outcome: RequestOutcome = open;
+  /** Until all is said that they tell of; an answer may take long, and keeps what `#facts` says. */
+  #headers: HeaderMap = noHeaders;
+  #facts: HeaderFacts | null = null;
+  #path: RequestPath = noPath;
+  #pieces: Uint8Array[] = [];
+  #announced = 0;
+  #clientBytes = 0;
+  #upstreamBytes = 0;
+  #error: ApiError | null = null;
+
+  constructor(options: RequestLegOptions) {
+    this.#options = options;
+    this.#headerHold = headerHoldOf(options.modes.request);
+    this.#template = options.upstreamPath ?? options.settings.profile.path;
   }
 
-  function onHeaders(event: Extract<RequestEvent, { type: 'request_headers' }>): ExchangeReply[] {
-    headers = event.headers;
+  handle(event: RequestEvent): ExchangeReply[] {
+    checkEvent(requestMoves, this.#phase, event.type);
+    const replies = this.#handle(event);
+    if (this.#phase === 'translated' && this.#facts === null) {
+      this.#facts = factsOf(this.#headers);
+      this.#headers = noHeaders;
+    }
+    return replies;
+  }
+
+  phase(): RequestPhase {
+    return this.#phase;
+  }
+
+  outcome(): RequestOutcome {
+    return this.#outcome;
+  }
+
+  report(): RequestLegReport {
+    return {
+      ...(this.#facts ?? factsOf(this.#headers)),
+      error: this.#error,
+      clientBytes: this.#clientBytes,
+      upstreamBytes: this.#upstreamBytes,
+    };
+  }
+
+  #handle(event: RequestEvent): ExchangeReply[] {
+    switch (this.#phase) {
+      case 'awaiting_headers':
+        return event.type === 'request_headers' ? this.#onHeaders(event) : [];
+      case 'collecting_body':
+        return event.type === 'request_body' ? this.#onBody(event) : this.#onTrailers();
+      case 'translated':
+        if (event.type === 'request_trailers') return [translatedTrailers(event.type)];
+        return event.type === 'request_body' ? swallow(event, this.#headerHold === 'withheld') : [];
+      case 'passing':
+      case 'passed':
+        return event.type === 'request_headers' ? [] : this.#onPassing(event);
+      case 'refused':
+        return [];
+    }
+  }
+
+  #move(event: RequestEvent['type'], to: RequestPhase): void {
+    checkMove(requestMoves, this.#phase, event, to);
+    this.#phase = to;
+  }
+
+  #onHeaders(event: Extract<RequestEvent, { type: 'request_headers' }>): ExchangeReply[] {
+    const { headers } = event;
+    this.#headers = headers;
     const route = routeOf(headers);
     if (route.type === 'pass') {
-      outcome = { type: 'passed' };
-      move(event.type, event.endOfStream ? 'passed' : 'passing');
+      this.#outcome = { type: 'passed' };
+      this.#move(event.type, event.endOfStream ? 'passed' : 'passing');
       return [{ type: 'request_headers' }];
     }
-    if (route.type === 'refuse') return refuse(event.type, route.error);
-    if (options.refusal !== null) return refuse(event.type, options.refusal);
-    const unfit = modeProblem(modes, template);
-    if (unfit !== null) return refuse(event.type, misconfigured(unfit));
-    announced = lengthOf(headers);
-    if (announced > options.maxRequestBytes) return refuse(event.type, tooLarge());
+    if (route.type === 'refuse') return this.#refuse(event.type, route.error);
+    if (this.#options.refusal !== null) return this.#refuse(event.type, this.#options.refusal);
+    const unfit = modeProblem(this.#options.modes, this.#template);
+    if (unfit !== null) return this.#refuse(event.type, misconfigured(unfit));
+    this.#announced = lengthOf(headers);
+    if (this.#announced > this.#options.maxRequestBytes) return this.#refuse(event.type, this.#tooLarge());
     if (event.endOfStream)
-      return refuse(event.type, ApiError.invalidRequest('missing_body', null, 'The request has no body.'));
-    const overload = options.hold(announced);
-    if (overload !== null) return refuse(event.type, overload);
-    path = route.path;
-    move(event.type, 'collecting_body');
-    switch (hold) {
+      return this.#refuse(event.type, ApiError.invalidRequest('missing_body', null, 'The request has no body.'));
+    const overload = this.#options.hold(this.#announced);
+    if (overload !== null) return this.#refuse(event.type, overload);
+    this.#path = route.path;
+    this.#move(event.type, 'collecting_body');
+    switch (this.#headerHold) {
       case 'withheld':
         return [];
       case 'with_body':
         return [{ type: 'request_headers' }];
       case 'refusable':
       case 'gone':
-        return [{ type: 'request_headers', headers: upstreamHeaders('', 'application/json, text/event-stream', null) }];
+        return [
+          { type: 'request_headers', headers: this.#upstreamHeaders('', 'application/json, text/event-stream', null) },
+        ];
     }
   }
 
-  function onBody({ type, body, endOfStream }: Extract<RequestEvent, { type: 'request_body' }>): ExchangeReply[] {
-    clientBytes += body.length;
-    if (clientBytes > options.maxRequestBytes) return refuse(type, tooLarge());
-    if (hold === 'refusable' && !endOfStream) return refuse(type, partialBody());
-    const overload = options.hold(Math.max(announced, clientBytes));
-    if (overload !== null) return refuse(type, overload);
-    const isLast = endOfStream || hold === 'with_body';
-    pieces.push(isLast ? body : keepable(body));
-    if (isLast) return translate(type);
-    move(type, 'collecting_body');
+  #onBody({ type, body, endOfStream }: Extract<RequestEvent, { type: 'request_body' }>): ExchangeReply[] {
+    this.#clientBytes += body.length;
+    if (this.#clientBytes > this.#options.maxRequestBytes) return this.#refuse(type, this.#tooLarge());
+    if (this.#headerHold === 'refusable' && !endOfStream) return this.#refuse(type, partialBody());
+    const overload = this.#options.hold(Math.max(this.#announced, this.#clientBytes));
+    if (overload !== null) return this.#refuse(type, overload);
+    const isLast = endOfStream || this.#headerHold === 'with_body';
+    this.#pieces.push(isLast ? body : keepable(body));
+    if (isLast) return this.#translate(type);
+    this.#move(type, 'collecting_body');
     // The bytes stay here until all have come.
-    return hold === 'gone' ? [{ type, body: noBytes, endOfStream: false }] : [];
+    return this.#headerHold === 'gone' ? [{ type, body: noBytes, endOfStream: false }] : [];
   }
 
-  function translate(event: 'request_body' | 'request_trailers'): ExchangeReply[] {
+  #translate(event: 'request_body' | 'request_trailers'): ExchangeReply[] {
+    const { settings, maxRequestBytes, clock } = this.#options;
     let prepared: PreparedRequest;
     try {
-      prepared = prepareRequest(pieces, headers, settings, options.maxRequestBytes, clock);
+      prepared = prepareRequest(this.#pieces, this.#headers, settings, maxRequestBytes, clock);
     } catch (thrown) {
-      return refuse(event, ApiError.from(thrown));
+      return this.#refuse(event, ApiError.from(thrown));
     }
-    pieces = [];
-    options.hold(0);
+    this.#pieces = [];
+    this.#options.hold(0);
     const { body, context, dropped } = prepared;
-    outcome = { type: 'translated', context, dropped };
-    upstreamBytes = body.length;
-    move(event, 'translated');
+    this.#outcome = { type: 'translated', context, dropped };
+    this.#upstreamBytes = body.length;
+    this.#move(event, 'translated');
     const accept = context.stream ? 'text/event-stream' : 'application/json';
     const model = prepared.model;
-    switch (hold) {
+    switch (this.#headerHold) {
       case 'withheld': {
         const inPieces = cutBytes(body);
         const last = event === 'request_body' ? inPieces.length - 1 : -1;
         return [
-          { type: 'request_headers', headers: upstreamHeaders(model, accept, null) },
+          { type: 'request_headers', headers: this.#upstreamHeaders(model, accept, null) },
           ...inPieces.map(
             (piece, index): ExchangeReply => ({ type: 'request_body', body: piece, endOfStream: index === last }),
           ),
@@ -143,7 +203,7 @@ export function createRequestLeg(options: RequestLegOptions): RequestLeg {
       }
       case 'with_body':
         return [
-          { type: 'request_body', body, headers: upstreamHeaders(model, accept, body.length), endOfStream: true },
+          { type: 'request_body', body, headers: this.#upstreamHeaders(model, accept, body.length), endOfStream: true },
         ];
       case 'refusable':
       case 'gone':
@@ -151,87 +211,72 @@ export function createRequestLeg(options: RequestLegOptions): RequestLeg {
     }
   }
 
-  function onTrailers(): ExchangeReply[] {
-    if (hold === 'withheld') return translate('request_trailers');
+  #onTrailers(): ExchangeReply[] {
+    if (this.#headerHold === 'withheld') return this.#translate('request_trailers');
     // The body's messages are answered; there is none left to carry the translated one.
-    return refuse('request_trailers', ApiError.invalidRequest('unsupported_trailers', null, trailersWhere(modes)));
+    return this.#refuse(
+      'request_trailers',
+      ApiError.invalidRequest('unsupported_trailers', null, trailersWhere(this.#options.modes)),
+    );
   }
 
-  function onPassing(event: Exclude<RequestEvent, { type: 'request_headers' }>): ExchangeReply[] {
-    const fullDuplex = hold === 'withheld';
-    const isMore = phase === 'passing' || event.type === 'request_trailers';
-    if (event.type === 'request_body') clientBytes += event.body.length;
-    upstreamBytes = clientBytes;
-    const over = phase === 'passed' || event.type === 'request_trailers' || event.endOfStream;
-    move(event.type, over ? 'passed' : 'passing');
+  #onPassing(event: Exclude<RequestEvent, { type: 'request_headers' }>): ExchangeReply[] {
+    const fullDuplex = this.#headerHold === 'withheld';
+    const isMore = this.#phase === 'passing' || event.type === 'request_trailers';
+    if (event.type === 'request_body') this.#clientBytes += event.body.length;
+    this.#upstreamBytes = this.#clientBytes;
+    const over = this.#phase === 'passed' || event.type === 'request_trailers' || event.endOfStream;
+    this.#move(event.type, over ? 'passed' : 'passing');
     return isMore ? passOn(event, fullDuplex) : swallow(event, fullDuplex);
   }
 
-  function upstreamHeaders(model: string, accept: string, contentLength: number | null): HeaderMutation {
+  #upstreamHeaders(model: string, accept: string, contentLength: number | null): HeaderMutation {
     return {
       set: {
-        ':path': upstreamPath(template, path, model),
+        ':path': upstreamPath(this.#template, this.#path, model),
         'content-type': 'application/json',
         accept,
         // A compressed answer would have to be undone; servers that send one all the same are understood.
         'accept-encoding': 'identity',
         ...(contentLength === null ? {} : { 'content-length': String(contentLength) }),
       },
-      remove: [...untrue.filter((name) => headers.has(name)), ...(contentLength === null ? ['content-length'] : [])],
+      remove: [
+        ...untrue.filter((name) => this.#headers.has(name)),
+        ...(contentLength === null ? ['content-length'] : []),
+      ],
     };
   }
 
-  function refuse(event: RequestEvent['type'], refusal: ApiError): ExchangeReply[] {
-    move(event, 'refused');
-    pieces = [];
-    options.hold(0);
-    error = refusal;
-    const id = headers.get('x-request-id');
+  #refuse(event: RequestEvent['type'], refusal: ApiError): ExchangeReply[] {
+    this.#move(event, 'refused');
+    this.#pieces = [];
+    this.#options.hold(0);
+    this.#error = refusal;
+    const id = this.#headers.get('x-request-id');
     return [immediateResponse(refusal, id === undefined ? {} : { 'x-request-id': id })];
   }
 
-  function tooLarge(): ApiError {
-    return new ApiError(`The request body is larger than ${options.maxRequestBytes} bytes.`, {
+  #tooLarge(): ApiError {
+    return new ApiError(`The request body is larger than ${this.#options.maxRequestBytes} bytes.`, {
       status: 413,
       type: 'invalid_request',
       code: 'request_too_large',
     });
   }
+}
 
+const open: RequestOutcome = { type: 'open' };
+const noHeaders: HeaderMap = new Map();
+const noPath: RequestPath = { prefix: '', apiVersion: '' };
+
+/** What a log line says of the headers. */
+type HeaderFacts = Pick<RequestLegReport, 'requestId' | 'method' | 'path'>;
+
+function factsOf(headers: HeaderMap): HeaderFacts {
   return {
-    handle(event) {
-      checkEvent(requestMoves, phase, event.type);
-      switch (phase) {
-        case 'awaiting_headers':
-          return event.type === 'request_headers' ? onHeaders(event) : [];
-        case 'collecting_body':
-          return event.type === 'request_body' ? onBody(event) : onTrailers();
-        case 'translated':
-          if (event.type === 'request_trailers') return [translatedTrailers(event.type)];
-          return event.type === 'request_body' ? swallow(event, hold === 'withheld') : [];
-        case 'passing':
-        case 'passed':
-          return event.type === 'request_headers' ? [] : onPassing(event);
-        case 'refused':
-          return [];
-      }
-    },
-    phase() {
-      return phase;
-    },
-    outcome() {
-      return outcome;
-    },
-    report() {
-      return {
-        requestId: headers.get('x-request-id') ?? null,
-        method: headers.get(':method') ?? '',
-        path: (headers.get(':path') ?? '').split('?', 1)[0] ?? '',
-        error,
-        clientBytes,
-        upstreamBytes,
-      };
-    },
+    requestId: headers.get('x-request-id') ?? null,
+    method: headers.get(':method') ?? '',
+    path: (headers.get(':path') ?? '').split('?', 1)[0] ?? '',
   };
 }
 
