@@ -32,6 +32,20 @@ export const scenarios: readonly Scenario[] = [
   },
 ];
 
+/** What a single core is short of first: translating the long conversations that agents send with every turn. */
+const history: Scenario = {
+  name: 'history',
+  what: '16 requests with 256 KB of conversation at a time',
+  unit: 'request',
+  load: {
+    stream: false,
+    knobs: { tokens: 16, pauseMs: 0, tokenBytes: 32 },
+    connections: 16,
+    seconds: 2.5,
+    historyBytes: 256_000,
+  },
+};
+
 /**
  * Slices of load go round no-op and service, so that whatever else happens on the machine strikes both; medians of
  * `rounds` slices. Gives the rows of a table: every figure with its ratio to the no-op's.
@@ -125,7 +139,7 @@ export const workerHeadings = ['scenario', 'workers', 'per second', '×', 'filte
 export async function runWorkers(rounds: number): Promise<Cell[][]> {
   const upstream = await startUpstream();
   const rows: Cell[][] = [];
-  const saturating = scenarios.filter(({ name }) => name !== 'paced');
+  const saturating = [...scenarios.filter(({ name }) => name !== 'paced'), history];
   const contenders = new Map<number, Contender>();
   const slices = new Map<string, Slice[]>();
   try {
