@@ -9,9 +9,10 @@ import { outcomeOf } from './finish.ts';
 import { logprobsOf } from './logprobs.ts';
 import { resourceOf } from './resource.ts';
 import { type AnswerWriter, createAnswerWriter } from './stream/answer-writer.ts';
+import { createDeltaTemplate } from './stream/delta-template.ts';
 import { createEventLog, type EventLog } from './stream/event-log.ts';
 import { emitFailure } from './stream/failure.ts';
-import { createTextTemplate, plainTextOf } from './stream/plain-text.ts';
+import { type DeltaField, type PlainDelta, plainDeltaOf } from './stream/plain-delta.ts';
 import { usageOf } from './usage.ts';
 
 /** What a log line wants to know of a stream. */
@@ -73,7 +74,7 @@ class ChunkTranslator implements StreamTranslator {
   readonly #id: string;
   readonly #log: EventLog;
   readonly #writer: AnswerWriter;
-  readonly #template = createTextTemplate();
+  readonly #template = createDeltaTemplate();
   #status: ResponseStatus = 'in_progress';
   #started = false;
   #failure: ApiError | null = null;
@@ -107,7 +108,7 @@ class ChunkTranslator implements StreamTranslator {
 
   pushText(json: string): ResponseStreamEvent[] | null {
     const text = this.ended() ? null : this.#template.match(json);
-    return text !== null && this.#addText(text) ? this.#log.take() : null;
+    return text !== null && this.#grow(this.#template.field(), text) ? this.#log.take() : null;
   }
 
   malformed(): ResponseStreamEvent[] {
@@ -184,7 +185,7 @@ class ChunkTranslator implements StreamTranslator {
   #push(value: unknown, eventName: string | null, json: string | undefined): void {
     this.#start();
     const chunk = objectOf(value);
-    if (chunk !== null && eventName === null && this.#addPlainText(chunk, json)) return;
+    if (chunk !== null && eventName === null && this.#addPlain(chunk, json)) return;
     const error = errorOfValue(value) ?? (eventName === 'error' ? errorOfValue({ error: value }) : null);
     if (chunk === null && error === null) {
       this.#skip();
@@ -197,22 +198,22 @@ class ChunkTranslator implements StreamTranslator {
   }
 
   /** The short way for nearly all chunks of a stream. False: it must be read in full. */
-  #addPlainText(chunk: Loose, json: string | undefined): boolean {
-    const text = this.#model === null ? null : this.#plainText(chunk);
-    if (text === null || !this.#addText(text)) {
+  #addPlain(chunk: Loose, json: string | undefined): boolean {
+    const delta = this.#model === null ? null : this.#plainDelta(chunk);
+    if (delta === null || !this.#grow(delta.field, delta.text)) {
       this.#template.forget();
       return false;
     }
-    if (json !== undefined) this.#template.learn(json, text, (other) => this.#plainText(other));
+    if (json !== undefined) this.#template.learn(json, delta.field, (other) => this.#plainDelta(other));
     return true;
   }
 
-  #plainText(chunk: Loose): string | null {
-    return plainTextOf(chunk, this.#choiceIndex, this.#serviceTier);
+  #plainDelta(chunk: Loose): PlainDelta | null {
+    return plainDeltaOf(chunk, this.#choiceIndex, this.#serviceTier);
   }
 
-  #addText(text: string): boolean {
-    if (!this.#writer.addText(text)) return false;
+  #grow(field: DeltaField, text: string): boolean {
+    if (!this.#writer.grow(field, text)) return false;
     this.#chunks += 1;
     this.#malformedInRow = 0;
     return true;

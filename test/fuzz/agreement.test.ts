@@ -96,7 +96,10 @@ it('an answer is the same Response, whether it comes whole or in pieces', { time
       const whole = { model: 'up', choices: [{ index: 0, message, finish_reason: reason }], usage };
       const asJson = translateCompletion(whole, createTestContext(settings));
       const translator = createStreamTranslator(createTestContext(settings));
-      for (const delta of deltasOf(message, size)) translator.push({ model: 'up', choices: [{ index: 0, delta }] });
+      for (const delta of deltasOf(message, size)) {
+        const json = JSON.stringify({ model: 'up', choices: [{ index: 0, delta }] });
+        translator.pushText(json) ?? translator.push(JSON.parse(json), null, json);
+      }
       translator.push({ choices: [{ index: 0, delta: {}, finish_reason: reason }] });
       translator.push({ choices: [], usage });
       const [end] = translator.finish('done').slice(-1);

@@ -11,6 +11,7 @@ import { createThinkTagReader, type ThinkTagReader, type ThinkTagTexts } from '.
 import type { EventLog } from './event-log.ts';
 import { type MessageItem, openMessage } from './message-item.ts';
 import { type ClosingStatus, createOutput, type Output } from './output.ts';
+import type { DeltaField } from './plain-delta.ts';
 import { openReasoning, type ReasoningItem } from './reasoning-item.ts';
 import { type CallSignature, createToolCalls, type ToolCalls } from './tool-calls.ts';
 
@@ -26,8 +27,11 @@ export interface Beside {
 export interface AnswerWriter {
   /** Errors are the model's: a call that is not allowed. */
   add(delta: Loose, beside: Beside): ApiError | null;
-  /** More text of the message that is open. False, and nothing is done, if none is, or the text must be looked into. */
-  addText(text: string): boolean;
+  /**
+   * More of the item that is open, as `add` would write it. False, and nothing is done, if no item of that kind is open,
+   * or the text must be looked into.
+   */
+  grow(field: DeltaField, text: string): boolean;
   /** Citations of a chunk that has no delta. */
   cite(citations: readonly UrlCitation[]): void;
   /** The answer is whole: sends what was held back. An answer of nothing but broken calls is an error. */
@@ -107,10 +111,21 @@ class ItemWriter implements AnswerWriter {
     return calls.send();
   }
 
-  addText(text: string): boolean {
-    if (this.#current?.type !== 'message' || !(this.#tags?.isThrough() ?? true)) return false;
-    this.#current.item.text(text, noLogprobs);
-    return true;
+  grow(field: DeltaField, text: string): boolean {
+    switch (field.name) {
+      case 'content':
+        if (this.#current?.type !== 'message' || !(this.#tags?.isThrough() ?? true)) return false;
+        this.#current.item.text(text, noLogprobs);
+        return true;
+      case 'reasoning_content':
+      case 'reasoning':
+        // The first reasoning from a field ends the reading of tags, which is for `add` to do.
+        if (this.#current?.type !== 'reasoning' || this.#tags !== null) return false;
+        this.#current.item.text(text);
+        return true;
+      case 'arguments':
+        return this.#calls?.grow(field.index, text) ?? false;
+    }
   }
 
   /** Citations of a message that is closed are late: a finished item does not change. Before any message they wait. */

@@ -22,6 +22,8 @@ export interface ToolCalls {
   gather(delta: Loose): readonly CallSignature[];
   /** Sends what was gathered. An error means: the model called what it was not allowed to. */
   send(): ApiError | null;
+  /** More arguments of the call at that index. False, and nothing is done, if its item is not sent. */
+  grow(index: number, text: string): boolean;
   /** The end of the answer: calls whose name could still have grown are sent as they are. */
   finish(): ApiError | null;
   /** Calls seen whose name never came. */
@@ -100,6 +102,14 @@ export function createToolCalls({ log, output, context, beforeCall }: Parts): To
     return null;
   }
 
+  function grow(index: number, text: string): boolean {
+    const tracked = tracker.growSent(index, text);
+    const call = tracked === null ? undefined : calls.get(tracked);
+    if (call === undefined) return false;
+    sendOne(call);
+    return true;
+  }
+
   function finish(): ApiError | null {
     for (const call of calls.values()) {
       const error = call.item !== null || call.tracked.name === '' ? null : sendOne(call);
@@ -151,6 +161,7 @@ export function createToolCalls({ log, output, context, beforeCall }: Parts): To
   return {
     gather,
     send,
+    grow,
     finish,
     nameless() {
       return tracker.calls.filter(({ name }) => name === '').length;
