@@ -26,8 +26,10 @@ export interface TrackedCall {
 export interface CallTracker {
   /** The call a fragment belongs to, grown by it. */
   track(fragment: CallFragment): TrackedCall;
-  /** The same for a fragment of an index and text alone. Null, and nothing is done, if its call's item is not sent. */
-  growSent(index: number, text: string): TrackedCall | null;
+  /** The call that a fragment of an index and text alone belongs to (R3); null if none has begun. */
+  latestOf(index: number): TrackedCall | null;
+  /** What `track` does with the text of a fragment. */
+  growText(call: TrackedCall, text: string): void;
   /** May the name still grow? True while it is no offered tool's name, or the beginning of another's. */
   isNameOpen(name: string): boolean;
   /** In order of appearance. */
@@ -51,13 +53,6 @@ export function createCallTracker(toolNames: ReadonlySet<string>): CallTracker {
     if (fragment.id !== '' && call.upstreamId === '' && !call.isSent) remember(call, fragment.id);
     growName(call, fragment.name);
     growText(call, fragment.text);
-    return call;
-  }
-
-  function growSent(index: number, text: string): TrackedCall | null {
-    const call = byIndex.get(index); // R3
-    if (call === undefined || !call.isSent) return null;
-    growText(call, text);
     return call;
   }
 
@@ -150,7 +145,8 @@ export function createCallTracker(toolNames: ReadonlySet<string>): CallTracker {
 
   return {
     track,
-    growSent,
+    latestOf: (index) => byIndex.get(index) ?? null,
+    growText,
     isNameOpen(name) {
       if (!toolNames.has(name)) return true;
       return sortedNames[firstFrom(name) + 1]?.startsWith(name) ?? false;

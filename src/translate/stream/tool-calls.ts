@@ -57,6 +57,8 @@ export function createToolCalls({ log, output, context, beforeCall }: Parts): To
   const usedIds = new Set<string>();
   let gathered = new Set<Call>();
   let hasSent = false;
+  /** The call that grew last, for the next token; null after any fragment that may have opened another. */
+  let growing: Call | null = null;
 
   function gather(delta: Loose): readonly CallSignature[] {
     const entries = delta['tool_calls'];
@@ -78,6 +80,7 @@ export function createToolCalls({ log, output, context, beforeCall }: Parts): To
   }
 
   function gatherOne(entry: Loose): Call {
+    growing = null;
     const tracked = tracker.track(fragmentOf(entry));
     let call = calls.get(tracked);
     if (call === undefined) {
@@ -103,10 +106,13 @@ export function createToolCalls({ log, output, context, beforeCall }: Parts): To
   }
 
   function grow(index: number, text: string): boolean {
-    const tracked = tracker.growSent(index, text);
-    const call = tracked === null ? undefined : calls.get(tracked);
-    if (call === undefined) return false;
-    sendOne(call);
+    if (growing?.tracked.index !== index) {
+      const tracked = tracker.latestOf(index);
+      growing = tracked === null ? null : (calls.get(tracked) ?? null);
+    }
+    if (growing === null || growing.item === null) return false;
+    tracker.growText(growing.tracked, text);
+    sendOne(growing);
     return true;
   }
 
