@@ -10,6 +10,7 @@ import {
 } from '../tool-restoration.ts';
 import type { TrackedCall } from './call-tracker.ts';
 import type { EventLog } from './event-log.ts';
+import { createGrowingText } from './growing-text.ts';
 import type { ClosingStatus, OpenItem, Output } from './output.ts';
 
 /** The item of a tool call that is being written. */
@@ -65,9 +66,9 @@ function openFunctionCall(call: TrackedCall, name: string, itemOf: ItemOf, { log
         item_id,
         output_index: outputIndex,
         name,
-        arguments: argumentsOf(call.text),
+        arguments: argumentsOf(call.text.toString()),
       });
-      return itemOf(status, call.text, false);
+      return itemOf(status, call.text.toString(), false);
     },
   };
 }
@@ -78,11 +79,11 @@ function openCustomCall(call: TrackedCall, itemOf: ItemOf, { log, output }: Part
   const outputIndex = output.add(start);
   const item_id = start.id;
   const decoder = createCustomInputDecoder();
-  let input = '';
+  const input = createGrowingText();
 
   function send(delta: string): void {
     if (delta === '') return;
-    input += delta;
+    input.append(delta);
     log.emit({ type: 'response.custom_tool_call_input.delta', item_id, output_index: outputIndex, delta });
   }
 
@@ -92,9 +93,10 @@ function openCustomCall(call: TrackedCall, itemOf: ItemOf, { log, output }: Part
       send(call.isCustom ? text : decoder.push(text));
     },
     close(status) {
-      if (!call.isCustom) send(decoder.isReading() ? decoder.finish() : customInputOf(call.text));
-      log.emit({ type: 'response.custom_tool_call_input.done', item_id, output_index: outputIndex, input });
-      return itemOf(status, input, true);
+      if (!call.isCustom) send(decoder.isReading() ? decoder.finish() : customInputOf(call.text.toString()));
+      const whole = input.toString();
+      log.emit({ type: 'response.custom_tool_call_input.done', item_id, output_index: outputIndex, input: whole });
+      return itemOf(status, whole, true);
     },
   };
 }
@@ -105,6 +107,6 @@ function openToolSearchCall(call: TrackedCall, itemOf: ItemOf, { output }: Parts
   return {
     outputIndex,
     add() {},
-    close: (status) => itemOf(status, call.text, false),
+    close: (status) => itemOf(status, call.text.toString(), false),
   };
 }

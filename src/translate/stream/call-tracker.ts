@@ -1,3 +1,5 @@
+import { createGrowingText, type GrowingText } from './growing-text.ts';
+
 /** What one `tool_calls` entry of a delta says. An empty string stands for a field that is absent. */
 export interface CallFragment {
   readonly id: string;
@@ -15,7 +17,7 @@ export interface TrackedCall {
   readonly index: number | null;
   name: string;
   /** Arguments (or a native custom call's input) so far. */
-  text: string;
+  readonly text: GrowingText;
   /** The end of `text` that is not in an event yet. */
   unsent: string;
   readonly isCustom: boolean;
@@ -71,7 +73,7 @@ export function createCallTracker(toolNames: ReadonlySet<string>): CallTracker {
     if (fragment.name === '') return false;
     if (isNext(known, fragment)) return true;
     if (fragment.index === null || fragment.index === known.index) return false;
-    return !isNameOf(known, fragment.name) || isCompleteJson(known.text);
+    return !isNameOf(known, fragment.name) || isCompleteJson(known.text.toString());
   }
 
   /** R3: no id, but an index. */
@@ -90,9 +92,10 @@ export function createCallTracker(toolNames: ReadonlySet<string>): CallTracker {
   /** A name with arguments after complete arguments begins another call, unless it repeats them (xAI). */
   function isNext(call: TrackedCall, fragment: CallFragment): boolean {
     if (fragment.name === '' || !fragment.text.trimStart().startsWith('{')) return false;
+    const written = call.text.toString();
     const isRepeated =
-      fragment.name === call.name && fragment.text === call.text && fragment.id !== '' && fragment.index === call.index;
-    return !isRepeated && !call.isCustom && isCompleteJson(call.text);
+      fragment.name === call.name && fragment.text === written && fragment.id !== '' && fragment.index === call.index;
+    return !isRepeated && !call.isCustom && isCompleteJson(written);
   }
 
   /** Could the fragment's name be that call's: absent, the same, or its continuation? */
@@ -106,9 +109,10 @@ export function createCallTracker(toolNames: ReadonlySet<string>): CallTracker {
   }
 
   function growText(call: TrackedCall, text: string): void {
+    if (text === '') return;
     // xAI sends the whole arguments again at the end.
-    if (text === call.text && text.startsWith('{') && !call.isCustom && isCompleteJson(text)) return;
-    call.text += text;
+    if (text.startsWith('{') && text === call.text.toString() && !call.isCustom && isCompleteJson(text)) return;
+    call.text.append(text);
     call.unsent += text;
   }
 
@@ -130,7 +134,8 @@ export function createCallTracker(toolNames: ReadonlySet<string>): CallTracker {
   }
 
   function open({ id, index, isCustom }: CallFragment): TrackedCall {
-    const call: TrackedCall = { upstreamId: '', index, name: '', text: '', unsent: '', isCustom, isSent: false };
+    const text = createGrowingText();
+    const call: TrackedCall = { upstreamId: '', index, name: '', text, unsent: '', isCustom, isSent: false };
     calls.push(call);
     if (index !== null) byIndex.set(index, call);
     if (id !== '') remember(call, id);

@@ -98,7 +98,7 @@ export function createToolCalls({ log, output, context, beforeCall }: Parts): To
     gathered = new Set();
     for (const call of ready) {
       const { name, text } = call.tracked;
-      if (call.item === null && (name === '' || (text === '' && tracker.isNameOpen(name)))) continue;
+      if (call.item === null && (name === '' || (text.isEmpty() && tracker.isNameOpen(name)))) continue;
       const error = sendOne(call);
       if (error !== null) return error;
     }
