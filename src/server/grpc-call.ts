@@ -11,7 +11,7 @@ export interface GrpcCall {
    * came together leaves together.
    */
   send(frame: Buffer): void;
-  /** Nothing more is read from the caller until it has taken what it was sent. */
+  /** Nothing more is read from the caller until it has taken what it was sent. To be asked now and then while it is so. */
   isBlocked(): boolean;
   /** The last word; more than once does no harm. */
   end(how: { readonly code: status; readonly details: string }): void;
@@ -59,6 +59,7 @@ class DirectCall implements GrpcCall {
   #reading = false;
   #answered = false;
   #blocked = false;
+  #over = false;
 
   constructor(call: InterceptedCall, maxMessageBytes: number) {
     this.#call = call;
@@ -74,7 +75,10 @@ class DirectCall implements GrpcCall {
       },
       onReceiveMessage() {},
       onReceiveHalfClose: () => this.#listener.halfClosed(),
-      onCancel: () => this.#listener.closed(),
+      onCancel: () => {
+        this.#over = true;
+        this.#listener.closed();
+      },
     });
     this.#stream.on('data', (bytes: Buffer) => this.#read(bytes));
     this.#stream.on('drain', () => this.#unblock());
@@ -88,15 +92,29 @@ class DirectCall implements GrpcCall {
   }
 
   isBlocked(): boolean {
+    if (this.#blocked) this.#leaveIfReset();
     return this.#blocked;
   }
 
   end(how: { readonly code: status; readonly details: string }): void {
     this.#flush();
     if (isOpen(this.#stream)) this.#call.sendStatus(how);
+    else this.#leaveIfReset();
+    this.#over = true;
+    this.#unblock();
+  }
+
+  /**
+   * Some Envoys reset with NO_ERROR. Node then keeps the stream until all that came is read and all that was written is
+   * taken, which may be never.
+   */
+  #leaveIfReset(): void {
+    if (this.#stream.closed) this.#stream.destroy();
   }
 
   #read(bytes: Buffer): void {
+    // Nobody hears what still comes; it is read all the same, because the stream closes only then.
+    if (this.#over) return;
     this.#reading = true;
     try {
       this.#reader.push(bytes, this.#listener);

@@ -158,6 +158,23 @@ describe('the gRPC port bears', { timeout: 60_000 }, () => {
     await expectUnharmed();
   });
 
+  it('who goes on sending when the call has its status', async () => {
+    const before = residentMiB(service.child.pid);
+    const calls = Array.from({ length: 30 }, () => startCall());
+    for (const call of calls) {
+      const ended = new Promise((resolve) => call.once('response', resolve));
+      call.write(frame(Buffer.alloc(0)));
+      await ended;
+      call.resume();
+      await new Promise((resolve) =>
+        call.write(frame(Buffer.alloc(7 * 1024 * 1024), { length: 8 * 1024 * 1024 }), resolve),
+      );
+    }
+    expect(residentMiB(service.child.pid) - before).toBeLessThan(120);
+    for (const call of calls) call.close(8);
+    await expectUnharmed();
+  });
+
   it('connections that break in the middle of a message', async () => {
     for (let round = 0; round < 50; round++) {
       const other = open();
