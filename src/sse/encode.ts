@@ -17,8 +17,9 @@ export function encodeSseEvents(events: readonly ResponseStreamEvent[]): Buffer 
 }
 
 /**
- * The three deltas that make up nearly all of a stream are written by hand, as `JSON.stringify` would: a third of the
- * cost. Any further field (logprobs, padding) takes the general way. Ids are ours, letters and digits.
+ * The deltas that make up nearly all of a stream are written by hand, as `JSON.stringify` would: a third of the cost, if
+ * each is a literal of its own. Any further field (logprobs, padding) takes the general way. Ids are ours, letters and
+ * digits.
  */
 function textOf(event: ResponseStreamEvent): string {
   switch (event.type) {
@@ -28,6 +29,9 @@ function textOf(event: ResponseStreamEvent): string {
     case 'response.function_call_arguments.delta':
       if (event.obfuscation !== undefined) break;
       return `event: response.function_call_arguments.delta\ndata: {"type":"response.function_call_arguments.delta","item_id":"${event.item_id}","output_index":${event.output_index},"delta":${quoted(event.delta)},"sequence_number":${event.sequence_number}}\n\n`;
+    case 'response.custom_tool_call_input.delta':
+      if (event.obfuscation !== undefined) break;
+      return `event: response.custom_tool_call_input.delta\ndata: {"type":"response.custom_tool_call_input.delta","item_id":"${event.item_id}","output_index":${event.output_index},"delta":${quoted(event.delta)},"sequence_number":${event.sequence_number}}\n\n`;
     case 'response.reasoning_summary_text.delta':
       if (event.obfuscation !== undefined) break;
       return `event: response.reasoning_summary_text.delta\ndata: {"type":"response.reasoning_summary_text.delta","item_id":"${event.item_id}","output_index":${event.output_index},"summary_index":${event.summary_index},"delta":${quoted(event.delta)},"sequence_number":${event.sequence_number}}\n\n`;
