@@ -42,6 +42,16 @@ const chunks = deltas.map((content) => chunkOf({ content }));
 const parsed = chunks.map((chunk) => JSON.parse(chunk) as unknown);
 const alone = chunks.map((chunk) => eventsOf([chunk]));
 const together = eventsOf(chunks);
+/** The fields a token may come in, and what opens its item. */
+const tokenKinds: readonly { name: string; opening: object; deltaOf: (text: string) => object }[] = [
+  { name: 'text', opening: { content: 'a' }, deltaOf: (content) => ({ content }) },
+  { name: 'reasoning', opening: { reasoning: 'a' }, deltaOf: (reasoning) => ({ reasoning }) },
+  {
+    name: 'arguments',
+    opening: { tool_calls: [{ index: 0, id: 'call_1', type: 'function', function: { name: 'f', arguments: '' } }] },
+    deltaOf: (piece) => ({ tool_calls: [{ index: 0, function: { arguments: piece } }] }),
+  },
+];
 const full = { request: 'BUFFERED', response: 'FULL_DUPLEX_STREAMED' } as const;
 
 /** What the work gives goes here, so that no compiler leaves the work out. */
@@ -127,6 +137,11 @@ function streamCases(): Case[] {
       if (++pushed % 64 === 0) translator = createStreamTranslator(createTestContext());
       return parsed.map((chunk) => translator.push(chunk));
     }),
+    ...tokenKinds.map(({ name, opening, deltaOf }) => {
+      const translate = createJsonTranslation([opening, deltaOf('a')].map(chunkOf));
+      const tokens = deltas.map((delta) => chunkOf(deltaOf(delta)));
+      return caseOf('stream', `translate the JSON of a token of ${name}`, perPiece, () => translate(tokens));
+    }),
     caseOf('stream', 'encode a delta event', 1, () => encodeSseEvents(events)),
     caseOf('stream', 'content-encoding: identity', 1, () => plain?.push(together)),
     caseOf('stream', `exchange, a token a piece, ${streams} streams in turn`, perPiece, () =>
@@ -136,6 +151,20 @@ function streamCases(): Case[] {
       exchanges.next().handle({ type: 'response_body', body: together, endOfStream: false }),
     ),
   ];
+}
+
+/** A stream that begins with `opening` and is renewed before it grows long. Parses where it must, as an exchange does. */
+function createJsonTranslation(opening: readonly string[]): (jsons: readonly string[]) => unknown[] {
+  let calls = 0;
+  let translator = createStreamTranslator(createTestContext({ toolNames: ['f'] }));
+  const push = (json: string) => translator.pushText(json) ?? translator.push(JSON.parse(json), null, json);
+  return (jsons) => {
+    if (calls++ % 64 === 0) {
+      translator = createStreamTranslator(createTestContext({ toolNames: ['f'] }));
+      opening.forEach(push);
+    }
+    return jsons.map(push);
+  };
 }
 
 function wholeCases(): Case[] {
