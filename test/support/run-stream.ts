@@ -27,10 +27,15 @@ export function runStream(
     writes.push(Buffer.concat(out));
   }
 
+  /** As `exchange/event-answer.ts` does, the short way for one more piece of text included. */
   function translate({ event, data: text }: Extract<SseMessage, { type: 'event' }>): Buffer {
+    const known = event === null ? translator.pushText(text) : null;
+    if (known !== null) return encodeSseEvents(known);
     const data = readSseData(text);
     switch (data.type) {
       case 'values':
+        if (data.values.length === 1 && !data.done)
+          return encodeSseEvents(translator.push(data.values[0], event, text));
         return Buffer.concat([
           ...data.values.map((value) => encodeSseEvents(translator.push(value, event))),
           ...(data.done ? [encodeSseEvents(translator.finish('done'))] : []),
