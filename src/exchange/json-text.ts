@@ -5,10 +5,18 @@ const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /**
  * UTF-8 JSON as a value; a byte order mark is skipped. A number that a JavaScript number would change becomes a
- * `JSON.rawJSON` object, which is written as it was read: schemas hold 64-bit bounds. Throws `ApiError` (400).
+ * `JSON.rawJSON` object, which is written as it was read: schemas hold 64-bit bounds. Of more than `maxValues` it takes
+ * none. Throws `ApiError` (400, or 413 for too many values).
  */
-export function parseJson(bytes: Uint8Array, maxNesting: number): unknown {
+export function parseJson(bytes: Uint8Array, maxNesting: number, maxValues: number): unknown {
   const { tooDeepAt, mayLoseNumbers, values } = scanJson(bytes, maxNesting);
+  if (values > maxValues) {
+    throw new ApiError(`The request body holds too many values: more than ${maxValues}.`, {
+      status: 413,
+      type: 'invalid_request',
+      code: 'request_too_large',
+    });
+  }
   if (tooDeepAt !== null) {
     throw ApiError.invalidRequest(
       'nesting_too_deep',

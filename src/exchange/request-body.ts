@@ -7,6 +7,13 @@ export interface RequestBodyHeaders {
   readonly contentEncoding: string | null;
 }
 
+/**
+ * As `parseJson` counts them: a comma and a bracket are one each. A value can take 60 bytes of heap for three of the body
+ * (`{},`), and the collector may still hold the body that was parsed before: a body of the largest size must not be all
+ * such values. None that means something is.
+ */
+const valuesPerByte = 0.4;
+
 export interface RequestBodyLimits {
   /** Bytes of the body, as sent and after decompression. */
   readonly maxRequestBytes: number;
@@ -16,7 +23,7 @@ export interface RequestBodyLimits {
 
 /**
  * A request body as a value: content coding undone, UTF-8 and JSON read. Numbers that a JavaScript number would change
- * are kept as their text (`JSON.rawJSON`). Throws `ApiError`: 413 over the limit, 415 for other kinds of content, 400
+ * are kept as their text (`JSON.rawJSON`). Throws `ApiError`: 413 over the limits, 415 for other kinds of content, 400
  * for what is not JSON or nested too deep.
  */
 export function readRequestBody(bytes: Uint8Array, headers: RequestBodyHeaders, limits: RequestBodyLimits): unknown {
@@ -24,7 +31,7 @@ export function readRequestBody(bytes: Uint8Array, headers: RequestBodyHeaders, 
   if (bytes.length > limits.maxRequestBytes) throw tooLarge(limits.maxRequestBytes);
   const plain = decompress(bytes, headers.contentEncoding, limits.maxRequestBytes);
   if (plain.length === 0) throw ApiError.invalidRequest('invalid_json', null, 'The request body is empty.');
-  return parseJson(plain, limits.maxNesting);
+  return parseJson(plain, limits.maxNesting, Math.floor(limits.maxRequestBytes * valuesPerByte));
 }
 
 /** JSON by any of its names; a request that names no type is taken for JSON. */

@@ -33,7 +33,12 @@ export class ApiError extends Error {
   readonly headers: Readonly<Record<string, string>>;
 
   constructor(message: string, options: ApiErrorOptions) {
+    // What was thrown holds its call stack until somebody reads it, and with it all that was at hand there: the parsed body,
+    // for as long as the call lasts. It tells nobody anything; the stack of a mistake of ours is in `cause`.
+    const limit = Error.stackTraceLimit;
+    Error.stackTraceLimit = 0;
     super(message, { cause: options.cause });
+    Error.stackTraceLimit = limit;
     this.status = options.status;
     this.type = options.type;
     this.code = options.code;

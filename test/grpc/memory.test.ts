@@ -46,11 +46,15 @@ describe('with 96 MiB of heap', { timeout: 120_000 }, () => {
   });
 
   it('lives through many of the costliest bodies at once, answering each with a status', async () => {
-    const body = emptyObjects(2 * MiB);
-    const statuses = await Promise.all(Array.from({ length: 20 }, () => statusOf(body)));
+    const body = emptyObjects(1.2 * MiB);
+    const statuses = await Promise.all(Array.from({ length: 40 }, () => statusOf(body)));
     // 400: more items than MAX_INPUT_ITEMS.
     expect(statuses.filter((status) => status !== 400 && status !== 503)).toEqual([]);
     expect(statuses).toContain(400);
+  });
+
+  it('refuses those of which one would take half of the heap, without parsing them', async () => {
+    await expect.poll(() => statusOf(emptyObjects(2 * MiB))).toBe(413);
   });
 
   it('lives through more running streams than fit, turning the rest away with 503', async () => {

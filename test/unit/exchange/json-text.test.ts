@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { parseJson } from '../../../src/exchange/json-text.ts';
 
 const big = '12345678901234567890';
-const parse = (text: string) => parseJson(Buffer.from(text), 64) as { readonly number: unknown };
+const parse = (text: string) =>
+  parseJson(Buffer.from(text), 64, Number.POSITIVE_INFINITY) as { readonly number: unknown };
 
 describe('a number that a double would change', () => {
   it('is written as it was read', () => {
@@ -19,5 +20,21 @@ describe('a number that a double would change', () => {
   it('is kept in a long body of few values', () => {
     const text = `{"number":${big},"text":"${',{['.repeat(300_000)}"}`;
     expect(JSON.stringify(parse(text))).toBe(text);
+  });
+});
+
+describe('a body of many values', () => {
+  it.each([
+    ['objects', '{},', 2],
+    ['numbers', '1,', 1],
+    ['texts', '"",', 1],
+  ])('is refused before it is parsed: %s', (_, value, weight) => {
+    const many = (count: number) => Buffer.from(`[${value.repeat(count)}1]`);
+    const most = 1000;
+    const fitting = Math.floor((most - 2) / weight);
+    expect(parseJson(many(fitting), 64, most)).toHaveLength(fitting + 1);
+    expect(() => parseJson(many(fitting + 1), 64, most)).toThrow(
+      expect.objectContaining({ status: 413, code: 'request_too_large' }),
+    );
   });
 });
