@@ -1,3 +1,4 @@
+import { Buffer } from 'node:buffer';
 import type { BodyModes, ExchangeReply, HeaderMutation } from '../exchange/types.ts';
 import { encodeReply, headerText, isHeaderName } from './encode.ts';
 import { processMethod } from './messages.ts';

@@ -55,7 +55,9 @@ class DirectCall implements GrpcCall {
   readonly #stream: ServerHttp2Stream;
   readonly #reader: MessageFrameReader;
   #listener = deaf;
-  readonly #unsent: Buffer[] = [];
+  /** What was sent since the last message was read; nearly always one frame, which needs no list. */
+  #unsent: Buffer | null = null;
+  #more: Buffer[] | null = null;
   #reading = false;
   #answered = false;
   #blocked = false;
@@ -87,7 +89,9 @@ class DirectCall implements GrpcCall {
 
   send(frame: Buffer): void {
     putFrameHead(frame);
-    this.#unsent.push(frame);
+    if (this.#unsent === null) this.#unsent = frame;
+    else if (this.#more === null) this.#more = [this.#unsent, frame];
+    else this.#more.push(frame);
     if (!this.#reading) this.#flush();
   }
 
@@ -128,9 +132,10 @@ class DirectCall implements GrpcCall {
   }
 
   #flush(): void {
-    if (this.#unsent.length === 0) return;
-    const bytes = this.#unsent.length === 1 ? (this.#unsent[0] as Buffer) : Buffer.concat(this.#unsent);
-    this.#unsent.length = 0;
+    if (this.#unsent === null) return;
+    const bytes = this.#more === null ? this.#unsent : Buffer.concat(this.#more);
+    this.#unsent = null;
+    this.#more = null;
     if (!isOpen(this.#stream)) return;
     if (!this.#answered) this.#call.sendMetadata(new Metadata());
     this.#answered = true;

@@ -1,3 +1,4 @@
+import { performance } from 'node:perf_hooks';
 import { status } from '@grpc/grpc-js';
 import type { Exchange } from '../exchange/exchange.ts';
 import { ProtocolError } from '../exchange/protocol-error.ts';

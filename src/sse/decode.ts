@@ -1,3 +1,4 @@
+import { Buffer } from 'node:buffer';
 /** What a server-sent event stream says, one message each. */
 export type SseMessage =
   | { readonly type: 'event'; readonly event: string | null; readonly data: string }

@@ -1,3 +1,4 @@
+import { Buffer } from 'node:buffer';
 import type { ResponseStreamEvent } from '../schema/stream-events.ts';
 
 /** The last line of every stream: the literal the specification demands. */

@@ -21,11 +21,12 @@ const uses: Readonly<Record<string, readonly string[]>> = {
 const pure: Readonly<Record<string, readonly string[]>> = {
   schema: ['zod'],
   upstream: [],
-  sse: [],
+  // The global `Buffer` is looked up anew each time it is used.
+  sse: ['node:buffer'],
   // Ids that must come out the same for the same request are hashed.
   translate: ['node:crypto', 'zod'],
-  exchange: ['minizlib', 'node:zlib'],
-  extproc: ['@grpc/proto-loader', 'node:url'],
+  exchange: ['minizlib', 'node:buffer', 'node:zlib'],
+  extproc: ['@grpc/proto-loader', 'node:buffer', 'node:url'],
 };
 
 const root = fileURLToPath(new URL('../../src', import.meta.url));
