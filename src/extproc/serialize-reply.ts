@@ -33,7 +33,8 @@ type BodyReply = Extract<ExchangeReply, { type: 'request_body' | 'response_body'
  * Written from the last byte to the first: what stands in front of a nested message is its length, which is known once it
  * is written. `at` is the first byte written so far.
  */
-let bytes: Buffer = Buffer.alloc(0);
+const noBytes = Buffer.alloc(0);
+let bytes: Buffer = noBytes;
 let at = 0;
 
 function serialize(
@@ -54,7 +55,9 @@ function serialize(
   if (headers !== undefined) putHeaders(headers);
   putTag(0x0a, end); // response
   putTag(tag, end);
-  return at === roomInFront ? bytes : bytes.subarray(at - roomInFront);
+  const written = at === roomInFront ? bytes : bytes.subarray(at - roomInFront);
+  bytes = noBytes; // a body may be large, and the next reply far
+  return written;
 }
 
 function putBody({ body, endOfStream }: BodyReply, streamed: boolean): void {
@@ -68,8 +71,6 @@ function putBody({ body, endOfStream }: BodyReply, streamed: boolean): void {
   else putFlag(0x10, true); // clear_body: absent bytes would pass Envoy's own
   putTag(0x1a, end); // body_mutation
 }
-
-const noBytes = Buffer.alloc(0);
 
 function putHeaders({ set = {}, remove = [] }: HeaderMutation): void {
   const end = at;
