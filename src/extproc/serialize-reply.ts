@@ -29,11 +29,12 @@ export function serializeReply(reply: ExchangeReply, modes: BodyModes, roomInFro
 
 type BodyReply = Extract<ExchangeReply, { type: 'request_body' | 'response_body' }>;
 
+const noBytes = Buffer.alloc(0);
+
 /**
  * Written from the last byte to the first: what stands in front of a nested message is its length, which is known once it
  * is written. `at` is the first byte written so far.
  */
-const noBytes = Buffer.alloc(0);
 let bytes: Buffer = noBytes;
 let at = 0;
 
