@@ -3,11 +3,11 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Child, startChild } from '../src/mesh/child-process.ts';
-import { findEnvoy } from '../src/mesh/envoy-binary.ts';
-import { clusterOf, placeEnvoy } from '../src/mesh/envoy-config.ts';
-import { shippedEnvoyConfig } from '../src/mesh/parts.ts';
-import { anyFreePort, untilListening } from '../src/mesh/ports.ts';
+import { type Child, startChild } from '../tools/mesh/child-process.ts';
+import { findEnvoy } from '../tools/mesh/envoy-binary.ts';
+import { clusterOf, placeEnvoy } from '../tools/mesh/envoy-config.ts';
+import { shippedEnvoyConfig } from '../tools/mesh/parts.ts';
+import { anyFreePort, untilListening } from '../tools/mesh/ports.ts';
 import type { LoadOptions, LoadReport } from './load.ts';
 import { cpuSeconds, residentBytes } from './process-figures.ts';
 

@@ -6,7 +6,7 @@ import { spawnSync } from 'node:child_process';
 import { cpus } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { findEnvoy } from '../src/mesh/envoy-binary.ts';
+import { findEnvoy } from '../tools/mesh/envoy-binary.ts';
 import { runScenarios, runWorkers, scenarioHeadings, scenarios, workerHeadings } from './envoy-scenarios.ts';
 import { headings as microHeadings, microRows } from './micro.ts';
 import { runSizes, sizeHeadings } from './sizes.ts';

@@ -157,7 +157,7 @@ function streamCases(): Case[] {
 function createJsonTranslation(opening: readonly string[]): (jsons: readonly string[]) => unknown[] {
   let calls = 0;
   let translator = createStreamTranslator(createTestContext({ toolNames: ['f'] }));
-  const push = (json: string) => translator.pushText(json) ?? translator.push(JSON.parse(json), null, json);
+  const push = (json: string) => translator.pushRawJson(json) ?? translator.push(JSON.parse(json), null, json);
   return (jsons) => {
     if (calls++ % 64 === 0) {
       translator = createStreamTranslator(createTestContext({ toolNames: ['f'] }));

@@ -3,11 +3,11 @@
  * table is in docs/operating.md, "More than one core".
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { clusterOf, type EnvoyConfig } from '../src/mesh/envoy-config.ts';
-import { anyFreePort } from '../src/mesh/ports.ts';
 import { startTestMesh, type TestMesh } from '../test/support/mesh.ts';
 import { startServiceProcess } from '../test/support/service-process.ts';
 import { completion, delta, done, eventStream, finish } from '../test/support/upstream.ts';
+import { clusterOf, type EnvoyConfig } from '../tools/mesh/envoy-config.ts';
+import { anyFreePort } from '../tools/mesh/ports.ts';
 
 interface Case {
   readonly how: 'shared port' | 'an address each';

@@ -2,21 +2,21 @@ import type { ApiError } from '../schema/api-error.ts';
 import type { Usage } from '../schema/response-resource.ts';
 import type { NewId } from '../translate/context.ts';
 import type { TranslationSettings } from '../translate/settings.ts';
-import type { AnswerLimits } from './answer.ts';
-import { createRequestLeg, type RequestLeg } from './request-leg.ts';
-import { createResponseLeg, type ResponseLeg } from './response-leg.ts';
+import { createRequestLeg, type RequestLeg } from './request/request-leg.ts';
+import { createResponseLeg, type ResponseLeg } from './response/response-leg.ts';
+import type { UpstreamBodyLimits } from './response/upstream-body-reader.ts';
 import type { BodyModes, ExchangeEvent, ExchangeReply, RequestEvent } from './types.ts';
 
 export interface ExchangeOptions {
   readonly modes: BodyModes;
   readonly settings: TranslationSettings;
-  readonly bodyLimits: AnswerLimits & { readonly maxRequestBytes: number };
+  readonly bodyLimits: UpstreamBodyLimits & { readonly maxRequestBytes: number };
   /** Template of the upstream's path (`{model}` is filled in); null takes the profile's. */
   readonly upstreamPath: string | null;
   /** What every request is refused with that would be translated: overload, a route that names no known profile. */
   readonly refusal: ApiError | null;
   /** Told how many bytes of bodies the exchange keeps from now on; an error turns it away. */
-  readonly hold: (bytes: number) => ApiError | null;
+  readonly reserve: (bytes: number) => ApiError | null;
   /** Milliseconds; 0 turns the timer off. */
   readonly stallTimeoutMs: number;
   readonly heartbeatMs: number;
@@ -93,14 +93,14 @@ class TwoLegs implements Exchange {
   #closed = false;
 
   constructor(options: ExchangeOptions) {
-    const { modes, settings, bodyLimits, upstreamPath, refusal, hold, clock } = options;
+    const { modes, settings, bodyLimits, upstreamPath, refusal, reserve, clock } = options;
     const { stallTimeoutMs, heartbeatMs, finishGraceMs } = options;
     const { maxRequestBytes } = bodyLimits;
     this.#modes = modes;
     this.#settings = settings;
-    this.#requestLeg = createRequestLeg({ modes, settings, maxRequestBytes, upstreamPath, refusal, hold, clock });
+    this.#requestLeg = createRequestLeg({ modes, settings, maxRequestBytes, upstreamPath, refusal, reserve, clock });
     this.#responseLeg = createResponseLeg(
-      { mode: modes.response, limits: bodyLimits, hold, stallTimeoutMs, heartbeatMs, finishGraceMs },
+      { mode: modes.response, limits: bodyLimits, reserve, stallTimeoutMs, heartbeatMs, finishGraceMs },
       () => this.#requestLeg.report().requestId,
     );
   }

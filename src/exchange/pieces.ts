@@ -1,14 +1,6 @@
 /** Bytes of one streamed body reply; Envoy asks for at most 64 KiB, and the message around them needs a few. */
 export const maxPieceBytes = 62_000;
 
-/**
- * The bytes as they may be kept. Node reads from a socket once for many calls: a view would keep the bytes of all of them
- * alive, so one that is but a part of what was read is copied.
- */
-export function keepable<Bytes extends Uint8Array>(bytes: Bytes): Bytes | Buffer {
-  return bytes.length * 2 < bytes.buffer.byteLength ? Buffer.from(bytes) : bytes;
-}
-
 /** The bytes in pieces of at most `maxPieceBytes`, cut anywhere; none for no bytes. */
 export function cutBytes(bytes: Buffer): Buffer[] {
   const pieces: Buffer[] = [];

@@ -2,7 +2,7 @@ import type { ExchangeReply } from './types.ts';
 
 /**
  * Fields that vouch for the bytes of a body, in headers or, where the bytes are not known before they are sent, in
- * trailers (RFC 9530 §2 and §3, RFC 3230, RFC 1864). Of a translated body they are untrue.
+ * trailers (RFC 9530 §2 and §3, RFC 3230, RFC 1864). They are stale once the body is translated.
  */
 export const digestFields = ['content-md5', 'digest', 'content-digest', 'repr-digest'] as const;
 

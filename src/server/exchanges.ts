@@ -7,13 +7,13 @@ import type { TranslationSettings } from '../translate/settings.ts';
 import type { Profile } from '../upstream/profile.ts';
 import { profileNames, profileOf } from '../upstream/profiles.ts';
 import { newId } from './ids.ts';
-import type { ExchangePlace } from './overload.ts';
+import type { Admission } from './overload.ts';
 import type { OpenExchange } from './process.ts';
 
 /** Makes exchanges as configured. */
 export interface ExchangeFactory {
   /** `metadata` is the call's; `admission` its place among the others, why there is none, or null where nobody counts. */
-  open(metadata: Metadata, modes: BodyModes | null, admission: ExchangePlace | ApiError | null): OpenExchange;
+  open(metadata: Metadata, modes: BodyModes | null, admission: Admission | ApiError | null): OpenExchange;
 }
 
 /**
@@ -60,13 +60,13 @@ export function createExchangeFactory(config: Config, onMisconfigured: (problem:
         bodyLimits,
         upstreamPath: path ?? configuredPath,
         refusal: problem === null ? overload : misconfigured(),
-        hold: (bytes) => place?.hold(bytes) ?? null,
+        reserve: (bytes) => place?.reserve(bytes) ?? null,
         stallTimeoutMs: config.UPSTREAM_IDLE_TIMEOUT_MS,
         heartbeatMs: config.HEARTBEAT_INTERVAL_MS,
         finishGraceMs: config.FINISH_GRACE_MS,
         clock,
       });
-      return { exchange, modes, close: () => place?.leave() };
+      return { exchange, modes, close: () => place?.release() };
     },
   };
 }

@@ -46,7 +46,7 @@ type InterceptedCall = Parameters<ServerInterceptor>[1];
 
 /** Bytes of one call that may wait in this process for the caller to take them. */
 const maxUnsentBytes = 64 * 1024;
-const deaf: GrpcCallListener = { message() {}, halfClosed() {}, closed() {} };
+const noopListener: GrpcCallListener = { message() {}, halfClosed() {}, closed() {} };
 
 /** Reads and writes the HTTP/2 stream itself. */
 class DirectCall implements GrpcCall {
@@ -54,7 +54,7 @@ class DirectCall implements GrpcCall {
   readonly #call: InterceptedCall;
   readonly #stream: ServerHttp2Stream;
   readonly #reader: MessageFrameReader;
-  #listener = deaf;
+  #listener = noopListener;
   /** What was sent since the last message was read; nearly always one frame, which needs no list. */
   #unsent: Buffer | null = null;
   #more: Buffer[] | null = null;
@@ -96,14 +96,14 @@ class DirectCall implements GrpcCall {
   }
 
   isBlocked(): boolean {
-    if (this.#blocked) this.#leaveIfReset();
+    if (this.#blocked) this.#destroyIfReset();
     return this.#blocked;
   }
 
   end(how: { readonly code: status; readonly details: string }): void {
     this.#flush();
     if (isOpen(this.#stream)) this.#call.sendStatus(how);
-    else this.#leaveIfReset();
+    else this.#destroyIfReset();
     this.#over = true;
     this.#unblock();
   }
@@ -112,7 +112,7 @@ class DirectCall implements GrpcCall {
    * Some Envoys reset with NO_ERROR. Node then keeps the stream until all that came is read and all that was written is
    * taken, which may be never.
    */
-  #leaveIfReset(): void {
+  #destroyIfReset(): void {
     if (this.#stream.closed) this.#stream.destroy();
   }
 

@@ -1,6 +1,6 @@
 import { unzipSync } from 'node:zlib';
 import { status } from '@grpc/grpc-js';
-import { keepable } from '../exchange/pieces.ts';
+import { retainable } from '../bytes/retainable.ts';
 
 /** What stands before each message of gRPC over HTTP/2: a flag (1: compressed) and the length, four bytes. */
 export const FRAME_HEAD_BYTES = 5;
@@ -39,7 +39,7 @@ export class MessageFrameReader {
       this.#read(bytes, to);
       return;
     }
-    this.#held.push(keepable(bytes));
+    this.#held.push(retainable(bytes));
     this.#heldBytes += bytes.length;
     if (this.#heldBytes < this.#wantedBytes) return;
     const joined = Buffer.concat(this.#held, this.#heldBytes);
@@ -61,7 +61,7 @@ export class MessageFrameReader {
       at = end;
     }
     if (at === bytes.length) return;
-    this.#held = [keepable(at === 0 ? bytes : bytes.subarray(at))];
+    this.#held = [retainable(at === 0 ? bytes : bytes.subarray(at))];
     this.#heldBytes = bytes.length - at;
     this.#wantedBytes = wanted;
   }

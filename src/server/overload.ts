@@ -16,19 +16,19 @@ export interface OverloadLimits {
 
 export interface OverloadGuard {
   /** A place for one more exchange, or what its client is told. */
-  admit(): ExchangePlace | ApiError;
+  admit(): Admission | ApiError;
   readonly exchanges: number;
   readonly bufferedBytes: number;
 }
 
-export interface ExchangePlace {
+export interface Admission {
   /**
    * Bytes of bodies the exchange holds from now on, those announced included. Gives what its client is told when that is
    * too much; the exchange then holds none.
    */
-  hold(bytes: number): ApiError | null;
+  reserve(bytes: number): ApiError | null;
   /** The exchange is over; more than once does no harm. */
-  leave(): void;
+  release(): void;
 }
 
 export interface HeapGauge {
@@ -81,7 +81,7 @@ export function createOverloadGuard(
       let held = 0;
       let left = false;
       return {
-        hold(bytes) {
+        reserve(bytes) {
           if (left || bytes === held) return null;
           const growing = bytes > held;
           bufferedBytes += bytes - held;
@@ -94,7 +94,7 @@ export function createOverloadGuard(
           held = 0;
           return tooMany ? refuse('buffered_bytes', 'too many bytes are waiting') : refuse('memory', 'memory is short');
         },
-        leave() {
+        release() {
           if (left) return;
           left = true;
           exchanges -= 1;

@@ -54,7 +54,7 @@ class ProcessCall implements GrpcCallListener, TickListener {
     if (this.#over) return;
     try {
       const { event, modes, observed } = read(bytes);
-      if (!observed) this.#hear(event, modes);
+      if (!observed) this.#onEvent(event, modes);
     } catch (thrown) {
       this.#fail(thrown);
     }
@@ -79,7 +79,7 @@ class ProcessCall implements GrpcCallListener, TickListener {
     this.#end('done');
   }
 
-  #hear(event: ExchangeEvent, modes: BodyModes | null): void {
+  #onEvent(event: ExchangeEvent, modes: BodyModes | null): void {
     const begun = performance.now();
     const opened = this.#opened ?? this.#start(modes, begun);
     if (event.type === 'request_headers') for (const watch of this.#watches) watch.asked?.(event.headers);

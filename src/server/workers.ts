@@ -136,7 +136,7 @@ export function superviseWorkers(count: number, observer: SupervisorObserver): S
   };
 }
 
-export interface WorkerSeat {
+export interface WorkerHandle {
   /** From 1 to `WORKERS`; a restarted worker keeps the number of the one it replaces. */
   readonly number: number;
   /** Tells the supervisor whether this worker takes new exchanges. */
@@ -144,7 +144,7 @@ export interface WorkerSeat {
 }
 
 /** In a worker: its seat. In any other process: null. `collect` gives this process's metrics when the supervisor asks. */
-export function joinSupervisor(collect: () => Promise<MetricObject[]>): WorkerSeat | null {
+export function joinSupervisor(collect: () => Promise<MetricObject[]>): WorkerHandle | null {
   if (!cluster.isWorker) return null;
   const send = (message: WorkerMessage) => void process.send?.(message);
   process.on('message', (message: SupervisorMessage) => {

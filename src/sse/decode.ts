@@ -105,10 +105,10 @@ class LineReader implements SseDecoder {
     }
     if (at === bytes.length) return;
     if (this.pending() + bytes.length - at > this.#maxEventBytes) this.#overflow = true;
-    else this.#hold(bytes, at, bytes.length);
+    else this.#bufferLine(bytes, at, bytes.length);
   }
 
-  #hold(bytes: Buffer, start: number, end: number): void {
+  #bufferLine(bytes: Buffer, start: number, end: number): void {
     const size = this.#lineSize + end - start;
     if (size > this.#line.length) {
       const larger = Buffer.allocUnsafe(Math.max(size, 2 * this.#line.length));
@@ -125,7 +125,7 @@ class LineReader implements SseDecoder {
       this.#readLine(bytes, start, end);
       return;
     }
-    this.#hold(bytes, start, end);
+    this.#bufferLine(bytes, start, end);
     const [whole, size] = [this.#line, this.#lineSize];
     this.#line = noBytes;
     this.#lineSize = 0;
@@ -141,11 +141,11 @@ class LineReader implements SseDecoder {
     }
     switch (bytes[start]) {
       case COLON:
-        this.#say(comment);
+        this.#emit(comment);
         return;
       case OPENING_BRACE:
         this.#endEvent();
-        this.#say({ type: 'event', event: null, data: bytes.toString('utf8', start, end) });
+        this.#emit({ type: 'event', event: null, data: bytes.toString('utf8', start, end) });
         return;
     }
     const ofData = valueStart(dataField, bytes, start, end);
@@ -162,13 +162,13 @@ class LineReader implements SseDecoder {
   }
 
   #endEvent(): void {
-    if (this.#data !== null) this.#say({ type: 'event', event: this.#event, data: this.#data });
+    if (this.#data !== null) this.#emit({ type: 'event', event: this.#event, data: this.#data });
     this.#data = null;
     this.#dataSize = 0;
     this.#event = null;
   }
 
-  #say(message: SseMessage): void {
+  #emit(message: SseMessage): void {
     // Nearly always it is alone, and an array that is made with it takes a tenth of one that grows.
     if (this.#messages === null) this.#messages = [message];
     else this.#messages.push(message);

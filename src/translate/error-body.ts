@@ -41,10 +41,10 @@ export function readErrorValue(value: unknown, depth = 0): ErrorReading {
   const object = objectOf(value);
   if (object === null) return nothing;
   const own = fieldsOf(object);
-  const within = isTelling(object['error'])
+  const within = isNonEmpty(object['error'])
     ? object['error']
     : own.message === ''
-      ? [object['detail'], object['errors'], object['message']].find(isTelling)
+      ? [object['detail'], object['errors'], object['message']].find(isNonEmpty)
       : undefined;
   if (within === undefined) return withProvider(own, object);
   const read = readErrorValue(within, depth + 1);
@@ -60,7 +60,7 @@ export function readErrorValue(value: unknown, depth = 0): ErrorReading {
 }
 
 /** A string with text, an object or list with entries: `error: null`, `""`, `{}` and `false` say nothing. */
-export function isTelling(value: unknown): boolean {
+export function isNonEmpty(value: unknown): boolean {
   if (typeof value === 'string') return value !== '';
   return typeof value === 'object' && value !== null && Object.keys(value).length > 0;
 }

@@ -1,6 +1,6 @@
 import { ApiError, type ApiErrorType } from '../schema/api-error.ts';
 import { choiceOf, objectOf } from '../schema/chat-completion.ts';
-import { type ErrorReading, isTelling, readErrorBody, readErrorValue } from './error-body.ts';
+import { type ErrorReading, isNonEmpty, readErrorBody, readErrorValue } from './error-body.ts';
 
 /** An answer with an error status, as far as it was read. */
 export interface ErrorAnswer {
@@ -61,12 +61,12 @@ const statusOfType = new Map([
 
 /** The part of a 200's value that is an error, or null. */
 function errorIn(value: unknown): unknown {
-  if (Array.isArray(value)) return value.some((entry) => isTelling(objectOf(entry)?.['error'])) ? value : null;
+  if (Array.isArray(value)) return value.some((entry) => isNonEmpty(objectOf(entry)?.['error'])) ? value : null;
   const body = objectOf(value);
   if (body === null) return null;
-  if (isTelling(body['error']) || body['object'] === 'error' || body['type'] === 'error') return body;
+  if (isNonEmpty(body['error']) || body['object'] === 'error' || body['type'] === 'error') return body;
   const inChoice = choiceOf(body)?.['error'];
-  return isTelling(inChoice) ? inChoice : null;
+  return isNonEmpty(inChoice) ? inChoice : null;
 }
 
 /** Plain texts Envoy itself answers with. What they add about addresses and TLS is for the operator, not the client. */

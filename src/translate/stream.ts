@@ -8,11 +8,11 @@ import { errorOfValue } from './error.ts';
 import { outcomeOf } from './finish.ts';
 import { logprobsOf } from './logprobs.ts';
 import { resourceOf } from './resource.ts';
-import { type AnswerWriter, createAnswerWriter } from './stream/answer-writer.ts';
 import { createDeltaTemplate } from './stream/delta-template.ts';
 import { createEventLog, type EventLog } from './stream/event-log.ts';
 import { emitFailure } from './stream/failure.ts';
-import { type DeltaField, type PlainDelta, plainDeltaOf } from './stream/plain-delta.ts';
+import { type DeltaField, type FastDelta, fastDeltaOf } from './stream/fast-delta.ts';
+import { createOutputWriter, type OutputWriter } from './stream/output-writer.ts';
 import { usageOf } from './usage.ts';
 
 /** What a log line wants to know of a stream. */
@@ -42,7 +42,7 @@ export interface StreamTranslator {
    */
   push(chunk: unknown, eventName?: string | null, json?: string): ResponseStreamEvent[];
   /** The same for the JSON text of a chunk, where it need not be parsed; null, and nothing is done, where it must be. */
-  pushText(json: string): ResponseStreamEvent[] | null;
+  pushRawJson(json: string): ResponseStreamEvent[] | null;
   /** Data that is not JSON: skipped, but not for ever. */
   malformed(): ResponseStreamEvent[];
   /** `[DONE]`, or the end of the body. */
@@ -73,7 +73,7 @@ class ChunkTranslator implements StreamTranslator {
   readonly #context: ResponseContext;
   readonly #id: string;
   readonly #log: EventLog;
-  readonly #writer: AnswerWriter;
+  readonly #writer: OutputWriter;
   readonly #template = createDeltaTemplate();
   #status: ResponseStatus = 'in_progress';
   #started = false;
@@ -91,7 +91,7 @@ class ChunkTranslator implements StreamTranslator {
     this.#context = context;
     this.#id = context.newId('resp');
     this.#log = createEventLog(context);
-    this.#writer = createAnswerWriter(this.#log, context);
+    this.#writer = createOutputWriter(this.#log, context);
   }
 
   start(): ResponseStreamEvent[] {
@@ -106,7 +106,7 @@ class ChunkTranslator implements StreamTranslator {
     return this.#log.take();
   }
 
-  pushText(json: string): ResponseStreamEvent[] | null {
+  pushRawJson(json: string): ResponseStreamEvent[] | null {
     const text = this.ended() ? null : this.#template.match(json);
     return text !== null && this.#grow(this.#template.field(), text) ? this.#log.take() : null;
   }
@@ -185,7 +185,7 @@ class ChunkTranslator implements StreamTranslator {
   #push(value: unknown, eventName: string | null, json: string | undefined): void {
     this.#start();
     const chunk = objectOf(value);
-    if (chunk !== null && eventName === null && this.#addPlain(chunk, json)) return;
+    if (chunk !== null && eventName === null && this.#pushFast(chunk, json)) return;
     const error = errorOfValue(value) ?? (eventName === 'error' ? errorOfValue({ error: value }) : null);
     if (chunk === null && error === null) {
       this.#skip();
@@ -198,18 +198,18 @@ class ChunkTranslator implements StreamTranslator {
   }
 
   /** The short way for nearly all chunks of a stream. False: it must be read in full. */
-  #addPlain(chunk: Loose, json: string | undefined): boolean {
-    const delta = this.#model === null ? null : this.#plainDelta(chunk);
+  #pushFast(chunk: Loose, json: string | undefined): boolean {
+    const delta = this.#model === null ? null : this.#fastDelta(chunk);
     if (delta === null || !this.#grow(delta.field, delta.text)) {
       this.#template.forget();
       return false;
     }
-    if (json !== undefined) this.#template.learn(json, delta.field, (other) => this.#plainDelta(other));
+    if (json !== undefined) this.#template.learn(json, delta.field, (other) => this.#fastDelta(other));
     return true;
   }
 
-  #plainDelta(chunk: Loose): PlainDelta | null {
-    return plainDeltaOf(chunk, this.#choiceIndex, this.#serviceTier);
+  #fastDelta(chunk: Loose): FastDelta | null {
+    return fastDeltaOf(chunk, this.#choiceIndex, this.#serviceTier);
   }
 
   #grow(field: DeltaField, text: string): boolean {

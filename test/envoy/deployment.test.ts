@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { clusterOf, type EnvoyConfig } from '../../src/mesh/envoy-config.ts';
+import { clusterOf, type EnvoyConfig } from '../../tools/mesh/envoy-config.ts';
 import { createAuthority, replaceFiles } from '../support/certificates.ts';
 import { startTestMesh, type TestMesh } from '../support/mesh.ts';
 import { startServiceProcess } from '../support/service-process.ts';

@@ -6,11 +6,11 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { OpenAI } from 'openai';
 import { afterEach, describe, expect, test } from 'vitest';
-import { anyFreePort } from '../../src/mesh/ports.ts';
+import { anyFreePort } from '../../tools/mesh/ports.ts';
 import { createAuthority } from '../support/certificates.ts';
 import { completion, startScriptedUpstream } from '../support/upstream.ts';
 
-const main = join(import.meta.dirname, '../../src/mesh/main.ts');
+const main = join(import.meta.dirname, '../../tools/mesh/main.ts');
 const started: ChildProcess[] = [];
 afterEach(() => {
   for (const child of started.splice(0)) child.kill('SIGKILL'); // its watchdog ends what it started

@@ -3,9 +3,9 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { readConfig } from '../../src/config.ts';
-import { findEnvoy } from '../../src/mesh/envoy-binary.ts';
-import { connectionManagerOf, type EnvoyConfig } from '../../src/mesh/envoy-config.ts';
-import { shippedEnvoyConfig } from '../../src/mesh/parts.ts';
+import { findEnvoy } from '../../tools/mesh/envoy-binary.ts';
+import { connectionManagerOf, type EnvoyConfig } from '../../tools/mesh/envoy-config.ts';
+import { shippedEnvoyConfig } from '../../tools/mesh/parts.ts';
 
 const text = readFileSync(shippedEnvoyConfig, 'utf8');
 const config = parse(text) as EnvoyConfig;

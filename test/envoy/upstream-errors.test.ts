@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { connectionManagerOf } from '../../src/mesh/envoy-config.ts';
+import { connectionManagerOf } from '../../tools/mesh/envoy-config.ts';
 import { addDeadCluster } from '../support/envoy-clusters.ts';
 import { startTestMesh, type TestMesh } from '../support/mesh.ts';
 import { type BodyStep, cut, delta, eventStream, reset, type Script } from '../support/upstream.ts';

@@ -98,7 +98,7 @@ it('an answer is the same Response, whether it comes whole or in pieces', { time
       const translator = createStreamTranslator(createTestContext(settings));
       for (const delta of deltasOf(message, size)) {
         const json = JSON.stringify({ model: 'up', choices: [{ index: 0, delta }] });
-        translator.pushText(json) ?? translator.push(JSON.parse(json), null, json);
+        translator.pushRawJson(json) ?? translator.push(JSON.parse(json), null, json);
       }
       translator.push({ choices: [{ index: 0, delta: {}, finish_reason: reason }] });
       translator.push({ choices: [], usage });

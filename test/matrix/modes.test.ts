@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { BodyMode } from '../../src/exchange/types.ts';
-import { connectionManagerOf } from '../../src/mesh/envoy-config.ts';
+import { connectionManagerOf } from '../../tools/mesh/envoy-config.ts';
 import { startTestMesh, type TestMesh } from '../support/mesh.ts';
 import { completion, delta, done, eventStream, finish, usage } from '../support/upstream.ts';
 import { envoyVersions } from './versions.ts';

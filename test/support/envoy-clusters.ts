@@ -1,4 +1,4 @@
-import { addressOf, clusterOf, type EnvoyConfig, type Place } from '../../src/mesh/envoy-config.ts';
+import { addressOf, clusterOf, type EnvoyConfig, type Place } from '../../tools/mesh/envoy-config.ts';
 
 /** Adds a copy of the cluster `from` under another name, with its one endpoint elsewhere. */
 export function addClusterLike(config: EnvoyConfig, from: string, name: string, place: Place): void {

@@ -19,7 +19,7 @@ export function exchangeOptions(changes: Partial<ExchangeOptions> & { profile?: 
     bodyLimits: { maxRequestBytes: MiB, maxResponseBytes: MiB, maxErrorBytes: 64 * 1024, maxSseEventBytes: MiB },
     upstreamPath: null,
     refusal: null,
-    hold: () => null,
+    reserve: () => null,
     stallTimeoutMs: 0,
     heartbeatMs: 0,
     finishGraceMs: 2000,

@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { OpenAI } from 'openai';
-import type { Child } from '../../src/mesh/child-process.ts';
-import { type EnvoyBinary, findEnvoy } from '../../src/mesh/envoy-binary.ts';
-import { type EnvoyConfig, placeEnvoy } from '../../src/mesh/envoy-config.ts';
-import { shippedEnvoyConfig, startEnvoy, startService, stopAtOnce } from '../../src/mesh/parts.ts';
-import { anyFreePort, untilListening } from '../../src/mesh/ports.ts';
+import type { Child } from '../../tools/mesh/child-process.ts';
+import { type EnvoyBinary, findEnvoy } from '../../tools/mesh/envoy-binary.ts';
+import { type EnvoyConfig, placeEnvoy } from '../../tools/mesh/envoy-config.ts';
+import { shippedEnvoyConfig, startEnvoy, startService, stopAtOnce } from '../../tools/mesh/parts.ts';
+import { anyFreePort, untilListening } from '../../tools/mesh/ports.ts';
 import { type ScriptedUpstream, startScriptedUpstream } from './upstream.ts';
 
 /** A line of Envoy's access log or of the service's log. */

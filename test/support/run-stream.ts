@@ -27,9 +27,9 @@ export function runStream(
     writes.push(Buffer.concat(out));
   }
 
-  /** As `exchange/event-answer.ts` does, the short way for one more piece of text included. */
+  /** As `exchange/response/event-stream-reader.ts` does, the short way for one more piece of text included. */
   function translate({ event, data: text }: Extract<SseMessage, { type: 'event' }>): Buffer {
-    const known = event === null ? translator.pushText(text) : null;
+    const known = event === null ? translator.pushRawJson(text) : null;
     if (known !== null) return encodeSseEvents(known);
     const data = readSseData(text);
     switch (data.type) {

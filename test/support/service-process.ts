@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Child, startChild } from '../../src/mesh/child-process.ts';
+import { type Child, startChild } from '../../tools/mesh/child-process.ts';
 
 export type LogLine = Readonly<Record<string, unknown>>;
 

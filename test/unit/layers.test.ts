@@ -5,20 +5,21 @@ import { describe, expect, test } from 'vitest';
 
 /** Which rooms a room may use, beside itself. Data goes one way; what is pure stays so. */
 const uses: Readonly<Record<string, readonly string[]>> = {
+  bytes: [],
   schema: [],
   upstream: [],
   sse: ['schema'],
   translate: ['schema', 'upstream'],
-  exchange: ['schema', 'sse', 'translate', 'upstream'],
+  exchange: ['bytes', 'schema', 'sse', 'translate', 'upstream'],
   extproc: ['exchange'],
   telemetry: ['config', 'exchange', 'extproc', 'schema', 'upstream'],
-  server: ['config', 'exchange', 'extproc', 'schema', 'telemetry', 'translate', 'upstream'],
+  server: ['bytes', 'config', 'exchange', 'extproc', 'schema', 'telemetry', 'translate', 'upstream'],
   config: ['exchange', 'upstream'],
-  mesh: ['upstream'],
 };
 
 /** Rooms without sockets, clock, randomness or environment: these packages and built-ins are all they may use. */
 const pure: Readonly<Record<string, readonly string[]>> = {
+  bytes: [],
   schema: ['zod'],
   upstream: [],
   // The global `Buffer` is looked up anew each time it is used.
@@ -58,7 +59,7 @@ describe('imports', () => {
 
 test('only the programs read the environment, and workers the number they were given', () => {
   const readers = files.filter((file) => /\bprocess\.(env|argv)\b/.test(readFileSync(join(root, file), 'utf8')));
-  expect(readers.filter((file) => file.includes('/') && roomOf(file) !== 'mesh')).toEqual(['server/workers.ts']);
+  expect(readers.filter((file) => file.includes('/'))).toEqual(['server/workers.ts']);
 });
 
 test('pure rooms hold no clock and no dice', () => {

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { ApiError } from '../../schema/api-error.ts';
 import { isExactNumber } from '../../schema/create-response.ts';
-import { isPlainly } from '../../schema/plain-shapes.ts';
+import { passesFastCheck } from '../../schema/fast-check.ts';
 
 type Issue = z.core.$ZodIssue;
 type Path = readonly PropertyKey[];
@@ -11,7 +11,7 @@ type Path = readonly PropertyKey[];
  * OpenAI's notation below `param` (null for the body itself).
  */
 export function readShape<Schema extends z.ZodType>(schema: Schema, value: unknown, param: string): z.output<Schema> {
-  if (isPlainly(schema, value)) return value as z.output<Schema>;
+  if (passesFastCheck(schema, value)) return value as z.output<Schema>;
   const result = schema.safeParse(value);
   if (result.success) return result.data;
   const first = result.error.issues.reduce((a, b) => (compareInDocument(value, a.path, b.path) <= 0 ? a : b));

@@ -45,7 +45,7 @@ export function openCall(call: TrackedCall, callId: string, parts: Parts): OpenC
       item = openToolSearchCall(call, itemOf, parts);
       break;
   }
-  parts.output.hold(item.outputIndex, item);
+  parts.output.register(item.outputIndex, item);
   return item;
 }
 

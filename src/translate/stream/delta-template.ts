@@ -1,5 +1,5 @@
 import { type Loose, objectOf } from '../../schema/chat-completion.ts';
-import type { DeltaField, PlainDelta } from './plain-delta.ts';
+import type { DeltaField, FastDelta } from './fast-delta.ts';
 
 /** The JSON around the text of plain deltas: a server repeats it with every token of the same kind. */
 export interface DeltaTemplate {
@@ -8,7 +8,7 @@ export interface DeltaTemplate {
   /** Where the learned chunk has its text. */
   field(): DeltaField;
   /** Learns what stands around that field's text in the chunk. `read` gives a chunk's delta as `plainDeltaOf` does. */
-  learn(json: string, field: DeltaField, read: (chunk: Loose) => PlainDelta | null): void;
+  learn(json: string, field: DeltaField, read: (chunk: Loose) => FastDelta | null): void;
   forget(): void;
 }
 
@@ -47,7 +47,7 @@ class LearnedTemplate implements DeltaTemplate {
     return this.#field;
   }
 
-  learn(json: string, field: DeltaField, read: (chunk: Loose) => PlainDelta | null): void {
+  learn(json: string, field: DeltaField, read: (chunk: Loose) => FastDelta | null): void {
     if (this.#attempts === maxAttempts) return;
     this.#attempts += 1;
     const name = `"${field.name}"`;

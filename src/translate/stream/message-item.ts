@@ -35,7 +35,7 @@ export function openMessage(log: EventLog, output: Output, newId: NewId): Messag
   const id = newId('msg');
   const outputIndex = output.add({ id, type: 'message', status: 'in_progress', role: 'assistant', content: [] });
   const message = new OpenMessage(log, id, outputIndex);
-  output.hold(outputIndex, message);
+  output.register(outputIndex, message);
   return message;
 }
 

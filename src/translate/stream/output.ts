@@ -14,7 +14,7 @@ export interface Output {
   /** Sends `output_item.added` at the next index and gives that index. */
   add(item: OutputItem): number;
   /** Makes the item just added one that `close` and `closeAll` know. */
-  hold(index: number, item: OpenItem): void;
+  register(index: number, item: OpenItem): void;
   /** Closes one item as completed. Nothing happens if it is closed already. */
   close(index: number): void;
   /** Closes what is open in order of `output_index`; the last gets `lastStatus`, the others are completed. */
@@ -46,7 +46,7 @@ class LoggedOutput implements Output {
     return this.#size++;
   }
 
-  hold(index: number, item: OpenItem): void {
+  register(index: number, item: OpenItem): void {
     // Nearly always it is the only one, and an array that is made with it takes a tenth of one that grows.
     if (index === 0) this.#open = [item];
     else this.#open[index] = item;

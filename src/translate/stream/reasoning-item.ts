@@ -28,7 +28,7 @@ export function openReasoning(log: EventLog, output: Output, context: ResponseCo
     ...(context.reasoningEvents !== 'summary' && { content: [] }),
   });
   const item = new OpenReasoning(log, context, id, outputIndex);
-  output.hold(outputIndex, item);
+  output.register(outputIndex, item);
   return item;
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { readConfig } from '../../../src/config.ts';
 import { ApiError } from '../../../src/schema/api-error.ts';
-import { createOverloadGuard, type ExchangePlace, fitToMemory } from '../../../src/server/overload.ts';
+import { type Admission, createOverloadGuard, fitToMemory } from '../../../src/server/overload.ts';
 
 const MiB = 1024 * 1024;
 
@@ -14,7 +14,7 @@ function guardOf(limits: { maxExchanges?: number; maxBufferedBytes?: number; liv
   return { guard, refusals, heap };
 }
 
-function placeOf(answer: ExchangePlace | ApiError): ExchangePlace {
+function placeOf(answer: Admission | ApiError): Admission {
   if (answer instanceof ApiError) throw answer;
   return answer;
 }
@@ -37,8 +37,8 @@ describe('the limit on exchanges', () => {
   it('has room again when one leaves, once however often it says so', () => {
     const { guard } = guardOf({ maxExchanges: 1 });
     const place = placeOf(guard.admit());
-    place.leave();
-    place.leave();
+    place.release();
+    place.release();
     expect(guard.exchanges).toBe(0);
     placeOf(guard.admit());
     expect(guard.admit()).toBeInstanceOf(ApiError);
@@ -56,28 +56,28 @@ describe('the limit on bytes', () => {
     const { guard, refusals } = guardOf({ maxBufferedBytes: 100 });
     const first = placeOf(guard.admit());
     const second = placeOf(guard.admit());
-    expect(first.hold(60)).toBeNull();
-    expect(second.hold(40)).toBeNull();
-    expect(second.hold(41)).toMatchObject({ status: 503, code: 'server_overloaded' });
+    expect(first.reserve(60)).toBeNull();
+    expect(second.reserve(40)).toBeNull();
+    expect(second.reserve(41)).toMatchObject({ status: 503, code: 'server_overloaded' });
     expect(refusals).toEqual(['buffered_bytes']);
     expect(guard.bufferedBytes).toBe(60);
-    expect(first.hold(0)).toBeNull();
+    expect(first.reserve(0)).toBeNull();
     expect(guard.bufferedBytes).toBe(0);
   });
 
   it('never refuses what shrinks, even with no memory left', () => {
     const { guard, heap } = guardOf({ maxBufferedBytes: 100 });
     const place = placeOf(guard.admit());
-    place.hold(90);
+    place.reserve(90);
     heap.live = heap.limit;
-    expect(place.hold(80)).toBeNull();
+    expect(place.reserve(80)).toBeNull();
   });
 
   it('counts nothing for an exchange that has left', () => {
     const { guard } = guardOf({ maxBufferedBytes: 100 });
     const place = placeOf(guard.admit());
-    place.leave();
-    expect(place.hold(50)).toBeNull();
+    place.release();
+    expect(place.reserve(50)).toBeNull();
     expect(guard.bufferedBytes).toBe(0);
   });
 });
@@ -94,10 +94,10 @@ describe('memory', () => {
   it('takes a body only if parsing it cannot fill the heap', () => {
     const { guard, heap } = guardOf({ live: 300 * MiB });
     const place = placeOf(guard.admit());
-    expect(place.hold(29 * MiB)).toBeNull();
-    expect(place.hold(30 * MiB)).toMatchObject({ status: 503 });
+    expect(place.reserve(29 * MiB)).toBeNull();
+    expect(place.reserve(30 * MiB)).toMatchObject({ status: 503 });
     heap.live = 0;
-    expect(place.hold(31 * MiB)).toBeNull();
+    expect(place.reserve(31 * MiB)).toBeNull();
   });
 
   it('lowers the sizes that this much memory could not honour, and says so', () => {

@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
 import { createDeltaTemplate } from '../../../src/translate/stream/delta-template.ts';
-import { type DeltaField, plainDeltaOf } from '../../../src/translate/stream/plain-delta.ts';
+import { type DeltaField, fastDeltaOf } from '../../../src/translate/stream/fast-delta.ts';
 
 const json = (delta: object, id: unknown = 'c') => JSON.stringify({ id, model: 'm', choices: [{ index: 0, delta }] });
 const content = (text: string, id: unknown = 'c') => json({ content: text }, id);
-const read = (value: object) => plainDeltaOf(value as Record<string, unknown>, 0, null);
+const read = (value: object) => fastDeltaOf(value as Record<string, unknown>, 0, null);
 const ofContent: DeltaField = { name: 'content' };
 
 const kinds: [DeltaField, (text: string) => string][] = [

@@ -1,9 +1,9 @@
-import type { ApiError } from '../schema/api-error.ts';
-import { digestFields } from './trailers.ts';
-import type { HeaderMap, HeaderMutation } from './types.ts';
+import type { ApiError } from '../../schema/api-error.ts';
+import { digestFields } from '../trailers.ts';
+import type { HeaderMap, HeaderMutation } from '../types.ts';
 
 /** Headers that told of the upstream's bytes, or of where they stand, and would lie about ours. */
-const untrue = [
+const staleHeaders = [
   'content-encoding',
   'transfer-encoding',
   'etag',
@@ -19,13 +19,13 @@ const untrue = [
 ];
 
 /** Headers of an upstream's error that clients act upon; an immediate response would lose them. */
-const kept =
+const forwardedErrorHeaders =
   /^(retry-after|retry-after-ms|x-should-retry|(x-|anthropic-)?ratelimit-.+|(x-)?request-id|openai-processing-ms|openai-version|cf-ray|www-authenticate|x-codex-.+)$/;
 
 /** The most a list of dropped things may take of the client's header limits. */
 const maxDroppedLength = 2048;
 
-export interface AnswerHeaderFacts {
+export interface TranslatedHeaderOptions {
   readonly stream: boolean;
   /** What of the request was left out, for `x-responses-dropped`. */
   readonly dropped: readonly string[];
@@ -35,9 +35,9 @@ export interface AnswerHeaderFacts {
 }
 
 /** What changes in the upstream's headers when the answer is ours. */
-export function answerHeaders(
+export function translatedHeaders(
   headers: HeaderMap,
-  { stream, dropped, contentLength, requestId }: AnswerHeaderFacts,
+  { stream, dropped, contentLength, requestId }: TranslatedHeaderOptions,
 ): HeaderMutation {
   const type: Record<string, string> = stream
     ? { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache', 'x-accel-buffering': 'no' }
@@ -53,7 +53,7 @@ export function errorHeaders(
     error,
     contentLength,
     requestId,
-  }: { readonly error: ApiError } & Pick<AnswerHeaderFacts, 'contentLength' | 'requestId'>,
+  }: { readonly error: ApiError } & Pick<TranslatedHeaderOptions, 'contentLength' | 'requestId'>,
 ): HeaderMutation {
   const set = { ...idOf(headers, requestId), ...error.headers, 'content-type': 'application/json' };
   return mutation(headers, { ':status': String(error.status), ...set }, contentLength);
@@ -61,11 +61,11 @@ export function errorHeaders(
 
 /** Those of the upstream's headers that an immediate response repeats. */
 export function keptHeaders(headers: HeaderMap): Record<string, string> {
-  return Object.fromEntries([...headers].filter(([name]) => kept.test(name)));
+  return Object.fromEntries([...headers].filter(([name]) => forwardedErrorHeaders.test(name)));
 }
 
 function mutation(headers: HeaderMap, set: Record<string, string>, contentLength: number | null): HeaderMutation {
-  const remove = untrue.filter((name) => headers.has(name));
+  const remove = staleHeaders.filter((name) => headers.has(name));
   if (contentLength !== null) return { set: { ...set, 'content-length': String(contentLength) }, remove };
   return { set, remove: ['content-length', ...remove] };
 }

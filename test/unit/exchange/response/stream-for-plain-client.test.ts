@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type HttpMessage, play } from '../../support/envoy-model.ts';
+import { type HttpMessage, play } from '../../../support/envoy-model.ts';
 
 const request: HttpMessage = {
   headers: { ':method': 'POST', ':path': '/v1/responses' },

@@ -1,5 +1,5 @@
 import { brotliDecompressSync, gunzipSync, inflateRawSync, inflateSync, zstdDecompressSync } from 'node:zlib';
-import { ApiError } from '../schema/api-error.ts';
+import { ApiError } from '../../schema/api-error.ts';
 import { parseJson } from './json-text.ts';
 
 export interface RequestBodyHeaders {

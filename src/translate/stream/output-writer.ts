@@ -9,14 +9,14 @@ import type { ResponseContext } from '../context.ts';
 import { reasoningOf } from '../reasoning-source.ts';
 import { createThinkTagReader, type ThinkTagReader, type ThinkTagTexts } from '../think-tags.ts';
 import type { EventLog } from './event-log.ts';
+import type { DeltaField } from './fast-delta.ts';
 import { type MessageItem, openMessage } from './message-item.ts';
 import { type ClosingStatus, createOutput, type Output } from './output.ts';
-import type { DeltaField } from './plain-delta.ts';
 import { openReasoning, type ReasoningItem } from './reasoning-item.ts';
 import { type CallSignature, createToolCalls, type ToolCalls } from './tool-calls.ts';
 
 /** What a chunk says beside its delta. */
-export interface Beside {
+export interface ChunkExtras {
   readonly logprobs: readonly Logprob[];
   readonly citations: readonly UrlCitation[];
   /** The chunk has a `finish_reason`. */
@@ -24,9 +24,9 @@ export interface Beside {
 }
 
 /** Writes the output items of one answer as its deltas arrive. */
-export interface AnswerWriter {
+export interface OutputWriter {
   /** Errors are the model's: a call that is not allowed. */
-  add(delta: Loose, beside: Beside): ApiError | null;
+  add(delta: Loose, beside: ChunkExtras): ApiError | null;
   /**
    * More of the item that is open, as `add` would write it. False, and nothing is done, if no item of that kind is open,
    * or the text must be looked into.
@@ -54,7 +54,7 @@ type Current =
 const noLogprobs: readonly Logprob[] = [];
 
 /** What waits for a reasoning item, to go into its envelope. */
-interface Unreasoned {
+interface PendingReasoning {
   readonly details: Loose[];
   readonly signatures: CallSignature[];
 }
@@ -63,12 +63,12 @@ interface Unreasoned {
  * At most one message or reasoning item is open, and whatever else opens closes it; calls stay open to the end, since
  * servers interleave them. Grammar: `docs/answers.md` §3.2, actions: §3.6.
  */
-export function createAnswerWriter(log: EventLog, context: ResponseContext): AnswerWriter {
+export function createOutputWriter(log: EventLog, context: ResponseContext): OutputWriter {
   return new ItemWriter(log, context);
 }
 
 /** Most answers are text alone: what only others need is made when it is first needed. */
-class ItemWriter implements AnswerWriter {
+class ItemWriter implements OutputWriter {
   readonly #log: EventLog;
   readonly #context: ResponseContext;
   readonly #output: Output;
@@ -81,7 +81,7 @@ class ItemWriter implements AnswerWriter {
   #spaceLogprobs: Logprob[] | null = null;
   /** Citations that came before any message, until one has text. */
   #early: CitationList | null = null;
-  #unreasoned: Unreasoned | null = null;
+  #pendingReasoning: PendingReasoning | null = null;
 
   constructor(log: EventLog, context: ResponseContext) {
     this.#log = log;
@@ -90,7 +90,7 @@ class ItemWriter implements AnswerWriter {
     this.#tags = newTagReader(context.profile);
   }
 
-  add(delta: Loose, beside: Beside): ApiError | null {
+  add(delta: Loose, beside: ChunkExtras): ApiError | null {
     const reasoning = reasoningOf(delta);
     if (reasoning.details.length > 0) this.#addDetails(reasoning.details);
     if (reasoning.text !== '') {
@@ -177,11 +177,11 @@ class ItemWriter implements AnswerWriter {
     if (this.#current?.type === 'reasoning') return this.#current.item;
     this.#closeCurrent();
     const item = openReasoning(this.#log, this.#output, this.#context);
-    if (this.#unreasoned !== null) {
-      item.addDetails(this.#unreasoned.details);
-      for (const { callId, signature } of this.#unreasoned.signatures) item.addSignature(callId, signature);
+    if (this.#pendingReasoning !== null) {
+      item.addDetails(this.#pendingReasoning.details);
+      for (const { callId, signature } of this.#pendingReasoning.signatures) item.addSignature(callId, signature);
     }
-    this.#unreasoned = null;
+    this.#pendingReasoning = null;
     this.#current = { type: 'reasoning', item };
     return item;
   }
@@ -191,8 +191,8 @@ class ItemWriter implements AnswerWriter {
       this.#current.item.addDetails(entries);
       return;
     }
-    this.#unreasoned ??= { details: [], signatures: [] };
-    for (const entry of entries) this.#unreasoned.details.push(entry);
+    this.#pendingReasoning ??= { details: [], signatures: [] };
+    for (const entry of entries) this.#pendingReasoning.details.push(entry);
   }
 
   #sign(signed: CallSignature): void {
@@ -200,24 +200,24 @@ class ItemWriter implements AnswerWriter {
       this.#current.item.addSignature(signed.callId, signed.signature);
       return;
     }
-    this.#unreasoned ??= { details: [], signatures: [] };
-    this.#unreasoned.signatures.push(signed);
+    this.#pendingReasoning ??= { details: [], signatures: [] };
+    this.#pendingReasoning.signatures.push(signed);
   }
 
   /** What must go back to the upstream needs an item to travel in, even without text. */
   #carryEnvelope(): void {
-    if (this.#unreasoned === null) return;
-    const { signatures, details } = this.#unreasoned;
+    if (this.#pendingReasoning === null) return;
+    const { signatures, details } = this.#pendingReasoning;
     if (signatures.length > 0 || (details.length > 0 && this.#context.wantsEncryptedReasoning)) this.#reasoningItem();
   }
 
-  #readText(content: string, beside: Beside): void {
+  #readText(content: string, beside: ChunkExtras): void {
     if (content === '') return;
     if (this.#tags === null) this.#text(content, beside.logprobs, beside.isLast);
-    else this.#tell(this.#tags.push(content), beside.logprobs);
+    else this.#addTagged(this.#tags.push(content), beside.logprobs);
   }
 
-  #tell({ thinking, text: answer }: ThinkTagTexts, logprobs: readonly Logprob[]): void {
+  #addTagged({ thinking, text: answer }: ThinkTagTexts, logprobs: readonly Logprob[]): void {
     this.#reason(thinking);
     if (answer !== '') this.#text(answer, logprobs, false);
   }
@@ -284,7 +284,7 @@ class ItemWriter implements AnswerWriter {
   }
 
   #flushTags(): void {
-    if (this.#tags !== null) this.#tell(this.#tags.finish(), noLogprobs);
+    if (this.#tags !== null) this.#addTagged(this.#tags.finish(), noLogprobs);
   }
 
   #closeCurrent(): void {

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { createExchange, type Exchange, type ExchangeOptions } from '../../../src/exchange/exchange.ts';
-import type { ExchangeReply } from '../../../src/exchange/types.ts';
-import { eventLines } from '../../support/event-lines.ts';
-import { exchangeOptions, headersOf } from '../../support/exchange-options.ts';
+import { createExchange, type Exchange, type ExchangeOptions } from '../../../../src/exchange/exchange.ts';
+import type { ExchangeReply } from '../../../../src/exchange/types.ts';
+import { eventLines } from '../../../support/event-lines.ts';
+import { exchangeOptions, headersOf } from '../../../support/exchange-options.ts';
 
 const chunk = (delta: object, finish: string | null = null): Buffer =>
   Buffer.from(`data: ${JSON.stringify({ choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseJson } from '../../../src/exchange/json-text.ts';
+import { parseJson } from '../../../../src/exchange/request/json-text.ts';
 
 const big = '12345678901234567890';
 const parse = (text: string) =>

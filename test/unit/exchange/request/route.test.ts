@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { routeOf, upstreamPath } from '../../../src/exchange/route.ts';
-import { headersOf } from '../../support/exchange-options.ts';
+import { routeOf, upstreamPath } from '../../../../src/exchange/request/route.ts';
+import { headersOf } from '../../../support/exchange-options.ts';
 
 function route(method: string, path: string, more: Record<string, string> = {}) {
   return routeOf(headersOf({ ':method': method, ':path': path, ...more }));

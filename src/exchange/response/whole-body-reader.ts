@@ -1,41 +1,47 @@
-import { ApiError } from '../schema/api-error.ts';
-import type { ResponseResource } from '../schema/response-resource.ts';
-import { DONE, encodeSseEvents } from '../sse/encode.ts';
-import { finishReasonOf, translateCompletion } from '../translate/completion.ts';
-import type { ResponseContext } from '../translate/context.ts';
-import { translateError } from '../translate/error.ts';
-import { createStreamTranslator } from '../translate/stream.ts';
-import { eventsOfResponse } from '../translate/synthesise.ts';
-import { type Answer, type AnswerOptions, type AnswerReport, nothingToReport, type Verdict } from './answer.ts';
+import { retainable } from '../../bytes/retainable.ts';
+import { ApiError } from '../../schema/api-error.ts';
+import type { ResponseResource } from '../../schema/response-resource.ts';
+import { DONE, encodeSseEvents } from '../../sse/encode.ts';
+import { finishReasonOf, translateCompletion } from '../../translate/completion.ts';
+import type { ResponseContext } from '../../translate/context.ts';
+import { translateError } from '../../translate/error.ts';
+import { createStreamTranslator } from '../../translate/stream.ts';
+import { eventsOfResponse } from '../../translate/synthesise.ts';
 import { createJsonEnd } from './json-end.ts';
-import { keepable } from './pieces.ts';
-import { invalidAnswer, tooLarge } from './upstream-errors.ts';
+import {
+  type Disposition,
+  emptyReport,
+  type UpstreamBodyOptions,
+  type UpstreamBodyReader,
+  type UpstreamBodyReport,
+} from './upstream-body-reader.ts';
+import { invalidUpstreamBody, tooLarge } from './upstream-errors.ts';
 
 /** What the body is: `error` under an error status, `neither` in a 2xx that is no API's answer. */
-export type WholeKind = 'json' | 'error' | 'neither';
+export type WholeBodyKind = 'json' | 'error' | 'neither';
 
 const nothing = Buffer.alloc(0);
 
 /** An answer that can only be given when the whole body was read. */
-export function createWholeAnswer(kind: WholeKind, options: AnswerOptions): Answer {
+export function createWholeBodyReader(kind: WholeBodyKind, options: UpstreamBodyOptions): UpstreamBodyReader {
   const { context, committed, limits, status } = options;
   const limit = kind === 'error' ? limits.maxErrorBytes : limits.maxResponseBytes;
   const isWhole = createJsonEnd();
   const pieces: Buffer[] = [];
   let size = 0;
-  let verdict: Verdict = null;
-  let report: AnswerReport = nothingToReport;
+  let disposition: Disposition = null;
+  let report: UpstreamBodyReport = emptyReport;
 
   function accept(bytes: Buffer): Buffer {
-    verdict = 'accepted';
+    disposition = 'accepted';
     return bytes;
   }
 
   /** The error as HTTP, or where the headers have left as the best that a body can say. */
   function refuse(error: ApiError): Buffer {
-    report = { ...nothingToReport, error, status: 'failed' };
+    report = { ...emptyReport, error, status: 'failed' };
     if (!committed) {
-      verdict = error;
+      disposition = error;
       return nothing;
     }
     // Under a 2xx the client takes the body for a Response: one that failed is what it understands.
@@ -48,7 +54,7 @@ export function createWholeAnswer(kind: WholeKind, options: AnswerOptions): Answ
   }
 
   function errorAnswer(): ApiError {
-    if (status < 300) return invalidAnswer('The upstream answered before it had the request.');
+    if (status < 300) return invalidUpstreamBody('The upstream answered before it had the request.');
     const { contentType, retryAfter } = options;
     return translateError({ status, contentType, body: Buffer.concat(pieces).toString('utf8'), retryAfter });
   }
@@ -68,7 +74,7 @@ export function createWholeAnswer(kind: WholeKind, options: AnswerOptions): Answ
   function end(): Buffer {
     try {
       if (kind === 'error' || context === null) return refuse(errorAnswer());
-      return kind === 'neither' ? refuse(invalidAnswer(empty)) : translate(context);
+      return kind === 'neither' ? refuse(invalidUpstreamBody(empty)) : translate(context);
     } catch (thrown) {
       return refuse(ApiError.from(thrown));
     }
@@ -76,28 +82,28 @@ export function createWholeAnswer(kind: WholeKind, options: AnswerOptions): Answ
 
   return {
     push(bytes) {
-      if (verdict !== null) return nothing;
-      if (kind === 'neither') return refuse(invalidAnswer(notAnApi));
+      if (disposition !== null) return nothing;
+      if (kind === 'neither') return refuse(invalidUpstreamBody(notAnApi));
       size += bytes.length;
-      if (size <= limit) pieces.push(keepable(bytes));
+      if (size <= limit) pieces.push(retainable(bytes));
       else if (kind === 'json') return refuse(tooLarge('the answer', limit));
       // The beginning of an error tells enough.
-      else if (size - bytes.length < limit) pieces.push(keepable(bytes.subarray(0, limit - size + bytes.length)));
+      else if (size - bytes.length < limit) pieces.push(retainable(bytes.subarray(0, limit - size + bytes.length)));
       // Where only a message of the upstream can be answered, the next may be trailers, which carry no text.
       return committed && isWhole(bytes) ? end() : nothing;
     },
     start: () => nothing,
-    end: () => (verdict === null ? end() : nothing),
-    fail: (error) => (verdict === null ? refuse(error) : nothing),
-    verdict() {
-      return verdict;
+    end: () => (disposition === null ? end() : nothing),
+    fail: (error) => (disposition === null ? refuse(error) : nothing),
+    disposition() {
+      return disposition;
     },
-    complete() {
-      return verdict !== null;
+    isComplete() {
+      return disposition !== null;
     },
-    finishing: () => false,
-    held() {
-      return verdict === null ? Math.min(size, limit) : 0;
+    sawFinishReason: () => false,
+    bufferedBytes() {
+      return disposition === null ? Math.min(size, limit) : 0;
     },
     report() {
       return report;
@@ -121,7 +127,7 @@ function parse(body: Buffer): unknown {
     return JSON.parse(text.startsWith('\ufeff') ? text.slice(1) : text);
   } catch (cause) {
     // A byte order mark is white space to `trim`.
-    if (text.trim() === '') throw invalidAnswer(empty);
-    throw invalidAnswer('The upstream’s answer is not valid JSON.', cause);
+    if (text.trim() === '') throw invalidUpstreamBody(empty);
+    throw invalidUpstreamBody('The upstream’s answer is not valid JSON.', cause);
   }
 }

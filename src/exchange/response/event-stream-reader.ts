@@ -1,11 +1,17 @@
-import { ApiError } from '../schema/api-error.ts';
-import type { ResponseStreamEvent } from '../schema/stream-events.ts';
-import { readSseData } from '../sse/data.ts';
-import { createSseDecoder, type SseDecoder, SseLimitError, type SseMessage } from '../sse/decode.ts';
-import { DONE, encodeSseEvents, KEEPALIVE } from '../sse/encode.ts';
-import type { ResponseContext } from '../translate/context.ts';
-import { createStreamTranslator, type StreamTranslator } from '../translate/stream.ts';
-import type { Answer, AnswerLimits, AnswerOptions, AnswerReport, Verdict } from './answer.ts';
+import { ApiError } from '../../schema/api-error.ts';
+import type { ResponseStreamEvent } from '../../schema/stream-events.ts';
+import { readSseData } from '../../sse/data.ts';
+import { createSseDecoder, type SseDecoder, SseLimitError, type SseMessage } from '../../sse/decode.ts';
+import { DONE, encodeSseEvents, KEEPALIVE } from '../../sse/encode.ts';
+import type { ResponseContext } from '../../translate/context.ts';
+import { createStreamTranslator, type StreamTranslator } from '../../translate/stream.ts';
+import type {
+  Disposition,
+  UpstreamBodyLimits,
+  UpstreamBodyOptions,
+  UpstreamBodyReader,
+  UpstreamBodyReport,
+} from './upstream-body-reader.ts';
 import { tooLarge } from './upstream-errors.ts';
 
 const nothing = Buffer.alloc(0);
@@ -15,26 +21,26 @@ const nothing = Buffer.alloc(0);
  * an error that comes first becomes an HTTP status while the headers can still carry it. A client that asked for JSON
  * gets what the terminal event holds.
  */
-export function createEventAnswer(context: ResponseContext, options: AnswerOptions): Answer {
-  return new EventAnswer(context, options);
+export function createEventStreamReader(context: ResponseContext, options: UpstreamBodyOptions): UpstreamBodyReader {
+  return new EventStreamReader(context, options);
 }
 
-class EventAnswer implements Answer {
+class EventStreamReader implements UpstreamBodyReader {
   readonly #committed: boolean;
-  readonly #limits: AnswerLimits;
+  readonly #limits: UpstreamBodyLimits;
   /** The client asked for events. */
   readonly #stream: boolean;
   readonly #decoder: SseDecoder;
   readonly #translator: StreamTranslator;
-  #verdict: Verdict;
+  #disposition: Disposition;
 
-  constructor(context: ResponseContext, { committed, limits }: AnswerOptions) {
+  constructor(context: ResponseContext, { committed, limits }: UpstreamBodyOptions) {
     this.#committed = committed;
     this.#limits = limits;
     this.#stream = context.stream;
     this.#decoder = createSseDecoder({ maxEventBytes: limits.maxSseEventBytes });
     this.#translator = createStreamTranslator(context);
-    this.#verdict = committed ? 'accepted' : null;
+    this.#disposition = committed ? 'accepted' : null;
   }
 
   push(bytes: Buffer): Buffer {
@@ -47,14 +53,14 @@ class EventAnswer implements Answer {
         return Buffer.concat([out, this.fail(tooLarge('an output', this.#limits.maxResponseBytes))]);
       if (!this.#committed || translator.ended() || !translator.finishSeen() || translator.usage() === null) return out;
       // Where only a message of the upstream can be answered, the next may be trailers, which carry no text.
-      return Buffer.concat([out, this.#say(translator.finish('done'))]);
+      return Buffer.concat([out, this.#encode(translator.finish('done'))]);
     } catch (thrown) {
-      return this.#failBy(thrown);
+      return this.#failWith(thrown);
     }
   }
 
   start(): Buffer {
-    return this.#translator.ended() || !this.#stream ? nothing : this.#say(this.#translator.start());
+    return this.#translator.ended() || !this.#stream ? nothing : this.#encode(this.#translator.start());
   }
 
   end(): Buffer {
@@ -62,33 +68,33 @@ class EventAnswer implements Answer {
     if (translator.ended()) return nothing;
     try {
       const out = this.#read(this.#decoder.finish());
-      return translator.ended() ? out : Buffer.concat([out, this.#say(translator.finish('eof'))]);
+      return translator.ended() ? out : Buffer.concat([out, this.#encode(translator.finish('eof'))]);
     } catch (thrown) {
-      return this.#failBy(thrown);
+      return this.#failWith(thrown);
     }
   }
 
   fail(error: ApiError): Buffer {
-    return this.#translator.ended() ? nothing : this.#say(this.#translator.fail(error));
+    return this.#translator.ended() ? nothing : this.#encode(this.#translator.fail(error));
   }
 
-  verdict(): Verdict {
-    return this.#verdict;
+  disposition(): Disposition {
+    return this.#disposition;
   }
 
-  complete(): boolean {
+  isComplete(): boolean {
     return this.#translator.ended();
   }
 
-  finishing(): boolean {
+  sawFinishReason(): boolean {
     return this.#translator.finishSeen();
   }
 
-  held(): number {
+  bufferedBytes(): number {
     return this.#decoder.pending() + this.#translator.written();
   }
 
-  report(): AnswerReport {
+  report(): UpstreamBodyReport {
     const { status, model, finishReason, events } = this.#translator.summary();
     return {
       error: this.#translator.failure(),
@@ -108,18 +114,18 @@ class EventAnswer implements Answer {
       if (translator.ended()) break;
       if (message.type === 'event') events = joined(events, this.#translate(message));
       // A comment says that the upstream is at work: the client may know.
-      else if (this.#verdict === null) events = joined(events, translator.start());
+      else if (this.#disposition === null) events = joined(events, translator.start());
       else comments = true;
       // The first message decides alone, however the bytes were cut.
-      if (this.#verdict === null && translator.failure() === null && this.#stream && events.length > 0)
-        this.#verdict = 'accepted';
+      if (this.#disposition === null && translator.failure() === null && this.#stream && events.length > 0)
+        this.#disposition = 'accepted';
     }
-    return this.#say(events, comments);
+    return this.#encode(events, comments);
   }
 
   #translate({ event, data: text }: Extract<SseMessage, { type: 'event' }>): ResponseStreamEvent[] {
     const translator = this.#translator;
-    const known = event === null ? translator.pushText(text) : null;
+    const known = event === null ? translator.pushRawJson(text) : null;
     if (known !== null) return known;
     const data = readSseData(text);
     switch (data.type) {
@@ -135,24 +141,24 @@ class EventAnswer implements Answer {
   }
 
   /** What the client gets for these events. The terminal one is only ever in one call of it. */
-  #say(events: readonly ResponseStreamEvent[], keepalive = false): Buffer {
+  #encode(events: readonly ResponseStreamEvent[], keepalive = false): Buffer {
     const translator = this.#translator;
-    if (this.#verdict === null && translator.failure() !== null) this.#verdict = translator.failure();
-    if (this.#verdict instanceof ApiError) return nothing;
-    if (!this.#stream) return this.#sayWhole(events.at(-1));
+    if (this.#disposition === null && translator.failure() !== null) this.#disposition = translator.failure();
+    if (this.#disposition instanceof ApiError) return nothing;
+    if (!this.#stream) return this.#encodeWhole(events.at(-1));
     if (events.length === 0) return keepalive ? KEEPALIVE : nothing;
-    this.#verdict = 'accepted';
+    this.#disposition = 'accepted';
     const bytes = encodeSseEvents(events);
     return translator.ended() ? Buffer.concat([bytes, DONE]) : bytes;
   }
 
-  #sayWhole(last: ResponseStreamEvent | undefined): Buffer {
+  #encodeWhole(last: ResponseStreamEvent | undefined): Buffer {
     if (!this.#translator.ended() || last === undefined || !('response' in last)) return nothing;
-    this.#verdict = 'accepted';
+    this.#disposition = 'accepted';
     return Buffer.from(JSON.stringify(last.response));
   }
 
-  #failBy(thrown: unknown): Buffer {
+  #failWith(thrown: unknown): Buffer {
     const { maxSseEventBytes } = this.#limits;
     return this.fail(thrown instanceof SseLimitError ? tooLarge('an event', maxSseEventBytes) : ApiError.from(thrown));
   }

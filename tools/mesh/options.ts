@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { profileNames } from '../upstream/profiles.ts';
+import { profileNames } from '../../src/upstream/profiles.ts';
 
 /** What `npm start -- …` was told. */
 export interface MeshOptions {

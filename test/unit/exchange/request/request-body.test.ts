@@ -1,10 +1,10 @@
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { readRequestBody } from '../../../src/exchange/request-body.ts';
-import { ApiError } from '../../../src/schema/api-error.ts';
-import { translateRequest } from '../../../src/translate/request.ts';
-import { createCountedIds } from '../../support/context.ts';
-import { createTestSettings } from '../../support/settings.ts';
+import { readRequestBody } from '../../../../src/exchange/request/request-body.ts';
+import { ApiError } from '../../../../src/schema/api-error.ts';
+import { translateRequest } from '../../../../src/translate/request.ts';
+import { createCountedIds } from '../../../support/context.ts';
+import { createTestSettings } from '../../../support/settings.ts';
 
 const limits = { maxRequestBytes: 10_000, maxNesting: 64 };
 

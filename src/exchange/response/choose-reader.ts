@@ -1,19 +1,21 @@
-import { type Answer, type AnswerOptions, nothingToReport } from './answer.ts';
-import { createEventAnswer } from './event-answer.ts';
-import { createWholeAnswer } from './whole-answer.ts';
+import { createEventStreamReader } from './event-stream-reader.ts';
+import { emptyReport, type UpstreamBodyOptions, type UpstreamBodyReader } from './upstream-body-reader.ts';
+import { createWholeBodyReader } from './whole-body-reader.ts';
 
 /** The reader for that answer: chosen by status and content type, and where the type says nothing by the first bytes. */
-export function createAnswer(options: AnswerOptions): Answer {
-  if (options.status >= 300 || options.context === null) return createWholeAnswer('error', options);
+export function createUpstreamBodyReader(options: UpstreamBodyOptions): UpstreamBodyReader {
+  if (options.status >= 300 || options.context === null) return createWholeBodyReader('error', options);
   const kind = kindOfType(options.contentType);
   return kind === null ? createSniffer(options) : createReader(kind, options);
 }
 
 type Kind = 'events' | 'json' | 'neither';
 
-function createReader(kind: Kind, options: AnswerOptions): Answer {
-  if (kind !== 'events') return createWholeAnswer(kind, options);
-  return options.context === null ? createWholeAnswer('error', options) : createEventAnswer(options.context, options);
+function createReader(kind: Kind, options: UpstreamBodyOptions): UpstreamBodyReader {
+  if (kind !== 'events') return createWholeBodyReader(kind, options);
+  return options.context === null
+    ? createWholeBodyReader('error', options)
+    : createEventStreamReader(options.context, options);
 }
 
 /** A JSON value a line: the events' reader takes a line that begins with `{` for an event of its own. */
@@ -36,11 +38,11 @@ function kindOfType(contentType: string | null): Kind | null {
 const maxSniffBytes = 1024;
 
 /** Decides by the first byte that is not white space, then hands over to the reader that fits. */
-function createSniffer(options: AnswerOptions): Answer {
+function createSniffer(options: UpstreamBodyOptions): UpstreamBodyReader {
   let held: Buffer = Buffer.alloc(0);
-  let reader: Answer | null = null;
+  let reader: UpstreamBodyReader | null = null;
 
-  function decide(kind: Kind): Answer {
+  function decide(kind: Kind): UpstreamBodyReader {
     reader = createReader(kind, options);
     return reader;
   }
@@ -59,20 +61,20 @@ function createSniffer(options: AnswerOptions): Answer {
       return held.length === 0 ? chosen.end() : chosen.push(held);
     },
     fail: (error) => (reader ?? decide('neither')).fail(error),
-    verdict() {
-      return reader?.verdict() ?? null;
+    disposition() {
+      return reader?.disposition() ?? null;
     },
-    complete() {
-      return reader?.complete() ?? false;
+    isComplete() {
+      return reader?.isComplete() ?? false;
     },
-    finishing() {
-      return reader?.finishing() ?? false;
+    sawFinishReason() {
+      return reader?.sawFinishReason() ?? false;
     },
-    held() {
-      return reader?.held() ?? held.length;
+    bufferedBytes() {
+      return reader?.bufferedBytes() ?? held.length;
     },
     report() {
-      return reader?.report() ?? nothingToReport;
+      return reader?.report() ?? emptyReport;
     },
   };
 }

@@ -1,7 +1,7 @@
-import { ApiError } from '../schema/api-error.ts';
+import { ApiError } from '../../schema/api-error.ts';
 
 /** A 2xx whose body is not an answer. */
-export function invalidAnswer(message: string, cause?: unknown): ApiError {
+export function invalidUpstreamBody(message: string, cause?: unknown): ApiError {
   return upstreamError(502, 'invalid_upstream_response', message, cause);
 }
 
@@ -11,13 +11,13 @@ export function tooLarge(what: 'the answer' | 'an event' | 'an output', limit: n
 }
 
 /** The proxy cut the answer at the end of its own buffer. */
-export function partialAnswer(): ApiError {
+export function partialUpstreamBody(): ApiError {
   const message = 'The upstream’s answer is larger than the proxy’s buffer (response body mode BUFFERED_PARTIAL).';
   return upstreamError(502, 'upstream_response_too_large', message);
 }
 
 /** The upstream was silent for that long. */
-export function stalled(afterMs: number): ApiError {
+export function upstreamIdle(afterMs: number): ApiError {
   return upstreamError(504, 'upstream_timeout', `The upstream was silent for ${afterMs / 1000} s.`);
 }
 

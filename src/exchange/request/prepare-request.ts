@@ -1,8 +1,8 @@
-import type { NewId, ResponseContext } from '../translate/context.ts';
-import { translateRequest } from '../translate/request.ts';
-import type { TranslationSettings } from '../translate/settings.ts';
+import type { NewId, ResponseContext } from '../../translate/context.ts';
+import { translateRequest } from '../../translate/request.ts';
+import type { TranslationSettings } from '../../translate/settings.ts';
+import type { HeaderMap } from '../types.ts';
 import { readRequestBody } from './request-body.ts';
-import type { HeaderMap } from './types.ts';
 
 /** The upstream's request, as bytes, and what its answer's translation needs. */
 export interface PreparedRequest {

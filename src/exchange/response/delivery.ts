@@ -1,8 +1,8 @@
-import type { ApiError } from '../schema/api-error.ts';
-import type { HeaderHold } from './modes.ts';
-import { cutBytes } from './pieces.ts';
-import { translatedTrailers } from './trailers.ts';
-import type { ExchangeReply, HeaderMutation } from './types.ts';
+import type { ApiError } from '../../schema/api-error.ts';
+import type { HeaderTiming } from '../header-timing.ts';
+import { cutBytes } from '../pieces.ts';
+import { translatedTrailers } from '../trailers.ts';
+import type { ExchangeReply, HeaderMutation } from '../types.ts';
 
 /** Where the upstream's body stands: more may come, it is over, or it was followed by trailers. */
 export type BodyEnd = 'open' | 'body' | 'trailers';
@@ -19,19 +19,19 @@ export interface Delivery {
 }
 
 /** The replies that carry a part of the answer, in the way the body mode allows; null where there is no message to answer with it. */
-export function answerReplies(hold: HeaderHold, delivery: Delivery): ExchangeReply[] | null {
+export function bodyReplies(timing: HeaderTiming, delivery: Delivery): ExchangeReply[] | null {
   const { pieces, end, headers } = delivery;
-  switch (hold) {
-    case 'withheld':
+  switch (timing) {
+    case 'deferred':
       return fullDuplexReplies(delivery);
     case 'with_body': {
       const body = Buffer.concat(pieces);
       if (end === 'trailers') return null;
       return [{ type: 'response_body', body, ...(headers && { headers: headers(body.length) }), endOfStream: true }];
     }
-    case 'refusable':
+    case 'replaceable':
       return end === 'trailers' ? null : [{ type: 'response_body', body: Buffer.concat(pieces), endOfStream: true }];
-    case 'gone':
+    case 'sent':
       // A trailer carries no text: what is said only here is lost, so the answers say all they can before.
       if (end === 'trailers') return [translatedTrailers('response_trailers')];
       return [{ type: 'response_body', body: Buffer.concat(pieces), endOfStream: end === 'body' }];
@@ -43,13 +43,13 @@ export function answerReplies(hold: HeaderHold, delivery: Delivery): ExchangeRep
  * response can: while the upstream's body is under way, and where headers cannot be changed any more.
  */
 export function errorReplies(
-  hold: HeaderHold,
+  timing: HeaderTiming,
   error: ApiError,
   end: BodyEnd,
   headers: HeadersFor,
 ): ExchangeReply[] | null {
-  if (end === 'open' || hold === 'refusable' || hold === 'gone') return null;
-  return answerReplies(hold, { pieces: cutBytes(Buffer.from(error.toJson())), end, headers });
+  if (end === 'open' || timing === 'replaceable' || timing === 'sent') return null;
+  return bodyReplies(timing, { pieces: cutBytes(Buffer.from(error.toJson())), end, headers });
 }
 
 function fullDuplexReplies({ pieces, end, headers }: Delivery): ExchangeReply[] {

@@ -1,4 +1,4 @@
-import { ApiError } from '../schema/api-error.ts';
+import { ApiError } from '../../schema/api-error.ts';
 
 /** Kept: making one costs more than reading a small body with it. */
 const utf8 = new TextDecoder('utf-8', { fatal: true });

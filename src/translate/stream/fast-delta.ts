@@ -5,7 +5,7 @@ export type DeltaField =
   | { readonly name: 'content' | 'reasoning_content' | 'reasoning' }
   | { readonly name: 'arguments'; readonly index: number };
 
-export interface PlainDelta {
+export interface FastDelta {
   readonly field: DeltaField;
   /** Never empty. */
   readonly text: string;
@@ -17,7 +17,7 @@ export interface PlainDelta {
  * that is null says nothing, and any other that is not known here sends the chunk the general way, which gives the same
  * events.
  */
-export function plainDeltaOf(chunk: Loose, choiceIndex: unknown, serviceTier: string | null): PlainDelta | null {
+export function fastDeltaOf(chunk: Loose, choiceIndex: unknown, serviceTier: string | null): FastDelta | null {
   let choices: unknown = null;
   for (const field in chunk) {
     const value = chunk[field];
@@ -46,12 +46,12 @@ export function plainDeltaOf(chunk: Loose, choiceIndex: unknown, serviceTier: st
   return choice === null ? null : deltaOfChoice(choice, choiceIndex);
 }
 
-function deltaOfChoice(choice: Loose, choiceIndex: unknown): PlainDelta | null {
+function deltaOfChoice(choice: Loose, choiceIndex: unknown): FastDelta | null {
   if (choice['index'] !== choiceIndex) return null;
   for (const field in choice) if (field !== 'index' && field !== 'delta' && choice[field] !== null) return null;
   const delta = objectOf(choice['delta']);
   if (delta === null) return null;
-  let plain: PlainDelta | null = null;
+  let plain: FastDelta | null = null;
   for (const name in delta) {
     const value = delta[name];
     // Many servers write the other fields too, as null or `''`.
@@ -70,7 +70,7 @@ const fields = {
   reasoning: { name: 'reasoning' },
 } as const;
 
-function deltaOfField(name: string, value: unknown): PlainDelta | null {
+function deltaOfField(name: string, value: unknown): FastDelta | null {
   switch (name) {
     case 'content':
     case 'reasoning_content':
@@ -84,7 +84,7 @@ function deltaOfField(name: string, value: unknown): PlainDelta | null {
 }
 
 /** Of an entry that has an index and arguments alone; servers that write all fields leave id and name empty. */
-function argumentsOf(entry: Loose | null): PlainDelta | null {
+function argumentsOf(entry: Loose | null): FastDelta | null {
   if (entry === null) return null;
   const { index } = entry;
   if (typeof index !== 'number' || !Number.isSafeInteger(index) || index < 0) return null;

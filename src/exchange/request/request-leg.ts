@@ -1,16 +1,17 @@
-import { ApiError } from '../schema/api-error.ts';
-import type { NewId } from '../translate/context.ts';
-import type { TranslationSettings } from '../translate/settings.ts';
-import { immediateResponse } from './immediate-response.ts';
-import { type HeaderHold, headerHoldOf } from './modes.ts';
-import { passOn, swallow } from './pass.ts';
-import { checkEvent, checkMove, type RequestPhase, requestMoves } from './phases.ts';
-import { cutBytes, keepable } from './pieces.ts';
+import { retainable } from '../../bytes/retainable.ts';
+import { ApiError } from '../../schema/api-error.ts';
+import type { NewId } from '../../translate/context.ts';
+import type { TranslationSettings } from '../../translate/settings.ts';
+import { type HeaderTiming, headerTimingOf } from '../header-timing.ts';
+import { immediateResponse } from '../immediate-response.ts';
+import { discard, passThrough } from '../pass.ts';
+import { checkEvent, checkMove, type RequestPhase, requestMoves } from '../phases.ts';
+import { cutBytes } from '../pieces.ts';
+import type { RequestOutcome } from '../response/response-leg.ts';
+import { digestFields, translatedTrailers } from '../trailers.ts';
+import type { BodyModes, ExchangeReply, HeaderMap, HeaderMutation, RequestEvent } from '../types.ts';
 import { type PreparedRequest, prepareRequest } from './prepare-request.ts';
-import type { RequestOutcome } from './response-leg.ts';
 import { pathNeedsModel, type RequestPath, routeOf, upstreamPath } from './route.ts';
-import { digestFields, translatedTrailers } from './trailers.ts';
-import type { BodyModes, ExchangeReply, HeaderMap, HeaderMutation, RequestEvent } from './types.ts';
 
 export interface RequestLegOptions {
   readonly modes: BodyModes;
@@ -21,7 +22,7 @@ export interface RequestLegOptions {
   /** Refuses what would be translated. */
   readonly refusal: ApiError | null;
   /** Told how many bytes are kept; an error turns the exchange away. */
-  readonly hold: (bytes: number) => ApiError | null;
+  readonly reserve: (bytes: number) => ApiError | null;
   readonly clock: { now(): number; readonly newId: NewId };
 }
 
@@ -47,7 +48,7 @@ export interface RequestLegReport {
 const noBytes = Buffer.alloc(0);
 
 /** Headers that tell of the client's bytes, which are not the ones sent on. */
-const untrue = ['content-encoding', 'expect', ...digestFields];
+const staleHeaders = ['content-encoding', 'expect', ...digestFields];
 
 /** The leg that carries the client's request to the upstream, in whatever body mode is in force. */
 export function createRequestLeg(options: RequestLegOptions): RequestLeg {
@@ -56,7 +57,7 @@ export function createRequestLeg(options: RequestLegOptions): RequestLeg {
 
 class ClientLeg implements RequestLeg {
   readonly #options: RequestLegOptions;
-  readonly #headerHold: HeaderHold;
+  readonly #headerTiming: HeaderTiming;
   readonly #template: string;
   #phase: RequestPhase = 'awaiting_headers';
   #outcome: RequestOutcome = open;
@@ -72,7 +73,7 @@ class ClientLeg implements RequestLeg {
 
   constructor(options: RequestLegOptions) {
     this.#options = options;
-    this.#headerHold = headerHoldOf(options.modes.request);
+    this.#headerTiming = headerTimingOf(options.modes.request);
     this.#template = options.upstreamPath ?? options.settings.profile.path;
   }
 
@@ -111,7 +112,7 @@ class ClientLeg implements RequestLeg {
         return event.type === 'request_body' ? this.#onBody(event) : this.#onTrailers();
       case 'translated':
         if (event.type === 'request_trailers') return [translatedTrailers(event.type)];
-        return event.type === 'request_body' ? swallow(event, this.#headerHold === 'withheld') : [];
+        return event.type === 'request_body' ? discard(event, this.#headerTiming === 'deferred') : [];
       case 'passing':
       case 'passed':
         return event.type === 'request_headers' ? [] : this.#onPassing(event);
@@ -142,17 +143,17 @@ class ClientLeg implements RequestLeg {
     if (this.#announced > this.#options.maxRequestBytes) return this.#refuse(event.type, this.#tooLarge());
     if (event.endOfStream)
       return this.#refuse(event.type, ApiError.invalidRequest('missing_body', null, 'The request has no body.'));
-    const overload = this.#options.hold(this.#announced);
+    const overload = this.#options.reserve(this.#announced);
     if (overload !== null) return this.#refuse(event.type, overload);
     this.#path = route.path;
     this.#move(event.type, 'collecting_body');
-    switch (this.#headerHold) {
-      case 'withheld':
+    switch (this.#headerTiming) {
+      case 'deferred':
         return [];
       case 'with_body':
         return [{ type: 'request_headers' }];
-      case 'refusable':
-      case 'gone':
+      case 'replaceable':
+      case 'sent':
         return [
           { type: 'request_headers', headers: this.#upstreamHeaders('', 'application/json, text/event-stream', null) },
         ];
@@ -162,15 +163,15 @@ class ClientLeg implements RequestLeg {
   #onBody({ type, body, endOfStream }: Extract<RequestEvent, { type: 'request_body' }>): ExchangeReply[] {
     this.#clientBytes += body.length;
     if (this.#clientBytes > this.#options.maxRequestBytes) return this.#refuse(type, this.#tooLarge());
-    if (this.#headerHold === 'refusable' && !endOfStream) return this.#refuse(type, partialBody());
-    const overload = this.#options.hold(Math.max(this.#announced, this.#clientBytes));
+    if (this.#headerTiming === 'replaceable' && !endOfStream) return this.#refuse(type, partialBody());
+    const overload = this.#options.reserve(Math.max(this.#announced, this.#clientBytes));
     if (overload !== null) return this.#refuse(type, overload);
-    const isLast = endOfStream || this.#headerHold === 'with_body';
-    this.#pieces.push(isLast ? body : keepable(body));
+    const isLast = endOfStream || this.#headerTiming === 'with_body';
+    this.#pieces.push(isLast ? body : retainable(body));
     if (isLast) return this.#translate(type);
     this.#move(type, 'collecting_body');
     // The bytes stay here until all have come.
-    return this.#headerHold === 'gone' ? [{ type, body: noBytes, endOfStream: false }] : [];
+    return this.#headerTiming === 'sent' ? [{ type, body: noBytes, endOfStream: false }] : [];
   }
 
   #translate(event: 'request_body' | 'request_trailers'): ExchangeReply[] {
@@ -182,15 +183,15 @@ class ClientLeg implements RequestLeg {
       return this.#refuse(event, ApiError.from(thrown));
     }
     this.#pieces = [];
-    this.#options.hold(0);
+    this.#options.reserve(0);
     const { body, context, dropped } = prepared;
     this.#outcome = { type: 'translated', context, dropped };
     this.#upstreamBytes = body.length;
     this.#move(event, 'translated');
     const accept = context.stream ? 'text/event-stream' : 'application/json';
     const model = prepared.model;
-    switch (this.#headerHold) {
-      case 'withheld': {
+    switch (this.#headerTiming) {
+      case 'deferred': {
         const inPieces = cutBytes(body);
         const last = event === 'request_body' ? inPieces.length - 1 : -1;
         return [
@@ -205,14 +206,14 @@ class ClientLeg implements RequestLeg {
         return [
           { type: 'request_body', body, headers: this.#upstreamHeaders(model, accept, body.length), endOfStream: true },
         ];
-      case 'refusable':
-      case 'gone':
+      case 'replaceable':
+      case 'sent':
         return [{ type: 'request_body', body, endOfStream: true }];
     }
   }
 
   #onTrailers(): ExchangeReply[] {
-    if (this.#headerHold === 'withheld') return this.#translate('request_trailers');
+    if (this.#headerTiming === 'deferred') return this.#translate('request_trailers');
     // The body's messages are answered; there is none left to carry the translated one.
     return this.#refuse(
       'request_trailers',
@@ -221,13 +222,13 @@ class ClientLeg implements RequestLeg {
   }
 
   #onPassing(event: Exclude<RequestEvent, { type: 'request_headers' }>): ExchangeReply[] {
-    const fullDuplex = this.#headerHold === 'withheld';
+    const fullDuplex = this.#headerTiming === 'deferred';
     const isMore = this.#phase === 'passing' || event.type === 'request_trailers';
     if (event.type === 'request_body') this.#clientBytes += event.body.length;
     this.#upstreamBytes = this.#clientBytes;
     const over = this.#phase === 'passed' || event.type === 'request_trailers' || event.endOfStream;
     this.#move(event.type, over ? 'passed' : 'passing');
-    return isMore ? passOn(event, fullDuplex) : swallow(event, fullDuplex);
+    return isMore ? passThrough(event, fullDuplex) : discard(event, fullDuplex);
   }
 
   #upstreamHeaders(model: string, accept: string, contentLength: number | null): HeaderMutation {
@@ -241,7 +242,7 @@ class ClientLeg implements RequestLeg {
         ...(contentLength === null ? {} : { 'content-length': String(contentLength) }),
       },
       remove: [
-        ...untrue.filter((name) => this.#headers.has(name)),
+        ...staleHeaders.filter((name) => this.#headers.has(name)),
         ...(contentLength === null ? ['content-length'] : []),
       ],
     };
@@ -250,7 +251,7 @@ class ClientLeg implements RequestLeg {
   #refuse(event: RequestEvent['type'], refusal: ApiError): ExchangeReply[] {
     this.#move(event, 'refused');
     this.#pieces = [];
-    this.#options.hold(0);
+    this.#options.reserve(0);
     this.#error = refusal;
     const id = this.#headers.get('x-request-id');
     return [immediateResponse(refusal, id === undefined ? {} : { 'x-request-id': id })];

@@ -1,5 +1,5 @@
-import { ApiError } from '../schema/api-error.ts';
-import type { HeaderMap } from './types.ts';
+import { ApiError } from '../../schema/api-error.ts';
+import type { HeaderMap } from '../types.ts';
 
 /** What is to be done with a request, by its headers alone. */
 export type Route =

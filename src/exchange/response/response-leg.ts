@@ -1,20 +1,25 @@
-import { ApiError } from '../schema/api-error.ts';
-import { KEEPALIVE } from '../sse/encode.ts';
-import type { ResponseContext } from '../translate/context.ts';
-import { translateError } from '../translate/error.ts';
-import { type Answer, type AnswerLimits, type AnswerReport, nothingToReport } from './answer.ts';
-import { answerHeaders, errorHeaders, keptHeaders } from './answer-headers.ts';
-import { createAnswer } from './choose-answer.ts';
-import { type ContentDecoder, createContentDecoder } from './content-coding.ts';
-import { answerReplies, type BodyEnd, errorReplies, type HeadersFor } from './delivery.ts';
-import { immediateResponse } from './immediate-response.ts';
-import { type HeaderHold, headerHoldOf } from './modes.ts';
-import { passOn, swallow } from './pass.ts';
-import { checkEvent, checkMove, type ResponsePhase, responseMoves } from './phases.ts';
-import { cutBytes, cutEvents } from './pieces.ts';
+import { ApiError } from '../../schema/api-error.ts';
+import { KEEPALIVE } from '../../sse/encode.ts';
+import type { ResponseContext } from '../../translate/context.ts';
+import { translateError } from '../../translate/error.ts';
+import { type ContentDecoder, createContentDecoder } from '../content-coding.ts';
+import { type HeaderTiming, headerTimingOf } from '../header-timing.ts';
+import { immediateResponse } from '../immediate-response.ts';
+import { discard, passThrough } from '../pass.ts';
+import { checkEvent, checkMove, type ResponsePhase, responseMoves } from '../phases.ts';
+import { cutBytes, cutEvents } from '../pieces.ts';
+import type { BodyMode, ExchangeReply, HeaderMap, ResponseEvent } from '../types.ts';
+import { createUpstreamBodyReader } from './choose-reader.ts';
+import { type BodyEnd, bodyReplies, errorReplies, type HeadersFor } from './delivery.ts';
+import { errorHeaders, keptHeaders, translatedHeaders } from './response-headers.ts';
 import { createStopwatch } from './stopwatch.ts';
-import type { BodyMode, ExchangeReply, HeaderMap, ResponseEvent } from './types.ts';
-import { invalidAnswer, partialAnswer, stalled } from './upstream-errors.ts';
+import {
+  emptyReport,
+  type UpstreamBodyLimits,
+  type UpstreamBodyReader,
+  type UpstreamBodyReport,
+} from './upstream-body-reader.ts';
+import { invalidUpstreamBody, partialUpstreamBody, upstreamIdle } from './upstream-errors.ts';
 
 /** What the response leg needs to know of its request. */
 export type RequestOutcome =
@@ -24,9 +29,9 @@ export type RequestOutcome =
 
 export interface ResponseLegOptions {
   readonly mode: BodyMode;
-  readonly limits: AnswerLimits;
+  readonly limits: UpstreamBodyLimits;
   /** Told how many bytes are kept; an error turns the exchange away. */
-  readonly hold: (bytes: number) => ApiError | null;
+  readonly reserve: (bytes: number) => ApiError | null;
   /** Milliseconds; 0 turns the timer off. */
   readonly stallTimeoutMs: number;
   readonly heartbeatMs: number;
@@ -43,7 +48,7 @@ export interface ResponseLeg {
   report(): ResponseLegReport;
 }
 
-export interface ResponseLegReport extends AnswerReport {
+export interface ResponseLegReport extends UpstreamBodyReport {
   readonly upstreamStatus: number | null;
   /** The status the client was sent; null until then. */
   readonly clientStatus: number | null;
@@ -56,9 +61,9 @@ type HeadersEvent = Extract<ResponseEvent, { type: 'response_headers' }>;
 type BodyEvent = Extract<ResponseEvent, { type: 'response_body' }>;
 type Cause = ResponseEvent['type'] | 'tick';
 
-/** An answer that is ours to write. */
-interface Reading {
-  readonly answer: Answer;
+/** An upstream body that is ours to write. */
+interface OpenBody {
+  readonly reader: UpstreamBodyReader;
   readonly decoder: ContentDecoder;
   readonly headers: HeaderMap;
   readonly stream: boolean;
@@ -77,14 +82,14 @@ export function createResponseLeg(options: ResponseLegOptions, requestId: () => 
 class AnswerLeg implements ResponseLeg {
   readonly #options: ResponseLegOptions;
   readonly #requestId: () => string | null;
-  readonly #headerHold: HeaderHold;
-  readonly #heard = createStopwatch();
-  readonly #spoke = createStopwatch();
-  readonly #finished = createStopwatch();
+  readonly #headerTiming: HeaderTiming;
+  readonly #lastUpstreamActivity = createStopwatch();
+  readonly #lastClientWrite = createStopwatch();
+  readonly #lastBeforeFinish = createStopwatch();
   #phase: ResponsePhase = 'awaiting_headers';
   /** What led from this phase to itself: it may again, and a body's pieces need no further look at the table. */
-  #again: Cause | null = null;
-  #reading: Reading | null = null;
+  #repeatableEvent: Cause | null = null;
+  #body: OpenBody | null = null;
   #refusal: ApiError | null = null;
   #upstreamStatus: number | null = null;
   #clientStatus: number | null = null;
@@ -94,24 +99,24 @@ class AnswerLeg implements ResponseLeg {
   constructor(options: ResponseLegOptions, requestId: () => string | null) {
     this.#options = options;
     this.#requestId = requestId;
-    this.#headerHold = headerHoldOf(options.mode);
+    this.#headerTiming = headerTimingOf(options.mode);
   }
 
   handle(event: ResponseEvent, request: RequestOutcome): ExchangeReply[] {
-    if (event.type !== this.#again) checkEvent(responseMoves, this.#phase, event.type);
-    this.#heard.touch();
+    if (event.type !== this.#repeatableEvent) checkEvent(responseMoves, this.#phase, event.type);
+    this.#lastUpstreamActivity.touch();
     if (event.type === 'response_body') this.#upstreamBytes += event.body.length;
     if (event.type === 'response_headers') return this.#onHeaders(event, request);
     if (this.#phase === 'passing' || this.#phase === 'passed') return this.#onPassing(event);
-    if (this.#phase === 'ended' || this.#reading === null) return swallow(event, this.#isFullDuplex());
-    if (event.type === 'response_body') return this.#onBody(event, this.#reading);
-    return this.#deliver(event.type, this.#reading, finish(this.#reading), 'trailers');
+    if (this.#phase === 'ended' || this.#body === null) return discard(event, this.#isFullDuplex());
+    if (event.type === 'response_body') return this.#onBody(event, this.#body);
+    return this.#deliver(event.type, this.#body, finish(this.#body), 'trailers');
   }
 
   tick(at: number, blocked: boolean): ExchangeReply[] {
-    if (!this.#isFullDuplex() || this.#reading === null || this.#phase === 'ended') return [];
-    if (!blocked) return this.#onTick(at, this.#reading);
-    for (const watch of [this.#heard, this.#spoke, this.#finished]) watch.touch();
+    if (!this.#isFullDuplex() || this.#body === null || this.#phase === 'ended') return [];
+    if (!blocked) return this.#onTick(at, this.#body);
+    for (const watch of [this.#lastUpstreamActivity, this.#lastClientWrite, this.#lastBeforeFinish]) watch.touch();
     return [];
   }
 
@@ -120,7 +125,7 @@ class AnswerLeg implements ResponseLeg {
   }
 
   report(): ResponseLegReport {
-    const report = this.#reading?.answer.report() ?? nothingToReport;
+    const report = this.#body?.reader.report() ?? emptyReport;
     return {
       ...report,
       error: this.#refusal ?? report.error,
@@ -132,13 +137,13 @@ class AnswerLeg implements ResponseLeg {
   }
 
   #isFullDuplex(): boolean {
-    return this.#headerHold === 'withheld';
+    return this.#headerTiming === 'deferred';
   }
 
   #move(cause: Cause, to: ResponsePhase): void {
-    if (to === this.#phase && cause === this.#again) return;
+    if (to === this.#phase && cause === this.#repeatableEvent) return;
     checkMove(responseMoves, this.#phase, cause, to);
-    this.#again = to === this.#phase ? cause : null;
+    this.#repeatableEvent = to === this.#phase ? cause : null;
     this.#phase = to;
   }
 
@@ -154,75 +159,77 @@ class AnswerLeg implements ResponseLeg {
     const retryAfter = headers.get('retry-after') ?? null;
     const byStatus = (): ApiError => translateError({ status, contentType, body: '', retryAfter });
     const refuseUnread = (otherwise: ApiError) => this.#refuse(type, status < 300 ? otherwise : byStatus(), headers);
-    if (endOfStream) return refuseUnread(invalidAnswer('The upstream’s answer is empty.'));
+    if (endOfStream) return refuseUnread(invalidUpstreamBody('The upstream’s answer is empty.'));
     const decoder = createContentDecoder(headers.get('content-encoding') ?? '');
     if (decoder === null) return refuseUnread(unknownCoding(headers));
 
     const { context, dropped } = request.type === 'translated' ? request : { context: null, dropped: [] };
-    const committed = this.#headerHold === 'gone';
+    const committed = this.#headerTiming === 'sent';
     const { limits } = this.#options;
-    const answer = createAnswer({ status, contentType, retryAfter, context, committed, limits });
-    const reading = { answer, decoder, headers, stream: context?.stream ?? false, dropped };
-    this.#reading = reading;
+    const reader = createUpstreamBodyReader({ status, contentType, retryAfter, context, committed, limits });
+    const reading = { reader, decoder, headers, stream: context?.stream ?? false, dropped };
+    this.#body = reading;
     this.#move(type, committed ? 'sending_body' : 'holding_headers');
     if (this.#isFullDuplex()) return [];
-    if (this.#headerHold === 'with_body') return [{ type }];
+    if (this.#headerTiming === 'with_body') return [{ type }];
     // The headers are settled now: what the status alone tells of an error is all there is.
     const isError = committed && status >= 300;
     const settled = isError ? this.#headersOfError(byStatus(), headers) : this.#headersOfAnswer(reading);
     return [{ type, headers: settled(null) }];
   }
 
-  #onBody({ type, body, endOfStream }: BodyEvent, current: Reading): ExchangeReply[] {
-    if (this.#headerHold === 'refusable' && !endOfStream) return this.#refuse(type, partialAnswer(), current.headers);
+  #onBody({ type, body, endOfStream }: BodyEvent, current: OpenBody): ExchangeReply[] {
+    if (this.#headerTiming === 'replaceable' && !endOfStream)
+      return this.#refuse(type, partialUpstreamBody(), current.headers);
     const out = this.#read(current, body);
     // In BUFFERED the one message holds all there is, trailers or not.
-    const over = endOfStream || this.#headerHold === 'with_body';
+    const over = endOfStream || this.#headerTiming === 'with_body';
     return over
       ? this.#deliver(type, current, joined(out, finish(current)), 'body')
       : this.#deliver(type, current, out, 'open');
   }
 
-  #read({ decoder, answer }: Reading, body: Uint8Array): Buffer {
-    if (answer.complete()) return noBytes;
+  #read({ decoder, reader }: OpenBody, body: Uint8Array): Buffer {
+    if (reader.isComplete()) return noBytes;
     let plain: Buffer;
     try {
       plain = decoder.push(body);
     } catch (cause) {
-      return answer.fail(invalidAnswer('The upstream’s answer cannot be decompressed.', cause));
+      return reader.fail(invalidUpstreamBody('The upstream’s answer cannot be decompressed.', cause));
     }
-    const out = answer.push(plain);
-    const overload = this.#options.hold(answer.held());
-    return overload === null ? out : joined(out, answer.fail(overload));
+    const out = reader.push(plain);
+    const overload = this.#options.reserve(reader.bufferedBytes());
+    return overload === null ? out : joined(out, reader.fail(overload));
   }
 
-  /** Sends what the answer gave: nothing yet, a part of it, or an error in its place. */
-  #deliver(cause: Cause, current: Reading, out: Buffer, end: BodyEnd): ExchangeReply[] {
-    const hold = this.#headerHold;
-    const verdict = current.answer.verdict();
-    if (verdict instanceof ApiError) {
-      const replies = errorReplies(hold, verdict, end, this.#headersOfError(verdict, current.headers));
-      if (replies === null) return this.#refuse(cause, verdict, current.headers);
-      return this.#leave(cause, replies, 'ended', verdict);
+  /** Sends what the reader gave: nothing yet, a part of it, or an error in its place. */
+  #deliver(cause: Cause, current: OpenBody, out: Buffer, end: BodyEnd): ExchangeReply[] {
+    const timing = this.#headerTiming;
+    const disposition = current.reader.disposition();
+    if (disposition instanceof ApiError) {
+      const replies = errorReplies(timing, disposition, end, this.#headersOfError(disposition, current.headers));
+      if (replies === null) return this.#refuse(cause, disposition, current.headers);
+      return this.#commit(cause, replies, 'ended', disposition);
     }
-    // Until there is a verdict the headers stay, and with them everything.
-    if (verdict === null && this.#isFullDuplex()) return [];
+    // Until there is a disposition the headers stay, and with them everything.
+    if (disposition === null && this.#isFullDuplex()) return [];
     const headers = this.#phase === 'holding_headers' ? this.#headersOfAnswer(current) : null;
     const pieces = current.stream ? cutEvents(out) : cutBytes(out);
-    const replies = answerReplies(hold, { pieces, end, headers });
-    if (replies === null) return this.#refuse(cause, invalidAnswer('The upstream’s answer is empty.'), current.headers);
+    const replies = bodyReplies(timing, { pieces, end, headers });
+    if (replies === null)
+      return this.#refuse(cause, invalidUpstreamBody('The upstream’s answer is empty.'), current.headers);
     // Once they have left nobody asks for the upstream's headers; a stream may go on for long.
-    if (headers !== null && this.#isFullDuplex()) this.#reading = { ...current, headers: noHeaders };
-    return this.#leave(cause, replies, end === 'open' ? 'sending_body' : 'ended', null);
+    if (headers !== null && this.#isFullDuplex()) this.#body = { ...current, headers: noHeaders };
+    return this.#commit(cause, replies, end === 'open' ? 'sending_body' : 'ended', null);
   }
 
   #refuse(cause: Cause, error: ApiError, headers: HeaderMap): ExchangeReply[] {
     const id = this.#requestId();
     const ids = id === null ? {} : { 'x-request-id': id };
-    return this.#leave(cause, [immediateResponse(error, { ...ids, ...keptHeaders(headers) })], 'ended', error);
+    return this.#commit(cause, [immediateResponse(error, { ...ids, ...keptHeaders(headers) })], 'ended', error);
   }
 
-  #leave(cause: Cause, replies: ExchangeReply[], to: ResponsePhase, error: ApiError | null): ExchangeReply[] {
+  #commit(cause: Cause, replies: ExchangeReply[], to: ResponsePhase, error: ApiError | null): ExchangeReply[] {
     this.#move(cause, to);
     if (error !== null) {
       this.#refusal = error;
@@ -231,7 +238,7 @@ class AnswerLeg implements ResponseLeg {
     for (const reply of replies) {
       if (!('body' in reply) || reply.body === undefined || reply.body.length === 0) continue;
       this.#clientBytes += reply.body.length;
-      this.#spoke.touch();
+      this.#lastClientWrite.touch();
     }
     return replies;
   }
@@ -241,12 +248,12 @@ class AnswerLeg implements ResponseLeg {
     if (event.type === 'response_body') this.#clientBytes += event.body.length;
     const over = this.#phase === 'passed' || event.type === 'response_trailers' || event.endOfStream;
     this.#move(event.type, over ? 'passed' : 'passing');
-    return isMore ? passOn(event, this.#isFullDuplex()) : swallow(event, this.#isFullDuplex());
+    return isMore ? passThrough(event, this.#isFullDuplex()) : discard(event, this.#isFullDuplex());
   }
 
-  #headersOfAnswer({ headers, stream, dropped }: Reading): HeadersFor {
+  #headersOfAnswer({ headers, stream, dropped }: OpenBody): HeadersFor {
     const requestId = this.#requestId();
-    return (contentLength) => answerHeaders(headers, { stream, dropped, contentLength, requestId });
+    return (contentLength) => translatedHeaders(headers, { stream, dropped, contentLength, requestId });
   }
 
   #headersOfError(error: ApiError, headers: HeaderMap): HeadersFor {
@@ -255,28 +262,28 @@ class AnswerLeg implements ResponseLeg {
   }
 
   /** What is due because of the silence alone; only full duplex takes replies that nobody asked for. */
-  #onTick(at: number, current: Reading): ExchangeReply[] {
+  #onTick(at: number, current: OpenBody): ExchangeReply[] {
     const { stallTimeoutMs, heartbeatMs, finishGraceMs } = this.#options;
-    const { answer, stream } = current;
-    const upstreamSilence = this.#heard.elapsed(at);
-    const clientSilence = this.#spoke.elapsed(at);
-    const finishing = answer.complete() || answer.finishing();
-    if (!finishing) this.#finished.touch();
-    if (this.#finished.elapsed(at) >= finishGraceMs && finishing)
+    const { reader, stream } = current;
+    const upstreamSilence = this.#lastUpstreamActivity.elapsed(at);
+    const clientSilence = this.#lastClientWrite.elapsed(at);
+    const finishing = reader.isComplete() || reader.sawFinishReason();
+    if (!finishing) this.#lastBeforeFinish.touch();
+    if (this.#lastBeforeFinish.elapsed(at) >= finishGraceMs && finishing)
       return this.#deliver('tick', current, finish(current), 'body');
     if (stallTimeoutMs > 0 && upstreamSilence >= stallTimeoutMs) {
-      const out = answer.fail(stalled(stallTimeoutMs));
+      const out = reader.fail(upstreamIdle(stallTimeoutMs));
       // An error with a status cannot wait for an end that does not come.
-      return this.#deliver('tick', current, out, answer.verdict() instanceof ApiError ? 'open' : 'body');
+      return this.#deliver('tick', current, out, reader.disposition() instanceof ApiError ? 'open' : 'body');
     }
-    const wantsHeartbeat = stream && !answer.complete() && heartbeatMs > 0;
+    const wantsHeartbeat = stream && !reader.isComplete() && heartbeatMs > 0;
     if (!wantsHeartbeat || clientSilence < heartbeatMs) return [];
-    return this.#deliver('tick', current, this.#phase === 'sending_body' ? KEEPALIVE : answer.start(), 'open');
+    return this.#deliver('tick', current, this.#phase === 'sending_body' ? KEEPALIVE : reader.start(), 'open');
   }
 }
 
-function finish({ answer }: Reading): Buffer {
-  return answer.complete() ? noBytes : answer.end();
+function finish({ reader }: OpenBody): Buffer {
+  return reader.isComplete() ? noBytes : reader.end();
 }
 
 function joined(first: Buffer, second: Buffer): Buffer {
@@ -285,5 +292,5 @@ function joined(first: Buffer, second: Buffer): Buffer {
 }
 
 function unknownCoding(headers: HeaderMap): ApiError {
-  return invalidAnswer(`The upstream’s answer has the unknown encoding ${headers.get('content-encoding')}.`);
+  return invalidUpstreamBody(`The upstream’s answer has the unknown encoding ${headers.get('content-encoding')}.`);
 }

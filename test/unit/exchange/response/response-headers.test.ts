@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { answerHeaders, errorHeaders, keptHeaders } from '../../../src/exchange/answer-headers.ts';
-import { ApiError } from '../../../src/schema/api-error.ts';
+import { errorHeaders, keptHeaders, translatedHeaders } from '../../../../src/exchange/response/response-headers.ts';
+import { ApiError } from '../../../../src/schema/api-error.ts';
 
 /** What an upstream and the proxies on the way may send. */
 const useful = {
@@ -40,13 +40,13 @@ const error = new ApiError('m', { status: 429, type: 'too_many_requests', code: 
 
 describe('answerHeaders', () => {
   it('takes away what was true of the upstream’s bytes only, and nothing clients act upon', () => {
-    const { remove = [], set = {} } = answerHeaders(headers, facts);
+    const { remove = [], set = {} } = translatedHeaders(headers, facts);
     expect([...remove].sort()).toEqual(Object.keys(untrue).sort());
     expect(set).toEqual({ 'content-type': 'application/json' });
   });
 
   it('announces a stream, and asks proxies not to hold it back', () => {
-    expect(answerHeaders(headers, { ...facts, stream: true }).set).toEqual({
+    expect(translatedHeaders(headers, { ...facts, stream: true }).set).toEqual({
       'content-type': 'text/event-stream; charset=utf-8',
       'cache-control': 'no-cache',
       'x-accel-buffering': 'no',
@@ -54,23 +54,25 @@ describe('answerHeaders', () => {
   });
 
   it('names what was left out, in a header of bounded size', () => {
-    expect(answerHeaders(headers, { ...facts, dropped: ['tools[8].web_search', 'text.verbosity'] }).set).toMatchObject({
+    expect(
+      translatedHeaders(headers, { ...facts, dropped: ['tools[8].web_search', 'text.verbosity'] }).set,
+    ).toMatchObject({
       'x-responses-dropped': 'tools[8].web_search, text.verbosity',
     });
     const many = Array.from({ length: 1000 }, (_, index) => `tools[${index}].web_search`);
-    const list = answerHeaders(headers, { ...facts, dropped: many }).set?.['x-responses-dropped'] ?? '';
+    const list = translatedHeaders(headers, { ...facts, dropped: many }).set?.['x-responses-dropped'] ?? '';
     expect(list.length).toBeLessThan(2100);
     expect(list).toContain('tools[0].web_search');
   });
 
   it('gives the request’s id where the upstream gave none', () => {
-    expect(answerHeaders(new Map(), facts).set).toMatchObject({ 'x-request-id': 'ours' });
-    expect(answerHeaders(headers, facts).set).not.toHaveProperty('x-request-id');
-    expect(answerHeaders(new Map(), { ...facts, requestId: null }).set).not.toHaveProperty('x-request-id');
+    expect(translatedHeaders(new Map(), facts).set).toMatchObject({ 'x-request-id': 'ours' });
+    expect(translatedHeaders(headers, facts).set).not.toHaveProperty('x-request-id');
+    expect(translatedHeaders(new Map(), { ...facts, requestId: null }).set).not.toHaveProperty('x-request-id');
   });
 
   it('sets the length where it is known', () => {
-    const { remove, set } = answerHeaders(headers, { ...facts, contentLength: 42 });
+    const { remove, set } = translatedHeaders(headers, { ...facts, contentLength: 42 });
     expect(set).toMatchObject({ 'content-length': '42' });
     expect(remove).not.toContain('content-length');
   });

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ResponseContext } from '../../../src/translate/context.ts';
-import { plainDeltaOf } from '../../../src/translate/stream/plain-delta.ts';
+import { fastDeltaOf } from '../../../src/translate/stream/fast-delta.ts';
 import { createStreamTranslator } from '../../../src/translate/stream.ts';
 import { contexts } from '../../support/chat-chunks.ts';
 import { createTestContext } from '../../support/context.ts';
@@ -150,7 +150,7 @@ describe('the short way', () => {
         );
         const fromJson = resultOf(createTestContext(settings), chunks, (translator, value) => {
           const json = write(value);
-          const known = translator.pushText(json);
+          const known = translator.pushRawJson(json);
           all += 1;
           if (known !== null) short += 1;
           return known ?? translator.push(JSON.parse(json), null, json);
@@ -168,7 +168,7 @@ describe('the short way', () => {
   function unparsed(context: ResponseContext, deltas: readonly object[]): boolean[] {
     const translator = createStreamTranslator(context);
     return deltas.map((delta) => {
-      if (translator.pushText(json(delta)) !== null) return true;
+      if (translator.pushRawJson(json(delta)) !== null) return true;
       translator.push(JSON.parse(json(delta)), null, json(delta));
       return false;
     });
@@ -196,14 +196,14 @@ describe('the short way', () => {
       JSON.stringify({ model: 'm', service_tier, choices: [{ index: 0, delta: { content: 'a' } }] }),
     );
     const translator = createStreamTranslator(createTestContext());
-    for (const value of chunks) translator.pushText(value) ?? translator.push(JSON.parse(value), null, value);
+    for (const value of chunks) translator.pushRawJson(value) ?? translator.push(JSON.parse(value), null, value);
     expect(translator.finish('done').at(-1)).toMatchObject({ response: { service_tier: 'default' } });
   });
 
   it('keeps to the call of its index, where the arguments of two come by turns', () => {
     const call = (index: number, body: object) => ({ tool_calls: [{ index, function: body }] });
     const translator = createStreamTranslator(createTestContext({ toolNames: ['f'] }));
-    const push = (value: string) => translator.pushText(value) ?? translator.push(JSON.parse(value), null, value);
+    const push = (value: string) => translator.pushRawJson(value) ?? translator.push(JSON.parse(value), null, value);
     for (const index of [0, 1]) push(json(call(index, { name: 'f', arguments: '' })));
     for (let turn = 0; turn < 40; turn++)
       expect(push(json(call(turn % 2, { arguments: 'a' })))).toMatchObject([{ output_index: turn % 2, delta: 'a' }]);
@@ -230,11 +230,11 @@ describe('a plain delta', () => {
       obfuscation: 'xyz',
     };
     const plain = { field: { name: 'content' }, text: 'a' };
-    expect(plainDeltaOf(openai, 0, 'default')).toEqual(plain);
+    expect(fastDeltaOf(openai, 0, 'default')).toEqual(plain);
     const vllm = { ...openai, choices: [{ ...openai.choices[0], stop_reason: null, token_ids: null }] };
-    expect(plainDeltaOf(vllm, 0, 'default')).toEqual(plain);
+    expect(fastDeltaOf(vllm, 0, 'default')).toEqual(plain);
     const { service_tier: _, usage: __, ...llama } = openai;
-    expect(plainDeltaOf(llama, 0, null)).toEqual(plain);
+    expect(fastDeltaOf(llama, 0, null)).toEqual(plain);
   });
 
   it.each([
@@ -244,7 +244,7 @@ describe('a plain delta', () => {
     ['vLLM since 0.12, Groq', { reasoning: 'a' }, 'reasoning'],
     ['Ollama', { role: 'assistant', content: '', reasoning: 'a' }, 'reasoning'],
   ])('is what %s send of reasoning', (_servers, delta, name) => {
-    expect(plainDeltaOf(chunkOf(delta), 0, null)).toEqual({ field: { name }, text: 'a' });
+    expect(fastDeltaOf(chunkOf(delta), 0, null)).toEqual({ field: { name }, text: 'a' });
   });
 
   it.each([
@@ -260,7 +260,7 @@ describe('a plain delta', () => {
     ],
     ['Alibaba', { content: '', tool_calls: [{ index: 1, id: '', type: 'function', function: { arguments: 'a' } }] }],
   ])('is what %s send of arguments', (_servers, delta) => {
-    expect(plainDeltaOf(chunkOf(delta), 0, null)).toEqual({ field: { name: 'arguments', index: 1 }, text: 'a' });
+    expect(fastDeltaOf(chunkOf(delta), 0, null)).toEqual({ field: { name: 'arguments', index: 1 }, text: 'a' });
   });
 
   it.each([
@@ -280,7 +280,7 @@ describe('a plain delta', () => {
     ['another choice', { choices: [{ index: 1, delta: { content: 'a' } }] }],
     ['a finish reason', { choices: [{ index: 0, delta: { content: 'a' }, finish_reason: 'stop' }] }],
   ])('is not in a chunk with %s', (_what, rest) => {
-    expect(plainDeltaOf(chunkOf({ content: 'a' }, rest), 0, null)).toBeNull();
+    expect(fastDeltaOf(chunkOf({ content: 'a' }, rest), 0, null)).toBeNull();
   });
 
   const piece = { index: 0, function: { arguments: 'a' } };
@@ -300,6 +300,6 @@ describe('a plain delta', () => {
     ['a call of nothing', { tool_calls: [{ index: 0, function: null }] }],
     ['an empty entry', { tool_calls: [null] }],
   ])('is not %s', (_what, delta) => {
-    expect(plainDeltaOf(chunkOf(delta), 0, null)).toBeNull();
+    expect(fastDeltaOf(chunkOf(delta), 0, null)).toBeNull();
   });
 });

@@ -1,13 +1,13 @@
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createExchange } from '../../../src/exchange/exchange.ts';
-import type { BodyModes } from '../../../src/exchange/types.ts';
-import { ApiError } from '../../../src/schema/api-error.ts';
-import { carry, type HttpMessage, play } from '../../support/envoy-model.ts';
-import { eventLines } from '../../support/event-lines.ts';
-import { exchangeOptions, headersOf } from '../../support/exchange-options.ts';
-import { inPiecesOf } from '../../support/split.ts';
+import { createExchange } from '../../../../src/exchange/exchange.ts';
+import type { BodyModes } from '../../../../src/exchange/types.ts';
+import { ApiError } from '../../../../src/schema/api-error.ts';
+import { carry, type HttpMessage, play } from '../../../support/envoy-model.ts';
+import { eventLines } from '../../../support/event-lines.ts';
+import { exchangeOptions, headersOf } from '../../../support/exchange-options.ts';
+import { inPiecesOf } from '../../../support/split.ts';
 
 function ask(fields: object = {}, headers: Record<string, string> = {}): HttpMessage {
   const body = Buffer.from(JSON.stringify({ model: 'test-model', input: 'Hi', ...fields }));
@@ -166,13 +166,13 @@ describe('limits', () => {
       kept.push(bytes);
       return null;
     };
-    play(ask({}, { 'content-length': length }), answered(json, completion), { hold });
+    play(ask({}, { 'content-length': length }), answered(json, completion), { reserve: hold });
     expect(kept[0]).toBe(0);
   });
 
   test('an exchange is turned away when the process has no room, whichever side grows', () => {
     const full = new ApiError('full', { status: 503, type: 'server_error', code: 'server_overloaded' });
-    const room = (most: number) => ({ hold: (bytes: number) => (bytes > most ? full : null) });
+    const room = (most: number) => ({ reserve: (bytes: number) => (bytes > most ? full : null) });
     const played = [
       play(ask({}, { 'content-length': '400' }), answered(json, completion), room(399)),
       play(ask(), answered(json, completion), room(10)),
@@ -185,7 +185,7 @@ describe('limits', () => {
   test('what is kept is given back', () => {
     const kept: number[] = [];
     play(ask(), answered(json, completion), {
-      hold(bytes) {
+      reserve(bytes) {
         kept.push(bytes);
         return null;
       },
