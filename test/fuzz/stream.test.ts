@@ -7,7 +7,7 @@ import { chunks, contexts } from '../support/chat-chunks.ts';
 import { type ContextSettings, createTestContext } from '../support/context.ts';
 import { eventsOf } from '../support/event-lines.ts';
 import { faultsOfStream } from '../support/invariants.ts';
-import { faultsOfEvent, faultsOfResponse, hasPublishedSchema } from '../support/published-schema.ts';
+import { faultsOfEvent, faultsOfResponse } from '../support/published-schema.ts';
 import { runStream } from '../support/run-stream.ts';
 import { readWithSdk } from '../support/sdk-accumulator.ts';
 import { inPiecesOf } from '../support/split.ts';
@@ -36,7 +36,7 @@ function check(bytes: Uint8Array, settings: ContextSettings, size: number): stri
   const inPieces = Buffer.concat(runStream(inPiecesOf(size, bytes), createTestContext(settings))).toString('utf8');
   expect(inPieces).toBe(text);
   expect(faultsOfStream(text)).toEqual([]);
-  if (hasPublishedSchema && settings.reasoningEvents !== 'reasoning_text') {
+  if (settings.reasoningEvents !== 'reasoning_text') {
     const events = eventsOf(text);
     expect(events.flatMap((event) => faultsOfEvent(event))).toEqual([]);
     expect(faultsOfResponse(events.at(-1)?.['response'])).toEqual([]);
@@ -172,8 +172,7 @@ it('whatever a JSON answer holds, it becomes a response or an error', { timeout 
       count('json');
       try {
         const response = translateCompletion(value, createTestContext(settings));
-        if (hasPublishedSchema && settings.reasoningEvents !== 'reasoning_text')
-          expect(faultsOfResponse(response)).toEqual([]);
+        if (settings.reasoningEvents !== 'reasoning_text') expect(faultsOfResponse(response)).toEqual([]);
       } catch (thrown) {
         expect(thrown).toBeInstanceOf(ApiError);
       }
