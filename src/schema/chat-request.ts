@@ -1,38 +1,150 @@
-/** The Chat Completions request, as written to upstreams. Keys that would be null or empty are left out. */
-
-export interface ChatTextPart {
-  readonly type: 'text';
-  readonly text: string;
-}
-
-/** Parts beside text keep their vendor's shape; the translation that writes them names the source. */
-export type ChatContentPart = ChatTextPart | { readonly type: string; readonly [key: string]: unknown };
-
-export interface ChatToolCall {
-  readonly id: string;
-  readonly type: 'function' | 'custom';
-  readonly function?: { readonly name: string; readonly arguments: string };
-  readonly custom?: { readonly name: string; readonly input: string };
-  readonly extra_content?: unknown;
-}
-
-export interface ChatMessage {
-  readonly role: 'system' | 'developer' | 'user' | 'assistant' | 'tool';
-  readonly content?: string | null | readonly ChatContentPart[];
-  readonly refusal?: string;
-  readonly tool_calls?: readonly ChatToolCall[];
-  readonly tool_call_id?: string;
-  readonly name?: string;
-  readonly reasoning_content?: string;
-  readonly reasoning?: string;
-  readonly reasoning_details?: readonly unknown[];
-  readonly extra_content?: unknown;
-  readonly prefix?: boolean;
-}
-
+/**
+ * The Chat Completions request, as written to upstreams: every field that is ever sent, so that an invented one does not
+ * compile. Fields that would be null or empty are left out. What clients pass on to the upstream by its own names is not
+ * here: `chatRequestJson` adds it.
+ */
 export interface ChatCompletionRequest {
   readonly model: string;
   readonly messages: readonly ChatMessage[];
   readonly stream?: boolean;
-  readonly [key: string]: unknown;
+  readonly stream_options?: { readonly include_usage?: boolean; readonly include_obfuscation?: boolean };
+  readonly tools?: readonly ChatTool[];
+  readonly tool_choice?: ChatToolChoice;
+  readonly parallel_tool_calls?: boolean;
+  readonly response_format?: ChatResponseFormat;
+  readonly max_tokens?: number;
+  readonly max_completion_tokens?: number;
+  readonly temperature?: number;
+  readonly top_p?: number;
+  readonly presence_penalty?: number;
+  readonly frequency_penalty?: number;
+  readonly logprobs?: boolean;
+  readonly top_logprobs?: number;
+  readonly verbosity?: string;
+  readonly service_tier?: string;
+  readonly user?: string;
+  readonly safety_identifier?: string;
+  readonly prompt_cache_key?: string;
+  readonly prompt_cache_retention?: string;
+  readonly prompt_cache_options?: JsonObject;
+  readonly reasoning_effort?: string;
+  /** OpenRouter. */
+  readonly reasoning?: { readonly enabled: false } | { readonly effort: string; readonly exclude: boolean };
+  /** DeepSeek and Moonshot. */
+  readonly thinking?: { readonly type: 'enabled' | 'disabled' };
+  /** DashScope. */
+  readonly enable_thinking?: boolean;
+}
+
+/** A client's own object that is written as it came. */
+type JsonObject = Readonly<Record<string, unknown>>;
+
+export interface ChatMessage {
+  readonly role: 'system' | 'developer' | 'user' | 'assistant' | 'tool';
+  readonly content?: string | null | readonly (ChatContentPart | ChatThinkingPart)[];
+  readonly refusal?: string;
+  readonly tool_calls?: readonly ChatToolCall[];
+  readonly tool_call_id?: string;
+  /** Mistral's tool messages: the function's name. */
+  readonly name?: string;
+  readonly reasoning_content?: string;
+  readonly reasoning?: string;
+  /** OpenRouter: opaque, given back as they came. */
+  readonly reasoning_details?: readonly unknown[];
+  readonly extra_content?: GeminiExtraContent;
+  /** Mistral: the answer continues this message. */
+  readonly prefix?: boolean;
+}
+
+/** Gemini's thought signature, on a message or a tool call. */
+export interface GeminiExtraContent {
+  readonly google: { readonly thought_signature: string };
+}
+
+export type ChatContentPart =
+  | { readonly type: 'text'; readonly text: string; readonly prompt_cache_breakpoint?: unknown }
+  | {
+      readonly type: 'image_url';
+      readonly image_url: { readonly url: string; readonly detail?: 'low' | 'high' };
+      readonly prompt_cache_breakpoint?: unknown;
+    }
+  | { readonly type: 'input_audio'; readonly input_audio: { readonly data: string; readonly format: string } }
+  | { readonly type: 'video_url'; readonly video_url: { readonly url: string } }
+  | { readonly type: 'file'; readonly file: ChatFile }
+  /** Mistral. */
+  | { readonly type: 'document_url'; readonly document_url: string };
+
+type ChatFile = { readonly filename: string; readonly file_data: string } | { readonly file_id: string };
+
+/** Mistral: reasoning given back in an assistant message. */
+export interface ChatThinkingPart {
+  readonly type: 'thinking';
+  readonly thinking: readonly { readonly type: 'text'; readonly text: string }[];
+}
+
+export type ChatToolCall = { readonly id: string; readonly extra_content?: GeminiExtraContent } & (
+  | { readonly type: 'function'; readonly function: { readonly name: string; readonly arguments: string } }
+  | { readonly type: 'custom'; readonly custom: { readonly name: string; readonly input: string } }
+);
+
+export interface ChatFunctionTool {
+  readonly type: 'function';
+  readonly function: {
+    readonly name: string;
+    readonly description?: string;
+    readonly parameters: JsonObject;
+    readonly strict?: boolean;
+  };
+}
+
+export interface ChatCustomTool {
+  readonly type: 'custom';
+  readonly custom: {
+    readonly name: string;
+    readonly description?: string;
+    readonly format?:
+      | { readonly type: 'text' }
+      | { readonly type: 'grammar'; readonly grammar: { readonly definition: string; readonly syntax: string } };
+  };
+}
+
+export type ChatTool = ChatFunctionTool | ChatCustomTool;
+
+export type ChatNamedTool =
+  | { readonly type: 'function'; readonly function: { readonly name: string } }
+  | { readonly type: 'custom'; readonly custom: { readonly name: string } };
+
+export type ChatToolChoice =
+  | 'auto'
+  | 'none'
+  | 'required'
+  /** Mistral's word for `required`. */
+  | 'any'
+  | ChatNamedTool
+  | {
+      readonly type: 'allowed_tools';
+      readonly allowed_tools: { readonly mode: 'auto' | 'required'; readonly tools: readonly ChatNamedTool[] };
+    };
+
+export type ChatResponseFormat =
+  | { readonly type: 'json_object' }
+  | {
+      readonly type: 'json_schema';
+      readonly json_schema: {
+        readonly name: string;
+        readonly description?: string;
+        readonly schema: JsonObject;
+        readonly strict?: boolean;
+      };
+    };
+
+/** The client's own fields that go to the upstream as they came, by the upstream's names. */
+export type Passthrough = ReadonlyMap<string, unknown>;
+
+/**
+ * The request's body as JSON text, with the client's own fields. A client's field wins over the same one made here (only
+ * the fields of effort can meet): it is the upstream's own word for it.
+ */
+export function chatRequestJson(chat: ChatCompletionRequest, passthrough: Passthrough): string {
+  return JSON.stringify(passthrough.size === 0 ? chat : { ...chat, ...Object.fromEntries(passthrough) });
 }

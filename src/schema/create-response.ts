@@ -18,6 +18,7 @@ export function isExactNumber(value: unknown): value is { readonly rawJSON: stri
 }
 
 const jsonObject = z.custom<Record<string, unknown>>(isJsonObject, { params: { expected: 'an object' } });
+const stringMap = z.custom<Record<string, string>>(isJsonObject, { params: { expected: 'an object' } });
 /** The nearest JavaScript number; one beyond them all (`1e400`) is as large as they get. */
 const exactToDouble = (value: unknown) =>
   isExactNumber(value) ? Math.max(-Number.MAX_VALUE, Math.min(Number.MAX_VALUE, Number(value.rawJSON))) : value;
@@ -34,8 +35,8 @@ const textOrList = z.union([z.string(), list]);
 const serviceTiers = ['auto', 'default', 'flex', 'priority', 'scale', 'fast', 'ultrafast', 'standard'] as const;
 export const reasoningEfforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
 
-const metadata = jsonObject.superRefine((pairs, check) => {
-  const entries = Object.entries(pairs);
+const metadata = stringMap.superRefine((pairs, check) => {
+  const entries: [string, unknown][] = Object.entries(pairs);
   if (entries.length > 16) {
     check.addIssue({ code: 'too_big', origin: 'array', maximum: 16, input: pairs, message: 'pairs' });
     return;

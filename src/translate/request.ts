@@ -1,30 +1,32 @@
-import type { ChatCompletionRequest } from '../schema/chat-request.ts';
-import type { CreateResponseFields } from '../schema/create-response.ts';
+import type { ChatCompletionRequest, Passthrough } from '../schema/chat-request.ts';
 import type { Profile } from '../upstream/profile.ts';
 import type { NewId, ResponseContext } from './context.ts';
 import { echoOf } from './request/echo.ts';
 import { translateEffort } from './request/effort.ts';
-import { readFields } from './request/fields.ts';
-import type { MessageItem } from './request/items.ts';
+import { invalidValue, missingParameter } from './request/errors.ts';
 import { translateMessages } from './request/messages.ts';
 import { pairCalls } from './request/pairing.ts';
-import { invalidValue, missingParameter } from './request/shape.ts';
+import { parseRequest } from './request/parse/request.ts';
+import type { CreateResponse, InputMessage } from './request/parsed.ts';
+import { translateTextFormat } from './request/text-format.ts';
 import { translateToolChoice } from './request/tool-choice.ts';
-import type { OfferedTool } from './request/tools.ts';
+import { createToolTable, type OfferedTool } from './request/tools.ts';
 import type { TranslationSettings } from './settings.ts';
 
 export interface TranslatedRequest {
-  /** The body for the upstream. */
+  /** The request for the upstream, without `passthrough`: `chatRequestJson` writes both. */
   readonly chat: ChatCompletionRequest;
-  /** What the answer's translation needs. */
+  /** The client's own fields that go to the upstream as they came. */
+  readonly passthrough: Passthrough;
+  /** What the response's translation needs. */
   readonly context: ResponseContext;
-  /** What a setting or the profile left out, each as `path` or `path.type`: for the header, the log and the counter. */
+  /** What a setting or the profile left out, each as `path` or `path.type`: for the response header, the log and the counter. */
   readonly dropped: readonly string[];
 }
 
 /**
- * A parsed `CreateResponse` body as a Chat Completions request. Throws `ApiError` for the first mistake; nothing may
- * reach the upstream then. `clock.now` gives Unix seconds.
+ * A JSON value, as the client sent it, as a Chat Completions request: parsed first, translated after that. Throws
+ * `ApiError` for the first mistake; nothing may reach the upstream then. `clock.now` gives Unix seconds.
  */
 export function translateRequest(
   body: unknown,
@@ -33,26 +35,29 @@ export function translateRequest(
 ): TranslatedRequest {
   const { profile } = settings;
   const dropped: string[] = [];
-  const { fields, input, tools, format, extras } = readFields(body, settings, dropped);
-  const model = fields.model || settings.defaultModel;
+  const { request, passthrough } = parseRequest(body, settings, dropped);
+  const { input } = request;
+  const model = request.model || settings.defaultModel;
   if (model === null || model === '') throw missingParameter('model');
   if (input === null) throw missingParameter('input', 'Send a string, or an array of items.');
-  if (fields.store == null && settings.omittedStore === 'reject') {
+  if (request.store == null && settings.omittedStore === 'reject') {
     throw missingParameter('store', 'Nothing is stored here: send "store": false.');
   }
-  const choice = translateToolChoice(fields.tool_choice, tools, settings, dropped);
+  const tools = createToolTable(request.tools, profile, dropped);
+  const format = translateTextFormat(request.text.format, settings, dropped);
+  const choice = translateToolChoice(request.tool_choice, tools, settings, dropped);
   const messages = translateMessages(
-    pairCalls(input.items, settings),
-    [systemMessage(fields.instructions), systemMessage(format.system)].filter((message) => message !== null),
-    profile,
+    pairCalls(input, settings),
+    [systemMessage(request.instructions), systemMessage(format.system)].filter((message) => message !== null),
+    settings,
     tools,
   );
   if (messages.length === 0) {
     throw invalidValue('input', `'input' holds nothing that could be answered. Send a message.`);
   }
-  const stream = fields.stream ?? false;
+  const stream = request.stream ?? false;
   const wantsLogprobs =
-    (fields.top_logprobs ?? 0) > 0 || (fields.include ?? []).includes('message.output_text.logprobs');
+    (request.top_logprobs ?? 0) > 0 || (request.include ?? []).includes('message.output_text.logprobs');
 
   const chat: ChatFields = { model, messages };
   if (stream) {
@@ -61,23 +66,21 @@ export function translateRequest(
   }
   if (choice.tools.length > 0) put(chat, 'tools', choice.tools.map(chatOf));
   put(chat, 'tool_choice', choice.chat);
-  put(chat, 'parallel_tool_calls', parallelToolCalls(fields, choice.tools.length > 0, profile, dropped));
+  put(chat, 'parallel_tool_calls', parallelToolCalls(request, choice.tools.length > 0, profile, dropped));
   put(chat, 'response_format', format.chat);
-  put(chat, profile.maxTokensField, fields.max_output_tokens);
-  putSampling(chat, fields, wantsLogprobs, profile);
-  putVendorFields(chat, fields, profile, dropped);
-  const effort = fields.reasoning?.effort;
+  put(chat, profile.maxTokensField, request.max_output_tokens);
+  putSampling(chat, request, wantsLogprobs, profile);
+  putVendorFields(chat, request, profile, dropped);
+  const effort = request.reasoning?.effort;
   if (effort != null) Object.assign(chat, translateEffort(effort, model, profile, dropped));
 
   return {
-    // Last, so that a server's own word for effort wins over the one made here. No other field can meet its like:
-    // what is made here is a field of this API or was refused as one of the other's.
-    chat: extras.size === 0 ? chat : { ...chat, ...Object.fromEntries(extras) },
+    chat,
+    passthrough,
     context: {
       stream,
-      echo: echoOf(fields, {
+      echo: echoOf(request, {
         model,
-        tools: tools.echo,
         toolChoice: choice.echo,
         format: format.echo,
         strict: settings.strictEcho,
@@ -85,9 +88,9 @@ export function translateRequest(
       toolNames: choice.tools.length === 0 ? noNames : new Set(choice.tools.map(nameOf)),
       restoredTools: restoredToolsOf(choice.tools),
       allowedTools: choice.allowed,
-      wantsEncryptedReasoning: (fields.include ?? []).includes('reasoning.encrypted_content'),
+      wantsEncryptedReasoning: (request.include ?? []).includes('reasoning.encrypted_content'),
       wantsLogprobs,
-      obfuscate: fields.stream_options?.include_obfuscation ?? false,
+      obfuscate: request.stream_options?.include_obfuscation ?? false,
       reasoningEvents: settings.reasoningEvents,
       profile,
       createdAt: Math.floor(clock.now()),
@@ -98,20 +101,24 @@ export function translateRequest(
   };
 }
 
-/** The upstream's body while it is made. */
-type ChatFields = Pick<ChatCompletionRequest, 'model' | 'messages'> & { [field: string]: unknown };
+/** The upstream's request while it is being written. */
+type ChatFields = { -readonly [Name in keyof ChatCompletionRequest]: ChatCompletionRequest[Name] };
 
-/** What is null or undefined says nothing, and is left out. */
-function put(chat: ChatFields, name: string, value: unknown): void {
+/** Sets the field, unless the value is null or undefined. */
+function put<Name extends keyof ChatCompletionRequest>(
+  chat: ChatFields,
+  name: Name,
+  value: ChatCompletionRequest[Name] | null,
+): void {
   if (value != null) chat[name] = value;
 }
 
 /** Developer text of ours or of `instructions`; null for nothing to say. */
-function systemMessage(text: string | null | undefined): MessageItem | null {
+function systemMessage(text: string | null | undefined): InputMessage | null {
   return text == null || text === '' ? null : { kind: 'message', role: 'developer', content: [{ type: 'text', text }] };
 }
 
-function streamOptions({ includeUsage, obfuscationOff }: Profile): unknown {
+function streamOptions({ includeUsage, obfuscationOff }: Profile): ChatCompletionRequest['stream_options'] {
   if (!includeUsage && !obfuscationOff) return undefined;
   return {
     ...(includeUsage ? { include_usage: true } : {}),
@@ -121,7 +128,7 @@ function streamOptions({ includeUsage, obfuscationOff }: Profile): unknown {
 
 /** Refused by OpenAI without tools, and by some servers at all. Only `false` says anything. */
 function parallelToolCalls(
-  { parallel_tool_calls: parallel }: CreateResponseFields,
+  { parallel_tool_calls: parallel }: CreateResponse,
   hasTools: boolean,
   profile: Profile,
   dropped: string[],
@@ -134,36 +141,36 @@ function parallelToolCalls(
 
 function putSampling(
   chat: ChatFields,
-  fields: CreateResponseFields,
+  request: CreateResponse,
   wantsLogprobs: boolean,
   { refusedFields }: Profile,
 ): void {
-  put(chat, 'temperature', fields.temperature);
-  put(chat, 'top_p', fields.top_p);
+  put(chat, 'temperature', request.temperature);
+  put(chat, 'top_p', request.top_p);
   // A refused field that got this far is zero, and says nothing.
-  if (!refusedFields.includes('presence_penalty')) put(chat, 'presence_penalty', fields.presence_penalty);
-  if (!refusedFields.includes('frequency_penalty')) put(chat, 'frequency_penalty', fields.frequency_penalty);
+  if (!refusedFields.includes('presence_penalty')) put(chat, 'presence_penalty', request.presence_penalty);
+  if (!refusedFields.includes('frequency_penalty')) put(chat, 'frequency_penalty', request.frequency_penalty);
   if (wantsLogprobs) put(chat, 'logprobs', true);
-  put(chat, 'top_logprobs', fields.top_logprobs || null);
+  put(chat, 'top_logprobs', request.top_logprobs || null);
 }
 
 /** Fields that few servers know. What only helps them (a cache key, a user's name) goes without a word where they do not. */
-function putVendorFields(chat: ChatFields, fields: CreateResponseFields, profile: Profile, dropped: string[]): void {
-  const verbosity = fields.text?.verbosity;
+function putVendorFields(chat: ChatFields, request: CreateResponse, profile: Profile, dropped: string[]): void {
+  const verbosity = request.text.verbosity;
   if (profile.verbosity) put(chat, 'verbosity', verbosity);
   else if (verbosity != null && verbosity !== 'medium') dropped.push('text.verbosity');
-  putServiceTier(chat, fields.service_tier, profile, dropped);
-  if (profile.user) put(chat, 'user', fields.user);
-  if (profile.safetyIdentifier) put(chat, 'safety_identifier', fields.safety_identifier);
-  if (profile.promptCacheKey) put(chat, 'prompt_cache_key', fields.prompt_cache_key);
+  putServiceTier(chat, request.service_tier, profile, dropped);
+  if (profile.user) put(chat, 'user', request.user);
+  if (profile.safetyIdentifier) put(chat, 'safety_identifier', request.safety_identifier);
+  if (profile.promptCacheKey) put(chat, 'prompt_cache_key', request.prompt_cache_key);
   if (!profile.promptCacheOptions) return;
-  put(chat, 'prompt_cache_retention', fields.prompt_cache_retention);
-  put(chat, 'prompt_cache_options', fields.prompt_cache_options);
+  put(chat, 'prompt_cache_retention', request.prompt_cache_retention);
+  put(chat, 'prompt_cache_options', request.prompt_cache_options);
 }
 
 function putServiceTier(
   chat: ChatFields,
-  tier: CreateResponseFields['service_tier'],
+  tier: CreateResponse['service_tier'],
   { serviceTiers }: Profile,
   dropped: string[],
 ): void {

@@ -1,3 +1,4 @@
+import { chatRequestJson } from '../../schema/chat-request.ts';
 import type { NewId, ResponseContext } from '../../translate/context.ts';
 import { translateRequest } from '../../translate/request.ts';
 import type { TranslationSettings } from '../../translate/settings.ts';
@@ -25,6 +26,6 @@ export function prepareRequest(
   const contentEncoding = headers.get('content-encoding') ?? null;
   const limits = { maxRequestBytes, maxNesting: settings.limits.maxNesting };
   const value = readRequestBody(bytes, { contentType, contentEncoding }, limits);
-  const { chat, context, dropped } = translateRequest(value, settings, clock);
-  return { body: Buffer.from(JSON.stringify(chat)), model: chat.model, context, dropped };
+  const { chat, passthrough, context, dropped } = translateRequest(value, settings, clock);
+  return { body: Buffer.from(chatRequestJson(chat, passthrough)), model: chat.model, context, dropped };
 }

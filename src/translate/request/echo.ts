@@ -1,45 +1,58 @@
-import type { CreateResponseFields } from '../../schema/create-response.ts';
 import type { CreateResponseEcho, ToolEcho } from '../../schema/response-resource.ts';
+import type { CreateResponse, ListedTool } from './parsed.ts';
 
 /** What the Response repeats of its request, with the API's defaults where the request is silent. */
 export function echoOf(
-  fields: CreateResponseFields,
+  request: CreateResponse,
   made: {
     readonly model: string;
-    readonly tools: readonly ToolEcho[];
     readonly toolChoice: unknown;
     readonly format: unknown;
     readonly strict: boolean;
   },
 ): CreateResponseEcho {
-  const { reasoning, text } = fields;
+  const { reasoning, text } = request;
   const effort = reasoning?.effort ?? null;
-  // The published schema has no word for these two.
-  const unspeakable = made.strict && (effort === 'minimal' || effort === 'max');
+  // The published schema does not have these two.
+  const unpublished = made.strict && (effort === 'minimal' || effort === 'max');
   return {
     model: made.model,
-    instructions: fields.instructions ?? null,
-    tools: made.tools,
+    instructions: request.instructions ?? null,
+    tools: toolsOf(request.listedTools, made.strict),
     tool_choice: made.toolChoice,
-    parallel_tool_calls: fields.parallel_tool_calls ?? true,
-    truncation: fields.truncation ?? 'disabled',
-    text: { format: made.format, ...(text?.verbosity == null ? {} : { verbosity: text.verbosity }) },
-    temperature: fields.temperature ?? 1,
-    top_p: fields.top_p ?? 1,
-    presence_penalty: fields.presence_penalty ?? 0,
-    frequency_penalty: fields.frequency_penalty ?? 0,
-    top_logprobs: fields.top_logprobs ?? 0,
+    parallel_tool_calls: request.parallel_tool_calls ?? true,
+    truncation: request.truncation ?? 'disabled',
+    text: { format: made.format, ...(text.verbosity === null ? {} : { verbosity: text.verbosity }) },
+    temperature: request.temperature ?? 1,
+    top_p: request.top_p ?? 1,
+    presence_penalty: request.presence_penalty ?? 0,
+    frequency_penalty: request.frequency_penalty ?? 0,
+    top_logprobs: request.top_logprobs ?? 0,
     reasoning: {
-      effort: unspeakable ? null : effort,
+      effort: unpublished ? null : effort,
       summary: reasoning?.summary ?? reasoning?.generate_summary ?? null,
     },
-    max_output_tokens: fields.max_output_tokens ?? null,
-    max_tool_calls: fields.max_tool_calls ?? null,
-    service_tier: fields.service_tier ?? 'default',
-    metadata: (fields.metadata ?? {}) as Readonly<Record<string, string>>, // its schema has seen that all values are strings
-    safety_identifier: fields.safety_identifier ?? null,
-    prompt_cache_key: fields.prompt_cache_key ?? null,
-    ...(fields.user == null ? {} : { user: fields.user }),
-    ...(fields.prompt_cache_retention == null ? {} : { prompt_cache_retention: fields.prompt_cache_retention }),
+    max_output_tokens: request.max_output_tokens ?? null,
+    max_tool_calls: request.max_tool_calls ?? null,
+    service_tier: request.service_tier ?? 'default',
+    metadata: request.metadata ?? {},
+    safety_identifier: request.safety_identifier ?? null,
+    prompt_cache_key: request.prompt_cache_key ?? null,
+    ...(request.user == null ? {} : { user: request.user }),
+    ...(request.prompt_cache_retention == null ? {} : { prompt_cache_retention: request.prompt_cache_retention }),
   };
+}
+
+/** The request's own tools; the published schema (`strict`) has functions only. */
+function toolsOf(listed: readonly ListedTool[], strict: boolean): readonly ToolEcho[] {
+  const tools: ToolEcho[] = [];
+  for (const entry of listed) {
+    if (entry.kind === 'other') {
+      if (!strict) tools.push(entry.given);
+      continue;
+    }
+    const { chatName: name, description, parameters, strict: strictSchema } = entry.definition;
+    tools.push({ type: 'function', name, description, parameters, strict: strictSchema });
+  }
+  return tools;
 }

@@ -1,3 +1,4 @@
+import type { ChatCompletionRequest } from '../../schema/chat-request.ts';
 import type { Profile } from '../../upstream/profile.ts';
 
 /**
@@ -9,19 +10,19 @@ export function translateEffort(
   model: string,
   profile: Profile,
   dropped: string[],
-): Readonly<Record<string, unknown>> {
+): Pick<ChatCompletionRequest, 'reasoning_effort' | 'reasoning' | 'thinking' | 'enable_thinking'> {
   if (effort === null) return {};
   const rule = profile.effortRules.find(({ models }) => models.test(model));
-  const word = rule?.efforts[effort] ?? effort;
+  const value = rule?.efforts[effort] ?? effort;
   switch (profile.reasoningEffort) {
     case 'reasoning_effort':
-      return { reasoning_effort: word };
+      return { reasoning_effort: value };
     case 'reasoning_object':
-      return { reasoning: word === 'none' ? { enabled: false } : { effort: word, exclude: false } };
+      return { reasoning: value === 'none' ? { enabled: false } : { effort: value, exclude: false } };
     case 'thinking_type':
-      return { thinking: { type: word === 'none' ? 'disabled' : 'enabled' } };
+      return { thinking: { type: value === 'none' ? 'disabled' : 'enabled' } };
     case 'enable_thinking':
-      return { enable_thinking: word !== 'none' };
+      return { enable_thinking: value !== 'none' };
     case 'none':
       dropped.push('reasoning.effort');
       return {};

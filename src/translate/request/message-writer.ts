@@ -1,17 +1,18 @@
 import { createHash } from 'node:crypto';
 import type { ChatContentPart, ChatMessage, ChatToolCall } from '../../schema/chat-request.ts';
 import type { Profile } from '../../upstream/profile.ts';
-import { type ContentPart, chatParts, isPlainText, isText, textOf } from './content.ts';
-import type { MessageItem } from './items.ts';
+import { chatPartsOf, isPlainText, joinText } from './content.ts';
 import type { PairedCall } from './pairing.ts';
+import type { InputContent, InputMessage } from './parsed.ts';
 import { createReasoningReplay } from './reasoning-replay.ts';
-import { flattenToolName, type ToolTable } from './tools.ts';
+import { flattenToolName } from './tool-name.ts';
+import type { ToolTable } from './tools.ts';
 import type { Turn } from './turn.ts';
 
 /** Writes Chat messages in the form the profile's server takes. */
 export interface MessageWriter {
   /** A user, system or developer message. */
-  message(item: MessageItem): void;
+  message(item: InputMessage): void;
   /** An assistant's turn with its tool messages, and what had to wait for them. */
   turn(turn: Turn): void;
   finish(): ChatMessage[];
@@ -21,25 +22,25 @@ export interface MessageWriter {
 export function createMessageWriter(profile: Profile, tools: ToolTable): MessageWriter {
   const messages: ChatMessage[] = [];
   const replay = createReasoningReplay(profile);
-  /** Where the user spoke last; -1 for nowhere. What is said here in the user's name does not count. */
+  /** Index of the user's last message; -1 for none. Messages written here in the user's role do not count. */
   let lastQuestion = -1;
 
   function push(message: ChatMessage): void {
-    // Mistral refuses any other voice right after a tool's.
+    // Mistral refuses any other role right after a tool message.
     if (profile.assistantAfterTool && messages.at(-1)?.role === 'tool' && !speaksAfterTool(message)) {
       messages.push({ role: 'assistant', content: '.' });
     }
     messages.push(message);
   }
 
-  function message({ role, content }: MessageItem): void {
+  function message({ role, content }: InputMessage): void {
     if (role === 'user') {
       push({ role, content: userContent(content) });
       lastQuestion = messages.length - 1;
       return;
     }
     const chatRole = role === 'developer' && profile.developerRole === 'keep' ? 'developer' : 'system';
-    const text = textOf(content, '\n');
+    const text = joinText(content, '\n');
     const last = messages.at(-1);
     if (profile.systemMessages !== 'anywhere' && messages.length === 1 && last?.role === chatRole) {
       messages[0] = { role: chatRole, content: `${last.content}\n\n${text}` }; // chatRole's content is always text here
@@ -50,14 +51,17 @@ export function createMessageWriter(profile: Profile, tools: ToolTable): Message
       push({ role: 'user', content: `Developer instructions:\n${text}` });
       return;
     }
-    push({ role: chatRole, content: profile.arrayContent && !isPlainText(content) ? chatParts(content) : text });
+    push({
+      role: chatRole,
+      content: profile.arrayContent && !isPlainText(content) ? chatPartsOf(content, profile) : text,
+    });
   }
 
-  function userContent(content: readonly ContentPart[]): string | ChatContentPart[] {
-    if (isPlainText(content) && (content.length <= 1 || !profile.arrayContent)) return textOf(content, '\n');
+  function userContent(content: readonly InputContent[]): string | ChatContentPart[] {
+    if (isPlainText(content) && (content.length <= 1 || !profile.arrayContent)) return joinText(content, '\n');
     // Anthropic and Bedrock, also behind routers, refuse a text part without text.
-    const telling = chatParts(content).filter((part) => !isText(part) || part.text !== '');
-    return telling.length > 0 ? telling : '';
+    const parts = chatPartsOf(content, profile).filter((part) => part.type !== 'text' || part.text !== '');
+    return parts.length > 0 ? parts : '';
   }
 
   function turn(open: Turn): void {
@@ -86,7 +90,7 @@ export function createMessageWriter(profile: Profile, tools: ToolTable): Message
 
   function contentOf(text: string, open: Turn, hasCalls: boolean): Pick<ChatMessage, 'content'> {
     if (text !== '') return { content: text };
-    if (open.refusal !== null) return { content: null }; // the refusal stands beside it
+    if (open.refusal !== null) return { content: null }; // the refusal is a field of its own
     if (!hasCalls) return { content: '' };
     return { content: profile.emptyAssistantContent === 'null' ? null : '' };
   }
@@ -98,16 +102,16 @@ export function createMessageWriter(profile: Profile, tools: ToolTable): Message
     return { id, type: 'function', function: { name, arguments: JSON.stringify({ input: call.input }) } };
   }
 
-  /** The name it is offered by now, or would have been. */
+  /** The name its tool is offered by in this request, or would be. */
   function chatName({ name, namespace }: PairedCall): string {
     return tools.find(name, namespace)?.name ?? (namespace ? flattenToolName(namespace, name) : name);
   }
 
-  /** The text of a tool's output; what a tool message cannot hold is added to `attached`. */
+  /** A tool message with the text of the call's outputs; other parts are added to `attached`. */
   function toolMessage(call: PairedCall, id: string, attached: ChatContentPart[]): ChatMessage {
     const content = call.outputs.flat();
-    const other = chatParts(content).filter((part) => !isText(part));
-    const text = textOf(content, '\n');
+    const other = chatPartsOf(content, profile).filter(({ type }) => type !== 'text');
+    const text = joinText(content, '\n');
     if (other.length > 0) attached.push({ type: 'text', text: `Output of tool call ${id}:` });
     for (const part of other) attached.push(part);
     return {

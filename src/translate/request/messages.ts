@@ -1,22 +1,24 @@
 import type { ChatMessage } from '../../schema/chat-request.ts';
-import type { Profile } from '../../upstream/profile.ts';
-import { isRefusal, textOf } from './content.ts';
-import type { MessageItem } from './items.ts';
+import type { TranslationSettings } from '../settings.ts';
+import { isRefusal, joinText } from './content.ts';
+import { earlierReasoningOf } from './input-reasoning.ts';
 import { createMessageWriter } from './message-writer.ts';
 import type { PairedCall, PairedItem } from './pairing.ts';
+import type { InputMessage } from './parsed.ts';
 import type { ToolTable } from './tools.ts';
 import { createTurn, type Turn } from './turn.ts';
 
 /**
- * Items to Chat messages: one assistant message per turn (reasoning, text, calls), its outputs right behind it in the
- * order of the calls, whatever stood between them. `leading` are the texts of system messages that come first.
+ * Items as Chat messages: one assistant message per turn (reasoning, text, calls), followed directly by its outputs in
+ * the order of the calls, whatever stood between them. `leading` are system messages that come first.
  */
 export function translateMessages(
   items: readonly PairedItem[],
-  leading: readonly MessageItem[],
-  profile: Profile,
+  leading: readonly InputMessage[],
+  settings: TranslationSettings,
   tools: ToolTable,
 ): ChatMessage[] {
+  const { profile } = settings;
   const writer = createMessageWriter(profile, tools);
   for (const message of leading) writer.message(message);
   let turn: Turn | undefined;
@@ -25,7 +27,7 @@ export function translateMessages(
     switch (item.kind) {
       case 'reasoning':
         if (turn?.answered || hasDeferred()) close();
-        openTurn().reasoning.push(item);
+        openTurn().reasoning.push(earlierReasoningOf(item, settings));
         break;
       case 'message':
         if (item.role === 'assistant') addAssistant(item);
@@ -57,7 +59,7 @@ export function translateMessages(
   }
 
   /** A message between calls and their outputs waits for the outputs. */
-  function addOther(item: MessageItem): void {
+  function addOther(item: InputMessage): void {
     if (turn !== undefined && turn.waiting.size > 0) {
       turn.deferred.push(item);
       return;
@@ -74,7 +76,7 @@ export function translateMessages(
     if (!item.abandoned) open.waiting.add(item);
   }
 
-  function addAssistant(item: MessageItem): void {
+  function addAssistant(item: InputMessage): void {
     let open = openTurn();
     const spoken = open.text !== null || open.refusal !== null;
     if (spoken || open.answered || hasDeferred()) {
@@ -86,7 +88,7 @@ export function translateMessages(
     }
     open.reasoningBeforeText = open.reasoning.length;
     const refusals = item.content.filter(isRefusal).map(({ refusal }) => refusal);
-    const text = textOf(item.content, '');
+    const text = joinText(item.content, '');
     if (refusals.length > 0 && profile.refusalField) {
       open.refusal = refusals.join('');
       open.text = text === '' ? null : text;

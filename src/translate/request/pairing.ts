@@ -1,27 +1,26 @@
-import type { ContentPart } from './content.ts';
-import type { CallItem, InputItem, OutputItem } from './items.ts';
-import { invalidValue, quote } from './shape.ts';
+import { invalidValue, quote } from './errors.ts';
+import type { InputContent, InputItem, InputToolCall, InputToolOutput } from './parsed.ts';
 
-/** A call with what came back for it. */
-export interface PairedCall extends CallItem {
+/** A call with its outputs. */
+export interface PairedCall extends InputToolCall {
   /** Contents of its outputs, in order. */
-  readonly outputs: ContentPart[][];
-  /** No output came; one was made up. */
+  readonly outputs: InputContent[][];
+  /** It has no output in the request; a placeholder stands in. */
   abandoned: boolean;
 }
 
-/** An output as the walk over the items meets it: its content is with the call it answers. */
+/** The place of an output among the items. Its content is with its call. */
 export interface PairedOutput {
   readonly kind: 'answer';
   readonly call: PairedCall;
 }
 
-export type PairedItem = Exclude<InputItem, CallItem | OutputItem> | PairedCall | PairedOutput;
+export type PairedItem = Exclude<InputItem, InputToolCall | InputToolOutput> | PairedCall | PairedOutput;
 
 /**
  * Gives every call its outputs. Ids repeat from turn to turn with some servers (`call_0`), so an output belongs to the
  * most recent call of that id that has none yet; a further output of an answered call is added to it. A call without
- * output and an output without call are refused or made whole, as the settings say.
+ * output and an output without a call are refused or completed with a placeholder, as the settings say.
  */
 export function pairCalls(
   items: readonly InputItem[],
@@ -32,9 +31,9 @@ export function pairCalls(
   const calls: PairedCall[] = [];
   const open = new Map<string, PairedCall[]>();
   const answered = new Map<string, PairedCall>();
-  let orphan: OutputItem | null = null;
+  let orphan: InputToolOutput | null = null;
 
-  const addCall = (item: CallItem): void => {
+  const addCall = (item: InputToolCall): void => {
     const call: PairedCall = { ...item, outputs: [], abandoned: false };
     calls.push(call);
     paired.push(call);
@@ -43,12 +42,12 @@ export function pairCalls(
     else waiting.push(call);
   };
 
-  const addOutput = (item: OutputItem): void => {
+  const addOutput = (item: InputToolOutput): void => {
     const call = open.get(item.callId)?.pop() ?? answered.get(item.callId);
     if (call === undefined) {
       orphan ??= item;
       if (settings.orphanOutputs === 'reject') return;
-      addCall(madeUpCall(item));
+      addCall(placeholderCall(item));
       addOutput(item);
       return;
     }
@@ -75,12 +74,16 @@ export function pairCalls(
   return paired;
 }
 
-function standsAlone(item: InputItem): item is Exclude<InputItem, CallItem | OutputItem> {
+function standsAlone(item: InputItem): item is Exclude<InputItem, InputToolCall | InputToolOutput> {
   return item.kind === 'message' || item.kind === 'reasoning';
 }
 
-/** Of an unanswered call and an orphan, the one that stands first is named. */
-function throwFirst(items: readonly InputItem[], unanswered: PairedCall | undefined, orphan: OutputItem | null): void {
+/** Throws for the unanswered call or the orphan output, whichever comes first. */
+function throwFirst(
+  items: readonly InputItem[],
+  unanswered: PairedCall | undefined,
+  orphan: InputToolOutput | null,
+): void {
   if (unanswered === undefined && orphan === null) return;
   for (const item of items) {
     if (item.kind === 'call' && item.param === unanswered?.param) throw missingOutput(item);
@@ -88,20 +91,20 @@ function throwFirst(items: readonly InputItem[], unanswered: PairedCall | undefi
   }
 }
 
-function orphanOutput({ param, callId }: OutputItem): Error {
+function orphanOutput({ param, callId }: InputToolOutput): Error {
   return invalidValue(
     `${param}.call_id`,
     `No tool call found for function call output with call_id ${quote(callId)}. Send the function_call item before it.`,
   );
 }
 
-function missingOutput({ param, callId }: CallItem): Error {
+function missingOutput({ param, callId }: InputToolCall): Error {
   return invalidValue(
     param,
     `No tool output found for function call ${quote(callId)}. Send a function_call_output item with this call_id after it.`,
   );
 }
 
-function madeUpCall({ param, callId }: OutputItem): CallItem {
+function placeholderCall({ param, callId }: InputToolOutput): InputToolCall {
   return { kind: 'call', param, callId, toolKind: 'function', name: 'unknown_tool', namespace: null, input: '{}' };
 }

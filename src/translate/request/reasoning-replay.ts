@@ -8,14 +8,12 @@ export interface ReasoningReplay {
   fieldsOf(turn: Turn): Partial<ChatMessage> | null;
   /** The turn's calls with the signatures their upstream gave them. */
   signed(calls: ChatToolCall[], turn: Turn): ChatToolCall[];
-  /** Applies what depends on the whole conversation: scope and stand-ins. `lastQuestion` is where the user spoke last. */
+  /** Applies what depends on the whole conversation: scope and backfill. `lastQuestion` is the index of the user's last message. */
   finish(messages: ChatMessage[], lastQuestion: number): ChatMessage[];
 }
 
-/** Google's word for “this call was made without a signature, take it as it is”. */
+/** Tells Gemini that a call was made without a signature (Google's documented value). */
 const noSignature = 'skip_thought_signature_validator';
-
-const reasoningFields = ['reasoning_content', 'reasoning', 'reasoning_details'] as const;
 
 export function createReasoningReplay(profile: Profile): ReasoningReplay {
   const { reasoningReplay: mode, reasoningBackfill: backfill } = profile;
@@ -41,8 +39,8 @@ export function createReasoningReplay(profile: Profile): ReasoningReplay {
       case 'both':
         return { reasoning: text, reasoning_content: text };
       case 'mistral_thinking': {
-        const thinking = { type: 'thinking', thinking: [{ type: 'text', text }] };
-        return { content: [thinking, ...(turn.text ? [{ type: 'text', text: turn.text }] : [])] };
+        const thinking = { type: 'thinking', thinking: [{ type: 'text', text }] } as const;
+        return { content: turn.text ? [thinking, { type: 'text', text: turn.text }] : [thinking] };
       }
     }
   }
@@ -50,7 +48,7 @@ export function createReasoningReplay(profile: Profile): ReasoningReplay {
   function signed(calls: ChatToolCall[], turn: Turn): ChatToolCall[] {
     if (!profile.geminiSignatures || calls.length === 0) return calls;
     const signatures: (string | null)[] = turn.calls.map(({ callId }) => signatureOf(turn, callId));
-    // Of parallel calls only the first is signed; a turn from elsewhere has no signature at all.
+    // Of parallel calls only the first is signed; a turn of another provider has no signature at all.
     if (!signatures.some((signature) => signature !== null)) signatures[0] = noSignature;
     return calls.map((call, index) => {
       const signature = signatures[index] ?? null;
@@ -81,7 +79,6 @@ function signatureOf(turn: Turn, callId: string): string | null {
 }
 
 function withoutReasoning(message: ChatMessage): ChatMessage {
-  const kept: Record<string, unknown> = { ...message };
-  for (const field of reasoningFields) delete kept[field];
-  return kept as unknown as ChatMessage; // only optional fields were taken away
+  const { reasoning_content: _content, reasoning: _reasoning, reasoning_details: _details, ...kept } = message;
+  return kept;
 }

@@ -1,25 +1,26 @@
-import type { MessageItem, ReasoningItem } from './items.ts';
+import type { EarlierReasoning } from './input-reasoning.ts';
 import type { PairedCall } from './pairing.ts';
+import type { InputMessage } from './parsed.ts';
 
 /** What one assistant message is made of. */
 export interface Turn {
-  readonly reasoning: ReasoningItem[];
+  readonly reasoning: EarlierReasoning[];
   /** How much of the reasoning came before the text. */
   reasoningBeforeText: number;
   text: string | null;
   refusal: string | null;
   readonly calls: PairedCall[];
-  /** The ids of its calls: in one message each may stand once. */
+  /** The ids of its calls: one message may hold each only once. */
   readonly callIds: Set<string>;
-  /** Calls whose output the walk has not met yet. */
+  /** Calls whose output has not been reached yet. */
   readonly waiting: Set<PairedCall>;
-  /** The walk has met an output of this turn: what the model says from here on, it says knowing that. */
+  /** An output of this turn has been reached: whatever the model says next, it says knowing that output. */
   answered: boolean;
   /** Messages that stood between calls and outputs: they follow the outputs. */
-  readonly deferred: MessageItem[];
+  readonly deferred: InputMessage[];
 }
 
-/** A turn in which nothing has been said yet. */
+/** An empty turn. */
 export function createTurn(): Turn {
   return {
     reasoning: [],

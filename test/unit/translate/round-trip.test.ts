@@ -99,7 +99,7 @@ describe('the output of one turn as the input of the next', () => {
         const [assistant] = messages.filter(({ role }) => role === 'assistant');
         const thinking = { type: 'thinking', thinking: [{ type: 'text', text: reasoning }] };
         expect(assistant?.content).toEqual(reasoning === null ? content : [thinking, { type: 'text', text: content }]);
-        expect(assistant?.tool_calls?.map((call) => call.function) ?? []).toEqual(
+        expect(assistant?.tool_calls?.map((call) => (call.type === 'function' ? call.function : null)) ?? []).toEqual(
           tool_calls.map((call) => call.function),
         );
         const answered = messages.filter(({ role }) => role === 'tool').map(({ tool_call_id }) => tool_call_id);

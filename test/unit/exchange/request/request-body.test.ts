@@ -2,6 +2,7 @@ import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompress
 import { describe, expect, it } from 'vitest';
 import { readRequestBody } from '../../../../src/exchange/request/request-body.ts';
 import { ApiError } from '../../../../src/schema/api-error.ts';
+import { chatRequestJson } from '../../../../src/schema/chat-request.ts';
 import { translateRequest } from '../../../../src/translate/request.ts';
 import { createCountedIds } from '../../../support/context.ts';
 import { createTestSettings } from '../../../support/settings.ts';
@@ -221,10 +222,10 @@ describe('numbers beyond what a JavaScript number holds', () => {
         '"tools":[{"type":"function","name":"f","parameters":{"type":"object","properties":{"id":{"type":"integer","maximum":9223372036854775807}}}}]}',
     );
     const clock = { now: () => 1, newId: createCountedIds() };
-    const { chat, context } = translateRequest(body, createTestSettings(), clock);
-    expect(JSON.stringify(chat['tools'])).toContain('"maximum":9223372036854775807');
-    expect(JSON.stringify(chat)).toContain('"seed":12345678901234567890');
-    expect(chat['temperature']).toBe(0.7);
+    const { chat, passthrough, context } = translateRequest(body, createTestSettings(), clock);
+    expect(JSON.stringify(chat.tools)).toContain('"maximum":9223372036854775807');
+    expect(chatRequestJson(chat, passthrough)).toContain('"seed":12345678901234567890');
+    expect(chat.temperature).toBe(0.7);
     expect(JSON.stringify(context.echo.tools)).toContain('9223372036854775807');
   });
 

@@ -56,9 +56,18 @@ const sparable = ['prompt_cache_options'];
 function outcomeOf(body: object, profile: string): string {
   try {
     const clock = { now: () => 1, newId: createCountedIds() };
-    const { chat, context, dropped } = translateRequest(body, createTestSettings({ profile }), clock);
+    const { chat, passthrough, context, dropped } = translateRequest(body, createTestSettings({ profile }), clock);
     const { echo, stream, obfuscate, wantsLogprobs, wantsEncryptedReasoning } = context;
-    return JSON.stringify([chat, echo, dropped, stream, obfuscate, wantsLogprobs, wantsEncryptedReasoning]);
+    return JSON.stringify([
+      chat,
+      [...passthrough],
+      echo,
+      dropped,
+      stream,
+      obfuscate,
+      wantsLogprobs,
+      wantsEncryptedReasoning,
+    ]);
   } catch (thrown) {
     if (thrown instanceof ApiError) return thrown.code ?? '';
     throw thrown;

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { ApiError } from '../../schema/api-error.ts';
+import { ApiError } from '../../../schema/api-error.ts';
 import {
   additionalToolsItem,
   customToolCallItem,
@@ -10,65 +10,21 @@ import {
   toolOutputItem,
   toolSearchCallItem,
   toolSearchOutputItem,
-} from '../../schema/create-response.ts';
-import { decodeReasoningEnvelope } from '../reasoning-envelope.ts';
-import type { TranslationSettings } from '../settings.ts';
-import { type ContentPart, readContent, withinTextLimit } from './content.ts';
-import {
-  invalidType,
-  invalidValue,
-  missingParameter,
-  paramAt,
-  quote,
-  readShape,
-  unsupportedParameter,
-} from './shape.ts';
-import { flattenToolName } from './tools.ts';
+} from '../../../schema/create-response.ts';
+import type { TranslationSettings } from '../../settings.ts';
+import { invalidType, invalidValue, missingParameter, paramAt, quote, unsupportedParameter } from '../errors.ts';
+import type { InputItem, InputReasoning, InputToolCall } from '../parsed.ts';
+import { flattenToolName } from '../tool-name.ts';
+import { parseContent, withinTextLimit } from './content.ts';
+import { readShape } from './shape.ts';
 
-/** What the model's calls were made of; the Chat name is looked up once all tools are known. */
-export interface CallItem {
-  readonly kind: 'call';
-  readonly param: string;
-  readonly callId: string;
-  readonly toolKind: 'function' | 'custom' | 'tool_search';
-  readonly name: string;
-  readonly namespace: string | null;
-  /** JSON text of the arguments, or a custom tool's input as it is. */
-  readonly input: string;
-}
-
-export interface OutputItem {
-  readonly kind: 'output';
-  readonly param: string;
-  readonly callId: string;
-  readonly content: readonly ContentPart[];
-}
-
-export interface MessageItem {
-  readonly kind: 'message';
-  readonly role: 'user' | 'assistant' | 'system' | 'developer';
-  readonly content: readonly ContentPart[];
-}
-
-export interface ReasoningItem {
-  readonly kind: 'reasoning';
-  readonly text: string;
-  /** OpenRouter's `reasoning_details`, when they came from this profile's upstream. */
-  readonly details: readonly unknown[];
-  /** Gemini's signatures by call id, likewise. */
-  readonly signatures: Readonly<Record<string, string>>;
-}
-
-/** An input item that has a place in Chat messages. */
-export type InputItem = MessageItem | CallItem | OutputItem | ReasoningItem;
-
-export interface ReadInput {
+export interface ParsedInput {
   readonly items: readonly InputItem[];
-  /** Tool lists found among the items, with where they stood. */
+  /** Tool lists found among the items, each with its path in the request. */
   readonly toolLists: readonly { readonly tools: readonly unknown[]; readonly param: string }[];
 }
 
-/** Items of tools that only OpenAI's servers run, calls and outputs alike. */
+/** Items of tools that only OpenAI's servers run, calls and outputs. */
 const unsupportedItems = new Set([
   'web_search_call',
   'file_search_call',
@@ -90,14 +46,17 @@ const unsupportedItems = new Set([
   'program_output',
 ]);
 
-/** `input` as items, each read by its `type`. Throws at the first mistake; `dropped` receives what is left out. */
-export function readInput(
+/**
+ * `input` as items, each parsed by its `type`. Throws `ApiError` for the first mistake. `dropped` receives the paths of the
+ * items that are left out.
+ */
+export function parseInput(
   input: string | readonly unknown[],
   settings: TranslationSettings,
   dropped: string[],
-): ReadInput {
+): ParsedInput {
   if (typeof input === 'string') {
-    const content = readContent(input, 'user', 'input', settings);
+    const content = parseContent(input, 'user', 'input', settings);
     return { items: [{ kind: 'message', role: 'user', content }], toolLists: [] };
   }
   if (input.length === 0) {
@@ -113,11 +72,11 @@ export function readInput(
   const items: InputItem[] = [];
   const toolLists: { tools: readonly unknown[]; param: string }[] = [];
   input.forEach((item, index) => {
-    readItem(item, `input[${index}]`);
+    parseItem(item, `input[${index}]`);
   });
   return { items, toolLists };
 
-  function readItem(item: unknown, at: string): void {
+  function parseItem(item: unknown, at: string): void {
     if (!isJsonObject(item)) throw invalidType(at, 'an object', item);
     const type = typeOfItem(item, at);
     switch (type) {
@@ -125,7 +84,7 @@ export function readInput(
         refuseChatFields(item, at);
         const { role, content } = readShape(messageItem, item, at);
         const speaker = role === 'developer' ? 'system' : role;
-        items.push({ kind: 'message', role, content: readContent(content, speaker, `${at}.content`, settings) });
+        items.push({ kind: 'message', role, content: parseContent(content, speaker, `${at}.content`, settings) });
         return;
       }
       case 'function_call': {
@@ -149,7 +108,7 @@ export function readInput(
       case 'function_call_output':
       case 'custom_tool_call_output': {
         const { call_id, output } = readShape(toolOutputItem, item, at);
-        const content = readContent(output, 'tool', `${at}.output`, settings);
+        const content = parseContent(output, 'tool', `${at}.output`, settings);
         items.push({ kind: 'output', param: at, callId: call_id, content });
         return;
       }
@@ -165,7 +124,7 @@ export function readInput(
         toolLists.push({ tools: readShape(additionalToolsItem, item, at).tools, param: `${at}.tools` });
         return;
       case 'reasoning':
-        items.push(readReasoning(item, at));
+        items.push(parseReasoning(item, at));
         return;
       case 'item_reference':
         leaveOutReference(item, at);
@@ -181,20 +140,13 @@ export function readInput(
     }
   }
 
-  function readReasoning(item: unknown, at: string): ReasoningItem {
+  function parseReasoning(item: unknown, at: string): InputReasoning {
     const { content, summary, encrypted_content } = readShape(reasoningItem, item, at);
-    const envelope =
-      encrypted_content == null ? null : decodeReasoningEnvelope(encrypted_content, settings.limits.maxNesting);
-    const ours = envelope !== null && envelope.p === settings.profile.name; // never replayed to another provider
-    const text = textsOf(content, `${at}.content`).join('');
-    const retold = textsOf(summary, `${at}.summary`);
-    // With this carrier the summary is the upstream's own text; from elsewhere it would be a retelling.
-    const summaries = settings.reasoningEvents === 'summary' ? retold : [];
     return {
       kind: 'reasoning',
-      text: text || envelope?.t || summaries.join('\n\n'),
-      details: (ours && envelope.d) || [],
-      signatures: (ours && envelope.g) || {},
+      text: textsOf(content, `${at}.content`).join(''),
+      summaries: textsOf(summary, `${at}.summary`),
+      encryptedContent: encrypted_content ?? null,
     };
   }
 
@@ -208,7 +160,7 @@ export function readInput(
     const { id } = item;
     if (typeof id !== 'string')
       throw id == null ? missingParameter(`${at}.id`) : invalidType(`${at}.id`, 'a string', id);
-    // References to reasoning carry ids that were minted here; the text they stand for helps little and can be spared.
+    // Ids that begin so were made here, for reasoning. The upstream can do without that text.
     if (id.startsWith('rs_')) {
       dropped.push(`${at}.item_reference`);
       return;
@@ -238,7 +190,7 @@ export function readInput(
   }
 }
 
-/** What Chat's messages hold and ours do not: lost without a word, it would be missing from the conversation. */
+/** Refuses what belongs to Chat's messages: ignored, it would silently be missing from the conversation. */
 function refuseChatFields(item: Record<string, unknown>, at: string): void {
   for (const [name, instead] of chatMessageFields) {
     const value = item[name];
@@ -256,7 +208,7 @@ const chatMessageFields = [
   ['tool_call_id', 'function_call_output'],
 ] as const;
 
-/** A message may leave its `type` out, and so may a reference. */
+/** The item's `type`; messages and references may omit it. */
 function typeOfItem(item: Record<string, unknown>, at: string): string {
   const { type, role, id } = item;
   if (typeof type === 'string') return type;
@@ -267,16 +219,16 @@ function typeOfItem(item: Record<string, unknown>, at: string): string {
 }
 
 function callOf(
-  toolKind: CallItem['toolKind'],
+  toolKind: InputToolCall['toolKind'],
   call: { call_id: string; name: string; namespace?: string | null | undefined },
   input: string,
   param: string,
-): CallItem {
+): InputToolCall {
   const { call_id: callId, name, namespace } = call;
   return { kind: 'call', param, callId, toolKind, name, namespace: namespace ?? null, input };
 }
 
-/** Names as the model will see them among its tools. */
+/** The names under which the model sees these tools. */
 function namesOf(tools: readonly unknown[]): string[] {
   return tools.flatMap((tool) => {
     if (!isJsonObject(tool) || typeof tool['name'] !== 'string') return [];

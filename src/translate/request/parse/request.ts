@@ -1,70 +1,93 @@
-import { ApiError } from '../../schema/api-error.ts';
+import { ApiError } from '../../../schema/api-error.ts';
+import type { Passthrough } from '../../../schema/chat-request.ts';
 import {
   type CreateResponseFields,
   createResponseFields,
   isJsonObject,
   nestedFields,
-} from '../../schema/create-response.ts';
-import type { TranslationSettings } from '../settings.ts';
+} from '../../../schema/create-response.ts';
+import type { TranslationSettings } from '../../settings.ts';
+import { invalidType, invalidValue, quote, shorten, unsupportedParameter, unsupportedValue } from '../errors.ts';
+import type { CreateResponse, TextFormatRequest, ToolChoiceRequest } from '../parsed.ts';
 import { withinTextLimit } from './content.ts';
-import type { ReadInput } from './items.ts';
-import { readInput } from './items.ts';
-import {
-  invalidType,
-  invalidValue,
-  quote,
-  readShape,
-  shorten,
-  unsupportedParameter,
-  unsupportedValue,
-} from './shape.ts';
-import { plainText, type TextFormat, translateTextFormat } from './text-format.ts';
-import { createToolTable, type ToolTable } from './tools.ts';
+import { type ParsedInput, parseInput } from './input.ts';
+import { readShape } from './shape.ts';
+import { parseTextFormat } from './text-format.ts';
+import { parseToolChoice } from './tool-choice.ts';
+import { createToolParser } from './tools.ts';
 
-/** A request whose every field has been read and found good by itself. */
-export interface ReadRequest {
-  readonly fields: CreateResponseFields;
-  readonly input: ReadInput | null;
-  readonly tools: ToolTable;
-  readonly format: TextFormat;
-  /** Fields that go to the upstream as they are. */
-  readonly extras: ReadonlyMap<string, unknown>;
+export interface ParsedRequest {
+  readonly request: CreateResponse;
+  /** Fields that go to the upstream as they are, by the upstream's names. */
+  readonly passthrough: Passthrough;
 }
 
 /**
- * Reads the body field by field, in the order the client wrote them, so that the first mistake is the one reported.
- * `dropped` receives what a setting leaves out.
+ * The one place where an untrusted body becomes a typed request. It is parsed in the order the client wrote it, so that
+ * the mistake reported is the first in the document. Throws
+ * `ApiError` for a wrong shape, and for a value that these settings or this upstream do not allow. `dropped` receives
+ * what a setting leaves out.
  */
-export function readFields(body: unknown, settings: TranslationSettings, dropped: string[]): ReadRequest {
+export function parseRequest(body: unknown, settings: TranslationSettings, dropped: string[]): ParsedRequest {
   if (!isJsonObject(body)) throw invalidType(null, 'an object', body);
   const fields: Record<string, unknown> = {};
-  const extras = new Map<string, unknown>();
-  const tools = createToolTable(settings, dropped);
-  let input: ReadInput | null = null;
-  let format = plainText;
+  const passthrough = new Map<string, unknown>();
+  const tools = createToolParser(settings, dropped);
+  let input: ParsedInput | null = null;
+  let format: TextFormatRequest = { type: 'text' };
+  let verbosity: string | null = null;
+  let toolChoice: ToolChoiceRequest | null = null;
   for (const name of Object.keys(body)) {
     const value = body[name];
     if (!isKnownField(name)) {
-      readUnknown(name, value, settings, extras, dropped);
+      parseUnknown(name, value, settings, passthrough, dropped);
       continue;
     }
     const read = readShape(createResponseFields[name], value, name);
     checkMeaning(name, read, settings);
-    if (name === 'text' || name === 'reasoning') readUnknownKeys(name, value, settings, dropped);
-    fields[name] = read;
-    if (name === 'text') format = translateTextFormat(read as CreateResponseFields['text'], settings, dropped);
-    if (name === 'tools') tools.add((read as unknown[] | null) ?? [], name, true);
-    if (name === 'input' && read != null) input = readInput(read as string | unknown[], settings, dropped);
+    // The casts below: `read` is the output of the schema of that name, which the compiler cannot follow through a lookup.
+    switch (name) {
+      case 'text': {
+        const text = read as CreateResponseFields['text'];
+        refuseUnknownKeys(name, value, settings, dropped);
+        format = parseTextFormat(text?.format, settings);
+        verbosity = text?.verbosity ?? null;
+        break;
+      }
+      case 'tools':
+        tools.add((read as CreateResponseFields['tools']) ?? [], name, true);
+        break;
+      case 'tool_choice':
+        toolChoice = parseToolChoice(read as CreateResponseFields['tool_choice']);
+        break;
+      case 'input':
+        if (read != null) input = parseInput(read as string | unknown[], settings, dropped);
+        break;
+      case 'reasoning':
+        refuseUnknownKeys(name, value, settings, dropped);
+        fields[name] = read;
+        break;
+      default:
+        fields[name] = read;
+    }
   }
   for (const list of input?.toolLists ?? []) tools.add(list.tools, list.param, false);
-  return { fields: fields as CreateResponseFields, input, tools, format, extras };
+  const request: CreateResponse = {
+    ...(fields as Omit<CreateResponseFields, 'input' | 'tools' | 'tool_choice' | 'text'>),
+    input: input?.items ?? null,
+    tools: tools.definitions,
+    listedTools: tools.listed,
+    tool_choice: toolChoice,
+    text: { format, verbosity },
+  };
+  return { request, passthrough };
 }
 
 function isKnownField(name: string): name is keyof typeof createResponseFields {
   return Object.hasOwn(createResponseFields, name);
 }
 
-/** Refuses values that are well formed and cannot be had here: most would need a memory between requests. */
+/** Refuses values that are well formed but not supported here: most would need state between requests. */
 function checkMeaning(name: keyof CreateResponseFields, value: unknown, settings: TranslationSettings): void {
   if (value == null) return;
   switch (name) {
@@ -118,7 +141,7 @@ function checkMeaning(name: keyof CreateResponseFields, value: unknown, settings
   }
 }
 
-/** Hosted tools' results: the items they belong to cannot occur, so there is nothing to leave out. */
+/** Results of hosted tools: the items they belong to never occur here, so nothing is left out. */
 const hostedIncludes = new Set([
   'file_search_call.results',
   'web_search_call.results',
@@ -151,7 +174,7 @@ function checkReasoning({ mode, context }: NonNullable<CreateResponseFields['rea
       `The upstream has no reasoning modes. Leave 'reasoning.mode' out and use 'reasoning.effort'.`,
     );
   }
-  // All reasoning that is sent is used, so `all_turns` is what happens anyway.
+  // All reasoning that is sent is used: `all_turns` describes what happens in any case.
   if (context != null && !['auto', 'all_turns'].includes(context)) {
     throw unsupportedValue(
       'reasoning.context',
@@ -169,7 +192,7 @@ function checkRefused(name: string, value: unknown, { profile }: TranslationSett
   );
 }
 
-/** Chat's own fields: the client was written for the other API. */
+/** Chat's fields, and what this API has instead. */
 const chatFields: ReadonlyMap<string, string> = new Map([
   ['messages', `'input'`],
   ['max_tokens', `'max_output_tokens'`],
@@ -182,10 +205,10 @@ const chatFields: ReadonlyMap<string, string> = new Map([
   ['logprobs', `'top_logprobs', or "include": ["message.output_text.logprobs"]`],
 ]);
 
-/** Book-keeping of clients that no server needs. */
+/** Clients' own records that no server needs. */
 const bookkeeping = new Set(['client_metadata']);
 
-/** Sampling and engine parameters that many Chat servers know: passed on whatever is done with other fields. */
+/** Sampling and engine parameters that many Chat servers know: passed on whatever `unknownFields` says. */
 const engineFields = new Set(
   `stop seed logit_bias top_k min_p typical_p repetition_penalty length_penalty min_tokens ignore_eos skip_special_tokens
   chat_template_kwargs mm_processor_kwargs guided_json guided_regex guided_choice guided_grammar guided_decoding_backend
@@ -194,11 +217,11 @@ const engineFields = new Set(
   usage web_search_options search_parameters safe_prompt prompt_mode keep_alive options`.split(/\s+/),
 );
 
-function readUnknown(
+function parseUnknown(
   name: string,
   value: unknown,
   settings: TranslationSettings,
-  extras: Map<string, unknown>,
+  passthrough: Map<string, unknown>,
   dropped: string[],
 ): void {
   if (value === null || bookkeeping.has(name)) return;
@@ -214,14 +237,14 @@ function readUnknown(
   if (engineFields.has(name) || settings.unknownFields === 'forward') {
     checkRefused(name, value, settings);
     const { renames } = settings.profile;
-    extras.set((Object.hasOwn(renames, name) && renames[name]) || name, value);
+    passthrough.set((Object.hasOwn(renames, name) && renames[name]) || name, value);
   } else if (settings.unknownFields === 'reject') {
     throw unknownParameter(name);
   } else dropped.push(headerSafe(name));
 }
 
-/** Chat has no such objects that a key nobody knows could be passed on in. */
-function readUnknownKeys(
+/** Refuses or leaves out unknown keys of `text` and `reasoning`: Chat has no such objects to pass them on in. */
+function refuseUnknownKeys(
   field: keyof typeof nestedFields,
   value: unknown,
   settings: TranslationSettings,
@@ -238,7 +261,7 @@ function unknownParameter(name: string): ApiError {
   return ApiError.invalidRequest('unknown_parameter', shorten(name), `Unknown parameter: '${shorten(name)}'.`);
 }
 
-/** What is left out is named in a response header, and a field's name is the client's to choose. */
+/** A field's name, safe for the response header that lists what was left out: clients choose these names. */
 function headerSafe(name: string): string {
   return name.slice(0, 100).replaceAll(/[^\x21-\x7e]|,/g, '?');
 }

@@ -1,45 +1,42 @@
-import type { ChatContentPart } from '../../schema/chat-request.ts';
-import { filePart } from '../../schema/create-response.ts';
-import type { TranslationSettings } from '../settings.ts';
+import { filePart } from '../../../schema/create-response.ts';
+import type { TranslationSettings } from '../../settings.ts';
+import { invalidValue, missingParameter, quote, unsupportedParameter } from '../errors.ts';
+import type { InputFile, InputText } from '../parsed.ts';
 import { checkBytes } from './limits.ts';
-import { invalidValue, missingParameter, quote, readShape, unsupportedParameter } from './shape.ts';
+import { readShape } from './shape.ts';
 
 /**
- * An `input_file` part in the shape the profile's server takes. Text files become text: every server takes that, and
- * OpenAI's file part is for PDF alone. A URL is never fetched from here: that would let clients reach what this service can reach.
+ * An `input_file` part. A text file becomes text: every server takes that, and OpenAI's file part is for PDF only. Throws
+ * `ApiError` for a file the profile's server cannot be given. No URL is fetched from here: clients could reach whatever
+ * this service can reach.
  */
-export function translateFile(part: unknown, at: string, { profile, limits }: TranslationSettings): ChatContentPart {
+export function parseFile(part: unknown, at: string, { profile, limits }: TranslationSettings): InputFile | InputText {
   const { file_data, file_url, file_id, filename } = readShape(filePart, part, at);
   if (file_data != null) {
     checkBytes(file_data, limits.maxFileBytes, `${at}.file_data`, 'file');
     const file = fileOf(file_data, filename);
     const { mime } = file;
-    if (isText(mime)) return { type: 'text', text: `${filename ?? 'file'}:\n${textOf(file, at)}` };
-    const url = file_data.startsWith('data:') ? file_data : `data:${mime};base64,${file_data}`;
-    switch (profile.file) {
-      case 'openai':
-      case 'openrouter':
-        return { type: 'file', file: { filename: filename ?? 'file.pdf', file_data: url } };
-      case 'mistral':
-        return { type: 'document_url', document_url: url };
-      case 'none':
-        throw unsupportedParameter(
-          `${at}.file_data`,
-          `The upstream (profile '${profile.name}') takes no files of type ${quote(mime)}. Send their text, or their pages as images.`,
-        );
+    if (isTextType(mime)) return { type: 'text', text: `${filename ?? 'file'}:\n${decodeText(file, at)}` };
+    if (profile.file === 'none') {
+      throw unsupportedParameter(
+        `${at}.file_data`,
+        `The upstream (profile '${profile.name}') takes no files of type ${quote(mime)}. Send their text, or their pages as images.`,
+      );
     }
+    const url = file_data.startsWith('data:') ? file_data : `data:${mime};base64,${file_data}`;
+    return { type: 'file', url, filename: filename ?? null };
   }
   if (file_url != null) {
-    if (profile.file === 'openrouter')
-      return { type: 'file', file: { filename: filename ?? 'file.pdf', file_data: file_url } };
-    if (profile.file === 'mistral') return { type: 'document_url', document_url: file_url };
+    if (profile.file === 'openrouter' || profile.file === 'mistral') {
+      return { type: 'file', url: file_url, filename: filename ?? null };
+    }
     throw unsupportedParameter(
       `${at}.file_url`,
       `The upstream (profile '${profile.name}') takes no files by URL, and none is fetched from here. Send the content in 'file_data'.`,
     );
   }
   if (file_id == null) throw missingParameter(`${at}.file_data`);
-  if (profile.file === 'openai') return { type: 'file', file: { file_id } };
+  if (profile.file === 'openai') return { type: 'file', fileId: file_id };
   throw unsupportedParameter(
     `${at}.file_id`,
     `Uploaded files are not held here. Send the content in 'file_data', as data:…;base64,….`,
@@ -59,8 +56,8 @@ const mimeByExtension: ReadonlyMap<string, string> = new Map([
   ['pptx', 'application/vnd.openxmlformats-officedocument.presentationml.presentation'],
 ]);
 
-/** Text, and the formats that are text under another name. */
-function isText(mime: string): boolean {
+/** `text/*`, and the other MIME types whose files are text. */
+function isTextType(mime: string): boolean {
   return /^text\/|^application\/(json|xml|yaml|x-yaml|toml|sql|javascript|x-sh)$|\+(json|xml|yaml)$/.test(mime);
 }
 
@@ -82,7 +79,7 @@ function fileOf(given: string, filename: string | null | undefined): FileData {
   return { mime: mime.trim() || 'text/plain', data: given.slice(comma + 1), isBase64 };
 }
 
-function textOf({ data, isBase64 }: FileData, at: string): string {
+function decodeText({ data, isBase64 }: FileData, at: string): string {
   const param = `${at}.file_data`;
   if (isBase64 && /[^\w+/=\s-]/.test(data)) {
     throw invalidValue(param, `Invalid '${param}': it is not base64.`);

@@ -1,4 +1,4 @@
-import { ApiError } from '../../schema/api-error.ts';
+import { ApiError } from '../../../schema/api-error.ts';
 
 /** Refuses a string of more than `limit` UTF-8 bytes. */
 export function checkBytes(text: string, limit: number, param: string, what: string): void {

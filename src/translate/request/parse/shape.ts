@@ -1,14 +1,14 @@
 import type { z } from 'zod';
-import { ApiError } from '../../schema/api-error.ts';
-import { isExactNumber } from '../../schema/create-response.ts';
-import { passesFastCheck } from '../../schema/fast-check.ts';
+import { ApiError } from '../../../schema/api-error.ts';
+import { passesFastCheck } from '../../../schema/fast-check.ts';
+import { invalidType, invalidValue, missingParameter, paramAt, quote } from '../errors.ts';
 
 type Issue = z.core.$ZodIssue;
 type Path = readonly PropertyKey[];
 
 /**
- * The value as the schema reads it. Throws an `ApiError` for the first mistake in document order, with `param` in
- * OpenAI's notation below `param` (null for the body itself).
+ * The value as the schema reads it: the same object where the fast check passes, a copy of the schema's own fields
+ * otherwise. Throws an `ApiError` for the first mistake in document order, whose `param` is a path below `param`.
  */
 export function readShape<Schema extends z.ZodType>(schema: Schema, value: unknown, param: string): z.output<Schema> {
   if (passesFastCheck(schema, value)) return value as z.output<Schema>;
@@ -16,58 +16,6 @@ export function readShape<Schema extends z.ZodType>(schema: Schema, value: unkno
   if (result.success) return result.data;
   const first = result.error.issues.reduce((a, b) => (compareInDocument(value, a.path, b.path) <= 0 ? a : b));
   throw errorOf(first, value, param);
-}
-
-/** `input[2].content[0]`: an index in brackets, a name after a dot. */
-export function paramAt(param: string, ...path: Path): string {
-  let text = param;
-  for (const step of path) text += typeof step === 'number' ? `[${step}]` : `.${shorten(String(step))}`;
-  return text;
-}
-
-/** A client's own word as it may stand in an error: names can be as long as the body. */
-export function shorten(text: string): string {
-  return text.length > 100 ? `${text.slice(0, 100)}…` : text;
-}
-
-/** 400 `unsupported_parameter`: the thing itself cannot be had here. */
-export function unsupportedParameter(param: string, message: string): ApiError {
-  return ApiError.invalidRequest('unsupported_parameter', param, message);
-}
-
-/** 400 `unsupported_value`: the field can be had, this value of it cannot. */
-export function unsupportedValue(param: string, message: string): ApiError {
-  return ApiError.invalidRequest('unsupported_value', param, message);
-}
-
-/** 400 `invalid_value`: no such value exists, or it does not fit the rest of the request. */
-export function invalidValue(param: string, message: string): ApiError {
-  return ApiError.invalidRequest('invalid_value', param, message);
-}
-
-/** 400 `missing_required_parameter`. */
-export function missingParameter(param: string, hint = ''): ApiError {
-  return ApiError.invalidRequest(
-    'missing_required_parameter',
-    param,
-    `Missing required parameter: '${param}'.${hint === '' ? '' : ` ${hint}`}`,
-  );
-}
-
-/** 400 `invalid_type`: `expected` with its article, `an object`. */
-export function invalidType(param: string | null, expected: string, value: unknown): ApiError {
-  const where = param === null ? 'the request body' : `'${param}'`;
-  return ApiError.invalidRequest(
-    'invalid_type',
-    param,
-    `Invalid type for ${where}: expected ${expected}, but got ${typeName(value)}.`,
-  );
-}
-
-/** The value as a client may see it in a message: short, quoted. */
-export function quote(value: unknown): string {
-  const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? String(value));
-  return `'${text.length > 64 ? `${text.slice(0, 64)}…` : text}'`;
 }
 
 function errorOf(issue: Issue, root: unknown, param: string): ApiError {
@@ -107,7 +55,7 @@ function errorOf(issue: Issue, root: unknown, param: string): ApiError {
   }
 }
 
-/** Our unions are of plain types (a string or an array), or told apart by `type`. */
+/** The unions here are of plain types (a string or an array), or discriminated by `type`. */
 function unionError(issue: Issue & { code: 'invalid_union' }, at: string, value: unknown): ApiError {
   if (issue.errors.length === 0) {
     return value === undefined ? missingParameter(at) : invalidValue(at, `Invalid value: ${quote(value)} for '${at}'.`);
@@ -126,7 +74,7 @@ function tooSmall(issue: Issue & { code: 'too_small' }, at: string, value: unkno
       return missingParameter(at, 'It must not be empty.');
     case 'array':
       return ApiError.invalidRequest('empty_array', at, `Invalid '${at}': it must not be an empty array.`);
-    default: // numbers: the schema says in its message which kind
+    default: // numbers: the issue's message is the kind of number
       return ApiError.invalidRequest(
         `${issue.message}_below_min_value`,
         at,
@@ -168,21 +116,13 @@ const expectedNames: Readonly<Record<string, string>> = {
   array: 'an array',
 };
 
-function typeName(value: unknown): string {
-  if (value === null) return 'null';
-  if (Array.isArray(value)) return 'an array';
-  if (typeof value === 'number') return Number.isInteger(value) ? 'an integer' : 'a decimal number';
-  if (isExactNumber(value)) return 'a number';
-  return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
-}
-
 function valueAt(root: unknown, path: Path): unknown {
   let value = root;
   for (const step of path) value = (value as Record<PropertyKey, unknown> | null | undefined)?.[step];
   return value;
 }
 
-/** Order of two places in one document; an absent one comes after its present siblings. */
+/** Compares two places by their order in the document; a missing field comes after its siblings. */
 function compareInDocument(root: unknown, a: Path, b: Path): number {
   let value = root;
   for (let depth = 0; depth < Math.min(a.length, b.length); depth++) {

@@ -1,0 +1,28 @@
+import { decodeReasoningEnvelope } from '../reasoning-envelope.ts';
+import type { TranslationSettings } from '../settings.ts';
+import type { InputReasoning } from './parsed.ts';
+
+/** Earlier reasoning, as it can be given back to the upstream. */
+export interface EarlierReasoning {
+  readonly text: string;
+  /** OpenRouter's `reasoning_details`, when they came from this profile's upstream. */
+  readonly details: readonly unknown[];
+  /** Gemini's signatures by call id, likewise. */
+  readonly signatures: Readonly<Record<string, string>>;
+}
+
+/** A reasoning item with what its `encrypted_content` holds, where that was made here. */
+export function earlierReasoningOf(
+  { text, summaries, encryptedContent }: InputReasoning,
+  { profile, limits, reasoningEvents }: TranslationSettings,
+): EarlierReasoning {
+  const envelope = encryptedContent === null ? null : decodeReasoningEnvelope(encryptedContent, limits.maxNesting);
+  const ours = envelope !== null && envelope.p === profile.name; // never replayed to another provider
+  // Where summaries carry the upstream's own text they can stand for it; summaries from elsewhere only retell it.
+  const ownSummaries = reasoningEvents === 'summary' ? summaries : [];
+  return {
+    text: text || envelope?.t || ownSummaries.join('\n\n'),
+    details: (ours && envelope.d) || [],
+    signatures: (ours && envelope.g) || {},
+  };
+}

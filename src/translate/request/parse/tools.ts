@@ -1,0 +1,225 @@
+import type { z } from 'zod';
+import { ApiError } from '../../../schema/api-error.ts';
+import {
+  customTool,
+  functionTool,
+  isJsonObject,
+  namespacedCustomTool,
+  namespacedFunctionTool,
+  namespaceTool,
+  toolSearchTool,
+} from '../../../schema/create-response.ts';
+import type { ToolEcho } from '../../../schema/response-resource.ts';
+import type { RestoredTool } from '../../context.ts';
+import type { TranslationSettings } from '../../settings.ts';
+import { invalidType, invalidValue, missingParameter, quote, unsupportedParameter } from '../errors.ts';
+import type { CustomDefinition, FunctionDefinition, ListedTool, ToolDefinition } from '../parsed.ts';
+import { flattenToolName } from '../tool-name.ts';
+import { readShape } from './shape.ts';
+
+/** Collects a request's tools from its several lists, and keeps their names unique. */
+export interface ToolParser {
+  /**
+   * Parses a `tools` array at `param`. `own` is the request's list, in which a name that is already taken is a mistake;
+   * later lists may repeat it. Throws `ApiError` for the first mistake.
+   */
+  add(tools: readonly unknown[], param: string, own: boolean): void;
+  /** Every tool to offer, in order. */
+  readonly definitions: readonly ToolDefinition[];
+  /** The request's own list. */
+  readonly listed: readonly ListedTool[];
+}
+
+/** Tools that only OpenAI's own servers can run, or that clients run by a protocol of their own. */
+const hostedTools = new Set([
+  'web_search',
+  'web_search_preview',
+  'file_search',
+  'mcp',
+  'code_interpreter',
+  'image_generation',
+  'computer',
+  'computer_use',
+  'computer_use_preview',
+  'local_shell',
+  'shell',
+  'apply_patch',
+  'tool_search',
+  'programmatic_tool_calling',
+]);
+
+/** A parser that has seen no tools yet. `dropped` receives the name of each tool that a setting leaves out. */
+export function createToolParser(settings: TranslationSettings, dropped: string[]): ToolParser {
+  const definitions: ToolDefinition[] = [];
+  const listed: ListedTool[] = [];
+  const names = new Set<string>();
+
+  function add(tools: readonly unknown[], param: string, own: boolean): void {
+    tools.forEach((tool, index) => {
+      addTool(tool, `${param}[${index}]`, param, own);
+    });
+  }
+
+  function addTool(tool: unknown, at: string, listParam: string, own: boolean): void {
+    const type = typeOf(tool, at);
+    switch (type) {
+      case 'function': {
+        refuseNested(tool, at);
+        const read = readShape(functionTool, tool, at);
+        const definition = functionOf(read, read.name, { kind: 'function', name: read.name }, at);
+        offer(definition, listParam, own);
+        if (own) listed.push({ kind: 'function', definition });
+        return;
+      }
+      case 'custom': {
+        const read = readShape(customTool, tool, at);
+        offer(customOf(read, read.name, { kind: 'custom', name: read.name }, at), listParam, own);
+        break;
+      }
+      case 'namespace':
+        addNamespace(tool, at, listParam, own);
+        break;
+      case 'tool_search': {
+        const read = readShape(toolSearchTool, tool, at);
+        if (read.execution !== 'client') {
+          throw unsupportedParameter(
+            `${at}.type`,
+            `A tool of type 'tool_search' runs here only on the client's side: send "execution": "client".`,
+          );
+        }
+        offer(functionOf(read, 'tool_search', { kind: 'tool_search' }, at), listParam, own);
+        break;
+      }
+      default:
+        leaveOutOrRefuse(type, at);
+        return;
+    }
+    if (own) listed.push({ kind: 'other', given: tool as ToolEcho }); // its schema above has checked it: an object with a type
+  }
+
+  function addNamespace(tool: unknown, at: string, listParam: string, own: boolean): void {
+    const { name: namespace, description, tools } = readShape(namespaceTool, tool, at);
+    let preface = description ?? ''; // only the first member repeats it: nothing is lost, and little is repeated
+    for (const [index, member] of tools.entries()) {
+      const memberAt = `${at}.tools[${index}]`;
+      const type = typeOf(member, memberAt);
+      if (type !== 'function' && type !== 'custom') {
+        throw unsupportedParameter(
+          `${memberAt}.type`,
+          `A namespace may hold tools of type 'function' and 'custom', not ${quote(type)}.`,
+        );
+      }
+      if (type === 'function') {
+        const read = readShape(namespacedFunctionTool, member, memberAt);
+        offer(
+          functionOf(prefaced(read), flattenToolName(namespace, read.name), originOf(type, read), memberAt),
+          listParam,
+          own,
+        );
+      } else {
+        const read = readShape(namespacedCustomTool, member, memberAt);
+        offer(
+          customOf(prefaced(read), flattenToolName(namespace, read.name), originOf(type, read), memberAt),
+          listParam,
+          own,
+        );
+      }
+    }
+
+    function prefaced<Tool extends { readonly description?: string | null | undefined }>(read: Tool): Tool {
+      const texts = [preface, read.description ?? ''].filter((text) => text !== '');
+      preface = '';
+      return { ...read, description: texts.join('\n\n') };
+    }
+
+    function originOf(kind: 'function' | 'custom', { name }: { readonly name: string }): RestoredTool {
+      return { kind, name, namespace };
+    }
+  }
+
+  function offer(tool: ToolDefinition, listParam: string, own: boolean): void {
+    if (names.has(tool.chatName)) {
+      if (!own) return; // clients repeat in `input` what they offer in `tools`; the first one counts
+      throw invalidValue(
+        `${tool.param}.name`,
+        `Invalid value for '${tool.param}.name': a tool named ${quote(tool.chatName)} already exists.`,
+      );
+    }
+    names.add(tool.chatName);
+    if (names.size > settings.limits.maxTools) {
+      throw ApiError.invalidRequest(
+        'array_above_max_length',
+        listParam,
+        `Invalid '${listParam}': too many tools. Expected at most ${settings.limits.maxTools}, those in namespaces counted.`,
+      );
+    }
+    definitions.push(tool);
+  }
+
+  function leaveOutOrRefuse(type: string, at: string): void {
+    const family = type.replace(/_\d{4}_\d{2}_\d{2}$/, ''); // web_search_preview_2025_03_11
+    if (settings.droppedTools.includes(type) || settings.droppedTools.includes(family)) {
+      dropped.push(`${at}.${type}`);
+      return;
+    }
+    const param = `${at}.type`;
+    if (hostedTools.has(family) || /^[a-z0-9_-]+:[a-z0-9_-]+$/.test(type)) {
+      throw unsupportedParameter(
+        param,
+        `Tools of type ${quote(type)} are run by the server, and there is none here that could. Offer a tool of type 'function' and run it yourself.`,
+      );
+    }
+    throw invalidValue(
+      param,
+      `Invalid value: ${quote(type)} for '${param}'. Supported values are: 'function', 'custom', 'namespace', 'tool_search'.`,
+    );
+  }
+
+  return { add, definitions, listed };
+}
+
+function functionOf(
+  read: Partial<Pick<z.output<typeof functionTool>, 'description' | 'parameters' | 'strict'>>,
+  chatName: string,
+  origin: RestoredTool,
+  param: string,
+): FunctionDefinition {
+  const { description, parameters, strict } = read;
+  return {
+    kind: 'function',
+    param,
+    chatName,
+    origin,
+    description: description ?? null,
+    parameters: parameters ?? null,
+    strict: strict ?? null,
+  };
+}
+
+function customOf(
+  { description, format }: z.output<typeof customTool>,
+  chatName: string,
+  origin: RestoredTool,
+  param: string,
+): CustomDefinition {
+  return { kind: 'custom', param, chatName, origin, description: description ?? null, format: format ?? null };
+}
+
+function typeOf(tool: unknown, at: string): string {
+  if (!isJsonObject(tool)) throw invalidType(at, 'an object', tool);
+  const type = tool['type'];
+  if (type == null) throw missingParameter(`${at}.type`);
+  if (typeof type !== 'string') throw invalidType(`${at}.type`, 'a string', type);
+  return type;
+}
+
+/** Refuses Chat's nested form, the most common mistake of clients written for that API. */
+function refuseNested(tool: unknown, at: string): void {
+  const { name, function: nested } = tool as Record<string, unknown>; // typeOf has checked that it is an object
+  if (name === undefined && isJsonObject(nested)) {
+    throw missingParameter(
+      `${at}.name`,
+      `This API takes functions flat: {"type": "function", "name": …, "parameters": …}, without a "function" object around it.`,
+    );
+  }
+}

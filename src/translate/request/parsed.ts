@@ -1,0 +1,158 @@
+import type { CreateResponseFields } from '../../schema/create-response.ts';
+import type { ToolEcho } from '../../schema/response-resource.ts';
+import type { RestoredTool } from '../context.ts';
+
+/**
+ * What translation works on: a request of which every value has been checked. `parse/` alone makes these, and what
+ * translates them cannot meet a wrong shape.
+ */
+
+/** A parsed `CreateResponse`: fields of one value as the client sent them, the others in the types below. */
+export interface CreateResponse extends Omit<CreateResponseFields, 'input' | 'tools' | 'tool_choice' | 'text'> {
+  /** Null when the request has none. */
+  readonly input: readonly InputItem[] | null;
+  /** Every tool to offer, in order, each name once: those of `tools`, then those found in `input`. */
+  readonly tools: readonly ToolDefinition[];
+  /** The request's own `tools`, as the Response repeats them. */
+  readonly listedTools: readonly ListedTool[];
+  readonly tool_choice: ToolChoiceRequest | null;
+  readonly text: { readonly format: TextFormatRequest; readonly verbosity: string | null };
+}
+
+/** An input item that has a place in Chat messages. */
+export type InputItem = InputMessage | InputToolCall | InputToolOutput | InputReasoning;
+
+export interface InputMessage {
+  readonly kind: 'message';
+  readonly role: 'user' | 'assistant' | 'system' | 'developer';
+  readonly content: readonly InputContent[];
+}
+
+/** A call the model made earlier. Its Chat name is looked up once all tools are known. */
+export interface InputToolCall {
+  readonly kind: 'call';
+  /** Where the item stands, for errors. */
+  readonly param: string;
+  readonly callId: string;
+  readonly toolKind: 'function' | 'custom' | 'tool_search';
+  readonly name: string;
+  readonly namespace: string | null;
+  /** JSON text of the arguments, or a custom tool's input as it is. */
+  readonly input: string;
+}
+
+export interface InputToolOutput {
+  readonly kind: 'output';
+  readonly param: string;
+  readonly callId: string;
+  readonly content: readonly InputContent[];
+}
+
+export interface InputReasoning {
+  readonly kind: 'reasoning';
+  /** The text of `content`, `''` for none. */
+  readonly text: string;
+  readonly summaries: readonly string[];
+  readonly encryptedContent: string | null;
+}
+
+/** A content part. Text of every kind, text files included, is `text`. */
+export type InputContent = InputText | InputRefusal | InputImage | InputAudio | InputVideo | InputFile;
+
+export interface InputText {
+  readonly type: 'text';
+  readonly text: string;
+  readonly prompt_cache_breakpoint?: unknown;
+}
+
+/** A refusal in an assistant's history. */
+export interface InputRefusal {
+  readonly type: 'refusal';
+  readonly refusal: string;
+}
+
+export interface InputImage {
+  readonly type: 'image';
+  readonly url: string;
+  /** Null leaves it to the server. */
+  readonly detail: 'low' | 'high' | 'original' | null;
+  readonly prompt_cache_breakpoint?: unknown;
+}
+
+export interface InputAudio {
+  readonly type: 'audio';
+  readonly data: string;
+  readonly format: string;
+}
+
+export interface InputVideo {
+  readonly type: 'video';
+  readonly url: string;
+}
+
+/** A file by URL (a data URL included) or by the id of an upload. */
+export type InputFile =
+  | { readonly type: 'file'; readonly url: string; readonly filename: string | null }
+  | { readonly type: 'file'; readonly fileId: string };
+
+/** What every tool has, whatever it takes. */
+interface NamedDefinition {
+  /** Where the tool stands in the request. */
+  readonly param: string;
+  /** The name the upstream knows it by; unique in the request. */
+  readonly chatName: string;
+  /** What that name stands for on the client's side. */
+  readonly origin: RestoredTool;
+  readonly description: string | null;
+}
+
+/** A function, or a `tool_search` the client runs: upstreams see both alike. */
+export interface FunctionDefinition extends NamedDefinition {
+  readonly kind: 'function';
+  readonly parameters: Readonly<Record<string, unknown>> | null;
+  readonly strict: boolean | null;
+}
+
+export interface CustomDefinition extends NamedDefinition {
+  readonly kind: 'custom';
+  readonly format: { readonly type: 'text' } | CustomGrammar | null;
+}
+
+export interface CustomGrammar {
+  readonly type: 'grammar';
+  readonly syntax: string;
+  readonly definition: string;
+}
+
+export type ToolDefinition = FunctionDefinition | CustomDefinition;
+
+/** An entry of the request's own `tools`, for the echo: a function as it was read, any other as it came. */
+export type ListedTool =
+  | { readonly kind: 'function'; readonly definition: FunctionDefinition }
+  | { readonly kind: 'other'; readonly given: ToolEcho };
+
+export type ToolChoiceMode = 'auto' | 'none' | 'required';
+
+export type ToolChoiceRequest =
+  | { readonly type: 'mode'; readonly mode: ToolChoiceMode }
+  | { readonly type: 'named'; readonly tool: ChosenTool }
+  | { readonly type: 'allowed_tools'; readonly mode: ToolChoiceMode; readonly tools: readonly ChosenTool[] };
+
+/** A tool that `tool_choice` names. It is found, or not, once all tools are known. */
+export interface ChosenTool {
+  readonly param: string;
+  readonly type: 'function' | 'custom';
+  readonly name: string;
+  readonly namespace: string | null;
+}
+
+export type TextFormatRequest =
+  | { readonly type: 'text' }
+  | { readonly type: 'json_object' }
+  | {
+      readonly type: 'json_schema';
+      readonly name: string;
+      readonly schema: Readonly<Record<string, unknown>>;
+      readonly strict: boolean | null;
+      readonly description: string | null;
+    };
