@@ -1,108 +1,176 @@
+import { z } from 'zod';
+
 /**
- * The differences between Chat Completions servers, as data: one row each. A row says what the *server* accepts and
- * sends; the code that reads a flag says what is done about it. Reasons and sources: `docs/upstreams.md`.
+ * The differences between Chat Completions servers, as data: one flag each. A flag says what the *server* accepts and
+ * sends; the code that reads it says what is done about it. The schemas below are the only list of flags: the type
+ * `Profile`, the check of a profiles file, its JSON schema and the table in `docs/upstreams.md` are all made from it.
  */
-export interface Profile {
-  readonly name: string;
-  /** Path that replaces `/v1/responses` (a prefix before `/v1` is kept); `{model}` is filled in. */
-  readonly path: string;
+
+/** A regular expression written as text, `/qwen/i`; in code, a `RegExp`. */
+export const pattern = z
+  .string()
+  .regex(/^\/.+\/[imsu]*$/, 'must be a regular expression such as /qwen3/i')
+  .transform((text, check) => {
+    const end = text.lastIndexOf('/');
+    try {
+      return new RegExp(text.slice(1, end), text.slice(end + 1));
+    } catch (cause) {
+      check.addIssue({ code: 'custom', message: `is not a regular expression (${(cause as Error).message})` });
+      return z.NEVER;
+    }
+  });
+
+const effortRule = z.strictObject({
+  models: pattern.describe('Models the rule is for.'),
+  efforts: z.record(z.string(), z.string()).describe('Effort asked for → effort sent.'),
+});
+
+const toolChoiceSupport = z.strictObject({
+  sent: z.boolean().describe('False: the server ignores the field, so it is not sent.'),
+  required: z.enum(['required', 'any']).nullable().describe('Its word for “call some tool”; null when it has none.'),
+  named: z.boolean().describe('One function by name.'),
+  allowed: z.boolean().describe('`allowed_tools`.'),
+});
+
+/** Every flag: the values it takes, and what it means. */
+export const profileFlags = {
+  path: z
+    .string()
+    .regex(/^\/[\x21-\x7e]*$/, 'must be a path that starts with /')
+    .describe('Path that replaces `/v1/responses` (a prefix before `/v1` is kept); `{model}` is filled in.'),
 
   // What is sent: fields
-  readonly maxTokensField: 'max_tokens' | 'max_completion_tokens';
-  /** `stream_options.include_usage` is understood. */
-  readonly includeUsage: boolean;
-  /** `stream_options.include_obfuscation: false` is understood (and wanted: padding is ours to add). */
-  readonly obfuscationOff: boolean;
-  /** Chat fields the server refuses or does not know; a request that needs one is refused here. */
-  readonly refusedFields: readonly RefusableField[];
-  readonly verbosity: boolean;
-  readonly user: boolean;
-  readonly safetyIdentifier: boolean;
-  readonly promptCacheKey: boolean;
-  /** `prompt_cache_retention`, `prompt_cache_options` and breakpoints in content parts. */
-  readonly promptCacheOptions: boolean;
-  /** Tiers the server knows, to the word it has for them. */
-  readonly serviceTiers: Readonly<Record<string, string>>;
-  /** Fields under another name upstream: `seed` → `random_seed`. */
-  readonly renames: Readonly<Record<string, string>>;
-  readonly jsonSchema: 'native' | 'json_object' | 'prompt';
+  maxTokensField: z.enum(['max_tokens', 'max_completion_tokens']).describe('Field for `max_output_tokens`.'),
+  includeUsage: z.boolean().describe('Understands `stream_options.include_usage`.'),
+  obfuscationOff: z
+    .boolean()
+    .describe('Understands `stream_options.include_obfuscation: false`, which is then sent: padding is added here.'),
+  refusedFields: z
+    .array(z.enum(['presence_penalty', 'frequency_penalty', 'logprobs', 'stop']))
+    .describe('Chat fields the server refuses or does not know; a request that needs one is refused here.'),
+  verbosity: z.boolean().describe('Takes `verbosity`.'),
+  user: z.boolean().describe('Takes `user`.'),
+  safetyIdentifier: z.boolean().describe('Takes `safety_identifier`.'),
+  promptCacheKey: z.boolean().describe('Takes `prompt_cache_key`.'),
+  promptCacheOptions: z
+    .boolean()
+    .describe('Takes `prompt_cache_retention`, `prompt_cache_options`, and breakpoints in content parts.'),
+  serviceTiers: z.record(z.string(), z.string()).describe('Service tiers the server knows → its word for each.'),
+  renames: z.record(z.string(), z.string()).describe('Fields that have another name upstream: `seed` → `random_seed`.'),
+  jsonSchema: z
+    .enum(['native', 'json_object', 'prompt'])
+    .describe(
+      'How an answer is held to a JSON schema: by the server, as plain JSON with the schema in words, or in words alone.',
+    ),
 
   // What is sent: reasoning
-  /** Field that takes the effort. */
-  readonly reasoningEffort: 'reasoning_effort' | 'reasoning_object' | 'thinking_type' | 'enable_thinking' | 'none';
-  /** Efforts a model refuses, and what it is sent instead; the first rule that matches the model counts. */
-  readonly effortRules: readonly EffortRule[];
-  /** How earlier reasoning is given back. */
-  readonly reasoningReplay:
-    | 'none'
-    | 'reasoning_content'
-    | 'reasoning'
-    | 'both'
-    | 'reasoning_details'
-    | 'mistral_thinking';
-  /** Which assistant messages get theirs back: every one, or those after the last user message. */
-  readonly reasoningScope: 'all' | 'tool_turns';
-  /** What stands in for missing reasoning where the server demands the field, and on which assistant messages. */
-  readonly reasoningBackfill: { readonly text: string; readonly on: 'all' | 'calls' } | null;
-  /** Tool calls carry a thought signature in `extra_content`, and must give it back. */
-  readonly geminiSignatures: boolean;
+  reasoningEffort: z
+    .enum(['reasoning_effort', 'reasoning_object', 'thinking_type', 'enable_thinking', 'none'])
+    .describe('Field that takes the effort.'),
+  effortRules: z
+    .array(effortRule)
+    .describe('Efforts a model refuses, and what it is sent instead; the first rule that matches the model counts.'),
+  reasoningReplay: z
+    .enum(['none', 'reasoning_content', 'reasoning', 'both', 'reasoning_details', 'mistral_thinking'])
+    .describe('How earlier reasoning is given back.'),
+  reasoningScope: z
+    .enum(['all', 'tool_turns'])
+    .describe('Which assistant messages get theirs back: every one, or those after the last user message.'),
+  reasoningBackfill: z
+    .strictObject({ text: z.string(), on: z.enum(['all', 'calls']) })
+    .nullable()
+    .describe(
+      'What stands in for missing reasoning where the server demands the field, and on which assistant messages.',
+    ),
+  geminiSignatures: z
+    .boolean()
+    .describe('Tool calls carry a thought signature in `extra_content`, and must give it back.'),
 
   // What is sent: messages
-  readonly developerRole: 'keep' | 'system';
-  /** Where system messages may stand: as they came; the leading ones as one; or only leading, as one. */
-  readonly systemMessages: 'anywhere' | 'merge_leading' | 'leading_only';
-  /** `content` of an assistant message that holds only tool calls. */
-  readonly emptyAssistantContent: 'null' | 'empty';
-  /** Several text parts may stay an array; otherwise they are joined with a line feed. */
-  readonly arrayContent: boolean;
-  /** Assistant messages have a `refusal` field. */
-  readonly refusalField: boolean;
-  /** The shape of file parts; `none` takes only text files, as text. */
-  readonly file: 'openai' | 'mistral' | 'openrouter' | 'none';
-  readonly audio: boolean;
-  readonly video: boolean;
-  /** Tool call ids must be nine letters or digits. */
-  readonly nineCharacterIds: boolean;
-  /** Tool messages repeat the function's name. */
-  readonly toolMessageName: boolean;
-  /** After a tool message only an assistant or another tool may speak. */
-  readonly assistantAfterTool: boolean;
-  /** A last assistant message is a prefix to continue only when marked `prefix: true`. */
-  readonly assistantPrefix: boolean;
+  developerRole: z.enum(['keep', 'system']).describe('Whether the role `developer` is known.'),
+  systemMessages: z
+    .enum(['anywhere', 'merge_leading', 'leading_only'])
+    .describe('Where system messages may stand: as they came; the leading ones as one; or only leading, as one.'),
+  emptyAssistantContent: z
+    .enum(['null', 'empty'])
+    .describe('`content` of an assistant message that holds only tool calls.'),
+  arrayContent: z.boolean().describe('Several text parts may stay an array; otherwise they are joined.'),
+  refusalField: z.boolean().describe('Assistant messages have a `refusal` field.'),
+  file: z
+    .enum(['openai', 'mistral', 'openrouter', 'none'])
+    .describe('The shape of file parts; `none` takes only text files, as text.'),
+  audio: z.boolean().describe('Takes `input_audio` parts.'),
+  video: z.boolean().describe('Takes `video_url` parts.'),
+  nineCharacterIds: z.boolean().describe('Tool call ids must be nine letters or digits.'),
+  toolMessageName: z.boolean().describe('Tool messages repeat the function’s name.'),
+  assistantAfterTool: z.boolean().describe('After a tool message only an assistant or another tool may follow.'),
+  assistantPrefix: z
+    .boolean()
+    .describe('A last assistant message is a prefix to continue only when marked `prefix: true`.'),
 
   // What is sent: tools
-  /** `strict` of functions and of JSON schemas is understood. */
-  readonly strict: boolean;
-  readonly customTools: 'native' | 'wrapped';
-  readonly parallelToolCalls: boolean;
-  readonly toolChoice: ToolChoiceSupport;
+  strict: z.boolean().describe('Understands `strict` of functions and of JSON schemas.'),
+  customTools: z.enum(['native', 'wrapped']).describe('Takes custom tools; otherwise each is wrapped in a function.'),
+  parallelToolCalls: z.boolean().describe('Takes `parallel_tool_calls`.'),
+  toolChoice: toolChoiceSupport.describe(
+    '`tool_choice` as the server reads it. What it cannot express is expressed by offering fewer tools.',
+  ),
 
   // What comes back
-  /** Reasoning arrives as `<think>…</think>` inside the text. */
-  readonly thinkTags: boolean;
-  /** The text begins inside the reasoning, without an opening tag. */
-  readonly implicitThink: boolean;
-  /** Reasoning tokens are not part of `completion_tokens`. */
-  readonly reasoningTokensExtra: boolean;
-  /** The last chunk may repeat the whole text. */
-  readonly dedupeTail: boolean;
+  thinkTags: z.boolean().describe('Reasoning arrives as `<think>…</think>` inside the text.'),
+  implicitThink: z.boolean().describe('The text begins inside the reasoning, without an opening tag.'),
+  reasoningTokensExtra: z.boolean().describe('Reasoning tokens are not part of `completion_tokens`.'),
+  dedupeTail: z.boolean().describe('The last chunk may repeat the whole text.'),
+} as const;
+
+export type FlagName = keyof typeof profileFlags;
+
+/** The value of every flag. */
+export type ProfileFlags = {
+  readonly [Name in FlagName]: Frozen<z.output<(typeof profileFlags)[Name]>>;
+};
+
+/** What one kind of server accepts and sends. */
+export interface Profile extends ProfileFlags {
+  readonly name: string;
+  /** Flags that belong to a model rather than to the server; every rule that matches counts, later ones win. */
+  readonly models: readonly ModelRule[];
 }
 
-export type RefusableField = 'presence_penalty' | 'frequency_penalty' | 'logprobs' | 'stop';
-
-export interface EffortRule {
-  readonly models: RegExp;
-  readonly efforts: Readonly<Record<string, string>>;
+export interface ModelRule {
+  readonly match: RegExp;
+  /** Why, with its source; of a built-in profile's rules. */
+  readonly reason?: string;
+  /** All but `path`: the path of a request is settled before its model is known. */
+  readonly flags: Partial<Omit<ProfileFlags, 'path'>>;
 }
 
-/** `tool_choice` as the server reads it. What it cannot say is said by offering fewer tools. */
-export interface ToolChoiceSupport {
-  /** False: the server ignores the field, so it is not sent. */
-  readonly sent: boolean;
-  /** Its word for “call some tool”; null when it has none. */
-  readonly required: 'required' | 'any' | null;
-  /** One function by name. */
-  readonly named: boolean;
-  /** `allowed_tools`. */
-  readonly allowed: boolean;
+export type RefusableField = ProfileFlags['refusedFields'][number];
+export type EffortRule = ProfileFlags['effortRules'][number];
+export type ToolChoiceSupport = ProfileFlags['toolChoice'];
+
+/** The profile as it is for that model: itself, or a copy with the flags of the rules that match. */
+export function profileForModel(profile: Profile, model: string): Profile {
+  if (profile.models.length === 0) return profile;
+  const matching = profile.models.filter(({ match }) => match.test(model));
+  if (matching.length === 0) return profile;
+  const key = matching.map((rule) => profile.models.indexOf(rule)).join();
+  const variants = variantsOf.get(profile) ?? new Map<string, Profile>();
+  variantsOf.set(profile, variants);
+  const known = variants.get(key);
+  if (known !== undefined) return known;
+  const variant: Profile = Object.assign({ ...profile }, ...matching.map(({ flags }) => flags));
+  variants.set(key, variant);
+  return variant;
 }
+
+/** One entry for each combination of rules, not for each model: clients choose the names of models. */
+const variantsOf = new WeakMap<Profile, Map<string, Profile>>();
+
+type Frozen<Value> = Value extends RegExp
+  ? Value
+  : Value extends readonly (infer Element)[]
+    ? readonly Frozen<Element>[]
+    : Value extends object
+      ? { readonly [Key in keyof Value]: Frozen<Value[Key]> }
+      : Value;

@@ -1,4 +1,4 @@
-import type { Profile, ToolChoiceSupport } from './profile.ts';
+import type { FlagName, Profile, ProfileFlags, ToolChoiceSupport } from './profile.ts';
 
 const namedChoice: ToolChoiceSupport = { sent: true, required: 'required', named: true, allowed: false };
 const fullChoice: ToolChoiceSupport = { ...namedChoice, allowed: true };
@@ -10,282 +10,384 @@ const ignoredChoice: ToolChoiceSupport = { sent: false, required: null, named: f
 const threeEfforts = { minimal: 'low', xhigh: 'high', max: 'high' };
 const gptOssEfforts = { ...threeEfforts, none: 'low' };
 
-/** What nearly every server understands. All other rows are said as differences from it. */
-const generic: Profile = {
-  name: 'generic',
-  path: '/v1/chat/completions',
-  maxTokensField: 'max_tokens',
-  includeUsage: true,
-  obfuscationOff: false,
-  refusedFields: [],
-  verbosity: false,
-  user: false,
-  safetyIdentifier: false,
-  promptCacheKey: false,
-  promptCacheOptions: false,
-  serviceTiers: {},
-  renames: {},
-  jsonSchema: 'native',
-  reasoningEffort: 'reasoning_effort',
-  effortRules: [],
-  reasoningReplay: 'none',
-  reasoningScope: 'all',
-  reasoningBackfill: null,
-  geminiSignatures: false,
-  developerRole: 'system',
-  systemMessages: 'merge_leading',
-  emptyAssistantContent: 'null',
-  arrayContent: false,
-  refusalField: false,
-  file: 'none',
-  audio: true,
-  video: false,
-  nineCharacterIds: false,
-  toolMessageName: false,
-  assistantAfterTool: false,
-  assistantPrefix: false,
-  strict: true,
-  customTools: 'wrapped',
-  parallelToolCalls: true,
-  toolChoice: namedChoice,
-  thinkTags: false,
-  implicitThink: false,
-  reasoningTokensExtra: false,
-  dedupeTail: false,
+/** A built-in profile, with what a reader wants to know of it. */
+export interface BuiltInProfile {
+  readonly profile: Profile;
+  /** The profile it is given as differences from; null for the first. */
+  readonly base: BuiltInProfile | null;
+  /** What kind of server it is for, in Markdown. */
+  readonly about: string;
+  /** Why each flag differs from the base: the source, or † where none was found. */
+  readonly reasons: Partial<Readonly<Record<FlagName, string>>>;
+}
+
+/** What nearly every server understands. */
+const generic: BuiltInProfile = {
+  base: null,
+  about:
+    'Any server. What nearly every Chat server understands: the default, and the profile every other one is given as differences from. `max_tokens`; developer messages become system messages, the leading ones merged into one; text parts joined; custom tools as functions; no reasoning given back; labels such as `metadata` and `prompt_cache_key` not sent.',
+  reasons: {},
+  profile: {
+    name: 'generic',
+    models: [],
+    path: '/v1/chat/completions',
+    maxTokensField: 'max_tokens',
+    includeUsage: true,
+    obfuscationOff: false,
+    refusedFields: [],
+    verbosity: false,
+    user: false,
+    safetyIdentifier: false,
+    promptCacheKey: false,
+    promptCacheOptions: false,
+    serviceTiers: {},
+    renames: {},
+    jsonSchema: 'native',
+    reasoningEffort: 'reasoning_effort',
+    effortRules: [],
+    reasoningReplay: 'none',
+    reasoningScope: 'all',
+    reasoningBackfill: null,
+    geminiSignatures: false,
+    developerRole: 'system',
+    systemMessages: 'merge_leading',
+    emptyAssistantContent: 'null',
+    arrayContent: false,
+    refusalField: false,
+    file: 'none',
+    audio: true,
+    video: false,
+    nineCharacterIds: false,
+    toolMessageName: false,
+    assistantAfterTool: false,
+    assistantPrefix: false,
+    strict: true,
+    customTools: 'wrapped',
+    parallelToolCalls: true,
+    toolChoice: namedChoice,
+    thinkTags: false,
+    implicitThink: false,
+    reasoningTokensExtra: false,
+    dedupeTail: false,
+  },
 };
 
-const openai: Profile = {
-  ...generic,
-  name: 'openai',
-  maxTokensField: 'max_completion_tokens',
-  obfuscationOff: true,
-  verbosity: true,
-  user: true,
-  safetyIdentifier: true,
-  promptCacheKey: true,
-  promptCacheOptions: true,
-  serviceTiers: { auto: 'auto', default: 'default', flex: 'flex', priority: 'priority', scale: 'scale' },
-  developerRole: 'keep',
-  systemMessages: 'anywhere',
-  arrayContent: true,
-  refusalField: true,
-  file: 'openai',
-  customTools: 'native',
-  toolChoice: fullChoice,
-};
+/** A profile as differences from another: each flag with its value and the reason for it. */
+function row(
+  name: string,
+  base: BuiltInProfile,
+  about: string,
+  differences: { readonly [Name in FlagName]?: readonly [value: ProfileFlags[Name], reason: string] },
+): BuiltInProfile {
+  const entries = Object.entries(differences) as [FlagName, readonly [unknown, string]][];
+  const flags = Object.fromEntries(entries.map(([flag, [value]]) => [flag, value])) as Partial<ProfileFlags>;
+  const reasons = Object.fromEntries(entries.map(([flag, [, reason]]) => [flag, reason]));
+  return { profile: { ...base.profile, ...flags, name }, base, about, reasons };
+}
 
-const azure: Profile = {
-  ...openai,
-  name: 'azure',
-  path: '/openai/v1/chat/completions',
-  obfuscationOff: false,
-  promptCacheOptions: false,
-  serviceTiers: { auto: 'auto', default: 'default', flex: 'flex', priority: 'priority' },
-};
+const openai = row(
+  'openai',
+  generic,
+  'OpenAI. api.openai.com, and proxies that only pass on to it. It has a Responses API of its own; this profile is for models and features behind its Chat endpoint.',
+  {
+    maxTokensField: ['max_completion_tokens', 'Reasoning models refuse `max_tokens`.'],
+    obfuscationOff: [true, 'It pads its deltas by default; padding is added here, where the client asks for it.'],
+    verbosity: [true, 'GPT-5 and later.'],
+    user: [true, 'An older label for abuse detection.'],
+    safetyIdentifier: [true, 'The newer one.'],
+    promptCacheKey: [true, 'Routes to a cache.'],
+    promptCacheOptions: [true, 'Retention, mode, and breakpoints in parts.'],
+    serviceTiers: [
+      { auto: 'auto', default: 'default', flex: 'flex', priority: 'priority', scale: 'scale' },
+      'Its tiers.',
+    ],
+    developerRole: ['keep', 'Knows the role, which ranks above a user.'],
+    systemMessages: ['anywhere', 'System and developer messages keep their places and stay apart.'],
+    arrayContent: [true, 'Several text parts may stay parts.'],
+    refusalField: [true, 'A refusal in the history has its own field.'],
+    file: ['openai', 'PDF as data, or files uploaded with the same key.'],
+    customTools: ['native', 'Free-form tools with grammars.'],
+    toolChoice: [fullChoice, '`allowed_tools` too.'],
+  },
+);
 
-const vllm: Profile = {
-  ...generic,
-  name: 'vllm',
-  maxTokensField: 'max_completion_tokens',
-  reasoningReplay: 'both',
-  systemMessages: 'leading_only',
-  video: true,
-};
+const azure = row(
+  'azure',
+  openai,
+  'Azure OpenAI. OpenAI’s API on the `v1` path. For the older path by deployment set `UPSTREAM_PATH` to `/openai/deployments/{model}/chat/completions`; the `api-version` in the query is kept. Streams begin with a chunk without choices and with an empty id, which is read past (mentat#429).',
+  {
+    path: ['/openai/v1/chat/completions', 'Where its Chat API lives. †'],
+    obfuscationOff: [false, 'Refuses the option on some API versions. †'],
+    promptCacheOptions: [false, 'Not in its API. †'],
+    serviceTiers: [{ auto: 'auto', default: 'default', flex: 'flex', priority: 'priority' }, 'Without `scale`.'],
+  },
+);
 
-const sglang: Profile = {
-  ...generic,
-  name: 'sglang',
-  maxTokensField: 'max_completion_tokens',
-  reasoningReplay: 'reasoning_content',
-  systemMessages: 'leading_only',
-  video: true,
-};
+const vllm = row(
+  'vllm',
+  generic,
+  'vLLM’s OpenAI-compatible server. Its own `/v1/responses` exists beside; behind this filter it is used through Chat.',
+  {
+    maxTokensField: ['max_completion_tokens', 'The newer name of the limit.'],
+    reasoningReplay: [
+      'both',
+      'Took `reasoning_content`, then `reasoning` (vllm#27752); both are sent, and the one it does not know is ignored.',
+    ],
+    systemMessages: [
+      'leading_only',
+      'Chat templates of Qwen, Gemma and Mistral models raise an error for a system message that is not the first.',
+    ],
+    video: [true, 'Takes `video_url` parts.'],
+  },
+);
 
-const llamaCpp: Profile = {
-  ...generic,
-  name: 'llama.cpp',
-  reasoningReplay: 'reasoning_content',
-  systemMessages: 'leading_only',
-  emptyAssistantContent: 'empty',
-  toolChoice: modeChoice,
-};
-
-const ollama: Profile = {
-  ...generic,
-  name: 'ollama',
-  effortRules: [{ models: /./, efforts: threeEfforts }],
-  reasoningReplay: 'reasoning',
-  emptyAssistantContent: 'empty',
-  audio: false,
-  parallelToolCalls: false,
-  toolChoice: ignoredChoice,
-};
-
-const lmstudio: Profile = {
-  ...generic,
-  name: 'lmstudio',
-  reasoningReplay: 'reasoning',
-  systemMessages: 'leading_only',
-  emptyAssistantContent: 'empty',
-  audio: false,
-  toolChoice: modeChoice,
-};
-
-const tgi: Profile = {
-  ...generic,
-  name: 'tgi',
-  systemMessages: 'leading_only',
-  emptyAssistantContent: 'empty',
-  audio: false,
-  strict: false,
-};
-
-const mistral: Profile = {
-  ...generic,
-  name: 'mistral',
-  includeUsage: false,
-  refusedFields: ['logprobs'],
-  renames: { seed: 'random_seed' },
-  effortRules: [{ models: /./, efforts: { minimal: 'none', low: 'high', medium: 'high', xhigh: 'high', max: 'high' } }],
-  reasoningReplay: 'mistral_thinking',
-  emptyAssistantContent: 'empty',
-  file: 'mistral',
-  audio: false,
-  nineCharacterIds: true,
-  toolMessageName: true,
-  assistantAfterTool: true,
-  assistantPrefix: true,
-  toolChoice: mistralChoice,
-};
-
-const groq: Profile = {
-  ...generic,
-  name: 'groq',
-  path: '/openai/v1/chat/completions',
-  maxTokensField: 'max_completion_tokens',
-  refusedFields: ['logprobs'],
-  serviceTiers: { auto: 'auto', default: 'on_demand', flex: 'flex' },
-  effortRules: [
-    {
-      models: /qwen/i,
-      efforts: {
-        minimal: 'default',
-        low: 'default',
-        medium: 'default',
-        high: 'default',
-        xhigh: 'default',
-        max: 'default',
-      },
-    },
-    { models: /./, efforts: gptOssEfforts },
+const sglang = row('sglang', generic, 'SGLang’s OpenAI-compatible server.', {
+  maxTokensField: ['max_completion_tokens', 'The newer name of the limit.'],
+  reasoningReplay: ['reasoning_content', 'Reads earlier reasoning from this field.'],
+  systemMessages: [
+    'leading_only',
+    'Chat templates of Qwen, Gemma and Mistral models raise an error for a system message that is not the first.',
   ],
-  reasoningReplay: 'reasoning',
-  reasoningScope: 'tool_turns',
-  audio: false,
-};
+  video: [true, 'Takes `video_url` parts.'],
+});
 
-const deepseek: Profile = {
-  ...generic,
-  name: 'deepseek',
-  jsonSchema: 'json_object',
-  reasoningEffort: 'thinking_type',
-  reasoningReplay: 'reasoning_content',
-  reasoningBackfill: { text: '', on: 'all' },
-  emptyAssistantContent: 'empty',
-  audio: false,
-};
+const llamaCpp = row(
+  'llama.cpp',
+  generic,
+  'The HTTP server of llama.cpp. With `response_format` and `tools` at once the schema wins and no tool can be called; `parallel_tool_calls: false` limits nothing. Both are the server’s own doing, observed, and not repaired here. It closes idle connections after five seconds: set the cluster’s `idle_timeout` below that.',
+  {
+    reasoningReplay: ['reasoning_content', 'Reads earlier reasoning from this field.'],
+    systemMessages: [
+      'leading_only',
+      'Chat templates of Qwen, Gemma and Mistral models raise an error for a system message that is not the first.',
+    ],
+    emptyAssistantContent: ['empty', 'Its templates or its validation want text, if only an empty one.'],
+    toolChoice: [modeChoice, 'A named function is ignored (observed): it is offered alone and required instead.'],
+  },
+);
 
-const openrouter: Profile = {
-  ...generic,
-  name: 'openrouter',
-  path: '/api/v1/chat/completions',
-  verbosity: true,
-  user: true,
-  reasoningEffort: 'reasoning_object',
-  reasoningReplay: 'reasoning_details',
-  developerRole: 'keep',
-  systemMessages: 'anywhere',
-  arrayContent: true,
-  file: 'openrouter',
-};
+const ollama = row(
+  'ollama',
+  generic,
+  'Ollama. It cuts long prompts to its context window without a word, and answers 400 to efforts a model does not know: raise `num_ctx` on the server.',
+  {
+    effortRules: [[{ models: /./, efforts: threeEfforts }], 'Knows none, low, medium and high.'],
+    reasoningReplay: ['reasoning', 'Its name for the field.'],
+    emptyAssistantContent: ['empty', 'Its templates or its validation want text, if only an empty one.'],
+    audio: [false, 'Its messages have no sound; leaving it out would make the model answer about nothing.'],
+    parallelToolCalls: [false, 'Not in its API.'],
+    toolChoice: [
+      ignoredChoice,
+      'Not read: `none` offers no tools, one function is offered alone, and `required` is named as left out.',
+    ],
+  },
+);
 
-const together: Profile = {
-  ...generic,
-  name: 'together',
-  effortRules: [{ models: /gpt-oss/i, efforts: gptOssEfforts }],
-  reasoningReplay: 'reasoning_content',
-  emptyAssistantContent: 'empty',
-  audio: false,
-};
+const lmstudio = row('lmstudio', generic, 'LM Studio’s local server.', {
+  reasoningReplay: ['reasoning', 'Reads earlier reasoning from this field.'],
+  systemMessages: [
+    'leading_only',
+    'Chat templates of Qwen, Gemma and Mistral models raise an error for a system message that is not the first.',
+  ],
+  emptyAssistantContent: ['empty', 'Null is a 400 (lmstudio-bug-tracker#261).'],
+  audio: [false, 'Its messages have no sound; leaving it out would make the model answer about nothing.'],
+  toolChoice: [modeChoice, 'The three words only. †'],
+});
 
-const fireworks: Profile = {
-  ...generic,
-  name: 'fireworks',
-  path: '/inference/v1/chat/completions',
-  reasoningReplay: 'reasoning_content',
-  emptyAssistantContent: 'empty',
-  audio: false,
-  thinkTags: true,
-};
+const tgi = row('tgi', generic, 'Hugging Face TGI and its router. Errors are 422, and are made into the API’s form.', {
+  systemMessages: [
+    'leading_only',
+    'Chat templates of Qwen, Gemma and Mistral models raise an error for a system message that is not the first.',
+  ],
+  emptyAssistantContent: ['empty', 'Its templates or its validation want text, if only an empty one.'],
+  audio: [false, 'Its messages have no sound; leaving it out would make the model answer about nothing.'],
+  strict: [false, 'Not in its API; schemas are kept by grammar anyway. That it is not sent is named.'],
+});
 
-const gemini: Profile = {
-  ...generic,
-  name: 'gemini',
-  path: '/v1beta/openai/chat/completions',
-  maxTokensField: 'max_completion_tokens',
-  geminiSignatures: true,
-};
+const mistral = row(
+  'mistral',
+  generic,
+  'Mistral. The strictest of all: unknown fields are 422, so what is not in its API is not sent.',
+  {
+    includeUsage: [
+      false,
+      '`stream_options` is a 422 on some versions (codecompanion#1112); usage comes in the last chunk by itself.',
+    ],
+    refusedFields: [['logprobs'], 'Gives none.'],
+    renames: [{ seed: 'random_seed' }, 'Its name for it.'],
+    effortRules: [
+      [{ models: /./, efforts: { minimal: 'none', low: 'high', medium: 'high', xhigh: 'high', max: 'high' } }],
+      'All or nothing. †',
+    ],
+    reasoningReplay: [
+      'mistral_thinking',
+      'A `thinking` part in the content; `reasoning_content` is refused (crush#1590).',
+    ],
+    emptyAssistantContent: ['empty', 'Null is refused.'],
+    file: ['mistral', 'Documents, by URL or as data.'],
+    audio: [false, 'Its messages have no sound; leaving it out would make the model answer about nothing.'],
+    nineCharacterIds: [true, 'Others are refused (opencode#1680, vllm#9019).'],
+    toolMessageName: [true, 'Its tool messages have one.'],
+    assistantAfterTool: [true, "`Unexpected role 'user' after role 'tool'`: a short assistant message is put between."],
+    assistantPrefix: [true, 'A last assistant message must be marked. †'],
+    toolChoice: [mistralChoice, '`any` for required; one function is offered alone.'],
+  },
+);
 
-const anthropic: Profile = {
-  ...generic,
-  name: 'anthropic',
-  refusedFields: ['presence_penalty', 'frequency_penalty', 'logprobs'],
-  jsonSchema: 'prompt',
-  reasoningEffort: 'none',
-  systemMessages: 'leading_only',
-  audio: false,
-  strict: false,
-};
+const groq = row('groq', generic, 'api.groq.com.', {
+  path: ['/openai/v1/chat/completions', 'Where its Chat API lives. †'],
+  maxTokensField: ['max_completion_tokens', 'The newer name of the limit.'],
+  refusedFields: [['logprobs'], 'Gives none. †'],
+  serviceTiers: [{ auto: 'auto', default: 'on_demand', flex: 'flex' }, 'Its word for the default. †'],
+  effortRules: [
+    [
+      {
+        models: /qwen/i,
+        efforts: {
+          minimal: 'default',
+          low: 'default',
+          medium: 'default',
+          high: 'default',
+          xhigh: 'default',
+          max: 'default',
+        },
+      },
+      { models: /./, efforts: gptOssEfforts },
+    ],
+    'Qwen knows `none` and `default` (pi#1745), gpt-oss low, medium and high.',
+  ],
+  reasoningReplay: ['reasoning', 'Reads earlier reasoning from this field.'],
+  reasoningScope: ['tool_turns', 'Its models ignore what is older than the last question; it would cost tokens.'],
+  audio: [false, 'Its messages have no sound; leaving it out would make the model answer about nothing.'],
+});
 
-const xai: Profile = {
-  ...generic,
-  name: 'xai',
-  maxTokensField: 'max_completion_tokens',
-  refusedFields: ['presence_penalty', 'frequency_penalty', 'stop'],
-  effortRules: [{ models: /./, efforts: threeEfforts }],
-  developerRole: 'keep',
-  systemMessages: 'anywhere',
-  emptyAssistantContent: 'empty',
-  audio: false,
-  reasoningTokensExtra: true,
-  dedupeTail: true,
-};
+const deepseek = row(
+  'deepseek',
+  generic,
+  'api.deepseek.com. It pairs tool ids strictly, which every request here does.',
+  {
+    jsonSchema: ['json_object', 'Keeps to JSON, not to a schema: the schema is told in a system message.'],
+    reasoningEffort: ['thinking_type', 'A switch, `thinking: {"type"}`.'],
+    reasoningReplay: ['reasoning_content', 'Reads earlier reasoning from this field.'],
+    reasoningBackfill: [
+      { text: '', on: 'all' },
+      'Newer models refuse an assistant message without the field (kimi-cli#2141).',
+    ],
+    emptyAssistantContent: ['empty', 'Its templates or its validation want text, if only an empty one.'],
+    audio: [false, 'Its messages have no sound; leaving it out would make the model answer about nothing.'],
+  },
+);
 
-const moonshot: Profile = {
-  ...generic,
-  name: 'moonshot',
-  reasoningEffort: 'thinking_type',
-  reasoningReplay: 'reasoning_content',
-  reasoningBackfill: { text: ' ', on: 'calls' },
-  emptyAssistantContent: 'empty',
-  audio: false,
-  video: true,
-  toolChoice: modeChoice,
-};
+const openrouter = row(
+  'openrouter',
+  generic,
+  'OpenRouter. Many providers behind one API; it drops what a provider does not take.',
+  {
+    path: ['/api/v1/chat/completions', 'Where its Chat API lives. †'],
+    verbosity: [true, 'Passed on to providers that have it.'],
+    user: [true, 'Its label for abuse detection.'],
+    reasoningEffort: ['reasoning_object', 'An object, with `exclude: false` so that reasoning comes back.'],
+    reasoningReplay: [
+      'reasoning_details',
+      'Word for word from the envelope, signatures and all; the text where there are none.',
+    ],
+    developerRole: ['keep', 'Knows the role, which ranks above a user.'],
+    systemMessages: ['anywhere', 'System and developer messages keep their places and stay apart.'],
+    arrayContent: [true, 'Several text parts may stay parts.'],
+    file: ['openrouter', 'PDF as data or by URL.'],
+  },
+);
 
-const dashscope: Profile = {
-  ...generic,
-  name: 'dashscope',
-  path: '/compatible-mode/v1/chat/completions',
-  refusedFields: ['frequency_penalty'],
-  reasoningEffort: 'enable_thinking',
-  reasoningReplay: 'reasoning_content',
-  emptyAssistantContent: 'empty',
-  video: true,
-  toolChoice: dashscopeChoice,
-};
+const together = row('together', generic, 'api.together.xyz.', {
+  effortRules: [[{ models: /gpt-oss/i, efforts: gptOssEfforts }], 'gpt-oss answers 400 to `none` and `max`.'],
+  reasoningReplay: ['reasoning_content', 'Reads earlier reasoning from this field.'],
+  emptyAssistantContent: ['empty', 'Its templates or its validation want text, if only an empty one.'],
+  audio: [false, 'Its messages have no sound; leaving it out would make the model answer about nothing.'],
+});
 
-const rows: readonly Profile[] = [
+const fireworks = row('fireworks', generic, 'api.fireworks.ai.', {
+  path: ['/inference/v1/chat/completions', 'Where its Chat API lives. †'],
+  reasoningReplay: ['reasoning_content', 'Reads earlier reasoning from this field.'],
+  emptyAssistantContent: ['empty', 'Its templates or its validation want text, if only an empty one.'],
+  audio: [false, 'Its messages have no sound; leaving it out would make the model answer about nothing.'],
+  thinkTags: [true, 'Some models put their reasoning into the text.'],
+});
+
+const gemini = row(
+  'gemini',
+  generic,
+  'Gemini (OpenAI-compatible endpoint). Errors are arrays, and tool deltas have no index: both are read.',
+  {
+    path: ['/v1beta/openai/chat/completions', 'Where its Chat API lives. †'],
+    maxTokensField: ['max_completion_tokens', 'The newer name of the limit.'],
+    geminiSignatures: [
+      true,
+      'Thinking models refuse a call that comes back without its thought signature; calls made elsewhere get Google’s word for “no signature”. †',
+    ],
+  },
+);
+
+const anthropic = row(
+  'anthropic',
+  generic,
+  'Anthropic (OpenAI-compatible endpoint). Made for trying models, says Anthropic: it ignores `strict`, `response_format`, `logprobs`, penalties, `seed`, `user` and `service_tier` in silence, and moves all system messages to the front. What would be ignored is refused or named here; only `seed`, which this API does not have, is passed on.',
+  {
+    refusedFields: [['presence_penalty', 'frequency_penalty', 'logprobs'], 'Ignored there.'],
+    jsonSchema: ['prompt', 'Ignored there: a strict schema is refused, a loose one told in a system message.'],
+    reasoningEffort: ['none', 'Ignored there; thinking is turned on by its own `thinking` field, which is passed on.'],
+    systemMessages: ['leading_only', 'They are moved to the front, so a later one is said by the user instead.'],
+    audio: [false, 'Its messages have no sound; leaving it out would make the model answer about nothing.'],
+    strict: [false, 'Ignored there: a function’s arguments may not fit its schema. That it is not sent is named.'],
+  },
+);
+
+const xai = row('xai', generic, 'api.x.ai.', {
+  maxTokensField: ['max_completion_tokens', 'The newer name of the limit.'],
+  refusedFields: [['presence_penalty', 'frequency_penalty', 'stop'], 'Reasoning models answer 400.'],
+  effortRules: [[{ models: /./, efforts: threeEfforts }], 'Knows none, low, medium and high (big-AGI#1104).'],
+  developerRole: ['keep', 'Knows the role, which ranks above a user. †'],
+  systemMessages: ['anywhere', 'System and developer messages keep their places and stay apart.'],
+  emptyAssistantContent: ['empty', 'Null is refused.'],
+  audio: [false, 'Its messages have no sound; leaving it out would make the model answer about nothing.'],
+  reasoningTokensExtra: [true, 'Reasoning tokens are counted beside completion tokens; they are added.'],
+  dedupeTail: [true, 'Older versions repeat the whole text in the last chunk.'],
+});
+
+const moonshot = row(
+  'moonshot',
+  generic,
+  'Moonshot (Kimi). Parts are text, `image_url` and `video_url` only. Usage stands in the last choice, and is read there.',
+  {
+    reasoningEffort: ['thinking_type', 'A switch, `thinking: {"type"}`.'],
+    reasoningReplay: ['reasoning_content', 'Reads earlier reasoning from this field.'],
+    reasoningBackfill: [
+      { text: ' ', on: 'calls' },
+      'Refuses calls without reasoning (deer-flow#3043), and an empty one (crush#2696).',
+    ],
+    emptyAssistantContent: ['empty', 'Its templates or its validation want text, if only an empty one.'],
+    audio: [false, 'Its messages have no sound; leaving it out would make the model answer about nothing.'],
+    video: [true, 'Takes `video_url` parts.'],
+    toolChoice: [modeChoice, 'The three words only. †'],
+  },
+);
+
+const dashscope = row(
+  'dashscope',
+  generic,
+  'Alibaba’s endpoint for Qwen, in its OpenAI-compatible mode. Tool content must be text, which it always is here.',
+  {
+    path: ['/compatible-mode/v1/chat/completions', 'Where its Chat API lives. †'],
+    refusedFields: [['frequency_penalty'], 'Has the presence penalty only.'],
+    reasoningEffort: ['enable_thinking', 'A switch of this name.'],
+    reasoningReplay: ['reasoning_content', 'Reads earlier reasoning from this field.'],
+    emptyAssistantContent: ['empty', 'Its templates or its validation want text, if only an empty one.'],
+    video: [true, 'Takes `video_url` parts.'],
+    toolChoice: [dashscopeChoice, 'No word for required.'],
+  },
+);
+
+/** Every built-in profile, in the order of the documentation. */
+export const builtInProfiles: readonly BuiltInProfile[] = [
   generic,
   openai,
   azure,
@@ -308,12 +410,12 @@ const rows: readonly Profile[] = [
   dashscope,
 ];
 
-const byName = new Map(rows.map((row) => [row.name, row]));
+const byName = new Map(builtInProfiles.map(({ profile }) => [profile.name, profile]));
 
-/** Every profile's name, in the order of the table. */
-export const profileNames: readonly string[] = rows.map((row) => row.name);
+/** Every built-in profile's name, in the order of the table. */
+export const profileNames: readonly string[] = [...byName.keys()];
 
-/** The row of that name, or undefined. */
+/** The built-in profile of that name, or undefined. */
 export function profileOf(name: string): Profile | undefined {
   return byName.get(name);
 }

@@ -21,7 +21,7 @@ const uses: Readonly<Record<string, readonly string[]>> = {
 const pure: Readonly<Record<string, readonly string[]>> = {
   bytes: [],
   schema: ['zod'],
-  upstream: [],
+  upstream: ['yaml', 'zod'],
   // The global `Buffer` is looked up anew each time it is used.
   sse: ['node:buffer'],
   // Ids that must come out the same for the same request are hashed.

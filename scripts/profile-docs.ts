@@ -1,0 +1,69 @@
+/**
+ * What the profiles are, written from the source: `node scripts/profile-docs.ts` writes the sections of
+ * `docs/upstreams.md` and the JSON schema that editors use for `UPSTREAM_PROFILES_FILE`.
+ */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type FlagName, profileFlags } from '../src/upstream/profile.ts';
+import { type BuiltInProfile, builtInProfiles } from '../src/upstream/profiles.ts';
+import { profilesFileJsonSchema, takenBy } from '../src/upstream/profiles-file.ts';
+
+const start = '<!-- profiles: written by scripts/profile-docs.ts -->';
+const end = '<!-- end of profiles -->';
+
+/** The document with its sections as they should be. Throws when the markers are missing. */
+export function withProfileDocs(document: string): string {
+  const [before, rest] = document.split(start);
+  const after = rest?.split(end)[1];
+  if (before === undefined || after === undefined) throw new Error(`There is no ${start} … ${end}`);
+  return `${before}${start}\n\n${[...builtInProfiles.map(sectionOf), flagTable()].join('\n\n')}\n\n${end}${after}`;
+}
+
+/** The JSON schema as the file that is committed. */
+export function jsonSchemaText(): string {
+  return `${JSON.stringify(profilesFileJsonSchema(), null, 2)}\n`;
+}
+
+export const upstreamsFile = join(import.meta.dirname, '../docs/upstreams.md');
+export const jsonSchemaFile = join(import.meta.dirname, '../docs/upstream-profiles.schema.json');
+
+function sectionOf({ profile, base, about, reasons }: BuiltInProfile): string {
+  const heading = `## ${profile.name}\n\n${about}`;
+  if (base === null) return heading;
+  const flags = Object.keys(profileFlags).filter((flag): flag is FlagName => flag in reasons);
+  const rows = flags.map((flag) => `| \`${flag}\` | ${code(profile[flag])} | ${cell(reasons[flag] ?? '')} |`);
+  const ofModels = profile.models.flatMap(({ match, flags: some, reason = '' }) =>
+    Object.entries(some).map(
+      ([flag, value]) => `| \`${flag}\` for models ${code(match)} | ${code(value)} | ${cell(reason)} |`,
+    ),
+  );
+  const table = [...rows, ...ofModels];
+  const as = base.profile.name === 'generic' ? '' : `\n\nAs \`${base.profile.name}\`, but:`;
+  return `${heading}${as}\n\n| Flag | Value | Why |\n| --- | --- | --- |\n${table.join('\n')}`;
+}
+
+function flagTable(): string {
+  const generic = builtInProfiles[0]?.profile;
+  const rows = (Object.keys(profileFlags) as FlagName[]).map((flag) => {
+    const meaning = profileFlags[flag].description ?? '';
+    return `| \`${flag}\` | ${cell(takenBy(flag))} | ${generic === undefined ? '' : code(generic[flag])} | ${cell(meaning)} |`;
+  });
+  return `## Flags\n\n| Flag | Takes | In \`generic\` | Meaning |\n| --- | --- | --- | --- |\n${rows.join('\n')}`;
+}
+
+function code(value: unknown): string {
+  const text =
+    value instanceof RegExp
+      ? String(value)
+      : JSON.stringify(value, (_key, inner) => (inner instanceof RegExp ? String(inner) : inner));
+  return `\`${cell(text)}\``;
+}
+
+function cell(text: string): string {
+  return text.replaceAll('|', '\\|');
+}
+
+if (import.meta.main) {
+  writeFileSync(upstreamsFile, withProfileDocs(readFileSync(upstreamsFile, 'utf8')));
+  writeFileSync(jsonSchemaFile, jsonSchemaText());
+}

@@ -1,0 +1,83 @@
+import { readFileSync } from 'node:fs';
+import type { Profile } from '../upstream/profile.ts';
+import { profileNames, profileOf } from '../upstream/profiles.ts';
+import { readProfilesFile } from '../upstream/profiles-file.ts';
+
+/** The profiles that routes may name: the built-in ones and those of the operator's file. */
+export interface ProfileSource {
+  /** The profile of that name as it is now, or undefined. */
+  profileOf(name: string): Profile | undefined;
+  names(): readonly string[];
+  /** The profiles of the file, by name; for `/config` and `--print-config`. */
+  ofFile(): ReadonlyMap<string, Profile>;
+  /** Reads the file now; what has changed and is valid counts from the next exchange on. */
+  reload(): void;
+  /** Stops watching the file. */
+  close(): void;
+}
+
+export interface ProfileSourceObserver {
+  reloaded(names: readonly string[]): void;
+  /** The changed file cannot be used; the profiles in force stay. Called once for each change. */
+  rejected(error: Error): void;
+}
+
+const MAX_FILE_BYTES = 1024 * 1024;
+
+/** Without a file: the built-in profiles alone. */
+export const builtInProfileSource: ProfileSource = {
+  profileOf,
+  names: () => profileNames,
+  ofFile: () => new Map(),
+  reload() {},
+  close() {},
+};
+
+/**
+ * The profiles of `file`, read again when its content changes (as `createTlsCredentials` does, and for the same reason:
+ * Kubernetes replaces a mounted file by moving a symbolic link). `required` is the name of the profile that must be
+ * there, since the configuration uses it. Throws `ProfilesFileError`, or what reading the file throws.
+ */
+export function createProfileSource(
+  file: string,
+  required: string,
+  observer: ProfileSourceObserver,
+  intervalMs = 10_000,
+): ProfileSource {
+  let text = readText(file);
+  let profiles = readProfiles(text, file, required);
+
+  function reload(): void {
+    try {
+      const next = readText(file);
+      if (next === text) return;
+      text = next; // also where it is not valid: one message for each change
+      profiles = readProfiles(next, file, required);
+      observer.reloaded([...profiles.keys()]);
+    } catch (error) {
+      observer.rejected(error instanceof Error ? error : new Error(String(error)));
+    }
+  }
+
+  const timer = setInterval(reload, intervalMs).unref();
+  return {
+    profileOf: (name) => profileOf(name) ?? profiles.get(name),
+    names: () => [...profileNames, ...profiles.keys()],
+    ofFile: () => profiles,
+    reload,
+    close: () => clearInterval(timer),
+  };
+}
+
+function readText(file: string): string {
+  const bytes = readFileSync(file);
+  if (bytes.length > MAX_FILE_BYTES) throw new Error(`${file} is larger than ${MAX_FILE_BYTES} bytes`);
+  return bytes.toString('utf8');
+}
+
+function readProfiles(text: string, file: string, required: string): ReadonlyMap<string, Profile> {
+  const profiles = readProfilesFile(text, file);
+  if (profileOf(required) === undefined && !profiles.has(required))
+    throw new Error(`${file}: there is no profile '${required}', which UPSTREAM_PROFILE names`);
+  return profiles;
+}
