@@ -50,9 +50,14 @@ const variables = z.object({
     'Least level that is logged.',
   ),
   UPSTREAM_PROFILE: variable(
-    z.string().refine((name) => profileOf(name) !== undefined, `must be one of ${profileNames.join(', ')}`),
+    z.string().min(1),
     'generic',
     'What kind of Chat server is behind; a route overrides it with the gRPC metadata `x-upstream-profile`.',
+  ),
+  UPSTREAM_PROFILES_FILE: variable(
+    z.string(),
+    '',
+    'File with profiles of your own, YAML or JSON (“Profiles of your own” in docs/upstreams.md); read again when it changes.',
   ),
   UPSTREAM_PATH: variable(
     path.or(z.literal('')),
@@ -186,6 +191,12 @@ const variables = z.object({
 });
 
 const environment = variables.superRefine((config, context) => {
+  if (config.UPSTREAM_PROFILES_FILE === '' && profileOf(config.UPSTREAM_PROFILE) === undefined)
+    context.addIssue({
+      code: 'custom',
+      path: ['UPSTREAM_PROFILE'],
+      message: `must be one of ${profileNames.join(', ')}, or a profile of UPSTREAM_PROFILES_FILE`,
+    });
   if ((config.TLS_CERT_FILE === '') !== (config.TLS_KEY_FILE === ''))
     context.addIssue({ code: 'custom', path: ['TLS_CERT_FILE and TLS_KEY_FILE'], message: 'set both or neither' });
   if (config.TLS_CLIENT_CA_FILE !== '' && config.TLS_CERT_FILE === '')

@@ -2,6 +2,7 @@ import cluster from 'node:cluster';
 import { ConfigError, readConfig, redactConfig } from './config.ts';
 import { serve } from './serve.ts';
 import { fitToMemory } from './server/overload.ts';
+import { describeProfiles, openProfiles } from './server/profile-source.ts';
 import { supervise } from './supervise.ts';
 import { createLog } from './telemetry/log.ts';
 
@@ -16,7 +17,11 @@ try {
 async function main(): Promise<void> {
   const { config, lowered } = fitToMemory(readConfig(process.env));
   if (process.argv.includes('--print-config')) {
-    process.stdout.write(`${JSON.stringify(redactConfig(config), null, 2)}\n`);
+    const profiles = openProfiles(config);
+    process.stdout.write(
+      `${JSON.stringify({ ...redactConfig(config), profiles: describeProfiles(profiles) }, null, 2)}\n`,
+    );
+    profiles.close();
     return;
   }
   const log = createLog(config.LOG_LEVEL);

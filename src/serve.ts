@@ -5,6 +5,7 @@ import { createExchangeMetrics } from './server/exchange-metrics.ts';
 import { createExchangeTrace } from './server/exchange-trace.ts';
 import type { ExchangeObserver } from './server/observer.ts';
 import { createHeapGauge, createOverloadGuard } from './server/overload.ts';
+import { describeProfiles, openProfiles, type ProfileSource } from './server/profile-source.ts';
 import { createService } from './server/server.ts';
 import { createTlsCredentials, type TlsCredentials } from './server/tls.ts';
 import { joinSupervisor } from './server/workers.ts';
@@ -36,6 +37,7 @@ export async function serve(config: Config, log: Log): Promise<Running> {
   );
   const tracing = await loadTracing(config);
   const tls = tlsOf(config, log, metrics);
+  const profiles = profilesOf(config, log, metrics);
   const observers: ExchangeObserver[] = [createExchangeLog(log), createExchangeMetrics(metrics)];
   if (tracing !== null) observers.push(createExchangeTrace(tracing));
   const service = createService({
@@ -43,6 +45,7 @@ export async function serve(config: Config, log: Log): Promise<Running> {
     credentials: tls?.credentials,
     guard,
     observers,
+    profiles,
     onMisconfigured: (problem) => log.error({ problem }, 'misconfigured route'),
     onFault: (thrown) => log.error(causeOf(thrown), 'failed'),
   });
@@ -56,7 +59,7 @@ export async function serve(config: Config, log: Log): Promise<Running> {
       : await startAdminServer(config.ADMIN_LISTEN, {
           ready,
           metrics: async () => ({ contentType: metrics.registry.contentType, body: await metrics.registry.metrics() }),
-          config: () => ({ version, ...redactConfig(config) }),
+          config: () => ({ version, ...redactConfig(config), profiles: describeProfiles(profiles) }),
         });
   log.info({ version, listen, admin: admin?.address ?? null, profile: config.UPSTREAM_PROFILE }, 'listening');
 
@@ -69,6 +72,7 @@ export async function serve(config: Config, log: Log): Promise<Running> {
       );
       const outcome = await service.drain(config.DRAIN_TIMEOUT_MS, config.DRAIN_DELAY_MS);
       tls?.close();
+      profiles.close();
       await Promise.all([tracing?.close(), admin?.close()]);
       log.info({ outcome }, 'stopped');
     },
@@ -84,6 +88,19 @@ async function loadTracing(config: Config) {
     serviceName: config.OTEL_SERVICE_NAME,
     version,
     ratio: config.OTEL_TRACES_SAMPLER_ARG,
+  });
+}
+
+function profilesOf(config: Config, log: Log, metrics: Metrics): ProfileSource {
+  return openProfiles(config, {
+    reloaded(names) {
+      metrics.profileReloads.inc({ result: 'taken' });
+      log.info({ profiles: names }, 'profiles file read again');
+    },
+    rejected(error) {
+      metrics.profileReloads.inc({ result: 'rejected' });
+      log.error({ reason: error.message }, 'the changed profiles file cannot be used');
+    },
   });
 }
 

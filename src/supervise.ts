@@ -2,6 +2,7 @@ import { AggregatorRegistry } from 'prom-client';
 import { type Config, redactConfig } from './config.ts';
 import type { Running } from './serve.ts';
 import { startAdminServer } from './server/admin.ts';
+import { describeProfiles, openProfiles } from './server/profile-source.ts';
 import { superviseWorkers } from './server/workers.ts';
 import type { Log } from './telemetry/log.ts';
 import { createSupervisorMetrics } from './telemetry/metrics.ts';
@@ -14,8 +15,10 @@ export async function supervise(config: Config, log: Log): Promise<Running> {
       log.error({ worker: number, pid, how, restart_in_ms: restartInMs }, 'a worker died'),
   });
   const own = createSupervisorMetrics(() => supervisor);
+  const profiles = openProfiles(config); // for `/config` alone: each worker reads the file itself
   const stop = async () => {
     await supervisor.stop('SIGTERM');
+    profiles.close();
     await admin?.close();
     log.info('every worker has stopped');
   };
@@ -31,7 +34,7 @@ export async function supervise(config: Config, log: Log): Promise<Running> {
             ]);
             return { contentType: all.contentType, body: await all.metrics() };
           },
-          config: () => ({ version, ...redactConfig(config) }),
+          config: () => ({ version, ...redactConfig(config), profiles: describeProfiles(profiles) }),
         });
   log.info({ version, workers: config.WORKERS, admin: admin?.address ?? null }, 'supervising');
   await supervisor.started;

@@ -5,10 +5,10 @@ import type { BodyModes } from '../exchange/types.ts';
 import { ApiError } from '../schema/api-error.ts';
 import type { TranslationSettings } from '../translate/settings.ts';
 import type { Profile } from '../upstream/profile.ts';
-import { profileNames, profileOf } from '../upstream/profiles.ts';
 import { newId } from './ids.ts';
 import type { Admission } from './overload.ts';
 import type { OpenExchange } from './process.ts';
+import type { ProfileSource } from './profile-source.ts';
 
 /** Makes exchanges as configured. */
 export interface ExchangeFactory {
@@ -24,10 +24,12 @@ const profileKey = 'x-upstream-profile';
 const pathKey = 'x-upstream-path';
 
 /** The factory for that configuration. `onMisconfigured` hears of routes that name what is not there. */
-export function createExchangeFactory(config: Config, onMisconfigured: (problem: string) => void): ExchangeFactory {
-  const configured = profileOf(config.UPSTREAM_PROFILE);
-  if (configured === undefined) throw new Error(`There is no profile ${config.UPSTREAM_PROFILE}.`);
-  const settings = new Map<Profile, TranslationSettings>();
+export function createExchangeFactory(
+  config: Config,
+  profiles: ProfileSource,
+  onMisconfigured: (problem: string) => void,
+): ExchangeFactory {
+  const settings = new WeakMap<Profile, TranslationSettings>();
   const configuredModes = { request: config.REQUEST_BODY_MODE, response: config.RESPONSE_BODY_MODE };
   const bodyLimits = {
     maxRequestBytes: config.MAX_REQUEST_BYTES,
@@ -43,20 +45,28 @@ export function createExchangeFactory(config: Config, onMisconfigured: (problem:
     return known;
   }
 
+  function configuredProfile(): Profile {
+    const profile = profiles.profileOf(config.UPSTREAM_PROFILE);
+    if (profile === undefined) throw new Error(`There is no profile ${config.UPSTREAM_PROFILE}.`);
+    return profile;
+  }
+
+  configuredProfile();
   return {
     open(metadata, given, admission) {
       const [place, overload] = admission instanceof ApiError ? [null, admission] : [admission, null];
       const name = textOf(metadata, profileKey);
       const path = textOf(metadata, pathKey);
-      const profile = name === null ? configured : profileOf(name);
-      const problem = profile === undefined ? unknownProfile(name ?? '') : path === null ? null : pathProblem(path);
+      const profile = name === null ? configuredProfile() : profiles.profileOf(name);
+      const problem =
+        profile === undefined ? unknownProfile(name ?? '', profiles) : path === null ? null : pathProblem(path);
       if (problem !== null) onMisconfigured(problem);
       const modes = given ?? configuredModes;
       // A route with a profile of its own has that profile's path, not the one configured for another.
       const configuredPath = name === null && config.UPSTREAM_PATH !== '' ? config.UPSTREAM_PATH : null;
       const exchange = createExchange({
         modes,
-        settings: settingsFor(profile ?? configured),
+        settings: settingsFor(profile ?? configuredProfile()),
         bodyLimits,
         upstreamPath: path ?? configuredPath,
         refusal: problem === null ? overload : misconfigured(),
@@ -76,8 +86,8 @@ function textOf(metadata: Metadata, key: string): string | null {
   return value === undefined || value.length === 0 ? null : String(value);
 }
 
-function unknownProfile(name: string): string {
-  return `${profileKey} is ${JSON.stringify(name)}; it must be one of ${profileNames.join(', ')}`;
+function unknownProfile(name: string, profiles: ProfileSource): string {
+  return `${profileKey} is ${JSON.stringify(name)}; it must be one of ${profiles.names().join(', ')}`;
 }
 
 function pathProblem(path: string): string | null {

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { type Config, ConfigError } from '../config.ts';
 import type { Profile } from '../upstream/profile.ts';
 import { profileNames, profileOf } from '../upstream/profiles.ts';
 import { readProfilesFile } from '../upstream/profiles-file.ts';
@@ -23,6 +24,20 @@ export interface ProfileSourceObserver {
 }
 
 const MAX_FILE_BYTES = 1024 * 1024;
+
+/** The profiles that this configuration names. Throws `ConfigError` where the file cannot be used. */
+export function openProfiles(config: Config, observer: ProfileSourceObserver = silent): ProfileSource {
+  const { UPSTREAM_PROFILES_FILE: file, UPSTREAM_PROFILE: required } = config;
+  if (file === '') return builtInProfileSource;
+  try {
+    return createProfileSource(file, required, observer);
+  } catch (error) {
+    const problems = (error instanceof Error ? error.message : String(error)).split('\n');
+    throw new ConfigError(problems.map((problem) => `UPSTREAM_PROFILES_FILE: ${problem}`));
+  }
+}
+
+const silent: ProfileSourceObserver = { reloaded() {}, rejected() {} };
 
 /** Without a file: the built-in profiles alone. */
 export const builtInProfileSource: ProfileSource = {
@@ -67,6 +82,12 @@ export function createProfileSource(
     reload,
     close: () => clearInterval(timer),
   };
+}
+
+/** The profiles of the file with every flag, as JSON can show them. */
+export function describeProfiles(source: ProfileSource): Readonly<Record<string, unknown>> {
+  const asText = (_key: string, value: unknown) => (value instanceof RegExp ? String(value) : value);
+  return JSON.parse(JSON.stringify(Object.fromEntries(source.ofFile()), asText));
 }
 
 function readText(file: string): string {

@@ -11,11 +11,14 @@ import { createHealth } from './health.ts';
 import type { ExchangeObserver } from './observer.ts';
 import type { OverloadGuard } from './overload.ts';
 import { processCall } from './process.ts';
+import { builtInProfileSource, type ProfileSource } from './profile-source.ts';
 import { createTicker } from './ticker.ts';
 
 export interface ServiceOptions {
   readonly config: Config;
   readonly observers: readonly ExchangeObserver[];
+  /** The built-in profiles, unless given. */
+  readonly profiles?: ProfileSource;
   /** Plain HTTP/2 when there are none. */
   readonly credentials?: ServerCredentials | undefined;
   /** Asked at the start of every call; without one there is always room. */
@@ -51,7 +54,7 @@ export function createService(options: ServiceOptions): Service {
   const { config, credentials, guard, observers, onMisconfigured, onFault, pingMs = defaultPingMs } = options;
   // Where Envoy buffers, a message is a whole body, of a request or of an answer.
   const maxMessageBytes = Math.max(config.MAX_REQUEST_BYTES, config.MAX_RESPONSE_BYTES) + messageRoom;
-  const factory = createExchangeFactory(config, onMisconfigured);
+  const factory = createExchangeFactory(config, options.profiles ?? builtInProfileSource, onMisconfigured);
   const ticker = createTicker(tickMs);
   const processCalls = createCallInterceptor(processMethod.path, maxMessageBytes, (call) =>
     processCall(call, {

@@ -71,16 +71,26 @@ export function createMetrics({ version, maxModels, worker, state }: MetricsOpti
     labelNames: ['result'],
     registers,
   });
+  const profileReloads = new Counter({
+    name: 'responses_extproc_profile_reloads_total',
+    help: 'Changes of the profiles file, taken or rejected.',
+    labelNames: ['result'],
+    registers,
+  });
   // A series that begins at 1 has no rate for its first event.
   for (const outcome of outcomes) exchanges.inc({ outcome }, 0);
   for (const limit of ['exchanges', 'buffered_bytes', 'memory']) overload.inc({ limit }, 0);
-  for (const result of ['taken', 'rejected']) certificateReloads.inc({ result }, 0);
+  for (const result of ['taken', 'rejected']) {
+    certificateReloads.inc({ result }, 0);
+    profileReloads.inc({ result }, 0);
+  }
 
   return {
     registry,
     exchanges,
     overload,
     certificateReloads,
+    profileReloads,
     /** Spells a model as its label. */
     modelLabel: createBoundedLabel(maxModels),
     refusals: new Counter({

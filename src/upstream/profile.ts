@@ -145,8 +145,6 @@ export interface ModelRule {
   readonly flags: Partial<Omit<ProfileFlags, 'path'>>;
 }
 
-export type RefusableField = ProfileFlags['refusedFields'][number];
-export type EffortRule = ProfileFlags['effortRules'][number];
 export type ToolChoiceSupport = ProfileFlags['toolChoice'];
 
 /** The profile as it is for that model: itself, or a copy with the flags of the rules that match. */
