@@ -8,18 +8,18 @@ import type {
   RefusalPart,
   ResponseResource,
 } from '../schema/response-resource.ts';
-import { citationsOf } from './citations.ts';
-import { type CompletionCalls, namelessCall, readCalls, signatureOf } from './completion-calls.ts';
-import { contentOf } from './content-parts.ts';
+import { type CompletionCalls, namelessCall, readCalls, signatureOf } from './chat/call-entries.ts';
+import { citationsOf } from './chat/citations.ts';
+import { contentOf } from './chat/content-parts.ts';
+import { type Outcome, outcomeOf } from './chat/finish.ts';
+import { logprobsOf } from './chat/logprobs.ts';
+import { reasoningOf } from './chat/reasoning-source.ts';
+import { createThinkTagReader } from './chat/think-tags.ts';
+import { usageOf } from './chat/usage.ts';
 import type { ResponseContext } from './context.ts';
 import { errorOfValue } from './error.ts';
-import { type Outcome, outcomeOf } from './finish.ts';
-import { logprobsOf } from './logprobs.ts';
-import { envelopeOf, reasoningItemOf } from './reasoning-item.ts';
-import { reasoningOf } from './reasoning-source.ts';
-import { resourceOf } from './resource.ts';
-import { createThinkTagReader } from './think-tags.ts';
-import { usageOf } from './usage.ts';
+import { envelopeOf, reasoningItemOf } from './response/reasoning-item.ts';
+import { resourceOf } from './response/resource.ts';
 
 /**
  * A JSON answer of the upstream as a Response (docs/answers.md §2). Everything but its shape is read loosely. An answer that

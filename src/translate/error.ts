@@ -1,6 +1,6 @@
 import { ApiError, type ApiErrorType } from '../schema/api-error.ts';
 import { choiceOf, objectOf } from '../schema/chat-completion.ts';
-import { type ErrorReading, isNonEmpty, readErrorBody, readErrorValue } from './error-body.ts';
+import { type ErrorReading, isNonEmpty, readErrorBody, readErrorValue } from './chat/error-body.ts';
 
 /** An answer with an error status, as far as it was read. */
 export interface ErrorAnswer {

@@ -2,18 +2,18 @@ import { ApiError } from '../schema/api-error.ts';
 import { choiceOf, type Loose, objectOf, textOf } from '../schema/chat-completion.ts';
 import type { Logprob, ResponseStatus, Usage } from '../schema/response-resource.ts';
 import type { ResponseStreamEvent } from '../schema/stream-events.ts';
-import { citationsOf } from './citations.ts';
+import { citationsOf } from './chat/citations.ts';
+import { createDeltaTemplate } from './chat/delta-template.ts';
+import { type DeltaField, type FastDelta, fastDeltaOf } from './chat/fast-delta.ts';
+import { outcomeOf } from './chat/finish.ts';
+import { logprobsOf } from './chat/logprobs.ts';
+import { usageOf } from './chat/usage.ts';
 import type { ResponseContext } from './context.ts';
 import { errorOfValue } from './error.ts';
-import { outcomeOf } from './finish.ts';
-import { logprobsOf } from './logprobs.ts';
-import { resourceOf } from './resource.ts';
-import { createDeltaTemplate } from './stream/delta-template.ts';
-import { createEventLog, type EventLog } from './stream/event-log.ts';
-import { emitFailure } from './stream/failure.ts';
-import { type DeltaField, type FastDelta, fastDeltaOf } from './stream/fast-delta.ts';
-import { createOutputWriter, type OutputWriter } from './stream/output-writer.ts';
-import { usageOf } from './usage.ts';
+import { createEventLog, type EventLog } from './response/event-log.ts';
+import { emitFailure } from './response/failure.ts';
+import { createOutputWriter, type OutputWriter } from './response/output-writer.ts';
+import { resourceOf } from './response/resource.ts';
 
 /** What a log line wants to know of a stream. */
 export interface StreamSummary {

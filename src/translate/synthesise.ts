@@ -11,8 +11,8 @@ import type {
 } from '../schema/response-resource.ts';
 import type { ResponseStreamEvent } from '../schema/stream-events.ts';
 import type { ResponseContext } from './context.ts';
-import { createEventLog, type EventLog } from './stream/event-log.ts';
-import { emitFailure } from './stream/failure.ts';
+import { createEventLog, type EventLog } from './response/event-log.ts';
+import { emitFailure } from './response/failure.ts';
 
 type Needed = Pick<ResponseContext, 'reasoningEvents' | 'obfuscate' | 'newId'>;
 

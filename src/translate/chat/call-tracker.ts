@@ -1,4 +1,4 @@
-import { createGrowingText, type GrowingText } from './growing-text.ts';
+import { createGrowingText, type GrowingText } from '../response/growing-text.ts';
 
 /** What one `tool_calls` entry of a delta says. An empty string stands for a field that is absent. */
 export interface CallFragment {

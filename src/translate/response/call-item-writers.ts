@@ -1,5 +1,9 @@
+import type { TrackedCall } from '../chat/call-tracker.ts';
 import type { ResponseContext } from '../context.ts';
-import { createCustomInputDecoder } from '../custom-input.ts';
+import { createCustomInputDecoder } from './custom-input.ts';
+import type { EventLog } from './event-log.ts';
+import { createGrowingText } from './growing-text.ts';
+import type { ClosingStatus, OpenItem, Output } from './output.ts';
 import {
   argumentsOf,
   type CallItem,
@@ -7,11 +11,7 @@ import {
   callItemPrefixOf,
   customInputOf,
   restoredToolOf,
-} from '../tool-restoration.ts';
-import type { TrackedCall } from './call-tracker.ts';
-import type { EventLog } from './event-log.ts';
-import { createGrowingText } from './growing-text.ts';
-import type { ClosingStatus, OpenItem, Output } from './output.ts';
+} from './tool-restoration.ts';
 
 /** The item of a tool call that is being written. */
 export interface OpenCall extends OpenItem {

@@ -2,17 +2,17 @@ import type { ApiError } from '../../schema/api-error.ts';
 import { type Loose, objectOf, textOf } from '../../schema/chat-completion.ts';
 import type { Logprob, OutputItem, UrlCitation } from '../../schema/response-resource.ts';
 import type { Profile } from '../../upstream/profile.ts';
-import { type CitationList, createCitationList } from '../citations.ts';
-import { namelessCall, signatureOf } from '../completion-calls.ts';
-import { contentOf } from '../content-parts.ts';
+import { namelessCall, signatureOf } from '../chat/call-entries.ts';
+import { type CitationList, createCitationList } from '../chat/citations.ts';
+import { contentOf } from '../chat/content-parts.ts';
+import type { DeltaField } from '../chat/fast-delta.ts';
+import { reasoningOf } from '../chat/reasoning-source.ts';
+import { createThinkTagReader, type ThinkTagReader, type ThinkTagTexts } from '../chat/think-tags.ts';
 import type { ResponseContext } from '../context.ts';
-import { reasoningOf } from '../reasoning-source.ts';
-import { createThinkTagReader, type ThinkTagReader, type ThinkTagTexts } from '../think-tags.ts';
 import type { EventLog } from './event-log.ts';
-import type { DeltaField } from './fast-delta.ts';
-import { type MessageItem, openMessage } from './message-item.ts';
+import { type MessageItem, openMessage } from './message-item-writer.ts';
 import { type ClosingStatus, createOutput, type Output } from './output.ts';
-import { openReasoning, type ReasoningItem } from './reasoning-item.ts';
+import { openReasoning, type ReasoningItem } from './reasoning-item-writer.ts';
 import { type CallSignature, createToolCalls, type ToolCalls } from './tool-calls.ts';
 
 /** What a chunk says beside its delta. */

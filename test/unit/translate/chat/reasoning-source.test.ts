@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { mergeReasoningDetails, reasoningOf } from '../../../src/translate/reasoning-source.ts';
+import { mergeReasoningDetails, reasoningOf } from '../../../../src/translate/chat/reasoning-source.ts';
 
 describe('reasoningOf', () => {
   it('takes the first source that has text, in the order of the table', () => {

@@ -1,5 +1,5 @@
-import { arrayOf, countOf, type Loose, objectOf, textOf } from '../schema/chat-completion.ts';
-import type { UrlCitation } from '../schema/response-resource.ts';
+import { arrayOf, countOf, type Loose, objectOf, textOf } from '../../schema/chat-completion.ts';
+import type { UrlCitation } from '../../schema/response-resource.ts';
 
 /** Citations without their repeats: servers send the whole list again in every late chunk. */
 export interface CitationList {

@@ -1,11 +1,11 @@
-import { jsonTextOf, objectOf } from '../schema/chat-completion.ts';
+import { jsonTextOf, objectOf } from '../../schema/chat-completion.ts';
 import type {
   CustomToolCallItem,
   FunctionCallItem,
   ItemStatus,
   ToolSearchCallItem,
-} from '../schema/response-resource.ts';
-import type { ResponseContext, RestoredTool } from './context.ts';
+} from '../../schema/response-resource.ts';
+import type { ResponseContext, RestoredTool } from '../context.ts';
 import { createCustomInputDecoder } from './custom-input.ts';
 
 /** One call as the upstream made it, with the ids it has on our side. */

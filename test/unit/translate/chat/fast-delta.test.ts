@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { ResponseContext } from '../../../src/translate/context.ts';
-import { fastDeltaOf } from '../../../src/translate/stream/fast-delta.ts';
-import { createStreamTranslator } from '../../../src/translate/stream.ts';
-import { contexts } from '../../support/chat-chunks.ts';
-import { createTestContext } from '../../support/context.ts';
+import { fastDeltaOf } from '../../../../src/translate/chat/fast-delta.ts';
+import type { ResponseContext } from '../../../../src/translate/context.ts';
+import { createStreamTranslator } from '../../../../src/translate/stream.ts';
+import { contexts } from '../../../support/chat-chunks.ts';
+import { createTestContext } from '../../../support/context.ts';
 
 type Place = 'chunk' | 'choice' | 'delta' | 'call' | 'function';
 

@@ -1,4 +1,4 @@
-import { ApiError, type ApiErrorType } from '../schema/api-error.ts';
+import { ApiError, type ApiErrorType } from '../../schema/api-error.ts';
 
 /** How a response ends. A failure's error is for `response.error`; its HTTP status counts only while headers are held. */
 export type Outcome =

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { createDeltaTemplate } from '../../../src/translate/stream/delta-template.ts';
-import { type DeltaField, fastDeltaOf } from '../../../src/translate/stream/fast-delta.ts';
+import { createDeltaTemplate } from '../../../../src/translate/chat/delta-template.ts';
+import { type DeltaField, fastDeltaOf } from '../../../../src/translate/chat/fast-delta.ts';
 
 const json = (delta: object, id: unknown = 'c') => JSON.stringify({ id, model: 'm', choices: [{ index: 0, delta }] });
 const content = (text: string, id: unknown = 'c') => json({ content: text }, id);

@@ -1,6 +1,6 @@
-import type { ApiError } from '../schema/api-error.ts';
-import type { OutputItem, ResponseResource, ResponseStatus, Usage } from '../schema/response-resource.ts';
-import type { ResponseContext } from './context.ts';
+import type { ApiError } from '../../schema/api-error.ts';
+import type { OutputItem, ResponseResource, ResponseStatus, Usage } from '../../schema/response-resource.ts';
+import type { ResponseContext } from '../context.ts';
 
 /** What the answer adds to what the request fixed. */
 export interface ResourceState {

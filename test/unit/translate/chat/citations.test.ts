@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { UrlCitation } from '../../../src/schema/response-resource.ts';
-import { citationsOf, createCitationList } from '../../../src/translate/citations.ts';
+import type { UrlCitation } from '../../../../src/schema/response-resource.ts';
+import { citationsOf, createCitationList } from '../../../../src/translate/chat/citations.ts';
 
 const cite = (url: string, start_index = 0, end_index = 0, title = ''): UrlCitation => ({
   type: 'url_citation',

@@ -1,6 +1,6 @@
-import type { ItemStatus, ReasoningItem } from '../schema/response-resource.ts';
-import type { ResponseContext } from './context.ts';
-import { encodeReasoningEnvelope, type ReasoningEnvelope } from './reasoning-envelope.ts';
+import type { ItemStatus, ReasoningItem } from '../../schema/response-resource.ts';
+import type { ResponseContext } from '../context.ts';
+import { encodeReasoningEnvelope, type ReasoningEnvelope } from '../reasoning-envelope.ts';
 
 /** What one reasoning item holds beside its text. */
 export interface ReasoningExtras {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { contentOf } from '../../../src/translate/content-parts.ts';
+import { contentOf } from '../../../../src/translate/chat/content-parts.ts';
 
 describe('contentOf', () => {
   it.each([

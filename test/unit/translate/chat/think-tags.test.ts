@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createThinkTagReader, type ThinkTagTexts } from '../../../src/translate/think-tags.ts';
+import { createThinkTagReader, type ThinkTagTexts } from '../../../../src/translate/chat/think-tags.ts';
 
 function read(pieces: readonly string[], implicitThink = false): ThinkTagTexts {
   const reader = createThinkTagReader({ implicitThink });

@@ -5,8 +5,8 @@ import {
   callItemPrefixOf,
   customInputOf,
   restoredToolOf,
-} from '../../../src/translate/tool-restoration.ts';
-import { createTestContext } from '../../support/context.ts';
+} from '../../../../src/translate/response/tool-restoration.ts';
+import { createTestContext } from '../../../support/context.ts';
 
 const context = createTestContext({
   restoredTools: {

@@ -1,11 +1,11 @@
 import type { Loose } from '../../schema/chat-completion.ts';
 import type { OutputItem } from '../../schema/response-resource.ts';
+import { mergeReasoningDetails } from '../chat/reasoning-source.ts';
 import type { ResponseContext } from '../context.ts';
-import { reasoningItemOf } from '../reasoning-item.ts';
-import { mergeReasoningDetails } from '../reasoning-source.ts';
 import type { EventLog } from './event-log.ts';
 import { createGrowingText } from './growing-text.ts';
 import type { ClosingStatus, OpenItem, Output } from './output.ts';
+import { reasoningItemOf } from './reasoning-item.ts';
 
 /** A reasoning item that is being written. */
 export interface ReasoningItem {

@@ -1,4 +1,4 @@
-import type { Profile } from '../upstream/profile.ts';
+import type { Profile } from '../../upstream/profile.ts';
 
 /** Text that came through the reader, told apart. Both may be `''`. */
 export interface ThinkTagTexts {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { logprobsOf } from '../../../src/translate/logprobs.ts';
+import { logprobsOf } from '../../../../src/translate/chat/logprobs.ts';
 
 describe('logprobsOf', () => {
   it.each([

@@ -1,7 +1,7 @@
-import { ApiError } from '../schema/api-error.ts';
-import { arrayOf, jsonTextOf, type Loose, objectOf, textOf } from '../schema/chat-completion.ts';
-import type { ResponseContext } from './context.ts';
-import { type CallItem, callItemOf, callItemPrefixOf, restoredToolOf } from './tool-restoration.ts';
+import { ApiError } from '../../schema/api-error.ts';
+import { arrayOf, jsonTextOf, type Loose, objectOf, textOf } from '../../schema/chat-completion.ts';
+import type { ResponseContext } from '../context.ts';
+import { type CallItem, callItemOf, callItemPrefixOf, restoredToolOf } from '../response/tool-restoration.ts';
 
 /** The tool calls of one message. */
 export interface CompletionCalls {

@@ -1,4 +1,4 @@
-import { arrayOf, countOf, type Loose, objectOf, textOf } from '../schema/chat-completion.ts';
+import { arrayOf, countOf, type Loose, objectOf, textOf } from '../../schema/chat-completion.ts';
 import { contentOf } from './content-parts.ts';
 
 export interface ReasoningSource {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createCustomInputDecoder } from '../../../src/translate/custom-input.ts';
+import { createCustomInputDecoder } from '../../../../src/translate/response/custom-input.ts';
 
 function decode(pieces: readonly string[]): { deltas: string[]; isReading: boolean } {
   const decoder = createCustomInputDecoder();

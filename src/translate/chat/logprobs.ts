@@ -1,5 +1,5 @@
-import { arrayOf, objectOf } from '../schema/chat-completion.ts';
-import type { Logprob, TopLogprob } from '../schema/response-resource.ts';
+import { arrayOf, objectOf } from '../../schema/chat-completion.ts';
+import type { Logprob, TopLogprob } from '../../schema/response-resource.ts';
 
 /** Stands in for minus infinity, null and whatever else is no number: the API's own floor. */
 const FLOOR = -9999;

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import type { UnnumberedEvent } from '../../../src/schema/stream-events.ts';
-import { createEventLog } from '../../../src/translate/stream/event-log.ts';
+import type { UnnumberedEvent } from '../../../../src/schema/stream-events.ts';
+import { createEventLog } from '../../../../src/translate/response/event-log.ts';
 
 const newId = () => `resp_${'0123456789abcdef'.repeat(2)}`;
 const delta = (text: string): UnnumberedEvent => ({

@@ -1,9 +1,9 @@
 import type { ApiError } from '../../schema/api-error.ts';
 import { countOf, jsonTextOf, type Loose, objectOf, textOf } from '../../schema/chat-completion.ts';
-import { signatureOf, toolNotAllowed } from '../completion-calls.ts';
+import { signatureOf, toolNotAllowed } from '../chat/call-entries.ts';
+import { type CallFragment, createCallTracker, type TrackedCall } from '../chat/call-tracker.ts';
 import type { ResponseContext } from '../context.ts';
-import { type OpenCall, openCall } from './call-items.ts';
-import { type CallFragment, createCallTracker, type TrackedCall } from './call-tracker.ts';
+import { type OpenCall, openCall } from './call-item-writers.ts';
 import type { EventLog } from './event-log.ts';
 import type { Output } from './output.ts';
 

@@ -1,4 +1,4 @@
-import { arrayOf, jsonTextOf, objectOf, textOf } from '../schema/chat-completion.ts';
+import { arrayOf, jsonTextOf, objectOf, textOf } from '../../schema/chat-completion.ts';
 
 /** What the `content` of a message or a delta says, by kind. Each is `''` when absent. */
 export interface ContentTexts {

@@ -1,4 +1,4 @@
-import { arrayOf, type Loose, objectOf, textOf } from '../schema/chat-completion.ts';
+import { arrayOf, type Loose, objectOf, textOf } from '../../schema/chat-completion.ts';
 
 /** What an upstream's error body says, whatever its shape. Absent fields are `''` or null. */
 export interface ErrorReading {

@@ -1,5 +1,5 @@
 import type { Logprob, OutputItem, OutputTextPart, RefusalPart, UrlCitation } from '../../schema/response-resource.ts';
-import { type CitationList, createCitationList } from '../citations.ts';
+import { type CitationList, createCitationList } from '../chat/citations.ts';
 import type { NewId } from '../context.ts';
 import type { EventLog } from './event-log.ts';
 import { createGrowingText, type GrowingText } from './growing-text.ts';

@@ -1,6 +1,6 @@
-import { choiceOf, countOf, type Loose, objectOf } from '../schema/chat-completion.ts';
-import type { Usage } from '../schema/response-resource.ts';
-import type { Profile } from '../upstream/profile.ts';
+import { choiceOf, countOf, type Loose, objectOf } from '../../schema/chat-completion.ts';
+import type { Usage } from '../../schema/response-resource.ts';
+import type { Profile } from '../../upstream/profile.ts';
 
 /**
  * The usage a completion or a chunk carries, in whatever spelling and place its vendor puts it (docs/answers.md §2.7); null if
