@@ -11,7 +11,7 @@ import { serializeReply } from '../src/extproc/serialize-reply.ts';
 import { readSseData } from '../src/sse/data.ts';
 import { createSseDecoder } from '../src/sse/decode.ts';
 import { encodeSseEvents } from '../src/sse/encode.ts';
-import { createStreamTranslator } from '../src/translate/stream.ts';
+import { StreamTranslator } from '../src/translate/stream.ts';
 import { createTestContext } from '../test/support/context.ts';
 import { exchangeOptions } from '../test/support/exchange-options.ts';
 import {
@@ -123,7 +123,7 @@ function wireCases(): Case[] {
 function streamCases(): Case[] {
   const decoder = createSseDecoder(limits);
   const plain = createContentDecoder('');
-  let translator = createStreamTranslator(createTestContext());
+  let translator = new StreamTranslator(createTestContext());
   let pushed = 0;
   const events = [...translator.push(parsed[0]), ...translator.push(parsed[1])].slice(-1);
   const exchanges = createRing(() => openExchange(true));
@@ -134,7 +134,7 @@ function streamCases(): Case[] {
     caseOf('stream', 'SSE data read', perPiece, () => chunks.map(readSseData)),
     caseOf('stream', 'translate a parsed chunk', perPiece, () => {
       // A stream grows: what it costs may depend on what it holds.
-      if (++pushed % 64 === 0) translator = createStreamTranslator(createTestContext());
+      if (++pushed % 64 === 0) translator = new StreamTranslator(createTestContext());
       return parsed.map((chunk) => translator.push(chunk));
     }),
     ...tokenKinds.map(({ name, opening, deltaOf }) => {
@@ -156,11 +156,11 @@ function streamCases(): Case[] {
 /** A stream that begins with `opening` and is renewed before it grows long. Parses where it must, as an exchange does. */
 function createJsonTranslation(opening: readonly string[]): (jsons: readonly string[]) => unknown[] {
   let calls = 0;
-  let translator = createStreamTranslator(createTestContext({ toolNames: ['f'] }));
+  let translator = new StreamTranslator(createTestContext({ toolNames: ['f'] }));
   const push = (json: string) => translator.pushRawJson(json) ?? translator.push(JSON.parse(json), null, json);
   return (jsons) => {
     if (calls++ % 64 === 0) {
-      translator = createStreamTranslator(createTestContext({ toolNames: ['f'] }));
+      translator = new StreamTranslator(createTestContext({ toolNames: ['f'] }));
       opening.forEach(push);
     }
     return jsons.map(push);

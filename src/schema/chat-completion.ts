@@ -1,51 +1,221 @@
 /**
- * Loose reads of what a Chat Completions server sends. Servers leave fields out, send null, another type, or fields of
- * their own; nothing here throws, and nothing is copied. No schema library: a stream's every chunk comes through here.
+ * What Chat Completions servers send, field by field. Servers leave fields out, send null, another type, or fields of
+ * their own, so every field is optional and `unknown`; `src/translate/chat/loose.ts` reads them. A field is listed here
+ * before anything reads it: a misspelt or invented one does not compile.
  */
 
-/** A JSON object whose fields are not known yet. */
-export type Loose = Readonly<Record<string, unknown>>;
-
-/** The value as an object, or null for arrays and everything else. */
-export function objectOf(value: unknown): Loose | null {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Loose) : null;
+/** A completion, or one chunk of a stream. */
+export interface LooseChunk {
+  readonly id?: unknown;
+  readonly object?: unknown;
+  readonly created?: unknown;
+  readonly model?: unknown;
+  readonly system_fingerprint?: unknown;
+  readonly service_tier?: unknown;
+  readonly choices?: unknown;
+  readonly usage?: unknown;
+  /** Random padding of OpenAI's streams. */
+  readonly obfuscation?: unknown;
+  readonly error?: unknown;
+  /** Anthropic's errors have `type: "error"`. */
+  readonly type?: unknown;
+  /** Groq. */
+  readonly x_groq?: unknown;
+  /** Perplexity. */
+  readonly search_results?: unknown;
+  /** Perplexity, xAI. */
+  readonly citations?: unknown;
 }
 
-/** The value as an array; empty for everything else. */
-export function arrayOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
+export interface LooseChoice {
+  readonly index?: unknown;
+  readonly message?: unknown;
+  readonly delta?: unknown;
+  readonly finish_reason?: unknown;
+  readonly logprobs?: unknown;
+  /** Kimi. */
+  readonly usage?: unknown;
+  /** OpenRouter. */
+  readonly error?: unknown;
 }
 
-/** The value as text; `''` for everything else. */
-export function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : '';
+/** The `message` of a completion and the `delta` of a chunk: vendors put the same fields in both. */
+export interface LooseMessage {
+  readonly role?: unknown;
+  readonly content?: unknown;
+  readonly refusal?: unknown;
+  readonly audio?: unknown;
+  readonly tool_calls?: unknown;
+  /** The API before `tool_calls`. */
+  readonly function_call?: unknown;
+  readonly annotations?: unknown;
+  readonly search_results?: unknown;
+  readonly citations?: unknown;
+  readonly reasoning_content?: unknown;
+  readonly reasoning?: unknown;
+  readonly reasoning_details?: unknown;
+  readonly thinking?: unknown;
+  readonly thinking_blocks?: unknown;
+  /** Gemini. */
+  readonly extra_content?: unknown;
 }
 
-/** The value as a count: a whole number from 0 on, fractions cut off; null for everything else. */
-export function countOf(value: unknown): number | null {
-  if (typeof value !== 'number' || !Number.isFinite(value) || value < 0) return null;
-  return Math.min(Math.trunc(value), Number.MAX_SAFE_INTEGER);
+/** One entry of an array `content`, or of Mistral's array `thinking`. */
+export interface LooseContentPart {
+  readonly type?: unknown;
+  readonly text?: unknown;
+  readonly thinking?: unknown;
+  readonly refusal?: unknown;
 }
 
-/** The value as JSON; `''` for what cannot be written, being nested deeper than the stack: reading has no such limit. */
-export function jsonTextOf(value: unknown): string {
-  try {
-    return JSON.stringify(value) ?? '';
-  } catch {
-    return '';
-  }
+export interface LooseAudio {
+  readonly transcript?: unknown;
 }
 
-/**
- * The one choice that is translated: `index` 0, else the first. Others are not looked at, since `n` is never sent.
- * A stream passes `only`: there, a choice of another index counts only when it comes alone (A20, A21).
- */
-export function choiceOf(completion: Loose, only: 'first' | 'alone' = 'first'): Loose | null {
-  const choices = arrayOf(completion['choices']);
-  for (const value of choices) {
-    const choice = objectOf(value);
-    if (choice?.['index'] === 0) return choice;
-  }
-  if (only === 'alone' && choices.length !== 1) return null;
-  return objectOf(choices[0]);
+/** One entry of `tool_calls`. */
+export interface LooseToolCall {
+  readonly id?: unknown;
+  readonly index?: unknown;
+  readonly type?: unknown;
+  readonly function?: unknown;
+  readonly custom?: unknown;
+  readonly extra_content?: unknown;
+}
+
+/** The `function` of a call, or the `function_call` of a message. */
+export interface LooseFunctionCall {
+  readonly name?: unknown;
+  readonly arguments?: unknown;
+}
+
+/** The `custom` of a call. */
+export interface LooseCustomCall {
+  readonly name?: unknown;
+  readonly input?: unknown;
+}
+
+/** Gemini's carrier of thought signatures. */
+export interface LooseExtraContent {
+  readonly google?: unknown;
+}
+export interface LooseGoogleExtras {
+  readonly thought_signature?: unknown;
+}
+
+/** The object some proxies put around `reasoning`. */
+export interface LooseReasoning {
+  readonly text?: unknown;
+  readonly content?: unknown;
+}
+
+/** One entry of OpenRouter's `reasoning_details`. It goes back to the upstream with all its fields, also those not listed. */
+export interface LooseReasoningDetail {
+  readonly type?: unknown;
+  readonly index?: unknown;
+  readonly text?: unknown;
+  readonly summary?: unknown;
+  readonly data?: unknown;
+  readonly id?: unknown;
+  readonly format?: unknown;
+  readonly signature?: unknown;
+}
+
+/** One entry of LiteLLM's `thinking_blocks`. */
+export interface LooseThinkingBlock {
+  readonly thinking?: unknown;
+}
+
+/** One entry of `annotations`, with its fields nested (OpenAI) or flat. */
+export interface LooseAnnotation extends LooseCitation {
+  readonly type?: unknown;
+  readonly url_citation?: unknown;
+}
+
+/** An annotation's own fields, or an entry of `search_results` or `citations`. */
+export interface LooseCitation {
+  readonly url?: unknown;
+  readonly title?: unknown;
+  readonly start_index?: unknown;
+  readonly end_index?: unknown;
+}
+
+export interface LooseLogprobs {
+  readonly content?: unknown;
+}
+
+export interface LooseTokenLogprob {
+  readonly token?: unknown;
+  readonly logprob?: unknown;
+  readonly bytes?: unknown;
+  readonly top_logprobs?: unknown;
+}
+
+/** Every vendor's spelling of usage. */
+export interface LooseUsage {
+  readonly prompt_tokens?: unknown;
+  readonly completion_tokens?: unknown;
+  readonly input_tokens?: unknown;
+  readonly output_tokens?: unknown;
+  readonly total_tokens?: unknown;
+  readonly prompt_tokens_details?: unknown;
+  readonly completion_tokens_details?: unknown;
+  readonly input_tokens_details?: unknown;
+  readonly output_tokens_details?: unknown;
+  /** SGLang. */
+  readonly reasoning_tokens?: unknown;
+  /** DeepSeek. */
+  readonly prompt_cache_hit_tokens?: unknown;
+  /** Kimi. */
+  readonly cached_tokens?: unknown;
+  /** Mistral. */
+  readonly num_cached_tokens?: unknown;
+  /** Anthropic, LiteLLM. */
+  readonly cache_read_input_tokens?: unknown;
+  readonly cache_creation_input_tokens?: unknown;
+}
+
+/** The `…_tokens_details` of usage. */
+export interface LooseTokenDetails {
+  readonly cached_tokens?: unknown;
+  readonly cache_write_tokens?: unknown;
+  readonly reasoning_tokens?: unknown;
+}
+
+/** Groq's `x_groq`. */
+export interface LooseGroqExtras {
+  readonly usage?: unknown;
+}
+
+/** An error body, the `error` in it, or one entry of a list of errors. */
+export interface LooseError {
+  readonly error?: unknown;
+  readonly errors?: unknown;
+  readonly message?: unknown;
+  readonly msg?: unknown;
+  readonly error_message?: unknown;
+  readonly code?: unknown;
+  readonly status?: unknown;
+  readonly status_code?: unknown;
+  readonly type?: unknown;
+  readonly error_type?: unknown;
+  readonly param?: unknown;
+  /** FastAPI's list of faults. */
+  readonly detail?: unknown;
+  /** Gemini. */
+  readonly details?: unknown;
+  /** The place of a FastAPI fault. */
+  readonly loc?: unknown;
+  /** OpenRouter. */
+  readonly metadata?: unknown;
+}
+
+/** One entry of Gemini's `details`. */
+export interface LooseErrorDetail {
+  readonly retryDelay?: unknown;
+}
+
+/** OpenRouter's `metadata`. */
+export interface LooseErrorMetadata {
+  readonly provider_name?: unknown;
+  readonly raw?: unknown;
 }

@@ -1,6 +1,7 @@
 import { ApiError, type ApiErrorType } from '../schema/api-error.ts';
-import { choiceOf, objectOf } from '../schema/chat-completion.ts';
+import type { LooseChunk, LooseError } from '../schema/chat-completion.ts';
 import { type ErrorReading, isNonEmpty, readErrorBody, readErrorValue } from './chat/error-body.ts';
+import { choiceOf, objectOf } from './chat/loose.ts';
 
 /** An answer with an error status, as far as it was read. */
 export interface ErrorAnswer {
@@ -34,9 +35,9 @@ export function errorOfValue(value: unknown): ApiError | null {
   if (error === null) return null;
   const reading = readErrorValue(error);
   const status = reading.status ?? statusOfType.get(reading.type) ?? null;
-  const body = objectOf(value);
+  const body = objectOf<LooseChunk>(value);
   // An error beside choices comes from a router (OpenRouter): the model it chose failed, not the router.
-  const isModels = body !== null && Array.isArray(body['choices']) && (status ?? 500) >= 500;
+  const isModels = body !== null && Array.isArray(body.choices) && (status ?? 500) >= 500;
   if (isModels && !isContextOverflow(reading))
     return new ApiError(messageOf(reading, status ?? 502), {
       status: 502,
@@ -47,7 +48,7 @@ export function errorOfValue(value: unknown): ApiError | null {
   return errorOf({ ...reading, code: reading.code || 'upstream_error' }, 502, null);
 }
 
-/** Where a 200's error names no status, OpenAI's and Anthropic's words for the type tell it. */
+/** The status of an error inside a 200 that names none, by OpenAI's and Anthropic's error types. */
 const statusOfType = new Map([
   ['invalid_request_error', 400],
   ['authentication_error', 401],
@@ -61,11 +62,11 @@ const statusOfType = new Map([
 
 /** The part of a 200's value that is an error, or null. */
 function errorIn(value: unknown): unknown {
-  if (Array.isArray(value)) return value.some((entry) => isNonEmpty(objectOf(entry)?.['error'])) ? value : null;
-  const body = objectOf(value);
+  if (Array.isArray(value)) return value.some((entry) => isNonEmpty(objectOf<LooseError>(entry)?.error)) ? value : null;
+  const body = objectOf<LooseChunk>(value);
   if (body === null) return null;
-  if (isNonEmpty(body['error']) || body['object'] === 'error' || body['type'] === 'error') return body;
-  const inChoice = choiceOf(body)?.['error'];
+  if (isNonEmpty(body.error) || body.object === 'error' || body.type === 'error') return body;
+  const inChoice = choiceOf(body)?.error;
   return isNonEmpty(inChoice) ? inChoice : null;
 }
 
@@ -167,7 +168,7 @@ function kindOf(status: number, { type, message, provider }: ErrorReading): Kind
   return { status: 502, type: 'server_error', code: 'invalid_upstream_response' };
 }
 
-/** How servers say that the prompt does not fit, under whatever status. Codex acts on this one code. */
+/** Messages of servers whose context is too small for the prompt, under whatever status. Codex acts on this one code. */
 const contextOverflow = new RegExp(
   [
     'context_length_exceeded', // OpenAI, Groq
@@ -182,7 +183,7 @@ const contextOverflow = new RegExp(
     'input is too long', // Bedrock
     'exceeded model token limit', // Moonshot
     'tokens \\+ `max_new_tokens` must be', // TGI
-    'too many tokens(?!.*\\b(?:wait|minute|hour|day)\\b)', // Cohere; a rate limit says it too, with the time to wait
+    'too many tokens(?!.*\\b(?:wait|minute|hour|day)\\b)', // Cohere; rate limits have the same words and the time to wait
   ].join('|'),
   'i',
 );

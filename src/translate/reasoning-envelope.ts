@@ -1,8 +1,8 @@
-import { jsonTextOf, type Loose, objectOf, textOf } from '../schema/chat-completion.ts';
+import { jsonTextOf, objectOf, textOf } from './chat/loose.ts';
 
 /**
- * What a stateless service must get back to continue a turn, carried by the client in `encrypted_content`. It is a
- * carrier and no secret: the client could read the same text in the item, and signatures are made by the upstream.
+ * What a stateless service must get back to continue a turn, carried by the client in `encrypted_content`. It is encoded,
+ * not encrypted: the client could read the same text in the item, and the signatures are the upstream's.
  */
 export interface ReasoningEnvelope {
   /** The reasoning text. */
@@ -15,38 +15,43 @@ export interface ReasoningEnvelope {
   readonly p?: string;
 }
 
+/** The same, as it comes back from a client. */
+type LooseEnvelope = { readonly [Field in keyof ReasoningEnvelope]?: unknown };
+/** Keyed by ids. */
+type LooseSignatures = Readonly<Record<string, unknown>>;
+
 const PREFIX = 'orr1.';
 
 /** The envelope as text for `encrypted_content`. */
 export function encodeReasoningEnvelope(envelope: ReasoningEnvelope): string {
-  // Details that cannot be written are the upstream's loss alone.
+  // Details that cannot be written are left out: only the upstream would have used them.
   const json = jsonTextOf(envelope) || jsonTextOf({ ...envelope, d: undefined });
   return PREFIX + Buffer.from(json).toString('base64url');
 }
 
 /**
- * Reads what `encodeReasoningEnvelope` wrote. Null for everybody else's blobs (OpenAI's own, say), broken ones, and what
- * goes deeper than `maxNesting`: the body's own limit does not see inside.
+ * Reads what `encodeReasoningEnvelope` wrote. Null for the blobs of others (OpenAI's own, for example), broken ones, and what
+ * is nested deeper than `maxNesting`: the body's own limit cannot see inside.
  */
 export function decodeReasoningEnvelope(text: string, maxNesting: number): ReasoningEnvelope | null {
   if (!text.startsWith(PREFIX)) return null;
-  let value: Loose | null;
+  let value: LooseEnvelope | null;
   try {
-    value = objectOf(JSON.parse(Buffer.from(text.slice(PREFIX.length), 'base64url').toString('utf8')));
+    value = objectOf<LooseEnvelope>(JSON.parse(Buffer.from(text.slice(PREFIX.length), 'base64url').toString('utf8')));
   } catch {
     return null;
   }
   if (value === null || !isNestedWithin(value, maxNesting)) return null;
-  const signatures = objectOf(value['g']);
+  const signatures = objectOf<LooseSignatures>(value.g);
   return {
-    ...(textOf(value['t']) !== '' && { t: textOf(value['t']) }),
-    ...(Array.isArray(value['d']) && { d: value['d'] as readonly unknown[] }),
+    ...(textOf(value.t) !== '' && { t: textOf(value.t) }),
+    ...(Array.isArray(value.d) && { d: value.d as readonly unknown[] }),
     ...(signatures !== null && {
       g: Object.fromEntries(
         Object.entries(signatures).filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
       ),
     }),
-    ...(textOf(value['p']) !== '' && { p: textOf(value['p']) }),
+    ...(textOf(value.p) !== '' && { p: textOf(value.p) }),
   };
 }
 

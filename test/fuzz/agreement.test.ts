@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { translateCompletion } from '../../src/translate/completion.ts';
-import { createStreamTranslator } from '../../src/translate/stream.ts';
+import { StreamTranslator } from '../../src/translate/stream.ts';
 import { profileNames } from '../../src/upstream/profiles.ts';
 import { type ContextSettings, createTestContext } from '../support/context.ts';
 
@@ -94,8 +94,8 @@ it('an answer is the same Response, whether it comes whole or in pieces', { time
   fc.assert(
     fc.property(messages, reasons, contexts, fc.integer({ min: 1, max: 9 }), (message, reason, settings, size) => {
       const whole = { model: 'up', choices: [{ index: 0, message, finish_reason: reason }], usage };
-      const asJson = translateCompletion(whole, createTestContext(settings));
-      const translator = createStreamTranslator(createTestContext(settings));
+      const asJson = translateCompletion(whole, createTestContext(settings)).response;
+      const translator = new StreamTranslator(createTestContext(settings));
       for (const delta of deltasOf(message, size)) {
         const json = JSON.stringify({ model: 'up', choices: [{ index: 0, delta }] });
         translator.pushRawJson(json) ?? translator.push(JSON.parse(json), null, json);

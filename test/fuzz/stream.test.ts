@@ -171,7 +171,7 @@ it('whatever a JSON answer holds, it becomes a response or an error', { timeout 
     fc.property(chunks, contexts, (value, settings) => {
       count('json');
       try {
-        const response = translateCompletion(value, createTestContext(settings));
+        const { response } = translateCompletion(value, createTestContext(settings));
         if (settings.reasoningEvents !== 'reasoning_text') expect(faultsOfResponse(response)).toEqual([]);
       } catch (thrown) {
         expect(thrown).toBeInstanceOf(ApiError);

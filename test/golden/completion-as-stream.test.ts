@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import type { ResponseResource } from '../../src/schema/response-resource.ts';
 import { translateCompletion } from '../../src/translate/completion.ts';
-import { createStreamTranslator } from '../../src/translate/stream.ts';
+import { StreamTranslator } from '../../src/translate/stream.ts';
 import { createTestContext } from '../support/context.ts';
 import { blockOf, type GoldenCase, readGoldenCases } from '../support/golden.ts';
 
@@ -20,7 +20,7 @@ const cases = files
 describe.each(cases)('$where: $title', (golden) => {
   it('ends as a stream in the same response', () => {
     const completion = JSON.parse(blockOf(golden, 'upstream') ?? '');
-    const asJson = translateCompletion(completion, contextOf(golden));
+    const asJson = translateCompletion(completion, contextOf(golden)).response;
     expect(withoutIds(streamed(golden, completion))).toEqual(withoutIds(asJson));
   });
 });
@@ -41,7 +41,7 @@ function streamed(golden: GoldenCase, { error, ...completion }: Completion): Res
     finish_reason,
     error: failure,
   }));
-  const translator = createStreamTranslator(contextOf(golden));
+  const translator = new StreamTranslator(contextOf(golden));
   const events = [
     ...translator.push({ ...completion, choices: first }),
     ...translator.push({ ...(error !== undefined && { error }), choices: last }),

@@ -40,7 +40,7 @@ describe.each(cases)('$where: $title', (golden) => {
 });
 
 function translate(golden: GoldenCase, context: ResponseContext): ResponseResource {
-  return translateCompletion(JSON.parse(required(golden, 'upstream')), context);
+  return translateCompletion(JSON.parse(required(golden, 'upstream')), context).response;
 }
 
 function thrownBy(golden: GoldenCase): unknown {

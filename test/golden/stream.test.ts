@@ -3,7 +3,6 @@ import { describe, expect, it } from 'vitest';
 import { DONE, encodeSseEvents } from '../../src/sse/encode.ts';
 import { translateCompletion } from '../../src/translate/completion.ts';
 import type { ResponseContext } from '../../src/translate/context.ts';
-import { eventsOfResponse } from '../../src/translate/synthesise.ts';
 import { eventLines, eventsOf } from '../support/event-lines.ts';
 import { blockOf, type GoldenCase, readGoldenCases } from '../support/golden.ts';
 import { streamContextOf } from '../support/golden-context.ts';
@@ -72,11 +71,8 @@ function testCase(golden: GoldenCase): void {
 function whole(golden: GoldenCase, context: () => ResponseContext): Buffer {
   const json = blockOf(golden, 'upstream json');
   if (json === null) return Buffer.concat(runStream([upstreamOf(golden)], context()));
-  const forJson = context();
-  return Buffer.concat([
-    encodeSseEvents(eventsOfResponse(translateCompletion(JSON.parse(json), forJson), forJson)),
-    DONE,
-  ]);
+  const { events } = translateCompletion(JSON.parse(json), { ...context(), stream: true });
+  return Buffer.concat([encodeSseEvents(events), DONE]);
 }
 
 /** The SDK throws at an `error` event, with its message, and at the specification's `response.reasoning.*` (D2). */

@@ -22,7 +22,6 @@ export interface OpenItem {
   readonly parts: Part[];
   /** Of a call: arguments or input as its deltas say. */
   text: string;
-  deltas: number;
   /** Of a call: as its `…​.done` says. */
   said: string | null;
   done: Fields | null;
@@ -128,13 +127,11 @@ function callRules(subject: string, verb: string, event: Fields, item: OpenItem,
   if (verb === 'delta') {
     if (event['delta'] === '') fault(`${place(event)} is empty`);
     item.text += String(event['delta']);
-    item.deltas += 1;
     return;
   }
   item.said = String(event[rule.text]);
-  // A call without arguments has no deltas, and `{}` for clients that parse.
-  const wanted = item.deltas === 0 && rule.item === 'function_call' ? '{}' : item.text;
-  if (item.said !== wanted) fault(`${place(event)} differs from its deltas`);
+  // Also of a call without arguments: its `{}` is a delta too.
+  if (item.said !== item.text) fault(`${place(event)} differs from its deltas`);
   if (rule.item === 'function_call' && event['name'] !== item.start['name']) fault(`${place(event)} has another name`);
 }
 

@@ -105,7 +105,6 @@ function checkItems(events: readonly Fields[], fault: Fault): void {
         start: item,
         parts: [],
         text: '',
-        deltas: 0,
         said: null,
         done: null,
       });

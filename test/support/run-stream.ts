@@ -3,7 +3,7 @@ import { readSseData } from '../../src/sse/data.ts';
 import { createSseDecoder, SseLimitError, type SseMessage } from '../../src/sse/decode.ts';
 import { DONE, encodeSseEvents, KEEPALIVE } from '../../src/sse/encode.ts';
 import type { ResponseContext } from '../../src/translate/context.ts';
-import { createStreamTranslator } from '../../src/translate/stream.ts';
+import { StreamTranslator } from '../../src/translate/stream.ts';
 
 const MiB = 1024 * 1024;
 
@@ -14,7 +14,7 @@ export function runStream(
   { maxEventBytes = 8 * MiB }: { maxEventBytes?: number } = {},
 ): Buffer[] {
   const decoder = createSseDecoder({ maxEventBytes });
-  const translator = createStreamTranslator(context);
+  const translator = new StreamTranslator(context);
   const writes: Buffer[] = [encodeSseEvents(translator.start())];
 
   function read(messages: readonly SseMessage[]): void {

@@ -52,7 +52,7 @@ describe.each(servers.map(({ name }) => name))('as recorded from %s', (server) =
     it('agrees with the JSON answer to the same request', () => {
       const json = JSON.parse(read(`${server}/${label}.json`).toString());
       try {
-        const response = translateCompletion(json, context());
+        const { response } = translateCompletion(json, context());
         expect(last.status).toBe(response.status);
         expect(last.output.map(withoutIds)).toEqual(response.output.map(withoutIds));
       } catch (thrown) {

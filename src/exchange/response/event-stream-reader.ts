@@ -4,7 +4,7 @@ import { readSseData } from '../../sse/data.ts';
 import { createSseDecoder, type SseDecoder, SseLimitError, type SseMessage } from '../../sse/decode.ts';
 import { DONE, encodeSseEvents, KEEPALIVE } from '../../sse/encode.ts';
 import type { ResponseContext } from '../../translate/context.ts';
-import { createStreamTranslator, type StreamTranslator } from '../../translate/stream.ts';
+import { StreamTranslator } from '../../translate/stream.ts';
 import type {
   Disposition,
   UpstreamBodyLimits,
@@ -39,7 +39,7 @@ class EventStreamReader implements UpstreamBodyReader {
     this.#limits = limits;
     this.#stream = context.stream;
     this.#decoder = createSseDecoder({ maxEventBytes: limits.maxSseEventBytes });
-    this.#translator = createStreamTranslator(context);
+    this.#translator = new StreamTranslator(context);
     this.#disposition = committed ? 'accepted' : null;
   }
 

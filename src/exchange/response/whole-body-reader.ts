@@ -1,12 +1,10 @@
 import { retainable } from '../../bytes/retainable.ts';
 import { ApiError } from '../../schema/api-error.ts';
-import type { ResponseResource } from '../../schema/response-resource.ts';
 import { DONE, encodeSseEvents } from '../../sse/encode.ts';
-import { finishReasonOf, translateCompletion } from '../../translate/completion.ts';
+import { translateCompletion } from '../../translate/completion.ts';
 import type { ResponseContext } from '../../translate/context.ts';
 import { translateError } from '../../translate/error.ts';
-import { createStreamTranslator } from '../../translate/stream.ts';
-import { eventsOfResponse } from '../../translate/synthesise.ts';
+import { StreamTranslator } from '../../translate/stream.ts';
 import { createJsonEnd } from './json-end.ts';
 import {
   type Disposition,
@@ -46,7 +44,7 @@ export function createWholeBodyReader(kind: WholeBodyKind, options: UpstreamBody
     }
     // Under a 2xx the client takes the body for a Response: one that failed is what it understands.
     if (context === null || status >= 300) return accept(Buffer.from(error.toJson()));
-    const events = createStreamTranslator(context).fail(error);
+    const events = new StreamTranslator(context).fail(error);
     if (context.stream) return accept(Buffer.concat([encodeSseEvents(events), DONE]));
     const failed = events.at(-1);
     const response = failed !== undefined && 'response' in failed ? failed.response : null;
@@ -61,11 +59,9 @@ export function createWholeBodyReader(kind: WholeBodyKind, options: UpstreamBody
 
   function translate(answered: ResponseContext): Buffer {
     const completion = parse(pieces.length === 1 ? (pieces[0] as Buffer) : Buffer.concat(pieces));
-    const response = translateCompletion(completion, answered);
-    const events = answered.stream ? eventsOfResponse(response, answered) : [];
+    const { response, events, error, finishReason } = translateCompletion(completion, answered);
     const { status, model, usage } = response;
-    const finishReason = finishReasonOf(completion);
-    report = { error: failureOf(response), status, model, usage, finishReason, events: events.length };
+    report = { error, status, model, usage, finishReason, events: events.length };
     return accept(
       answered.stream ? Buffer.concat([encodeSseEvents(events), DONE]) : Buffer.from(JSON.stringify(response)),
     );
@@ -109,12 +105,6 @@ export function createWholeBodyReader(kind: WholeBodyKind, options: UpstreamBody
       return report;
     },
   };
-}
-
-/** What failed after the answer had begun: the client reads it in the response, the log by its code. */
-function failureOf({ error }: ResponseResource): ApiError | null {
-  if (error === null) return null;
-  return new ApiError(error.message, { status: 502, type: 'model_error', code: error.code });
 }
 
 const notAnApi = 'The upstream’s answer is neither JSON nor an event stream.';

@@ -1,26 +1,18 @@
-import { arrayOf, countOf, type Loose, objectOf, textOf } from '../../schema/chat-completion.ts';
+import type { LooseAnnotation, LooseChunk, LooseCitation, LooseMessage } from '../../schema/chat-completion.ts';
 import type { UrlCitation } from '../../schema/response-resource.ts';
-
-/** Citations without their repeats: servers send the whole list again in every late chunk. */
-export interface CitationList {
-  /** Takes in what is new, and returns just that. */
-  add(citations: readonly UrlCitation[]): UrlCitation[];
-  readonly all: readonly UrlCitation[];
-}
+import { arrayOf, countOf, objectOf, objectsOf, textOf } from './loose.ts';
 
 /**
- * An empty list. A page without a range is left out when its URL is cited already, since a vendor's several lists name
- * the same pages; any other only when it is exactly the same.
+ * Citations without their repeats: servers send the whole list again in every late chunk. A page without a range is left
+ * out when its URL is cited already, since a vendor's several lists name the same pages; any other only when it is
+ * exactly the same.
  */
-export function createCitationList(): CitationList {
-  return new DistinctCitations();
-}
-
-class DistinctCitations implements CitationList {
+export class CitationList {
   readonly all: UrlCitation[] = [];
   readonly #urls = new Set<string>();
   readonly #keys = new Set<string>();
 
+  /** Adds what is new, and returns just that. */
   add(citations: readonly UrlCitation[]): UrlCitation[] {
     return citations.filter((citation) => this.#isNew(citation));
   }
@@ -42,37 +34,35 @@ const none: readonly UrlCitation[] = [];
 /**
  * The citations that a completion or chunk and its message or delta carry (docs/answers.md §2.9), in order: annotations
  * of the message (OpenAI's nested form and the flat one), then `search_results` and `citations` of the body (Perplexity,
- * xAI). A bare URL says nothing about where in the text it belongs: it gets no title and the range 0–0.
+ * xAI). A bare URL has no place in the text: it gets no title and the range 0–0.
  */
-export function citationsOf(body: Loose | null, message: Loose | null): readonly UrlCitation[] {
-  const found: (UrlCitation | null)[] = [];
-  if (message?.['annotations'] != null) addAnnotations(found, message['annotations']);
+export function citationsOf(body: LooseChunk | null, message: LooseMessage | null): readonly UrlCitation[] {
+  const found: UrlCitation[] = [];
+  if (message?.annotations != null) addAnnotations(found, message.annotations);
   if (body !== null) addPages(found, body);
   if (message !== null) addPages(found, message);
-  return found.length === 0 ? none : createCitationList().add(found.filter((citation) => citation !== null));
+  return found.length === 0 ? none : new CitationList().add(found);
 }
 
-function addAnnotations(found: (UrlCitation | null)[], annotations: unknown): void {
-  for (const annotation of arrayOf(annotations)) {
-    const entry = objectOf(annotation);
-    if (entry?.['type'] === 'url_citation') found.push(citationOf(objectOf(entry['url_citation']) ?? entry));
-  }
+function addAnnotations(found: UrlCitation[], annotations: unknown): void {
+  for (const entry of objectsOf<LooseAnnotation>(annotations))
+    if (entry.type === 'url_citation') add(found, objectOf<LooseCitation>(entry.url_citation) ?? entry);
 }
 
-function addPages(found: (UrlCitation | null)[], carrier: Loose): void {
-  for (const result of arrayOf(carrier['search_results'])) found.push(citationOf(objectOf(result)));
-  for (const entry of arrayOf(carrier['citations']))
-    found.push(citationOf(typeof entry === 'string' ? { url: entry } : objectOf(entry)));
+function addPages(found: UrlCitation[], carrier: Pick<LooseChunk, 'search_results' | 'citations'>): void {
+  for (const result of objectsOf<LooseCitation>(carrier.search_results)) add(found, result);
+  for (const entry of arrayOf(carrier.citations))
+    add(found, typeof entry === 'string' ? { url: entry } : objectOf<LooseCitation>(entry));
 }
 
-function citationOf(entry: Loose | null): UrlCitation | null {
-  const url = textOf(entry?.['url']);
-  if (url === '') return null;
-  return {
+function add(found: UrlCitation[], entry: LooseCitation | null): void {
+  const url = textOf(entry?.url);
+  if (url === '') return;
+  found.push({
     type: 'url_citation',
     url,
-    title: textOf(entry?.['title']),
-    start_index: countOf(entry?.['start_index']) ?? 0,
-    end_index: countOf(entry?.['end_index']) ?? 0,
-  };
+    title: textOf(entry?.title),
+    start_index: countOf(entry?.start_index) ?? 0,
+    end_index: countOf(entry?.end_index) ?? 0,
+  });
 }

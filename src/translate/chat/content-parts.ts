@@ -1,6 +1,7 @@
-import { arrayOf, jsonTextOf, objectOf, textOf } from '../../schema/chat-completion.ts';
+import type { LooseContentPart } from '../../schema/chat-completion.ts';
+import { arrayOf, jsonTextOf, objectOf, textOf } from './loose.ts';
 
-/** What the `content` of a message or a delta says, by kind. Each is `''` when absent. */
+/** The `content` of a message or a delta, by kind. Each is `''` when absent. */
 export interface ContentTexts {
   readonly text: string;
   readonly thinking: string;
@@ -11,14 +12,13 @@ const nothing: ContentTexts = { text: '', thinking: '', refusal: '' };
 
 /**
  * Reads `content`: a string, an array of parts (Mistral's `thinking`, text under several names), null, or, rarely, an
- * object, which is passed on as its JSON. Parts that are neither text, thinking nor refusal have no place and are left
- * out: images are never asked for, and a `reference` without its source says nothing.
+ * object, which is passed on as its JSON. Parts that are neither text, thinking nor refusal are left out: images are
+ * never asked for, and a `reference` is of no use without its source.
  */
 export function contentOf(content: unknown): ContentTexts {
   if (typeof content === 'string') return content === '' ? nothing : { text: content, thinking: '', refusal: '' };
   if (Array.isArray(content)) return partsOf(content);
-  const object = objectOf(content);
-  return object === null ? nothing : { text: jsonTextOf(object), thinking: '', refusal: '' };
+  return objectOf(content) === null ? nothing : { text: jsonTextOf(content), thinking: '', refusal: '' };
 }
 
 function partsOf(parts: readonly unknown[]): ContentTexts {
@@ -27,20 +27,20 @@ function partsOf(parts: readonly unknown[]): ContentTexts {
   let refusal = '';
   for (const value of parts) {
     if (typeof value === 'string') text += value;
-    const part = objectOf(value);
+    const part = objectOf<LooseContentPart>(value);
     if (part === null) continue;
-    switch (part['type']) {
+    switch (part.type) {
       case 'text':
       case 'output_text':
       case undefined:
-        text += textOf(part['text']);
+        text += textOf(part.text);
         break;
       case 'thinking':
       case 'reasoning':
-        thinking += thinkingOf(part['thinking'] ?? part['text']);
+        thinking += thinkingOf(part.thinking ?? part.text);
         break;
       case 'refusal':
-        refusal += textOf(part['refusal']);
+        refusal += textOf(part.refusal);
         break;
     }
   }
@@ -51,6 +51,7 @@ function partsOf(parts: readonly unknown[]): ContentTexts {
 function thinkingOf(thinking: unknown): string {
   if (typeof thinking === 'string') return thinking;
   let text = '';
-  for (const part of arrayOf(thinking)) text += typeof part === 'string' ? part : textOf(objectOf(part)?.['text']);
+  for (const part of arrayOf(thinking))
+    text += typeof part === 'string' ? part : textOf(objectOf<LooseContentPart>(part)?.text);
   return text;
 }

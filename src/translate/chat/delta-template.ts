@@ -1,91 +1,85 @@
-import { type Loose, objectOf } from '../../schema/chat-completion.ts';
+import type { LooseChunk } from '../../schema/chat-completion.ts';
 import type { DeltaField, FastDelta } from './fast-delta.ts';
-
-/** The JSON around the text of plain deltas: a server repeats it with every token of the same kind. */
-export interface DeltaTemplate {
-  /** The text of a chunk that differs from the learned one in nothing else; null for any other. Never throws. */
-  match(json: string): string | null;
-  /** Where the learned chunk has its text. */
-  field(): DeltaField;
-  /** Learns what stands around that field's text in the chunk. `read` gives a chunk's delta as `plainDeltaOf` does. */
-  learn(json: string, field: DeltaField, read: (chunk: Loose) => FastDelta | null): void;
-  forget(): void;
-}
+import { objectOf } from './loose.ts';
 
 const quote = 0x22;
 const backslash = 0x5c;
 
-/** No letters a server would put there by itself. */
+/** Characters no server would write by itself. */
 const probe = '\u2063probe\u2063';
-/** A server that writes every chunk differently (`created`, padding) is not worth more. */
+/** A server that writes every chunk differently (`created`, padding) is not worth more attempts. */
 const maxAttempts = 16;
 
-/** Spares parsing what was parsed before: the text between the same two halves is all that is read, as a JSON string. */
-export function createDeltaTemplate(): DeltaTemplate {
-  return new LearnedTemplate();
-}
-
-class LearnedTemplate implements DeltaTemplate {
+/**
+ * Fast path. The JSON around the text of a delta, which a server repeats with every token of the same kind: where a chunk
+ * has the same beginning and end, only the text between them is read, as a JSON string. It saves `JSON.parse` for nearly
+ * every chunk (docs/performance.md); delete it when parsing costs less than comparing.
+ */
+export class DeltaTemplate {
   #head = '';
   #tail = '';
   #field: DeltaField = { name: 'content' };
   #attempts = 0;
 
+  /** The text of a chunk that differs from the learned one in its text alone; null for any other. Never throws. */
   match(json: string): string | null {
     const head = this.#head;
     const tail = this.#tail;
-    // `startsWith` compares letter by letter, `===` many at a time.
+    // `startsWith` compares one character at a time, `===` many.
     if (head === '' || json.slice(0, head.length) !== head || json.slice(-tail.length) !== tail) return null;
     const length = json.length - head.length - tail.length;
-    if (length > 0 && length <= maxCopied && isPlain(json, head.length, length))
+    if (length > 0 && length <= maxCopied && isVerbatim(json, head.length, length))
       return json.slice(head.length, head.length + length);
-    // Both halves hold their quote.
+    // Both halves include their quote.
     return stringOf(json.slice(head.length - 1, json.length - tail.length + 1));
   }
 
+  /** Where the learned chunk has its text. */
   field(): DeltaField {
     return this.#field;
   }
 
-  learn(json: string, field: DeltaField, read: (chunk: Loose) => FastDelta | null): void {
+  /** Learns the JSON around that field's text. `read` gives a chunk's delta as `fastDeltaOf` does. */
+  learn(json: string, field: DeltaField, read: (chunk: LooseChunk) => FastDelta | null): void {
     if (this.#attempts === maxAttempts) return;
     this.#attempts += 1;
     const name = `"${field.name}"`;
     const start = json.indexOf('"', json.indexOf(name) + name.length) + 1;
     const [before, after] = [json.slice(0, start), json.slice(endOfString(json, start))];
-    // The same name may stand elsewhere: only another text in its place tells that this is the place.
-    if (read(objectOf(jsonValue(before + probe + after)) ?? {})?.text !== probe) return;
+    // The same name may occur elsewhere: only another text in its place proves that this is the place.
+    if (read(objectOf<LooseChunk>(jsonValue(before + probe + after)) ?? {})?.text !== probe) return;
     this.#head = copyOf(before);
     this.#tail = copyOf(after);
     this.#field = field;
   }
 
+  /** Drops what was learned; `match` gives null until something is learned again. */
   forget(): void {
     this.#head = '';
   }
 }
 
-/** Where the quote stands that ends the JSON string whose letters begin at `start`. */
+/** The position of the quote that ends the JSON string whose content begins at `start`. */
 function endOfString(json: string, start: number): number {
   for (let at = start; at < json.length; at++) {
     const code = json.charCodeAt(at);
     if (code === quote) return at;
-    // A quote behind it is a letter.
+    // Skips an escaped quote.
     if (code === backslash) at++;
   }
   return json.length;
 }
 
-/** The same letters in memory of their own: what `slice` gives keeps the whole chunk, in its wider letters if it has any. */
+/** A copy in memory of its own: the result of `slice` keeps the whole chunk alive, in two bytes a character if it has to. */
 function copyOf(slice: string): string {
   return Buffer.from(slice).toString();
 }
 
-/** Of more letters V8 makes no copy but a view, which keeps the whole chunk as long as its text. */
+/** V8 copies slices up to this length; a longer one is a view that keeps the whole chunk alive. */
 const maxCopied = 12;
 
-/** Do these letters, inside a JSON string, stand for themselves? */
-function isPlain(json: string, start: number, length: number): boolean {
+/** Do these characters, inside a JSON string, stand for themselves? */
+function isVerbatim(json: string, start: number, length: number): boolean {
   for (let at = start; at < start + length; at++) {
     const code = json.charCodeAt(at);
     // The last are control characters.

@@ -1,6 +1,7 @@
-import { arrayOf, type Loose, objectOf, textOf } from '../../schema/chat-completion.ts';
+import type { LooseError, LooseErrorDetail, LooseErrorMetadata } from '../../schema/chat-completion.ts';
+import { arrayOf, objectOf, objectsOf, textOf } from './loose.ts';
 
-/** What an upstream's error body says, whatever its shape. Absent fields are `''` or null. */
+/** The content of an upstream's error body, whatever its shape. Absent fields are `''` or null. */
 export interface ErrorReading {
   readonly message: string;
   readonly code: string;
@@ -38,13 +39,13 @@ export function readErrorValue(value: unknown, depth = 0): ErrorReading {
   if (depth > 4) return nothing;
   if (typeof value === 'string') return { ...nothing, message: value };
   if (Array.isArray(value)) return readList(value, depth);
-  const object = objectOf(value);
+  const object = objectOf<LooseError>(value);
   if (object === null) return nothing;
   const own = fieldsOf(object);
-  const within = isNonEmpty(object['error'])
-    ? object['error']
+  const within = isNonEmpty(object.error)
+    ? object.error
     : own.message === ''
-      ? [object['detail'], object['errors'], object['message']].find(isNonEmpty)
+      ? [object.detail, object.errors, object.message].find(isNonEmpty)
       : undefined;
   if (within === undefined) return withProvider(own, object);
   const read = readErrorValue(within, depth + 1);
@@ -59,20 +60,20 @@ export function readErrorValue(value: unknown, depth = 0): ErrorReading {
   };
 }
 
-/** A string with text, an object or list with entries: `error: null`, `""`, `{}` and `false` say nothing. */
+/** A string with text, an object or list with entries: `error: null`, `""`, `{}` and `false` are no errors. */
 export function isNonEmpty(value: unknown): boolean {
   if (typeof value === 'string') return value !== '';
   return typeof value === 'object' && value !== null && Object.keys(value).length > 0;
 }
 
-/** FastAPI's and Mistral's lists of faults are joined; of others (Gemini's array of one) the first that speaks counts. */
+/** FastAPI's and Mistral's lists of faults are joined; of others (Gemini's array of one) the first with a message counts. */
 function readList(values: readonly unknown[], depth: number): ErrorReading {
-  const faults = values.map(objectOf).filter((fault) => fault !== null && typeof fault['msg'] === 'string');
+  const faults = objectsOf<LooseError>(values).filter(({ msg }) => typeof msg === 'string');
   if (faults.length > 0) {
-    const place = arrayOf(faults[0]?.['loc']).filter((step) => step !== 'body');
+    const place = arrayOf(faults[0]?.loc).filter((step) => step !== 'body');
     return {
       ...nothing,
-      message: faults.map((fault) => textOf(fault?.['msg'])).join('; '),
+      message: faults.map(({ msg }) => textOf(msg)).join('; '),
       param: place.length > 0 ? place.join('.') : null,
     };
   }
@@ -83,16 +84,16 @@ function readList(values: readonly unknown[], depth: number): ErrorReading {
   return nothing;
 }
 
-function fieldsOf(object: Loose): ErrorReading {
+function fieldsOf(object: LooseError): ErrorReading {
   const { code, status, param } = object;
   return {
     ...nothing,
-    message: textOf(object['message']) || textOf(object['msg']) || textOf(object['error_message']),
+    message: textOf(object.message) || textOf(object.msg) || textOf(object.error_message),
     code: wordOf(code) || wordOf(status).toLowerCase(),
-    type: textOf(object['type']) || textOf(object['error_type']),
+    type: textOf(object.type) || textOf(object.error_type),
     param: typeof param === 'string' && param !== '' ? param : null,
-    status: statusOf(code) ?? statusOf(status) ?? statusOf(object['status_code']),
-    retryAfter: retryDelayOf(object['details']),
+    status: statusOf(code) ?? statusOf(status) ?? statusOf(object.status_code),
+    retryAfter: retryDelayOf(object.details),
   };
 }
 
@@ -109,19 +110,19 @@ function statusOf(code: unknown): number | null {
 
 /** Gemini: `details: [{"@type": "…RetryInfo", "retryDelay": "12s"}]`. */
 function retryDelayOf(details: unknown): number | null {
-  for (const detail of arrayOf(details)) {
-    const seconds = /^(\d{1,6}(?:\.\d{1,9})?)s$/.exec(textOf(objectOf(detail)?.['retryDelay']))?.[1];
+  for (const { retryDelay } of objectsOf<LooseErrorDetail>(details)) {
+    const seconds = /^(\d{1,6}(?:\.\d{1,9})?)s$/.exec(textOf(retryDelay))?.[1];
     if (seconds !== undefined) return Number(seconds);
   }
   return null;
 }
 
-/** OpenRouter says only “Provider returned error”; who and why is in `metadata`. */
-function withProvider(reading: ErrorReading, error: Loose): ErrorReading {
-  const metadata = objectOf(error['metadata']);
-  const provider = textOf(metadata?.['provider_name']);
+/** OpenRouter's message is only “Provider returned error”; which provider and why is in `metadata`. */
+function withProvider(reading: ErrorReading, error: LooseError): ErrorReading {
+  const metadata = objectOf<LooseErrorMetadata>(error.metadata);
+  const provider = textOf(metadata?.provider_name);
   if (provider === '') return reading;
-  const raw = jsonOf(textOf(metadata?.['raw']));
+  const raw = jsonOf(textOf(metadata?.raw));
   const reason = raw === undefined ? '' : readErrorValue(raw).message;
   return {
     ...reading,

@@ -1,6 +1,6 @@
 import { ApiError, type ApiErrorType } from '../../schema/api-error.ts';
 
-/** How a response ends. A failure's error is for `response.error`; its HTTP status counts only while headers are held. */
+/** How a response ends. A failure's error is for `response.error`; its HTTP status counts only while the headers wait. */
 export type Outcome =
   | { readonly status: 'completed' }
   | { readonly status: 'incomplete'; readonly reason: 'max_output_tokens' | 'content_filter' }
@@ -8,7 +8,7 @@ export type Outcome =
 
 const completed: Outcome = { status: 'completed' };
 
-/** The words for a cut answer, in lower case: OpenAI, Mistral, Anthropic, Gemini. */
+/** The reasons of an answer that was cut off, in lower case: OpenAI, Mistral, Anthropic, Gemini. */
 const tooLong = new Set(['length', 'max_tokens', 'model_length', 'max_output_tokens']);
 /** OpenAI and Azure, Gemini, Zhipu, Anthropic. */
 const filtered = new Set(['content_filter', 'content_filtered', 'safety', 'recitation', 'sensitive', 'refusal']);

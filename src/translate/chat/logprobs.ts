@@ -1,25 +1,25 @@
-import { arrayOf, objectOf } from '../../schema/chat-completion.ts';
+import type { LooseLogprobs, LooseTokenLogprob } from '../../schema/chat-completion.ts';
 import type { Logprob, TopLogprob } from '../../schema/response-resource.ts';
+import { arrayOf, objectOf, objectsOf } from './loose.ts';
 
-/** Stands in for minus infinity, null and whatever else is no number: the API's own floor. */
+/** Stands in for minus infinity, null and whatever else is not a number: the API's own floor. */
 const FLOOR = -9999;
 
 /** `choices[0].logprobs` of a completion or a chunk as the API writes them (docs/answers.md §2.8); empty if there are none. */
 export function logprobsOf(logprobs: unknown): Logprob[] {
   const tokens: Logprob[] = [];
-  for (const value of arrayOf(objectOf(logprobs)?.['content'])) {
-    const token = topLogprobOf(value);
-    if (token === null) continue;
-    const others = arrayOf(objectOf(value)?.['top_logprobs']).map(topLogprobOf);
+  for (const value of arrayOf(objectOf<LooseLogprobs>(logprobs)?.content)) {
+    const entry = objectOf<LooseTokenLogprob>(value);
+    const token = entry === null ? null : topLogprobOf(entry);
+    if (entry === null || token === null) continue;
+    const others = objectsOf<LooseTokenLogprob>(entry.top_logprobs).map(topLogprobOf);
     tokens.push({ ...token, top_logprobs: others.filter((other) => other !== null) });
   }
   return tokens;
 }
 
-function topLogprobOf(value: unknown): TopLogprob | null {
-  const entry = objectOf(value);
-  if (entry === null || typeof entry['token'] !== 'string') return null;
-  const { token, logprob, bytes } = entry;
+function topLogprobOf({ token, logprob, bytes }: LooseTokenLogprob): TopLogprob | null {
+  if (typeof token !== 'string') return null;
   return {
     token,
     logprob: typeof logprob === 'number' && Number.isFinite(logprob) ? Math.max(logprob, FLOOR) : FLOOR,

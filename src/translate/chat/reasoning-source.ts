@@ -1,72 +1,75 @@
-import { arrayOf, countOf, type Loose, objectOf, textOf } from '../../schema/chat-completion.ts';
+import type {
+  LooseMessage,
+  LooseReasoning,
+  LooseReasoningDetail,
+  LooseThinkingBlock,
+} from '../../schema/chat-completion.ts';
 import { contentOf } from './content-parts.ts';
+import { countOf, objectOf, objectsOf, textOf } from './loose.ts';
 
 export interface ReasoningSource {
   /** The reasoning text; `''` for none. */
   readonly text: string;
   /** `reasoning_details` entries for the envelope, as sent. */
-  readonly details: readonly Loose[];
+  readonly details: readonly LooseReasoningDetail[];
 }
+
+const noDetails: readonly LooseReasoningDetail[] = [];
 
 /**
  * The reasoning a message or delta carries. Vendors name it differently, and some send it twice, so the first source
  * with text wins and the others are taken for copies (docs/answers.md §2.4; `<think>` tags are not read here).
  */
-export function reasoningOf(message: Loose): ReasoningSource {
-  const details = detailsOf(message);
+export function reasoningOf(message: LooseMessage): ReasoningSource {
+  const details =
+    message.reasoning_details === undefined ? noDetails : objectsOf<LooseReasoningDetail>(message.reasoning_details);
   const text =
-    textOf(message['reasoning_content']) ||
-    fieldOf(message['reasoning']) ||
+    textOf(message.reasoning_content) ||
+    fieldOf(message.reasoning) ||
     textOfDetails(details) ||
-    (Array.isArray(message['content']) ? contentOf(message['content']).thinking : '') ||
-    textOf(message['thinking']) ||
-    textOfBlocks(message['thinking_blocks']);
+    (Array.isArray(message.content) ? contentOf(message.content).thinking : '') ||
+    textOf(message.thinking) ||
+    textOfBlocks(message.thinking_blocks);
   return { text, details };
 }
 
 /** A string (vLLM, OpenRouter, Groq, Ollama, LM Studio) or, from some proxies, an object around it. */
 function fieldOf(reasoning: unknown): string {
   if (typeof reasoning === 'string') return reasoning;
-  const object = objectOf(reasoning);
-  return textOf(object?.['text']) || textOf(object?.['content']);
-}
-
-function detailsOf(message: Loose): readonly Loose[] {
-  const details = message['reasoning_details'];
-  return details === undefined
-    ? []
-    : arrayOf(details)
-        .map(objectOf)
-        .filter((detail) => detail !== null);
+  const object = objectOf<LooseReasoning>(reasoning);
+  return textOf(object?.text) || textOf(object?.content);
 }
 
 /** `reasoning.encrypted` has no text: it only goes back. MiniMax gives `text` without a type. */
-function textOfDetails(details: readonly Loose[]): string {
+function textOfDetails(details: readonly LooseReasoningDetail[]): string {
   let text = '';
-  for (const detail of details) text += textOf(detail['text']) || textOf(detail['summary']);
+  for (const detail of details) text += textOf(detail.text) || textOf(detail.summary);
   return text;
 }
 
 function textOfBlocks(blocks: unknown): string {
   let text = '';
-  for (const block of arrayOf(blocks)) text += textOf(objectOf(block)?.['thinking']);
+  for (const block of objectsOf<LooseThinkingBlock>(blocks)) text += textOf(block.thinking);
   return text;
 }
+
+/** An entry that is being merged; it keeps fields that nobody here reads. */
+type MergedDetail = { -readonly [Field in keyof LooseReasoningDetail]?: unknown };
 
 /**
  * Joins the details of a stream's deltas into the array that goes back to the upstream (docs/answers.md B8): texts of one `index`
  * and type are concatenated, any other field is taken from the latest entry that has it (the signature comes last).
  * Without an index, an entry continues the one before it if that is of its type. Encrypted entries arrive whole.
  */
-export function mergeReasoningDetails(details: readonly Loose[]): Loose[] {
-  const merged: Record<string, unknown>[] = [];
-  const byIndex = new Map<string, Record<string, unknown>>();
+export function mergeReasoningDetails(details: readonly LooseReasoningDetail[]): LooseReasoningDetail[] {
+  const merged: MergedDetail[] = [];
+  const byIndex = new Map<string, MergedDetail>();
   for (const detail of details) {
-    const index = countOf(detail['index']);
-    const key = `${index} ${textOf(detail['type'])}`;
+    const index = countOf(detail.index);
+    const key = `${index} ${textOf(detail.type)}`;
     const last = merged.at(-1);
-    const known = index !== null ? byIndex.get(key) : last?.['type'] === detail['type'] ? last : undefined;
-    if (known === undefined || detail['type'] === 'reasoning.encrypted') {
+    const known = index !== null ? byIndex.get(key) : last?.type === detail.type ? last : undefined;
+    if (known === undefined || detail.type === 'reasoning.encrypted') {
       const entry = { ...detail };
       byIndex.set(key, entry);
       merged.push(entry);
@@ -75,10 +78,12 @@ export function mergeReasoningDetails(details: readonly Loose[]): Loose[] {
   return merged;
 }
 
-function mergeInto(known: Record<string, unknown>, detail: Loose): void {
-  for (const [name, value] of Object.entries(detail)) {
-    if (value === null || value === undefined || value === '') continue;
-    const grows = name === 'text' || name === 'summary';
-    known[name] = grows && typeof value === 'string' ? textOf(known[name]) + value : value;
-  }
+function mergeInto(known: MergedDetail, { text, summary, ...others }: LooseReasoningDetail): void {
+  if (isGiven(text)) known.text = typeof text === 'string' ? textOf(known.text) + text : text;
+  if (isGiven(summary)) known.summary = typeof summary === 'string' ? textOf(known.summary) + summary : summary;
+  Object.assign(known, Object.fromEntries(Object.entries(others).filter(([, value]) => isGiven(value))));
+}
+
+function isGiven(value: unknown): boolean {
+  return value !== null && value !== undefined && value !== '';
 }

@@ -1,20 +1,21 @@
-import { choiceOf, countOf, type Loose, objectOf } from '../../schema/chat-completion.ts';
+import type { LooseChunk, LooseGroqExtras, LooseTokenDetails, LooseUsage } from '../../schema/chat-completion.ts';
 import type { Usage } from '../../schema/response-resource.ts';
 import type { Profile } from '../../upstream/profile.ts';
+import { choiceOf, countOf, objectOf } from './loose.ts';
 
 /**
  * The usage a completion or a chunk carries, in whatever spelling and place its vendor puts it (docs/answers.md §2.7); null if
  * it carries none. Counts are cumulative everywhere: of a stream's usages the last one that is not null stands.
  */
-export function usageOf(carrier: unknown, profile: Pick<Profile, 'reasoningTokensExtra'>): Usage | null {
-  const usage = foundIn(objectOf(carrier));
+export function usageOf(carrier: LooseChunk, profile: Pick<Profile, 'reasoningTokensExtra'>): Usage | null {
+  const usage = foundIn(carrier);
   if (usage === null) return null;
 
-  const input = countOf(usage['prompt_tokens']) ?? countOf(usage['input_tokens']) ?? 0;
-  const givenTotal = countOf(usage['total_tokens']);
+  const input = countOf(usage.prompt_tokens) ?? countOf(usage.input_tokens) ?? 0;
+  const givenTotal = countOf(usage.total_tokens);
   const reasoning = reasoningTokens(usage);
   const completion =
-    countOf(usage['completion_tokens']) ?? countOf(usage['output_tokens']) ?? Math.max(0, (givenTotal ?? 0) - input);
+    countOf(usage.completion_tokens) ?? countOf(usage.output_tokens) ?? Math.max(0, (givenTotal ?? 0) - input);
   // xAI bills reasoning beside the completion; the Responses API counts it inside.
   const output = profile.reasoningTokensExtra ? completion + reasoning : completion;
   const written = cacheWrites(usage);
@@ -31,49 +32,52 @@ export function usageOf(carrier: unknown, profile: Pick<Profile, 'reasoningToken
 }
 
 /** The body's own, Groq's `x_groq.usage`, Kimi's `choices[0].usage`. `{}` counts as none. */
-function foundIn(carrier: Loose | null): Loose | null {
-  if (carrier === null) return null;
+function foundIn(carrier: LooseChunk): LooseUsage | null {
   return (
-    counted(carrier['usage']) ??
-    counted(objectOf(carrier['x_groq'])?.['usage']) ??
-    counted(choiceOf(carrier)?.['usage'])
+    counted(carrier.usage) ??
+    counted(objectOf<LooseGroqExtras>(carrier.x_groq)?.usage) ??
+    counted(choiceOf(carrier)?.usage)
   );
 }
 
 /** The value as an object that holds a count. */
-function counted(value: unknown): Loose | null {
-  const usage = objectOf(value);
+function counted(value: unknown): LooseUsage | null {
+  const usage = objectOf<LooseUsage>(value);
   if (usage === null) return null;
-  for (const name in usage) if (countOf(usage[name]) !== null) return usage;
+  for (const name in usage) if (countOf(usage[name as keyof LooseUsage]) !== null) return usage;
   return null;
 }
 
-function cachedTokens(usage: Loose): number {
+function detailsOf(details: unknown): LooseTokenDetails | null {
+  return objectOf<LooseTokenDetails>(details);
+}
+
+function cachedTokens(usage: LooseUsage): number {
   return (
-    countOf(objectOf(usage['prompt_tokens_details'])?.['cached_tokens']) ??
-    countOf(usage['prompt_cache_hit_tokens']) ?? // DeepSeek
-    countOf(usage['cached_tokens']) ?? // Kimi
-    countOf(usage['num_cached_tokens']) ?? // Mistral
-    countOf(usage['cache_read_input_tokens']) ?? // Anthropic, LiteLLM
-    countOf(objectOf(usage['input_tokens_details'])?.['cached_tokens']) ??
+    countOf(detailsOf(usage.prompt_tokens_details)?.cached_tokens) ??
+    countOf(usage.prompt_cache_hit_tokens) ?? // DeepSeek
+    countOf(usage.cached_tokens) ?? // Kimi
+    countOf(usage.num_cached_tokens) ?? // Mistral
+    countOf(usage.cache_read_input_tokens) ?? // Anthropic, LiteLLM
+    countOf(detailsOf(usage.input_tokens_details)?.cached_tokens) ??
     0
   );
 }
 
-function cacheWrites(usage: Loose): number {
+function cacheWrites(usage: LooseUsage): number {
   return (
-    countOf(usage['cache_creation_input_tokens']) ??
-    countOf(objectOf(usage['prompt_tokens_details'])?.['cache_write_tokens']) ??
-    countOf(objectOf(usage['input_tokens_details'])?.['cache_write_tokens']) ??
+    countOf(usage.cache_creation_input_tokens) ??
+    countOf(detailsOf(usage.prompt_tokens_details)?.cache_write_tokens) ??
+    countOf(detailsOf(usage.input_tokens_details)?.cache_write_tokens) ??
     0
   );
 }
 
-function reasoningTokens(usage: Loose): number {
+function reasoningTokens(usage: LooseUsage): number {
   return (
-    countOf(objectOf(usage['completion_tokens_details'])?.['reasoning_tokens']) ??
-    countOf(usage['reasoning_tokens']) ?? // SGLang
-    countOf(objectOf(usage['output_tokens_details'])?.['reasoning_tokens']) ??
+    countOf(detailsOf(usage.completion_tokens_details)?.reasoning_tokens) ??
+    countOf(usage.reasoning_tokens) ?? // SGLang
+    countOf(detailsOf(usage.output_tokens_details)?.reasoning_tokens) ??
     0
   );
 }

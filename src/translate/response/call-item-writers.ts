@@ -1,8 +1,9 @@
-import type { TrackedCall } from '../chat/call-tracker.ts';
+import type { ItemStatus } from '../../schema/response-resource.ts';
 import type { ResponseContext } from '../context.ts';
-import { createCustomInputDecoder } from './custom-input.ts';
+import type { TrackedCall } from './call-tracker.ts';
+import { CustomInputDecoder } from './custom-input.ts';
 import type { EventLog } from './event-log.ts';
-import { createGrowingText } from './growing-text.ts';
+import { GrowingText } from './growing-text.ts';
 import type { ClosingStatus, OpenItem, Output } from './output.ts';
 import {
   argumentsOf,
@@ -13,8 +14,8 @@ import {
   restoredToolOf,
 } from './tool-restoration.ts';
 
-/** The item of a tool call that is being written. */
-export interface OpenCall extends OpenItem {
+/** Writes the item of a tool call from `output_item.added` to `output_item.done`. One class for each kind of tool. */
+export interface CallItemWriter extends OpenItem {
   readonly outputIndex: number;
   /** The next piece of the arguments, or of a native custom call's input. */
   add(text: string): void;
@@ -27,86 +28,141 @@ interface Parts {
 }
 
 /** Opens the item of a call at the end of the output, as the kind of tool that its name stands for on our side. */
-export function openCall(call: TrackedCall, callId: string, parts: Parts): OpenCall {
+export function openCallItem(call: TrackedCall, callId: string, parts: Parts): CallItemWriter {
   const restored = restoredToolOf(call, parts.context);
-  const id = parts.context.newId(callItemPrefixOf(restored));
-  const itemOf = (status: 'in_progress' | ClosingStatus, text: string, isCustom: boolean) =>
-    callItemOf({ id, callId, name: call.name, arguments: text, isCustom, status }, parts.context);
-
-  let item: OpenCall;
+  const named = { call, id: parts.context.newId(callItemPrefixOf(restored)), callId };
   switch (restored.kind) {
     case 'function':
-      item = openFunctionCall(call, restored.name, itemOf, parts);
-      break;
+      return new FunctionCallWriter(named, restored.name, parts);
     case 'custom':
-      item = openCustomCall(call, itemOf, parts);
-      break;
+      return new CustomCallWriter(named, parts);
     case 'tool_search':
-      item = openToolSearchCall(call, itemOf, parts);
-      break;
+      return new ToolSearchCallWriter(named, parts);
   }
-  parts.output.register(item.outputIndex, item);
-  return item;
 }
 
-type ItemOf = (status: 'in_progress' | ClosingStatus, text: string, isCustom: boolean) => CallItem;
+/** A call and the ids it has on our side. */
+interface NamedCall {
+  readonly call: TrackedCall;
+  readonly id: string;
+  readonly callId: string;
+}
 
-function openFunctionCall(call: TrackedCall, name: string, itemOf: ItemOf, { log, output }: Parts): OpenCall {
-  const start = itemOf('in_progress', '', false);
-  const outputIndex = output.add(start.type === 'function_call' ? { ...start, arguments: '' } : start);
-  const item_id = start.id;
-  return {
-    outputIndex,
-    add(delta) {
-      log.emit({ type: 'response.function_call_arguments.delta', item_id, output_index: outputIndex, delta });
-    },
-    close(status) {
-      log.emit({
-        type: 'response.function_call_arguments.done',
-        item_id,
-        output_index: outputIndex,
-        name,
-        arguments: argumentsOf(call.text.toString()),
-      });
-      return itemOf(status, call.text.toString(), false);
-    },
-  };
+function itemOf(
+  { call, id, callId }: NamedCall,
+  status: ItemStatus,
+  text: string,
+  isCustom: boolean,
+  context: ResponseContext,
+): CallItem {
+  return callItemOf({ id, callId, name: call.name, arguments: text, isCustom, status }, context);
+}
+
+class FunctionCallWriter implements CallItemWriter {
+  readonly outputIndex: number;
+  readonly #log: EventLog;
+  readonly #id: string;
+  readonly #named: NamedCall;
+  readonly #name: string;
+  readonly #context: ResponseContext;
+
+  constructor(named: NamedCall, name: string, { log, output, context }: Parts) {
+    this.#log = log;
+    this.#id = named.id;
+    this.#named = named;
+    this.#name = name;
+    this.#context = context;
+    const start = itemOf(named, 'in_progress', '', false, context);
+    this.outputIndex = output.add(start.type === 'function_call' ? { ...start, arguments: '' } : start);
+    output.register(this.outputIndex, this);
+  }
+
+  add(delta: string): void {
+    this.#log.emit({
+      type: 'response.function_call_arguments.delta',
+      item_id: this.#id,
+      output_index: this.outputIndex,
+      delta,
+    });
+  }
+
+  close(status: ClosingStatus): CallItem {
+    const text = this.#named.call.text.toString();
+    const whole = argumentsOf(text);
+    // Clients that add the deltas up must arrive at what the done event repeats.
+    if (text === '') this.add(whole);
+    this.#log.emit({
+      type: 'response.function_call_arguments.done',
+      item_id: this.#id,
+      output_index: this.outputIndex,
+      name: this.#name,
+      arguments: whole,
+    });
+    return itemOf(this.#named, status, text, false, this.#context);
+  }
 }
 
 /** A native call sends its input bare; a wrapped one sends `{"input": …}`, which is unwrapped as it arrives. */
-function openCustomCall(call: TrackedCall, itemOf: ItemOf, { log, output }: Parts): OpenCall {
-  const start = itemOf('in_progress', '', true);
-  const outputIndex = output.add(start);
-  const item_id = start.id;
-  const decoder = createCustomInputDecoder();
-  const input = createGrowingText();
+class CustomCallWriter implements CallItemWriter {
+  readonly outputIndex: number;
+  readonly #named: NamedCall;
+  readonly #parts: Parts;
+  readonly #decoder = new CustomInputDecoder();
+  readonly #input = new GrowingText();
 
-  function send(delta: string): void {
-    if (delta === '') return;
-    input.append(delta);
-    log.emit({ type: 'response.custom_tool_call_input.delta', item_id, output_index: outputIndex, delta });
+  constructor(named: NamedCall, parts: Parts) {
+    this.#named = named;
+    this.#parts = parts;
+    this.outputIndex = parts.output.add(itemOf(named, 'in_progress', '', true, parts.context));
+    parts.output.register(this.outputIndex, this);
   }
 
-  return {
-    outputIndex,
-    add(text) {
-      send(call.isCustom ? text : decoder.push(text));
-    },
-    close(status) {
-      if (!call.isCustom) send(decoder.isReading() ? decoder.finish() : customInputOf(call.text.toString()));
-      const whole = input.toString();
-      log.emit({ type: 'response.custom_tool_call_input.done', item_id, output_index: outputIndex, input: whole });
-      return itemOf(status, whole, true);
-    },
-  };
+  add(text: string): void {
+    this.#send(this.#named.call.isCustom ? text : this.#decoder.push(text));
+  }
+
+  close(status: ClosingStatus): CallItem {
+    const { call, id } = this.#named;
+    if (!call.isCustom)
+      this.#send(this.#decoder.isReading() ? this.#decoder.finish() : customInputOf(call.text.toString()));
+    const input = this.#input.toString();
+    this.#parts.log.emit({
+      type: 'response.custom_tool_call_input.done',
+      item_id: id,
+      output_index: this.outputIndex,
+      input,
+    });
+    return itemOf(this.#named, status, input, true, this.#parts.context);
+  }
+
+  #send(delta: string): void {
+    if (delta === '') return;
+    this.#input.append(delta);
+    this.#parts.log.emit({
+      type: 'response.custom_tool_call_input.delta',
+      item_id: this.#named.id,
+      output_index: this.outputIndex,
+      delta,
+    });
+  }
 }
 
 /** The arguments are an object in the item, and the API has no events for their pieces. */
-function openToolSearchCall(call: TrackedCall, itemOf: ItemOf, { output }: Parts): OpenCall {
-  const outputIndex = output.add(itemOf('in_progress', '', false));
-  return {
-    outputIndex,
-    add() {},
-    close: (status) => itemOf(status, call.text.toString(), false),
-  };
+class ToolSearchCallWriter implements CallItemWriter {
+  readonly outputIndex: number;
+  readonly #named: NamedCall;
+  readonly #context: ResponseContext;
+
+  constructor(named: NamedCall, { output, context }: Parts) {
+    this.#named = named;
+    this.#context = context;
+    this.outputIndex = output.add(itemOf(named, 'in_progress', '', false, context));
+    output.register(this.outputIndex, this);
+  }
+
+  add(): void {}
+
+  close(status: ClosingStatus): CallItem {
+    return itemOf(this.#named, status, this.#named.call.text.toString(), false, this.#context);
+  }
 }

@@ -1,13 +1,3 @@
-/** Reads the `input` of a wrapped custom tool out of its arguments while they are still arriving. */
-export interface CustomInputDecoder {
-  /** The next piece of the arguments in; what it adds to the input out. */
-  push(text: string): string;
-  /** What was held back for a second half that never came. */
-  finish(): string;
-  /** False while the arguments do not begin with `{"input":"`: then only the whole tells what the input is. */
-  isReading(): boolean;
-}
-
 /** `{"input":"`, with whatever white space JSON allows; every prefix of it matches too. */
 const openings = [/^\s*$/, /^\s*\{\s*$/, /^\s*\{\s*"(?:i(?:n(?:p(?:u(?:t"?)?)?)?)?)?$/, /^\s*\{\s*"input"\s*:?\s*$/];
 const opening = /^\s*\{\s*"input"\s*:\s*"/;
@@ -27,89 +17,96 @@ const escapes: Readonly<Record<string, string>> = {
 };
 
 /**
- * Decodes the JSON string after `{"input":` from pieces cut anywhere, inside an escape or between the halves of a
- * surrogate pair. What models get wrong is forgiven: line feeds inside the string, and backslashes that escape nothing.
+ * Reads the `input` of a wrapped custom tool out of its arguments while they are still arriving: decodes the JSON string
+ * after `{"input":` from pieces cut anywhere, inside an escape or between the halves of a surrogate pair. Common mistakes of
+ * models are tolerated: line feeds inside the string, and backslashes that escape nothing.
  */
-export function createCustomInputDecoder(): CustomInputDecoder {
-  let state: 'opening' | 'string' | 'closed' | 'unknown' = 'opening';
+export class CustomInputDecoder {
+  #state: 'opening' | 'string' | 'closed' | 'unknown' = 'opening';
   /** The opening, then an escape that is not complete. */
-  let held = '';
-  let highSurrogate = '';
+  #buffered = '';
+  #highSurrogate = '';
 
-  function push(text: string): string {
-    switch (state) {
-      case 'opening': {
-        held += text;
-        const match = opening.exec(held);
-        if (match === null) {
-          if (held.length > MAX_OPENING || !openings.some((prefix) => prefix.test(held))) state = 'unknown';
-          return '';
-        }
-        const rest = held.slice(match[0].length);
-        state = 'string';
-        held = '';
-        return readString(rest);
-      }
+  /** Takes the next piece of the arguments and gives what it adds to the input. */
+  push(text: string): string {
+    switch (this.#state) {
+      case 'opening':
+        return this.#readOpening(text);
       case 'string':
-        return readString(text);
+        return this.#readString(text);
       case 'closed':
       case 'unknown':
         return '';
     }
   }
 
-  function readString(text: string): string {
-    const source = held + text;
-    held = '';
+  /** What was kept back for a second half that never came. */
+  finish(): string {
+    const rest = this.#highSurrogate + (this.#state === 'string' ? this.#buffered : '');
+    this.#highSurrogate = '';
+    this.#buffered = '';
+    return rest;
+  }
+
+  /** False while the arguments do not begin with `{"input":"`: then the input can only be found in the whole. */
+  isReading(): boolean {
+    return this.#state === 'string' || this.#state === 'closed';
+  }
+
+  #readOpening(text: string): string {
+    this.#buffered += text;
+    const match = opening.exec(this.#buffered);
+    if (match === null) {
+      const isTooLong = this.#buffered.length > MAX_OPENING;
+      if (isTooLong || !openings.some((prefix) => prefix.test(this.#buffered))) {
+        this.#state = 'unknown';
+        this.#buffered = '';
+      }
+      return '';
+    }
+    const rest = this.#buffered.slice(match[0].length);
+    this.#state = 'string';
+    this.#buffered = '';
+    return this.#readString(rest);
+  }
+
+  #readString(text: string): string {
+    const source = this.#buffered + text;
+    this.#buffered = '';
     let decoded = '';
     let at = 0;
     while (at < source.length) {
       const special = nextSpecial(source, at);
-      decoded += join(source.slice(at, special));
+      decoded += this.#join(source.slice(at, special));
       at = special;
       if (at === source.length) break;
       if (source[at] === '"') {
-        state = 'closed';
-        return decoded + finish();
+        this.#state = 'closed';
+        return decoded + this.finish();
       }
       const length = escapeLength(source, at);
       if (at + length > source.length) {
-        held = source.slice(at);
+        this.#buffered = source.slice(at);
         break;
       }
-      decoded += join(unescaped(source.slice(at, at + length)));
+      decoded += this.#join(unescaped(source.slice(at, at + length)));
       at += length;
     }
     return decoded;
   }
 
-  /** Puts a held high surrogate before what follows it, and holds one that ends the text. */
-  function join(text: string): string {
+  /** Puts a high surrogate that was kept back before what follows it, and keeps back one that ends the text. */
+  #join(text: string): string {
     if (text === '') return '';
-    const whole = highSurrogate + text;
+    const whole = this.#highSurrogate + text;
     const last = whole.charCodeAt(whole.length - 1);
     if (last >= 0xd800 && last <= 0xdbff) {
-      highSurrogate = whole.slice(-1);
+      this.#highSurrogate = whole.slice(-1);
       return whole.slice(0, -1);
     }
-    highSurrogate = '';
+    this.#highSurrogate = '';
     return whole;
   }
-
-  function finish(): string {
-    const rest = highSurrogate + (state === 'string' ? held : '');
-    highSurrogate = '';
-    held = '';
-    return rest;
-  }
-
-  return {
-    push,
-    finish,
-    isReading() {
-      return state === 'string' || state === 'closed';
-    },
-  };
 }
 
 /** Position of the next quote or backslash, or the end. */

@@ -1,61 +1,55 @@
 import type { ResponseStreamEvent, UnnumberedEvent } from '../../schema/stream-events.ts';
 import type { NewId, ResponseContext } from '../context.ts';
 
-/** Where the events of one stream are numbered, and wait for the caller that takes them. */
-export interface EventLog {
-  emit(event: UnnumberedEvent): void;
-  /** What was emitted since the last call. */
-  take(): ResponseStreamEvent[];
-  /** Events emitted so far: the next one's `sequence_number`. */
-  count(): number;
-  /** Characters in deltas so far: what is kept for the events that repeat the whole. */
-  written(): number;
-}
-
-/** A delta and its padding are together a multiple of this, so that the wire's sizes say little about the text. */
+/** A delta and its padding are together a multiple of this, so that sizes on the wire reveal little about the text. */
 const PADDED_TO = 16;
 
-/** Numbers events from 0 without gaps and, when asked for, pads the deltas. */
-export function createEventLog({ obfuscate, newId }: Pick<ResponseContext, 'obfuscate' | 'newId'>): EventLog {
-  return new NumberedLog(obfuscate ? newId : null);
-}
-
-class NumberedLog implements EventLog {
-  /** Null where nothing is padded. The only randomness here is that of ids: their last letters are it. */
+/**
+ * Numbers the events of one response from 0 without gaps, pads the deltas when asked to, and keeps them until they are
+ * taken. A log whose events nobody wants (`isWanted` false: a JSON completion for a client that asked for JSON) drops them.
+ */
+export class EventLog {
+  /** Null where nothing is padded. The only randomness here is that of ids: their last characters are used. */
   readonly #padding: NewId | null;
+  readonly #isWanted: boolean;
   #events: ResponseStreamEvent[] | null = null;
   #count = 0;
-  #written = 0;
+  #deltaLength = 0;
 
-  constructor(padding: NewId | null) {
-    this.#padding = padding;
+  constructor({ obfuscate, newId }: Pick<ResponseContext, 'obfuscate' | 'newId'>, isWanted = true) {
+    this.#padding = obfuscate ? newId : null;
+    this.#isWanted = isWanted;
   }
 
   emit(event: UnnumberedEvent): void {
-    // The event was made for this call alone: it is completed in place, a copy per token would only cost.
+    if (!this.#isWanted) return;
+    // The event was made for this call alone: it is completed in place, because a copy for each token would cost more.
     const own = event as UnnumberedEvent & { sequence_number: number; obfuscation?: string };
     if ('delta' in event) {
       const { length } = event.delta;
-      this.#written += length;
+      this.#deltaLength += length;
       if (this.#padding !== null) own.obfuscation = this.#padding('resp').slice(-(PADDED_TO - (length % PADDED_TO)));
     }
     own.sequence_number = this.#count++;
-    // Nearly always it is alone, and an array that is made with it takes a tenth of one that grows.
+    // Nearly always it is alone, and an array literal takes a tenth of the memory of one that grows.
     if (this.#events === null) this.#events = [own];
     else this.#events.push(own);
   }
 
+  /** What was emitted since the last call. */
   take(): ResponseStreamEvent[] {
     const taken = this.#events;
     this.#events = null;
     return taken ?? [];
   }
 
+  /** Events emitted so far: the next one's `sequence_number`. */
   count(): number {
     return this.#count;
   }
 
-  written(): number {
-    return this.#written;
+  /** Characters in deltas so far: what is kept for the events that repeat the whole. */
+  deltaLength(): number {
+    return this.#deltaLength;
   }
 }

@@ -1,21 +1,11 @@
-/** A text that grows by small pieces and is read once, at its end. */
-export interface GrowingText {
-  append(piece: string): void;
-  isEmpty(): boolean;
-  toString(): string;
-}
-
 const piecesToFold = 64;
 
 /**
- * With a plain `+=` V8 keeps every piece, and a node for each, until the text is read: several times the text's own size
- * when pieces are tokens, for as long as the stream lasts. Joining some at a time keeps little more than the text.
+ * A text that grows by small pieces and is read once, at its end. With a plain `+=` V8 keeps every piece, and a node for
+ * each, until the text is read: several times the text's own size when pieces are tokens, for as long as the stream
+ * lasts. Joining some at a time keeps little more than the text.
  */
-export function createGrowingText(): GrowingText {
-  return new FoldedText();
-}
-
-class FoldedText implements GrowingText {
+export class GrowingText {
   #text = '';
   #pieces: string[] = [];
 

@@ -1,22 +1,9 @@
 import type { Logprob, OutputItem, OutputTextPart, RefusalPart, UrlCitation } from '../../schema/response-resource.ts';
-import { type CitationList, createCitationList } from '../chat/citations.ts';
+import { CitationList } from '../chat/citations.ts';
 import type { NewId } from '../context.ts';
 import type { EventLog } from './event-log.ts';
-import { createGrowingText, type GrowingText } from './growing-text.ts';
+import { GrowingText } from './growing-text.ts';
 import type { ClosingStatus, OpenItem, Output } from './output.ts';
-
-/** A message that is being written. */
-export interface MessageItem {
-  readonly outputIndex: number;
-  /** Opens a text part if none is open. Empty text opens it and sends no delta. */
-  text(delta: string, logprobs: readonly Logprob[]): void;
-  /** Closes an open text part: a refusal is a part of its own. */
-  refusal(delta: string): void;
-  /** Citations belong to the open text part; without one they are lost. Repeats are left out. */
-  cite(citations: readonly UrlCitation[]): void;
-  /** The text of the open part. */
-  written(): string;
-}
 
 type OpenPart = OpenText | { readonly type: 'refusal'; readonly text: GrowingText };
 
@@ -30,28 +17,28 @@ interface OpenText {
 
 const noLogprobs: readonly Logprob[] = [];
 
-/** Opens a message at the end of the output. */
-export function openMessage(log: EventLog, output: Output, newId: NewId): MessageItem {
-  const id = newId('msg');
-  const outputIndex = output.add({ id, type: 'message', status: 'in_progress', role: 'assistant', content: [] });
-  const message = new OpenMessage(log, id, outputIndex);
-  output.register(outputIndex, message);
-  return message;
-}
-
-class OpenMessage implements MessageItem, OpenItem {
+/** Writes a message from `output_item.added` to `output_item.done`, at the end of the output. */
+export class MessageItemWriter implements OpenItem {
   readonly outputIndex: number;
   readonly #log: EventLog;
   readonly #id: string;
   readonly #content: (OutputTextPart | RefusalPart)[] = [];
   #part: OpenPart | null = null;
 
-  constructor(log: EventLog, id: string, outputIndex: number) {
+  constructor(log: EventLog, output: Output, newId: NewId) {
     this.#log = log;
-    this.#id = id;
-    this.outputIndex = outputIndex;
+    this.#id = newId('msg');
+    this.outputIndex = output.add({
+      id: this.#id,
+      type: 'message',
+      status: 'in_progress',
+      role: 'assistant',
+      content: [],
+    });
+    output.register(this.outputIndex, this);
   }
 
+  /** Adds to the text part, and opens one if none is open. Empty text opens it and sends no delta. */
   text(delta: string, logprobs: readonly Logprob[]): void {
     const open = this.#openText();
     if (delta === '') return;
@@ -70,15 +57,17 @@ class OpenMessage implements MessageItem, OpenItem {
     });
   }
 
+  /** Adds to the refusal. It is a part of its own: an open text part is closed. */
   refusal(delta: string): void {
     this.#openRefusal().text.append(delta);
     this.#log.emit({ type: 'response.refusal.delta', ...this.#place(), delta });
   }
 
+  /** Adds citations to the open text part; without one they are lost. Repeats are left out. */
   cite(citations: readonly UrlCitation[]): void {
     const part = this.#part;
     if (part?.type !== 'output_text') return;
-    part.citations ??= createCitationList();
+    part.citations ??= new CitationList();
     let index = part.citations.all.length;
     for (const annotation of part.citations.add(citations))
       this.#log.emit({
@@ -89,6 +78,7 @@ class OpenMessage implements MessageItem, OpenItem {
       });
   }
 
+  /** The text of the open part. */
   written(): string {
     return this.#part?.text.toString() ?? '';
   }
@@ -111,7 +101,7 @@ class OpenMessage implements MessageItem, OpenItem {
       ...this.#place(),
       part: { type: 'output_text', text: '', annotations: [], logprobs: [] },
     });
-    const opened: OpenText = { type: 'output_text', text: createGrowingText(), logprobs: null, citations: null };
+    const opened: OpenText = { type: 'output_text', text: new GrowingText(), logprobs: null, citations: null };
     this.#part = opened;
     return opened;
   }
@@ -120,7 +110,7 @@ class OpenMessage implements MessageItem, OpenItem {
     if (this.#part?.type === 'refusal') return this.#part;
     this.#closePart();
     this.#log.emit({ type: 'response.content_part.added', ...this.#place(), part: { type: 'refusal', refusal: '' } });
-    const opened: OpenPart = { type: 'refusal', text: createGrowingText() };
+    const opened: OpenPart = { type: 'refusal', text: new GrowingText() };
     this.#part = opened;
     return opened;
   }

@@ -1,21 +1,23 @@
 import type { ApiError } from '../../schema/api-error.ts';
-import { type Loose, objectOf, textOf } from '../../schema/chat-completion.ts';
+import type { LooseAudio, LooseMessage, LooseReasoningDetail } from '../../schema/chat-completion.ts';
 import type { Logprob, OutputItem, UrlCitation } from '../../schema/response-resource.ts';
 import type { Profile } from '../../upstream/profile.ts';
-import { namelessCall, signatureOf } from '../chat/call-entries.ts';
-import { type CitationList, createCitationList } from '../chat/citations.ts';
+import { signatureOf } from '../chat/call-entries.ts';
+import { CitationList } from '../chat/citations.ts';
 import { contentOf } from '../chat/content-parts.ts';
 import type { DeltaField } from '../chat/fast-delta.ts';
+import { objectOf, textOf } from '../chat/loose.ts';
 import { reasoningOf } from '../chat/reasoning-source.ts';
-import { createThinkTagReader, type ThinkTagReader, type ThinkTagTexts } from '../chat/think-tags.ts';
+import { ThinkTagReader, type ThinkTagTexts } from '../chat/think-tags.ts';
 import type { ResponseContext } from '../context.ts';
+import { EnvelopeContents } from './envelope-contents.ts';
 import type { EventLog } from './event-log.ts';
-import { type MessageItem, openMessage } from './message-item-writer.ts';
-import { type ClosingStatus, createOutput, type Output } from './output.ts';
-import { openReasoning, type ReasoningItem } from './reasoning-item-writer.ts';
-import { type CallSignature, createToolCalls, type ToolCalls } from './tool-calls.ts';
+import { MessageItemWriter } from './message-item-writer.ts';
+import { type ClosingStatus, Output } from './output.ts';
+import { ReasoningItemWriter } from './reasoning-item-writer.ts';
+import { namelessCall, ToolCalls } from './tool-calls.ts';
 
-/** What a chunk says beside its delta. */
+/** What a chunk or a completion has beside its delta or message. */
 export interface ChunkExtras {
   readonly logprobs: readonly Logprob[];
   readonly citations: readonly UrlCitation[];
@@ -23,52 +25,20 @@ export interface ChunkExtras {
   readonly isLast: boolean;
 }
 
-/** Writes the output items of one answer as its deltas arrive. */
-export interface OutputWriter {
-  /** Errors are the model's: a call that is not allowed. */
-  add(delta: Loose, beside: ChunkExtras): ApiError | null;
-  /**
-   * More of the item that is open, as `add` would write it. False, and nothing is done, if no item of that kind is open,
-   * or the text must be looked into.
-   */
-  grow(field: DeltaField, text: string): boolean;
-  /** Citations of a chunk that has no delta. */
-  cite(citations: readonly UrlCitation[]): void;
-  /** The answer is whole: sends what was held back. An answer of nothing but broken calls is an error. */
-  finish(): ApiError | null;
-  /** A completed answer has at least one item: an empty message, if there is none. */
-  ensureOutput(): void;
-  /** Closes all that is open; the last item gets the status. */
-  close(lastStatus: ClosingStatus): void;
-  /** Nothing has arrived that would show in the output. */
-  isEmpty(): boolean;
-  /** Closed items. */
-  items(): readonly OutputItem[];
-  nameless(): number;
-}
-
 type Current =
-  | { readonly type: 'message'; readonly item: MessageItem }
-  | { readonly type: 'reasoning'; readonly item: ReasoningItem };
+  | { readonly type: 'message'; readonly item: MessageItemWriter }
+  | { readonly type: 'reasoning'; readonly item: ReasoningItemWriter };
 
 const noLogprobs: readonly Logprob[] = [];
 
-/** What waits for a reasoning item, to go into its envelope. */
-interface PendingReasoning {
-  readonly details: Loose[];
-  readonly signatures: CallSignature[];
-}
-
 /**
- * At most one message or reasoning item is open, and whatever else opens closes it; calls stay open to the end, since
- * servers interleave them. Grammar: `docs/answers.md` §3.2, actions: §3.6.
+ * Writes the output items of one answer: as its deltas arrive, or from one whole message. At most one message or reasoning
+ * item is open, and whatever else opens closes it; calls stay open to the end, since servers interleave them. Grammar:
+ * `docs/answers.md` §3.2, actions: §3.6.
+ *
+ * Most answers are text alone: what only others need is made when it is first needed.
  */
-export function createOutputWriter(log: EventLog, context: ResponseContext): OutputWriter {
-  return new ItemWriter(log, context);
-}
-
-/** Most answers are text alone: what only others need is made when it is first needed. */
-class ItemWriter implements OutputWriter {
+export class OutputWriter {
   readonly #log: EventLog;
   readonly #context: ResponseContext;
   readonly #output: Output;
@@ -76,41 +46,73 @@ class ItemWriter implements OutputWriter {
   #current: Current | null = null;
   #hadMessage = false;
   #tags: ThinkTagReader | null;
-  /** White space before any text: kept back, because before calls it means nothing. */
+  /** White space before any text: kept back, because before calls it is only a template's markup. */
   #space = '';
   #spaceLogprobs: Logprob[] | null = null;
   /** Citations that came before any message, until one has text. */
-  #early: CitationList | null = null;
-  #pendingReasoning: PendingReasoning | null = null;
+  #earlyCitations: CitationList | null = null;
+  /** What waits for a reasoning item, to go into its envelope. */
+  #pendingEnvelope: EnvelopeContents | null = null;
 
   constructor(log: EventLog, context: ResponseContext) {
     this.#log = log;
     this.#context = context;
-    this.#output = createOutput(log);
+    this.#output = new Output(log);
     this.#tags = newTagReader(context.profile);
   }
 
-  add(delta: Loose, beside: ChunkExtras): ApiError | null {
+  /** Writes what a delta adds. Errors are the model's: a call that is not allowed. */
+  add(delta: LooseMessage, extras: ChunkExtras): ApiError | null {
     const reasoning = reasoningOf(delta);
-    if (reasoning.details.length > 0) this.#addDetails(reasoning.details);
+    if (reasoning.details.length > 0) this.#envelope().addDetails(reasoning.details);
     if (reasoning.text !== '') {
       // A server with a field for it leaves no tags in the text.
       this.#tags = null;
       this.#reason(reasoning.text);
     }
-    const content = contentOf(delta['content']);
-    this.#readText(content.text, beside);
-    if (delta['audio'] != null) this.#readText(textOf(objectOf(delta['audio'])?.['transcript']), beside);
-    this.#refuse(textOf(delta['refusal']) || content.refusal);
-    if (beside.citations.length > 0) this.cite(beside.citations);
+    const content = contentOf(delta.content);
+    this.#readText(content.text, extras);
+    if (delta.audio != null) this.#readText(transcriptOf(delta), extras);
+    if (extras.citations.length > 0) this.cite(extras.citations);
+    this.#refuse(textOf(delta.refusal) || content.refusal);
     const signature = signatureOf(delta);
-    if (signature !== '') this.#sign({ signature, callId: () => '' });
+    if (signature !== '') this.#envelope().addSignature({ signature, callId: () => '' });
     const calls = this.#callsFor(delta);
     if (calls === null) return null;
-    for (const ofCall of calls.gather(delta)) this.#sign(ofCall);
+    for (const ofCall of calls.gather(delta)) this.#envelope().addSignature(ofCall);
     return calls.send();
   }
 
+  /**
+   * Writes a whole message, as a JSON completion has it; called once, before `finish`. It differs from one large delta in
+   * this, because nothing can follow:
+   *
+   * - what only carries an envelope comes first, as reasoning does, and holds all signatures;
+   * - `reasoning_details` go back as they are, and each entry of `tool_calls` is a call of its own, closed before the next;
+   * - think tags are read to their end, so that reasoning and text are one delta each;
+   * - a transcript counts only without a text of its own.
+   */
+  addWhole(message: LooseMessage, extras: ChunkExtras): ApiError | null {
+    const calls = this.#callsFor(message);
+    const reasoning = reasoningOf(message);
+    const content = contentOf(message.content);
+    this.#addWholeEnvelope(message, reasoning.details, calls);
+    const text = content.text || transcriptOf(message);
+    if (reasoning.text !== '') this.#tags = null;
+    const tagged = this.#tags === null ? { thinking: reasoning.text, text } : readToEnd(this.#tags, text);
+    this.#tags = null;
+    this.#reason(tagged.thinking);
+    this.#carryEnvelope();
+    if (tagged.text !== '') this.#text(tagged.text, extras.logprobs, false);
+    if (extras.citations.length > 0) this.cite(extras.citations);
+    this.#refuse(content.refusal || textOf(message.refusal));
+    return calls?.send() ?? null;
+  }
+
+  /**
+   * Fast path: adds to the item that is open, as `add` would. False, and nothing is done, if no item of that kind is open,
+   * or the text must be read for tags.
+   */
   grow(field: DeltaField, text: string): boolean {
     switch (field.name) {
       case 'content':
@@ -128,43 +130,56 @@ class ItemWriter implements OutputWriter {
     }
   }
 
-  /** Citations of a message that is closed are late: a finished item does not change. Before any message they wait. */
-  cite(more: readonly UrlCitation[]): void {
+  /**
+   * Writes citations, also those of a chunk without a delta. Those for a message that is closed come too late: a finished
+   * item does not change. Before any message they wait.
+   */
+  cite(citations: readonly UrlCitation[]): void {
     if (this.#current?.type === 'message') {
-      this.#current.item.cite(more);
+      this.#current.item.cite(citations);
     } else if (!this.#hadMessage) {
-      this.#early ??= createCitationList();
-      this.#early.add(more);
+      this.#earlyCitations ??= new CitationList();
+      this.#earlyCitations.add(citations);
     }
   }
 
+  /** The answer is whole: sends what was kept back. An answer of nothing but broken calls is an error. */
   finish(): ApiError | null {
     this.#flushTags();
     const error = this.#calls?.finish() ?? null;
     if (error !== null) return error;
     this.#carryEnvelope();
-    if (this.#output.size() > 0) return null;
+    if (this.hasItems()) return null;
     if (this.#space !== '') this.#begin(this.#space, this.#spaceLogprobs ?? noLogprobs);
-    return this.#output.size() === 0 && this.nameless() > 0 ? namelessCall() : null;
+    return !this.hasItems() && this.nameless() > 0 ? namelessCall() : null;
   }
 
+  /** A completed answer has at least one item: an empty message, if there is none. */
   ensureOutput(): void {
-    if (this.#output.size() === 0) this.#messageItem().text('', noLogprobs);
+    if (!this.hasItems()) this.#messageItem().text('', noLogprobs);
   }
 
+  /** Closes all that is open; the last item gets the status. */
   close(lastStatus: ClosingStatus): void {
     this.#flushTags();
     this.#output.closeAll(lastStatus);
   }
 
+  /** Nothing has arrived that would show in the output. */
   isEmpty(): boolean {
-    return this.#output.size() === 0 && this.#space === '';
+    return !this.hasItems() && this.#space === '';
   }
 
+  hasItems(): boolean {
+    return this.#output.size() > 0;
+  }
+
+  /** Closed items. */
   items(): readonly OutputItem[] {
     return this.#output.items();
   }
 
+  /** Calls left out because they have no name. */
   nameless(): number {
     return this.#calls?.nameless() ?? 0;
   }
@@ -173,48 +188,38 @@ class ItemWriter implements OutputWriter {
     if (text !== '') this.#reasoningItem().text(text);
   }
 
-  #reasoningItem(): ReasoningItem {
+  #reasoningItem(): ReasoningItemWriter {
     if (this.#current?.type === 'reasoning') return this.#current.item;
     this.#closeCurrent();
-    const item = openReasoning(this.#log, this.#output, this.#context);
-    if (this.#pendingReasoning !== null) {
-      item.addDetails(this.#pendingReasoning.details);
-      for (const { callId, signature } of this.#pendingReasoning.signatures) item.addSignature(callId, signature);
-    }
-    this.#pendingReasoning = null;
+    const item = new ReasoningItemWriter(this.#log, this.#output, this.#context, this.#pendingEnvelope);
+    this.#pendingEnvelope = null;
     this.#current = { type: 'reasoning', item };
     return item;
   }
 
-  #addDetails(entries: readonly Loose[]): void {
-    if (this.#current?.type === 'reasoning') {
-      this.#current.item.addDetails(entries);
-      return;
-    }
-    this.#pendingReasoning ??= { details: [], signatures: [] };
-    for (const entry of entries) this.#pendingReasoning.details.push(entry);
+  /** That of the open reasoning item, or of the next. */
+  #envelope(): EnvelopeContents {
+    if (this.#current?.type === 'reasoning') return this.#current.item.envelope();
+    this.#pendingEnvelope ??= new EnvelopeContents();
+    return this.#pendingEnvelope;
   }
 
-  #sign(signed: CallSignature): void {
-    if (this.#current?.type === 'reasoning') {
-      this.#current.item.addSignature(signed.callId, signed.signature);
-      return;
-    }
-    this.#pendingReasoning ??= { details: [], signatures: [] };
-    this.#pendingReasoning.signatures.push(signed);
+  #addWholeEnvelope(message: LooseMessage, details: readonly LooseReasoningDetail[], calls: ToolCalls | null): void {
+    if (details.length > 0) this.#envelope().addWholeDetails(details);
+    for (const ofCall of calls?.gatherWhole(message) ?? []) this.#envelope().addSignature(ofCall);
+    const signature = signatureOf(message);
+    if (signature !== '') this.#envelope().addSignature({ signature, callId: () => '' });
   }
 
   /** What must go back to the upstream needs an item to travel in, even without text. */
   #carryEnvelope(): void {
-    if (this.#pendingReasoning === null) return;
-    const { signatures, details } = this.#pendingReasoning;
-    if (signatures.length > 0 || (details.length > 0 && this.#context.wantsEncryptedReasoning)) this.#reasoningItem();
+    if (this.#pendingEnvelope?.needsItem(this.#context.wantsEncryptedReasoning)) this.#reasoningItem();
   }
 
-  #readText(content: string, beside: ChunkExtras): void {
+  #readText(content: string, extras: ChunkExtras): void {
     if (content === '') return;
-    if (this.#tags === null) this.#text(content, beside.logprobs, beside.isLast);
-    else this.#addTagged(this.#tags.push(content), beside.logprobs);
+    if (this.#tags === null) this.#text(content, extras.logprobs, extras.isLast);
+    else this.#addTagged(this.#tags.push(content), extras.logprobs);
   }
 
   #addTagged({ thinking, text: answer }: ThinkTagTexts, logprobs: readonly Logprob[]): void {
@@ -245,14 +250,14 @@ class ItemWriter implements OutputWriter {
   #begin(delta: string, logprobs: readonly Logprob[]): void {
     const message = this.#messageItem();
     message.text(delta, logprobs);
-    if (this.#early !== null) message.cite(this.#early.all);
-    this.#early = null;
+    if (this.#earlyCitations !== null) message.cite(this.#earlyCitations.all);
+    this.#earlyCitations = null;
   }
 
-  #messageItem(): MessageItem {
+  #messageItem(): MessageItemWriter {
     if (this.#current?.type === 'message') return this.#current.item;
     this.#closeCurrent();
-    const item = openMessage(this.#log, this.#output, this.#context.newId);
+    const item = new MessageItemWriter(this.#log, this.#output, this.#context.newId);
     this.#current = { type: 'message', item };
     this.#hadMessage = true;
     return item;
@@ -264,10 +269,10 @@ class ItemWriter implements OutputWriter {
     this.#messageItem().refusal(delta);
   }
 
-  /** Null while no delta has said anything about calls. */
-  #callsFor(delta: Loose): ToolCalls | null {
-    if (this.#calls !== null || (delta['tool_calls'] == null && delta['function_call'] == null)) return this.#calls;
-    this.#calls = createToolCalls({
+  /** Null until a delta has a call. */
+  #callsFor(delta: LooseMessage): ToolCalls | null {
+    if (this.#calls !== null || (delta.tool_calls == null && delta.function_call == null)) return this.#calls;
+    this.#calls = new ToolCalls({
       log: this.#log,
       output: this.#output,
       context: this.#context,
@@ -294,5 +299,17 @@ class ItemWriter implements OutputWriter {
 }
 
 function newTagReader(profile: Profile): ThinkTagReader | null {
-  return profile.thinkTags ? createThinkTagReader(profile) : null;
+  return profile.thinkTags ? new ThinkTagReader(profile) : null;
+}
+
+/** Both kinds of text in a content that is whole. */
+function readToEnd(tags: ThinkTagReader, content: string): ThinkTagTexts {
+  const begun = tags.push(content);
+  const rest = tags.finish();
+  return { thinking: begun.thinking + rest.thinking, text: begun.text + rest.text };
+}
+
+/** The transcript of an answer in speech. */
+function transcriptOf({ audio }: LooseMessage): string {
+  return audio == null ? '' : textOf(objectOf<LooseAudio>(audio)?.transcript);
 }

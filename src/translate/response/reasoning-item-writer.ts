@@ -1,56 +1,43 @@
-import type { Loose } from '../../schema/chat-completion.ts';
 import type { OutputItem } from '../../schema/response-resource.ts';
-import { mergeReasoningDetails } from '../chat/reasoning-source.ts';
 import type { ResponseContext } from '../context.ts';
+import { EnvelopeContents } from './envelope-contents.ts';
 import type { EventLog } from './event-log.ts';
-import { createGrowingText } from './growing-text.ts';
+import { GrowingText } from './growing-text.ts';
 import type { ClosingStatus, OpenItem, Output } from './output.ts';
-import { reasoningItemOf } from './reasoning-item.ts';
+import { type ReasoningExtras, reasoningItemOf } from './reasoning-item.ts';
 
-/** A reasoning item that is being written. */
-export interface ReasoningItem {
-  readonly outputIndex: number;
-  text(delta: string): void;
-  /** `reasoning_details` entries, as sent: they go back to the upstream in the envelope. */
-  addDetails(details: readonly Loose[]): void;
-  /** A Gemini thought signature; `callId` gives the `call_id` it belongs to, `''` for the message's own. */
-  addSignature(callId: () => string, signature: string): void;
-}
-
-/** Opens a reasoning item at the end of the output. Its text goes where decision D2 says. */
-export function openReasoning(log: EventLog, output: Output, context: ResponseContext): ReasoningItem {
-  const id = context.newId('rs');
-  const outputIndex = output.add({
-    id,
-    type: 'reasoning',
-    status: 'in_progress',
-    summary: [],
-    ...(context.reasoningEvents !== 'summary' && { content: [] }),
-  });
-  const item = new OpenReasoning(log, context, id, outputIndex);
-  output.register(outputIndex, item);
-  return item;
-}
-
-class OpenReasoning implements ReasoningItem, OpenItem {
+/**
+ * Writes a reasoning item from `output_item.added` to `output_item.done`, at the end of the output. Which events carry its
+ * text is decision D2.
+ */
+export class ReasoningItemWriter implements OpenItem {
   readonly outputIndex: number;
   readonly #log: EventLog;
   readonly #context: ResponseContext;
   readonly #id: string;
-  readonly #written = createGrowingText();
-  readonly #details: Loose[] = [];
-  readonly #signatures: { callId: () => string; signature: string }[] = [];
+  readonly #text = new GrowingText();
+  #envelope: EnvelopeContents | null;
 
-  constructor(log: EventLog, context: ResponseContext, id: string, outputIndex: number) {
+  /** `envelope` holds what came before the item did. */
+  constructor(log: EventLog, output: Output, context: ResponseContext, envelope: EnvelopeContents | null) {
+    this.#envelope = envelope;
     this.#log = log;
     this.#context = context;
-    this.#id = id;
-    this.outputIndex = outputIndex;
+    this.#id = context.newId('rs');
+    this.outputIndex = output.add({
+      id: this.#id,
+      type: 'reasoning',
+      status: 'in_progress',
+      summary: [],
+      ...(context.reasoningEvents !== 'summary' && { content: [] }),
+    });
+    output.register(this.outputIndex, this);
   }
 
+  /** Adds to the text. */
   text(delta: string): void {
-    if (this.#written.isEmpty()) this.#openPart();
-    this.#written.append(delta);
+    if (this.#text.isEmpty()) this.#openPart();
+    this.#text.append(delta);
     switch (this.#context.reasoningEvents) {
       case 'summary':
         this.#log.emit({
@@ -70,27 +57,17 @@ class OpenReasoning implements ReasoningItem, OpenItem {
     }
   }
 
-  addDetails(details: readonly Loose[]): void {
-    for (const detail of details) this.#details.push(detail);
-  }
-
-  addSignature(callId: () => string, signature: string): void {
-    this.#signatures.push({ callId, signature });
+  /** What the item carries back to the upstream beside its text. */
+  envelope(): EnvelopeContents {
+    this.#envelope ??= new EnvelopeContents();
+    return this.#envelope;
   }
 
   close(status: ClosingStatus): OutputItem {
-    const text = this.#written.toString();
+    const text = this.#text.toString();
     if (text !== '') this.#closePart(text);
-    return reasoningItemOf(
-      {
-        id: this.#id,
-        status,
-        text,
-        details: mergeReasoningDetails(this.#details),
-        signatures: Object.fromEntries(this.#signatures.map(({ callId, signature }) => [callId(), signature])),
-      },
-      this.#context,
-    );
+    const extras = this.#envelope?.extras() ?? noExtras;
+    return reasoningItemOf({ id: this.#id, status, text, ...extras }, this.#context);
   }
 
   #inSummary() {
@@ -130,3 +107,5 @@ class OpenReasoning implements ReasoningItem, OpenItem {
     this.#log.emit({ type: 'response.content_part.done', ...this.#inContent(), part });
   }
 }
+
+const noExtras: ReasoningExtras = { details: [], signatures: {} };

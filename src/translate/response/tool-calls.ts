@@ -1,36 +1,12 @@
-import type { ApiError } from '../../schema/api-error.ts';
-import { countOf, jsonTextOf, type Loose, objectOf, textOf } from '../../schema/chat-completion.ts';
-import { signatureOf, toolNotAllowed } from '../chat/call-entries.ts';
-import { type CallFragment, createCallTracker, type TrackedCall } from '../chat/call-tracker.ts';
+import { ApiError } from '../../schema/api-error.ts';
+import type { LooseMessage } from '../../schema/chat-completion.ts';
+import { type CallFragment, callEntriesOf, fragmentOf, signatureOf } from '../chat/call-entries.ts';
 import type { ResponseContext } from '../context.ts';
-import { type OpenCall, openCall } from './call-item-writers.ts';
+import { type CallItemWriter, openCallItem } from './call-item-writers.ts';
+import { CallTracker, type TrackedCall } from './call-tracker.ts';
+import type { ThoughtSignature } from './envelope-contents.ts';
 import type { EventLog } from './event-log.ts';
 import type { Output } from './output.ts';
-
-/** A Gemini thought signature and the call it came with. */
-export interface CallSignature {
-  readonly signature: string;
-  /** Fixes the call's `call_id`, minting it if none came. */
-  readonly callId: () => string;
-}
-
-export interface ToolCalls {
-  /**
-   * Gathers what a delta says about calls; sends nothing yet. Gives the signatures in it, which must be in a reasoning
-   * item before the calls are sent.
-   */
-  gather(delta: Loose): readonly CallSignature[];
-  /** Sends what was gathered. An error means: the model called what it was not allowed to. */
-  send(): ApiError | null;
-  /** More arguments of the call at that index. False, and nothing is done, if its item is not sent. */
-  grow(index: number, text: string): boolean;
-  /** The end of the answer: calls whose name could still have grown are sent as they are. */
-  finish(): ApiError | null;
-  /** Calls seen whose name never came. */
-  nameless(): number;
-  /** Is there a call whose item is sent? */
-  hasSent(): boolean;
-}
 
 interface Parts {
   readonly log: EventLog;
@@ -43,89 +19,127 @@ interface Parts {
 interface Call {
   readonly tracked: TrackedCall;
   callId: string | null;
-  item: OpenCall | null;
+  item: CallItemWriter | null;
 }
 
-const none: readonly CallSignature[] = [];
+const none: readonly ThoughtSignature[] = [];
 
 /** The tool calls of one answer, from fragments to items. */
-export function createToolCalls({ log, output, context, beforeCall }: Parts): ToolCalls {
-  const tracker = createCallTracker(context.toolNames);
-  const calls = new Map<TrackedCall, Call>();
-  /** Calls whose item is not sent and whose turn has not come, in order. */
-  const waiting = new Set<Call>();
-  const usedIds = new Set<string>();
-  let gathered = new Set<Call>();
-  let hasSent = false;
+export class ToolCalls {
+  readonly #parts: Parts;
+  readonly #tracker: CallTracker;
+  readonly #calls = new Map<TrackedCall, Call>();
+  /** Calls whose item was not sent and whose turn has not come, in order. */
+  readonly #waiting = new Set<Call>();
+  readonly #usedIds = new Set<string>();
+  #gathered = new Set<Call>();
+  #hasSent = false;
   /** The call that grew last, for the next token; null after any fragment that may have opened another. */
-  let growing: Call | null = null;
+  #growing: Call | null = null;
+  /** The calls came in one piece: each is closed before the next opens. */
+  #areWhole = false;
 
-  function gather(delta: Loose): readonly CallSignature[] {
-    const entries = delta['tool_calls'];
-    if (!Array.isArray(entries)) {
-      // Before `tool_calls` there was one call, without an id; clones of that API are still about.
-      const legacy = objectOf(delta['function_call']);
-      if (legacy !== null) gatherOne({ function: legacy, index: 0 });
-      return none;
-    }
-    const signatures: CallSignature[] = [];
-    for (const value of entries) {
-      const entry = objectOf(value);
-      if (entry === null) continue;
-      const call = gatherOne(entry);
+  constructor(parts: Parts) {
+    this.#parts = parts;
+    this.#tracker = new CallTracker(parts.context.toolNames);
+  }
+
+  /**
+   * Gathers the calls in a delta; sends nothing yet. Gives the signatures in it, which must be in a reasoning item before
+   * the calls are sent.
+   */
+  gather(delta: LooseMessage): readonly ThoughtSignature[] {
+    const entries = callEntriesOf(delta);
+    if (entries.length === 0) return none;
+    const signatures: ThoughtSignature[] = [];
+    for (const entry of entries) {
+      const call = this.#gatherOne(this.#tracker.track(fragmentOf(entry)));
       const signature = signatureOf(entry);
-      if (signature !== '') signatures.push({ signature, callId: () => idOf(call) });
+      if (signature !== '') signatures.push({ signature, callId: () => this.#idOf(call) });
     }
     return signatures;
   }
 
-  function gatherOne(entry: Loose): Call {
-    growing = null;
-    const tracked = tracker.track(fragmentOf(entry));
-    let call = calls.get(tracked);
-    if (call === undefined) {
-      call = { tracked, callId: null, item: null };
-      calls.set(tracked, call);
-      waiting.add(call);
+  /**
+   * Does the same for the calls of a whole message: each entry is a call of its own. Nothing after a call that is not
+   * allowed is read, since it fails the answer.
+   */
+  gatherWhole(message: LooseMessage): readonly ThoughtSignature[] {
+    this.#areWhole = true;
+    const signatures: ThoughtSignature[] = [];
+    for (const entry of callEntriesOf(message)) {
+      const fragment = fragmentOf(entry);
+      const call = this.#gatherOne(this.#tracker.trackWhole(fragment));
+      if (fragment.name === '') continue;
+      if (!this.#isAllowed(fragment)) break;
+      const callId = this.#idOf(call);
+      const signature = signatureOf(entry);
+      if (signature !== '') signatures.push({ signature, callId: () => callId });
     }
-    gathered.add(call);
-    return call;
+    return signatures;
   }
 
-  function send(): ApiError | null {
-    if (gathered.size === 0) return null;
-    const ready = gathered;
-    gathered = new Set();
+  /** Sends what was gathered. An error means that the model made a call that is not allowed. */
+  send(): ApiError | null {
+    if (this.#gathered.size === 0) return null;
+    const ready = this.#gathered;
+    this.#gathered = new Set();
     for (const call of ready) {
       const { name, text } = call.tracked;
-      if (call.item === null && (name === '' || (text.isEmpty() && tracker.isNameOpen(name)))) continue;
-      const error = sendOne(call);
+      const mayGrow = !this.#areWhole && text.isEmpty() && this.#tracker.isNameOpen(name);
+      if (call.item === null && (name === '' || mayGrow)) continue;
+      const error = this.#sendOne(call);
       if (error !== null) return error;
     }
     return null;
   }
 
-  function grow(index: number, text: string): boolean {
-    if (growing?.tracked.index !== index) {
-      const tracked = tracker.latestOf(index);
-      growing = tracked === null ? null : (calls.get(tracked) ?? null);
+  /** More arguments of the call at that index. False, and nothing is done, if its item was not sent. */
+  grow(index: number, text: string): boolean {
+    if (this.#growing?.tracked.index !== index) {
+      const tracked = this.#tracker.latestOf(index);
+      this.#growing = tracked === null ? null : (this.#calls.get(tracked) ?? null);
     }
+    const growing = this.#growing;
     if (growing === null || growing.item === null) return false;
-    tracker.growText(growing.tracked, text);
-    sendOne(growing);
+    this.#tracker.growText(growing.tracked, text);
+    this.#sendOne(growing);
     return true;
   }
 
-  function finish(): ApiError | null {
-    for (const call of calls.values()) {
-      const error = call.item !== null || call.tracked.name === '' ? null : sendOne(call);
+  /** The end of the answer: calls whose name could still have grown are sent as they are. */
+  finish(): ApiError | null {
+    for (const call of this.#calls.values()) {
+      const error = call.item !== null || call.tracked.name === '' ? null : this.#sendOne(call);
       if (error !== null) return error;
     }
     return null;
   }
 
-  function sendOne(call: Call): ApiError | null {
-    const error = call.item === null ? openInOrder(call) : null;
+  /** Calls seen whose name never came. */
+  nameless(): number {
+    return this.#tracker.nameless();
+  }
+
+  /** Is there a call whose item was sent? */
+  hasSent(): boolean {
+    return this.#hasSent;
+  }
+
+  #gatherOne(tracked: TrackedCall): Call {
+    this.#growing = null;
+    let call = this.#calls.get(tracked);
+    if (call === undefined) {
+      call = { tracked, callId: null, item: null };
+      this.#calls.set(tracked, call);
+      this.#waiting.add(call);
+    }
+    this.#gathered.add(call);
+    return call;
+  }
+
+  #sendOne(call: Call): ApiError | null {
+    const error = call.item === null ? this.#openInOrder(call) : null;
     if (error !== null) return error;
     const { unsent } = call.tracked;
     if (unsent !== '') call.item?.add(unsent);
@@ -134,59 +148,58 @@ export function createToolCalls({ log, output, context, beforeCall }: Parts): To
   }
 
   /** Calls keep the model's order: one whose name could have grown until now is sent first. */
-  function openInOrder(call: Call): ApiError | null {
-    for (const earlier of waiting) {
-      waiting.delete(earlier);
-      const error = earlier.tracked.name === '' ? null : open(earlier);
+  #openInOrder(call: Call): ApiError | null {
+    for (const earlier of this.#waiting) {
+      this.#waiting.delete(earlier);
+      const error = earlier.tracked.name === '' ? null : this.#open(earlier);
       if (error !== null || earlier === call) return error;
     }
     // It had no name when its turn came.
-    return open(call);
+    return this.#open(call);
   }
 
-  function open(call: Call): ApiError | null {
+  #open(call: Call): ApiError | null {
     const { tracked } = call;
-    if (context.allowedTools !== null && !context.allowedTools.has(tracked.name)) return toolNotAllowed(tracked.name);
+    const { output, beforeCall } = this.#parts;
+    if (!this.#isAllowed(tracked)) return toolNotAllowed(tracked.name);
     beforeCall();
+    if (this.#areWhole && this.#hasSent) output.close(output.size() - 1);
     tracked.isSent = true;
-    hasSent = true;
-    call.item = openCall(tracked, idOf(call), { log, output, context });
+    this.#hasSent = true;
+    call.item = openCallItem(tracked, this.#idOf(call), this.#parts);
     return null;
   }
 
+  #isAllowed({ name }: Pick<CallFragment, 'name'>): boolean {
+    const { allowedTools } = this.#parts.context;
+    return allowedTools === null || allowedTools.has(name);
+  }
+
   /** The upstream's id, unless it is missing or another call of this answer has it. */
-  function idOf(call: Call): string {
+  #idOf(call: Call): string {
     if (call.callId === null) {
       const given = call.tracked.upstreamId;
-      call.callId = given === '' || usedIds.has(given) ? context.newId('call') : given;
-      usedIds.add(call.callId);
+      call.callId = given === '' || this.#usedIds.has(given) ? this.#parts.context.newId('call') : given;
+      this.#usedIds.add(call.callId);
     }
     return call.callId;
   }
-
-  return {
-    gather,
-    send,
-    grow,
-    finish,
-    nameless() {
-      return tracker.calls.filter(({ name }) => name === '').length;
-    },
-    hasSent() {
-      return hasSent;
-    },
-  };
 }
 
-function fragmentOf(entry: Loose): CallFragment {
-  const custom = objectOf(entry['custom']);
-  const body = custom ?? objectOf(entry['function']);
-  const text = custom === null ? body?.['arguments'] : custom['input'];
-  return {
-    id: textOf(entry['id']),
-    index: countOf(entry['index']),
-    name: textOf(body?.['name']),
-    text: typeof text === 'object' && text !== null ? jsonTextOf(text) : textOf(text),
-    isCustom: custom !== null,
-  };
+/** `tool_choice.tools` is a promise to the client; many servers do not know of it, so it is kept here. */
+function toolNotAllowed(name: string): ApiError {
+  return new ApiError(`The model called “${name}”, which “tool_choice.tools” does not allow.`, {
+    status: 502,
+    type: 'model_error',
+    code: 'tool_not_allowed',
+  });
+}
+
+/** The error for an answer of nothing but calls without a name, which no client can answer. */
+export function namelessCall(): ApiError {
+  return new ApiError('The model called a tool without naming it.', {
+    status: 502,
+    type: 'model_error',
+    code: 'invalid_tool_call',
+  });
 }

@@ -1,12 +1,12 @@
-import { jsonTextOf, objectOf } from '../../schema/chat-completion.ts';
 import type {
   CustomToolCallItem,
   FunctionCallItem,
   ItemStatus,
   ToolSearchCallItem,
 } from '../../schema/response-resource.ts';
+import { jsonTextOf, objectOf } from '../chat/loose.ts';
 import type { ResponseContext, RestoredTool } from '../context.ts';
-import { createCustomInputDecoder } from './custom-input.ts';
+import { CustomInputDecoder } from './custom-input.ts';
 
 /** One call as the upstream made it, with the ids it has on our side. */
 export interface ChatCall {
@@ -95,14 +95,14 @@ export function argumentsOf(text: string): string {
  * text begins as it should, it is read as in a stream: also when it is cut, or not quite JSON.
  */
 export function customInputOf(text: string): string {
-  const decoder = createCustomInputDecoder();
+  const decoder = new CustomInputDecoder();
   const input = decoder.push(text) + decoder.finish();
   if (decoder.isReading()) return input;
   const value = jsonOf(text);
   if (typeof value === 'string') return value;
-  const object = objectOf(value);
+  const object = objectOf<{ readonly input?: unknown }>(value);
   if (object === null) return text;
-  if (typeof object['input'] === 'string') return object['input'];
+  if (typeof object.input === 'string') return object.input;
   const strings = Object.values(object).filter((property) => typeof property === 'string');
   if (strings.length === 1 && strings[0] !== undefined) return strings[0];
   return Object.keys(object).length === 0 ? '' : text;

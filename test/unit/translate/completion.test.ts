@@ -140,7 +140,7 @@ describe('translateCompletion', () => {
 
 function outcomeOf(value: unknown, given: Parameters<typeof createTestContext>[0]): ResponseResource | null {
   try {
-    return translateCompletion(value, createTestContext(given));
+    return translateCompletion(value, createTestContext(given)).response;
   } catch (thrown) {
     expect(thrown).toBeInstanceOf(ApiError);
     return null;

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { ChatMessage } from '../../../src/schema/chat-request.ts';
 import type { ResponseContext } from '../../../src/translate/context.ts';
 import { translateRequest } from '../../../src/translate/request.ts';
-import { createStreamTranslator } from '../../../src/translate/stream.ts';
+import { StreamTranslator } from '../../../src/translate/stream.ts';
 import { profileNames, profileOf } from '../../../src/upstream/profiles.ts';
 import { faultsOfChat } from '../../support/chat-rules.ts';
 import { createCountedIds } from '../../support/context.ts';
@@ -64,7 +64,7 @@ function messageOf({ content, calls }: Turn, { toolNames, restoredTools, profile
 
 /** The output items of a turn that came as a stream, as the client has them from the terminal event. */
 function outputOf({ content, tool_calls }: ChatMessage, reasoning: string | null, context: ResponseContext): Item[] {
-  const translator = createStreamTranslator(context);
+  const translator = new StreamTranslator(context);
   const push = (delta: object) => translator.push({ choices: [{ index: 0, delta }] });
   if (reasoning !== null) push({ reasoning_content: reasoning });
   for (const letter of typeof content === 'string' ? content : '') push({ content: letter });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createStreamTranslator } from '../../../src/translate/stream.ts';
+import { StreamTranslator } from '../../../src/translate/stream.ts';
 import { createTestContext } from '../../support/context.ts';
 
 const COUNT = 40_000;
@@ -39,7 +39,7 @@ function cost(delta: (index: number) => object, thinkTags: boolean): number {
     toolNames: ['f', 'get', 'get_weather'],
     restoredTools: { p: { kind: 'custom' as const, name: 'p' } },
   };
-  const translator = createStreamTranslator(
+  const translator = new StreamTranslator(
     createTestContext({ ...settings, wantsEncryptedReasoning: true, profileFlags: { thinkTags } }),
   );
   const start = performance.now();

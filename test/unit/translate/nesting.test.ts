@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { translateCompletion } from '../../../src/translate/completion.ts';
-import { createStreamTranslator } from '../../../src/translate/stream.ts';
+import { StreamTranslator } from '../../../src/translate/stream.ts';
 import { createTestContext } from '../../support/context.ts';
 import { eventsOf } from '../../support/event-lines.ts';
 import { faultsOfStream } from '../../support/invariants.ts';
@@ -34,7 +34,7 @@ describe.each(Object.entries(message))('values nested deeper than the stack, in 
 
   it('do not break a JSON answer', () => {
     const body = JSON.parse(`{"choices":[{"index":0,"message":${delta},"finish_reason":"stop"}]}`);
-    expect(() => JSON.stringify(translateCompletion(body, context()))).not.toThrow();
+    expect(() => JSON.stringify(translateCompletion(body, context()).response)).not.toThrow();
   });
 });
 
@@ -56,9 +56,7 @@ describe('lists longer than the arguments a function may have', () => {
     ['tool_calls', `"delta":{"tool_calls":${many('{"index":0,"function":{"name":"f","arguments":"a"}}')}}`],
     ['annotations', `"delta":{"content":"a","annotations":${many('{"type":"url_citation","url":"a"}')}}`],
   ])('do not break a stream, in %s', (_, choice) => {
-    const translator = createStreamTranslator(
-      createTestContext({ wantsLogprobs: true, wantsEncryptedReasoning: true }),
-    );
+    const translator = new StreamTranslator(createTestContext({ wantsLogprobs: true, wantsEncryptedReasoning: true }));
     translator.push(JSON.parse(`{"choices":[{"index":0,${choice}}]}`));
     expect(translator.finish('done').at(-1)?.type).toBe('response.completed');
   });
@@ -66,6 +64,6 @@ describe('lists longer than the arguments a function may have', () => {
   it('do not break a JSON answer, in tool_calls', () => {
     const calls = many('{"function":{"name":"f","arguments":"{}"}}');
     const body = JSON.parse(`{"choices":[{"index":0,"message":{"tool_calls":${calls}},"finish_reason":"stop"}]}`);
-    expect(translateCompletion(body, context()).output).toHaveLength(130_000);
+    expect(translateCompletion(body, context()).response.output).toHaveLength(130_000);
   });
 });

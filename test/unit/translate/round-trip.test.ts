@@ -46,7 +46,7 @@ function nextTurn(message: object, profile: string): readonly ChatMessage[] {
   const clock = { now: () => 1, newId: createCountedIds() };
   const { context } = translateRequest({ ...request, input: [question] }, settings, clock);
   // As on the wire: the client sees JSON and sends JSON.
-  const { output } = JSON.parse(JSON.stringify(translateCompletion({ choices: [{ message }] }, context)));
+  const { output } = JSON.parse(JSON.stringify(translateCompletion({ choices: [{ message }] }, context).response));
   const input = [question, ...output, ...outputsOf(output), question];
   return translateRequest({ ...request, input }, settings, clock).chat.messages;
 }
@@ -154,7 +154,7 @@ describe('the output of one turn as the input of the next', () => {
       reasoning: 'a',
       reasoning_details: [{ type: 'reasoning.text', text: 'a', signature: 's' }],
     };
-    const { output } = translateCompletion({ choices: [{ message }] }, context);
+    const { output } = translateCompletion({ choices: [{ message }] }, context).response;
     for (const profile of ['sglang', 'gemini', 'openai']) {
       const { chat } = translateRequest(
         { ...request, input: [question, ...output, question] },

@@ -3,9 +3,9 @@ import { describe, expect, it } from 'vitest';
 import { ApiError } from '../../../src/schema/api-error.ts';
 import type { ResponseResource } from '../../../src/schema/response-resource.ts';
 import { encodeSseEvents } from '../../../src/sse/encode.ts';
-import { translateCompletion } from '../../../src/translate/completion.ts';
-import { createStreamTranslator } from '../../../src/translate/stream.ts';
-import { eventsOfResponse } from '../../../src/translate/synthesise.ts';
+import { type TranslatedCompletion, translateCompletion } from '../../../src/translate/completion.ts';
+import type { ResponseContext } from '../../../src/translate/context.ts';
+import { StreamTranslator } from '../../../src/translate/stream.ts';
 import { createTestContext } from '../../support/context.ts';
 import { eventsOf } from '../../support/event-lines.ts';
 import { faultsOfStream } from '../../support/invariants.ts';
@@ -23,16 +23,16 @@ const timeout = new ApiError('The upstream was silent.', {
 
 describe('a stream translator', () => {
   it('starts once, by itself or when told', () => {
-    const translator = createStreamTranslator(createTestContext());
+    const translator = new StreamTranslator(createTestContext());
     expect(types(translator.start())).toEqual(['response.created', 'response.in_progress']);
     expect(translator.start()).toEqual([]);
     expect(types(translator.push(delta({ role: 'assistant' })))).toEqual([]);
-    const unstarted = createStreamTranslator(createTestContext());
+    const unstarted = new StreamTranslator(createTestContext());
     expect(types(unstarted.push(delta({ role: 'assistant' })))).toEqual(['response.created', 'response.in_progress']);
   });
 
   it('says nothing after its end', () => {
-    const translator = createStreamTranslator(createTestContext());
+    const translator = new StreamTranslator(createTestContext());
     translator.push(delta({ content: 'a' }));
     expect(types(translator.finish('done')).at(-1)).toBe('response.completed');
     expect(translator.ended()).toBe(true);
@@ -44,14 +44,14 @@ describe('a stream translator', () => {
   });
 
   it('fails when told, even before it began, and keeps what there is', () => {
-    const unstarted = createStreamTranslator(createTestContext());
+    const unstarted = new StreamTranslator(createTestContext());
     expect(types(unstarted.fail(timeout))).toEqual([
       'response.created',
       'response.in_progress',
       'error',
       'response.failed',
     ]);
-    const translator = createStreamTranslator(createTestContext());
+    const translator = new StreamTranslator(createTestContext());
     translator.push({ ...delta({ content: 'a' }), usage: { prompt_tokens: 1, completion_tokens: 1 } });
     const last = translator.fail(timeout).at(-1);
     expect(last).toMatchObject({
@@ -66,7 +66,7 @@ describe('a stream translator', () => {
   });
 
   it('tells that a finish reason came, so that no one waits for the end of the body', () => {
-    const translator = createStreamTranslator(createTestContext());
+    const translator = new StreamTranslator(createTestContext());
     translator.push(delta({ content: 'a' }));
     expect(translator.finishSeen()).toBe(false);
     translator.push(delta({}, { finish_reason: 'stop' }));
@@ -78,7 +78,7 @@ describe('a stream translator', () => {
   });
 
   it('sums itself up for the log', () => {
-    const translator = createStreamTranslator(createTestContext());
+    const translator = new StreamTranslator(createTestContext());
     translator.push({ model: 'real', ...delta({ content: 'a' }) });
     translator.malformed();
     translator.push(delta({ tool_calls: [{ index: 0, id: 'a', function: {} }] }, { finish_reason: 'length' }));
@@ -94,7 +94,7 @@ describe('a stream translator', () => {
   });
 
   it('gives up only after three malformed pieces in a row', () => {
-    const translator = createStreamTranslator(createTestContext());
+    const translator = new StreamTranslator(createTestContext());
     translator.malformed();
     translator.malformed();
     translator.push(delta({}));
@@ -105,7 +105,7 @@ describe('a stream translator', () => {
   });
 
   it('takes [DONE] after nothing but malformed data for no answer', () => {
-    const translator = createStreamTranslator(createTestContext());
+    const translator = new StreamTranslator(createTestContext());
     translator.malformed();
     expect(translator.finish('done').at(-1)).toMatchObject({
       response: { error: { code: 'invalid_upstream_response' } },
@@ -133,7 +133,7 @@ describe('case 58: large pieces', () => {
   });
 
   it('1 MiB of arguments in pieces of four characters cost no more than their length', () => {
-    const translator = createStreamTranslator(createTestContext({ toolNames: ['f'] }));
+    const translator = new StreamTranslator(createTestContext({ toolNames: ['f'] }));
     translator.push(delta({ tool_calls: [{ index: 0, id: 'a', function: { name: 'f', arguments: '{"a":"' } }] }));
     const start = performance.now();
     for (let at = 0; at < MiB; at += 4)
@@ -182,14 +182,17 @@ const context = () =>
 
 const usage = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 };
 
-function asJson({ reasoning, content, refusal, calls, finish }: Answer): ResponseResource {
+function asJson(
+  { reasoning, content, refusal, calls, finish }: Answer,
+  given: ResponseContext = context(),
+): TranslatedCompletion {
   const tool_calls = calls.map(({ id, name, text: args }) => ({
     id,
     type: 'function',
     function: { name, arguments: args },
   }));
   const message = { role: 'assistant', reasoning_content: reasoning, content, refusal, tool_calls };
-  return translateCompletion({ choices: [{ index: 0, message, finish_reason: finish }], usage }, context());
+  return translateCompletion({ choices: [{ index: 0, message, finish_reason: finish }], usage }, given);
 }
 
 /** The same in deltas of `size` characters. */
@@ -219,10 +222,10 @@ describe('the two roads to a response', () => {
   it('agree but for ids, however the answer is cut into deltas (property)', () => {
     fc.assert(
       fc.property(answers, fc.integer({ min: 1, max: 7 }), (answer, size) => {
-        const translator = createStreamTranslator(context());
+        const translator = new StreamTranslator(context());
         for (const chunk of asChunks(answer, size)) translator.push(chunk);
         const last = translator.finish('done').at(-1) as { response: ResponseResource };
-        expect(withoutIds(last.response)).toEqual(withoutIds(asJson(answer)));
+        expect(withoutIds(last.response)).toEqual(withoutIds(asJson(answer).response));
       }),
       { numRuns: 1000 },
     );
@@ -231,9 +234,9 @@ describe('the two roads to a response', () => {
   it('a stream made of a JSON answer keeps the rules and ends in that answer (property)', () => {
     fc.assert(
       fc.property(answers, fc.constantFrom('summary', 'reasoning_text', 'reasoning'), (answer, reasoningEvents) => {
-        const response = asJson(answer);
-        const events = eventsOfResponse(response, { ...context(), reasoningEvents });
+        const { response, events } = asJson(answer, { ...context(), stream: true, reasoningEvents });
         expect(events.at(-1)).toMatchObject({ response });
+        expect(response).toEqual(asJson(answer, { ...context(), reasoningEvents }).response);
         const isSummary = reasoningEvents === 'summary';
         if (isSummary) expect(faultsOfStream(`${encodeSseEvents(events)}data: [DONE]\n\n`)).toEqual([]);
       }),

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { UrlCitation } from '../../../../src/schema/response-resource.ts';
-import { citationsOf, createCitationList } from '../../../../src/translate/chat/citations.ts';
+import { CitationList, citationsOf } from '../../../../src/translate/chat/citations.ts';
 
 const cite = (url: string, start_index = 0, end_index = 0, title = ''): UrlCitation => ({
   type: 'url_citation',
@@ -12,7 +12,7 @@ const cite = (url: string, start_index = 0, end_index = 0, title = ''): UrlCitat
 
 describe('a list of citations', () => {
   it('gives only what is new, and remembers it', () => {
-    const list = createCitationList();
+    const list = new CitationList();
     expect(list.add([cite('a', 0, 4), cite('b')])).toEqual([cite('a', 0, 4), cite('b')]);
     expect(list.add([cite('a', 0, 4), cite('b'), cite('a', 4, 8)])).toEqual([cite('a', 4, 8)]);
     expect(list.all).toEqual([cite('a', 0, 4), cite('b'), cite('a', 4, 8)]);
@@ -20,13 +20,13 @@ describe('a list of citations', () => {
 
   it('takes another page, range or title for another citation', () => {
     const all = [cite('a', 4, 8), cite('a', 0, 4), cite('a', 0, 8), cite('b', 0, 4), cite('b', 0, 4, 'B')];
-    const list = createCitationList();
+    const list = new CitationList();
     for (const citation of all) expect(list.add([citation, citation])).toEqual([citation]);
     expect(list.all).toEqual(all);
   });
 
   it('leaves out a page without a range that is cited already', () => {
-    const list = createCitationList();
+    const list = new CitationList();
     list.add([cite('a', 0, 4, 'A')]);
     expect(list.add([cite('a')])).toEqual([]);
   });

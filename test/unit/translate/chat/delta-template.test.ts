@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createDeltaTemplate } from '../../../../src/translate/chat/delta-template.ts';
+import { DeltaTemplate } from '../../../../src/translate/chat/delta-template.ts';
 import { type DeltaField, fastDeltaOf } from '../../../../src/translate/chat/fast-delta.ts';
 
 const json = (delta: object, id: unknown = 'c') => JSON.stringify({ id, model: 'm', choices: [{ index: 0, delta }] });
@@ -18,7 +18,7 @@ const kinds: [DeltaField, (text: string) => string][] = [
 ];
 
 it.each(kinds)('learns the JSON around a text once: %j', (field, write) => {
-  const template = createDeltaTemplate();
+  const template = new DeltaTemplate();
   template.learn(write('"}\\'), field, read);
   for (const text of ['two', 'quotes " and \\ and \n', '漢字 😀', '\ud83d']) {
     expect(template.match(write(text))).toBe(text);
@@ -29,7 +29,7 @@ it.each(kinds)('learns the JSON around a text once: %j', (field, write) => {
 });
 
 it('learns it from a text in any spelling', () => {
-  const template = createDeltaTemplate();
+  const template = new DeltaTemplate();
   const spelt = content('|').replace('|', '\\u006fn\\u0065 \\/\\"');
   template.learn(spelt, ofContent, read);
   expect(template.match(content('two'))).toBe('two');
@@ -37,7 +37,7 @@ it('learns it from a text in any spelling', () => {
 });
 
 it('matches nothing that differs elsewhere, or is no string', () => {
-  const template = createDeltaTemplate();
+  const template = new DeltaTemplate();
   template.learn(content('one'), ofContent, read);
   const [head, tail] = content('|').split('|');
   const others = [`${head}a","b":"c${tail}`, `${head}\\${tail}`, `${head}\n${tail}`, `${head}${tail}`.slice(1), ''];
@@ -45,7 +45,7 @@ it('matches nothing that differs elsewhere, or is no string', () => {
 });
 
 it('takes no other place for that of the text', () => {
-  const template = createDeltaTemplate();
+  const template = new DeltaTemplate();
   template.learn(content('one', { content: 'one' }), ofContent, read);
   expect(template.match(content('one', { content: 'two' }))).toBeNull();
   // A name that is written with escapes is not found.
@@ -54,7 +54,7 @@ it('takes no other place for that of the text', () => {
 });
 
 it('is given up on where it is never the same', () => {
-  const template = createDeltaTemplate();
+  const template = new DeltaTemplate();
   for (let id = 0; id < 16; id++) template.learn(content('one', id), ofContent, read);
   template.forget();
   template.learn(content('one'), ofContent, read);

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { fastDeltaOf } from '../../../../src/translate/chat/fast-delta.ts';
 import type { ResponseContext } from '../../../../src/translate/context.ts';
-import { createStreamTranslator } from '../../../../src/translate/stream.ts';
+import { StreamTranslator } from '../../../../src/translate/stream.ts';
 import { contexts } from '../../../support/chat-chunks.ts';
 import { createTestContext } from '../../../support/context.ts';
 
@@ -124,9 +124,9 @@ const streams = fc
 function resultOf(
   context: ResponseContext,
   chunks: readonly object[],
-  push: (translator: ReturnType<typeof createStreamTranslator>, value: object) => unknown[],
+  push: (translator: StreamTranslator, value: object) => unknown[],
 ): unknown {
-  const translator = createStreamTranslator(context);
+  const translator = new StreamTranslator(context);
   const events = chunks.flatMap((value) => push(translator, value));
   events.push(...translator.finish('done'));
   return { events, written: translator.written(), summary: translator.summary() };
@@ -166,7 +166,7 @@ describe('the short way', () => {
   const json = (delta: object) => JSON.stringify({ model: 'm', choices: [{ index: 0, delta }] });
   /** Whether each of these deltas could stay unparsed. */
   function unparsed(context: ResponseContext, deltas: readonly object[]): boolean[] {
-    const translator = createStreamTranslator(context);
+    const translator = new StreamTranslator(context);
     return deltas.map((delta) => {
       if (translator.pushRawJson(json(delta)) !== null) return true;
       translator.push(JSON.parse(json(delta)), null, json(delta));
@@ -195,14 +195,14 @@ describe('the short way', () => {
     const chunks = ['default', 'default', 'default', 'flex', 'default'].map((service_tier) =>
       JSON.stringify({ model: 'm', service_tier, choices: [{ index: 0, delta: { content: 'a' } }] }),
     );
-    const translator = createStreamTranslator(createTestContext());
+    const translator = new StreamTranslator(createTestContext());
     for (const value of chunks) translator.pushRawJson(value) ?? translator.push(JSON.parse(value), null, value);
     expect(translator.finish('done').at(-1)).toMatchObject({ response: { service_tier: 'default' } });
   });
 
   it('keeps to the call of its index, where the arguments of two come by turns', () => {
     const call = (index: number, body: object) => ({ tool_calls: [{ index, function: body }] });
-    const translator = createStreamTranslator(createTestContext({ toolNames: ['f'] }));
+    const translator = new StreamTranslator(createTestContext({ toolNames: ['f'] }));
     const push = (value: string) => translator.pushRawJson(value) ?? translator.push(JSON.parse(value), null, value);
     for (const index of [0, 1]) push(json(call(index, { name: 'f', arguments: '' })));
     for (let turn = 0; turn < 40; turn++)

@@ -1,14 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createThinkTagReader, type ThinkTagTexts } from '../../../../src/translate/chat/think-tags.ts';
+import { ThinkTagReader, type ThinkTagTexts } from '../../../../src/translate/chat/think-tags.ts';
 
 function read(pieces: readonly string[], implicitThink = false): ThinkTagTexts {
-  const reader = createThinkTagReader({ implicitThink });
+  const reader = new ThinkTagReader({ implicitThink });
   const read = [...pieces.map((piece) => reader.push(piece)), reader.finish()];
   return { thinking: read.map(({ thinking }) => thinking).join(''), text: read.map(({ text }) => text).join('') };
 }
 
-describe('createThinkTagReader', () => {
+describe('ThinkTagReader', () => {
   it.each([
     ['a block and an answer', '<think>a</think>b', { thinking: 'a', text: 'b' }],
     ['line feeds of the markup', '\n<think>\na\nb\n</think>\n\nc\n', { thinking: 'a\nb', text: 'c\n' }],
@@ -45,7 +45,7 @@ describe('createThinkTagReader', () => {
   );
 
   it('gives text on at once where no tag can begin', () => {
-    const reader = createThinkTagReader({ implicitThink: false });
+    const reader = new ThinkTagReader({ implicitThink: false });
     expect(reader.push('<think>')).toEqual({ thinking: '', text: '' });
     expect(reader.push('abc')).toEqual({ thinking: 'abc', text: '' });
     expect(reader.push('d</')).toEqual({ thinking: 'd', text: '' });

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createCustomInputDecoder } from '../../../../src/translate/response/custom-input.ts';
+import { CustomInputDecoder } from '../../../../src/translate/response/custom-input.ts';
 
 function decode(pieces: readonly string[]): { deltas: string[]; isReading: boolean } {
-  const decoder = createCustomInputDecoder();
+  const decoder = new CustomInputDecoder();
   const deltas = [...pieces.map((piece) => decoder.push(piece)), decoder.finish()];
   return { deltas, isReading: decoder.isReading() };
 }

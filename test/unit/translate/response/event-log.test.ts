@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { UnnumberedEvent } from '../../../../src/schema/stream-events.ts';
-import { createEventLog } from '../../../../src/translate/response/event-log.ts';
+import { EventLog } from '../../../../src/translate/response/event-log.ts';
 
 const newId = () => `resp_${'0123456789abcdef'.repeat(2)}`;
 const delta = (text: string): UnnumberedEvent => ({
@@ -12,7 +12,7 @@ const delta = (text: string): UnnumberedEvent => ({
 });
 
 it('numbers events from 0, over all takes', () => {
-  const log = createEventLog({ obfuscate: false, newId });
+  const log = new EventLog({ obfuscate: false, newId });
   log.emit(delta('a'));
   log.emit(delta('b'));
   expect(log.take().map((event) => event.sequence_number)).toEqual([0, 1]);
@@ -23,8 +23,8 @@ it('numbers events from 0, over all takes', () => {
 });
 
 it('pads a delta so that its length says little, and nothing unless asked', () => {
-  const padded = createEventLog({ obfuscate: true, newId });
-  const plain = createEventLog({ obfuscate: false, newId });
+  const padded = new EventLog({ obfuscate: true, newId });
+  const plain = new EventLog({ obfuscate: false, newId });
   for (let length = 1; length <= 40; length++) {
     for (const log of [padded, plain]) log.emit(delta('x'.repeat(length)));
   }

@@ -1,0 +1,63 @@
+import type { LooseChoice, LooseChunk } from '../../schema/chat-completion.ts';
+
+/**
+ * Reads values whose shape nobody has checked. Nothing here throws and nothing is copied. No schema library: every chunk
+ * of a stream is read with these.
+ */
+
+/** Only shapes whose every field is an optional `unknown`: naming one takes nothing about the value for granted. */
+type LooseShape<Shape> = { readonly [Field in keyof Shape]?: unknown extends Shape[Field] ? unknown : never };
+
+/** The value as an object with those fields, or null for arrays and everything else. */
+export function objectOf<Shape extends LooseShape<Shape> = never>(value: unknown): Shape | null {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Shape) : null;
+}
+
+/** The value as an array; empty for everything else. */
+export function arrayOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+/** The objects in the value, if it is an array; other entries are left out. */
+export function objectsOf<Shape extends LooseShape<Shape> = never>(value: unknown): readonly Shape[] {
+  const objects: Shape[] = [];
+  for (const entry of arrayOf(value)) {
+    const object = objectOf<Shape>(entry);
+    if (object !== null) objects.push(object);
+  }
+  return objects;
+}
+
+/** The value as text; `''` for everything else. */
+export function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+/** The value as a count: a whole number from 0 on, fractions cut off; null for everything else. */
+export function countOf(value: unknown): number | null {
+  if (typeof value !== 'number' || !Number.isFinite(value) || value < 0) return null;
+  return Math.min(Math.trunc(value), Number.MAX_SAFE_INTEGER);
+}
+
+/** The value as JSON; `''` for what is nested too deeply for the stack to write. Parsing has no such limit. */
+export function jsonTextOf(value: unknown): string {
+  try {
+    return JSON.stringify(value) ?? '';
+  } catch {
+    return '';
+  }
+}
+
+/**
+ * The one choice that is translated: `index` 0, else the first. The others are ignored, since `n` is never sent.
+ * A stream passes `alone`: there, a choice of another index counts only when it comes alone (A20, A21).
+ */
+export function choiceOf(completion: LooseChunk, only: 'first' | 'alone' = 'first'): LooseChoice | null {
+  const choices = arrayOf(completion.choices);
+  for (const value of choices) {
+    const choice = objectOf<LooseChoice>(value);
+    if (choice?.index === 0) return choice;
+  }
+  if (only === 'alone' && choices.length !== 1) return null;
+  return objectOf<LooseChoice>(choices[0]);
+}

@@ -1,0 +1,173 @@
+import type { CallFragment } from '../chat/call-entries.ts';
+import { GrowingText } from './growing-text.ts';
+
+/** One tool call as gathered from its fragments. */
+export interface TrackedCall {
+  /** The upstream's id, `''` until one comes. Not unique: some servers give two calls the same. */
+  upstreamId: string;
+  readonly index: number | null;
+  name: string;
+  /** Arguments (or a native custom call's input) so far. */
+  readonly text: GrowingText;
+  /** The end of `text` that is not in an event yet. */
+  unsent: string;
+  readonly isCustom: boolean;
+  /** Its item was sent: name and id can no longer change. */
+  isSent: boolean;
+}
+
+/**
+ * Decides which call a fragment belongs to. Servers agree on little: ids are missing, empty, repeated, change with every
+ * chunk or come late; `index` is missing or always 0; names are repeated or cut. The rules R1 to R4 of `docs/answers.md`
+ * §3.6 are applied in order; the comments below name them.
+ */
+export class CallTracker {
+  readonly #calls: TrackedCall[] = [];
+  readonly #byId = new Map<string, TrackedCall>();
+  readonly #byIdAndIndex = new Map<string, TrackedCall>();
+  readonly #byIndex = new Map<number, TrackedCall>();
+  readonly #toolNames: ReadonlySet<string>;
+  readonly #sortedNames: readonly string[];
+
+  constructor(toolNames: ReadonlySet<string>) {
+    this.#toolNames = toolNames;
+    this.#sortedNames = [...toolNames].sort();
+  }
+
+  /** The call a fragment belongs to, grown by it. */
+  track(fragment: CallFragment): TrackedCall {
+    const call = this.#find(fragment) ?? this.#open(fragment);
+    if (fragment.id !== '' && call.upstreamId === '' && !call.isSent) this.#remember(call, fragment.id);
+    this.#growName(call, fragment.name);
+    this.growText(call, fragment.text);
+    return call;
+  }
+
+  /** A call of its own for an entry that is whole. */
+  trackWhole(fragment: CallFragment): TrackedCall {
+    const call = this.#open(fragment);
+    call.name = fragment.name;
+    call.text.append(fragment.text);
+    call.unsent = fragment.text;
+    return call;
+  }
+
+  /** The call that a fragment of an index and text alone belongs to (R3); null if none has begun. */
+  latestOf(index: number): TrackedCall | null {
+    return this.#byIndex.get(index) ?? null;
+  }
+
+  /** Adds a fragment's text to a call. */
+  growText(call: TrackedCall, text: string): void {
+    if (text === '') return;
+    // xAI sends the whole arguments again at the end.
+    if (text.startsWith('{') && text === call.text.toString() && !call.isCustom && isCompleteJson(text)) return;
+    call.text.append(text);
+    call.unsent += text;
+  }
+
+  /** May the name still grow? True while no offered tool has that name, or another's begins with it. */
+  isNameOpen(name: string): boolean {
+    if (!this.#toolNames.has(name)) return true;
+    return this.#sortedNames[this.#firstFrom(name) + 1]?.startsWith(name) ?? false;
+  }
+
+  /** Calls without a name so far. */
+  nameless(): number {
+    return this.#calls.filter(({ name }) => name === '').length;
+  }
+
+  #find(fragment: CallFragment): TrackedCall | null {
+    if (fragment.id === '')
+      return fragment.index === null ? this.#ofLast(fragment) : this.#ofIndex(fragment, fragment.index);
+    const known = this.#byIdAndIndex.get(`${fragment.id} ${fragment.index}`) ?? this.#byId.get(fragment.id);
+    if (known !== undefined) return this.#isCollision(known, fragment) ? null : known; // R1
+    const candidate = fragment.index === null ? this.#calls.at(-1) : this.#byIndex.get(fragment.index);
+    if (candidate === undefined) return null;
+    if (candidate.upstreamId === '' && !candidate.isSent && this.#isNameOf(candidate, fragment.name)) return candidate; // R2a
+    return fragment.name === '' ? candidate : null; // R2b, R2c
+  }
+
+  /** R1: two calls of one id. */
+  #isCollision(known: TrackedCall, fragment: CallFragment): boolean {
+    if (fragment.name === '') return false;
+    if (isNext(known, fragment)) return true;
+    if (fragment.index === null || fragment.index === known.index) return false;
+    return !this.#isNameOf(known, fragment.name) || isCompleteJson(known.text.toString());
+  }
+
+  /** R3: no id, but an index. */
+  #ofIndex(fragment: CallFragment, index: number): TrackedCall | null {
+    const latest = this.#byIndex.get(index);
+    return latest === undefined || isNext(latest, fragment) ? null : latest;
+  }
+
+  /** R4: neither. */
+  #ofLast(fragment: CallFragment): TrackedCall | null {
+    const last = this.#calls.at(-1);
+    if (last === undefined || isNext(last, fragment)) return null;
+    return fragment.name !== '' && this.#toolNames.has(last.name) && !this.#isNameOf(last, fragment.name) ? null : last;
+  }
+
+  /** Could the fragment's name be that call's: absent, the same, or its continuation? */
+  #isNameOf(call: TrackedCall, name: string): boolean {
+    return name === '' || call.name === '' || name === call.name || this.#begins(call.name + name);
+  }
+
+  #growName(call: TrackedCall, name: string): void {
+    if (name === '' || call.isSent || name === call.name) return;
+    if (call.name === '' || this.#begins(call.name + name) || !this.#toolNames.has(call.name)) call.name += name;
+  }
+
+  /** Is there a tool of that name, or one whose name begins with it? */
+  #begins(name: string): boolean {
+    return this.#sortedNames[this.#firstFrom(name)]?.startsWith(name) ?? false;
+  }
+
+  /** Position of the first name that does not sort before the given one. */
+  #firstFrom(name: string): number {
+    let low = 0;
+    let high = this.#sortedNames.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((this.#sortedNames[middle] ?? '') < name) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  #open({ id, index, isCustom }: CallFragment): TrackedCall {
+    const text = new GrowingText();
+    const call: TrackedCall = { upstreamId: '', index, name: '', text, unsent: '', isCustom, isSent: false };
+    this.#calls.push(call);
+    if (index !== null) this.#byIndex.set(index, call);
+    if (id !== '') this.#remember(call, id);
+    return call;
+  }
+
+  #remember(call: TrackedCall, id: string): void {
+    call.upstreamId = id;
+    this.#byId.set(id, call);
+    this.#byIdAndIndex.set(`${id} ${call.index}`, call);
+  }
+}
+
+/** A name with arguments after complete arguments begins another call, unless it repeats them (xAI). */
+function isNext(call: TrackedCall, fragment: CallFragment): boolean {
+  if (fragment.name === '' || !fragment.text.trimStart().startsWith('{')) return false;
+  const written = call.text.toString();
+  const isRepeated =
+    fragment.name === call.name && fragment.text === written && fragment.id !== '' && fragment.index === call.index;
+  return !isRepeated && !call.isCustom && isCompleteJson(written);
+}
+
+/** Arguments are an object: the last character settles nearly every case, so that a long text is seldom parsed in vain. */
+function isCompleteJson(text: string): boolean {
+  if (!text.trimEnd().endsWith('}')) return false;
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,45 @@
+import type { LooseReasoningDetail } from '../../schema/chat-completion.ts';
+import { mergeReasoningDetails } from '../chat/reasoning-source.ts';
+import type { ReasoningExtras } from './reasoning-item.ts';
+
+/** A Gemini thought signature. */
+export interface ThoughtSignature {
+  readonly signature: string;
+  /** Gives the `call_id` it belongs to, minting it if none came; `''` for the message's own. */
+  readonly callId: () => string;
+}
+
+/** What goes back to the upstream in the envelope of a reasoning item, gathered until the item is closed. */
+export class EnvelopeContents {
+  readonly #details: LooseReasoningDetail[] = [];
+  readonly #signatures: ThoughtSignature[] = [];
+  #areDetailsWhole = false;
+
+  /** `reasoning_details` entries of a delta, as sent. */
+  addDetails(details: readonly LooseReasoningDetail[]): void {
+    for (const detail of details) this.#details.push(detail);
+  }
+
+  /** All `reasoning_details` of a message: they go back as they are. */
+  addWholeDetails(details: readonly LooseReasoningDetail[]): void {
+    this.#areDetailsWhole = true;
+    this.addDetails(details);
+  }
+
+  addSignature(signature: ThoughtSignature): void {
+    this.#signatures.push(signature);
+  }
+
+  /** Must it travel even in an item without text? A signature must: without it the next turn fails. */
+  needsItem(wantsEncryptedReasoning: boolean): boolean {
+    return this.#signatures.length > 0 || (this.#details.length > 0 && wantsEncryptedReasoning);
+  }
+
+  /** The details with those of one index joined, and the signatures by `call_id`. */
+  extras(): ReasoningExtras {
+    return {
+      details: this.#areDetailsWhole ? this.#details : mergeReasoningDetails(this.#details),
+      signatures: Object.fromEntries(this.#signatures.map(({ callId, signature }) => [callId(), signature])),
+    };
+  }
+}
