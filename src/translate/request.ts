@@ -7,6 +7,7 @@ import { invalidValue, missingParameter } from './request/errors.ts';
 import { translateMessages } from './request/messages.ts';
 import { pairCalls } from './request/pairing.ts';
 import { parseRequest } from './request/parse/request.ts';
+import { settingsForModel } from './request/parse/settings-for-model.ts';
 import type { CreateResponse, InputMessage } from './request/parsed.ts';
 import { translateTextFormat } from './request/text-format.ts';
 import { translateToolChoice } from './request/tool-choice.ts';
@@ -30,9 +31,10 @@ export interface TranslatedRequest {
  */
 export function translateRequest(
   body: unknown,
-  settings: TranslationSettings,
+  configured: TranslationSettings,
   clock: { readonly now: () => number; readonly newId: NewId },
 ): TranslatedRequest {
+  const settings = settingsForModel(configured, body);
   const { profile } = settings;
   const dropped: string[] = [];
   const { request, passthrough } = parseRequest(body, settings, dropped);

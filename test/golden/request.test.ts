@@ -100,7 +100,7 @@ function settingsOf(golden: GoldenCase): SettingsOverrides {
   return JSON.parse(blockOf(golden, 'settings') ?? '{}');
 }
 
-function profilesOf(golden: GoldenCase): string[] {
+function profilesOf(golden: GoldenCase): (string | object)[] {
   const listed = blockOf(golden, 'profiles');
   return listed === null ? [settingsOf(golden).profile ?? 'generic'] : JSON.parse(listed);
 }

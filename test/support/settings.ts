@@ -1,9 +1,12 @@
 import type { RequestLimits, TranslationSettings } from '../../src/translate/settings.ts';
+import type { Profile } from '../../src/upstream/profile.ts';
 import { profileOf } from '../../src/upstream/profiles.ts';
+import { readProfilesFile } from '../../src/upstream/profiles-file.ts';
 
 /** Settings that differ from the defaults, as JSON can say them. */
 export type SettingsOverrides = Partial<Omit<TranslationSettings, 'profile' | 'limits'>> & {
-  readonly profile?: string;
+  /** The name of a built-in profile, or one as a profiles file has it. */
+  readonly profile?: string | object;
   readonly limits?: Partial<RequestLimits>;
 };
 
@@ -15,10 +18,8 @@ export function createTestSettings({
   limits,
   ...other
 }: SettingsOverrides = {}): TranslationSettings {
-  const profile = profileOf(name);
-  if (profile === undefined) throw new Error(`no profile is called ${name}`);
   return {
-    profile,
+    profile: profileFor(name),
     limits: {
       maxItems: 10_000,
       maxTextBytes: 10 * MiB,
@@ -39,4 +40,13 @@ export function createTestSettings({
     strictEcho: false,
     ...other,
   };
+}
+
+function profileFor(given: string | object): Profile {
+  const profile =
+    typeof given === 'string'
+      ? profileOf(given)
+      : readProfilesFile(JSON.stringify({ profiles: { test: given } }), 'settings').get('test');
+  if (profile === undefined) throw new Error(`no profile is called ${given}`);
+  return profile;
 }
