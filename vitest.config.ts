@@ -1,21 +1,49 @@
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
+
+const shared = {
+  // A test that finds nothing to check fails.
+  setupFiles: [join(import.meta.dirname, 'test/support/no-empty-tables.ts')],
+  expect: {
+    requireAssertions: true,
+    // What is polled happens, or the test fails; the second that is vitest's default is a limit on the machine.
+    poll: { timeout: 20_000 },
+  },
+  allowOnly: false,
+  // Files share a process: none changes what is global, and reading zod, ajv and the OpenAI SDK anew for each doubled the time.
+  isolate: false,
+  // The processes that tests start read their sources and packages compiled.
+  env: { NODE_COMPILE_CACHE: join(import.meta.dirname, '.cache/node-compile-cache') },
+};
 
 /** One project per kind of thing that is real: nothing, a gRPC client, an Envoy binary, containers. */
 export default defineConfig({
   test: {
+    // vitest leaves one core to itself; of two that is half the machine.
+    maxWorkers: Math.max(2, availableParallelism() - 1),
     projects: [
       {
         test: {
+          ...shared,
           name: 'unit',
           include: ['test/unit/**/*.test.ts', 'test/golden/**/*.test.ts', 'test/fuzz/**/*.test.ts'],
           testTimeout: 30_000,
         },
       },
       // The properties of `unit` again, a minute each: `npm run fuzz`.
-      { test: { name: 'fuzz', include: ['test/fuzz/**/*.test.ts'], env: { FUZZ_SECONDS: '60' } } },
-      { test: { name: 'grpc', include: ['test/grpc/**/*.test.ts'], testTimeout: 30_000 } },
       {
         test: {
+          ...shared,
+          name: 'fuzz',
+          include: ['test/fuzz/**/*.test.ts'],
+          env: { ...shared.env, FUZZ_SECONDS: '60' },
+        },
+      },
+      { test: { ...shared, name: 'grpc', include: ['test/grpc/**/*.test.ts'], testTimeout: 30_000 } },
+      {
+        test: {
+          ...shared,
           name: 'envoy',
           include: ['test/envoy/**/*.test.ts'],
           testTimeout: 60_000,
@@ -26,6 +54,7 @@ export default defineConfig({
       {
         // Envoy itself in all its versions and body modes: `npm run test:matrix`.
         test: {
+          ...shared,
           name: 'matrix',
           include: ['test/matrix/**/*.test.ts'],
           testTimeout: 60_000,
@@ -36,6 +65,7 @@ export default defineConfig({
       {
         // Heavy: thousands of streams, gigabytes: `npm run test:faults`.
         test: {
+          ...shared,
           name: 'faults',
           include: ['test/faults/**/*.test.ts'],
           testTimeout: 600_000,
@@ -45,6 +75,7 @@ export default defineConfig({
       },
       {
         test: {
+          ...shared,
           name: 'docker',
           include: ['test/docker/**/*.test.ts'],
           testTimeout: 300_000,

@@ -14,7 +14,9 @@ let service: ServiceProcess;
 let client: ExtProcClient;
 
 beforeAll(async () => {
-  service = await startServiceProcess({ LOG_LEVEL: 'info' }, { nodeOptions: ['--max-old-space-size=96'] });
+  // A compile cache takes heap that the service does not reckon with.
+  const environment = { LOG_LEVEL: 'info', NODE_DISABLE_COMPILE_CACHE: '1' };
+  service = await startServiceProcess(environment, { nodeOptions: ['--max-old-space-size=96'] });
   client = connectExtProc(service.listen[0] ?? '');
 });
 afterAll(async () => {

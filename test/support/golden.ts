@@ -16,7 +16,7 @@ export interface GoldenCase {
   readonly blocks: readonly GoldenBlock[];
 }
 
-/** Reads every `## ` section of a Markdown file as a case. Throws if a section has no block or a fence is not closed. */
+/** Reads every `## ` section of a Markdown file as a case. Throws if there is none, one has no block, or a fence is not closed. */
 export function readGoldenCases(file: URL): GoldenCase[] {
   const name = file.pathname.split('/').at(-1) ?? '';
   const cases: { where: string; title: string; prose: string[]; blocks: GoldenBlock[] }[] = [];
@@ -35,6 +35,7 @@ export function readGoldenCases(file: URL): GoldenCase[] {
       fence = { language, name: words.join(' '), lines: [], line: index + 1 };
     } else if (line.trim() !== '') current?.prose.push(line.trim());
   }
+  if (cases.length === 0) throw new Error(`${name}: no case begins with “## ”`);
   if (fence !== null) throw new Error(`${name}:${fence.line}: the fence is not closed`);
   for (const { where, title, blocks } of cases)
     if (blocks.length === 0) throw new Error(`${where}: “${title}” has no block`);

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { StreamTranslator } from '../../../src/translate/stream.ts';
 import { createTestContext } from '../../support/context.ts';
+import { growthOf, LINEAR_GROWTH } from '../../support/growth.ts';
 
-const COUNT = 40_000;
 const call = (index: number, fields: object) => ({ tool_calls: [{ index, id: `c${index}`, function: fields }] });
 const cite = (index: number) => ({
   type: 'url_citation',
@@ -33,28 +33,30 @@ const kinds: Record<string, (index: number) => object> = {
   'the beginning of a tag': () => ({ content: '<' }),
 };
 
-/** Milliseconds for so many chunks of a kind. */
-function cost(delta: (index: number) => object, thinkTags: boolean): number {
+/** See `growthOf`. */
+function growthFor(delta: (index: number) => object, thinkTags: boolean): number {
   const settings = {
     toolNames: ['f', 'get', 'get_weather'],
     restoredTools: { p: { kind: 'custom' as const, name: 'p' } },
   };
-  const translator = new StreamTranslator(
-    createTestContext({ ...settings, wantsEncryptedReasoning: true, profileFlags: { thinkTags } }),
-  );
-  const start = performance.now();
-  for (let index = 0; index < COUNT; index++) translator.push({ choices: [{ index: 0, delta: delta(index) }] });
-  translator.finish('done');
-  return performance.now() - start;
+  return growthOf(500, (count) => {
+    const chunks = Array.from({ length: count }, (_, index) => ({ choices: [{ index: 0, delta: delta(index) }] }));
+    return () => {
+      const translator = new StreamTranslator(
+        createTestContext({ ...settings, wantsEncryptedReasoning: true, profileFlags: { thinkTags } }),
+      );
+      for (const chunk of chunks) translator.push(chunk);
+      translator.finish('done');
+    };
+  });
 }
 
-describe(`${COUNT} chunks cost no more than their number`, () => {
-  // Each takes well under a second; a cost that grows with the square takes 30 s and more.
+describe('the cost of a stream grows with its number of chunks, not with the square of it', () => {
   it.each(Object.entries(kinds))('%s', (_, delta) => {
-    expect(cost(delta, false)).toBeLessThan(15_000);
+    expect(growthFor(delta, false)).toBeLessThan(LINEAR_GROWTH);
   });
 
   it.each(['white space', 'the beginning of a tag', 'text'])('%s, where think tags are read', (kind) => {
-    expect(cost(kinds[kind] ?? (() => ({})), true)).toBeLessThan(15_000);
+    expect(growthFor(kinds[kind] ?? (() => ({})), true)).toBeLessThan(LINEAR_GROWTH);
   });
 });
