@@ -4,7 +4,6 @@ import { profileNames, profileOf } from './upstream/profiles.ts';
 
 const MiB = 1024 * 1024;
 
-/** An environment variable: text in, value out; `''` counts as unset. */
 const flag = z.enum(['true', 'false']).transform((text) => text === 'true');
 const count = (least: number, most: number) =>
   z
@@ -32,27 +31,27 @@ function areAddresses(text: string): boolean {
 }
 const path = z.string().startsWith('/', 'must be a path that starts with /');
 
-/** Every variable: how it is read, its default as text, what it means. The README's table is made from this. */
+/** Every variable: how it is parsed, its default as text, its meaning. The table in the docs is generated from this. */
 const variables = z.object({
   LISTEN: variable(
     z.string().refine(areAddresses, 'must be HOST:PORT or unix:/path, or several with commas'),
     '0.0.0.0:50051',
-    'Where gRPC listens: `HOST:PORT`, `unix:/path`, or several with commas. `{worker}` is the number of the worker, where each is to have an address of its own.',
+    'Address of the gRPC server: `HOST:PORT`, `unix:/path`, or several separated by commas. `{worker}` is replaced by the worker’s number, to give each worker its own address.',
   ),
   ADMIN_LISTEN: variable(
     z.string().min(1),
     '127.0.0.1:9090',
-    'Where probes and metrics listen, `HOST:PORT`; `off` for none.',
+    'Address of the admin server (probes, metrics), `HOST:PORT`; `off` disables it.',
   ),
   LOG_LEVEL: variable(
     z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']),
     'info',
-    'Least level that is logged.',
+    'Minimum log level.',
   ),
   UPSTREAM_PROFILE: variable(
     z.string().min(1),
     'generic',
-    'What kind of Chat server is behind; a route overrides it with the gRPC metadata `x-upstream-profile`.',
+    'Kind of Chat Completions server upstream; a route overrides it with the gRPC metadata `x-upstream-profile`.',
   ),
   UPSTREAM_PROFILES_FILE: variable(
     z.string(),
@@ -62,86 +61,86 @@ const variables = z.object({
   UPSTREAM_PATH: variable(
     path.or(z.literal('')),
     '',
-    'Path of the upstream’s Chat endpoint, when the profile’s own is not right; `{model}` is filled in. A route overrides it with `x-upstream-path`.',
+    'Path of the upstream’s Chat Completions endpoint; the profile’s own when unset. `{model}` is replaced by the model’s name. A route overrides it with `x-upstream-path`.',
   ),
-  DEFAULT_MODEL: variable(z.string(), '', 'Model of requests that name none; unset refuses them.'),
-  REQUEST_BODY_MODE: variable(bodyMode, 'BUFFERED', 'Mode assumed when the proxy does not send `protocol_config`.'),
-  RESPONSE_BODY_MODE: variable(bodyMode, 'FULL_DUPLEX_STREAMED', 'Likewise for the response.'),
+  DEFAULT_MODEL: variable(z.string(), '', 'Model for requests that name none; when unset they are refused.'),
+  REQUEST_BODY_MODE: variable(bodyMode, 'BUFFERED', 'Request body mode when the proxy does not send `protocol_config`.'),
+  RESPONSE_BODY_MODE: variable(bodyMode, 'FULL_DUPLEX_STREAMED', 'Response body mode when the proxy does not send `protocol_config`.'),
   OMITTED_STORE: variable(
     z.enum(['accept', 'reject']),
     'accept',
-    'A request without `store`: run it and say `store: false`, or refuse it.',
+    'A request without `store`: accept it as `store: false`, or reject it.',
   ),
   REASONING_EVENTS: variable(
     z.enum(['summary', 'reasoning_text', 'reasoning']),
     'summary',
-    'Which events carry the upstream’s reasoning text.',
+    'Events that carry the upstream’s reasoning text.',
   ),
   DROPPED_TOOLS: variable(
     list,
     'web_search,web_search_preview',
-    'Hosted tool types that are left out and named in `x-responses-dropped` instead of refused.',
+    'Hosted tool types that are dropped and named in `x-responses-dropped` instead of being refused.',
   ),
   UNSUPPORTED_ITEMS: variable(
     z.enum(['reject', 'drop']),
     'reject',
-    'Input items of hosted tools: refuse, or leave out with their outputs.',
+    'Input items of hosted tools: reject the request, or drop them together with their outputs.',
   ),
   ORPHAN_OUTPUTS: variable(
     z.enum(['reject', 'synthesize']),
     'reject',
-    'A tool output without its call: refuse, or make up the call.',
+    'A tool output without its call: reject the request, or synthesize the call.',
   ),
   MISSING_OUTPUTS: variable(
     z.enum(['reject', 'synthesize']),
     'reject',
-    'A tool call without its output: refuse, or answer it with `aborted`.',
+    'A tool call without its output: reject the request, or synthesize the output `aborted`.',
   ),
   UNKNOWN_FIELDS: variable(
     z.enum(['forward', 'reject', 'ignore']),
     'forward',
-    'Top-level request fields nobody knows.',
+    'Unknown top-level request fields.',
   ),
   STRICT_ECHO: variable(
     flag,
     'false',
-    'Echo only what the published schema allows (`schema: null`, no `minimal` effort).',
+    'Echo only values that the published schema allows (`schema: null`, no `minimal` effort).',
   ),
   MAX_REQUEST_BYTES: variable(
     count(1024, 2 ** 31 - 1),
     String(64 * MiB),
-    'Request body after decompression; more is a 413.',
+    'Maximum request body after decompression; a larger one is refused with 413.',
   ),
-  MAX_INPUT_ITEMS: variable(count(1, 10_000_000), '10000', 'Items in `input`.'),
-  MAX_TEXT_BYTES: variable(count(1, 2 ** 31 - 1), String(10 * MiB), 'One text part.'),
-  MAX_IMAGE_URL_BYTES: variable(count(1, 2 ** 31 - 1), String(20 * MiB), 'One image URL, data URLs included.'),
-  MAX_FILE_BYTES: variable(count(1, 2 ** 31 - 1), String(32 * MiB), 'One `file_data`.'),
-  MAX_TOOLS: variable(count(1, 100_000), '512', 'Tools in a request, those inside namespaces counted.'),
-  MAX_NESTING: variable(count(4, 1000), '64', 'Levels of objects and arrays in the request body.'),
+  MAX_INPUT_ITEMS: variable(count(1, 10_000_000), '10000', 'Maximum number of items in `input`.'),
+  MAX_TEXT_BYTES: variable(count(1, 2 ** 31 - 1), String(10 * MiB), 'Maximum size of one text part.'),
+  MAX_IMAGE_URL_BYTES: variable(count(1, 2 ** 31 - 1), String(20 * MiB), 'Maximum length of one image URL, including data URLs.'),
+  MAX_FILE_BYTES: variable(count(1, 2 ** 31 - 1), String(32 * MiB), 'Maximum size of one `file_data`.'),
+  MAX_TOOLS: variable(count(1, 100_000), '512', 'Maximum number of tools in a request, including those inside namespaces.'),
+  MAX_NESTING: variable(count(4, 1000), '64', 'Maximum nesting of objects and arrays in the request body.'),
   MAX_RESPONSE_BYTES: variable(
     count(1024, 2 ** 31 - 1),
     String(64 * MiB),
-    'Upstream JSON answer after decompression, or the output of a stream; more is a 502, or ends the stream with `response.failed`.',
+    'Maximum upstream JSON body after decompression, or output of a stream; a larger one is a 502, or ends the stream with `response.failed`.',
   ),
   MAX_ERROR_BYTES: variable(
     count(1024, 2 ** 31 - 1),
     String(1 * MiB),
-    'Upstream error body that is read; the rest is ignored.',
+    'How much of an upstream error body is read; the rest is ignored.',
   ),
   MAX_SSE_EVENT_BYTES: variable(
     count(1024, 2 ** 31 - 1),
     String(8 * MiB),
-    'One upstream SSE event; more ends the response with `response.failed`.',
+    'Maximum size of one upstream SSE event; a larger one ends the response with `response.failed`.',
   ),
   UPSTREAM_IDLE_TIMEOUT_MS: variable(
     count(0, 86_400_000),
     '300000',
-    'Silence of the upstream after which the answer ends with `upstream_timeout`; 0 waits for ever.',
+    'Idle timeout of the upstream; then the response ends with `upstream_timeout`. 0 disables it.',
   ),
   HEARTBEAT_INTERVAL_MS: variable(
     count(0, 3_600_000),
     '0',
-    'Silence after which an SSE comment is sent to the client; 0 for none.',
+    'Idle time after which an SSE comment is sent to the client; 0 disables it.',
   ),
   FINISH_GRACE_MS: variable(
     count(0, 60_000),
@@ -151,32 +150,32 @@ const variables = z.object({
   DRAIN_DELAY_MS: variable(
     count(0, 600_000),
     '7000',
-    'How long new calls are still taken after SIGTERM, while health says NOT_SERVING: until every proxy has noticed (two checks of `envoy.yaml`).',
+    'How long new calls are still accepted after SIGTERM while health reports NOT_SERVING, so that every proxy notices (two health checks of `envoy.yaml`).',
   ),
-  DRAIN_TIMEOUT_MS: variable(count(0, 86_400_000), '600000', 'How long running streams may go on after that.'),
+  DRAIN_TIMEOUT_MS: variable(count(0, 86_400_000), '600000', 'How long running streams may continue after that.'),
   MAX_EXCHANGES: variable(
     count(0, 10_000_000),
     '20000',
-    'Exchanges at once in one process; beyond it a 503 with `retry-after`; 0 for no limit.',
+    'Maximum concurrent exchanges per process; more are refused with 503 and `retry-after`. 0 disables the limit.',
   ),
   MAX_BUFFERED_BYTES: variable(
     count(0, 2 ** 40),
     String(1024 * MiB),
-    'Bytes of bodies held at once in one process; beyond it a 503; 0 for no limit.',
+    'Maximum buffered bytes of bodies per process; more are refused with 503. 0 disables the limit.',
   ),
-  WORKERS: variable(count(1, 256), '1', 'Processes that share the listener.'),
-  TLS_CERT_FILE: variable(z.string(), '', 'PEM certificate chain for the gRPC port; read again when it changes.'),
-  TLS_KEY_FILE: variable(z.string(), '', 'PEM key of that certificate.'),
-  TLS_CLIENT_CA_FILE: variable(z.string(), '', 'PEM authorities whose client certificates are required (mTLS).'),
+  WORKERS: variable(count(1, 256), '1', 'Number of worker processes.'),
+  TLS_CERT_FILE: variable(z.string(), '', 'PEM certificate chain of the gRPC server; reloaded when it changes.'),
+  TLS_KEY_FILE: variable(z.string(), '', 'PEM private key of that certificate.'),
+  TLS_CLIENT_CA_FILE: variable(z.string(), '', 'PEM certificate authorities; when set, clients need a certificate issued by one of them (mTLS).'),
   METRICS_MAX_MODELS: variable(
     count(0, 10_000),
     '50',
-    'Models with a label of their own in the metrics; the rest count as `other`.',
+    'Maximum number of models with their own label in the metrics; the rest count as `other`.',
   ),
   OTEL_EXPORTER_OTLP_ENDPOINT: variable(
     z.url().or(z.literal('')),
     '',
-    'OTLP/HTTP endpoint for traces; unset means none.',
+    'OTLP/HTTP endpoint for traces; tracing is off when unset.',
   ),
   OTEL_TRACES_SAMPLER_ARG: variable(
     z
@@ -185,7 +184,7 @@ const variables = z.object({
       .transform(Number)
       .refine((share) => share <= 1, 'must be a number from 0 to 1'),
     '1',
-    'Share of the traces that begin here which are recorded; a caller’s own decision is kept.',
+    'Sampling ratio of traces that start here; a caller’s own sampling decision is kept.',
   ),
   OTEL_SERVICE_NAME: variable(z.string().min(1), 'responses-extproc', 'Service name in traces.'),
 });
@@ -205,7 +204,7 @@ const environment = variables.superRefine((config, context) => {
 
 export type Config = Readonly<z.output<typeof variables>>;
 
-/** The environment as a value. Throws `ConfigError` naming every variable that is wrong. Other variables are not looked at. */
+/** Parses the environment. Throws `ConfigError` naming every invalid variable. Unknown variables are ignored. */
 export function readConfig(given: Readonly<Record<string, string | undefined>>): Config {
   const result = environment.safeParse(given);
   if (result.success) return result.data;
@@ -219,7 +218,7 @@ export function readConfig(given: Readonly<Record<string, string | undefined>>):
   );
 }
 
-/** The configuration as it may be shown: without user names and passwords in URLs. */
+/** The configuration fit for display: user names and passwords in URLs are redacted. */
 export function redactConfig(config: Config): Readonly<Record<string, unknown>> {
   return Object.fromEntries(
     Object.entries(config).map(([name, value]) => [
@@ -229,7 +228,7 @@ export function redactConfig(config: Config): Readonly<Record<string, unknown>> 
   );
 }
 
-/** Names every wrong variable, one a line. */
+/** Names every invalid variable, one per line. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
   constructor(problems: readonly string[]) {
@@ -237,7 +236,7 @@ export class ConfigError extends Error {
   }
 }
 
-/** Rows for documentation: name, default, meaning. */
+/** Rows of the documentation's table: name, default, meaning. */
 export function describeVariables(): readonly { name: string; fallback: string; meaning: string }[] {
   return Object.entries(variables.shape).map(([name, schema]) => {
     const { fallback, description } = schema.meta() ?? {};
@@ -245,13 +244,13 @@ export function describeVariables(): readonly { name: string; fallback: string; 
   });
 }
 
-/** A variable that is unset or empty is read as `fallback`. */
+/** A variable; unset or empty, it has the value of `fallback`. */
 function variable<Schema extends z.ZodType>(schema: Schema, fallback: string, description: string) {
   const given = (text: unknown) => (text === undefined || text === '' ? fallback : text);
   return z.preprocess(given, schema).meta({ fallback, description });
 }
 
-/** What was given, unless it may hold a password. */
+/** The given value for the message, unless it may contain a password. */
 function gotOf(text: string | undefined): string {
   return text === undefined || text.includes('@') ? '' : ` (got ${JSON.stringify(text)})`;
 }

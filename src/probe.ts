@@ -2,11 +2,11 @@ import { readConfig } from './config.ts';
 import { parseHostPort } from './server/admin.ts';
 
 /**
- * The image's HEALTHCHECK: asks the running service's `/readyz` and ends with 0 or 1. A distroless image has no curl,
- * and the gRPC port may ask for a client certificate, which the admin port never does.
+ * The image's HEALTHCHECK: requests the running service's `/readyz` and exits with 0 or 1. A distroless image has no curl,
+ * and the gRPC port may require a client certificate, which the admin port never does.
  */
 const { ADMIN_LISTEN } = readConfig(process.env);
-if (ADMIN_LISTEN === 'off') fail('ADMIN_LISTEN is off: give the container a health check of its own, or disable it');
+if (ADMIN_LISTEN === 'off') fail('ADMIN_LISTEN is off: give the container another health check, or disable it');
 const { host, port } = parseHostPort(ADMIN_LISTEN);
 const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '[::1]' : host.includes(':') ? `[${host}]` : host;
 

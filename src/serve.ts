@@ -13,21 +13,21 @@ import type { Log } from './telemetry/log.ts';
 import { createMetrics, type Metrics } from './telemetry/metrics.ts';
 import { version } from './version.ts';
 
-/** What runs, until it is told to stop. */
+/** A running service. */
 export interface Running {
-  /** Drains; resolves when nothing is left to do. */
+  /** Drains; resolves when everything has ended. */
   stop(): Promise<void>;
 }
 
 /** The service in this process: all of it, or one worker's share. Throws when it cannot listen. */
 export async function serve(config: Config, log: Log): Promise<Running> {
-  const seat = joinSupervisor(() => metrics.registry.getMetricsAsJSON());
+  const worker = joinSupervisor(() => metrics.registry.getMetricsAsJSON());
   let listening = false;
   const ready = () => listening && service.ready;
   const metrics: Metrics = createMetrics({
     version,
     maxModels: config.METRICS_MAX_MODELS,
-    worker: seat?.number ?? null,
+    worker: worker?.number ?? null,
     state: () => ({ ready: ready(), exchanges: guard.exchanges, bufferedBytes: guard.bufferedBytes }),
   });
   const guard = createOverloadGuard(
@@ -41,7 +41,7 @@ export async function serve(config: Config, log: Log): Promise<Running> {
   const observers: ExchangeObserver[] = [createExchangeLog(log), createExchangeMetrics(metrics)];
   if (tracing !== null) observers.push(createExchangeTrace(tracing));
   const service = createService({
-    config: { ...config, LISTEN: config.LISTEN.replaceAll('{worker}', String(seat?.number ?? 1)) },
+    config: { ...config, LISTEN: config.LISTEN.replaceAll('{worker}', String(worker?.number ?? 1)) },
     credentials: tls?.credentials,
     guard,
     observers,
@@ -52,9 +52,9 @@ export async function serve(config: Config, log: Log): Promise<Running> {
 
   const listen = await service.listen();
   listening = true;
-  seat?.setReady(true);
+  worker?.setReady(true);
   const admin =
-    seat !== null || config.ADMIN_LISTEN === 'off'
+    worker !== null || config.ADMIN_LISTEN === 'off'
       ? null
       : await startAdminServer(config.ADMIN_LISTEN, {
           ready,
@@ -65,7 +65,7 @@ export async function serve(config: Config, log: Log): Promise<Running> {
 
   return {
     async stop() {
-      seat?.setReady(false);
+      worker?.setReady(false);
       log.info(
         { delay_ms: config.DRAIN_DELAY_MS, timeout_ms: config.DRAIN_TIMEOUT_MS, exchanges: guard.exchanges },
         'draining',

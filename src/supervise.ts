@@ -8,10 +8,10 @@ import type { Log } from './telemetry/log.ts';
 import { createSupervisorMetrics } from './telemetry/metrics.ts';
 import { version } from './version.ts';
 
-/** Runs `WORKERS` processes of the service, and the one admin port that speaks for all. Rejects when none could start. */
+/** Runs `WORKERS` processes of the service and one admin port for all of them. Rejects when none could start. */
 export async function supervise(config: Config, log: Log): Promise<Running> {
   const supervisor = superviseWorkers(config.WORKERS, {
-    died: ({ number, pid, how, restartInMs }) =>
+    onWorkerExit: ({ number, pid, how, restartInMs }) =>
       log.error({ worker: number, pid, how, restart_in_ms: restartInMs }, 'a worker died'),
   });
   const own = createSupervisorMetrics(() => supervisor);

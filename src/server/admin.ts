@@ -2,32 +2,32 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 
 export interface AdminSources {
-  /** True while new exchanges are welcome: listening, and not draining. */
+  /** True while new exchanges are accepted. */
   ready(): boolean;
   /** The Prometheus exposition, and its content type. */
   metrics(): Promise<{ readonly contentType: string; readonly body: string }>;
-  /** What runs with which settings; secrets already left out. */
+  /** The configuration in use, with secrets redacted. */
   config(): Readonly<Record<string, unknown>>;
 }
 
 export interface AdminServer {
-  /** `HOST:PORT`, the port being the one the system gave when 0 was asked for. */
+  /** `HOST:PORT`, with the port the system assigned when 0 was configured. */
   readonly address: string;
   close(): Promise<void>;
 }
 
-interface Answer {
+interface Page {
   readonly status: number;
   readonly contentType?: string;
   readonly body: string;
 }
 
 /**
- * Probes, metrics and the configuration in force, for operators; it listens on loopback unless told otherwise, and
- * changes nothing. `listen` is `HOST:PORT` (an IPv6 host in brackets). Rejects when it cannot listen there.
+ * Serves probes, metrics and the configuration in use, read-only. `listen` is `HOST:PORT` (an IPv6 host in brackets).
+ * Rejects when it cannot listen there.
  */
 export async function startAdminServer(listen: string, sources: AdminSources): Promise<AdminServer> {
-  const pages: Readonly<Record<string, () => Answer | Promise<Answer>>> = {
+  const pages: Readonly<Record<string, () => Page | Promise<Page>>> = {
     '/healthz': () => ({ status: 200, body: 'ok\n' }),
     '/readyz': () => (sources.ready() ? { status: 200, body: 'ready\n' } : { status: 503, body: 'not ready\n' }),
     '/metrics': async () => ({ status: 200, ...(await sources.metrics()) }),
@@ -39,9 +39,9 @@ export async function startAdminServer(listen: string, sources: AdminSources): P
   };
 
   const server = createServer((request, response) => {
-    answer(request, pages)
+    renderPage(request, pages)
       .catch((error: unknown) => ({ status: 500, body: `${error instanceof Error ? error.message : error}\n` }))
-      .then((result) => send(request, response, result));
+      .then((page) => send(request, response, page));
   });
   server.requestTimeout = 10_000;
   server.maxConnections = 64;
@@ -71,10 +71,10 @@ export function parseHostPort(listen: string): { host: string; port: number } {
   return { host, port };
 }
 
-async function answer(
+async function renderPage(
   request: IncomingMessage,
-  pages: Readonly<Record<string, () => Answer | Promise<Answer>>>,
-): Promise<Answer> {
+  pages: Readonly<Record<string, () => Page | Promise<Page>>>,
+): Promise<Page> {
   const path = (request.url ?? '/').split('?', 1)[0] ?? '/';
   if (path === '/') return { status: 200, body: `${Object.keys(pages).join('\n')}\n` };
   const page = Object.hasOwn(pages, path) ? pages[path] : undefined;
@@ -83,11 +83,11 @@ async function answer(
   return page();
 }
 
-function send(request: IncomingMessage, response: ServerResponse, result: Answer): void {
-  response.writeHead(result.status, {
-    'content-type': result.contentType ?? 'text/plain; charset=utf-8',
-    'content-length': Buffer.byteLength(result.body),
+function send(request: IncomingMessage, response: ServerResponse, page: Page): void {
+  response.writeHead(page.status, {
+    'content-type': page.contentType ?? 'text/plain; charset=utf-8',
+    'content-length': Buffer.byteLength(page.body),
     'cache-control': 'no-store',
   });
-  response.end(request.method === 'HEAD' ? undefined : result.body);
+  response.end(request.method === 'HEAD' ? undefined : page.body);
 }

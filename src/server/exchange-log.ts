@@ -4,23 +4,23 @@ import { parentOf } from './exchange-trace.ts';
 import type { CallEnd, ExchangeObserver } from './observer.ts';
 
 /**
- * One line per exchange that is ours, when it ends: who, how, how much, how long. Never a body, a header of the client
- * or a message that may repeat what the client wrote.
+ * Logs one line per exchange when it ends: names, outcome, sizes and durations. Never a body, a client's header, or a
+ * message that may repeat what the client wrote.
  */
 export function createExchangeLog(log: Log): ExchangeObserver {
   return {
-    started(_exchange, metadata) {
+    onStart(_exchange, metadata) {
       let traceId: string | null = null;
       return {
-        asked(headers) {
+        onRequestHeaders(headers) {
           traceId = parentOf(metadata, headers.get('traceparent'))?.traceId ?? null;
         },
-        ended({ how, summary, times, cause }) {
+        onEnd({ how, summary, times, cause }) {
           const level = levelOf(summary, how);
           if (!log.isLevelEnabled(level)) return;
           const line = {
             ...lineOf(summary, traceId),
-            // The call's own end says more than an answer that was left open.
+            // How the call ended says more than the outcome of an exchange that was still open.
             ...(how === 'done' ? {} : { outcome: how }),
             duration_ms: Math.round(times.duration),
             first_byte_ms: times.firstByte === null ? null : Math.round(times.firstByte),
@@ -65,15 +65,15 @@ function lineOf(summary: ExchangeSummary, traceId: string | null): object {
   };
 }
 
-/** A request can name more than a line should hold; the counter has them all. */
+/** A request can have more dropped parts than a log line should list; the counter has them all. */
 const maxDroppedNames = 20;
 
-/** Names that others chose may be of any length. */
+/** Names chosen by clients and upstreams may be of any length. */
 function short(name: string | null): string | null {
   return name === null || name.length <= 200 ? name : `${name.slice(0, 200)}…`;
 }
 
-/** The kind of a failure and where it arose; its text may hold what a client or an upstream wrote. */
+/** An error's class and stack without its message, which may hold what a client or an upstream wrote. */
 export function causeOf(cause: unknown): object {
   if (!(cause instanceof Error)) return {};
   const stack = cause.stack?.split('\n').filter((line) => line.startsWith('    at ')) ?? [];

@@ -2,16 +2,16 @@ import type { ExchangeSummary } from '../exchange/exchange.ts';
 import { createBoundedLabel, type Metrics } from '../telemetry/metrics.ts';
 import type { CallEnd, ExchangeObserver } from './observer.ts';
 
-/** Codes are ours and few, but a series is for ever. */
+/** Codes are ours and few, but a time series lives as long as the process. */
 const MAX_CODES = 64;
 
-/** Feeds the metrics, once, when an exchange ends. */
+/** Updates the metrics once, when an exchange ends. */
 export function createExchangeMetrics(metrics: Metrics): ExchangeObserver {
   const codeLabel = createBoundedLabel(MAX_CODES);
   return {
-    started() {
+    onStart() {
       return {
-        ended({ how, summary, times }) {
+        onEnd({ how, summary, times }) {
           const outcome = outcomeOf(summary, how);
           metrics.exchanges.inc({ outcome });
           if (outcome === 'passed') return;
@@ -19,7 +19,7 @@ export function createExchangeMetrics(metrics: Metrics): ExchangeObserver {
           if (outcome === 'upstream_error')
             metrics.upstreamErrors.inc({ status: String(summary.upstreamStatus ?? 'none') });
           countBytes(summary);
-          if (summary.stream === null) return; // never translated: its times would only blur those of the others
+          if (summary.stream === null) return; // never translated: its times would distort those of translated exchanges
           metrics.exchangeSeconds.observe({ stream: String(summary.stream) }, times.duration / 1000);
           if (summary.stream && summary.events > 0 && times.firstByte !== null)
             metrics.firstEventSeconds.observe(times.firstByte / 1000);
@@ -41,7 +41,7 @@ export function createExchangeMetrics(metrics: Metrics): ExchangeObserver {
     metrics.bodyBytes.inc({ leg: 'response', side: 'sent' }, bytes.responseOut);
   }
 
-  /** Only models that have answered get a label: those that clients make up never do. */
+  /** Only models that have answered get a label; names that clients make up never do. */
   function countTokens({ usage, model }: ExchangeSummary): void {
     if (usage === null || model === null) return;
     const label = metrics.modelLabel(model);

@@ -5,20 +5,20 @@ import type { TraceSpan, Tracing } from '../telemetry/tracing.ts';
 import type { CallEnd, ExchangeObserver } from './observer.ts';
 
 /**
- * One span per exchange that is ours, named and described by OpenTelemetry's conventions for generative AI
+ * One span per translated exchange, named and described by OpenTelemetry's conventions for generative AI
  * (https://opentelemetry.io/docs/specs/semconv/gen-ai/). Contents are never recorded.
  */
 export function createExchangeTrace(tracing: Tracing): ExchangeObserver {
   return {
-    started(_exchange, metadata) {
+    onStart(_exchange, metadata) {
       const startedAt = Date.now();
       let span: TraceSpan | null = null;
       return {
-        asked(headers) {
+        onRequestHeaders(headers) {
           const parent = parentOf(metadata, headers.get('traceparent'));
           span = tracing.start('chat', startedAt, parent, headers.get('tracestate'));
         },
-        ended({ how, summary, times }) {
+        onEnd({ how, summary, times }) {
           if (span === null || summary.outcome === 'passed') return;
           const name = summary.model === null ? 'chat' : `chat ${summary.model.slice(0, 120)}`;
           const wait = times.firstByte === null || summary.events === 0 ? null : times.firstByte / 1000;
@@ -35,8 +35,8 @@ export function createExchangeTrace(tracing: Tracing): ExchangeObserver {
 }
 
 /**
- * With tracing on, Envoy opens the call inside a span of its own and says so in the call's metadata: the nearest
- * parent. Without, the client's header is what there is.
+ * The parent of an exchange's span. With tracing on, Envoy opens the call inside a span of its own and sends it in the
+ * call's metadata; otherwise the client's `traceparent` header is used.
  */
 export function parentOf(metadata: Metadata, header: string | undefined): TraceParent | null {
   const [fromEnvoy] = metadata.get('traceparent');
@@ -78,7 +78,7 @@ function given<Value>(attributes: Readonly<Record<string, Value | null>>): Recor
   return Object.fromEntries(Object.entries(attributes).filter((entry): entry is [string, Value] => entry[1] !== null));
 }
 
-/** Profiles whose well-known name in the conventions is another. */
+/** Profiles that OpenTelemetry's conventions know by another name. */
 const providers: Readonly<Record<string, string>> = {
   azure: 'azure.ai.openai',
   gemini: 'gcp.gemini',

@@ -10,9 +10,12 @@ import type { Admission } from './overload.ts';
 import type { OpenExchange } from './process.ts';
 import type { ProfileSource } from './profile-source.ts';
 
-/** Makes exchanges as configured. */
+/** Creates exchanges as configured. */
 export interface ExchangeFactory {
-  /** `metadata` is the call's; `admission` its place among the others, why there is none, or null where nobody counts. */
+  /**
+   * `metadata` is the call's; `admission` is its admission by the overload guard, the error that refuses it, or null
+   * without a guard.
+   */
   open(metadata: Metadata, modes: BodyModes | null, admission: Admission | ApiError | null): OpenExchange;
 }
 
@@ -23,7 +26,7 @@ export interface ExchangeFactory {
 const profileKey = 'x-upstream-profile';
 const pathKey = 'x-upstream-path';
 
-/** The factory for that configuration. `onMisconfigured` hears of routes that name what is not there. */
+/** The factory for a configuration. `onMisconfigured` is told of routes that name an unknown profile or an invalid path. */
 export function createExchangeFactory(
   config: Config,
   profiles: ProfileSource,
@@ -54,7 +57,7 @@ export function createExchangeFactory(
   configuredProfile();
   return {
     open(metadata, given, admission) {
-      const [place, overload] = admission instanceof ApiError ? [null, admission] : [admission, null];
+      const [admitted, overload] = admission instanceof ApiError ? [null, admission] : [admission, null];
       const name = textOf(metadata, profileKey);
       const path = textOf(metadata, pathKey);
       const profile = name === null ? configuredProfile() : profiles.profileOf(name);
@@ -62,7 +65,7 @@ export function createExchangeFactory(
         profile === undefined ? unknownProfile(name ?? '', profiles) : path === null ? null : pathProblem(path);
       if (problem !== null) onMisconfigured(problem);
       const modes = given ?? configuredModes;
-      // A route with a profile of its own has that profile's path, not the one configured for another.
+      // A route that names a profile uses that profile's path, not UPSTREAM_PATH, which belongs to the configured one.
       const configuredPath = name === null && config.UPSTREAM_PATH !== '' ? config.UPSTREAM_PATH : null;
       const exchange = createExchange({
         modes,
@@ -70,13 +73,13 @@ export function createExchangeFactory(
         bodyLimits,
         upstreamPath: path ?? configuredPath,
         refusal: problem === null ? overload : misconfigured(),
-        reserve: (bytes) => place?.reserve(bytes) ?? null,
+        reserve: (bytes) => admitted?.reserve(bytes) ?? null,
         stallTimeoutMs: config.UPSTREAM_IDLE_TIMEOUT_MS,
         heartbeatMs: config.HEARTBEAT_INTERVAL_MS,
         finishGraceMs: config.FINISH_GRACE_MS,
         clock,
       });
-      return { exchange, modes, close: () => place?.release() };
+      return { exchange, modes, close: () => admitted?.release() };
     },
   };
 }
@@ -96,7 +99,7 @@ function pathProblem(path: string): string | null {
     : `${pathKey} is ${JSON.stringify(path)}; it must be a path that starts with /`;
 }
 
-/** The client learns no names of the operator's; the log has them. */
+/** What the client is told: none of the operator's names, which the log has. */
 function misconfigured(): ApiError {
   return new ApiError('The route is not configured correctly; the log of responses-extproc says why.', {
     status: 500,

@@ -1,5 +1,6 @@
 import type { ServerHttp2Stream } from 'node:http2';
 import { Metadata, ServerInterceptingCall, type ServerInterceptor, type status } from '@grpc/grpc-js';
+import { takeHttp2Stream } from './grpc-js-internals.ts';
 import { MessageFrameError, MessageFrameReader, putFrameHead } from './message-frames.ts';
 
 /** A call of a method with streams both ways, its messages as bytes. */
@@ -7,29 +8,35 @@ export interface GrpcCall {
   /** What the caller opened it with. */
   readonly metadata: Metadata;
   /**
-   * Sends a message: its bytes with `FRAME_HEAD_BYTES` free ones in front. What is sent while messages are read that
-   * came together leaves together.
+   * Sends a message: its bytes with `FRAME_HEAD_BYTES` free ones in front. Messages sent while a batch of incoming
+   * messages is being read leave in one write.
    */
   send(frame: Buffer): void;
-  /** Nothing more is read from the caller until it has taken what it was sent. To be asked now and then while it is so. */
+  /**
+   * True while backpressure holds: nothing more is read from the caller until it has taken what it was sent. Call it
+   * regularly while that is so: it also detects streams that were reset meanwhile.
+   */
   isBlocked(): boolean;
-  /** The last word; more than once does no harm. */
+  /** Sends the status and ends the call; later calls do nothing. */
   end(how: { readonly code: status; readonly details: string }): void;
 }
 
-/** What a call tells. Nothing of it may throw. */
+/** Callbacks of a call; none may throw. */
 export interface GrpcCallListener {
   message(bytes: Buffer): void;
-  /** The caller sends nothing more. */
+  /** The caller half-closed: it sends nothing more. */
   halfClosed(): void;
   /** The call is over, whoever ended it. */
   closed(): void;
 }
 
 /**
- * Hands the calls of the method at `path` to `accept`, past grpc-js's own stream of messages: that copies each one
+ * Hands the calls of the method at `path` to `accept`, bypassing grpc-js's own stream of messages: that copies each one
  * twice, waits for a promise and goes through an object stream both ways, which costs more than the translation.
  * Connections, limits, metadata, deadlines, status and the drain stay grpc-js's.
+ *
+ * Fast path. Gains: a token that arrives alone costs about what a no-op filter on grpc-js costs (docs/performance.md).
+ * Delete it, with `message-frames.ts`, when `npm run bench -- --only envoy` shows no difference without it.
  */
 export function createCallInterceptor(
   path: string,
@@ -44,7 +51,7 @@ export function createCallInterceptor(
 
 type InterceptedCall = Parameters<ServerInterceptor>[1];
 
-/** Bytes of one call that may wait in this process for the caller to take them. */
+/** Bytes of one call that may wait in this process for the caller to take them; the high-water mark of backpressure. */
 const maxUnsentBytes = 64 * 1024;
 const noopListener: GrpcCallListener = { message() {}, halfClosed() {}, closed() {} };
 
@@ -55,17 +62,17 @@ class DirectCall implements GrpcCall {
   readonly #stream: ServerHttp2Stream;
   readonly #reader: MessageFrameReader;
   #listener = noopListener;
-  /** What was sent since the last message was read; nearly always one frame, which needs no list. */
+  /** Frames sent while reading a batch; nearly always one, which needs no list. */
   #unsent: Buffer | null = null;
   #more: Buffer[] | null = null;
   #reading = false;
-  #answered = false;
+  #headersSent = false;
   #blocked = false;
   #over = false;
 
   constructor(call: InterceptedCall, maxMessageBytes: number) {
     this.#call = call;
-    this.#stream = streamOf(call);
+    this.#stream = takeHttp2Stream(call);
     this.#reader = new MessageFrameReader(maxMessageBytes);
   }
 
@@ -109,15 +116,15 @@ class DirectCall implements GrpcCall {
   }
 
   /**
-   * Some Envoys reset with NO_ERROR. Node then keeps the stream until all that came is read and all that was written is
-   * taken, which may be never.
+   * Some Envoys reset with NO_ERROR. Node then keeps the stream until everything received is read and everything written
+   * is taken, which may be never.
    */
   #destroyIfReset(): void {
     if (this.#stream.closed) this.#stream.destroy();
   }
 
   #read(bytes: Buffer): void {
-    // Nobody hears what still comes; it is read all the same, because the stream closes only then.
+    // Nothing listens any more; the bytes are still read, because the stream closes only when it is drained.
     if (this.#over) return;
     this.#reading = true;
     try {
@@ -137,9 +144,9 @@ class DirectCall implements GrpcCall {
     this.#unsent = null;
     this.#more = null;
     if (!isOpen(this.#stream)) return;
-    if (!this.#answered) this.#call.sendMetadata(new Metadata());
-    this.#answered = true;
-    // A slow caller fills the window; then nothing more is read from it until it has taken what it was sent.
+    if (!this.#headersSent) this.#call.sendMetadata(new Metadata());
+    this.#headersSent = true;
+    // Backpressure: a slow caller fills its window; then nothing more is read from it until it has caught up.
     if (this.#stream.write(bytes) || this.#stream.writableLength < maxUnsentBytes) return;
     this.#blocked = true;
     this.#stream.pause();
@@ -154,12 +161,4 @@ class DirectCall implements GrpcCall {
 
 function isOpen(stream: ServerHttp2Stream): boolean {
   return !stream.destroyed && !stream.closed && !stream.writableEnded;
-}
-
-/** The HTTP/2 stream of a call, with nobody else listening to its bytes. grpc-js does not show it. */
-function streamOf(call: InterceptedCall): ServerHttp2Stream {
-  const stream = Reflect.get(call, 'stream') as ServerHttp2Stream | undefined;
-  if (typeof stream?.respond !== 'function')
-    throw new Error('grpc-js keeps the HTTP/2 stream of a call elsewhere now.');
-  return stream.removeAllListeners('data');
 }

@@ -8,7 +8,7 @@ interface HealthCheckResponse {
   readonly status: ServingStatus;
 }
 
-/** Names that may be asked for: the whole server, our service, and those that Kubernetes setups use. */
+/** Service names that can be checked: the whole server, our service, and those that Kubernetes setups use. */
 const names = ['', 'envoy.service.ext_proc.v3.ExternalProcessor', 'liveness', 'readiness'] as const;
 type Name = (typeof names)[number];
 
@@ -22,11 +22,11 @@ export interface Health {
     Watch(call: ServerWritableStream<HealthCheckRequest, HealthCheckResponse>): void;
   };
   readonly serving: boolean;
-  /** Not serving any more, but for liveness; ends every watch, so that none holds up the shutdown. */
+  /** Turns everything but liveness NOT_SERVING for good; ends every watch, so that none delays the shutdown. */
   drain(): void;
 }
 
-/** The standard health service; it serves from the start, because it is only reachable once the server is. */
+/** The standard gRPC health service. It serves from the start, because it is reachable only once the server is. */
 export function createHealth(): Health {
   let serving = true;
   const watchers = new Map<ServerWritableStream<HealthCheckRequest, HealthCheckResponse>, Name | null>();
@@ -35,7 +35,7 @@ export function createHealth(): Health {
     return serving || name === 'liveness' ? 'SERVING' : 'NOT_SERVING';
   }
 
-  /** The protocol lets a name be watched that is not there, or not yet. */
+  /** The protocol allows watching a name that does not exist, or not yet. */
   function watchedStatusOf(name: Name | null): ServingStatus {
     return name === null ? 'SERVICE_UNKNOWN' : statusOf(name);
   }

@@ -12,6 +12,6 @@ export const newId: NewId = (prefix) => {
 };
 
 const idBytes = 16;
-/** Asked for by the page: the call of the operating system costs more than all else. */
+/** Filled a page at a time: the system call costs more than everything else here. */
 const random = Buffer.alloc(256 * idBytes);
 let used = random.length;

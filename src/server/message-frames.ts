@@ -2,10 +2,10 @@ import { unzipSync } from 'node:zlib';
 import { status } from '@grpc/grpc-js';
 import { retainable } from '../bytes/retainable.ts';
 
-/** What stands before each message of gRPC over HTTP/2: a flag (1: compressed) and the length, four bytes. */
+/** Length of the prefix of each gRPC message: a flag (1: compressed) and four bytes of message length. */
 export const FRAME_HEAD_BYTES = 5;
 
-/** Bytes that are no message, or one too large: the call ends with this gRPC status. */
+/** The bytes are not a message, or it is too large: the call ends with this gRPC status. */
 export class MessageFrameError extends Error {
   override readonly name = 'MessageFrameError';
   readonly code: status;
@@ -16,34 +16,34 @@ export class MessageFrameError extends Error {
 }
 
 /**
- * Takes the messages of a call out of its bytes (“Length-Prefixed-Message” of gRPC over HTTP/2). A message is mostly a
- * view of the bytes that came, among those of other calls: who keeps it has to copy it.
+ * Splits the bytes of a call into its messages (“Length-Prefixed-Message” of gRPC over HTTP/2). A message is usually a
+ * view of a buffer shared with other calls: whoever keeps it must copy it.
  *
- * A class, as few objects as there can be: a token that comes alone finds none of them in the processor's cache.
+ * A class with as few objects as possible: when a token arrives alone, none of them is in the processor's cache.
  */
 export class MessageFrameReader {
   readonly #maxBytes: number;
-  /** What came of a message that is not complete; joined only when it is, so that the work is linear in its bytes. */
-  #held: Buffer[] | null = null;
-  #heldBytes = 0;
-  /** Bytes with which more is known: those of a head, then those of its message too. */
+  /** Pieces of an incomplete message; joined only when it is complete, so that the work is linear in its bytes. */
+  #buffered: Buffer[] | null = null;
+  #bufferedBytes = 0;
+  /** Buffered bytes needed before parsing can go on: a frame's head, then its message too. */
   #wantedBytes = FRAME_HEAD_BYTES;
 
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
   }
 
-  /** Bytes cut anywhere in; the messages they complete go to `to`. Throws `MessageFrameError`. */
+  /** Takes bytes cut anywhere and passes each message they complete to `to`. Throws `MessageFrameError`. */
   push(bytes: Buffer, to: { message(bytes: Buffer): void }): void {
-    if (this.#held === null) {
+    if (this.#buffered === null) {
       this.#read(bytes, to);
       return;
     }
-    this.#held.push(retainable(bytes));
-    this.#heldBytes += bytes.length;
-    if (this.#heldBytes < this.#wantedBytes) return;
-    const joined = Buffer.concat(this.#held, this.#heldBytes);
-    this.#held = null;
+    this.#buffered.push(retainable(bytes));
+    this.#bufferedBytes += bytes.length;
+    if (this.#bufferedBytes < this.#wantedBytes) return;
+    const joined = Buffer.concat(this.#buffered, this.#bufferedBytes);
+    this.#buffered = null;
     this.#read(joined, to);
   }
 
@@ -61,12 +61,12 @@ export class MessageFrameReader {
       at = end;
     }
     if (at === bytes.length) return;
-    this.#held = [retainable(at === 0 ? bytes : bytes.subarray(at))];
-    this.#heldBytes = bytes.length - at;
+    this.#buffered = [retainable(at === 0 ? bytes : bytes.subarray(at))];
+    this.#bufferedBytes = bytes.length - at;
     this.#wantedBytes = wanted;
   }
 
-  /** Where the frame ends that begins there. */
+  /** Offset at which the frame that begins at `start` ends. Throws when it is larger than the limit. */
   #endOf(bytes: Buffer, start: number): number {
     const length = bytes.readUInt32BE(start + 1);
     if (length <= this.#maxBytes) return start + FRAME_HEAD_BYTES + length;
@@ -77,7 +77,7 @@ export class MessageFrameReader {
   }
 }
 
-/** gzip or deflate, by what it begins with. Envoy compresses nothing; who does may. */
+/** Decompresses gzip or deflate, recognised by its first bytes. Envoy never compresses; other clients may. */
 function decompress(message: Buffer, maxBytes: number): Buffer {
   try {
     return unzipSync(message, { maxOutputLength: maxBytes });
@@ -92,7 +92,7 @@ function decompress(message: Buffer, maxBytes: number): Buffer {
   }
 }
 
-/** Writes the head of a frame into the free bytes in front of its message. */
+/** Writes the frame's head into the `FRAME_HEAD_BYTES` free bytes in front of its message. */
 export function putFrameHead(frame: Buffer): void {
   const length = frame.length - FRAME_HEAD_BYTES;
   frame[0] = 0;

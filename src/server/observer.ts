@@ -3,40 +3,40 @@ import type { Exchange, ExchangeSummary } from '../exchange/exchange.ts';
 import type { HeaderMap } from '../exchange/types.ts';
 
 /**
- * How a call ended: `done` after Envoy's own reset or half-close with the exchange over, `aborted` with it still open
- * (the client left, Envoy died), `protocol_error` and `crashed` by us.
+ * How a call ended: `done` after Envoy's own reset or half-close once the exchange was complete, `aborted` while it was
+ * still open (the client disconnected, Envoy died), `protocol_error` and `crashed` by us.
  */
 export type CallEnd = 'done' | 'aborted' | 'protocol_error' | 'crashed';
 
-/** When things happened in a call, in milliseconds since its first message came. */
+/** Times of a call, in milliseconds since its first message arrived. */
 export interface CallTimes {
-  /** The end of the call. */
+  /** Until the call ended. */
   readonly duration: number;
-  /** The first bytes for the client left; null if none did. */
+  /** Until the first bytes for the client were sent; null if none were. */
   readonly firstByte: number | null;
-  /** This process worked for the two legs; what came back to Envoy later, by a timer, is not in it. */
+  /** Time this process spent working on each leg; replies sent later by a timer are not counted. */
   readonly work: { readonly request: number; readonly response: number };
 }
 
-/** A call that is over. */
+/** A call that has ended. */
 export interface EndedCall {
   readonly how: CallEnd;
   readonly summary: ExchangeSummary;
   readonly times: CallTimes;
-  /** What was thrown, where something was. */
+  /** What was thrown, if anything was. */
   readonly cause: unknown;
 }
 
-/** Watches exchanges: log, metrics, traces. Nothing it does may throw or wait, and nothing is called for each token. */
+/** Observes exchanges: log, metrics, traces. Its methods may neither throw nor wait; none is called per token. */
 export interface ExchangeObserver {
-  /** A call's first message came; `metadata` is what Envoy opened the call with. */
-  started(exchange: Exchange, metadata: Metadata): ExchangeWatch;
+  /** A call's first message arrived; `metadata` is what Envoy opened the call with. */
+  onStart(exchange: Exchange, metadata: Metadata): ExchangeWatch;
 }
 
-/** Watches one exchange. */
+/** Observes one exchange. */
 export interface ExchangeWatch {
-  /** The request's headers came. */
-  asked?(headers: HeaderMap): void;
-  /** Once, last. */
-  ended(call: EndedCall): void;
+  /** The request's headers arrived. */
+  onRequestHeaders?(headers: HeaderMap): void;
+  /** The call ended; called once, last. */
+  onEnd(call: EndedCall): void;
 }

@@ -4,18 +4,18 @@ import { getHeapStatistics } from 'node:v8';
 import type { Config } from '../config.ts';
 import { ApiError } from '../schema/api-error.ts';
 
-/** Why an exchange was turned away. */
+/** The limit that refused an exchange. */
 export type OverloadReason = 'exchanges' | 'buffered_bytes' | 'memory';
 
 export interface OverloadLimits {
   /** Exchanges at once; 0 for no limit. */
   readonly maxExchanges: number;
-  /** Bytes of bodies held at once; 0 for no limit. */
+  /** Buffered bytes of bodies at once; 0 for no limit. */
   readonly maxBufferedBytes: number;
 }
 
 export interface OverloadGuard {
-  /** A place for one more exchange, or what its client is told. */
+  /** Admits one more exchange, or returns the error for its client. */
   admit(): Admission | ApiError;
   readonly exchanges: number;
   readonly bufferedBytes: number;
@@ -23,11 +23,11 @@ export interface OverloadGuard {
 
 export interface Admission {
   /**
-   * Bytes of bodies the exchange holds from now on, those announced included. Gives what its client is told when that is
-   * too much; the exchange then holds none.
+   * Sets how many bytes of bodies the exchange buffers from now on, announced ones included. Returns the error for its
+   * client when that is too much; the exchange then has none reserved.
    */
   reserve(bytes: number): ApiError | null;
-  /** The exchange is over; more than once does no harm. */
+  /** Ends the admission and frees what it reserved; later calls do nothing. */
   release(): void;
 }
 
@@ -39,22 +39,22 @@ export interface HeapGauge {
 }
 
 /**
- * JSON.parse takes up to 21 bytes of heap for one of the body (`[{},{},…`), and a body is parsed in one go: it may be a
- * 30th of the heap at most, without what the service needs for itself.
+ * JSON.parse takes up to 21 bytes of heap per byte of body (`[{},{},…`), and a body is parsed in one go: it may be at most
+ * a 30th of the heap, less what the service itself needs.
  */
 const HEAP_BYTES_PER_BODY_BYTE = 22;
 const LARGEST_SHARE_OF_HEAP = 1 / 30;
 const HEAP_OF_THE_SERVICE = 32 * 1024 * 1024;
-/** V8's limit includes the young generation, where nothing stays: three times 64 MiB in Node 24. */
+/** V8's limit includes the young generation, where nothing lives for long: three times 64 MiB in Node 24. */
 const YOUNG_GENERATION = 192 * 1024 * 1024;
-/** Bodies that wait lie outside the JavaScript heap, and are copied once or twice on the way. */
+/** Buffered bodies live outside the JavaScript heap, and are copied once or twice on the way. */
 const BUFFERED_SHARE_OF_MEMORY = 1 / 4;
-/** Nothing new begins while this much of the heap is in use for good. */
+/** No new exchange is admitted while a larger share of the heap is live. */
 const BUSY_HEAP = 0.6;
 const FULL_HEAP = 0.95;
 const RETRY_AFTER_SECONDS = 2;
 
-/** Counts what is under way in this process and says no before memory runs out. `refused` hears of each refusal. */
+/** Counts the exchanges and buffered bytes of this process and refuses more before memory runs out. `refused` is called with each refusal. */
 export function createOverloadGuard(
   { maxExchanges, maxBufferedBytes }: OverloadLimits,
   heap: HeapGauge,
@@ -78,28 +78,28 @@ export function createOverloadGuard(
       if (maxExchanges > 0 && exchanges >= maxExchanges) return refuse('exchanges', 'too many requests at once');
       if (heap.live > heap.limit * BUSY_HEAP) return refuse('memory', 'memory is short');
       exchanges += 1;
-      let held = 0;
-      let left = false;
+      let reserved = 0;
+      let released = false;
       return {
         reserve(bytes) {
-          if (left || bytes === held) return null;
-          const growing = bytes > held;
-          bufferedBytes += bytes - held;
-          held = bytes;
+          if (released || bytes === reserved) return null;
+          const growing = bytes > reserved;
+          bufferedBytes += bytes - reserved;
+          reserved = bytes;
           if (!growing) return null;
           const tooMany = maxBufferedBytes > 0 && bufferedBytes > maxBufferedBytes;
           if (!tooMany && heap.live + bytes * HEAP_BYTES_PER_BODY_BYTE <= heap.limit * FULL_HEAP) return null;
-          // Who is refused keeps nothing.
-          bufferedBytes -= held;
-          held = 0;
+          // A refused exchange keeps nothing.
+          bufferedBytes -= reserved;
+          reserved = 0;
           return tooMany ? refuse('buffered_bytes', 'too many bytes are waiting') : refuse('memory', 'memory is short');
         },
         release() {
-          if (left) return;
-          left = true;
+          if (released) return;
+          released = true;
           exchanges -= 1;
-          bufferedBytes -= held;
-          held = 0;
+          bufferedBytes -= reserved;
+          reserved = 0;
         },
       };
     },
@@ -129,13 +129,13 @@ export function createHeapGauge(): HeapGauge {
   };
 }
 
-/** Bytes that may live on the heap for long. */
+/** Bytes that may be live on the heap. */
 function heapLimit(): number {
   const limit = getHeapStatistics().heap_size_limit;
   return Math.max(limit - YOUNG_GENERATION, limit / 3);
 }
 
-/** The configuration with those sizes lowered that this process could not honour; `lowered` says which, and why. */
+/** The configuration with the sizes lowered that do not fit this process's memory; `lowered` says which, and why. */
 export function fitToMemory(
   config: Config,
   memory = {

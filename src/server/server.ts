@@ -7,6 +7,7 @@ import type { Config } from '../config.ts';
 import { healthService, processMethod } from '../extproc/messages.ts';
 import { createExchangeFactory } from './exchanges.ts';
 import { createCallInterceptor } from './grpc-call.ts';
+import { checkGrpcJsInternals, setHttp2Options } from './grpc-js-internals.ts';
 import { createHealth } from './health.ts';
 import type { ExchangeObserver } from './observer.ts';
 import type { OverloadGuard } from './overload.ts';
@@ -21,38 +22,47 @@ export interface ServiceOptions {
   readonly profiles?: ProfileSource;
   /** Plain HTTP/2 when there are none. */
   readonly credentials?: ServerCredentials | undefined;
-  /** Asked at the start of every call; without one there is always room. */
+  /** Admits or refuses every call; without a guard all are admitted. */
   readonly guard?: OverloadGuard;
-  /** Milliseconds between the pings that find out whether a proxy is still there; it has as long to answer. */
+  /** Keep-alive: milliseconds between pings, and how long a proxy has to answer one. */
   readonly pingMs?: number;
-  /** A route of Envoy's names what is not there. */
+  /** A route of Envoy's names an unknown profile or an invalid path. */
   readonly onMisconfigured: (problem: string) => void;
-  /** A mistake of ours that stands in no exchange's log line; the call it was made in has ended. */
+  /** A defect of ours that no exchange's log line reports; the call it happened in has ended. */
   readonly onFault: (thrown: unknown) => void;
 }
 
 export interface Service {
-  /** Binds every address of `LISTEN`; gives them with the ports they got. Throws if one is taken. */
+  /**
+   * Binds every address of `LISTEN` and returns them with the ports they were given. Rejects when one is taken, and when
+   * this version of grpc-js is not the one this service was written for.
+   */
   listen(): Promise<readonly string[]>;
-  /** False from the start of the drain on. */
+  /** False from the moment the drain starts. */
   readonly ready: boolean;
   /**
-   * Says that it serves no more, takes calls for `delayMs` from those who have not heard, then none; lets running ones
-   * end, and breaks off what still runs after `timeoutMs` more.
+   * Reports NOT_SERVING, still accepts calls for `delayMs` from proxies that have not noticed, then accepts none; lets
+   * running calls finish, and cancels those that still run after `timeoutMs` more.
    */
   drain(timeoutMs: number, delayMs?: number): Promise<'drained' | 'forced'>;
 }
 
-/** Room around the largest body in one message: headers, and the message itself. */
+/** What a message may be larger than the largest body: headers, and its own framing. */
 const messageRoom = 1024 * 1024;
 const tickMs = 500;
-/** A proxy that was cut off without a word would keep its calls, and what they hold, for ever. */
+/** Without pings, a proxy whose network vanished would keep its calls and their buffers for ever. */
 const defaultPingMs = 30_000;
+
+/**
+ * Envoy ends every call with a reset, and Node by default takes more than 1,000 of them on a connection (33 a second)
+ * for an attack and closes it with all calls on it (docs/decisions/0004).
+ */
+const resetLimits = { streamResetBurst: 1_000_000_000, streamResetRate: 1_000_000_000 };
 
 /** The gRPC server: `ExternalProcessor` and `grpc.health.v1`. */
 export function createService(options: ServiceOptions): Service {
   const { config, credentials, guard, observers, onMisconfigured, onFault, pingMs = defaultPingMs } = options;
-  // Where Envoy buffers, a message is a whole body, of a request or of an answer.
+  // Where Envoy buffers, one message carries a whole request or response body.
   const maxMessageBytes = Math.max(config.MAX_REQUEST_BYTES, config.MAX_RESPONSE_BYTES) + messageRoom;
   const factory = createExchangeFactory(config, options.profiles ?? builtInProfileSource, onMisconfigured);
   const ticker = createTicker(tickMs);
@@ -71,15 +81,16 @@ export function createService(options: ServiceOptions): Service {
     'grpc.keepalive_timeout_ms': pingMs,
     interceptors: [processCalls],
   });
-  tolerateResets(server);
+  setHttp2Options(server, resetLimits);
   const health = createHealth();
-  // The interceptor answers its calls; the service is named so that the server knows the method.
+  // The interceptor handles its calls; the service is registered so that the server knows the method.
   const handlers: UntypedServiceImplementation = { Process: () => {} };
   server.addService({ Process: processMethod } as unknown as ServiceDefinition, handlers);
   server.addService(healthService, health.handlers as unknown as UntypedServiceImplementation);
 
   return {
     async listen() {
+      await checkGrpcJsInternals();
       const bound: string[] = [];
       for (const address of config.LISTEN.split(',').map((text) => text.trim())) {
         await removeStaleSocket(address);
@@ -101,24 +112,13 @@ export function createService(options: ServiceOptions): Service {
   };
 }
 
-/**
- * Envoy ends every call with a reset, and Node takes more than 1,000 of them on a connection (33 a second) for an
- * attack and closes it with all that runs there. grpc-js has no option of its own for node:http2's.
- */
-function tolerateResets(server: Server): void {
-  const options: unknown = Reflect.get(server, 'commonServerOptions');
-  if (typeof options !== 'object' || options === null)
-    throw new Error('grpc-js keeps its HTTP/2 options elsewhere now.');
-  Object.assign(options, { streamResetBurst: 1_000_000_000, streamResetRate: 1_000_000_000 });
-}
-
 function bind(server: Server, address: string, credentials: ServerCredentials): Promise<number> {
   return new Promise((resolve, reject) => {
     server.bindAsync(address, credentials, (error, port) => (error === null ? resolve(port) : reject(error)));
   });
 }
 
-/** A socket that a killed process left behind would keep the address taken; one that answers is another worker's, or in use. */
+/** Removes a socket that a killed process left behind, which would keep the address taken; one that answers is in use. */
 async function removeStaleSocket(address: string): Promise<void> {
   const path = /^unix:(?:\/\/)?(.+)$/.exec(address)?.[1];
   if (path === undefined || lstatSync(path, { throwIfNoEntry: false })?.isSocket() !== true) return;

@@ -1,17 +1,17 @@
-/** Hears of the time. */
+/** Called with the time. */
 export interface TickListener {
-  /** `at` in milliseconds of a clock that only grows. */
+  /** `at` in milliseconds of a monotonic clock. */
   tick(at: number): void;
 }
 
-/** Calls everyone who listens, at a steady pace. */
+/** Calls its listeners at a fixed interval. */
 export interface Ticker {
   add(listener: TickListener): void;
   remove(listener: TickListener): void;
   stop(): void;
 }
 
-/** One timer for all exchanges: thousands of their own would cost more than what they do. */
+/** One timer for all exchanges: thousands of separate ones would cost more than the work they trigger. */
 export function createTicker(periodMs: number): Ticker {
   const listeners = new Set<TickListener>();
   const timer = setInterval(() => {

@@ -14,17 +14,17 @@ export interface TlsFiles {
 
 export interface TlsCredentials {
   readonly credentials: ServerCredentials;
-  /** When the certificate in use at the start expires, as OpenSSL writes it. */
+  /** When the certificate loaded at the start expires, as OpenSSL writes it. */
   readonly validTo: string;
-  /** Looks at the files now; what has changed and is valid holds for every connection after this. */
+  /** Reads the files now; a valid change applies to every later connection. */
   reload(): void;
-  /** Stops looking at the files. */
+  /** Stops polling the files. */
   close(): void;
 }
 
 export interface TlsObserver {
   reloaded(certificate: { readonly subject: string; readonly validTo: string }): void;
-  /** The new files cannot be used; the old certificate stays in force. */
+  /** The new files cannot be used; the old certificate stays in use. */
   rejected(error: Error): void;
 }
 
@@ -35,21 +35,21 @@ interface Pem {
 }
 
 /**
- * Credentials of the gRPC port, read again when the files change: connections that are open keep the certificate they
- * began with, new ones get the new one. The files are compared by content, because Kubernetes replaces a mounted secret
- * by moving a symbolic link, which file watchers miss. Throws when the files cannot be used at the start.
+ * Credentials of the gRPC port, read again when the files change: open connections keep the certificate they started
+ * with, new ones get the new one. The files are compared by content, because Kubernetes replaces a mounted secret by
+ * moving a symbolic link, which file watchers miss. Throws when the files cannot be used at the start.
  */
 export function createTlsCredentials(files: TlsFiles, observer: TlsObserver, intervalMs = 10_000): TlsCredentials {
   let current = readPem(files);
   const identityListeners = new Set<experimental.IdentityCertificateUpdateListener>();
   const caListeners = new Set<experimental.CaCertificateUpdateListener>();
 
-  // grpc-js's own file watcher takes a certificate and a key that do not belong together (half of a rotation) and then
+  // grpc-js's own file watcher accepts a certificate and a key that do not match (half of a rotation) and then
   // drops every connection; this one keeps the last pair that works.
   const provider: experimental.CertificateProvider = {
     addIdentityCertificateListener(listener) {
       identityListeners.add(listener);
-      process.nextTick(listener, identityOf(current)); // the server reads its first state before it listens for updates
+      process.nextTick(listener, identityOf(current)); // the server reads its initial state before it listens for updates
     },
     removeIdentityCertificateListener: (listener) => void identityListeners.delete(listener),
     addCaCertificateListener(listener) {

@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import type { MetricObject } from 'prom-client';
 
 /**
- * Several processes behind one listener (`WORKERS=N`): a supervisor that forks them, starts a dead one again, passes
- * signals on and gathers their metrics. A worker is the whole service; it knows the supervisor only through
+ * Several processes behind one listener (`WORKERS=N`): a supervisor that forks them, restarts one that exits, forwards
+ * signals and collects their metrics. A worker is the whole service; it knows the supervisor only through
  * `joinSupervisor`.
  */
 
@@ -12,7 +12,7 @@ const WORKER_NUMBER = 'RESPONSES_EXTPROC_WORKER';
 const SCRAPE_TIMEOUT_MS = 2_000;
 const FIRST_RESTART_DELAY_MS = 100;
 const LONGEST_RESTART_DELAY_MS = 10_000;
-/** A worker that lived this long was not broken from the start: the next restart is quick again. */
+/** A worker that ran this long was not broken from the start: its next restart is quick again. */
 const STEADY_AFTER_MS = 30_000;
 
 type WorkerMessage =
@@ -21,20 +21,20 @@ type WorkerMessage =
 type SupervisorMessage = { readonly type: 'collect_metrics'; readonly id: number };
 
 export interface SupervisorObserver {
-  died(worker: { number: number; pid: number | undefined; how: string; restartInMs: number }): void;
+  onWorkerExit(worker: { number: number; pid: number | undefined; how: string; restartInMs: number }): void;
 }
 
 export interface Supervisor {
-  /** Workers that take new exchanges now. */
+  /** How many workers accept new exchanges now. */
   readonly readyWorkers: number;
   readonly restarts: number;
-  /** Each worker's metrics; one that does not answer in time is left out. */
+  /** Each worker's metrics; a worker that does not answer in time is left out. */
   collectMetrics(): Promise<MetricObject[][]>;
-  /** Passes the signal on and starts nothing anew. Resolves when every worker has ended. */
+  /** Forwards the signal and restarts nothing any more. Resolves when every worker has exited. */
   stop(signal: NodeJS.Signals): Promise<void>;
   /**
-   * Resolves when a worker takes exchanges. Rejects when one ends before any ever did: its configuration or its port is
-   * wrong, and trying again helps nobody.
+   * Resolves when the first worker accepts exchanges. Rejects when one exits before that: its configuration or its port
+   * is wrong, and a restart would not help.
    */
   readonly started: Promise<void>;
 }
@@ -53,7 +53,7 @@ export function superviseWorkers(count: number, observer: SupervisorObserver): S
   const started = new Promise<void>((resolve, reject) => {
     settle = { resolve, reject };
   });
-  started.catch(() => {}); // it may fail before anyone awaits it
+  started.catch(() => {}); // it may reject before anyone awaits it
 
   function start(number: number): void {
     const worker = cluster.fork({ [WORKER_NUMBER]: String(number) });
@@ -68,22 +68,22 @@ export function superviseWorkers(count: number, observer: SupervisorObserver): S
         }
       } else collections.get(message.id)?.(worker, message.metrics);
     });
-    worker.once('exit', (code, signal) => ended(number, state.startedAt, signal ?? `code ${code}`));
+    worker.once('exit', (code, signal) => onExit(number, state.startedAt, signal ?? `code ${code}`));
   }
 
-  function ended(number: number, startedAt: number, how: string): void {
+  function onExit(number: number, startedAt: number, how: string): void {
     const pid = workers.get(number)?.worker.process.pid;
     workers.delete(number);
     if (stopping) return;
     if (!everReady) {
-      settle?.reject(new Error(`worker ${number} ended at its start (${how})`));
+      settle?.reject(new Error(`worker ${number} exited during start-up (${how})`));
       return;
     }
     const last = Date.now() - startedAt > STEADY_AFTER_MS ? undefined : delays.get(number);
     const delay = last === undefined ? FIRST_RESTART_DELAY_MS : Math.min(last * 2, LONGEST_RESTART_DELAY_MS);
     delays.set(number, delay);
     restarts += 1;
-    observer.died({ number, pid, how, restartInMs: delay });
+    observer.onWorkerExit({ number, pid, how, restartInMs: delay });
     const timer = setTimeout(() => {
       restartTimers.delete(timer);
       start(number);
@@ -102,7 +102,7 @@ export function superviseWorkers(count: number, observer: SupervisorObserver): S
       return restarts;
     },
     collectMetrics() {
-      const asked = new Set([...workers.values()].map(({ worker }) => worker).filter((worker) => worker.isConnected()));
+      const pending = new Set([...workers.values()].map(({ worker }) => worker).filter((worker) => worker.isConnected()));
       const id = collection++;
       return new Promise((resolve) => {
         const answers: MetricObject[][] = [];
@@ -114,14 +114,14 @@ export function superviseWorkers(count: number, observer: SupervisorObserver): S
         const timer = setTimeout(finish, SCRAPE_TIMEOUT_MS);
         collections.set(id, (worker, metrics) => {
           answers.push(metrics);
-          asked.delete(worker);
-          if (asked.size === 0) finish();
+          pending.delete(worker);
+          if (pending.size === 0) finish();
         });
-        for (const worker of asked)
+        for (const worker of pending)
           worker.send({ type: 'collect_metrics', id } satisfies SupervisorMessage, (error) => {
-            if (error !== null) asked.delete(worker); // it is dying; its exit is handled elsewhere
+            if (error !== null) pending.delete(worker); // it is exiting, which is handled elsewhere
           });
-        if (asked.size === 0) finish();
+        if (pending.size === 0) finish();
       });
     },
     async stop(signal) {
@@ -129,7 +129,7 @@ export function superviseWorkers(count: number, observer: SupervisorObserver): S
       for (const timer of restartTimers) clearTimeout(timer);
       const running = [...workers.values()].map(({ worker }) => worker).filter((worker) => !worker.isDead());
       const ends = running.map((worker) => once(worker, 'exit'));
-      // Not `worker.kill`: that first waits for the worker's connections to close, and only the worker may say when.
+      // Not `worker.kill`: that first waits for the worker's connections to close, and only the worker decides when.
       for (const worker of running) worker.process.kill(signal);
       await Promise.all(ends);
     },
@@ -139,11 +139,11 @@ export function superviseWorkers(count: number, observer: SupervisorObserver): S
 export interface WorkerHandle {
   /** From 1 to `WORKERS`; a restarted worker keeps the number of the one it replaces. */
   readonly number: number;
-  /** Tells the supervisor whether this worker takes new exchanges. */
+  /** Tells the supervisor whether this worker accepts new exchanges. */
   setReady(ready: boolean): void;
 }
 
-/** In a worker: its seat. In any other process: null. `collect` gives this process's metrics when the supervisor asks. */
+/** In a worker: its handle. In any other process: null. `collect` returns this process's metrics for the supervisor. */
 export function joinSupervisor(collect: () => Promise<MetricObject[]>): WorkerHandle | null {
   if (!cluster.isWorker) return null;
   const send = (message: WorkerMessage) => void process.send?.(message);

@@ -2,31 +2,31 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 
 export interface MetricsOptions {
   readonly version: string;
-  /** Models with a label of their own; later ones count as `other`. */
+  /** Models with their own label; later ones count as `other`. */
   readonly maxModels: number;
-  /** Set on every series of one of several workers, so that each has counters of its own that start at 0 when it does. */
+  /** The worker's number, a label on all of its series, so that counters reset per worker; null without workers. */
   readonly worker: number | null;
   /** Read at each scrape. */
   readonly state: () => { readonly ready: boolean; readonly exchanges: number; readonly bufferedBytes: number };
 }
 
-/** Everything that is measured; each name and its labels are described in `docs/operating.md`. */
+/** All metrics; each name and its labels are described in `docs/operating.md`. */
 export type Metrics = ReturnType<typeof createMetrics>;
 
-/** From a translation on the machine itself to an agent that thinks for ten minutes. */
+/** From an answer on the same machine to an agent that thinks for ten minutes. */
 const secondsOfAnswers = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
 const secondsOfWork = [0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1];
 
-/** Some servers answer to any model name, however long. */
+/** Some servers accept any model name, however long. */
 const MAX_LABEL_LENGTH = 120;
 
-/** How exchanges end: an outcome of their own, or the way the call was broken off. */
+/** How exchanges end: their own outcome, or how the call was broken off. */
 const outcomes = [
   ...['completed', 'incomplete', 'failed', 'passed', 'refused', 'upstream_error'],
   ...['aborted', 'protocol_error', 'crashed'],
 ];
 
-/** One process's metrics, those of Node and the process among them. */
+/** The metrics of one process, including Node's own. */
 export function createMetrics({ version, maxModels, worker, state }: MetricsOptions) {
   const registry = new Registry();
   if (worker !== null) registry.setDefaultLabels({ worker: String(worker) });
@@ -35,7 +35,7 @@ export function createMetrics({ version, maxModels, worker, state }: MetricsOpti
 
   const build = new Gauge({
     name: 'responses_extproc_build_info',
-    help: 'Always 1; what runs is in the labels.',
+    help: 'Always 1; the labels say what is running.',
     labelNames: ['version', 'node'],
     registers,
   });
@@ -49,19 +49,19 @@ export function createMetrics({ version, maxModels, worker, state }: MetricsOpti
         this.set(value(state()));
       },
     });
-  now('ready', '1 while new exchanges are taken, 0 before and while draining.', ({ ready }) => Number(ready));
-  now('active_exchanges', 'Exchanges under way.', ({ exchanges }) => exchanges);
-  now('buffered_bytes', 'Bytes of bodies held until they are complete.', ({ bufferedBytes }) => bufferedBytes);
+  now('ready', '1 while new exchanges are accepted.', ({ ready }) => Number(ready));
+  now('active_exchanges', 'Exchanges in progress.', ({ exchanges }) => exchanges);
+  now('buffered_bytes', 'Bytes of bodies buffered until they are complete.', ({ bufferedBytes }) => bufferedBytes);
 
   const exchanges = new Counter({
     name: 'responses_extproc_exchanges_total',
-    help: 'Exchanges that are over, by how they ended.',
+    help: 'Finished exchanges, by outcome.',
     labelNames: ['outcome'],
     registers,
   });
   const overload = new Counter({
     name: 'responses_extproc_overload_total',
-    help: 'Requests turned away with 503, by the limit that was reached.',
+    help: 'Requests refused with 503, by the limit that was reached.',
     labelNames: ['limit'],
     registers,
   });
@@ -77,7 +77,7 @@ export function createMetrics({ version, maxModels, worker, state }: MetricsOpti
     labelNames: ['result'],
     registers,
   });
-  // A series that begins at 1 has no rate for its first event.
+  // A series that first appears with the value 1 shows no rate for its first event.
   for (const outcome of outcomes) exchanges.inc({ outcome }, 0);
   for (const limit of ['exchanges', 'buffered_bytes', 'memory']) overload.inc({ limit }, 0);
   for (const result of ['taken', 'rejected']) {
@@ -91,7 +91,7 @@ export function createMetrics({ version, maxModels, worker, state }: MetricsOpti
     overload,
     certificateReloads,
     profileReloads,
-    /** Spells a model as its label. */
+    /** The label of a model. */
     modelLabel: createBoundedLabel(maxModels),
     refusals: new Counter({
       name: 'responses_extproc_refusals_total',
@@ -101,7 +101,7 @@ export function createMetrics({ version, maxModels, worker, state }: MetricsOpti
     }),
     upstreamErrors: new Counter({
       name: 'responses_extproc_upstream_errors_total',
-      help: 'Answers of the upstream that became an HTTP error, by the status the upstream gave.',
+      help: 'Upstream responses that became an HTTP error, by the upstream’s status.',
       labelNames: ['status'],
       registers,
     }),
@@ -114,20 +114,20 @@ export function createMetrics({ version, maxModels, worker, state }: MetricsOpti
     }),
     firstEventSeconds: new Histogram({
       name: 'responses_extproc_time_to_first_event_seconds',
-      help: 'From the request’s headers to the first bytes of a streamed answer, the upstream’s time included.',
+      help: 'From the request’s headers to the first bytes of a streamed response, including the upstream’s time.',
       buckets: secondsOfAnswers,
       registers,
     }),
     translationSeconds: new Histogram({
       name: 'responses_extproc_translation_seconds',
-      help: 'What this service itself took for one exchange, all its messages together.',
+      help: 'Time this service itself spent on one exchange, all messages together.',
       labelNames: ['leg'],
       buckets: secondsOfWork,
       registers,
     }),
     bodyBytes: new Counter({
       name: 'responses_extproc_body_bytes_total',
-      help: 'Bytes of bodies, as they came and as they left.',
+      help: 'Bytes of bodies, as received and as sent.',
       labelNames: ['leg', 'side'],
       registers,
     }),
@@ -138,13 +138,13 @@ export function createMetrics({ version, maxModels, worker, state }: MetricsOpti
     }),
     tokens: new Counter({
       name: 'responses_extproc_tokens_total',
-      help: 'Tokens as the upstream counted them.',
+      help: 'Tokens, as counted by the upstream.',
       labelNames: ['model', 'type'],
       registers,
     }),
     dropped: new Counter({
       name: 'responses_extproc_dropped_total',
-      help: 'Parts of requests left out because the upstream has nothing like them (x-responses-dropped).',
+      help: 'Parts of requests dropped because the upstream has no equivalent (x-responses-dropped).',
       registers,
     }),
     certificateExpiry: new Gauge({
@@ -155,13 +155,13 @@ export function createMetrics({ version, maxModels, worker, state }: MetricsOpti
   };
 }
 
-/** The supervisor's own, beside those of its workers. */
+/** The supervisor's own metrics, in addition to its workers'. */
 export function createSupervisorMetrics(state: () => { readonly readyWorkers: number; readonly restarts: number }) {
   const registry = new Registry();
   const registers = [registry];
   new Gauge({
     name: 'responses_extproc_ready_workers',
-    help: 'Workers that take new exchanges.',
+    help: 'Workers that accept new exchanges.',
     registers,
     collect() {
       this.set(state().readyWorkers);
@@ -169,7 +169,7 @@ export function createSupervisorMetrics(state: () => { readonly readyWorkers: nu
   });
   const restarts = new Counter({
     name: 'responses_extproc_worker_restarts_total',
-    help: 'Workers that died and were started again.',
+    help: 'Workers that exited and were restarted.',
     registers,
     collect() {
       restarts.reset();
@@ -180,8 +180,8 @@ export function createSupervisorMetrics(state: () => { readonly readyWorkers: nu
 }
 
 /**
- * The first `most` names keep their own; every later one is `other`. Names come from clients, and a series that exists
- * is never freed.
+ * Labels for at most `most` names; every later name is `other`. Names come from clients, and a time series is never
+ * freed.
  */
 export function createBoundedLabel(most: number): (name: string) => string {
   const known = new Set<string>();

@@ -1,4 +1,4 @@
-/** The caller's place in its trace (W3C Trace Context, level 1, §3.2). */
+/** The caller's span (W3C Trace Context, level 1, §3.2). */
 export interface TraceParent {
   readonly traceId: string;
   readonly spanId: string;

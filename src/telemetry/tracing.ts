@@ -19,18 +19,18 @@ import {
 import type { TraceParent } from './trace-parent.ts';
 
 /**
- * Spans by OpenTelemetry. This module is loaded only when an endpoint is set (`startTracing` in `serve.ts`): without one
- * none of its packages is, and no exchange does anything for it.
+ * Spans by OpenTelemetry. This module is loaded only when an endpoint is set (`loadTracing` in `serve.ts`): without one,
+ * none of its packages is loaded and exchanges pay nothing for tracing.
  */
 export interface Tracing {
-  /** A span that began at `startTime` (Unix milliseconds), below `parent` if there is one. */
+  /** Starts a span that began at `startTime` (Unix milliseconds), below `parent` if there is one. */
   start(name: string, startTime: number, parent: TraceParent | null, traceState: string | undefined): TraceSpan;
-  /** Sends what is left. */
+  /** Exports the remaining spans. */
   close(): Promise<void>;
 }
 
 export interface TraceSpan {
-  /** `error` is the word for what went wrong, or null. */
+  /** `error` is the span's `error.type`, or null. */
   end(name: string, attributes: Attributes, error: string | null): void;
 }
 

@@ -24,27 +24,27 @@ const roomyGuard = () =>
   createOverloadGuard({ maxExchanges: 0, maxBufferedBytes: 0 }, { limit: 2 ** 40, live: 0 }, () => {});
 
 /** Fails at one point of every exchange but those of a client whose request id is `spared`. */
-function failingAt(point: 'started' | keyof ExchangeWatch): ExchangeObserver {
+function failingAt(point: 'onStart' | keyof ExchangeWatch): ExchangeObserver {
   return {
-    started() {
-      if (point === 'started') throw new Error('a bug when it starts');
+    onStart() {
+      if (point === 'onStart') throw new Error('a bug when it starts');
       let name: string | undefined;
       const reach = (here: string) => {
         if (here === point && name !== 'spared') throw new Error(`a bug in ${point}`);
       };
       return {
-        asked(headers) {
+        onRequestHeaders(headers) {
           name = headers.get('x-request-id');
-          reach('asked');
+          reach('onRequestHeaders');
         },
-        ended: () => reach('ended'),
+        onEnd: () => reach('onEnd'),
       };
     },
   };
 }
 
-describe('a mistake of ours in one call', () => {
-  test.each(['asked', 'ended'] as const)('in what watches it (%s) leaves the others alive', async (point) => {
+describe('a defect of ours in one call', () => {
+  test.each(['onRequestHeaders', 'onEnd'] as const)('in an observer (%s) leaves the other calls alive', async (point) => {
     const faults: unknown[] = [];
     const guard = roomyGuard();
     running = await startService({}, { observers: [failingAt(point)], guard, onFault: (fault) => faults.push(fault) });
@@ -54,16 +54,16 @@ describe('a mistake of ours in one call', () => {
 
     const failing = running.client.open(defaultModes);
     failing.send(headers('failing'));
-    if (point === 'ended') {
+    if (point === 'onEnd') {
       await failing.next();
       failing.cancel();
     }
     const ended = await failing.status;
-    expect(ended.code).toBe(point === 'ended' ? status.CANCELLED : status.INTERNAL);
+    expect(ended.code).toBe(point === 'onEnd' ? status.CANCELLED : status.INTERNAL);
     expect(ended.details).not.toContain('a bug');
     await until(() => guard.exchanges === 1);
-    if (point === 'ended') expect(String(faults[0])).toContain('a bug in ended');
-    else expect(running.ends[0]?.how).toBe('crashed'); // the observers behind it are told all the same
+    if (point === 'onEnd') expect(String(faults[0])).toContain('a bug in onEnd');
+    else expect(running.ends[0]?.how).toBe('crashed'); // later observers are still called
 
     spared.send(body);
     expect(await spared.next()).toHaveProperty('request_body');
@@ -71,10 +71,10 @@ describe('a mistake of ours in one call', () => {
     await until(() => guard.exchanges === 0);
   });
 
-  test('before anybody watches it is said all the same, and keeps no place', async () => {
+  test('before any observer watches the call is reported, and the admission is released', async () => {
     const faults: unknown[] = [];
     const guard = roomyGuard();
-    const options = { observers: [failingAt('started')], guard, onFault: (fault: unknown) => faults.push(fault) };
+    const options = { observers: [failingAt('onStart')], guard, onFault: (fault: unknown) => faults.push(fault) };
     running = await startService({}, options);
     const call = running.client.open(defaultModes);
     call.send(headers('failing'));

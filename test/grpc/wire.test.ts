@@ -466,7 +466,7 @@ describe('a mistake of ours', () => {
   const mistakes = {
     'in the guard': { guard: { admit: () => fail(), exchanges: 0, bufferedBytes: 0 } },
     'in an observer at the start': { observers: [{ started: () => fail() }] },
-    'in an observer at the headers': { observers: [{ started: () => ({ asked: () => fail(), ended: () => {} }) }] },
+    'in an observer at the headers': { observers: [{ onStart: () => ({ onRequestHeaders: () => fail(), onEnd: () => {} }) }] },
     'in an observer at the end': { observers: [{ started: () => ({ ended: () => fail() }) }] },
   };
   function fail(): never {

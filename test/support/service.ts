@@ -29,11 +29,11 @@ export async function startService(
   let running = 0;
   const exchanges: Exchange[] = [];
   const counting: ExchangeObserver = {
-    started(exchange) {
+    onStart(exchange) {
       running += 1;
       exchanges.push(exchange);
       return {
-        ended(call) {
+        onEnd(call) {
           running -= 1;
           ends.push(call);
         },
