@@ -1,12 +1,14 @@
 import cluster from 'node:cluster';
+import { helpText, readCommand } from './command-line.ts';
 import { ConfigError, readConfig, redactConfig } from './config.ts';
 import { serve } from './serve.ts';
 import { fitToMemory } from './server/overload.ts';
 import { describeProfiles, openProfiles } from './server/profile-source.ts';
 import { supervise } from './supervise.ts';
 import { createLog } from './telemetry/log.ts';
+import { version } from './version.ts';
 
-/** Environment → configuration → log → server; then signals. */
+/** Command line → configuration → log → server; then signals. The only file that ends the process. */
 try {
   await main();
 } catch (error) {
@@ -15,15 +17,41 @@ try {
 }
 
 async function main(): Promise<void> {
-  const { config, lowered } = fitToMemory(readConfig(process.env));
-  if (process.argv.includes('--print-config')) {
-    const profiles = openProfiles(config);
-    process.stdout.write(
-      `${JSON.stringify({ ...redactConfig(config), profiles: describeProfiles(profiles) }, null, 2)}\n`,
-    );
-    profiles.close();
-    return;
+  const command = readCommand(process.argv.slice(2));
+  switch (command.type) {
+    case 'help':
+      process.stdout.write(helpText());
+      return;
+    case 'version':
+      process.stdout.write(`${version}\n`);
+      return;
+    case 'wrong_usage':
+      process.stderr.write(`${command.message}\n`);
+      process.exitCode = 2;
+      return;
+    case 'print_config':
+      printConfig();
+      return;
+    case 'serve':
+      await run();
   }
+}
+
+/** The configuration in use: the environment's, with sizes lowered to what fits this process's memory. */
+function configOf() {
+  return fitToMemory(readConfig(process.env));
+}
+
+function printConfig(): void {
+  const { config } = configOf();
+  const profiles = openProfiles(config);
+  const shown = { ...redactConfig(config), profiles: describeProfiles(profiles) };
+  process.stdout.write(`${JSON.stringify(shown, null, 2)}\n`);
+  profiles.close();
+}
+
+async function run(): Promise<void> {
+  const { config, lowered } = configOf();
   const log = createLog(config.LOG_LEVEL);
   if (cluster.isPrimary) for (const reason of lowered) log.warn({ reason }, 'a limit does not fit the memory');
   const running = await (config.WORKERS > 1 && cluster.isPrimary ? supervise(config, log) : serve(config, log));
@@ -36,12 +64,12 @@ async function main(): Promise<void> {
     await running.stop();
     process.exit(0);
   };
-  // Said again, it changes nothing: systemd tells every process of a service, and the supervisor tells its workers too.
+  // A repeated SIGTERM changes nothing: systemd signals every process of a service, and the supervisor its workers too.
   process.on('SIGTERM', stop);
   process.on('SIGINT', (signal) => {
-    // A terminal tells every process; what a worker should do is the supervisor's to say.
+    // A terminal signals every process; a worker waits for the supervisor's SIGTERM.
     if (cluster.isWorker) return;
-    // The second Ctrl-C is from somebody who does not want to wait.
+    // A second Ctrl-C means not waiting for the drain.
     if (stopping) process.exit(1);
     void stop(signal);
   });

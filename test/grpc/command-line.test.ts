@@ -1,0 +1,78 @@
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { describeVariables } from '../../src/config.ts';
+
+const root = join(import.meta.dirname, '../..');
+
+function run(args: readonly string[], environment: Readonly<Record<string, string>> = {}) {
+  const options = { encoding: 'utf8', env: { ...process.env, ...environment }, timeout: 20_000 } as const;
+  return spawnSync(process.execPath, [join(root, 'src/main.ts'), ...args], options);
+}
+
+describe('the command line', () => {
+  it('--help shows the options and every variable', () => {
+    const { status, stdout } = run(['--help']);
+    expect(status).toBe(0);
+    for (const flag of ['--help', '--version', '--print-config']) expect(stdout).toContain(flag);
+    for (const { name } of describeVariables()) expect(stdout).toContain(`  ${name}`);
+    expect(run(['-h']).stdout).toBe(stdout);
+  });
+
+  it('--version shows the version of package.json', () => {
+    const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+    expect(run(['--version'])).toMatchObject({ status: 0, stdout: `${version}\n`, stderr: '' });
+  });
+
+  it('--help and --version work with an environment that would stop the start', () => {
+    expect(run(['--version'], { WORKERS: 'many' }).status).toBe(0);
+    expect(run(['--help'], { WORKERS: 'many' }).status).toBe(0);
+    expect(run(['--print-config'], { WORKERS: 'many' })).toMatchObject({ status: 1 });
+  });
+
+  it.each([['--prot=50051'], ['--print-config=yes'], ['serve'], ['-x']])('%s is refused with exit code 2', (argument) => {
+    const { status, stdout, stderr } = run([argument]);
+    expect(status).toBe(2);
+    expect(stdout).toBe('');
+    expect(stderr).toContain(argument.split('=', 1)[0]);
+    expect(stderr).toContain('--help');
+  });
+});
+
+describe('npm run dev', () => {
+  it('does not wait for the drain when it restarts', () => {
+    const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+    const settings = Object.fromEntries([...scripts.dev.matchAll(/(DRAIN_\w+)=(\d+)/g)].map(([, key, ms]) => [key, ms]));
+    expect(settings).toEqual({ DRAIN_DELAY_MS: '0', DRAIN_TIMEOUT_MS: '500' });
+  });
+});
+
+describe('a grpc-js that keeps its internals elsewhere', () => {
+  // Each renames one private field throughout grpc-js, which then still works by itself.
+  it.each([
+    ['the stream of a call', 'server-interceptors.js', 'this.stream\\b', 'this.http2Stream', 'field `stream`'],
+    ['its HTTP/2 options', 'server.js', '\\bcommonServerOptions\\b', 'http2Options', 'field `commonServerOptions`'],
+    ['its HTTP/2 servers', 'server.js', '\\bthis\\.http2Servers\\b', 'this.listeners', 'field `http2Servers`'],
+  ])('ends the start with a message: %s', (_what, file, field, renamed, message) => {
+    const hook = `import { registerHooks } from 'node:module';
+      registerHooks({
+        load(url, context, next) {
+          const loaded = next(url, context);
+          if (!url.endsWith('/@grpc/grpc-js/build/src/${file}')) return loaded;
+          return { ...loaded, source: String(loaded.source).replace(/${field}/g, '${renamed}') };
+        },
+      });`;
+    const preload = `--import=data:text/javascript,${encodeURIComponent(hook)}`;
+    const { status, stdout, stderr } = run([], {
+      NODE_OPTIONS: preload,
+      LISTEN: '127.0.0.1:0',
+      ADMIN_LISTEN: '127.0.0.1:0',
+      LOG_LEVEL: 'info',
+    });
+    expect(stderr).toContain(`This version of @grpc/grpc-js has no ${message}`);
+    expect(stderr).toContain('grpc-js-internals.ts');
+    expect(status).toBe(1);
+    expect(stdout).not.toContain('listening');
+  });
+});
