@@ -43,11 +43,7 @@ const variables = z.object({
     '127.0.0.1:9090',
     'Address of the admin server (probes, metrics), `HOST:PORT`; `off` disables it.',
   ),
-  LOG_LEVEL: variable(
-    z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']),
-    'info',
-    'Minimum log level.',
-  ),
+  LOG_LEVEL: variable(z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']), 'info', 'Minimum log level.'),
   UPSTREAM_PROFILE: variable(
     z.string().min(1),
     'generic',
@@ -64,8 +60,16 @@ const variables = z.object({
     'Path of the upstream’s Chat Completions endpoint; the profile’s own when unset. `{model}` is replaced by the model’s name. A route overrides it with `x-upstream-path`.',
   ),
   DEFAULT_MODEL: variable(z.string(), '', 'Model for requests that name none; when unset they are refused.'),
-  REQUEST_BODY_MODE: variable(bodyMode, 'BUFFERED', 'Request body mode when the proxy does not send `protocol_config`.'),
-  RESPONSE_BODY_MODE: variable(bodyMode, 'FULL_DUPLEX_STREAMED', 'Response body mode when the proxy does not send `protocol_config`.'),
+  REQUEST_BODY_MODE: variable(
+    bodyMode,
+    'BUFFERED',
+    'Request body mode when the proxy does not send `protocol_config`.',
+  ),
+  RESPONSE_BODY_MODE: variable(
+    bodyMode,
+    'FULL_DUPLEX_STREAMED',
+    'Response body mode when the proxy does not send `protocol_config`.',
+  ),
   OMITTED_STORE: variable(
     z.enum(['accept', 'reject']),
     'accept',
@@ -96,11 +100,7 @@ const variables = z.object({
     'reject',
     'A tool call without its output: reject the request, or synthesize the output `aborted`.',
   ),
-  UNKNOWN_FIELDS: variable(
-    z.enum(['forward', 'reject', 'ignore']),
-    'forward',
-    'Unknown top-level request fields.',
-  ),
+  UNKNOWN_FIELDS: variable(z.enum(['forward', 'reject', 'ignore']), 'forward', 'Unknown top-level request fields.'),
   STRICT_ECHO: variable(
     flag,
     'false',
@@ -113,9 +113,17 @@ const variables = z.object({
   ),
   MAX_INPUT_ITEMS: variable(count(1, 10_000_000), '10000', 'Maximum number of items in `input`.'),
   MAX_TEXT_BYTES: variable(count(1, 2 ** 31 - 1), String(10 * MiB), 'Maximum size of one text part.'),
-  MAX_IMAGE_URL_BYTES: variable(count(1, 2 ** 31 - 1), String(20 * MiB), 'Maximum length of one image URL, including data URLs.'),
+  MAX_IMAGE_URL_BYTES: variable(
+    count(1, 2 ** 31 - 1),
+    String(20 * MiB),
+    'Maximum length of one image URL, including data URLs.',
+  ),
   MAX_FILE_BYTES: variable(count(1, 2 ** 31 - 1), String(32 * MiB), 'Maximum size of one `file_data`.'),
-  MAX_TOOLS: variable(count(1, 100_000), '512', 'Maximum number of tools in a request, including those inside namespaces.'),
+  MAX_TOOLS: variable(
+    count(1, 100_000),
+    '512',
+    'Maximum number of tools in a request, including those inside namespaces.',
+  ),
   MAX_NESTING: variable(count(4, 1000), '64', 'Maximum nesting of objects and arrays in the request body.'),
   MAX_RESPONSE_BYTES: variable(
     count(1024, 2 ** 31 - 1),
@@ -166,7 +174,11 @@ const variables = z.object({
   WORKERS: variable(count(1, 256), '1', 'Number of worker processes.'),
   TLS_CERT_FILE: variable(z.string(), '', 'PEM certificate chain of the gRPC server; reloaded when it changes.'),
   TLS_KEY_FILE: variable(z.string(), '', 'PEM private key of that certificate.'),
-  TLS_CLIENT_CA_FILE: variable(z.string(), '', 'PEM certificate authorities; when set, clients need a certificate issued by one of them (mTLS).'),
+  TLS_CLIENT_CA_FILE: variable(
+    z.string(),
+    '',
+    'PEM certificate authorities; when set, clients need a certificate issued by one of them (mTLS).',
+  ),
   METRICS_MAX_MODELS: variable(
     count(0, 10_000),
     '50',

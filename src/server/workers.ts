@@ -102,7 +102,9 @@ export function superviseWorkers(count: number, observer: SupervisorObserver): S
       return restarts;
     },
     collectMetrics() {
-      const pending = new Set([...workers.values()].map(({ worker }) => worker).filter((worker) => worker.isConnected()));
+      const pending = new Set(
+        [...workers.values()].map(({ worker }) => worker).filter((worker) => worker.isConnected()),
+      );
       const id = collection++;
       return new Promise((resolve) => {
         const answers: MetricObject[][] = [];

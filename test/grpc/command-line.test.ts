@@ -31,19 +31,24 @@ describe('the command line', () => {
     expect(run(['--print-config'], { WORKERS: 'many' })).toMatchObject({ status: 1 });
   });
 
-  it.each([['--prot=50051'], ['--print-config=yes'], ['serve'], ['-x']])('%s is refused with exit code 2', (argument) => {
-    const { status, stdout, stderr } = run([argument]);
-    expect(status).toBe(2);
-    expect(stdout).toBe('');
-    expect(stderr).toContain(argument.split('=', 1)[0]);
-    expect(stderr).toContain('--help');
-  });
+  it.each([['--prot=50051'], ['--print-config=yes'], ['serve'], ['-x']])(
+    '%s is refused with exit code 2',
+    (argument) => {
+      const { status, stdout, stderr } = run([argument]);
+      expect(status).toBe(2);
+      expect(stdout).toBe('');
+      expect(stderr).toContain(argument.split('=', 1)[0]);
+      expect(stderr).toContain('--help');
+    },
+  );
 });
 
 describe('npm run dev', () => {
   it('does not wait for the drain when it restarts', () => {
     const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
-    const settings = Object.fromEntries([...scripts.dev.matchAll(/(DRAIN_\w+)=(\d+)/g)].map(([, key, ms]) => [key, ms]));
+    const settings = Object.fromEntries(
+      [...scripts.dev.matchAll(/(DRAIN_\w+)=(\d+)/g)].map(([, key, ms]) => [key, ms]),
+    );
     expect(settings).toEqual({ DRAIN_DELAY_MS: '0', DRAIN_TIMEOUT_MS: '500' });
   });
 });

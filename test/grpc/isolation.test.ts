@@ -44,32 +44,38 @@ function failingAt(point: 'onStart' | keyof ExchangeWatch): ExchangeObserver {
 }
 
 describe('a defect of ours in one call', () => {
-  test.each(['onRequestHeaders', 'onEnd'] as const)('in an observer (%s) leaves the other calls alive', async (point) => {
-    const faults: unknown[] = [];
-    const guard = roomyGuard();
-    running = await startService({}, { observers: [failingAt(point)], guard, onFault: (fault) => faults.push(fault) });
-    const spared = running.client.open(defaultModes);
-    spared.send(headers('spared'));
-    expect(await spared.next()).toHaveProperty('request_headers');
+  test.each(['onRequestHeaders', 'onEnd'] as const)(
+    'in an observer (%s) leaves the other calls alive',
+    async (point) => {
+      const faults: unknown[] = [];
+      const guard = roomyGuard();
+      running = await startService(
+        {},
+        { observers: [failingAt(point)], guard, onFault: (fault) => faults.push(fault) },
+      );
+      const spared = running.client.open(defaultModes);
+      spared.send(headers('spared'));
+      expect(await spared.next()).toHaveProperty('request_headers');
 
-    const failing = running.client.open(defaultModes);
-    failing.send(headers('failing'));
-    if (point === 'onEnd') {
-      await failing.next();
-      failing.cancel();
-    }
-    const ended = await failing.status;
-    expect(ended.code).toBe(point === 'onEnd' ? status.CANCELLED : status.INTERNAL);
-    expect(ended.details).not.toContain('a bug');
-    await until(() => guard.exchanges === 1);
-    if (point === 'onEnd') expect(String(faults[0])).toContain('a bug in onEnd');
-    else expect(running.ends[0]?.how).toBe('crashed'); // later observers are still called
+      const failing = running.client.open(defaultModes);
+      failing.send(headers('failing'));
+      if (point === 'onEnd') {
+        await failing.next();
+        failing.cancel();
+      }
+      const ended = await failing.status;
+      expect(ended.code).toBe(point === 'onEnd' ? status.CANCELLED : status.INTERNAL);
+      expect(ended.details).not.toContain('a bug');
+      await until(() => guard.exchanges === 1);
+      if (point === 'onEnd') expect(String(faults[0])).toContain('a bug in onEnd');
+      else expect(running.ends[0]?.how).toBe('crashed'); // later observers are still called
 
-    spared.send(body);
-    expect(await spared.next()).toHaveProperty('request_body');
-    spared.cancel();
-    await until(() => guard.exchanges === 0);
-  });
+      spared.send(body);
+      expect(await spared.next()).toHaveProperty('request_body');
+      spared.cancel();
+      await until(() => guard.exchanges === 0);
+    },
+  );
 
   test('before any observer watches the call is reported, and the admission is released', async () => {
     const faults: unknown[] = [];

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import type { ExchangeEvent } from '../../src/exchange/types.ts';
 import { createExchangeLog } from '../../src/server/exchange-log.ts';
@@ -51,6 +53,13 @@ function answer(status: string, text: string): ExchangeEvent[] {
 }
 
 const completion = `{"model":"big","choices":[{"message":{"content":"${secret}"},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":4,"total_tokens":7}}`;
+
+test('a line has the fields of the example in docs/operating.md, and no others', async () => {
+  const line = await logged([requestHeaders, body({ input: 'Hi' }), ...answer('200', completion)]);
+  const page = readFileSync(join(import.meta.dirname, '../../docs/operating.md'), 'utf8');
+  const example = JSON.parse(/^\{"level".*"msg":"exchange"\}$/m.exec(page)?.[0] ?? '{}') as object;
+  expect(Object.keys(line).toSorted()).toEqual(Object.keys(example).toSorted());
+});
 
 test('one line tells what a good exchange was', async () => {
   const line = await logged([requestHeaders, body({ input: secret, user: secret }), ...answer('200', completion)]);

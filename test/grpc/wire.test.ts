@@ -41,6 +41,7 @@ afterEach(async () => {
 async function start(environment: Record<string, string> = {}, options = {}): Promise<void> {
   guard = createOverloadGuard({ maxExchanges: 0, maxBufferedBytes: 0 }, { limit: 1e12, live: 0 }, () => {});
   running = await startService(environment, { guard, ...options });
+  streams = []; // without that of the check at the start
 }
 
 function connection(settings = {}): ClientHttp2Session {
@@ -465,9 +466,11 @@ describe('a message', () => {
 describe('a mistake of ours', () => {
   const mistakes = {
     'in the guard': { guard: { admit: () => fail(), exchanges: 0, bufferedBytes: 0 } },
-    'in an observer at the start': { observers: [{ started: () => fail() }] },
-    'in an observer at the headers': { observers: [{ onStart: () => ({ onRequestHeaders: () => fail(), onEnd: () => {} }) }] },
-    'in an observer at the end': { observers: [{ started: () => ({ ended: () => fail() }) }] },
+    'in an observer at the start': { observers: [{ onStart: () => fail() }] },
+    'in an observer at the headers': {
+      observers: [{ onStart: () => ({ onRequestHeaders: () => fail(), onEnd: () => {} }) }],
+    },
+    'in an observer at the end': { observers: [{ onStart: () => ({ onEnd: () => fail() }) }] },
   };
   function fail(): never {
     throw new Error('ours');

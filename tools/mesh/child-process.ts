@@ -1,15 +1,15 @@
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 
-/** A process that the mesh started and will end. */
+/** A process started, and to be stopped, by the mesh. */
 export interface Child {
   readonly name: string;
   readonly pid: number;
-  /** Resolves, never rejects, when the process is gone: in words (`exit code 1`, `signal SIGKILL`). */
+  /** Resolves, never rejects, when the process has exited, with the reason (`exit code 1`, `signal SIGKILL`). */
   readonly ended: Promise<string>;
-  /** It was told to stop, by any signal of ours. */
+  /** True once the mesh has sent it a signal. */
   readonly stopped: boolean;
-  /** SIGTERM, and SIGKILL when that is not enough. Resolves when the process is gone. */
+  /** Sends SIGTERM, and SIGKILL after the grace period. Resolves when the process has exited. */
   stop(): Promise<void>;
   kill(signal: NodeJS.Signals): void;
 }
@@ -22,7 +22,7 @@ export interface ChildOptions {
   readonly graceMs?: number;
 }
 
-/** Starts a program in a process group of its own, so that a terminal's Ctrl-C reaches the mesh alone, which ends things in order. */
+/** Starts a program in its own process group, so that a terminal's Ctrl-C reaches only the mesh, which stops its children in order. */
 export function startChild(
   name: string,
   command: string,
@@ -58,8 +58,8 @@ export function startChild(
 }
 
 /**
- * A process that outlives a SIGKILL of this one, and then ends the children: it reads from a pipe that closes with us.
- * Returns what calls it off, once the children are gone.
+ * Starts a process that kills the children if this one is killed with SIGKILL: it reads from a pipe that closes when
+ * this process exits. Returns a function that cancels it, to be called once the children have exited.
  */
 export function startWatchdog(children: readonly Child[]): () => void {
   const pids = children.map((child) => String(child.pid));
@@ -68,7 +68,7 @@ export function startWatchdog(children: readonly Child[]): () => void {
     detached: true,
     stdio: ['pipe', 'ignore', 'ignore'],
   });
-  watchdog.on('error', () => {}); // no `sh`: the mesh works without
+  watchdog.on('error', () => {}); // no `sh`: the mesh works without it
   watchdog.unref();
   return () => watchdog.kill('SIGKILL');
 }

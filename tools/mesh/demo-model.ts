@@ -1,6 +1,6 @@
 /**
- * What the embedded upstream answers: the same request always gets the same answer. It reads a Chat Completions request
- * as a model would be expected to, so that agents and SDKs can be tried without a model:
+ * The embedded upstream's model: deterministic answers to Chat Completions requests, so that agents and SDKs can be tried
+ * without a real model:
  *
  * - `response_format` with a JSON schema: an object that satisfies it (types, enum, const, required, nesting, arrays).
  * - `tools`, and the last message is the user's: calls the first tool whose name shares a word with the message (with
@@ -54,7 +54,7 @@ export function answerDemo(request: DemoRequest): DemoAnswer {
   return { reasoning, text: textAnswer(request, said), calls: [] };
 }
 
-/** A stand-in for tokens, for the usage figures. */
+/** Counts words, which stand in for tokens in the usage figures. */
 export function words(text: string): number {
   return text.split(/\s+/).filter((word) => word !== '').length;
 }

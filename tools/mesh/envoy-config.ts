@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { parse } from 'yaml';
 
-/** The parts of `envoy/envoy.yaml` that a variant of it touches; the rest goes through as it is. */
+/** The parts of `envoy/envoy.yaml` that the mesh changes; the rest is kept as it is. */
 export interface EnvoyConfig {
   admin: { address: EnvoyAddress };
   static_resources: {
@@ -42,7 +42,7 @@ interface ConnectionManager {
   [other: string]: unknown;
 }
 
-/** Where things are, when not where the shipped file says. */
+/** Addresses that replace those of the shipped file. */
 export interface EnvoyPlaces {
   readonly listen: Place;
   readonly admin: Place;
@@ -64,11 +64,11 @@ export function placeEnvoy(shipped: string, places: EnvoyPlaces): EnvoyConfig {
   return config;
 }
 
-/** A real Chat server in place of `127.0.0.1:8080`. */
+/** A real Chat Completions server that replaces `127.0.0.1:8080`. */
 export interface UpstreamServer {
   /** Base URL as OpenAI clients take it: `https://host:port/prefix/v1`. */
   readonly url: URL;
-  /** Sent as bearer token in place of the client's; undefined lets the client's `authorization` through. */
+  /** Sent as bearer token instead of the client's; undefined passes the client's `authorization` through. */
   readonly key: string | undefined;
   readonly profile: string | undefined;
   /** PEM file with the authorities that an https server's certificate is checked against. */

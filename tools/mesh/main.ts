@@ -48,7 +48,7 @@ async function run(options: MeshOptions, stop: AbortSignal): Promise<void> {
       onLine: (line) => console.error(`envoy   | ${line}`),
     }),
   ];
-  const callOffWatchdog = startWatchdog(children);
+  const cancelWatchdog = startWatchdog(children);
   const over = new AbortController();
   try {
     const ended = anyEnd(children);
@@ -57,7 +57,7 @@ async function run(options: MeshOptions, stop: AbortSignal): Promise<void> {
       untilListening(service, until).then(() => untilAnswered(port, options.upstream, until)),
       ended,
     ]);
-    rmSync(folder, { recursive: true }); // read by now, and it may hold a key
+    rmSync(folder, { recursive: true }); // Envoy has read it, and it may contain a key
     const model = await modelToShow(port, options.upstream);
     console.log(`\nready http://127.0.0.1:${port}/v1\n\n${curlFor(port, model)}\n`);
     console.log(
@@ -67,17 +67,17 @@ async function run(options: MeshOptions, stop: AbortSignal): Promise<void> {
   } finally {
     over.abort();
     await Promise.all([...children.map((child) => child.stop()), embedded?.close()]);
-    callOffWatchdog();
+    cancelWatchdog();
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
 function envoyConfigFor(options: MeshOptions, places: EnvoyPlaces, folder: string): EnvoyConfig {
   const config = placeEnvoy(readFileSync(shippedEnvoyConfig, 'utf8'), places);
-  // Two Envoys could otherwise share a port, each with half of the connections, and nobody would notice.
+  // Otherwise two Envoys could share a port unnoticed, each with half of the connections.
   config.static_resources.listeners[0].enable_reuse_port = false;
   if (options.upstream !== undefined) {
-    // What Node trusts (NODE_EXTRA_CA_CERTS included) and what the system trusts: Envoy itself trusts nobody.
+    // The authorities that Node (including NODE_EXTRA_CA_CERTS) and the system trust: Envoy itself trusts none.
     const authorities = join(folder, 'authorities.pem');
     writeFileSync(
       authorities,
@@ -88,7 +88,7 @@ function envoyConfigFor(options: MeshOptions, places: EnvoyPlaces, folder: strin
   return config;
 }
 
-/** The user's own variables count, but for the address that Envoy must know. */
+/** The user's own variables apply, except for the address that Envoy must know. */
 function serviceEnvironment(options: MeshOptions, port: number, metrics: number): Record<string, string> {
   const { ADMIN_LISTEN = `127.0.0.1:${metrics}` } = process.env;
   return {
@@ -112,7 +112,7 @@ function untilAborted(signal: AbortSignal): Promise<void> {
   });
 }
 
-/** npm may be killed without a word to us (SIGKILL, or a shell in between that keeps SIGTERM for itself). */
+/** npm may be killed without any signal reaching this process (SIGKILL, or a shell that does not forward SIGTERM). */
 function endWithParent(): void {
   const parent = process.ppid;
   setInterval(() => process.ppid !== parent && stopped.abort(), 500).unref();

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { profileNames } from '../../src/upstream/profiles.ts';
 
-/** What `npm start -- …` was told. */
+/** The options of `npm start -- …`. */
 export interface MeshOptions {
   /** Undefined: 10000, or the next free one. */
   readonly port: number | undefined;
@@ -20,7 +20,7 @@ Runs Envoy with the Responses translator in front of a Chat Completions server.
                        (default: an embedded server with a few demo models)
   --upstream-key KEY   API key for that server; else UPSTREAM_KEY, else what the client sends
   --profile NAME       what kind of server it is: ${wrapped(profileNames, 23)}
-  --help               this text
+  --help               show this text
 
 Every variable of the service (README, "Configuration") may be set too: LOG_LEVEL=debug npm start
 ENVOY_BIN=/path/to/envoy runs that Envoy instead of the pinned one.`;

@@ -9,13 +9,13 @@ const root = join(import.meta.dirname, '../..');
 /** The one Envoy configuration that is shipped. */
 export const shippedEnvoyConfig = join(root, 'envoy/envoy.yaml');
 
-/** Variables of a service that nobody waits for when it is told to stop. */
+/** Settings of a service that stops without a drain. */
 export const stopAtOnce = { DRAIN_DELAY_MS: '0', DRAIN_TIMEOUT_MS: '1000' } as const;
 
-/** Flags of Node that the Dockerfile gives it too; docs/operating.md, "The garbage collector". */
+/** The Node flags of the Dockerfile; docs/operating.md, "The garbage collector". */
 const asTheImage = ['--single-threaded-gc', '--max-semi-space-size=16'];
 
-/** Starts the service from its sources, as production does but for the addresses. `environment` goes over our own. */
+/** Starts the service from its sources, as in production except for the addresses. `environment` overrides our own. */
 export function startService(environment: Record<string, string>, onLine: (line: string) => void): Child {
   return startChild('service', process.execPath, [...asTheImage, join(root, 'src/main.ts')], {
     environment: { DRAIN_DELAY_MS: '0', ...process.env, ...environment },
@@ -24,7 +24,7 @@ export function startService(environment: Record<string, string>, onLine: (line:
 }
 
 export interface EnvoyOptions {
-  /** Written to `envoy.json` in here: may hold the upstream's key, so a folder only we can read. */
+  /** Folder for `envoy.json`, which may contain the upstream's key: readable only by this user. */
   readonly folder: string;
   readonly concurrency: number;
   readonly logLevel: 'error' | 'warn' | 'info' | 'debug';

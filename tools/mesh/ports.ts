@@ -1,7 +1,7 @@
 import { connect, createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** True when nobody listens on the port. */
+/** True when the port is free. */
 export function portIsFree(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const server = createServer();
@@ -10,13 +10,13 @@ export function portIsFree(port: number): Promise<boolean> {
   });
 }
 
-/** The first port from `first` on that nobody listens on. Throws when a hundred are taken. */
+/** The first free port from `first` on. Throws when a hundred are taken. */
 export async function nextFreePort(first: number): Promise<number> {
   for (let port = first; port < first + 100; port += 1) if (await portIsFree(port)) return port;
   throw new Error(`No free port between ${first} and ${first + 99}; give one with --port.`);
 }
 
-/** A port that is free now, chosen by the system. */
+/** A free port chosen by the system. */
 export function anyFreePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer();

@@ -5,7 +5,7 @@ const demoModel = 'demo';
 /**
  * Resolves when requests are answered through Envoy, the service and the upstream. With the embedded upstream: a whole
  * Responses request. With a real one, which may charge for answers: a request that the service itself refuses, which
- * takes the same way but for the last step. Rejects when the signal aborts.
+ * takes the same path except for the last step. Rejects when the signal aborts.
  */
 export async function untilAnswered(port: number, upstream: URL | undefined, signal: AbortSignal): Promise<void> {
   const [body, expected] =
@@ -36,7 +36,7 @@ async function post(port: number, body: unknown, signal: AbortSignal): Promise<n
   }
 }
 
-/** A model for the example: the first the upstream lists, or a placeholder when it does not say. */
+/** A model for the example: the first one the upstream lists, or a placeholder. */
 export async function modelToShow(port: number, upstream: URL | undefined): Promise<string> {
   if (upstream === undefined) return demoModel;
   try {

@@ -2,13 +2,13 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { setTimeout as sleep } from 'node:timers/promises';
 import { answerDemo, type DemoAnswer, type DemoRequest, demoModels, textOf, words } from './demo-model.ts';
 
-/** A small Chat Completions server, so that the mesh can be tried with no model at hand. */
+/** A small Chat Completions server, so that the mesh can be tried without a model. */
 export interface EmbeddedUpstream {
   readonly port: number;
   close(): Promise<void>;
 }
 
-/** Starts it, on a free port of 127.0.0.1 unless told where. */
+/** Starts it, by default on a free port of 127.0.0.1. */
 export async function startEmbeddedUpstream({ host = '127.0.0.1', port = 0 } = {}): Promise<EmbeddedUpstream> {
   const server = createServer((request, response) => {
     answer(request, response).catch((error: unknown) => {
