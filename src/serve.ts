@@ -3,8 +3,9 @@ import { startAdminServer } from './server/admin.ts';
 import { causeOf, createExchangeLog } from './server/exchange-log.ts';
 import { createExchangeMetrics } from './server/exchange-metrics.ts';
 import { createExchangeTrace } from './server/exchange-trace.ts';
+import { createHeapGauge } from './server/heap.ts';
 import type { ExchangeObserver } from './server/observer.ts';
-import { createHeapGauge, createOverloadGuard } from './server/overload.ts';
+import { createOverloadGuard } from './server/overload.ts';
 import { describeProfiles, openProfiles, type ProfileSource } from './server/profile-source.ts';
 import { createService } from './server/server.ts';
 import { createTlsCredentials, type TlsCredentials } from './server/tls.ts';
@@ -46,6 +47,11 @@ export async function serve(config: Config, log: Log): Promise<Running> {
     guard,
     observers,
     profiles,
+    onAvailability(available) {
+      worker?.setReady(ready());
+      if (available) log.info('available again: ready');
+      else log.warn({ exchanges: guard.exchanges, buffered_bytes: guard.bufferedBytes }, 'overloaded: not ready');
+    },
     onMisconfigured: (problem) => log.error({ problem }, 'misconfigured route'),
     onFault: (thrown) => log.error(causeOf(thrown), 'failed'),
   });

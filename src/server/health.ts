@@ -22,17 +22,22 @@ export interface Health {
     Watch(call: ServerWritableStream<HealthCheckRequest, HealthCheckResponse>): void;
   };
   readonly serving: boolean;
+  /** Turns everything but liveness SERVING or NOT_SERVING; watchers are notified of a change. No effect after `drain`. */
+  setAvailable(available: boolean): void;
   /** Turns everything but liveness NOT_SERVING for good; ends every watch, so that none delays the shutdown. */
   drain(): void;
 }
 
 /** The standard gRPC health service. It serves from the start, because it is reachable only once the server is. */
 export function createHealth(): Health {
-  let serving = true;
+  let available = true;
+  let draining = false;
   const watchers = new Map<ServerWritableStream<HealthCheckRequest, HealthCheckResponse>, Name | null>();
 
+  const serving = () => available && !draining;
+
   function statusOf(name: Name): ServingStatus {
-    return serving || name === 'liveness' ? 'SERVING' : 'NOT_SERVING';
+    return serving() || name === 'liveness' ? 'SERVING' : 'NOT_SERVING';
   }
 
   /** The protocol allows watching a name that does not exist, or not yet. */
@@ -50,17 +55,23 @@ export function createHealth(): Health {
       Watch(call) {
         const name = nameOf(call.request);
         call.write({ status: watchedStatusOf(name) });
-        if (serving) {
+        if (!draining) {
           watchers.set(call, name);
           call.on('cancelled', () => watchers.delete(call));
         } else call.end();
       },
     },
     get serving() {
-      return serving;
+      return serving();
+    },
+    setAvailable(value) {
+      if (draining || value === available) return;
+      available = value;
+      for (const [call, name] of watchers)
+        if (name !== null && name !== 'liveness') call.write({ status: statusOf(name) });
     },
     drain() {
-      serving = false;
+      draining = true;
       for (const [call, name] of watchers) {
         call.write({ status: watchedStatusOf(name) });
         call.end();

@@ -1,8 +1,7 @@
 import { totalmem } from 'node:os';
-import { constants, PerformanceObserver } from 'node:perf_hooks';
-import { getHeapStatistics } from 'node:v8';
 import type { Config } from '../config.ts';
 import { ApiError } from '../schema/api-error.ts';
+import { type HeapGauge, heapLimit } from './heap.ts';
 
 /** The limit that refused an exchange. */
 export type OverloadReason = 'exchanges' | 'buffered_bytes' | 'memory';
@@ -17,6 +16,11 @@ export interface OverloadLimits {
 export interface OverloadGuard {
   /** Admits one more exchange, or returns the error for its client. */
   admit(): Admission | ApiError;
+  /**
+   * Whether requests are admitted, for readiness and health; to be called regularly. With hysteresis: false once every
+   * request would have been refused at several calls in a row, true again once there is room to spare.
+   */
+  checkAvailability(): boolean;
   readonly exchanges: number;
   readonly bufferedBytes: number;
 }
@@ -31,13 +35,6 @@ export interface Admission {
   release(): void;
 }
 
-export interface HeapGauge {
-  /** Bytes that may live on the JavaScript heap; at that point the process dies. */
-  readonly limit: number;
-  /** Bytes that survived the last full collection. */
-  readonly live: number;
-}
-
 /**
  * JSON.parse takes up to 21 bytes of heap per byte of body (`[{},{},…`), and a body is parsed in one go: it may be at most
  * a 30th of the heap, less what the service itself needs.
@@ -45,13 +42,17 @@ export interface HeapGauge {
 const HEAP_BYTES_PER_BODY_BYTE = 22;
 const LARGEST_SHARE_OF_HEAP = 1 / 30;
 const HEAP_OF_THE_SERVICE = 32 * 1024 * 1024;
-/** V8's limit includes the young generation, where nothing lives for long: three times 64 MiB in Node 24. */
-const YOUNG_GENERATION = 192 * 1024 * 1024;
 /** Buffered bodies live outside the JavaScript heap, and are copied once or twice on the way. */
 const BUFFERED_SHARE_OF_MEMORY = 1 / 4;
 /** No new exchange is admitted while a larger share of the heap is live. */
 const BUSY_HEAP = 0.6;
 const FULL_HEAP = 0.95;
+/** How many checks in a row must find no room before the service is unavailable: a short burst is answered with 503s. */
+const CHECKS_UNTIL_UNAVAILABLE = 3;
+/** It is available again below this share of each limit that made it unavailable. */
+const ROOM_TO_SPARE = 0.85;
+/** With less room for bodies than this, hardly any request fits. */
+const SMALL_BODY = 64 * 1024;
 const RETRY_AFTER_SECONDS = 2;
 
 /** Counts the exchanges and buffered bytes of this process and refuses more before memory runs out. `refused` is called with each refusal. */
@@ -62,9 +63,26 @@ export function createOverloadGuard(
 ): OverloadGuard {
   let exchanges = 0;
   let bufferedBytes = 0;
+  let available = true;
+  let checksWithoutRoom = 0;
+  /** Exchanges that ended since the heap was last to be measured. */
+  let endedSinceRefresh = 0;
+
+  /** Whether a small request would be admitted if the limits were this share of what they are. */
+  function hasRoom(share: number): boolean {
+    if (maxExchanges > 0 && exchanges >= maxExchanges * share) return false;
+    if (maxBufferedBytes > 0 && bufferedBytes + SMALL_BODY > maxBufferedBytes * share && bufferedBytes > 0)
+      return false;
+    return heap.live <= heap.limit * BUSY_HEAP * share;
+  }
+
+  function refreshHeap(): void {
+    if (heap.refresh(endedSinceRefresh > exchanges)) endedSinceRefresh = 0;
+  }
 
   function refuse(reason: OverloadReason, why: string): ApiError {
     refused(reason);
+    if (reason === 'memory') refreshHeap();
     return new ApiError(`The gateway is overloaded: ${why}. Try again in ${RETRY_AFTER_SECONDS}s.`, {
       status: 503,
       type: 'server_error',
@@ -98,10 +116,22 @@ export function createOverloadGuard(
           if (released) return;
           released = true;
           exchanges -= 1;
+          endedSinceRefresh += 1;
           bufferedBytes -= reserved;
           reserved = 0;
         },
       };
+    },
+    checkAvailability() {
+      if (hasRoom(available ? 1 : ROOM_TO_SPARE)) {
+        available = true;
+        checksWithoutRoom = 0;
+        return true;
+      }
+      if (heap.live > heap.limit * BUSY_HEAP * ROOM_TO_SPARE) refreshHeap();
+      checksWithoutRoom += 1;
+      if (checksWithoutRoom >= CHECKS_UNTIL_UNAVAILABLE) available = false;
+      return available;
     },
     get exchanges() {
       return exchanges;
@@ -110,29 +140,6 @@ export function createOverloadGuard(
       return bufferedBytes;
     },
   };
-}
-
-/** The heap of this process. What is in use is read after full collections only: before one, most of it may be garbage. */
-export function createHeapGauge(): HeapGauge {
-  let live = 0;
-  new PerformanceObserver((list) => {
-    // The declarations know `detail` only for marks and measures.
-    const entries = list.getEntries() as readonly { readonly detail?: { readonly kind?: number } }[];
-    if (entries.some(({ detail }) => detail?.kind === constants.NODE_PERFORMANCE_GC_MAJOR))
-      live = getHeapStatistics().used_heap_size;
-  }).observe({ entryTypes: ['gc'] });
-  return {
-    limit: heapLimit(),
-    get live() {
-      return live;
-    },
-  };
-}
-
-/** Bytes that may be live on the heap. */
-function heapLimit(): number {
-  const limit = getHeapStatistics().heap_size_limit;
-  return Math.max(limit - YOUNG_GENERATION, limit / 3);
 }
 
 /** The configuration with the sizes lowered that do not fit this process's memory; `lowered` says which, and why. */

@@ -26,6 +26,8 @@ export interface ServiceOptions {
   readonly guard?: OverloadGuard;
   /** Keep-alive: milliseconds between pings, and how long a proxy has to answer one. */
   readonly pingMs?: number;
+  /** The guard's availability changed, and health with it. */
+  readonly onAvailability?: (available: boolean) => void;
   /** A route of Envoy's names an unknown profile or an invalid path. */
   readonly onMisconfigured: (problem: string) => void;
   /** A defect of ours that no exchange's log line reports; the call it happened in has ended. */
@@ -38,7 +40,7 @@ export interface Service {
    * this version of grpc-js is not the one this service was written for.
    */
   listen(): Promise<readonly string[]>;
-  /** False from the moment the drain starts. */
+  /** False from the moment the drain starts, and while the guard would refuse every request. */
   readonly ready: boolean;
   /**
    * Reports NOT_SERVING, still accepts calls for `delayMs` from proxies that have not noticed, then accepts none; lets
@@ -83,6 +85,17 @@ export function createService(options: ServiceOptions): Service {
   });
   setHttp2Options(server, resetLimits);
   const health = createHealth();
+  let available = true;
+  if (guard !== undefined)
+    ticker.add({
+      tick() {
+        const now = guard.checkAvailability();
+        if (now === available) return;
+        available = now;
+        health.setAvailable(now);
+        options.onAvailability?.(now);
+      },
+    });
   // The interceptor handles its calls; the service is registered so that the server knows the method.
   const handlers: UntypedServiceImplementation = { Process: () => {} };
   server.addService({ Process: processMethod } as unknown as ServiceDefinition, handlers);

@@ -21,7 +21,11 @@ const body: ExchangeEvent = {
 };
 
 const roomyGuard = () =>
-  createOverloadGuard({ maxExchanges: 0, maxBufferedBytes: 0 }, { limit: 2 ** 40, live: 0 }, () => {});
+  createOverloadGuard(
+    { maxExchanges: 0, maxBufferedBytes: 0 },
+    { limit: 2 ** 40, live: 0, refresh: () => false },
+    () => {},
+  );
 
 /** Fails at one point of every exchange but those of a client whose request id is `spared`. */
 function failingAt(point: 'onStart' | keyof ExchangeWatch): ExchangeObserver {

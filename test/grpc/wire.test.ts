@@ -39,7 +39,11 @@ afterEach(async () => {
 });
 
 async function start(environment: Record<string, string> = {}, options = {}): Promise<void> {
-  guard = createOverloadGuard({ maxExchanges: 0, maxBufferedBytes: 0 }, { limit: 1e12, live: 0 }, () => {});
+  guard = createOverloadGuard(
+    { maxExchanges: 0, maxBufferedBytes: 0 },
+    { limit: 1e12, live: 0, refresh: () => false },
+    () => {},
+  );
   running = await startService(environment, { guard, ...options });
   streams = []; // without that of the check at the start
 }
@@ -465,7 +469,7 @@ describe('a message', () => {
 
 describe('a mistake of ours', () => {
   const mistakes = {
-    'in the guard': { guard: { admit: () => fail(), exchanges: 0, bufferedBytes: 0 } },
+    'in the guard': { guard: { admit: () => fail(), checkAvailability: () => true, exchanges: 0, bufferedBytes: 0 } },
     'in an observer at the start': { observers: [{ onStart: () => fail() }] },
     'in an observer at the headers': {
       observers: [{ onStart: () => ({ onRequestHeaders: () => fail(), onEnd: () => {} }) }],

@@ -7,14 +7,19 @@ const MiB = 1024 * 1024;
 
 function guardOf(limits: { maxExchanges?: number; maxBufferedBytes?: number; live?: number }) {
   const refusals: string[] = [];
-  const heap = { limit: 1000 * MiB, live: limits.live ?? 0 };
+  const refreshes: boolean[] = [];
+  const refresh = (urgent: boolean) => {
+    refreshes.push(urgent);
+    return urgent;
+  };
+  const heap = { limit: 1000 * MiB, live: limits.live ?? 0, refresh };
   const guard = createOverloadGuard({ maxExchanges: 0, maxBufferedBytes: 0, ...limits }, heap, (reason) => {
     refusals.push(reason);
   });
-  return { guard, refusals, heap };
+  return { guard, refusals, heap, refreshes };
 }
 
-function placeOf(answer: Admission | ApiError): Admission {
+function admissionOf(answer: Admission | ApiError): Admission {
   if (answer instanceof ApiError) throw answer;
   return answer;
 }
@@ -22,8 +27,8 @@ function placeOf(answer: Admission | ApiError): Admission {
 describe('the limit on exchanges', () => {
   it('refuses one more than it allows with a 503 that says when to try again', () => {
     const { guard, refusals } = guardOf({ maxExchanges: 2 });
-    placeOf(guard.admit());
-    placeOf(guard.admit());
+    admissionOf(guard.admit());
+    admissionOf(guard.admit());
     expect(guard.admit()).toMatchObject({
       status: 503,
       type: 'server_error',
@@ -34,28 +39,28 @@ describe('the limit on exchanges', () => {
     expect(guard.exchanges).toBe(2);
   });
 
-  it('has room again when one leaves, once however often it says so', () => {
+  it('has room again when one ends, once however often it is released', () => {
     const { guard } = guardOf({ maxExchanges: 1 });
-    const place = placeOf(guard.admit());
-    place.release();
-    place.release();
+    const admission = admissionOf(guard.admit());
+    admission.release();
+    admission.release();
     expect(guard.exchanges).toBe(0);
-    placeOf(guard.admit());
+    admissionOf(guard.admit());
     expect(guard.admit()).toBeInstanceOf(ApiError);
   });
 
   it('is none when it is 0', () => {
     const { guard } = guardOf({ maxExchanges: 0 });
-    for (let n = 0; n < 1000; n += 1) placeOf(guard.admit());
+    for (let n = 0; n < 1000; n += 1) admissionOf(guard.admit());
     expect(guard.exchanges).toBe(1000);
   });
 });
 
 describe('the limit on bytes', () => {
-  it('refuses the exchange that crosses it, and counts what is given back', () => {
+  it('refuses the exchange that crosses it, and counts what is released', () => {
     const { guard, refusals } = guardOf({ maxBufferedBytes: 100 });
-    const first = placeOf(guard.admit());
-    const second = placeOf(guard.admit());
+    const first = admissionOf(guard.admit());
+    const second = admissionOf(guard.admit());
     expect(first.reserve(60)).toBeNull();
     expect(second.reserve(40)).toBeNull();
     expect(second.reserve(41)).toMatchObject({ status: 503, code: 'server_overloaded' });
@@ -67,37 +72,37 @@ describe('the limit on bytes', () => {
 
   it('never refuses what shrinks, even with no memory left', () => {
     const { guard, heap } = guardOf({ maxBufferedBytes: 100 });
-    const place = placeOf(guard.admit());
-    place.reserve(90);
+    const admission = admissionOf(guard.admit());
+    admission.reserve(90);
     heap.live = heap.limit;
-    expect(place.reserve(80)).toBeNull();
+    expect(admission.reserve(80)).toBeNull();
   });
 
-  it('counts nothing for an exchange that has left', () => {
+  it('counts nothing for an exchange that has ended', () => {
     const { guard } = guardOf({ maxBufferedBytes: 100 });
-    const place = placeOf(guard.admit());
-    place.release();
-    expect(place.reserve(50)).toBeNull();
+    const admission = admissionOf(guard.admit());
+    admission.release();
+    expect(admission.reserve(50)).toBeNull();
     expect(guard.bufferedBytes).toBe(0);
   });
 });
 
 describe('memory', () => {
-  it('begins nothing new while most of the heap is in use', () => {
+  it('admits nothing new while most of the heap is live', () => {
     const { guard, refusals, heap } = guardOf({ live: 601 * MiB });
     expect(guard.admit()).toMatchObject({ status: 503 });
     expect(refusals).toEqual(['memory']);
     heap.live = 599 * MiB;
-    placeOf(guard.admit());
+    admissionOf(guard.admit());
   });
 
   it('takes a body only if parsing it cannot fill the heap', () => {
     const { guard, heap } = guardOf({ live: 300 * MiB });
-    const place = placeOf(guard.admit());
-    expect(place.reserve(29 * MiB)).toBeNull();
-    expect(place.reserve(30 * MiB)).toMatchObject({ status: 503 });
+    const admission = admissionOf(guard.admit());
+    expect(admission.reserve(29 * MiB)).toBeNull();
+    expect(admission.reserve(30 * MiB)).toMatchObject({ status: 503 });
     heap.live = 0;
-    expect(place.reserve(31 * MiB)).toBeNull();
+    expect(admission.reserve(31 * MiB)).toBeNull();
   });
 
   it('lowers the sizes that this much memory could not honour, and says so', () => {
@@ -122,5 +127,57 @@ describe('memory', () => {
   it('bounds the bytes that wait even where no limit was asked for', () => {
     const { config } = fitToMemory(readConfig({ MAX_BUFFERED_BYTES: '0' }), { heap: 2048 * MiB, total: 4096 * MiB });
     expect(config.MAX_BUFFERED_BYTES).toBe(1024 * MiB);
+  });
+});
+
+describe('availability', () => {
+  it('is lost after several checks without room, and comes back with room to spare', () => {
+    const { guard } = guardOf({ maxExchanges: 10 });
+    const running = Array.from({ length: 10 }, () => admissionOf(guard.admit()));
+    expect([1, 2, 3].map(() => guard.checkAvailability())).toEqual([true, true, false]);
+    running.pop()?.release();
+    expect(guard.checkAvailability()).toBe(false); // the next request would take the last place
+    running.pop()?.release();
+    expect(guard.checkAvailability()).toBe(true);
+    running.push(admissionOf(guard.admit()), admissionOf(guard.admit()));
+    expect(guard.checkAvailability()).toBe(true);
+  });
+
+  it('is not lost in a burst that is over before the checks are', () => {
+    const { guard } = guardOf({ maxExchanges: 1 });
+    for (let round = 0; round < 5; round += 1) {
+      const burst = admissionOf(guard.admit());
+      expect([guard.checkAvailability(), guard.checkAvailability()]).toEqual([true, true]);
+      burst.release();
+      expect(guard.checkAvailability()).toBe(true);
+    }
+  });
+
+  it('follows the buffered bytes and the live heap', () => {
+    const { guard, heap } = guardOf({ maxBufferedBytes: MiB });
+    const admission = admissionOf(guard.admit());
+    admission.reserve(MiB - 1000);
+    expect([1, 2, 3].map(() => guard.checkAvailability())).toEqual([true, true, false]);
+    admission.reserve(0);
+    expect(guard.checkAvailability()).toBe(true);
+    heap.live = 601 * MiB;
+    expect([1, 2, 3].map(() => guard.checkAvailability())).toEqual([true, true, false]);
+    heap.live = 550 * MiB;
+    expect(guard.checkAvailability()).toBe(false);
+    heap.live = 500 * MiB;
+    expect(guard.checkAvailability()).toBe(true);
+  });
+
+  it('asks for a new measurement of the heap, urgently once most exchanges have ended', () => {
+    const { guard, heap, refreshes } = guardOf({});
+    const running = Array.from({ length: 4 }, () => admissionOf(guard.admit()));
+    heap.live = 700 * MiB;
+    expect(guard.admit()).toBeInstanceOf(ApiError);
+    guard.checkAvailability();
+    expect(refreshes).toEqual([false, false]);
+    for (const admission of running.slice(1)) admission.release();
+    guard.checkAvailability();
+    guard.checkAvailability();
+    expect(refreshes).toEqual([false, false, true, false]); // the first of them was granted
   });
 });

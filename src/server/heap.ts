@@ -1,0 +1,120 @@
+import { constants, PerformanceObserver } from 'node:perf_hooks';
+import { getHeapStatistics, setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+
+/** What is known of the JavaScript heap. */
+export interface HeapGauge {
+  /** Bytes that may be live on the heap; when more are, the process dies. */
+  readonly limit: number;
+  /** Live bytes as of the last full collection; whatever became garbage since is still counted. */
+  readonly live: number;
+  /**
+   * Asks for a new measurement, because requests are refused on this one. Returns whether one will be made; it comes
+   * soon, not at once, and as often as its cost allows. With `urgent`, because most of what was live then is likely
+   * garbage now, its cost does not matter.
+   */
+  refresh(urgent: boolean): boolean;
+}
+
+/** A measurement is at least this old before a collection of our own makes another. */
+const MIN_AGE_MS = 1_000;
+/** Collections of our own that are not urgent may take this share of the time. */
+const MAX_SHARE_OF_TIME = 1 / 20;
+/** V8's default semi-space of the young generation in Node 24, which has room for three of them. */
+const DEFAULT_SEMI_SPACE_MIB = 64;
+const SEMI_SPACES = 3;
+const MiB = 1024 * 1024;
+
+export interface CollectorOptions {
+  /** Makes a full collection. */
+  readonly collect: () => void;
+  /** Bytes on the heap now. */
+  readonly used: () => number;
+  /** Milliseconds of a monotonic clock. */
+  readonly now: () => number;
+  /** Runs a function soon, after what is being done. */
+  readonly soon: (run: () => void) => void;
+}
+
+/**
+ * The heap of this process. Only a full collection tells what is live: before it, most of the heap may be garbage. V8
+ * makes one when memory is allocated, so a process that refuses all requests would make none for minutes and go on
+ * refusing because of garbage; `refresh` makes one then.
+ */
+export function createHeapGauge(): HeapGauge {
+  const used = () => getHeapStatistics().used_heap_size;
+  const gauge = new MeasuredHeap(heapLimit(), {
+    collect: exposedGc(),
+    used,
+    now: () => performance.now(),
+    soon: (run) => void setImmediate(run),
+  });
+  new PerformanceObserver((list) => {
+    // The declarations know `detail` only for marks and measures.
+    const entries = list.getEntries() as readonly { readonly detail?: { readonly kind?: number } }[];
+    if (entries.some(({ detail }) => detail?.kind === constants.NODE_PERFORMANCE_GC_MAJOR)) gauge.measure();
+  }).observe({ entryTypes: ['gc'] });
+  return gauge;
+}
+
+/** A gauge that is told of collections (`measure`), and makes its own when asked to refresh. */
+export class MeasuredHeap implements HeapGauge {
+  readonly limit: number;
+  readonly #options: CollectorOptions;
+  #live = 0;
+  #measuredAt = Number.NEGATIVE_INFINITY;
+  /** Before this time only an urgent collection of our own is made. */
+  #affordableAt = 0;
+  #scheduled = false;
+
+  constructor(limit: number, options: CollectorOptions) {
+    this.limit = limit;
+    this.#options = options;
+  }
+
+  get live(): number {
+    return this.#live;
+  }
+
+  /** Takes what is on the heap now as live: to be called right after a full collection. */
+  measure(): void {
+    this.#live = this.#options.used();
+    this.#measuredAt = this.#options.now();
+  }
+
+  refresh(urgent: boolean): boolean {
+    const { collect, now, soon } = this.#options;
+    if (this.#scheduled || now() < this.#measuredAt + MIN_AGE_MS) return false;
+    if (!urgent && now() < this.#affordableAt) return false;
+    this.#scheduled = true;
+    soon(() => {
+      this.#scheduled = false;
+      const startedAt = now();
+      collect();
+      this.measure();
+      this.#affordableAt = now() + (now() - startedAt) / MAX_SHARE_OF_TIME;
+    });
+    return true;
+  }
+}
+
+/** V8's full collection, which JavaScript sees only with a flag; the flag is set for that moment. */
+function exposedGc(): () => void {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  setFlagsFromString('--no-expose-gc');
+  return collect;
+}
+
+/**
+ * Bytes that may be live on the heap: V8's limit without the young generation, which `--max-semi-space-size` sizes and
+ * where nothing lives for long. `given` are Node's flags.
+ */
+export function heapLimit(
+  total = getHeapStatistics().heap_size_limit,
+  given: readonly string[] = [...process.execArgv, ...(process.env['NODE_OPTIONS'] ?? '').split(/\s+/)],
+): number {
+  const flag = given.findLast((text) => /^--max[-_]semi[-_]space[-_]size=\d+$/.test(text));
+  const semiSpace = flag === undefined ? DEFAULT_SEMI_SPACE_MIB : Number(flag.split('=')[1]);
+  return Math.max(total - SEMI_SPACES * semiSpace * MiB, total / 3);
+}
