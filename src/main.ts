@@ -1,6 +1,7 @@
 import cluster from 'node:cluster';
 import { helpText, readCommand } from './command-line.ts';
 import { ConfigError, readConfig, redactConfig } from './config.ts';
+import { memoryOfProcess } from './memory.ts';
 import { serve } from './serve.ts';
 import { fitToMemory } from './server/overload.ts';
 import { describeProfiles, openProfiles } from './server/profile-source.ts';
@@ -39,7 +40,7 @@ async function main(): Promise<void> {
 
 /** The configuration in use: the environment's, with sizes lowered to what fits this process's memory. */
 function configOf() {
-  return fitToMemory(readConfig(process.env));
+  return fitToMemory(readConfig(process.env), memoryOfProcess());
 }
 
 function printConfig(): void {

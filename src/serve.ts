@@ -1,4 +1,5 @@
 import { type Config, redactConfig } from './config.ts';
+import { memoryOfProcess } from './memory.ts';
 import { startAdminServer } from './server/admin.ts';
 import { causeOf, createExchangeLog } from './server/exchange-log.ts';
 import { createExchangeMetrics } from './server/exchange-metrics.ts';
@@ -33,7 +34,7 @@ export async function serve(config: Config, log: Log): Promise<Running> {
   });
   const guard = createOverloadGuard(
     { maxExchanges: config.MAX_EXCHANGES, maxBufferedBytes: config.MAX_BUFFERED_BYTES },
-    createHeapGauge(),
+    createHeapGauge(memoryOfProcess().heap),
     (limit) => metrics.overload.inc({ limit }),
   );
   const tracing = await loadTracing(config);

@@ -1,5 +1,6 @@
 import type { ExchangeSummary } from '../exchange/exchange.ts';
 import type { Log } from '../telemetry/log.ts';
+import { shownErrorCode } from './error-codes.ts';
 import { parentOf } from './exchange-trace.ts';
 import type { CallEnd, ExchangeObserver } from './observer.ts';
 
@@ -47,7 +48,7 @@ function lineOf(summary: ExchangeSummary, traceId: string | null): object {
     outcome: summary.outcome,
     status: summary.status,
     upstream_status: summary.upstreamStatus,
-    code: short(summary.errorCode),
+    code: shownErrorCode(summary),
     method: short(summary.method),
     path: short(summary.path),
     profile: summary.profile,

@@ -2,6 +2,7 @@ import type { Metadata } from '@grpc/grpc-js';
 import type { ExchangeSummary } from '../exchange/exchange.ts';
 import { parseTraceParent, type TraceParent } from '../telemetry/trace-parent.ts';
 import type { TraceSpan, Tracing } from '../telemetry/tracing.ts';
+import { shownErrorCode } from './error-codes.ts';
 import type { CallEnd, ExchangeObserver } from './observer.ts';
 
 /**
@@ -43,10 +44,11 @@ export function parentOf(metadata: Metadata, header: string | undefined): TraceP
   return parseTraceParent(fromEnvoy?.toString()) ?? parseTraceParent(header);
 }
 
-function errorOf({ outcome, errorCode, status }: ExchangeSummary, how: CallEnd): string | null {
+function errorOf(summary: ExchangeSummary, how: CallEnd): string | null {
+  const { outcome, status } = summary;
   if (how !== 'done') return how;
   if (outcome === 'completed' || outcome === 'incomplete') return null;
-  return errorCode ?? (status === null ? outcome : String(status));
+  return shownErrorCode(summary) ?? (status === null ? outcome : String(status));
 }
 
 function attributesOf(summary: ExchangeSummary, how: CallEnd, secondsToFirstChunk: number | null) {

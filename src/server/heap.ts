@@ -37,13 +37,13 @@ export interface CollectorOptions {
 }
 
 /**
- * The heap of this process. Only a full collection tells what is live: before it, most of the heap may be garbage. V8
+ * The heap of this process, of which `limit` bytes may be live. Only a full collection tells what is live: before it, most of the heap may be garbage. V8
  * makes one when memory is allocated, so a process that refuses all requests would make none for minutes and go on
  * refusing because of garbage; `refresh` makes one then.
  */
-export function createHeapGauge(): HeapGauge {
+export function createHeapGauge(limit: number): HeapGauge {
   const used = () => getHeapStatistics().used_heap_size;
-  const gauge = new MeasuredHeap(heapLimit(), {
+  const gauge = new MeasuredHeap(limit, {
     collect: exposedGc(),
     used,
     now: () => performance.now(),
@@ -108,13 +108,10 @@ function exposedGc(): () => void {
 
 /**
  * Bytes that may be live on the heap: V8's limit without the young generation, which `--max-semi-space-size` sizes and
- * where nothing lives for long. `given` are Node's flags.
+ * where nothing lives for long. `flags` are Node's.
  */
-export function heapLimit(
-  total = getHeapStatistics().heap_size_limit,
-  given: readonly string[] = [...process.execArgv, ...(process.env['NODE_OPTIONS'] ?? '').split(/\s+/)],
-): number {
-  const flag = given.findLast((text) => /^--max[-_]semi[-_]space[-_]size=\d+$/.test(text));
+export function heapLimit(flags: readonly string[], total = getHeapStatistics().heap_size_limit): number {
+  const flag = flags.findLast((text) => /^--max[-_]semi[-_]space[-_]size=\d+$/.test(text));
   const semiSpace = flag === undefined ? DEFAULT_SEMI_SPACE_MIB : Number(flag.split('=')[1]);
   return Math.max(total - SEMI_SPACES * semiSpace * MiB, total / 3);
 }

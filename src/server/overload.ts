@@ -1,7 +1,6 @@
-import { totalmem } from 'node:os';
 import type { Config } from '../config.ts';
 import { ApiError } from '../schema/api-error.ts';
-import { type HeapGauge, heapLimit } from './heap.ts';
+import type { HeapGauge } from './heap.ts';
 
 /** The limit that refused an exchange. */
 export type OverloadReason = 'exchanges' | 'buffered_bytes' | 'memory';
@@ -145,10 +144,7 @@ export function createOverloadGuard(
 /** The configuration with the sizes lowered that do not fit this process's memory; `lowered` says which, and why. */
 export function fitToMemory(
   config: Config,
-  memory = {
-    heap: heapLimit(),
-    total: Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY),
-  },
+  memory: { readonly heap: number; readonly total: number },
 ): { readonly config: Config; readonly lowered: readonly string[] } {
   const lowered: string[] = [];
   const ofHeap = {

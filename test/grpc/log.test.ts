@@ -153,3 +153,22 @@ test('a call that was left in the middle is aborted', async () => {
   const line = await logged([requestHeaders, body({ input: 'Hi', stream: true }), begun]);
   expect(line).toMatchObject({ level: 'info', outcome: 'aborted', model: 'm' });
 });
+
+test.each([
+  ['rate_limit_exceeded', 'rate_limit_exceeded'],
+  [secret, 'other'],
+  ['', 'rate_limit_exceeded'],
+])('an upstream’s error code %j is logged as %j', async (code, shown) => {
+  const line = await logged([
+    requestHeaders,
+    body({ input: 'Hi' }),
+    ...answer('429', JSON.stringify({ error: { code } })),
+  ]);
+  expect(line).toMatchObject({ outcome: 'upstream_error', code: shown });
+  expect(lines.join()).not.toContain(secret);
+});
+
+test('the code of a refusal is ours and logged as it is', async () => {
+  const line = await logged([requestHeaders, body({ input: 'Hi', previous_response_id: secret })]);
+  expect(line).toMatchObject({ outcome: 'refused', code: 'previous_response_not_found' });
+});

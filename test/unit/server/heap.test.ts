@@ -77,12 +77,12 @@ describe('the heap gauge', () => {
 
 describe('the limit of the heap', () => {
   it('is the old generation alone, whatever the young one is sized to', () => {
-    expect(heapLimit(512 * MiB, ['--max-old-space-size=320'])).toBe(320 * MiB);
-    expect(heapLimit(368 * MiB, ['--single-threaded-gc', '--max-semi-space-size=16'])).toBe(320 * MiB);
-    expect(heapLimit(368 * MiB, ['--max_semi_space_size=64', '--max_semi_space_size=16'])).toBe(320 * MiB);
+    expect(heapLimit(['--max-old-space-size=320'], 512 * MiB)).toBe(320 * MiB);
+    expect(heapLimit(['--single-threaded-gc', '--max-semi-space-size=16'], 368 * MiB)).toBe(320 * MiB);
+    expect(heapLimit(['--max_semi_space_size=64', '--max_semi_space_size=16'], 368 * MiB)).toBe(320 * MiB);
   });
 
   it('is a third at least', () => {
-    expect(heapLimit(96 * MiB, [])).toBe(32 * MiB);
+    expect(heapLimit([], 96 * MiB)).toBe(32 * MiB);
   });
 });
