@@ -1,5 +1,5 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
 
 export interface AdminSources {
   /** True while new exchanges are accepted. */
@@ -22,11 +22,16 @@ interface Page {
   readonly body: string;
 }
 
+/** Connections at once; beyond it the one that has been idle longest is closed, so that a probe always gets in. */
+const MAX_CONNECTIONS = 64;
+/** A connection on which nothing happens for so long is closed. */
+const IDLE_MS = 10_000;
+
 /**
  * Serves probes, metrics and the configuration in use, read-only. `listen` is `HOST:PORT` (an IPv6 host in brackets).
  * Rejects when it cannot listen there.
  */
-export async function startAdminServer(listen: string, sources: AdminSources): Promise<AdminServer> {
+export async function startAdminServer(listen: string, sources: AdminSources, idleMs = IDLE_MS): Promise<AdminServer> {
   const pages: Readonly<Record<string, () => Page | Promise<Page>>> = {
     '/healthz': () => ({ status: 200, body: 'ok\n' }),
     '/readyz': () => (sources.ready() ? { status: 200, body: 'ready\n' } : { status: 503, body: 'not ready\n' }),
@@ -43,8 +48,9 @@ export async function startAdminServer(listen: string, sources: AdminSources): P
       .catch((error: unknown) => ({ status: 500, body: `${error instanceof Error ? error.message : error}\n` }))
       .then((page) => send(request, response, page));
   });
-  server.requestTimeout = 10_000;
-  server.maxConnections = 64;
+  server.requestTimeout = IDLE_MS;
+  server.timeout = idleMs;
+  boundConnections(server, MAX_CONNECTIONS);
 
   const { host, port } = parseHostPort(listen);
   await new Promise<void>((resolve, reject) => {
@@ -69,6 +75,22 @@ export function parseHostPort(listen: string): { host: string; port: number } {
   const port = Number(match?.[3]);
   if (host === undefined || port > 65_535) throw new Error(`"${listen}" is not HOST:PORT`);
   return { host, port };
+}
+
+/** Closes the connection whose last request (or start) is the longest ago when there are more than so many. */
+function boundConnections(server: Server, most: number): void {
+  const oldestFirst = new Set<Socket>();
+  const touch = (socket: Socket) => {
+    oldestFirst.delete(socket);
+    oldestFirst.add(socket);
+  };
+  server.on('connection', (socket: Socket) => {
+    touch(socket);
+    socket.once('close', () => oldestFirst.delete(socket));
+    const [oldest] = oldestFirst;
+    if (oldestFirst.size > most) oldest?.destroy();
+  });
+  server.on('request', ({ socket }) => touch(socket));
 }
 
 async function renderPage(

@@ -16,6 +16,8 @@ export interface ProcessOptions {
   open(modes: BodyModes | null): OpenExchange;
   readonly observers: readonly ExchangeObserver[];
   readonly ticker: Ticker;
+  /** Milliseconds within which the first message must arrive. */
+  readonly firstMessageMs: number;
   /** Called with a defect of ours that no observer can be told of. */
   readonly onFault: (thrown: unknown) => void;
 }
@@ -42,8 +44,11 @@ class ProcessCall implements GrpcCallListener, TickListener {
   readonly #options: ProcessOptions;
   #opened: OpenExchange | null = null;
   #watches: ExchangeWatch[] = [];
+  /** No message has come yet. */
+  #silent = true;
   #over = false;
-  #startedAt = 0;
+  /** When the call was opened, then when its first message arrived. */
+  #startedAt = performance.now();
   #firstByteAt = Number.NaN;
   #requestMs = 0;
   #responseMs = 0;
@@ -51,10 +56,12 @@ class ProcessCall implements GrpcCallListener, TickListener {
   constructor(call: GrpcCall, options: ProcessOptions) {
     this.#call = call;
     this.#options = options;
+    options.ticker.add(this);
   }
 
   message(bytes: Buffer): void {
     if (this.#over) return;
+    this.#silent = false;
     try {
       const { event, modes, observed } = decodeMessage(bytes);
       if (!observed) this.#onEvent(event, modes);
@@ -64,6 +71,7 @@ class ProcessCall implements GrpcCallListener, TickListener {
   }
 
   tick(at: number): void {
+    if (this.#silent && at - this.#startedAt >= this.#options.firstMessageMs) this.#giveUp();
     if (this.#opened === null) return;
     try {
       this.#send(this.#opened, this.#opened.exchange.tick(at, this.#call.isBlocked()));
@@ -82,6 +90,12 @@ class ProcessCall implements GrpcCallListener, TickListener {
     this.#end('done');
   }
 
+  /** A call without a message counts nowhere, and would stay for as long as its connection does. */
+  #giveUp(): void {
+    this.#end('done');
+    this.#call.end({ code: status.DEADLINE_EXCEEDED, details: 'No message came on this call.' });
+  }
+
   #onEvent(event: ExchangeEvent, modes: BodyModes | null): void {
     const startedAt = performance.now();
     const opened = this.#opened ?? this.#start(modes, startedAt);
@@ -93,12 +107,11 @@ class ProcessCall implements GrpcCallListener, TickListener {
   }
 
   #start(modes: BodyModes | null, at: number): OpenExchange {
-    const { open, observers, ticker } = this.#options;
+    const { open, observers } = this.#options;
     const opened = open(modes);
     this.#opened = opened;
     this.#startedAt = at;
     for (const observer of observers) this.#watches.push(observer.onStart(opened.exchange, this.#call.metadata));
-    ticker.add(this);
     return opened;
   }
 

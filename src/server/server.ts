@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { lstatSync, rmSync } from 'node:fs';
+import type { ServerHttp2Session } from 'node:http2';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Server, ServerCredentials, type ServiceDefinition, type UntypedServiceImplementation } from '@grpc/grpc-js';
@@ -7,7 +8,7 @@ import type { Config } from '../config.ts';
 import { healthService, processMethod } from '../extproc/messages.ts';
 import { createExchangeFactory } from './exchanges.ts';
 import { createCallInterceptor } from './grpc-call.ts';
-import { checkGrpcJsInternals, setHttp2Options } from './grpc-js-internals.ts';
+import { checkGrpcJsInternals, http2ServersOf, setHttp2Options } from './grpc-js-internals.ts';
 import { createHealth } from './health.ts';
 import type { ExchangeObserver } from './observer.ts';
 import type { OverloadGuard } from './overload.ts';
@@ -26,6 +27,11 @@ export interface ServiceOptions {
   readonly guard?: OverloadGuard;
   /** Keep-alive: milliseconds between pings, and how long a proxy has to answer one. */
   readonly pingMs?: number;
+  /** Resets on one connection that are tolerated at once, and per second; with more it is closed. */
+  readonly resetLimits?: { readonly burst: number; readonly perSecond: number };
+  /** Milliseconds within which a connection must open its first call, and a call send its first message. */
+  readonly firstCallMs?: number;
+  readonly firstMessageMs?: number;
   /** The guard's availability changed, and health with it. */
   readonly onAvailability?: (available: boolean) => void;
   /** A route of Envoy's names an unknown profile or an invalid path. */
@@ -57,13 +63,20 @@ const defaultPingMs = 30_000;
 
 /**
  * Envoy ends every call with a reset, and Node by default takes more than 1,000 of them on a connection (33 a second)
- * for an attack and closes it with all calls on it (docs/decisions/0004).
+ * for an attack and closes it with all calls on it (docs/decisions/0004). These are several times what one process can
+ * answer in a second, so that Envoy never reaches them and a flood of resets does.
  */
-const resetLimits = { streamResetBurst: 1_000_000_000, streamResetRate: 1_000_000_000 };
+const defaultResetLimits = { burst: 100_000, perSecond: 20_000 };
+/** Envoy opens a call as soon as it has a connection, and sends the first message with it. */
+const defaultFirstCallMs = 30_000;
+const defaultFirstMessageMs = 10_000;
+const tlsHandshakeMs = 10_000;
 
 /** The gRPC server: `ExternalProcessor` and `grpc.health.v1`. */
 export function createService(options: ServiceOptions): Service {
   const { config, credentials, guard, observers, onMisconfigured, onFault, pingMs = defaultPingMs } = options;
+  const { resetLimits = defaultResetLimits, firstCallMs = defaultFirstCallMs } = options;
+  const { firstMessageMs = defaultFirstMessageMs } = options;
   // Where Envoy buffers, one message carries a whole request or response body.
   const maxMessageBytes = Math.max(config.MAX_REQUEST_BYTES, config.MAX_RESPONSE_BYTES) + messageRoom;
   const factory = createExchangeFactory(config, options.profiles ?? builtInProfileSource, onMisconfigured);
@@ -73,6 +86,7 @@ export function createService(options: ServiceOptions): Service {
       open: (modes) => factory.open(call.metadata, modes, guard?.admit() ?? null),
       observers,
       ticker,
+      firstMessageMs,
       onFault,
     }),
   );
@@ -83,7 +97,11 @@ export function createService(options: ServiceOptions): Service {
     'grpc.keepalive_timeout_ms': pingMs,
     interceptors: [processCalls],
   });
-  setHttp2Options(server, resetLimits);
+  setHttp2Options(server, {
+    streamResetBurst: resetLimits.burst,
+    streamResetRate: resetLimits.perSecond,
+    handshakeTimeout: tlsHandshakeMs,
+  });
   const health = createHealth();
   let available = true;
   if (guard !== undefined)
@@ -110,6 +128,8 @@ export function createService(options: ServiceOptions): Service {
         const port = await bind(server, address, credentials ?? ServerCredentials.createInsecure());
         bound.push(address.replace(/:0$/, `:${port}`));
       }
+      for (const http2Server of http2ServersOf(server))
+        http2Server.on('session', (session) => closeUnused(session, firstCallMs));
       return bound;
     },
     get ready() {
@@ -123,6 +143,13 @@ export function createService(options: ServiceOptions): Service {
       return outcome;
     },
   };
+}
+
+/** Closes a connection that opens no call in time: it would otherwise stay for as long as it answers pings. */
+function closeUnused(session: ServerHttp2Session, withinMs: number): void {
+  const timer = setTimeout(() => session.destroy(), withinMs).unref();
+  session.once('stream', () => clearTimeout(timer));
+  session.once('close', () => clearTimeout(timer));
 }
 
 function bind(server: Server, address: string, credentials: ServerCredentials): Promise<number> {

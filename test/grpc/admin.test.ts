@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { readConfig, redactConfig } from '../../src/config.ts';
 import { type AdminServer, type AdminSources, parseHostPort, startAdminServer } from '../../src/server/admin.ts';
@@ -5,13 +7,17 @@ import { type AdminServer, type AdminSources, parseHostPort, startAdminServer } 
 let admin: AdminServer | undefined;
 afterEach(() => admin?.close());
 
-async function start(sources: Partial<AdminSources> = {}, listen = '127.0.0.1:0'): Promise<string> {
-  admin = await startAdminServer(listen, {
-    ready: () => true,
-    metrics: async () => ({ contentType: 'text/plain; version=0.0.4', body: 'up 1\n' }),
-    config: () => ({ version: '1.2.3' }),
-    ...sources,
-  });
+async function start(sources: Partial<AdminSources> = {}, listen = '127.0.0.1:0', idleMs?: number): Promise<string> {
+  admin = await startAdminServer(
+    listen,
+    {
+      ready: () => true,
+      metrics: async () => ({ contentType: 'text/plain; version=0.0.4', body: 'up 1\n' }),
+      config: () => ({ version: '1.2.3' }),
+      ...sources,
+    },
+    idleMs,
+  );
   return `http://${admin.address}`;
 }
 
@@ -83,5 +89,35 @@ describe('the configuration that is shown', () => {
     expect(shown['OTEL_EXPORTER_OTLP_ENDPOINT']).toBe('https://…@collector.example:4318/path');
     expect(shown['MAX_EXCHANGES']).toBe(20_000);
     expect(Object.keys(shown)).toEqual(Object.keys(config));
+  });
+});
+
+describe('connections that send nothing', () => {
+  const sockets: Socket[] = [];
+  afterEach(() => {
+    for (const socket of sockets.splice(0)) socket.destroy();
+  });
+
+  async function openSilent(url: string, count: number, bytes = ''): Promise<void> {
+    const { hostname, port } = new URL(url);
+    for (let opened = 0; opened < count; opened += 1) {
+      const socket = connect(Number(port), hostname).on('error', () => {});
+      sockets.push(socket);
+      await once(socket, 'connect');
+      socket.write(bytes);
+    }
+  }
+
+  it.each([['nothing'], ['GET /readyz HTTP/1.1\r\nhost: x']])('do not keep a probe out: %j', async (bytes) => {
+    const url = await start();
+    await openSilent(url, 200, bytes === 'nothing' ? '' : bytes);
+    for (let probe = 0; probe < 3; probe += 1) expect((await fetch(`${url}/readyz`)).status).toBe(200);
+    await expect.poll(() => sockets.filter(({ closed }) => !closed).length).toBeLessThanOrEqual(64);
+  });
+
+  it('are closed after a while', async () => {
+    const url = await start({}, '127.0.0.1:0', 50);
+    await openSilent(url, 3);
+    await expect.poll(() => sockets.filter(({ closed }) => !closed).length).toBe(0);
   });
 });

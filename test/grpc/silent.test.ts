@@ -1,0 +1,89 @@
+import { once } from 'node:events';
+import { type ClientHttp2Session, connect, constants } from 'node:http2';
+import { connect as connectTcp } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { status } from '@grpc/grpc-js';
+import { afterEach, describe, expect, test } from 'vitest';
+import { processMethod } from '../../src/extproc/messages.ts';
+import { defaultModes, headersOf } from '../support/exchange-options.ts';
+import { type RunningService, startService, until } from '../support/service.ts';
+
+let running: RunningService;
+const sessions: ClientHttp2Session[] = [];
+afterEach(async () => {
+  for (const session of sessions.splice(0)) session.destroy();
+  await running.stop();
+});
+
+function open(): ClientHttp2Session {
+  const session = connect(`http://${running.address}`).on('error', () => {});
+  sessions.push(session);
+  return session;
+}
+const startCall = (session: ClientHttp2Session) =>
+  session
+    .request({ ':method': 'POST', ':path': processMethod.path, 'content-type': 'application/grpc', te: 'trailers' })
+    .on('error', () => {});
+
+describe('a connection', () => {
+  test('that opens no call is closed, whether it speaks HTTP/2 or not', async () => {
+    running = await startService({}, { firstCallMs: 100 });
+    const speaking = Array.from({ length: 20 }, open);
+    const port = Number(running.address.split(':').at(-1));
+    const mute = Array.from({ length: 20 }, () =>
+      connectTcp(port, '127.0.0.1')
+        .on('error', () => {})
+        .resume(),
+    );
+    await until(() => speaking.every(({ closed }) => closed) && mute.every(({ closed }) => closed));
+  });
+
+  test('that has opened a call stays, with none running for long', async () => {
+    running = await startService({}, { firstCallMs: 100 });
+    const session = open();
+    startCall(session).close(constants.NGHTTP2_CANCEL);
+    await sleep(400);
+    expect(session.closed).toBe(false);
+    const again = startCall(session);
+    again.end();
+    await once(again.resume(), 'response');
+  });
+
+  test('that resets more calls than any Envoy could is closed, and one with fewer is not', async () => {
+    running = await startService({}, { resetLimits: { burst: 500, perSecond: 1 } });
+    const fast = open();
+    const slow = open();
+    await Promise.all([once(fast, 'connect'), once(slow, 'connect')]);
+    const reset = async (session: ClientHttp2Session, calls: number) => {
+      for (let opened = 0; opened < calls && !session.destroyed; opened += 1) {
+        startCall(session).close(constants.NGHTTP2_CANCEL);
+        if (opened % 50 === 0) await sleep(1);
+      }
+    };
+    await reset(slow, 300);
+    await reset(fast, 5000);
+    await until(() => fast.destroyed);
+    expect(slow.destroyed).toBe(false);
+  });
+});
+
+describe('a call without a message', () => {
+  test('is ended after a while', async () => {
+    running = await startService({}, { firstMessageMs: 100 });
+    const call = startCall(open());
+    const [headers] = await once(call.resume(), 'response');
+    expect(headers['grpc-status']).toBe(String(status.DEADLINE_EXCEEDED));
+  });
+
+  test('does not concern one that waits for its second', async () => {
+    running = await startService({}, { firstMessageMs: 100 });
+    const call = running.client.open(defaultModes);
+    const headers = headersOf({ ':method': 'POST', ':path': '/v1/responses' });
+    call.send({ type: 'request_headers', headers, endOfStream: false });
+    await call.next();
+    await sleep(1200);
+    call.send({ type: 'request_body', body: Buffer.from('{"model":"m","input":"Hi"}'), endOfStream: true });
+    expect(await call.next()).toHaveProperty('request_body');
+    call.cancel();
+  });
+});
