@@ -24,7 +24,7 @@ export interface TranslatedCompletion {
 }
 
 /**
- * A JSON answer of the upstream as a Response (docs/answers.md §2). Everything but its shape is read loosely. An answer that
+ * A JSON answer of the upstream as a Response (docs/answers.md §1). Everything but its shape is read loosely. An answer that
  * went wrong after it began is a Response with `status: "failed"` that keeps what there is.
  *
  * Throws ApiError where there is no answer: an error body under a 200, or something that is not a completion.

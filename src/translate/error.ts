@@ -16,7 +16,7 @@ export interface ErrorAnswer {
 const MAX_MESSAGE_BYTES = 2048;
 
 /**
- * The client's error for an upstream's (or Envoy's own) error answer: docs/answers.md §2.11 for the body, §2.12 for the status.
+ * The client's error for an upstream's (or Envoy's own) error answer: docs/answers.md §1.11 for the body, §1.12 for the status.
  * `headers` holds `retry-after` where one is known. Never throws.
  */
 export function translateError(answer: ErrorAnswer): ApiError {
@@ -135,7 +135,7 @@ interface Kind {
   readonly param?: string;
 }
 
-/** The rows of docs/answers.md §2.12 that change the status, or have a code of their own. */
+/** The rows of docs/answers.md §1.12 that change the status, or have a code of their own. */
 const kinds = new Map<number, Kind>();
 function row(statuses: readonly number[], status: number | null, type: ApiErrorType, code: string): void {
   for (const given of statuses) kinds.set(given, { status: status ?? given, type, code });

@@ -33,7 +33,7 @@ const MAX_MALFORMED = 3;
 
 /**
  * Chat Completions chunks in, Responses events out, for one answer. After the terminal event every call gives none. Nothing
- * an upstream sends makes it throw: each oddity has a rule in `docs/answers.md` §3 and a case in `test/golden/stream-*.md`.
+ * an upstream sends makes it throw: each oddity has a rule in `docs/answers.md` §2 and a case in `test/golden/stream-*.md`.
  */
 export class StreamTranslator {
   readonly #context: ResponseContext;

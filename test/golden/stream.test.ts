@@ -53,7 +53,7 @@ function testCase(golden: GoldenCase): void {
         cuts += 1;
         const writes = runStream(pieces, context());
         if (!Buffer.concat(writes).equals(stream)) expect.fail(`other bytes when ${how}`);
-        // Case 63: some clients' parsers lose an event that arrives in two pieces.
+        // Some clients' parsers lose an event that arrives in two pieces.
         if (!writes.every((write) => write.subarray(-2).equals(blankLine))) expect.fail(`a cut event when ${how}`);
       }
       expect(cuts).toBeGreaterThan(0);

@@ -22,7 +22,7 @@ const none: readonly LooseToolCall[] = [];
 
 /**
  * The entries of `tool_calls`. Where there are none, the single `function_call` of the API before it, which has neither
- * id nor index: clones of that API are still in use (docs/answers.md §2.5).
+ * id nor index: clones of that API are still in use (docs/answers.md §1.5).
  */
 export function callEntriesOf(message: LooseMessage): readonly LooseToolCall[] {
   const entries = message.tool_calls == null ? none : objectsOf<LooseToolCall>(message.tool_calls);

@@ -32,7 +32,7 @@ export class CitationList {
 const none: readonly UrlCitation[] = [];
 
 /**
- * The citations that a completion or chunk and its message or delta carry (docs/answers.md §2.9), in order: annotations
+ * The citations that a completion or chunk and its message or delta carry (docs/answers.md §1.9), in order: annotations
  * of the message (OpenAI's nested form and the flat one), then `search_results` and `citations` of the body (Perplexity,
  * xAI). A bare URL has no place in the text: it gets no title and the range 0–0.
  */

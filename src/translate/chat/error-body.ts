@@ -25,7 +25,7 @@ const nothing: ErrorReading = {
   provider: null,
 };
 
-/** Reads the body of an error answer (docs/answers.md §2.11): JSON of any vendor, SSE text, plain text; nothing of HTML. */
+/** Reads the body of an error answer (docs/answers.md §1.11): JSON of any vendor, SSE text, plain text; nothing of HTML. */
 export function readErrorBody(body: string, contentType: string | null): ErrorReading {
   const text = body.trim();
   const value = jsonOf(text) ?? jsonOf(dataOfSse(text));

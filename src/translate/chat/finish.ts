@@ -34,7 +34,7 @@ failsWith(['repetition'], 'model_error', null, 'The upstream stopped the model b
 failsWith(['network_error'], 'model_error', null, 'The upstream lost the connection to the model.');
 
 /**
- * What a `finish_reason` means (docs/answers.md §2.6), in any case of letters. Null, missing and unknown ones mean a normal
+ * What a `finish_reason` means (docs/answers.md §1.6), in any case of letters. Null, missing and unknown ones mean a normal
  * end: some servers never send one, and what was produced is there. Whether tools were called plays no part.
  */
 export function outcomeOf(finishReason: unknown): Outcome {

@@ -5,7 +5,7 @@ import { arrayOf, objectOf, objectsOf } from './loose.ts';
 /** Stands in for minus infinity, null and whatever else is not a number: the API's own floor. */
 const FLOOR = -9999;
 
-/** `choices[0].logprobs` of a completion or a chunk as the API writes them (docs/answers.md §2.8); empty if there are none. */
+/** `choices[0].logprobs` of a completion or a chunk as the API writes them (docs/answers.md §1.8); empty if there are none. */
 export function logprobsOf(logprobs: unknown): Logprob[] {
   const tokens: Logprob[] = [];
   for (const value of arrayOf(objectOf<LooseLogprobs>(logprobs)?.content)) {

@@ -18,7 +18,7 @@ const noDetails: readonly LooseReasoningDetail[] = [];
 
 /**
  * The reasoning a message or delta carries. Vendors name it differently, and some send it twice, so the first source
- * with text wins and the others are taken for copies (docs/answers.md §2.4; `<think>` tags are not read here).
+ * with text wins and the others are taken for copies (docs/answers.md §1.4; `<think>` tags are not read here).
  */
 export function reasoningOf(message: LooseMessage): ReasoningSource {
   const details =

@@ -14,7 +14,7 @@ type Begun =
   | { readonly at: 'answer'; readonly newlinesToSkip: number };
 
 /**
- * Separates `<think>…</think>` at the start of `content` from the answer after it (docs/answers.md §2.4 row 6, B7), for servers
+ * Separates `<think>…</think>` at the start of `content` from the answer after it (docs/answers.md §1.4, B7), for servers
  * that do not do it themselves. Tags further on are text: the model may be writing about them. With `implicitThink` the
  * template has opened the block already, and everything up to the closing tag is thinking.
  *

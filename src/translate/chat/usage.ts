@@ -4,7 +4,7 @@ import type { Profile } from '../../upstream/profile.ts';
 import { choiceOf, countOf, objectOf } from './loose.ts';
 
 /**
- * The usage a completion or a chunk carries, in whatever spelling and place its vendor puts it (docs/answers.md §2.7); null if
+ * The usage a completion or a chunk carries, in whatever spelling and place its vendor puts it (docs/answers.md §1.7); null if
  * it carries none. Counts are cumulative everywhere: of a stream's usages the last one that is not null stands.
  */
 export function usageOf(carrier: LooseChunk, profile: Pick<Profile, 'reasoningTokensExtra'>): Usage | null {

@@ -19,7 +19,7 @@ export interface TrackedCall {
 /**
  * Decides which call a fragment belongs to. Servers agree on little: ids are missing, empty, repeated, change with every
  * chunk or come late; `index` is missing or always 0; names are repeated or cut. The rules R1 to R4 of `docs/answers.md`
- * §3.6 are applied in order; the comments below name them.
+ * §2.6 are applied in order; the comments below name them.
  */
 export class CallTracker {
   readonly #calls: TrackedCall[] = [];

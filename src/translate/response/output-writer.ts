@@ -34,7 +34,7 @@ const noLogprobs: readonly Logprob[] = [];
 /**
  * Writes the output items of one answer: as its deltas arrive, or from one whole message. At most one message or reasoning
  * item is open, and whatever else opens closes it; calls stay open to the end, since servers interleave them. Grammar:
- * `docs/answers.md` §3.2, actions: §3.6.
+ * `docs/answers.md` §2.2, actions: §2.6.
  *
  * Most answers are text alone: what only others need is made when it is first needed.
  */

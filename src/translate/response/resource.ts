@@ -19,7 +19,7 @@ export interface ResourceState {
   readonly incompleteReason: 'max_output_tokens' | 'content_filter' | null;
 }
 
-/** The Response resource with all its fields (docs/answers.md §2.1): the body of a JSON answer, and in every lifecycle event. */
+/** The Response resource with all its fields (docs/answers.md §1.1): the body of a JSON answer, and in every lifecycle event. */
 export function resourceOf(context: ResponseContext, state: ResourceState): ResponseResource {
   const { echo } = context;
   return {

@@ -27,8 +27,8 @@ it('links a case that exists, and is named by the row', () => {
 it('defines every section that the sources refer to', () => {
   const sections = [...text.matchAll(/^#{2,3} (\d(?:\.\d+)?) /gm)].map(([, section]) => section);
   expect(sections).toEqual([
-    ...['2', ...Array.from({ length: 13 }, (_, index) => `2.${index + 1}`)],
-    ...['3', ...Array.from({ length: 8 }, (_, index) => `3.${index + 1}`)],
+    ...['1', ...Array.from({ length: 13 }, (_, index) => `1.${index + 1}`)],
+    ...['2', ...Array.from({ length: 8 }, (_, index) => `2.${index + 1}`)],
   ]);
 });
 

@@ -9,7 +9,7 @@ import { createCountedIds } from '../../support/context.ts';
 import { createTestSettings } from '../../support/settings.ts';
 
 /**
- * Case 87: what the upstream said in one turn is what it is told it said in the next, after a client has only carried
+ * What the upstream said in one turn is what it is told it said in the next, after a client has only carried
  * the output from one request to the other.
  */
 const request = {

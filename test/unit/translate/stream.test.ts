@@ -114,7 +114,7 @@ describe('a stream translator', () => {
   });
 });
 
-describe('case 58: large pieces', () => {
+describe('large pieces', () => {
   const call = (size: number) =>
     Buffer.from(
       `data: ${JSON.stringify(delta({ tool_calls: [{ index: 0, id: 'a', function: { name: 'f', arguments: `{"a":"${'x'.repeat(size)}"}` } }] }))}\n\n` +
