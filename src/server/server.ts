@@ -138,6 +138,7 @@ export function createService(options: ServiceOptions): Service {
     async drain(timeoutMs, delayMs = 0) {
       health.drain();
       await sleep(delayMs);
+      stopPings(server);
       const outcome = await closed(server, timeoutMs);
       ticker.stop();
       return outcome;
@@ -150,6 +151,16 @@ function closeUnused(session: ServerHttp2Session, withinMs: number): void {
   const timer = setTimeout(() => session.destroy(), withinMs).unref();
   session.once('stream', () => clearTimeout(timer));
   session.once('close', () => clearTimeout(timer));
+}
+
+/**
+ * node:http2 sends no ping on a connection that was told to go, and grpc-js takes that for a dead one and destroys it, with
+ * every stream that still runs there. A proxy that vanishes during a drain is noticed when the drain's time is over.
+ */
+function stopPings(server: Server): void {
+  if (typeof Reflect.get(server, 'keepaliveTimeMs') !== 'number')
+    throw new Error('grpc-js keeps its keep-alive time elsewhere now.');
+  Reflect.set(server, 'keepaliveTimeMs', 0);
 }
 
 function bind(server: Server, address: string, credentials: ServerCredentials): Promise<number> {
