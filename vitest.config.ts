@@ -63,6 +63,16 @@ export default defineConfig({
         },
       },
       {
+        // The manifests for Kubernetes, on tools that are built first: `npm run test:kubernetes`.
+        test: {
+          name: 'kubernetes',
+          include: ['test/kubernetes/**/*.test.ts'],
+          testTimeout: 120_000,
+          hookTimeout: 3_600_000,
+          fileParallelism: false,
+        },
+      },
+      {
         // Heavy: thousands of streams, gigabytes: `npm run test:faults`.
         test: {
           ...shared,

@@ -1,0 +1,81 @@
+/**
+ * The plain manifests of `envoy/gateway` and `envoy/istio`, rendered from the chart in `deploy/chart`, and the names of
+ * variables in its schema. `node scripts/kubernetes-render.ts` writes both; without Helm (`scripts/kubernetes-tools.sh
+ * helm`, or `helm` on PATH) the schema alone.
+ */
+import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describeVariables } from '../src/config.ts';
+
+const root = join(import.meta.dirname, '..');
+const schemaFile = join(root, 'deploy/chart/values.schema.json');
+
+/** Variables that the chart sets from values of its own, and `config` may not. */
+const derived: readonly string[] = [
+  'LISTEN',
+  'ADMIN_LISTEN',
+  'WORKERS',
+  'MAX_REQUEST_BYTES',
+  'DRAIN_DELAY_MS',
+  'DRAIN_TIMEOUT_MS',
+  'TLS_CERT_FILE',
+  'TLS_KEY_FILE',
+  'TLS_CLIENT_CA_FILE',
+];
+
+/** The folders of plain manifests, from the root; each has the values it is rendered with. */
+export const manifestFolders = ['envoy/gateway', 'envoy/istio'] as const;
+
+/** Name of a manifest file → its text. */
+export type Manifests = Readonly<Record<'service.yaml' | 'gateway.yaml', string>>;
+
+/** What a folder of plain manifests should hold. Throws what Helm says. */
+export function renderManifests(folder: (typeof manifestFolders)[number]): Manifests {
+  const documents = renderChart(['--values', join(root, folder, 'values.yaml')]);
+  const isOfService = ({ template }: { template: string }) => /^templates\/(?!gateway)[\w-]+\.yaml$/.test(template);
+  const head = `# Rendered from deploy/chart with ${folder}/values.yaml: node scripts/kubernetes-render.ts\n`;
+  return {
+    'service.yaml': head + textOf(documents.filter(isOfService)),
+    'gateway.yaml': head + textOf(documents.filter((document) => !isOfService(document))),
+  };
+}
+
+/** The chart's documents as they are for these arguments, in an order that does not change. Throws what Helm says. */
+export function renderChart(args: readonly string[]): readonly { template: string; text: string }[] {
+  const all = ['template', 'responses-extproc', join(root, 'deploy/chart'), '--namespace', 'llm', ...args];
+  const { status, stdout, stderr, error } = spawnSync(helmBinary(), all, { encoding: 'utf8' });
+  if (error) throw error;
+  if (status !== 0) throw new Error(stderr);
+  const documents = stdout.split(/^---\n/m).flatMap((document) => {
+    const [, template, text] = /^# Source: [^/]+\/(\S+)\n([\s\S]*)$/.exec(document) ?? [];
+    return template === undefined || text === undefined ? [] : [{ template, text: `${text.trim()}\n` }];
+  });
+  const keyOf = ({ template, text }: { template: string; text: string }) =>
+    `${template} ${/^kind: (\S+)/m.exec(text)?.[1]} ${/^ {2}name: (\S+)/m.exec(text)?.[1]}`;
+  return documents.sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
+}
+
+function helmBinary(): string {
+  const built = join(root, '.cache/kubernetes/bin/helm');
+  return existsSync(built) ? built : 'helm';
+}
+
+function textOf(documents: readonly { text: string }[]): string {
+  return documents.map(({ text }) => `---\n${text}`).join('');
+}
+
+/** The chart's schema with the names that `config` may hold, as `src/config.ts` has them. */
+export function withVariableNames(schema: string): string {
+  const names = describeVariables().flatMap(({ name }) => (derived.includes(name) ? [] : [`          "${name}"`]));
+  return schema.replace(
+    /("propertyNames": \{\s*"enum": \[)[^\]]*\]/,
+    (_all, before) => `${before}\n${names.join(',\n')}\n        ]`,
+  );
+}
+
+if (import.meta.main) {
+  writeFileSync(schemaFile, withVariableNames(readFileSync(schemaFile, 'utf8')));
+  for (const folder of manifestFolders)
+    for (const [name, text] of Object.entries(renderManifests(folder))) writeFileSync(join(root, folder, name), text);
+}

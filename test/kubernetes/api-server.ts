@@ -1,0 +1,138 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { request } from 'node:https';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Child, startChild } from '../../tools/mesh/child-process.ts';
+import { anyFreePort } from '../../tools/mesh/ports.ts';
+import type { KubernetesObject } from './manifests.ts';
+import { toolPath } from './tools.ts';
+
+/** A Kubernetes API server on an etcd of its own: it validates and stores, and nothing acts on what it stores. */
+export interface ApiServer {
+  /** `v1.36.3` */
+  readonly version: string;
+  /**
+   * Creates an object, or only tries to (`dryRun`, with every check that a real one makes). Unknown fields are errors.
+   * Resolves with null, or with what the server has against it.
+   */
+  create(object: KubernetesObject, options?: { dryRun?: boolean }): Promise<string | null>;
+  /** Waits until the server knows what CustomResourceDefinitions have defined. */
+  untilKnown(apiVersion: string, kind: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Starts both on free ports; resolves when the server is ready. */
+export async function startApiServer(): Promise<ApiServer> {
+  const folder = mkdtempSync(join(tmpdir(), 'responses-extproc-kubernetes-'));
+  const [client, peer, port] = [await anyFreePort(), await anyFreePort(), await anyFreePort()];
+  const token = 'for-this-run';
+  const key = join(folder, 'service-accounts.key');
+  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+  writeFileSync(key, privateKey.export({ type: 'pkcs1', format: 'pem' }));
+  const tokens = join(folder, 'tokens.csv');
+  writeFileSync(tokens, `${token},admin,admin,system:masters\n`);
+
+  const store = `http://127.0.0.1:${client}`;
+  const between = `http://127.0.0.1:${peer}`;
+  const output: string[] = [];
+  const onLine = (line: string) => output.push(line);
+  const etcd = startChild(
+    'etcd',
+    toolPath('etcd'),
+    [
+      ...['--data-dir', join(folder, 'etcd'), '--unsafe-no-fsync', '--initial-cluster', `default=${between}`],
+      ...['--listen-client-urls', store, '--advertise-client-urls', store],
+      ...['--listen-peer-urls', between, '--initial-advertise-peer-urls', between],
+    ],
+    { onLine },
+  );
+  const server = startChild(
+    'kube-apiserver',
+    toolPath('kube-apiserver'),
+    [
+      ...['--etcd-servers', store, '--bind-address', '127.0.0.1', '--secure-port', `${port}`],
+      ...['--cert-dir', folder, '--token-auth-file', tokens, '--authorization-mode', 'AlwaysAllow'],
+      ...['--service-account-issuer', 'https://kubernetes.test', '--service-account-key-file', key],
+      ...['--service-account-signing-key-file', key, '--service-cluster-ip-range', '10.96.0.0/16'],
+      // No controllers run that would give each namespace its service account.
+      ...['--disable-admission-plugins', 'ServiceAccount'],
+    ],
+    { onLine, graceMs: 10_000 },
+  );
+  const ask = (method: string, path: string, body?: unknown) =>
+    askServer({ port, token, method, path, body: body === undefined ? '' : JSON.stringify(body) });
+
+  await untilReady([etcd, server], output, async () => (await ask('GET', '/readyz')).status === 200);
+  const { gitVersion } = JSON.parse((await ask('GET', '/version')).body) as { gitVersion: string };
+
+  const resources = new Map<string, { name: string; namespaced: boolean }>();
+  async function resourceOf(apiVersion: string, kind: string) {
+    const known = resources.get(`${apiVersion} ${kind}`);
+    if (known !== undefined) return known;
+    const group = apiVersion.includes('/') ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
+    const answer = await ask('GET', group);
+    if (answer.status !== 200) return undefined;
+    const list = JSON.parse(answer.body) as { resources: { name: string; kind: string; namespaced: boolean }[] };
+    for (const resource of list.resources)
+      if (!resource.name.includes('/')) resources.set(`${apiVersion} ${resource.kind}`, resource);
+    return resources.get(`${apiVersion} ${kind}`);
+  }
+
+  return {
+    version: gitVersion,
+    async create(object, { dryRun = false } = {}) {
+      const resource = await resourceOf(object.apiVersion, object.kind);
+      if (resource === undefined) return `the server does not know ${object.apiVersion} ${object.kind}`;
+      const group = object.apiVersion.includes('/') ? `/apis/${object.apiVersion}` : `/api/${object.apiVersion}`;
+      const namespace = resource.namespaced ? `/namespaces/${object.metadata.namespace ?? 'llm'}` : '';
+      const query = `fieldValidation=Strict${dryRun ? '&dryRun=All' : ''}`;
+      const answer = await ask('POST', `${group}${namespace}/${resource.name}?${query}`, object);
+      return answer.status === 201 ? null : (JSON.parse(answer.body) as { message: string }).message;
+    },
+    async untilKnown(apiVersion, kind) {
+      await untilReady([server], output, async () => (await resourceOf(apiVersion, kind)) !== undefined);
+    },
+    async close() {
+      await server.stop();
+      await etcd.stop();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function untilReady(children: readonly Child[], output: readonly string[], ready: () => Promise<boolean>) {
+  let ended: string | undefined;
+  for (const child of children)
+    child.ended.then((how) => {
+      ended = `${child.name} ended (${how})`;
+    });
+  while (!(await ready().catch(() => false))) {
+    if (ended !== undefined) throw new Error(`${ended}:\n${output.slice(-30).join('\n')}`);
+    await sleep(100);
+  }
+}
+
+interface Question {
+  readonly port: number;
+  readonly token: string;
+  readonly method: string;
+  readonly path: string;
+  readonly body: string;
+}
+
+/** The server makes its own certificate, which nobody else signs. */
+function askServer({ port, token, method, path, body }: Question): Promise<{ status: number; body: string }> {
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+  const options = { host: '127.0.0.1', port, path, method, headers, rejectUnauthorized: false };
+  return new Promise((resolve, reject) => {
+    request(options, async (response) => {
+      let text = '';
+      for await (const piece of response) text += piece;
+      resolve({ status: response.statusCode ?? 0, body: text });
+    })
+      .once('error', reject)
+      .end(body);
+  });
+}

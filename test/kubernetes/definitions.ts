@@ -1,0 +1,46 @@
+import { spawnSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type KubernetesObject, parseObjects } from './manifests.ts';
+import { runTool } from './tools.ts';
+
+const tools = join(import.meta.dirname, 'tools');
+
+/** Modules that carry CustomResourceDefinitions and no code that the tools are built from; the proxy's sums pin them. */
+const others = {
+  istio: 'istio.io/api@v1.31.1',
+  prometheus: 'github.com/prometheus-operator/prometheus-operator@v0.85.0',
+};
+
+/** What the manifests use and Kubernetes has not by itself: Gateway API, Envoy Gateway, Istio, the Prometheus operator. */
+export function customResourceDefinitions(): KubernetesObject[] {
+  const gateway = go(['list', '-m', '-f', '{{.Dir}}', 'github.com/envoyproxy/gateway']).trim();
+  const settings = [
+    'crds.gatewayAPI.enabled=true',
+    'crds.gatewayAPI.channel=standard',
+    'crds.envoyGateway.enabled=true',
+  ];
+  const rendered = runTool('helm', [
+    ...['template', 'crds', join(gateway, 'charts/gateway-crds-helm')],
+    ...settings.flatMap((setting) => ['--set', setting]),
+  ]);
+  const istio = readFileSync(join(download(others.istio), 'kubernetes/customresourcedefinitions.gen.yaml'), 'utf8');
+  const operator = join(download(others.prometheus), 'example/prometheus-operator-crd');
+  const monitoring = readdirSync(operator)
+    .filter((name) => /_(servicemonitors|prometheusrules)\.yaml$/.test(name))
+    .map((name) => readFileSync(join(operator, name), 'utf8'));
+  return [rendered, istio, ...monitoring]
+    .flatMap(parseObjects)
+    .filter(({ kind }) => kind === 'CustomResourceDefinition');
+}
+
+function download(module: string): string {
+  return (JSON.parse(go(['mod', 'download', '-json', module])) as { Dir: string }).Dir;
+}
+
+function go(args: readonly string[]): string {
+  const { status, stdout, stderr, error } = spawnSync('go', args, { cwd: tools, encoding: 'utf8' });
+  if (error) throw error;
+  if (status !== 0) throw new Error(`go ${args.join(' ')}:\n${stdout}${stderr}`);
+  return stdout;
+}

@@ -1,0 +1,183 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Child, startChild } from '../../tools/mesh/child-process.ts';
+import type { EnvoyBinary } from '../../tools/mesh/envoy-binary.ts';
+import { anyFreePort } from '../../tools/mesh/ports.ts';
+import type { LogLine } from '../support/mesh.ts';
+import type { Resource } from './envoy-gateway.ts';
+
+/** What a control plane would tell Envoy. */
+export interface ControlPlane {
+  readonly listener: Resource;
+  readonly routes: Resource;
+  readonly clusters: readonly Resource[];
+}
+
+/** A pod of the service: its address, and what its endpoint's health is said to be. */
+export interface PodAddress {
+  readonly address: string;
+  readonly draining?: boolean;
+}
+
+export interface StaticEnvoy {
+  readonly url: string;
+  /** Lines of the access log so far. */
+  accessLog(): LogLine[];
+  readonly child: Child;
+  admin(path: string): Promise<string>;
+  /** Changes the endpoints of the service, as a control plane does when pods come and go. */
+  setPods(pods: readonly PodAddress[]): void;
+  close(): Promise<void>;
+}
+
+export interface StaticEnvoyOptions {
+  readonly binary: EnvoyBinary;
+  readonly controlPlane: ControlPlane;
+  /** Name of the cluster of the service. */
+  readonly service: string;
+  /** Ports of every pod. */
+  readonly ports: { readonly grpc: number; readonly admin: number };
+  readonly pods: readonly PodAddress[];
+  /** Port of the Chat server, on 127.0.0.1: every other cluster leads there. */
+  readonly upstream: number;
+}
+
+const accessLogFile = 'access.log';
+const endpointsFile = 'endpoints.json';
+
+/**
+ * A configuration that a control plane made, as a bootstrap: routes inside the listener, endpoints of the service in a
+ * file that Envoy watches (its EDS, without the server), addresses those of this machine, and nothing else changed.
+ */
+export function bootstrapOf(
+  { controlPlane, service, upstream }: Omit<StaticEnvoyOptions, 'binary' | 'pods' | 'ports'>,
+  { listen, admin, folder }: { listen: number; admin: number; folder: string },
+): Resource {
+  // A test's standard output is a socket, which Envoy cannot open by name.
+  const accessLog = JSON.stringify(join(folder, accessLogFile));
+  const listener: Resource = JSON.parse(JSON.stringify(controlPlane.listener).replaceAll('"/dev/stdout"', accessLog));
+  listener['address'] = addressOf('127.0.0.1', listen);
+  const chains = [...(listener['filterChains'] ?? []), listener['defaultFilterChain'] ?? []].flat();
+  for (const chain of chains) {
+    const manager = chain.filters.at(-1).typedConfig;
+    delete manager.rds;
+    manager.routeConfig = controlPlane.routes;
+  }
+  const clusters = controlPlane.clusters.map((original) => {
+    const cluster: Resource = structuredClone(original);
+    if (cluster['type'] !== 'EDS') return cluster;
+    if (cluster['name'] === service) {
+      const pathConfigSource = { path: join(folder, endpointsFile) };
+      cluster['edsClusterConfig'] = { edsConfig: { pathConfigSource, resourceApiVersion: 'V3' } };
+      return cluster;
+    }
+    delete cluster['edsClusterConfig'];
+    const endpoint = { endpoint: { address: addressOf('127.0.0.1', upstream) } };
+    const loadAssignment = { clusterName: cluster['name'], endpoints: [{ lbEndpoints: [endpoint] }] };
+    return { ...cluster, type: 'STATIC', loadAssignment };
+  });
+  return {
+    node: { id: 'test', cluster: 'test' }, // EDS asks for both
+    admin: { address: addressOf('127.0.0.1', admin) },
+    staticResources: { listeners: [listener], clusters },
+  };
+}
+
+/** Endpoints as Envoy Gateway and Istio give them; health checks go to the admin port. */
+export function endpointsOf(
+  service: string,
+  ports: StaticEnvoyOptions['ports'],
+  pods: readonly PodAddress[],
+): Resource {
+  return {
+    resources: [
+      {
+        '@type': 'type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment',
+        clusterName: service,
+        endpoints: [
+          {
+            locality: { region: 'test' },
+            lbEndpoints: pods.map(({ address, draining = false }) => ({
+              endpoint: { address: addressOf(address, ports.grpc), healthCheckConfig: { portValue: ports.admin } },
+              healthStatus: draining ? 'DRAINING' : 'HEALTHY',
+            })),
+          },
+        ],
+      },
+    ],
+  };
+}
+
+/** What `envoy --mode validate` says of it: nothing, when it is valid. */
+export function validateBootstrap(binary: EnvoyBinary, options: Omit<StaticEnvoyOptions, 'binary'>): string {
+  const folder = mkdtempSync(join(tmpdir(), 'responses-extproc-kubernetes-'));
+  try {
+    writeFileSync(
+      join(folder, endpointsFile),
+      JSON.stringify(endpointsOf(options.service, options.ports, options.pods)),
+    );
+    const config = join(folder, 'envoy.json');
+    writeFileSync(config, JSON.stringify(bootstrapOf(options, { listen: 10080, admin: 9901, folder })));
+    const { status, stderr } = spawnSync(binary.path, ['--mode', 'validate', '-l', 'warn', '-c', config], {
+      encoding: 'utf8',
+    });
+    return status === 0 ? stderr : `exit code ${status}: ${stderr}`;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Starts Envoy on it; resolves when it is ready. */
+export async function startStaticEnvoy(options: StaticEnvoyOptions): Promise<StaticEnvoy> {
+  const folder = mkdtempSync(join(tmpdir(), 'responses-extproc-kubernetes-'));
+  const [listen, admin] = [await anyFreePort(), await anyFreePort()];
+  function setPods(pods: readonly PodAddress[]): void {
+    // Moved into place: Envoy watches for that, and must not read half a file.
+    const file = join(folder, endpointsFile);
+    writeFileSync(`${file}.new`, JSON.stringify(endpointsOf(options.service, options.ports, pods)));
+    renameSync(`${file}.new`, file);
+  }
+  setPods(options.pods);
+  const config = join(folder, 'envoy.json');
+  writeFileSync(config, JSON.stringify(bootstrapOf(options, { listen, admin, folder })));
+  const output: string[] = [];
+  const child = startChild(
+    'envoy',
+    options.binary.path,
+    [
+      ...['-c', config, '--concurrency', '1', '-l', 'warn'],
+      ...['--disable-hot-restart', '--file-flush-interval-msec', '100'],
+    ],
+    { onLine: (line) => output.push(line) },
+  );
+  let ended: string | undefined;
+  child.ended.then((how) => {
+    ended = how;
+  });
+  const ask = async (path: string) => (await fetch(`http://127.0.0.1:${admin}${path}`)).text();
+  while (!(await ask('/ready').catch(() => '')).startsWith('LIVE')) {
+    if (ended !== undefined) throw new Error(`Envoy ended (${ended}):\n${output.join('\n')}`);
+    await sleep(50);
+  }
+  return {
+    url: `http://127.0.0.1:${listen}`,
+    accessLog() {
+      const lines = readFileSync(join(folder, accessLogFile), 'utf8').trim().split('\n');
+      return lines.map((line) => JSON.parse(line) as LogLine);
+    },
+    child,
+    admin: ask,
+    setPods,
+    async close() {
+      await child.stop();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+function addressOf(address: string, portValue: number): Resource {
+  return { socketAddress: { address, portValue } };
+}

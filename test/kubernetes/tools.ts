@@ -1,0 +1,26 @@
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+
+const root = join(import.meta.dirname, '../..');
+
+/** Tools that scripts/kubernetes-tools.sh builds. */
+export type Tool = 'helm' | 'egctl' | 'kubectl-validate' | 'actionlint' | 'etcd' | 'kube-apiserver' | 'istio-translate';
+
+/** Path of a tool, which is built first where it is not there: minutes, once. Throws what the build says. */
+export function toolPath(name: Tool): string {
+  const build = spawnSync(join(root, 'scripts/kubernetes-tools.sh'), [name], { encoding: 'utf8' });
+  if (build.status !== 0) throw new Error(`${name} could not be built:\n${build.error?.message ?? build.stderr}`);
+  return join(root, '.cache/kubernetes/bin', name);
+}
+
+/** Runs a tool and returns what it prints. Throws that and its complaints when it fails. */
+export function runTool(name: Tool, args: readonly string[], input = ''): string {
+  const { status, stdout, stderr, error } = spawnSync(toolPath(name), args, {
+    encoding: 'utf8',
+    input,
+    maxBuffer: 2 ** 28,
+  });
+  if (error) throw error;
+  if (status !== 0) throw new Error(`${name} ${args.join(' ')}: exit code ${status}\n${stdout}\n${stderr}`);
+  return stdout;
+}

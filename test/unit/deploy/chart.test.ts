@@ -1,0 +1,96 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Ajv } from 'ajv';
+import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { manifestFolders, withVariableNames } from '../../../scripts/kubernetes-render.ts';
+import { readConfig } from '../../../src/config.ts';
+import { committedManifests, environmentOf, objectOf } from '../../kubernetes/manifests.ts';
+
+const root = join(import.meta.dirname, '../../..');
+const read = (path: string) => readFileSync(join(root, path), 'utf8');
+
+describe('the chart’s values', () => {
+  const schema = read('deploy/chart/values.schema.json');
+  const validate = new Ajv({ strict: true, allowUnionTypes: true }).compile(JSON.parse(schema));
+  const defaults = parse(read('deploy/chart/values.yaml')) as object;
+
+  test('the defaults satisfy the schema, and the schema knows every one of them', () => {
+    validate(defaults);
+    expect(validate.errors).toBeNull();
+    const known = Object.keys(JSON.parse(schema).properties).filter((name) => name !== 'global'); // Helm’s own
+    expect(known.sort()).toEqual(Object.keys(defaults).sort());
+  });
+
+  test('the schema names the variables that src/config.ts has (else: node scripts/kubernetes-render.ts)', () => {
+    expect(schema).toBe(withVariableNames(schema));
+  });
+
+  test.each([
+    ['a variable that is not there', { config: { UPSTREAM_PROFIL: 'vllm' } }],
+    ['a variable that the chart derives', { config: { LISTEN: '0.0.0.0:1' } }],
+    ['a value that is not there', { replica: 3 }],
+    ['another kind of gateway', { gateway: { kind: 'nginx' } }],
+    ['a duration without a unit', { gateway: { messageTimeout: 10 } }],
+    ['no body at all', { maxRequestMiB: 0 }],
+  ])('%s is refused', (_what, values) => {
+    expect(validate(values)).toBe(false);
+  });
+});
+
+test('the chart has the service’s version', () => {
+  const { version } = JSON.parse(read('package.json'));
+  expect(parse(read('deploy/chart/Chart.yaml'))).toMatchObject({ version, appVersion: version });
+});
+
+test('the chart carries the alerts and the dashboard of docs/monitoring', () => {
+  for (const name of ['alerts.yaml', 'dashboard.json'])
+    expect(read(`deploy/chart/files/${name}`)).toBe(read(`docs/monitoring/${name}`));
+});
+
+describe.each(manifestFolders)('the manifests of %s', (folder) => {
+  const objects = committedManifests(folder);
+  const pod = objectOf(objects, 'Deployment').spec.template.spec;
+  const [container] = pod.containers;
+
+  test('they are whole', () => {
+    const kinds = new Set(objects.map(({ kind }) => kind));
+    for (const kind of ['Service', 'HorizontalPodAutoscaler', 'PodDisruptionBudget', 'NetworkPolicy', 'Gateway'])
+      expect(kinds).toContain(kind);
+    expect(objects.filter(({ kind }) => kind === 'HTTPRoute')).toHaveLength(3);
+  });
+
+  test('the service takes the environment they give it', () => {
+    const { NODE_OPTIONS, ...environment } = environmentOf(objectOf(objects, 'Deployment'));
+    expect(NODE_OPTIONS).toMatch(/^--max-old-space-size=\d+$/);
+    const known = readConfig(environment);
+    for (const name of Object.keys(environment)) expect(known).toHaveProperty(name);
+  });
+
+  test('a pod may take as long to end as the service may', () => {
+    const config = readConfig(environmentOf(objectOf(objects, 'Deployment')));
+    const asked = container.lifecycle.preStop.sleep.seconds + (config.DRAIN_DELAY_MS + config.DRAIN_TIMEOUT_MS) / 1000;
+    expect(pod.terminationGracePeriodSeconds).toBeGreaterThan(asked);
+  });
+
+  test('the pod has no rights: not root, nothing written, no capabilities, no token', () => {
+    expect(pod).toMatchObject({
+      automountServiceAccountToken: false,
+      securityContext: { runAsNonRoot: true, runAsUser: 65532, seccompProfile: { type: 'RuntimeDefault' } },
+    });
+    expect(container.securityContext).toEqual({
+      allowPrivilegeEscalation: false,
+      readOnlyRootFilesystem: true,
+      capabilities: { drop: ['ALL'] },
+    });
+  });
+
+  test('the ports are those that the service listens on, and h2c is said of gRPC', () => {
+    const config = readConfig(environmentOf(objectOf(objects, 'Deployment')));
+    const [grpc, admin] = container.ports.map(({ containerPort }: { containerPort: number }) => containerPort);
+    expect(config.LISTEN).toBe(`0.0.0.0:${grpc}`);
+    expect(config.ADMIN_LISTEN).toBe(`0.0.0.0:${admin}`);
+    const { ports } = objectOf(objects, 'Service').spec;
+    expect(ports[0]).toMatchObject({ port: grpc, appProtocol: 'kubernetes.io/h2c' });
+  });
+});
