@@ -84,6 +84,17 @@ export default defineConfig({
         },
       },
       {
+        // Programs of others, installed by install.ts: `npm run test:clients`.
+        test: {
+          name: 'clients',
+          include: ['test/clients/**/*.test.ts'],
+          globalSetup: ['test/clients/install.ts'],
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+          fileParallelism: false,
+        },
+      },
+      {
         test: {
           ...shared,
           name: 'docker',

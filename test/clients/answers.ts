@@ -1,0 +1,86 @@
+import {
+  completion,
+  cut,
+  delta,
+  done,
+  eventStream,
+  finish,
+  type Received,
+  type Script,
+  usage as usageChunk,
+} from '../support/upstream.ts';
+
+/** What a model says: text, or calls of tools by the names they have in the Chat request. */
+export interface Answer {
+  readonly text?: string;
+  readonly reasoning?: string;
+  readonly calls?: readonly { readonly name: string; readonly arguments: unknown }[];
+  /** Prompt and completion tokens. */
+  readonly usage?: readonly [number, number];
+}
+
+/** A script of the upstream that gives this answer, streamed when the request asks for that. */
+export function answer({ text, reasoning, calls = [], usage = [3, 2] }: Answer): (request: Received) => Script {
+  return (request) => {
+    const { stream, messages } = request.json();
+    // Ids of calls must differ over a conversation: clients tell calls apart by them.
+    const tool_calls = calls.map((call, index) => ({
+      index,
+      id: `call_${messages.length}_${index}`,
+      type: 'function',
+      function: { name: call.name, arguments: JSON.stringify(call.arguments) },
+    }));
+    const reason = tool_calls.length > 0 ? 'tool_calls' : 'stop';
+    if (stream !== true) {
+      const message = {
+        ...(text !== undefined && { content: text }),
+        ...(reasoning !== undefined && { reasoning_content: reasoning }),
+        ...(tool_calls.length > 0 && { tool_calls: tool_calls.map(({ index: _, ...call }) => call) }),
+      };
+      return { body: [completion(message, reason)] };
+    }
+    return {
+      headers: eventStream,
+      body: [
+        ...halves(reasoning).map((reasoning_content) => delta({ reasoning_content })),
+        ...halves(text).map((content) => delta({ content })),
+        ...tool_calls.map((call) => delta({ tool_calls: [call] })),
+        finish(reason),
+        usageChunk(...usage),
+        done,
+      ],
+    };
+  };
+}
+
+const fewWords = [delta({ role: 'assistant', content: '' }), delta({ content: 'Only ha' })];
+
+/** Streams that do not reach their end, by what they do instead. */
+export const brokenStreams: Readonly<Record<string, Script>> = {
+  'breaks off': { headers: eventStream, body: [...fewWords, 50, cut] },
+  'ends without a finish reason': { headers: eventStream, body: fewWords },
+};
+
+/** A 429 that asks to be tried again at once. */
+export const rateLimited: Script = {
+  status: 429,
+  headers: { 'retry-after': '0' },
+  body: [
+    JSON.stringify({ error: { message: 'Slow down.', type: 'rate_limit_exceeded', code: 'rate_limit_exceeded' } }),
+  ],
+};
+
+/** The name that the tool of this last part has in the Chat request: namespaces come before it. */
+export function toolNamed(request: Received, name: string): string {
+  const tools = request.json()['tools'] as readonly { readonly function: { readonly name: string } }[];
+  const found = tools.find((tool) => tool.function.name === name || tool.function.name.endsWith(`__${name}`));
+  if (found === undefined)
+    throw new Error(`no tool ${name} among ${tools.map((tool) => tool.function.name).join(', ')}`);
+  return found.function.name;
+}
+
+function halves(text: string | undefined): string[] {
+  if (text === undefined) return [];
+  const middle = Math.ceil(text.length / 2);
+  return [text.slice(0, middle), text.slice(middle)];
+}

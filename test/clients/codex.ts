@@ -1,0 +1,139 @@
+import { spawn } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { offline } from './driver.ts';
+import { clientsFolder } from './install.ts';
+
+/** An event of `codex exec --json`. */
+export interface CodexEvent {
+  readonly type: string;
+  readonly item?: Readonly<Record<string, unknown>> & { readonly type: string };
+  readonly [field: string]: unknown;
+}
+
+/** How a run of `codex exec` went. */
+export interface CodexRun {
+  readonly code: number | null;
+  readonly events: readonly CodexEvent[];
+  /** Items that were completed, of one type. */
+  items(type: string): readonly Readonly<Record<string, unknown>>[];
+  /** The text of its last message, which is the answer. */
+  readonly answer: unknown;
+  readonly stderr: string;
+}
+
+export interface ExecOptions {
+  /** Go on with the last session. */
+  readonly resume?: boolean;
+  /** A JSON schema that the answer is to follow. */
+  readonly schema?: unknown;
+}
+
+/** Codex with a home and a project folder of its own: sessions, settings and files are found by nobody else. */
+export interface Codex {
+  readonly project: string;
+  /** `codex exec PROMPT`; resolves when it has ended, however it did. */
+  exec(prompt: string, options?: ExecOptions): Promise<CodexRun>;
+  file(name: string): string;
+  remove(): void;
+}
+
+/** How Codex is told where the gateway is: as a provider of its own, or in place of OpenAI's address. */
+export type Provider = 'custom' | 'openai_base_url';
+
+export interface CodexOptions {
+  readonly url: string;
+  readonly model: string;
+  readonly provider?: Provider;
+  /** Lines of config.toml: at its top level, and of the provider's table. */
+  readonly settings?: readonly string[];
+  readonly providerSettings?: readonly string[];
+}
+
+/** Prepares a home for it; nothing runs until `exec`. */
+export function createCodex(options: CodexOptions): Codex {
+  // Codex puts its own `apply_patch` on the shell's PATH, but not from a home inside the system's temporary folder.
+  const runs = join(clientsFolder, 'runs');
+  mkdirSync(runs, { recursive: true });
+  const home = mkdtempSync(join(runs, 'codex-'));
+  const project = mkdtempSync(join(tmpdir(), 'codex-project-'));
+  writeFileSync(join(home, 'config.toml'), configOf(options));
+  return {
+    project,
+    exec(prompt, { resume = false, schema } = {}) {
+      const schemaFile = join(home, 'schema.json');
+      if (schema !== undefined) writeFileSync(schemaFile, JSON.stringify(schema));
+      const args = [
+        ...(resume ? ['resume', '--last'] : []),
+        ...['--json', '--skip-git-repo-check'],
+        ...(schema === undefined ? [] : ['--output-schema', schemaFile]),
+        prompt,
+      ];
+      return run(args, home, project);
+    },
+    file: (name) => readFileSync(join(project, name), 'utf8'),
+    remove() {
+      for (const folder of [home, project]) rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+function configOf({ url, model, provider = 'custom', settings = [], providerSettings = [] }: CodexOptions): string {
+  const custom = provider === 'custom';
+  return [
+    `model = ${JSON.stringify(model)}`,
+    custom ? 'model_provider = "envoy"' : `openai_base_url = "${url}/v1"`,
+    'approval_policy = "never"',
+    'sandbox_mode = "danger-full-access"', // a container often allows no other, and the commands are ours
+    'check_for_update_on_startup = false',
+    ...settings,
+    ...(custom
+      ? [
+          '[model_providers.envoy]',
+          'name = "Envoy"',
+          `base_url = "${url}/v1"`,
+          'wire_api = "responses"',
+          'env_key = "OPENAI_API_KEY"',
+          ...providerSettings,
+        ]
+      : []),
+    '[analytics]',
+    'enabled = false',
+    '[feedback]',
+    'enabled = false',
+    '',
+  ].join('\n');
+}
+
+function run(args: readonly string[], home: string, project: string): Promise<CodexRun> {
+  const child = spawn(
+    process.execPath,
+    [join(clientsFolder, 'node_modules/@openai/codex/bin/codex.js'), 'exec', ...args],
+    {
+      cwd: project,
+      env: { PATH: process.env['PATH'], HOME: home, CODEX_HOME: home, OPENAI_API_KEY: 'sk-of-the-client', ...offline },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    },
+  );
+  let stdout = '';
+  let stderr = '';
+  child.stdout.on('data', (text) => {
+    stdout += text;
+  });
+  child.stderr.on('data', (text) => {
+    stderr += text;
+  });
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (code) => {
+      const events = stdout
+        .split('\n')
+        .filter((line) => line.startsWith('{'))
+        .map((line) => JSON.parse(line) as CodexEvent);
+      const items = (type: string) =>
+        events.flatMap((event) => (event.type === 'item.completed' && event.item?.type === type ? [event.item] : []));
+      resolve({ code, events, items, answer: items('agent_message').at(-1)?.['text'], stderr });
+    });
+  });
+}

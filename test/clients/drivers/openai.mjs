@@ -1,0 +1,72 @@
+import OpenAI from 'openai';
+import { zodTextFormat } from 'openai/helpers/zod';
+import { z } from 'zod';
+
+const instructions = 'Be brief.';
+const tools = [
+  {
+    type: 'function',
+    name: 'get_weather',
+    description: 'The weather in a city.',
+    parameters: {
+      type: 'object',
+      properties: { city: { type: 'string' } },
+      required: ['city'],
+      additionalProperties: false,
+    },
+    strict: true,
+  },
+];
+const Visit = z.object({ city: z.string(), n: z.number() });
+
+const responses = (baseURL) => new OpenAI({ baseURL, apiKey: 'none' }).responses;
+const create = async ({ baseURL, model, input = 'Hi' }) =>
+  (await responses(baseURL).create({ model, instructions, input })).output_text;
+const stream = async ({ baseURL, model, ...more }) =>
+  (
+    await responses(baseURL)
+      .stream({ model, instructions, input: 'Hi', ...more })
+      .finalResponse()
+  ).output_text;
+
+async function toolLoop(ask) {
+  const input = [{ role: 'user', content: 'Compare the weather in Paris and Rome.' }];
+  const first = await ask(input);
+  input.push(...first.output);
+  for (const { type, call_id, arguments: given } of first.output)
+    if (type === 'function_call')
+      input.push({ type: 'function_call_output', call_id, output: `${JSON.parse(given).city}: sunny` });
+  return (await ask(input)).output_text;
+}
+
+export const scenarios = {
+  text: create,
+  stream,
+  tools: ({ baseURL, model }) => toolLoop((input) => responses(baseURL).create({ model, instructions, input, tools })),
+  'tools-stream': ({ baseURL, model }) =>
+    toolLoop((input) => responses(baseURL).stream({ model, instructions, input, tools }).finalResponse()),
+  async structured({ baseURL, model }) {
+    const text = { format: zodTextFormat(Visit, 'visit') };
+    return (await responses(baseURL).parse({ model, instructions, input: 'Hi', text })).output_parsed;
+  },
+  async reasoning({ baseURL, model }) {
+    const settings = {
+      model,
+      instructions,
+      reasoning: { effort: 'low', summary: 'auto' },
+      include: ['reasoning.encrypted_content'],
+      store: false,
+    };
+    let shown = '';
+    const first = responses(baseURL).stream({ ...settings, input: 'Hi' });
+    first.on('response.reasoning_summary_text.delta', ({ delta }) => {
+      shown += delta;
+    });
+    const { output } = await first.finalResponse();
+    const input = [{ role: 'user', content: 'Hi' }, ...output, { role: 'user', content: 'And now?' }];
+    return { shown, text: (await responses(baseURL).create({ ...settings, input })).output_text };
+  },
+  'rate-limit': create,
+  error: create,
+  cut: stream,
+};
