@@ -1,7 +1,7 @@
 /** Prices of the pure core: CPU µs for one token or one message, without sockets. `node bench/micro.ts` */
 
 import { createContentDecoder } from '../src/exchange/content-coding.ts';
-import { createExchange, type Exchange } from '../src/exchange/exchange.ts';
+import { Exchange } from '../src/exchange/exchange.ts';
 import type { ExchangeReply } from '../src/exchange/types.ts';
 import { decodeRequest } from '../src/extproc/decode.ts';
 import { deserializeRequest } from '../src/extproc/deserialize-request.ts';
@@ -9,7 +9,7 @@ import { encodeReply } from '../src/extproc/encode.ts';
 import { type ProcessingRequest, processMethod } from '../src/extproc/messages.ts';
 import { serializeReply } from '../src/extproc/serialize-reply.ts';
 import { readSseData } from '../src/sse/data.ts';
-import { createSseDecoder } from '../src/sse/decode.ts';
+import { SseDecoder } from '../src/sse/decode.ts';
 import { encodeSseEvents } from '../src/sse/encode.ts';
 import { StreamTranslator } from '../src/translate/stream.ts';
 import { createTestContext } from '../test/support/context.ts';
@@ -121,8 +121,8 @@ function wireCases(): Case[] {
 }
 
 function streamCases(): Case[] {
-  const decoder = createSseDecoder(limits);
-  const plain = createContentDecoder('');
+  const decoder = new SseDecoder(limits);
+  const plain = createContentDecoder([]);
   let translator = new StreamTranslator(createTestContext());
   let pushed = 0;
   const events = [...translator.push(parsed[0]), ...translator.push(parsed[1])].slice(-1);
@@ -207,7 +207,7 @@ function createRing(open: () => Exchange): { next(): Exchange } {
 }
 
 function openExchange(stream: boolean): Exchange {
-  const exchange = createExchange(exchangeOptions());
+  const exchange = new Exchange(exchangeOptions());
   const contentType = stream ? 'text/event-stream' : 'application/json';
   exchange.handle({ type: 'request_headers', headers: new Map(requestHeaders), endOfStream: false });
   exchange.handle({ type: 'request_body', body: stream ? streamRequest : jsonRequest, endOfStream: true });

@@ -1,4 +1,5 @@
 import { Buffer } from 'node:buffer';
+import { brotliDecompressSync, gunzipSync, inflateRawSync, inflateSync, zstdDecompressSync } from 'node:zlib';
 import {
   BrotliDecompress,
   constants,
@@ -10,73 +11,127 @@ import {
   ZstdDecompress,
 } from 'minizlib';
 
-/** Turns the bytes of a compressed body into plain ones, as they come. */
+/** A coding of `content-encoding` that can be decoded. */
+export type ContentCoding = keyof typeof codecs;
+
+/** Decompresses a body that arrives in pieces. */
 export interface ContentDecoder {
-  /** Encoded bytes cut anywhere in, what they decode to out. Throws `ContentCodingError`. */
+  /** Encoded bytes cut anywhere in, the bytes they decode to out. Throws `ContentCodingError`. */
   push(bytes: Uint8Array): Buffer;
 }
 
-/** The body is not what its `content-encoding` says, or grows beyond every measure. */
+/** The body is not valid in its `content-encoding`, or it decompresses to more than a limit allows. */
 export class ContentCodingError extends Error {
   override readonly name = 'ContentCodingError';
+  readonly reason: 'damaged' | 'too_large';
+  constructor(reason: 'damaged' | 'too_large', message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.reason = reason;
+  }
 }
 
-/** Text compresses 5 to 50 times; what grows more than this beyond the first MiB was made to do harm. */
+/** Text compresses 5 to 50 times; a body that grows more than this beyond the first MiB is an attack. */
 const maxRatio = 200;
-const ratioFree = 1024 * 1024;
-/** Input is fed in slices, and one slice may not give more than this: a bomb is stopped before it fills the memory. */
+const ratioFreeBytes = 1024 * 1024;
+/** Input is decoded in slices, and the output of one slice is bounded, so that a bomb is stopped before it fills the memory. */
 const sliceBytes = 16 * 1024;
 const maxOutputLength = 16 * 1024 * 1024;
 const maxCodings = 3;
 
 /**
- * The decoder for a `content-encoding` header (RFC 9110 §8.4; several codings are undone last first). `identity` passes.
- * Returns null if a coding is not known.
+ * The codings of a `content-encoding` header in the order they were applied (RFC 9110 §8.4), without `identity`. Null if
+ * one is unknown, or if there are more than anybody needs.
  */
-export function createContentDecoder(encoding: string): ContentDecoder | null {
-  if (encoding === '') return plain;
-  const codings = encoding
+export function parseContentCodings(header: string | null): readonly ContentCoding[] | null {
+  if (header === null || header === '') return noCodings;
+  const names = header
     .toLowerCase()
     .split(',')
-    .map((coding) => coding.trim())
-    .filter((coding) => coding !== '' && coding !== 'identity');
-  if (codings.length > maxCodings || !codings.every((coding) => coding in engines)) return null;
-  const layers = codings.toReversed().map((coding) => createLayer(coding as Coding));
-  if (layers.length === 0) return plain;
-  return { push: (bytes) => layers.reduce((undone, layer) => layer.push(undone), asBuffer(bytes)) };
+    .map((name) => name.trim())
+    .filter((name) => name !== '' && name !== 'identity');
+  return names.length <= maxCodings && names.every(isKnown) ? names : null;
 }
 
-const plain: ContentDecoder = { push: asBuffer };
+const noCodings: readonly ContentCoding[] = [];
+
+function isKnown(name: string): name is ContentCoding {
+  return Object.hasOwn(codecs, name);
+}
+
+/** A decoder for a body that arrives in pieces; it emits all output that the input so far allows. */
+export function createContentDecoder(codings: readonly ContentCoding[]): ContentDecoder {
+  if (codings.length === 0) return identity;
+  const layers = codings.toReversed().map(createLayer);
+  return { push: (bytes) => layers.reduce((decoded, layer) => layer.push(decoded), asBuffer(bytes)) };
+}
+
+const identity: ContentDecoder = { push: asBuffer };
+
+/** Decodes a whole body to at most `maxBytes`. Throws `ContentCodingError`. */
+export function decodeContent(body: Uint8Array, codings: readonly ContentCoding[], maxBytes: number): Uint8Array {
+  return codings.toReversed().reduce((bytes, coding) => decodeWhole(bytes, coding, maxBytes), body);
+}
+
+function decodeWhole(bytes: Uint8Array, coding: ContentCoding, maxBytes: number): Uint8Array {
+  const ofRatio = Math.max(ratioFreeBytes, bytes.length * maxRatio);
+  try {
+    return codecs[coding].decode(bytes, { maxOutputLength: Math.min(maxBytes, ofRatio) });
+  } catch (cause) {
+    const tooLarge = (cause as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE';
+    if (!tooLarge) throw new ContentCodingError('damaged', `is not valid ${coding}`, { cause });
+    throw ofRatio < maxBytes ? growsTooMuch(coding) : new ContentCodingError('too_large', `exceeds ${maxBytes} bytes`);
+  }
+}
+
+function growsTooMuch(coding: ContentCoding): ContentCodingError {
+  return new ContentCodingError('too_large', `decompresses (${coding}) to more than ${maxRatio} times its size`);
+}
 
 type Engine = Gunzip | Inflate | InflateRaw | BrotliDecompress | ZstdDecompress;
-type Coding = keyof typeof engines;
 
-// Each is told to give out what it has: an event must not wait in the decoder for the next. minizlib's types leave out
-// `maxOutputLength`, which it hands to node:zlib with the rest.
+interface Codec {
+  /** An engine for pieces, chosen by the first byte. */
+  open(first: number): Engine;
+  /** Decodes a whole body; throws with the code ERR_BUFFER_TOO_LARGE beyond the limit. */
+  decode(bytes: Uint8Array, options: { readonly maxOutputLength: number }): Buffer;
+}
+
+// Each engine flushes after every piece: an event must not wait in the decoder for the next one. minizlib's types omit
+// `maxOutputLength`, which it passes to node:zlib with the other options.
 const zlib: ZlibOptions = { flush: constants.Z_SYNC_FLUSH ?? 0, ...{ maxOutputLength } };
 const brotli: ZlibBaseOptions = { flush: constants.BROTLI_OPERATION_FLUSH ?? 0, ...{ maxOutputLength } };
 const zstd: ZlibBaseOptions = { flush: 0, ...{ maxOutputLength } };
 
-const engines = {
-  gzip: () => new Gunzip(zlib),
-  'x-gzip': () => new Gunzip(zlib),
-  // Meant is the zlib format; some servers send the bare one (RFC 9110 §8.4.1.2).
-  deflate: (first: number) => ((first & 0x0f) === 8 ? new Inflate(zlib) : new InflateRaw(zlib)),
-  br: () => new BrotliDecompress(brotli),
-  zstd: () => new ZstdDecompress(zstd),
-} satisfies Record<string, (first: number) => Engine>;
+const gzip: Codec = { open: () => new Gunzip(zlib), decode: gunzipSync };
 
-function createLayer(coding: Coding): ContentDecoder {
+const codecs = {
+  gzip,
+  'x-gzip': gzip,
+  // The name stands for the zlib format; some senders use raw deflate (RFC 9110 §8.4.1.2).
+  deflate: {
+    open: (first) => (isZlibHeader(first) ? new Inflate(zlib) : new InflateRaw(zlib)),
+    decode: (bytes, options) => (isZlibHeader(bytes[0] ?? 0) ? inflateSync : inflateRawSync)(bytes, options),
+  },
+  br: { open: () => new BrotliDecompress(brotli), decode: brotliDecompressSync },
+  zstd: { open: () => new ZstdDecompress(zstd), decode: zstdDecompressSync },
+} satisfies Record<string, Codec>;
+
+/** The compression method in the low bits is 8 in the zlib format (RFC 1950 §2.2). */
+function isZlibHeader(first: number): boolean {
+  return (first & 0x0f) === 8;
+}
+
+function createLayer(coding: ContentCoding): ContentDecoder {
   let engine: Engine | null = null;
   let failure: unknown = null;
   let out: Buffer[] = [];
-  let read = 0;
-  let written = 0;
+  let bytesIn = 0;
+  let bytesOut = 0;
 
   function open(first: number): Engine {
-    const opened = engines[coding](first);
+    const opened = codecs[coding].open(first);
     opened.on('data', (bytes: Buffer) => {
-      written += bytes.length;
+      bytesOut += bytes.length;
       out.push(bytes);
     });
     opened.on('error', (error: unknown) => {
@@ -91,11 +146,10 @@ function createLayer(coding: Coding): ContentDecoder {
       for (let at = 0; at < bytes.length; at += sliceBytes) {
         engine ??= open(bytes[at] ?? 0);
         const slice = asBuffer(bytes.subarray(at, at + sliceBytes));
-        read += slice.length;
+        bytesIn += slice.length;
         engine.write(slice);
-        if (failure !== null) throw new ContentCodingError(`The ${coding} body is damaged.`, { cause: failure });
-        if (written > ratioFree && written > read * maxRatio)
-          throw new ContentCodingError(`The ${coding} body grows more than ${maxRatio} times.`);
+        if (failure !== null) throw new ContentCodingError('damaged', `is not valid ${coding}`, { cause: failure });
+        if (bytesOut > ratioFreeBytes && bytesOut > bytesIn * maxRatio) throw growsTooMuch(coding);
       }
       return out.length === 1 ? (out[0] as Buffer) : Buffer.concat(out);
     },

@@ -2,8 +2,8 @@ import type { ApiError } from '../schema/api-error.ts';
 import type { Usage } from '../schema/response-resource.ts';
 import type { NewId } from '../translate/context.ts';
 import type { TranslationSettings } from '../translate/settings.ts';
-import { createRequestLeg, type RequestLeg } from './request/request-leg.ts';
-import { createResponseLeg, type ResponseLeg } from './response/response-leg.ts';
+import { RequestLeg } from './request/request-leg.ts';
+import { ResponseLeg } from './response/response-leg.ts';
 import type { UpstreamBodyLimits } from './response/upstream-body-reader.ts';
 import type { BodyModes, ExchangeEvent, ExchangeReply, RequestEvent } from './types.ts';
 
@@ -13,9 +13,9 @@ export interface ExchangeOptions {
   readonly bodyLimits: UpstreamBodyLimits & { readonly maxRequestBytes: number };
   /** Template of the upstream's path (`{model}` is filled in); null takes the profile's. */
   readonly upstreamPath: string | null;
-  /** What every request is refused with that would be translated: overload, a route that names no known profile. */
+  /** Refuses every request that would be translated: overload, or a route with an unknown profile. */
   readonly refusal: ApiError | null;
-  /** Told how many bytes of bodies the exchange keeps from now on; an error turns it away. */
+  /** Reserves the memory this exchange needs from now on, in bytes of bodies; an error refuses the exchange. */
   readonly reserve: (bytes: number) => ApiError | null;
   /** Milliseconds; 0 turns the timer off. */
   readonly stallTimeoutMs: number;
@@ -26,28 +26,16 @@ export interface ExchangeOptions {
   readonly clock: { now(): number; readonly newId: NewId };
 }
 
-/** One HTTP request and its response: Envoy's messages in, the replies to them out. No clock, no sockets. */
-export interface Exchange {
-  /** Throws `ProtocolError` for a message that may not come now. */
-  handle(event: ExchangeEvent): ExchangeReply[];
-  /**
-   * What is to be said because of the time alone; `at` in milliseconds of any clock that only grows. Call it every second
-   * or so. `blocked` while nothing is taken from the proxy because it takes nothing itself: that is nobody's silence.
-   */
-  tick(at: number, blocked?: boolean): ExchangeReply[];
-  summary(): ExchangeSummary;
-}
-
 /**
- * - `open`: it is not over; a call that ends so was aborted.
- * - `passed`: not ours, nothing was changed.
- * - `refused`: answered by us, the upstream was not called.
+ * - `open`: not finished; a call that ends in this state was aborted.
+ * - `passed`: not a request for this service, nothing was changed.
+ * - `refused`: this service sent the response, the upstream was not called.
  * - `upstream_error`: the client was sent an HTTP error for what the upstream did.
  * - `completed`, `incomplete`, `failed`: the Response's own status.
  */
 export type ExchangeOutcome = 'open' | 'passed' | 'refused' | 'upstream_error' | 'completed' | 'incomplete' | 'failed';
 
-/** What a log line or a metric may say of an exchange: sizes and names, nothing of its content. */
+/** What logs and metrics may record of an exchange: sizes and names, never content. */
 export interface ExchangeSummary {
   readonly outcome: ExchangeOutcome;
   readonly requestId: string | null;
@@ -55,21 +43,21 @@ export interface ExchangeSummary {
   readonly path: string;
   readonly modes: BodyModes;
   readonly profile: string;
-  /** The request's model; null before it was read. */
+  /** The request's model; null until the request is read. */
   readonly model: string | null;
-  /** The model the upstream says has answered. */
+  /** The model that the upstream names in its response. */
   readonly upstreamModel: string | null;
   readonly stream: boolean | null;
-  /** The status the client was sent; null before. */
+  /** The status sent to the client; null until then. */
   readonly status: number | null;
   readonly upstreamStatus: number | null;
   readonly errorCode: string | null;
-  /** What was thrown where an error is ours; for the log alone. */
+  /** The underlying exception where an error came from our own code; for the log only. */
   readonly errorCause: unknown;
   readonly finishReason: string | null;
   readonly usage: Usage | null;
   readonly events: number;
-  /** What was left out of the request, as `x-responses-dropped` names it. */
+  /** What was dropped from the request, as named in `x-responses-dropped`. */
   readonly dropped: readonly string[];
   readonly bytes: {
     readonly requestIn: number;
@@ -79,17 +67,13 @@ export interface ExchangeSummary {
   };
 }
 
-/** An exchange for one call of Envoy. */
-export function createExchange(options: ExchangeOptions): Exchange {
-  return new TwoLegs(options);
-}
-
-class TwoLegs implements Exchange {
+/** One HTTP request and its response: Envoy's messages in, the replies to them out. No clock, no sockets. */
+export class Exchange {
   readonly #modes: BodyModes;
   readonly #settings: TranslationSettings;
   readonly #requestLeg: RequestLeg;
   readonly #responseLeg: ResponseLeg;
-  /** An immediate response is the last word: what was under way when it left needs no answer. */
+  /** An immediate response ends the exchange: messages already in flight when it was sent get no reply. */
   #closed = false;
 
   constructor(options: ExchangeOptions) {
@@ -98,13 +82,14 @@ class TwoLegs implements Exchange {
     const { maxRequestBytes } = bodyLimits;
     this.#modes = modes;
     this.#settings = settings;
-    this.#requestLeg = createRequestLeg({ modes, settings, maxRequestBytes, upstreamPath, refusal, reserve, clock });
-    this.#responseLeg = createResponseLeg(
+    this.#requestLeg = new RequestLeg({ modes, settings, maxRequestBytes, upstreamPath, refusal, reserve, clock });
+    this.#responseLeg = new ResponseLeg(
       { mode: modes.response, limits: bodyLimits, reserve, stallTimeoutMs, heartbeatMs, finishGraceMs },
       () => this.#requestLeg.report().requestId,
     );
   }
 
+  /** The replies to one message of Envoy's, in order. Throws `ProtocolError` for a message that may not come now. */
   handle(event: ExchangeEvent): ExchangeReply[] {
     if (this.#closed) return [];
     return this.#checked(
@@ -114,6 +99,11 @@ class TwoLegs implements Exchange {
     );
   }
 
+  /**
+   * The replies that are due because time has passed: heartbeats, timeouts. `at` is in milliseconds of any monotonic
+   * clock; call it about once a second. `blocked` is true while reading from the proxy is paused because the proxy does
+   * not read: such silence is neither side's, and no timer counts it.
+   */
   tick(at: number, blocked = false): ExchangeReply[] {
     return this.#closed ? [] : this.#checked(this.#responseLeg.tick(at, blocked));
   }
@@ -122,8 +112,8 @@ class TwoLegs implements Exchange {
     const request = this.#requestLeg.report();
     const response = this.#responseLeg.report();
     const error = request.error ?? response.error;
-    const asked = this.#requestLeg.outcome();
-    const translated = asked.type === 'translated' ? asked : null;
+    const requestOutcome = this.#requestLeg.outcome();
+    const translated = requestOutcome.type === 'translated' ? requestOutcome : null;
     return {
       outcome: this.#outcome(),
       requestId: request.requestId,

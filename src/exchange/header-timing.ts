@@ -1,13 +1,14 @@
 import type { BodyMode } from './types.ts';
 
 /**
- * What a body mode lets a leg do with the headers once they came. This and the form of a body reply
- * (`extproc/encode.ts`) are all that differs between the modes.
+ * What a body mode lets a leg do with the headers after they have arrived. The modes differ in this and in the form of a
+ * body reply (`extproc/encode.ts`), and in nothing else.
  *
- * - `deferred`: no reply until the leg knows; then any number of replies, also unasked (full duplex).
- * - `with_body`: replied to at once, changed by the reply to the one message that holds the whole body.
- * - `replaceable`: replied to at once and for good, but Envoy keeps them until the body's reply: an immediate response still replaces them.
- * - `sent`: replied to at once and sent on; every message has exactly one reply.
+ * - `deferred`: no reply until the leg decides; then any number of replies, including unsolicited ones (full duplex).
+ * - `with_body`: replied to at once; the reply to the one message with the whole body may still change them.
+ * - `replaceable`: replied to at once and no longer changeable, but Envoy keeps them until the body's reply, so an
+ *   immediate response still replaces them.
+ * - `sent`: replied to at once and forwarded; every message has exactly one reply.
  */
 export type HeaderTiming = 'deferred' | 'with_body' | 'replaceable' | 'sent';
 
@@ -19,7 +20,7 @@ const timings: Readonly<Record<BodyMode, HeaderTiming>> = {
   NONE: 'sent',
 };
 
-/** What may still be done with headers in that mode. */
+/** When headers are committed in that mode. */
 export function headerTimingOf(mode: BodyMode): HeaderTiming {
   return timings[mode];
 }

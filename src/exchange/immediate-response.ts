@@ -1,7 +1,7 @@
 import type { ApiError } from '../schema/api-error.ts';
 import type { ExchangeReply } from './types.ts';
 
-/** The reply that ends the exchange with an error of the API. `headers` are lower-case names. */
+/** The reply that ends the exchange with an API error. Names in `headers` are lower-case. */
 export function immediateResponse(
   error: ApiError,
   headers: Readonly<Record<string, string>>,

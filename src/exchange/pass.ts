@@ -3,14 +3,14 @@ import type { ExchangeEvent, ExchangeReply } from './types.ts';
 
 type BodyOrTrailers = Exclude<ExchangeEvent, { type: 'request_headers' | 'response_headers' }>;
 
-/** Envoy's own bytes go on: said in full duplex by repeating them, elsewhere by changing nothing. */
+/** Replies that pass Envoy's own bytes through: full duplex repeats them, the other modes change nothing. */
 export function passThrough(event: BodyOrTrailers, fullDuplex: boolean): ExchangeReply[] {
   if (event.type === 'request_trailers' || event.type === 'response_trailers') return [{ type: event.type }];
   const { type, body, endOfStream } = event;
   return fullDuplex ? [{ type, body, endOfStream }] : [{ type, endOfStream }];
 }
 
-/** The last byte was sent: what still comes is answered with nothing where every message must be answered. */
+/** Replies after the last byte was sent: the message is discarded, with an empty reply where every message needs one. */
 export function discard(event: BodyOrTrailers, fullDuplex: boolean): ExchangeReply[] {
   if (fullDuplex) return [];
   if (event.type === 'request_trailers' || event.type === 'response_trailers') return [translatedTrailers(event.type)];

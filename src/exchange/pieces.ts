@@ -1,7 +1,7 @@
-/** Bytes of one streamed body reply; Envoy asks for at most 64 KiB, and the message around them needs a few. */
+/** Bytes of one streamed body reply: Envoy accepts messages of up to 64 KiB, and the fields around the body need a few. */
 export const maxPieceBytes = 62_000;
 
-/** The bytes in pieces of at most `maxPieceBytes`, cut anywhere; none for no bytes. */
+/** The bytes in pieces of at most `maxPieceBytes`, cut anywhere; no pieces for no bytes. */
 export function cutBytes(bytes: Buffer): Buffer[] {
   const pieces: Buffer[] = [];
   for (let at = 0; at < bytes.length; at += maxPieceBytes) pieces.push(bytes.subarray(at, at + maxPieceBytes));
@@ -9,8 +9,8 @@ export function cutBytes(bytes: Buffer): Buffer[] {
 }
 
 /**
- * An event stream in pieces that end between events, as large as fits; an event larger than a piece is one piece of its
- * own, because some clients lose an event that is cut.
+ * An event stream in pieces that end between events and are as large as possible; an event larger than the limit is a
+ * piece of its own, because some clients lose an event that is cut.
  */
 export function cutEvents(bytes: Buffer): Buffer[] {
   if (bytes.length <= maxPieceBytes) return bytes.length === 0 ? [] : [bytes];

@@ -1,4 +1,4 @@
-/** The proxy and this service disagree about the protocol. Ends the gRPC call with a status; clients never see its text. */
+/** The proxy violated the protocol as this service knows it. Ends the gRPC call with a status; clients never see its text. */
 export class ProtocolError extends Error {
   override readonly name = 'ProtocolError';
 }

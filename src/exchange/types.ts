@@ -1,6 +1,6 @@
 /**
- * What the core knows of Envoy. Tags are the proto's oneof names, so that a log line, a test script and
- * `external_processor.proto` share one vocabulary.
+ * What everything right of `extproc/` knows of Envoy. Tags are the proto's oneof names, so that a log line, a test script
+ * and `external_processor.proto` share one vocabulary.
  */
 
 /** Lower-case names (pseudo headers included) to values; a repeated header is joined with `, ` (RFC 9110 §5.3). */
@@ -37,7 +37,7 @@ export type ExchangeReply =
       readonly type: 'request_body' | 'response_body';
       /** Replaces the bytes; absent lets Envoy's own bytes pass (not possible in full duplex, where the leg repeats them). */
       readonly body?: Uint8Array;
-      /** Applied only where Envoy still holds the headers: `BUFFERED`. */
+      /** Applied only where Envoy has not sent the headers yet: `BUFFERED`. */
       readonly headers?: HeaderMutation;
       readonly endOfStream: boolean;
     }
@@ -47,6 +47,6 @@ export type ExchangeReply =
       readonly status: number;
       readonly headers: Readonly<Record<string, string>>;
       readonly body: Uint8Array;
-      /** Becomes `%RESPONSE_CODE_DETAILS%` in Envoy's access log: one word, no spaces. */
+      /** Becomes `%RESPONSE_CODE_DETAILS%` in Envoy's access log: no spaces. */
       readonly details: string;
     };

@@ -7,13 +7,13 @@ export interface DecodedRequest {
   readonly event: ExchangeEvent;
   /** The body modes in force; only the first message of a call may carry them. */
   readonly modes: BodyModes | null;
-  /** Envoy only shows the message and expects no answer. */
+  /** Envoy sends the message for observation only and expects no reply. */
   readonly observed: boolean;
 }
 
 const noBytes = Buffer.alloc(0);
 
-/** A `ProcessingRequest` as an event of the exchange. Throws `ProtocolError` for a message of a kind this version does not know. */
+/** A `ProcessingRequest` as an event of the exchange. Throws `ProtocolError` for an unknown kind of message. */
 export function decodeRequest(message: ProcessingRequest): DecodedRequest {
   return {
     event: decodeEvent(message),

@@ -3,9 +3,11 @@ import { type DecodedRequest, decodeRequest } from './decode.ts';
 import { processMethod } from './messages.ts';
 
 /**
- * A `ProcessingRequest` from its bytes. Headers and bodies in the one form in which Envoy writes them are read by hand, at
- * half the cost; whatever differs in the least (other or repeated fields, another order, text that is not ASCII, bytes
- * that do not add up) goes through protobufjs, which has the last word. Throws what it throws, or `ProtocolError`.
+ * A `ProcessingRequest` from its bytes. Fast path: headers and bodies in the exact form in which Envoy writes them are
+ * read by hand, at half the cost; anything else (other or repeated fields, another order, text that is not ASCII, lengths
+ * that do not add up) is left to protobufjs. Throws what protobufjs throws, or `ProtocolError`. Delete `readByHand` when
+ * protobufjs reads a body in less than 1.5 times its CPU time (`bench/micro.ts`), or when Envoy's form changes:
+ * docs/decisions/0006-hand-written-decoders.md.
  */
 export function deserializeRequest(bytes: Buffer): DecodedRequest {
   return readByHand(bytes) ?? decodeRequest(processMethod.requestDeserialize(bytes));
@@ -102,7 +104,7 @@ function readHeaderMap(headers: Map<string, string>, bytes: Buffer, end: number)
   return true;
 }
 
-/** By number, as in `processing_mode.proto`; `GRPC` (5) is left to the general way. */
+/** By number, as in `processing_mode.proto`; `GRPC` (5) is left to protobufjs. */
 const modesByNumber: readonly BodyMode[] = ['NONE', 'STREAMED', 'BUFFERED', 'BUFFERED_PARTIAL', 'FULL_DUPLEX_STREAMED'];
 
 function readModes(bytes: Buffer, end: number): BodyModes | null {
@@ -119,7 +121,7 @@ function readMode(tag: number, bytes: Buffer): BodyMode | undefined {
   return modesByNumber[bytes[at - 1] ?? -1];
 }
 
-/** The last field of its message, where it is there. Null if something else stands there. */
+/** Reads a boolean that may be the last field of its message; null if something else comes there. */
 function readFlag(tag: number, bytes: Buffer, end: number): boolean | null {
   if (at === end) return false;
   if (at + 2 !== end || bytes[at] !== tag) return null;
@@ -128,7 +130,7 @@ function readFlag(tag: number, bytes: Buffer, end: number): boolean | null {
   return value === 1 ? true : value === 0 ? false : null;
 }
 
-/** Reads a length; gives where what is so long ends, or -1 if that is beyond `limit` or the length beyond 2^28. */
+/** Reads a length and returns the offset where that field ends; -1 if it is beyond `limit` or the length exceeds 2^28. */
 function readEnd(bytes: Buffer, limit: number): number {
   let length = 0;
   for (let shift = 0; shift < 28; shift += 7) {

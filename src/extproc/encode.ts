@@ -35,7 +35,7 @@ export function encodeReply(reply: ExchangeReply, modes: BodyModes): ProcessingR
 
 const noBytes = Buffer.alloc(0);
 
-/** Absent bytes pass Envoy's own; empty ones must be said with `clear_body`. */
+/** Absent bytes pass Envoy's own through; an empty body needs `clear_body`. */
 function replacement(body: Uint8Array | undefined): WireBodyMutation | undefined {
   if (body === undefined) return undefined;
   return body.length === 0 ? { clear_body: true } : { body };
@@ -57,21 +57,21 @@ function mutationOf({ set = {}, remove = [] }: HeaderMutation): WireHeaderMutati
   return {
     set_headers: entries.map(([key, value]) => ({
       header: { key, raw_value: Buffer.from(headerText(value), 'latin1') },
-      // `append_action` and its default differ between Envoy versions; said outright, they agree.
+      // The default of `append_action` differs between Envoy versions, so it is always set.
       append_action: 'OVERWRITE_IF_EXISTS_OR_ADD',
     })),
     remove_headers: remove,
   };
 }
 
-/** Whether Envoy takes it for the name of a header; a mutation of any other is left out. */
+/** Whether Envoy accepts it as the name of a header; a mutation of any other name is omitted. */
 export function isHeaderName(name: string): boolean {
   return headerName.test(name);
 }
 
 const headerName = /^:?[a-z0-9!#$%&'*+.^_`|~-]+$/;
 
-/** Printable ASCII only: whatever an upstream or a client wrote, no line break and no invalid byte gets into a header. */
+/** Printable ASCII only: no line break and no invalid byte of an upstream or a client gets into a header. */
 export function headerText(text: string): string {
   return text.replace(/[^\t\x20-\x7e]/g, '?').trim();
 }

@@ -1,6 +1,6 @@
 import type { Metadata } from '@grpc/grpc-js';
 import type { Config } from '../config.ts';
-import { createExchange } from '../exchange/exchange.ts';
+import { Exchange } from '../exchange/exchange.ts';
 import type { BodyModes } from '../exchange/types.ts';
 import { ApiError } from '../schema/api-error.ts';
 import type { TranslationSettings } from '../translate/settings.ts';
@@ -67,7 +67,7 @@ export function createExchangeFactory(
       const modes = given ?? configuredModes;
       // A route that names a profile uses that profile's path, not UPSTREAM_PATH, which belongs to the configured one.
       const configuredPath = name === null && config.UPSTREAM_PATH !== '' ? config.UPSTREAM_PATH : null;
-      const exchange = createExchange({
+      const exchange = new Exchange({
         modes,
         settings: settingsFor(profile ?? configuredProfile()),
         bodyLimits,

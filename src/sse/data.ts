@@ -1,4 +1,4 @@
-/** What the data of one event holds. `done`: the stream ends behind these values. */
+/** The parsed data of one event. `done`: the stream ends after these values. */
 export type SseData =
   | { readonly type: 'values'; readonly values: readonly unknown[]; readonly done: boolean }
   | { readonly type: 'malformed' };
@@ -6,9 +6,8 @@ export type SseData =
 const malformed: SseData = { type: 'malformed' };
 
 /**
- * Reads an event's data: `[DONE]` (some servers quote it), or JSON. Data of several lines is one value; where it is
- * not, each line may be one: some proxies put two chunks into one event, some servers leave out all blank lines. Empty
- * data holds no value.
+ * Reads an event's data: `[DONE]` (some servers quote it), or JSON. Data of several lines is one value, or else one value
+ * per line: some proxies put two chunks into one event, some servers omit all blank lines. Empty data has no value.
  */
 export function readSseData(data: string): SseData {
   if (data.length < 32) {
@@ -34,6 +33,6 @@ function readLines(lines: readonly string[]): SseData {
 }
 
 function isDone(text: string): boolean {
-  const word = text.length < 32 ? text.trim() : text;
-  return word === '[DONE]' || word === '"[DONE]"';
+  const trimmed = text.length < 32 ? text.trim() : text;
+  return trimmed === '[DONE]' || trimmed === '"[DONE]"';
 }

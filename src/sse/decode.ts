@@ -1,19 +1,11 @@
 import { Buffer } from 'node:buffer';
-/** What a server-sent event stream says, one message each. */
+
+/** One event or comment of a server-sent event stream. */
 export type SseMessage =
   | { readonly type: 'event'; readonly event: string | null; readonly data: string }
   | { readonly type: 'comment' };
 
-export interface SseDecoder {
-  /** Bytes cut anywhere in; the messages they complete out. Throws `SseLimitError`. */
-  push(bytes: Uint8Array): SseMessage[];
-  /** The end of the body: an event that lacks its blank line still counts. Throws `SseLimitError`. */
-  finish(): SseMessage[];
-  /** Bytes held for an event that is not complete. */
-  pending(): number;
-}
-
-/** One event is larger than the limit: the upstream is broken, or not speaking SSE at all. */
+/** One event is larger than the limit: the upstream is broken, or its body is not an event stream. */
 export class SseLimitError extends Error {
   override readonly name = 'SseLimitError';
   constructor(maxEventBytes: number) {
@@ -33,18 +25,15 @@ const noBytes = Buffer.alloc(0);
 
 /**
  * Reads the event stream format (WHATWG HTML §9.2.6) from bytes cut anywhere, even inside a character or between CR
- * and LF. Text is decoded a line at a time, work is linear in the bytes however small the pieces are. Beyond the
+ * and LF. Text is decoded a line at a time; the work is linear in the bytes however small the pieces are. Beyond the
  * standard, a line that begins with `{` is an event of its own: some servers send errors or all chunks without `data:`.
  *
- * What an oversized event's own piece completed before it is given first; the next call throws.
+ * If a piece completes some events and then exceeds the limit, those events are returned and the next call throws.
+ * Why this is written by hand: docs/decisions/0006-hand-written-decoders.md.
  */
-export function createSseDecoder(limits: { readonly maxEventBytes: number }): SseDecoder {
-  return new LineReader(limits.maxEventBytes);
-}
-
-class LineReader implements SseDecoder {
+export class SseDecoder {
   readonly #maxEventBytes: number;
-  // The line that is not complete. It grows by doubling, so that a piece of one byte costs one byte.
+  // The incomplete line. Its buffer doubles when it is full, so that pieces of one byte are not quadratic.
   #line = noBytes;
   #lineSize = 0;
   #data: string | null = null;
@@ -55,16 +44,18 @@ class LineReader implements SseDecoder {
   #overflow = false;
   #messages: SseMessage[] | null = null;
 
-  constructor(maxEventBytes: number) {
+  constructor({ maxEventBytes }: { readonly maxEventBytes: number }) {
     this.#maxEventBytes = maxEventBytes;
   }
 
+  /** Bytes cut anywhere in; the messages they complete out. Throws `SseLimitError`. */
   push(bytes: Uint8Array): SseMessage[] {
     if (!this.#overflow)
       this.#read(Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
     return this.#take();
   }
 
+  /** The end of the body: an event that lacks its blank line still counts. Throws `SseLimitError`. */
   finish(): SseMessage[] {
     if (!this.#overflow) {
       if (this.#lineSize > 0) this.#endLine(this.#line, 0, 0);
@@ -73,6 +64,7 @@ class LineReader implements SseDecoder {
     return this.#take();
   }
 
+  /** Bytes buffered for an event that is not complete. */
   pending(): number {
     return this.#lineSize + this.#dataSize;
   }
@@ -83,7 +75,7 @@ class LineReader implements SseDecoder {
       this.#afterCr = false;
       if (bytes[0] === LF) at = 1;
     }
-    // JSON escapes its line ends, so a CR is one of the stream's own: nearly always there is none to look for again.
+    // JSON escapes line ends, so a CR can only be a line end of the stream: mostly there is none, and one search tells.
     let cr = bytes.indexOf(CR, at);
     let lf = bytes.indexOf(LF, at);
     while (cr !== -1 || lf !== -1) {
@@ -100,7 +92,7 @@ class LineReader implements SseDecoder {
         else if (bytes[at] === LF) at += 1;
         cr = bytes.indexOf(CR, at);
       }
-      // A blank line follows: no need to search for it.
+      // Fast path: mostly a blank line follows, and looking at one byte saves a search. Keep it as long as that is so.
       if (lf !== -1 && lf < at) lf = bytes[at] === LF ? at : bytes.indexOf(LF, at);
     }
     if (at === bytes.length) return;
@@ -119,7 +111,7 @@ class LineReader implements SseDecoder {
     this.#lineSize = size;
   }
 
-  /** Reads the line that ends at `end` of these bytes: what is held of it, then them from `start` on. */
+  /** Reads the line that consists of the buffered bytes and those from `start` to `end`. */
   #endLine(bytes: Buffer, start: number, end: number): void {
     if (this.#lineSize === 0) {
       this.#readLine(bytes, start, end);
@@ -169,7 +161,7 @@ class LineReader implements SseDecoder {
   }
 
   #emit(message: SseMessage): void {
-    // Nearly always it is alone, and an array that is made with it takes a tenth of one that grows.
+    // Mostly a piece holds one message, and an array literal takes a tenth of the memory of an array that grows.
     if (this.#messages === null) this.#messages = [message];
     else this.#messages.push(message);
   }
@@ -188,7 +180,7 @@ class LineReader implements SseDecoder {
   }
 }
 
-/** Where the value of that field begins in a line; -1 if it is a line of another field. */
+/** Where the value of that field begins in a line; -1 if the line is another field. */
 function valueStart(field: Buffer, bytes: Buffer, start: number, end: number): number {
   const colon = start + field.length;
   if (colon > end) return -1;
@@ -198,7 +190,7 @@ function valueStart(field: Buffer, bytes: Buffer, start: number, end: number): n
   return colon + 1 < end && bytes[colon + 1] === SPACE ? colon + 2 : colon + 1;
 }
 
-/** Size of the byte order mark that may stand before everything. */
+/** Size of the byte order mark, if the stream begins with one. */
 function bomBytes(bytes: Buffer, start: number, end: number): 0 | 3 {
   return end - start >= 3 && bytes[start] === 0xef && bytes[start + 1] === 0xbb && bytes[start + 2] === 0xbf ? 3 : 0;
 }

@@ -1,28 +1,28 @@
 import { Buffer } from 'node:buffer';
 import type { ResponseStreamEvent } from '../schema/stream-events.ts';
 
-/** The last line of every stream: the literal the specification demands. */
+/** The end of every stream: the literal that the specification demands. */
 export const DONE = Buffer.from('data: [DONE]\n\n');
 
-/** A comment: keeps idle timers alive, no client shows it. */
+/** A comment: resets idle timeouts on the way, and clients ignore it. */
 export const KEEPALIVE = Buffer.from(': keepalive\n\n');
 
 /**
- * Events as the bytes of a stream, all in one piece: `event:` repeats the type (Open Responses demands it), the data is
- * one line of JSON, an event is never cut, because some clients' parsers lose one that is.
+ * Events as the bytes of a stream, in one piece: `event:` repeats the type (Open Responses demands it), the data is one
+ * line of JSON, and no event is cut, because some clients' parsers lose an event that is.
  */
 export function encodeSseEvents(events: readonly ResponseStreamEvent[]): Buffer {
   let text = '';
-  for (const event of events) text += textOf(event);
+  for (const event of events) text += encodeEvent(event);
   return Buffer.from(text);
 }
 
 /**
- * The deltas that make up nearly all of a stream are written by hand, as `JSON.stringify` would: a third of the cost, if
- * each is a literal of its own. Any further field (logprobs, padding) takes the general way. Ids are ours, letters and
- * digits.
+ * Fast path: deltas, which are nearly all of a stream, are written as template literals with the very bytes that
+ * `JSON.stringify` gives, at a third of the cost. An event with a further field (logprobs, padding) is stringified. Ids
+ * are generated here and need no escaping. Delete it when `JSON.stringify` of a delta costs less than 1.5 times as much.
  */
-function textOf(event: ResponseStreamEvent): string {
+function encodeEvent(event: ResponseStreamEvent): string {
   switch (event.type) {
     case 'response.output_text.delta':
       if (event.logprobs.length > 0 || event.obfuscation !== undefined) break;
@@ -40,10 +40,10 @@ function textOf(event: ResponseStreamEvent): string {
   return `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
 }
 
-/** Longer than tokens are: then a search in machine code is worth its call. */
+/** Longer than nearly all tokens; from here on `JSON.stringify` is faster than a loop. */
 const shortText = 32;
 
-/** `JSON.stringify(text)`: a token seldom has a letter to escape, and to look is cheaper than to leave JavaScript. */
+/** `JSON.stringify(text)`: a token rarely has a character to escape, and a short loop is cheaper than a call into C++. */
 function quoted(text: string): string {
   if (text.length > shortText) return JSON.stringify(text);
   for (let at = 0; at < text.length; at++) {

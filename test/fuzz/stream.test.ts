@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, expect, it } from 'vitest';
 import { ApiError } from '../../src/schema/api-error.ts';
-import { createSseDecoder, SseLimitError } from '../../src/sse/decode.ts';
+import { SseDecoder, SseLimitError } from '../../src/sse/decode.ts';
 import { translateCompletion } from '../../src/translate/completion.ts';
 import { chunks, contexts } from '../support/chat-chunks.ts';
 import { type ContextSettings, createTestContext } from '../support/context.ts';
@@ -149,7 +149,7 @@ it('the decoder never holds more than the limit', { timeout }, () => {
       fc.integer({ min: 8, max: 64 }),
       (pieces, maxEventBytes) => {
         count('limits');
-        const decoder = createSseDecoder({ maxEventBytes });
+        const decoder = new SseDecoder({ maxEventBytes });
         try {
           for (const piece of pieces) {
             decoder.push(piece);

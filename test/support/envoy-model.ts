@@ -1,4 +1,4 @@
-import { createExchange, type Exchange, type ExchangeOptions } from '../../src/exchange/exchange.ts';
+import { Exchange, type ExchangeOptions } from '../../src/exchange/exchange.ts';
 import type { BodyMode, ExchangeEvent, ExchangeReply, HeaderMutation } from '../../src/exchange/types.ts';
 import { exchangeOptions } from './exchange-options.ts';
 
@@ -36,7 +36,7 @@ const partialLimit = 512 * 1024;
 /** A request and its answer through one exchange. */
 export function play(request: HttpMessage, answer: HttpMessage, options: Partial<ExchangeOptions> = {}): Played {
   const complete = exchangeOptions(options);
-  const exchange = createExchange(complete);
+  const exchange = new Exchange(complete);
   const sent = carry('request', request, complete.modes.request, exchange);
   if (sent.details !== null) return { upstream: null, client: sent, exchange };
   const client = carry('response', answer, complete.modes.response, exchange);

@@ -1,6 +1,6 @@
 import { ApiError } from '../../src/schema/api-error.ts';
 import { readSseData } from '../../src/sse/data.ts';
-import { createSseDecoder, SseLimitError, type SseMessage } from '../../src/sse/decode.ts';
+import { SseDecoder, SseLimitError, type SseMessage } from '../../src/sse/decode.ts';
 import { DONE, encodeSseEvents, KEEPALIVE } from '../../src/sse/encode.ts';
 import type { ResponseContext } from '../../src/translate/context.ts';
 import { StreamTranslator } from '../../src/translate/stream.ts';
@@ -13,7 +13,7 @@ export function runStream(
   context: ResponseContext,
   { maxEventBytes = 8 * MiB }: { maxEventBytes?: number } = {},
 ): Buffer[] {
-  const decoder = createSseDecoder({ maxEventBytes });
+  const decoder = new SseDecoder({ maxEventBytes });
   const translator = new StreamTranslator(context);
   const writes: Buffer[] = [encodeSseEvents(translator.start())];
 

@@ -52,6 +52,16 @@ describe('imports', () => {
     expect(wrong).toEqual([]);
   });
 
+  test.each(['request', 'response'])('of exchange/%s do not reach into the other leg', (leg) => {
+    const ofLeg = files.filter((file) => file.startsWith(`exchange/${leg}/`));
+    expect(ofLeg).not.toEqual([]);
+    for (const file of ofLeg)
+      for (const name of importsOf(file).filter((text) => text.startsWith('.')))
+        expect(relative(root, resolve(root, dirname(file), name)), file).not.toMatch(
+          leg === 'request' ? /^exchange\/response\// : /^exchange\/request\//,
+        );
+  });
+
   test.each(files.filter((file) => roomOf(file) in pure))('of %s reach nothing outside', (file) => {
     const outside = importsOf(file).filter((name) => !name.startsWith('.'));
     expect(outside.filter((name) => !pure[roomOf(file)]?.includes(name))).toEqual([]);

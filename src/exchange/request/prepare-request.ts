@@ -5,7 +5,7 @@ import type { TranslationSettings } from '../../translate/settings.ts';
 import type { HeaderMap } from '../types.ts';
 import { readRequestBody } from './request-body.ts';
 
-/** The upstream's request, as bytes, and what its answer's translation needs. */
+/** The request to send upstream, and what translating its response needs. */
 export interface PreparedRequest {
   readonly body: Buffer;
   readonly model: string;
@@ -13,7 +13,7 @@ export interface PreparedRequest {
   readonly dropped: readonly string[];
 }
 
-/** The client's body, whole, as the upstream's. Throws `ApiError`. */
+/** Turns the client's whole body into the upstream's. Throws `ApiError`. */
 export function prepareRequest(
   pieces: readonly Uint8Array[],
   headers: HeaderMap,

@@ -1,5 +1,5 @@
-import { brotliDecompressSync, gunzipSync, inflateRawSync, inflateSync, zstdDecompressSync } from 'node:zlib';
 import { ApiError } from '../../schema/api-error.ts';
+import { ContentCodingError, decodeContent, parseContentCodings } from '../content-coding.ts';
 import { parseJson } from './json-text.ts';
 
 export interface RequestBodyHeaders {
@@ -28,7 +28,7 @@ export interface RequestBodyLimits {
  */
 export function readRequestBody(bytes: Uint8Array, headers: RequestBodyHeaders, limits: RequestBodyLimits): unknown {
   checkContentType(headers.contentType);
-  if (bytes.length > limits.maxRequestBytes) throw tooLarge(limits.maxRequestBytes);
+  if (bytes.length > limits.maxRequestBytes) throw tooLarge(`exceeds ${limits.maxRequestBytes} bytes`);
   const plain = decompress(bytes, headers.contentEncoding, limits.maxRequestBytes);
   if (plain.length === 0) throw ApiError.invalidRequest('invalid_json', null, 'The request body is empty.');
   return parseJson(plain, limits.maxNesting, Math.floor(limits.maxRequestBytes * valuesPerByte));
@@ -49,46 +49,23 @@ function checkContentType(contentType: string | null): void {
   });
 }
 
-type Decompressor = (bytes: Uint8Array, options: { maxOutputLength: number }) => Buffer;
-
-const decompressors: ReadonlyMap<string, Decompressor> = new Map<string, Decompressor>([
-  ['gzip', gunzipSync],
-  ['x-gzip', gunzipSync],
-  // Meant is the zlib format; some clients send the bare one (RFC 9110 §8.4.1.2).
-  ['deflate', (bytes, options) => ((bytes[0] ?? 0) % 16 === 8 ? inflateSync : inflateRawSync)(bytes, options)],
-  ['br', brotliDecompressSync],
-  ['zstd', zstdDecompressSync],
-]);
-
-/** More layers than anybody means are made to do harm. */
-const maxCodings = 3;
-
-/** Undoes `content-encoding`, the last coding first; never makes more than `maxBytes`. */
-function decompress(bytes: Uint8Array, contentEncoding: string | null, maxBytes: number): Uint8Array {
-  if (contentEncoding === null) return bytes;
-  const codings = contentEncoding
-    .toLowerCase()
-    .split(',')
-    .map((coding) => coding.trim())
-    .filter((coding) => coding !== '' && coding !== 'identity');
-  let plain = bytes;
-  for (const coding of codings.toReversed()) {
-    const decompressor = decompressors.get(coding);
-    if (decompressor === undefined || codings.length > maxCodings) throw unsupportedEncoding(contentEncoding);
-    try {
-      plain = decompressor(plain, { maxOutputLength: maxBytes });
-    } catch (cause) {
-      if ((cause as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') throw tooLarge(maxBytes);
-      throw new ApiError(`The request body is not valid ${coding}, though its content-encoding says so.`, {
-        status: 400,
-        type: 'invalid_request',
-        code: 'invalid_encoding',
-        param: 'content-encoding',
-        cause,
-      });
-    }
+/** Undoes `content-encoding`. Throws `ApiError`. */
+function decompress(body: Uint8Array, contentEncoding: string | null, maxBytes: number): Uint8Array {
+  const codings = parseContentCodings(contentEncoding);
+  if (codings === null) throw unsupportedEncoding(contentEncoding ?? '');
+  try {
+    return decodeContent(body, codings, maxBytes);
+  } catch (thrown) {
+    if (!(thrown instanceof ContentCodingError)) throw thrown;
+    if (thrown.reason === 'too_large') throw tooLarge(thrown.message);
+    throw new ApiError(`The request body ${thrown.message}, but its content-encoding says so.`, {
+      status: 400,
+      type: 'invalid_request',
+      code: 'invalid_encoding',
+      param: 'content-encoding',
+      cause: thrown,
+    });
   }
-  return plain;
 }
 
 function unsupportedEncoding(contentEncoding: string): ApiError {
@@ -98,8 +75,8 @@ function unsupportedEncoding(contentEncoding: string): ApiError {
   );
 }
 
-function tooLarge(maxBytes: number): ApiError {
-  return new ApiError(`The request body is too large: more than ${maxBytes} bytes after decompression.`, {
+function tooLarge(why: string): ApiError {
+  return new ApiError(`The request body is too large: it ${why}.`, {
     status: 413,
     type: 'invalid_request',
     code: 'request_too_large',

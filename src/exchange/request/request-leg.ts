@@ -7,7 +7,7 @@ import { immediateResponse } from '../immediate-response.ts';
 import { discard, passThrough } from '../pass.ts';
 import { checkEvent, checkMove, type RequestPhase, requestMoves } from '../phases.ts';
 import { cutBytes } from '../pieces.ts';
-import type { RequestOutcome } from '../response/response-leg.ts';
+import type { RequestOutcome } from '../request-outcome.ts';
 import { digestFields, translatedTrailers } from '../trailers.ts';
 import type { BodyModes, ExchangeReply, HeaderMap, HeaderMutation, RequestEvent } from '../types.ts';
 import { type PreparedRequest, prepareRequest } from './prepare-request.ts';
@@ -19,27 +19,19 @@ export interface RequestLegOptions {
   readonly maxRequestBytes: number;
   /** Template of the upstream's path; null takes the profile's. */
   readonly upstreamPath: string | null;
-  /** Refuses what would be translated. */
+  /** Refuses every request that would be translated. */
   readonly refusal: ApiError | null;
-  /** Told how many bytes are kept; an error turns the exchange away. */
+  /** Reserves memory for that many bytes of bodies; an error refuses the exchange. */
   readonly reserve: (bytes: number) => ApiError | null;
   readonly clock: { now(): number; readonly newId: NewId };
-}
-
-export interface RequestLeg {
-  handle(event: RequestEvent): ExchangeReply[];
-  phase(): RequestPhase;
-  /** What the response leg goes by. */
-  outcome(): RequestOutcome;
-  report(): RequestLegReport;
 }
 
 export interface RequestLegReport {
   readonly requestId: string | null;
   readonly method: string;
-  /** Without the query, which is the client's. */
+  /** Without the query, which may hold secrets. */
   readonly path: string;
-  /** The refusal, if it was refused. */
+  /** Why the request was refused; null if it was not. */
   readonly error: ApiError | null;
   readonly clientBytes: number;
   readonly upstreamBytes: number;
@@ -47,26 +39,23 @@ export interface RequestLegReport {
 
 const noBytes = Buffer.alloc(0);
 
-/** Headers that tell of the client's bytes, which are not the ones sent on. */
+/** Headers that describe the client's bytes, which are not the ones sent upstream. */
 const staleHeaders = ['content-encoding', 'expect', ...digestFields];
 
-/** The leg that carries the client's request to the upstream, in whatever body mode is in force. */
-export function createRequestLeg(options: RequestLegOptions): RequestLeg {
-  return new ClientLeg(options);
-}
-
-class ClientLeg implements RequestLeg {
+/** Carries the client's request to the upstream, in every body mode. */
+export class RequestLeg {
   readonly #options: RequestLegOptions;
   readonly #headerTiming: HeaderTiming;
   readonly #template: string;
   #phase: RequestPhase = 'awaiting_headers';
   #outcome: RequestOutcome = open;
-  /** Until all is said that they tell of; an answer may take long, and keeps what `#facts` says. */
+  /** Dropped once the request is translated, since a response may take long; `#facts` keeps what the log needs. */
   #headers: HeaderMap = noHeaders;
   #facts: HeaderFacts | null = null;
   #path: RequestPath = noPath;
   #pieces: Uint8Array[] = [];
-  #announced = 0;
+  /** Bytes according to `content-length`. */
+  #announcedBytes = 0;
   #clientBytes = 0;
   #upstreamBytes = 0;
   #error: ApiError | null = null;
@@ -77,6 +66,7 @@ class ClientLeg implements RequestLeg {
     this.#template = options.upstreamPath ?? options.settings.profile.path;
   }
 
+  /** The replies to one message. Throws `ProtocolError` for a message that the phase does not allow. */
   handle(event: RequestEvent): ExchangeReply[] {
     checkEvent(requestMoves, this.#phase, event.type);
     const replies = this.#handle(event);
@@ -91,6 +81,7 @@ class ClientLeg implements RequestLeg {
     return this.#phase;
   }
 
+  /** What the response leg needs to know of the request. */
   outcome(): RequestOutcome {
     return this.#outcome;
   }
@@ -139,11 +130,11 @@ class ClientLeg implements RequestLeg {
     if (this.#options.refusal !== null) return this.#refuse(event.type, this.#options.refusal);
     const unfit = modeProblem(this.#options.modes, this.#template);
     if (unfit !== null) return this.#refuse(event.type, misconfigured(unfit));
-    this.#announced = lengthOf(headers);
-    if (this.#announced > this.#options.maxRequestBytes) return this.#refuse(event.type, this.#tooLarge());
+    this.#announcedBytes = lengthOf(headers);
+    if (this.#announcedBytes > this.#options.maxRequestBytes) return this.#refuse(event.type, this.#tooLarge());
     if (event.endOfStream)
       return this.#refuse(event.type, ApiError.invalidRequest('missing_body', null, 'The request has no body.'));
-    const overload = this.#options.reserve(this.#announced);
+    const overload = this.#options.reserve(this.#announcedBytes);
     if (overload !== null) return this.#refuse(event.type, overload);
     this.#path = route.path;
     this.#move(event.type, 'collecting_body');
@@ -164,13 +155,13 @@ class ClientLeg implements RequestLeg {
     this.#clientBytes += body.length;
     if (this.#clientBytes > this.#options.maxRequestBytes) return this.#refuse(type, this.#tooLarge());
     if (this.#headerTiming === 'replaceable' && !endOfStream) return this.#refuse(type, partialBody());
-    const overload = this.#options.reserve(Math.max(this.#announced, this.#clientBytes));
+    const overload = this.#options.reserve(Math.max(this.#announcedBytes, this.#clientBytes));
     if (overload !== null) return this.#refuse(type, overload);
     const isLast = endOfStream || this.#headerTiming === 'with_body';
     this.#pieces.push(isLast ? body : retainable(body));
     if (isLast) return this.#translate(type);
     this.#move(type, 'collecting_body');
-    // The bytes stay here until all have come.
+    // The bytes are buffered until the body is complete.
     return this.#headerTiming === 'sent' ? [{ type, body: noBytes, endOfStream: false }] : [];
   }
 
@@ -192,11 +183,11 @@ class ClientLeg implements RequestLeg {
     const model = prepared.model;
     switch (this.#headerTiming) {
       case 'deferred': {
-        const inPieces = cutBytes(body);
-        const last = event === 'request_body' ? inPieces.length - 1 : -1;
+        const pieces = cutBytes(body);
+        const last = event === 'request_body' ? pieces.length - 1 : -1;
         return [
           { type: 'request_headers', headers: this.#upstreamHeaders(model, accept, null) },
-          ...inPieces.map(
+          ...pieces.map(
             (piece, index): ExchangeReply => ({ type: 'request_body', body: piece, endOfStream: index === last }),
           ),
           ...(event === 'request_trailers' ? [translatedTrailers(event)] : []),
@@ -214,7 +205,7 @@ class ClientLeg implements RequestLeg {
 
   #onTrailers(): ExchangeReply[] {
     if (this.#headerTiming === 'deferred') return this.#translate('request_trailers');
-    // The body's messages are answered; there is none left to carry the translated one.
+    // Every body message already has its reply; no message is left to carry the translated body.
     return this.#refuse(
       'request_trailers',
       ApiError.invalidRequest('unsupported_trailers', null, trailersWhere(this.#options.modes)),
@@ -237,7 +228,7 @@ class ClientLeg implements RequestLeg {
         ':path': upstreamPath(this.#template, this.#path, model),
         'content-type': 'application/json',
         accept,
-        // A compressed answer would have to be undone; servers that send one all the same are understood.
+        // A compressed response would have to be decompressed first; servers that compress anyway are still supported.
         'accept-encoding': 'identity',
         ...(contentLength === null ? {} : { 'content-length': String(contentLength) }),
       },
@@ -270,7 +261,7 @@ const open: RequestOutcome = { type: 'open' };
 const noHeaders: HeaderMap = new Map();
 const noPath: RequestPath = { prefix: '', apiVersion: '' };
 
-/** What a log line says of the headers. */
+/** What a log line needs of the headers. */
 type HeaderFacts = Pick<RequestLegReport, 'requestId' | 'method' | 'path'>;
 
 function factsOf(headers: HeaderMap): HeaderFacts {
@@ -281,19 +272,19 @@ function factsOf(headers: HeaderMap): HeaderFacts {
   };
 }
 
-/** Bytes by `content-length`; 0 where it is missing or no length. */
+/** Bytes according to `content-length`; 0 if it is missing or not a length. */
 function lengthOf(headers: HeaderMap): number {
   const text = headers.get('content-length') ?? '';
   return /^\d+$/.test(text) ? Number(text) : 0;
 }
 
-/** Why the modes in force cannot carry a translation, or null. */
+/** Why these body modes cannot carry a translation; null if they can. */
 function modeProblem({ request, response }: BodyModes, template: string): string | null {
   if (request === 'NONE') return 'the request body mode is NONE';
   if (response === 'NONE') return 'the response body mode is NONE';
   const headersFirst = request === 'STREAMED' || request === 'BUFFERED_PARTIAL';
   if (headersFirst && pathNeedsModel(template))
-    return `the upstream's path holds the model, which the request body mode ${request} tells too late`;
+    return `the upstream's path contains the model, which is known too late in request body mode ${request}`;
   return null;
 }
 

@@ -1,21 +1,21 @@
 import { ApiError } from '../../schema/api-error.ts';
 import type { HeaderMap } from '../types.ts';
 
-/** What is to be done with a request, by its headers alone. */
+/** What to do with a request, decided by its headers alone. */
 export type Route =
   | { readonly type: 'translate'; readonly path: RequestPath }
   | { readonly type: 'refuse'; readonly error: ApiError }
   | { readonly type: 'pass' };
 
-/** The parts of `:path` around `/v1/responses` that concern the upstream. */
+/** The parts of `:path` around `/v1/responses` that matter to the upstream. */
 export interface RequestPath {
-  /** What stands before `/v1/responses`, as the client wrote it; mostly empty. */
+  /** Everything before `/v1/responses`, as the client wrote it; mostly empty. */
   readonly prefix: string;
-  /** The query's `api-version=…`, which Azure demands; otherwise empty. */
+  /** The query's `api-version=…`, which Azure requires; otherwise empty. */
   readonly apiVersion: string;
 }
 
-/** Which requests are ours: `POST {prefix}/v1/responses`. What would need stored state is refused, all else passes. */
+/** `POST {prefix}/v1/responses` is translated, endpoints that would need stored state are refused, all else passes. */
 export function routeOf(headers: HeaderMap): Route {
   const method = headers.get(':method') ?? 'GET';
   if (method === 'POST' && headers.get(':path') === '/v1/responses' && !isWebSocket(headers)) return plainRoute;
@@ -41,31 +41,31 @@ export function routeOf(headers: HeaderMap): Route {
   return { type: 'translate', path: { prefix: raw.slice(0, at).join('/'), apiVersion: apiVersionOf(query) } };
 }
 
-/** Nearly every request's. */
+/** Fast path of `routeOf`: nearly every request has exactly this path, and splitting and decoding it costs 1 µs. */
 const plainRoute: Route = { type: 'translate', path: { prefix: '', apiVersion: '' } };
 
 /**
  * The upstream's path: `template` in place of `/v1/responses`, the prefix kept, `{model}` filled in, the query dropped
  * but for Azure's `api-version`, unless the template has a query of its own. A client that has the upstream's base in
- * its URL (`/openai/v1/responses` for Groq) names what the template begins with: it is not said twice.
+ * its URL (`/openai/v1/responses` for Groq) has the beginning of the template there already: it is not repeated.
  */
 export function upstreamPath(template: string, { prefix, apiVersion }: RequestPath, model: string): string {
   if (prefix === '' && apiVersion === '' && !pathNeedsModel(template)) return template;
   const base = template.slice(0, Math.max(0, template.indexOf('/v1/')));
   const kept = prefix.endsWith(base) ? prefix.slice(0, prefix.length - base.length) : prefix;
-  // A path is ASCII (RFC 3986); what a lenient proxy let through is escaped.
+  // A path is ASCII (RFC 3986); other characters that a lenient proxy let through are escaped.
   const path =
     kept.replace(/[^\x21-\x7e]/gu, encodeURIComponent) +
     template.replaceAll('{model}', () => encodeURIComponent(model));
   return apiVersion === '' || path.includes('?') ? path : `${path}?${apiVersion}`;
 }
 
-/** The template names the model, so the path waits for the body. */
+/** The template contains the model, so the path depends on the body. */
 export function pathNeedsModel(template: string): boolean {
   return template.includes('{model}');
 }
 
-/** `/v1/%72esponses` is `/v1/responses` (RFC 3986 §6.2.2.2); what cannot be decoded stays as it is. */
+/** `/v1/%72esponses` is `/v1/responses` (RFC 3986 §6.2.2.2); a segment that cannot be decoded is left as it is. */
 function decodeSegment(segment: string): string {
   if (!segment.includes('%')) return segment;
   try {
@@ -80,7 +80,7 @@ function apiVersionOf(query: string): string {
 }
 
 function isWebSocket(headers: HeaderMap): boolean {
-  // HTTP/1.1 asks with `upgrade`, HTTP/2 with an extended CONNECT (RFC 8441).
+  // HTTP/1.1 uses `upgrade`, HTTP/2 an extended CONNECT (RFC 8441).
   return (headers.get('upgrade') ?? headers.get(':protocol') ?? '').toLowerCase() === 'websocket';
 }
 
@@ -92,11 +92,11 @@ function nothingStored(what: string): ApiError {
   });
 }
 
-/** Endpoints beside the stored responses; null for a response's id. */
+/** The error for endpoints that are not about stored responses; null for a response's id. */
 function notOffered(name: string): ApiError | null {
   const instead = otherEndpoints.get(name);
   if (instead === undefined) return null;
-  return new ApiError(`/v1/responses/${name} is not offered here: ${instead}`, {
+  return new ApiError(`/v1/responses/${name} is not supported: ${instead}`, {
     status: 404,
     type: 'not_found',
     code: 'not_found',
@@ -105,11 +105,11 @@ function notOffered(name: string): ApiError | null {
 
 const otherEndpoints: ReadonlyMap<string, string> = new Map([
   ['compact', 'ask the model for a summary with POST /v1/responses.'],
-  ['input_tokens', 'the `usage` of an answer counts them.'],
+  ['input_tokens', 'the `usage` of a response counts them.'],
 ]);
 
 function httpOnly(): ApiError {
-  return new ApiError('WebSocket is not spoken here: use HTTP, with `stream: true` for events.', {
+  return new ApiError('WebSocket is not supported: use HTTP, with `stream: true` for events.', {
     status: 426,
     type: 'invalid_request',
     code: 'websocket_not_supported',
@@ -117,7 +117,7 @@ function httpOnly(): ApiError {
 }
 
 function postOnly(method: string): ApiError {
-  return new ApiError(`${method} is not possible on /v1/responses: use POST.`, {
+  return new ApiError(`${method} is not allowed on /v1/responses: use POST.`, {
     status: 405,
     type: 'invalid_request',
     code: 'method_not_allowed',

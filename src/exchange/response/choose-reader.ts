@@ -1,8 +1,8 @@
-import { createEventStreamReader } from './event-stream-reader.ts';
+import { EventStreamReader } from './event-stream-reader.ts';
 import { emptyReport, type UpstreamBodyOptions, type UpstreamBodyReader } from './upstream-body-reader.ts';
 import { createWholeBodyReader } from './whole-body-reader.ts';
 
-/** The reader for that answer: chosen by status and content type, and where the type says nothing by the first bytes. */
+/** The reader for an upstream body, chosen by status and content type; if the type is not conclusive, by the first bytes. */
 export function createUpstreamBodyReader(options: UpstreamBodyOptions): UpstreamBodyReader {
   if (options.status >= 300 || options.context === null) return createWholeBodyReader('error', options);
   const kind = kindOfType(options.contentType);
@@ -15,10 +15,10 @@ function createReader(kind: Kind, options: UpstreamBodyOptions): UpstreamBodyRea
   if (kind !== 'events') return createWholeBodyReader(kind, options);
   return options.context === null
     ? createWholeBodyReader('error', options)
-    : createEventStreamReader(options.context, options);
+    : new EventStreamReader(options.context, options);
 }
 
-/** A JSON value a line: the events' reader takes a line that begins with `{` for an event of its own. */
+/** One JSON value per line: `EventStreamReader` treats a line that begins with `{` as an event of its own. */
 const linesOfJson = new Set([
   'application/x-ndjson',
   'application/ndjson',
@@ -26,7 +26,7 @@ const linesOfJson = new Set([
   'application/stream+json',
 ]);
 
-/** Null for types that are missing or known to be used for anything. */
+/** Null for types that are missing or that servers use for anything. */
 function kindOfType(contentType: string | null): Kind | null {
   if (contentType === 'application/json') return 'json';
   const type = contentType?.split(';', 1)[0]?.trim().toLowerCase() ?? '';
@@ -34,12 +34,12 @@ function kindOfType(contentType: string | null): Kind | null {
   return type === 'application/json' || type.endsWith('+json') ? 'json' : null;
 }
 
-/** Enough to see the first word behind any white space a server may put there. */
+/** Enough to see the first word after any leading white space. */
 const maxSniffBytes = 1024;
 
-/** Decides by the first byte that is not white space, then hands over to the reader that fits. */
+/** Chooses by the first bytes after white space, then delegates to the chosen reader. */
 function createSniffer(options: UpstreamBodyOptions): UpstreamBodyReader {
-  let held: Buffer = Buffer.alloc(0);
+  let buffered: Buffer = Buffer.alloc(0);
   let reader: UpstreamBodyReader | null = null;
 
   function decide(kind: Kind): UpstreamBodyReader {
@@ -50,15 +50,15 @@ function createSniffer(options: UpstreamBodyOptions): UpstreamBodyReader {
   return {
     push(bytes) {
       if (reader !== null) return reader.push(bytes);
-      held = held.length === 0 ? bytes : Buffer.concat([held, bytes]);
-      const kind = kindOfBytes(held);
-      return kind === null ? Buffer.alloc(0) : decide(kind).push(held);
+      buffered = buffered.length === 0 ? bytes : Buffer.concat([buffered, bytes]);
+      const kind = kindOfBytes(buffered);
+      return kind === null ? Buffer.alloc(0) : decide(kind).push(buffered);
     },
     start: () => reader?.start() ?? Buffer.alloc(0),
     end() {
       if (reader !== null) return reader.end();
       const chosen = decide('neither');
-      return held.length === 0 ? chosen.end() : chosen.push(held);
+      return buffered.length === 0 ? chosen.end() : chosen.push(buffered);
     },
     fail: (error) => (reader ?? decide('neither')).fail(error),
     disposition() {
@@ -71,7 +71,7 @@ function createSniffer(options: UpstreamBodyOptions): UpstreamBodyReader {
       return reader?.sawFinishReason() ?? false;
     },
     bufferedBytes() {
-      return reader?.bufferedBytes() ?? held.length;
+      return reader?.bufferedBytes() ?? buffered.length;
     },
     report() {
       return reader?.report() ?? emptyReport;

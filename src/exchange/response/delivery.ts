@@ -4,21 +4,21 @@ import { cutBytes } from '../pieces.ts';
 import { translatedTrailers } from '../trailers.ts';
 import type { ExchangeReply, HeaderMutation } from '../types.ts';
 
-/** Where the upstream's body stands: more may come, it is over, or it was followed by trailers. */
+/** How far the upstream's body is: more may come, it has ended, or it has ended with trailers. */
 export type BodyEnd = 'open' | 'body' | 'trailers';
 
-/** Makes the header changes for a body of that many bytes, or for one of unknown length. */
+/** The header changes for a body of that many bytes; null for an unknown length. */
 export type HeadersFor = (contentLength: number | null) => HeaderMutation;
 
 export interface Delivery {
-  /** Whole events, or any bytes of JSON, as they may be cut. */
+  /** Whole events, or JSON cut anywhere. */
   readonly pieces: readonly Buffer[];
   readonly end: BodyEnd;
-  /** Null once they have left. */
+  /** Null once the headers are committed. */
   readonly headers: HeadersFor | null;
 }
 
-/** The replies that carry a part of the answer, in the way the body mode allows; null where there is no message to answer with it. */
+/** The replies that carry a part of the response in this body mode; null where no message is left to reply to with it. */
 export function bodyReplies(timing: HeaderTiming, delivery: Delivery): ExchangeReply[] | null {
   const { pieces, end, headers } = delivery;
   switch (timing) {
@@ -32,15 +32,15 @@ export function bodyReplies(timing: HeaderTiming, delivery: Delivery): ExchangeR
     case 'replaceable':
       return end === 'trailers' ? null : [{ type: 'response_body', body: Buffer.concat(pieces), endOfStream: true }];
     case 'sent':
-      // A trailer carries no text: what is said only here is lost, so the answers say all they can before.
+      // A reply to trailers carries no body: bytes delivered only now are lost, so the readers emit all they can before.
       if (end === 'trailers') return [translatedTrailers('response_trailers')];
       return [{ type: 'response_body', body: Buffer.concat(pieces), endOfStream: end === 'body' }];
   }
 }
 
 /**
- * The replies that put an error in place of the answer and keep the upstream's own headers; null where only an immediate
- * response can: while the upstream's body is under way, and where headers cannot be changed any more.
+ * The replies that put an error in place of the response and keep the upstream's own headers; null where only an
+ * immediate response can do that: while the upstream's body is incomplete, and where headers cannot be changed any more.
  */
 export function errorReplies(
   timing: HeaderTiming,
@@ -53,7 +53,8 @@ export function errorReplies(
 }
 
 function fullDuplexReplies({ pieces, end, headers }: Delivery): ExchangeReply[] {
-  // A token alone, as nearly all are.
+  // Fast path: nearly all deliveries are one piece in the middle of a stream. Delete it when the general code below costs
+  // no more than 1 % of a token in `bench/micro.ts`.
   if (headers === null && end === 'open' && pieces.length === 1 && pieces[0] !== undefined)
     return [{ type: 'response_body', body: pieces[0], endOfStream: false }];
   const replies: ExchangeReply[] = headers === null ? [] : [{ type: 'response_headers', headers: headers(null) }];

@@ -1,7 +1,7 @@
 import { ApiError } from '../../schema/api-error.ts';
 import type { ResponseStreamEvent } from '../../schema/stream-events.ts';
 import { readSseData } from '../../sse/data.ts';
-import { createSseDecoder, type SseDecoder, SseLimitError, type SseMessage } from '../../sse/decode.ts';
+import { SseDecoder, SseLimitError, type SseMessage } from '../../sse/decode.ts';
 import { DONE, encodeSseEvents, KEEPALIVE } from '../../sse/encode.ts';
 import type { ResponseContext } from '../../translate/context.ts';
 import { StreamTranslator } from '../../translate/stream.ts';
@@ -17,18 +17,14 @@ import { tooLarge } from './upstream-errors.ts';
 const nothing = Buffer.alloc(0);
 
 /**
- * Reads an event stream. A client that asked for one hears each event as it comes, but nothing before the first is read:
- * an error that comes first becomes an HTTP status while the headers can still carry it. A client that asked for JSON
- * gets what the terminal event holds.
+ * Reads an event stream. A client that asked for a stream gets each event as it arrives, but nothing before the first is
+ * read: an error that arrives first becomes an HTTP status while the headers can still carry it. A client that asked for
+ * JSON gets the response of the terminal event.
  */
-export function createEventStreamReader(context: ResponseContext, options: UpstreamBodyOptions): UpstreamBodyReader {
-  return new EventStreamReader(context, options);
-}
-
-class EventStreamReader implements UpstreamBodyReader {
+export class EventStreamReader implements UpstreamBodyReader {
   readonly #committed: boolean;
   readonly #limits: UpstreamBodyLimits;
-  /** The client asked for events. */
+  /** The client asked for a stream. */
   readonly #stream: boolean;
   readonly #decoder: SseDecoder;
   readonly #translator: StreamTranslator;
@@ -38,7 +34,7 @@ class EventStreamReader implements UpstreamBodyReader {
     this.#committed = committed;
     this.#limits = limits;
     this.#stream = context.stream;
-    this.#decoder = createSseDecoder({ maxEventBytes: limits.maxSseEventBytes });
+    this.#decoder = new SseDecoder({ maxEventBytes: limits.maxSseEventBytes });
     this.#translator = new StreamTranslator(context);
     this.#disposition = committed ? 'accepted' : null;
   }
@@ -52,7 +48,7 @@ class EventStreamReader implements UpstreamBodyReader {
       if (translator.written() > this.#limits.maxResponseBytes && !translator.ended())
         return Buffer.concat([out, this.fail(tooLarge('an output', this.#limits.maxResponseBytes))]);
       if (!this.#committed || translator.ended() || !translator.finishSeen() || translator.usage() === null) return out;
-      // Where only a message of the upstream can be answered, the next may be trailers, which carry no text.
+      // Where each message has one reply, the next message may be trailers, and a reply to them carries no body.
       return Buffer.concat([out, this.#encode(translator.finish('done'))]);
     } catch (thrown) {
       return this.#failWith(thrown);
@@ -113,10 +109,10 @@ class EventStreamReader implements UpstreamBodyReader {
     for (const message of messages) {
       if (translator.ended()) break;
       if (message.type === 'event') events = joined(events, this.#translate(message));
-      // A comment says that the upstream is at work: the client may know.
+      // A comment shows that the upstream is working: start the client's stream.
       else if (this.#disposition === null) events = joined(events, translator.start());
       else comments = true;
-      // The first message decides alone, however the bytes were cut.
+      // The first message alone decides, so that the outcome does not depend on how the bytes were cut.
       if (this.#disposition === null && translator.failure() === null && this.#stream && events.length > 0)
         this.#disposition = 'accepted';
     }
@@ -125,8 +121,10 @@ class EventStreamReader implements UpstreamBodyReader {
 
   #translate({ event, data: text }: Extract<SseMessage, { type: 'event' }>): ResponseStreamEvent[] {
     const translator = this.#translator;
-    const known = event === null ? translator.pushRawJson(text) : null;
-    if (known !== null) return known;
+    // Fast path: a plain delta is translated from its JSON text without parsing it, which saves some 0.9 µs of 2.6 µs a
+    // token. Delete it when JSON.parse of a chunk costs less than `pushRawJson`: compare them in `bench/micro.ts`.
+    const deltas = event === null ? translator.pushRawJson(text) : null;
+    if (deltas !== null) return deltas;
     const data = readSseData(text);
     switch (data.type) {
       case 'values': {
@@ -140,7 +138,7 @@ class EventStreamReader implements UpstreamBodyReader {
     }
   }
 
-  /** What the client gets for these events. The terminal one is only ever in one call of it. */
+  /** The client's bytes for these events. The terminal event is passed in only once. */
   #encode(events: readonly ResponseStreamEvent[], keepalive = false): Buffer {
     const translator = this.#translator;
     if (this.#disposition === null && translator.failure() !== null) this.#disposition = translator.failure();
@@ -164,7 +162,7 @@ class EventStreamReader implements UpstreamBodyReader {
   }
 }
 
-/** Both lists in order; nearly always one is empty, and the other is not copied. */
+/** Both lists in order. One is nearly always empty; then the other is returned as it is. */
 function joined(events: ResponseStreamEvent[], more: ResponseStreamEvent[]): ResponseStreamEvent[] {
   if (events.length === 0) return more;
   for (const event of more) events.push(event);

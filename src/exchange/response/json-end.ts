@@ -1,4 +1,4 @@
-/** Looks for the end of a JSON object or array in bytes that come in pieces; true from the piece on that holds it. */
+/** Finds the end of a JSON object or array in bytes cut anywhere; returns true from the piece on that contains it. */
 export function createJsonEnd(): (bytes: Uint8Array) => boolean {
   let depth = 0;
   let inString = false;

@@ -2,7 +2,7 @@ import type { ApiError } from '../../schema/api-error.ts';
 import { digestFields } from '../trailers.ts';
 import type { HeaderMap, HeaderMutation } from '../types.ts';
 
-/** Headers that told of the upstream's bytes, or of where they stand, and would lie about ours. */
+/** Headers that describe the upstream's bytes or their location, and are wrong for the translated body. */
 const staleHeaders = [
   'content-encoding',
   'transfer-encoding',
@@ -10,31 +10,31 @@ const staleHeaders = [
   'accept-ranges',
   'content-range',
   'content-location',
-  // A redirect becomes a 502; where it led to is nobody's business outside.
+  // A redirect becomes a 502; its target may be internal.
   'location',
-  // Over fields that are other ones now (RFC 9421).
+  // They sign fields that have changed (RFC 9421).
   'signature',
   'signature-input',
   ...digestFields,
 ];
 
-/** Headers of an upstream's error that clients act upon; an immediate response would lose them. */
+/** Headers of an upstream's error that clients act on; an immediate response has none of the upstream's otherwise. */
 const forwardedErrorHeaders =
   /^(retry-after|retry-after-ms|x-should-retry|(x-|anthropic-)?ratelimit-.+|(x-)?request-id|openai-processing-ms|openai-version|cf-ray|www-authenticate|x-codex-.+)$/;
 
-/** The most a list of dropped things may take of the client's header limits. */
+/** Characters of `x-responses-dropped`: clients limit the size of headers. */
 const maxDroppedLength = 2048;
 
 export interface TranslatedHeaderOptions {
   readonly stream: boolean;
-  /** What of the request was left out, for `x-responses-dropped`. */
+  /** What was dropped from the request, for `x-responses-dropped`. */
   readonly dropped: readonly string[];
-  /** Bytes of the body where it is known and the proxy does not count; null removes the header. */
+  /** Bytes of the body, where known and not set by the proxy; null removes the header. */
   readonly contentLength: number | null;
   readonly requestId: string | null;
 }
 
-/** What changes in the upstream's headers when the answer is ours. */
+/** The changes to the upstream's headers for a translated body. */
 export function translatedHeaders(
   headers: HeaderMap,
   { stream, dropped, contentLength, requestId }: TranslatedHeaderOptions,
@@ -46,7 +46,7 @@ export function translatedHeaders(
   return mutation(headers, { ...type, ...left, ...idOf(headers, requestId) }, contentLength);
 }
 
-/** Likewise when the answer is an error: its status, and its own headers. */
+/** The changes to the upstream's headers for an error: its status, and its own headers. */
 export function errorHeaders(
   headers: HeaderMap,
   {
@@ -59,7 +59,7 @@ export function errorHeaders(
   return mutation(headers, { ':status': String(error.status), ...set }, contentLength);
 }
 
-/** Those of the upstream's headers that an immediate response repeats. */
+/** The upstream's headers that an immediate response repeats. */
 export function keptHeaders(headers: HeaderMap): Record<string, string> {
   return Object.fromEntries([...headers].filter(([name]) => forwardedErrorHeaders.test(name)));
 }
@@ -70,7 +70,7 @@ function mutation(headers: HeaderMap, set: Record<string, string>, contentLength
   return { set, remove: ['content-length', ...remove] };
 }
 
-/** The upstream's own request id wins: its operator looks for that one. */
+/** The upstream's own request id takes precedence: its operator searches for that one. */
 function idOf(headers: HeaderMap, requestId: string | null): Record<string, string> {
   return requestId === null || headers.has('x-request-id') ? {} : { 'x-request-id': requestId };
 }

@@ -1,23 +1,14 @@
-/** Measures silence by the ticks alone, so that no clock is read for a chunk. */
-export interface Stopwatch {
-  /** Something happened: it counts from the next tick on. */
-  touch(): void;
-  /** Milliseconds since then, as the ticks saw it. */
-  elapsed(at: number): number;
-}
-
-export function createStopwatch(): Stopwatch {
-  return new TickedStopwatch();
-}
-
-class TickedStopwatch implements Stopwatch {
+/** Measures inactivity at the resolution of the ticks, so that no clock is read for each chunk. */
+export class Stopwatch {
   #touched = true;
   #since = 0;
 
+  /** Something happened: restarts at the next tick. */
   touch(): void {
     this.#touched = true;
   }
 
+  /** Milliseconds since the first tick after the last `touch`. */
   elapsed(at: number): number {
     if (this.#touched) this.#since = at;
     this.#touched = false;

@@ -3,32 +3,32 @@ import type { Usage } from '../../schema/response-resource.ts';
 import type { ResponseContext } from '../../translate/context.ts';
 
 /**
- * Reads the upstream's body and makes the client's from it, whatever the two are: completion, event stream, error or
- * nonsense. It knows bytes in and bytes out; when they leave and with which headers is the leg's matter.
+ * Reads the upstream's body and makes the client's from it, whether it is a completion, an event stream, an error or
+ * neither. It turns bytes into bytes; when they are sent and with which headers is up to the leg.
  */
 export interface UpstreamBodyReader {
-  /** Plain bytes of the upstream's body in, what the client gets for them out: whole events, or nothing yet. */
+  /** Decompressed bytes of the upstream's body in, the client's bytes out: whole events, or nothing yet. */
   push(bytes: Buffer): Buffer;
-  /** Lets a stream begin before the upstream has said anything: the client may have waited long enough. */
+  /** Begins the client's stream before the upstream has sent anything. */
   start(): Buffer;
-  /** The upstream's body is over. Gives the rest; `disposition` is not null afterwards. */
+  /** The upstream's body has ended. Returns the rest; `disposition` is not null afterwards. */
   end(): Buffer;
-  /** Ends the answer with an error of our own: a stall, a body that cannot be decoded. */
+  /** Ends the response with an error of our own: a stall, a body that cannot be decompressed. */
   fail(error: ApiError): Buffer;
-  /** Null while it may still become an error with an HTTP status; then for good `accepted`, or that error. */
+  /** Null while it may still become an error with an HTTP status; then finally `accepted`, or that error. */
   disposition(): Disposition;
-  /** All was said; what the upstream adds is ignored. */
+  /** The client's body is complete; the rest of the upstream's is ignored. */
   isComplete(): boolean;
   /** The model has finished: only usage and the end may follow. */
   sawFinishReason(): boolean;
-  /** Bytes kept until more come. */
+  /** Bytes that stay in memory until more arrive. */
   bufferedBytes(): number;
   report(): UpstreamBodyReport;
 }
 
 export type Disposition = 'accepted' | ApiError | null;
 
-/** What became of the answer, for the log. */
+/** The outcome of the response, for the log. */
 export interface UpstreamBodyReport {
   readonly error: ApiError | null;
   readonly status: string | null;
@@ -43,9 +43,9 @@ export interface UpstreamBodyOptions {
   readonly status: number;
   readonly contentType: string | null;
   readonly retryAfter: string | null;
-  /** Null when the upstream answered before the request was read. */
+  /** Null when the upstream responded before the request was read. */
   readonly context: ResponseContext | null;
-  /** The headers have left: an error can only be said in the body. */
+  /** The headers have been sent: an error can only be reported in the body. */
   readonly committed: boolean;
   readonly limits: UpstreamBodyLimits;
 }

@@ -1,18 +1,18 @@
 import { ApiError } from '../../schema/api-error.ts';
 
-/** A 2xx whose body is not an answer. */
+/** A 2xx whose body is not a response of the Chat Completions API. */
 export function invalidUpstreamBody(message: string, cause?: unknown): ApiError {
   return upstreamError(502, 'invalid_upstream_response', message, cause);
 }
 
-/** What the upstream sent goes over a limit of ours, in bytes. */
-export function tooLarge(what: 'the answer' | 'an event' | 'an output', limit: number): ApiError {
+/** What the upstream sent exceeds a limit, in bytes. */
+export function tooLarge(what: 'a response' | 'an event' | 'an output', limit: number): ApiError {
   return upstreamError(502, 'upstream_response_too_large', `The upstream sent ${what} larger than ${limit} bytes.`);
 }
 
-/** The proxy cut the answer at the end of its own buffer. */
+/** The proxy cut the response at the end of its own buffer. */
 export function partialUpstreamBody(): ApiError {
-  const message = 'The upstream’s answer is larger than the proxy’s buffer (response body mode BUFFERED_PARTIAL).';
+  const message = 'The upstream’s response is larger than the proxy’s buffer (response body mode BUFFERED_PARTIAL).';
   return upstreamError(502, 'upstream_response_too_large', message);
 }
 

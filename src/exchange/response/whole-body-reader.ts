@@ -15,12 +15,12 @@ import {
 } from './upstream-body-reader.ts';
 import { invalidUpstreamBody, tooLarge } from './upstream-errors.ts';
 
-/** What the body is: `error` under an error status, `neither` in a 2xx that is no API's answer. */
+/** What the body is: `error` under an error status, `neither` in a 2xx that is neither JSON nor an event stream. */
 export type WholeBodyKind = 'json' | 'error' | 'neither';
 
 const nothing = Buffer.alloc(0);
 
-/** An answer that can only be given when the whole body was read. */
+/** Reads a body that can only be translated as a whole: a completion, or an error. */
 export function createWholeBodyReader(kind: WholeBodyKind, options: UpstreamBodyOptions): UpstreamBodyReader {
   const { context, committed, limits, status } = options;
   const limit = kind === 'error' ? limits.maxErrorBytes : limits.maxResponseBytes;
@@ -35,14 +35,14 @@ export function createWholeBodyReader(kind: WholeBodyKind, options: UpstreamBody
     return bytes;
   }
 
-  /** The error as HTTP, or where the headers have left as the best that a body can say. */
+  /** Reports the error as an HTTP status, or in the body where the headers have been sent. */
   function refuse(error: ApiError): Buffer {
     report = { ...emptyReport, error, status: 'failed' };
     if (!committed) {
       disposition = error;
       return nothing;
     }
-    // Under a 2xx the client takes the body for a Response: one that failed is what it understands.
+    // Under a 2xx the client parses the body as a Response: report the error as one that failed.
     if (context === null || status >= 300) return accept(Buffer.from(error.toJson()));
     const events = new StreamTranslator(context).fail(error);
     if (context.stream) return accept(Buffer.concat([encodeSseEvents(events), DONE]));
@@ -51,25 +51,25 @@ export function createWholeBodyReader(kind: WholeBodyKind, options: UpstreamBody
     return accept(Buffer.from(response === null ? error.toJson() : JSON.stringify(response)));
   }
 
-  function errorAnswer(): ApiError {
-    if (status < 300) return invalidUpstreamBody('The upstream answered before it had the request.');
+  function translatedError(): ApiError {
+    if (status < 300) return invalidUpstreamBody('The upstream responded before it had the request.');
     const { contentType, retryAfter } = options;
     return translateError({ status, contentType, body: Buffer.concat(pieces).toString('utf8'), retryAfter });
   }
 
-  function translate(answered: ResponseContext): Buffer {
+  function translate(requested: ResponseContext): Buffer {
     const completion = parse(pieces.length === 1 ? (pieces[0] as Buffer) : Buffer.concat(pieces));
-    const { response, events, error, finishReason } = translateCompletion(completion, answered);
+    const { response, events, error, finishReason } = translateCompletion(completion, requested);
     const { status, model, usage } = response;
     report = { error, status, model, usage, finishReason, events: events.length };
     return accept(
-      answered.stream ? Buffer.concat([encodeSseEvents(events), DONE]) : Buffer.from(JSON.stringify(response)),
+      requested.stream ? Buffer.concat([encodeSseEvents(events), DONE]) : Buffer.from(JSON.stringify(response)),
     );
   }
 
   function end(): Buffer {
     try {
-      if (kind === 'error' || context === null) return refuse(errorAnswer());
+      if (kind === 'error' || context === null) return refuse(translatedError());
       return kind === 'neither' ? refuse(invalidUpstreamBody(empty)) : translate(context);
     } catch (thrown) {
       return refuse(ApiError.from(thrown));
@@ -82,10 +82,10 @@ export function createWholeBodyReader(kind: WholeBodyKind, options: UpstreamBody
       if (kind === 'neither') return refuse(invalidUpstreamBody(notAnApi));
       size += bytes.length;
       if (size <= limit) pieces.push(retainable(bytes));
-      else if (kind === 'json') return refuse(tooLarge('the answer', limit));
-      // The beginning of an error tells enough.
+      else if (kind === 'json') return refuse(tooLarge('a response', limit));
+      // The beginning of an error is enough to translate it.
       else if (size - bytes.length < limit) pieces.push(retainable(bytes.subarray(0, limit - size + bytes.length)));
-      // Where only a message of the upstream can be answered, the next may be trailers, which carry no text.
+      // Where each message has one reply, the next message may be trailers, and a reply to them carries no body.
       return committed && isWhole(bytes) ? end() : nothing;
     },
     start: () => nothing,
@@ -107,8 +107,8 @@ export function createWholeBodyReader(kind: WholeBodyKind, options: UpstreamBody
   };
 }
 
-const notAnApi = 'The upstream’s answer is neither JSON nor an event stream.';
-const empty = 'The upstream’s answer is empty.';
+const notAnApi = 'The upstream’s response is neither JSON nor an event stream.';
+const empty = 'The upstream’s response is empty.';
 
 /** Throws `ApiError`. */
 function parse(body: Buffer): unknown {
@@ -118,6 +118,6 @@ function parse(body: Buffer): unknown {
   } catch (cause) {
     // A byte order mark is white space to `trim`.
     if (text.trim() === '') throw invalidUpstreamBody(empty);
-    throw invalidUpstreamBody('The upstream’s answer is not valid JSON.', cause);
+    throw invalidUpstreamBody('The upstream’s response is not valid JSON.', cause);
   }
 }

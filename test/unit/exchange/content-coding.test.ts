@@ -1,8 +1,14 @@
 import { brotliCompressSync, createGzip, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { ContentCodingError, createContentDecoder } from '../../../src/exchange/content-coding.ts';
+import {
+  ContentCodingError,
+  createContentDecoder,
+  decodeContent,
+  parseContentCodings,
+} from '../../../src/exchange/content-coding.ts';
 import { inPiecesOf } from '../../support/split.ts';
 
+const MiB = 1024 * 1024;
 const text = Buffer.from('data: {"delta":"Grüß dich, 世界 🎉"}\n\n'.repeat(300));
 const codings: [name: string, header: string, compress: (bytes: Buffer) => Buffer][] = [
   ['gzip', 'gzip', gzipSync],
@@ -17,14 +23,19 @@ const codings: [name: string, header: string, compress: (bytes: Buffer) => Buffe
 ];
 
 function decode(header: string, pieces: Iterable<Uint8Array>): Buffer {
-  const decoder = createContentDecoder(header);
-  if (decoder === null) throw new Error('not known');
+  const codings = parseContentCodings(header);
+  if (codings === null) throw new Error('unknown coding');
+  const decoder = createContentDecoder(codings);
   return Buffer.concat([...pieces].map((piece) => decoder.push(piece)));
 }
 
 describe.each(codings)('%s', (_name, header, compress) => {
   test.each([1, 2, 3, 7, 64, 100_000])('is undone in pieces of %i bytes', (size) => {
     expect(decode(header, inPiecesOf(size, compress(text))).equals(text)).toBe(true);
+  });
+
+  test('is decoded as a whole', () => {
+    expect(text.equals(decodeContent(compress(text), parseContentCodings(header) ?? [], text.length))).toBe(true);
   });
 });
 
@@ -49,8 +60,24 @@ describe('a compressed body', () => {
     expect(() => decode(header, inPiecesOf(512, bomb))).toThrow(ContentCodingError);
   });
 
-  test('of a kind nobody knows has no decoder', () => {
-    for (const header of ['compress', 'rot13', 'gzip, rot13', 'gzip,gzip,gzip,gzip'])
-      expect(createContentDecoder(header), header).toBeNull();
+  test('of an unknown coding cannot be decoded', () => {
+    for (const header of ['compress', 'rot13', 'gzip, rot13', 'gzip,gzip,gzip,gzip', 'constructor'])
+      expect(parseContentCodings(header), header).toBeNull();
   });
+
+  test('may have three codings, with identity and empty elements among them', () => {
+    expect(parseContentCodings('gzip, identity,, br ,ZSTD')).toEqual(['gzip', 'br', 'zstd']);
+    expect(parseContentCodings(null)).toEqual([]);
+  });
+
+  test.each(codings.slice(0, 6))(
+    'may grow 200 times beyond the first MiB as a whole, and no more (%s)',
+    (_name, header, compress) => {
+      const names = parseContentCodings(header) ?? [];
+      expect(decodeContent(compress(Buffer.alloc(MiB)), names, 64 * MiB)).toHaveLength(MiB);
+      const bomb = compress(Buffer.alloc(16 * MiB));
+      expect(() => decodeContent(bomb, names, 64 * MiB)).toThrow(/more than 200 times/);
+      expect(() => decodeContent(bomb, names, MiB / 2)).toThrow(/exceeds 524288 bytes/);
+    },
+  );
 });

@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { createExchange } from '../../../src/exchange/exchange.ts';
+import { Exchange } from '../../../src/exchange/exchange.ts';
 import type { BodyModes, ExchangeReply } from '../../../src/exchange/types.ts';
 import { exchangeOptions, headersOf } from '../../support/exchange-options.ts';
 import { inPiecesOf } from '../../support/split.ts';
@@ -28,7 +28,7 @@ function play(
   given: string[],
   answer: Buffer,
 ): string[] {
-  const exchange = createExchange(exchangeOptions({ modes }));
+  const exchange = new Exchange(exchangeOptions({ modes }));
   const memory = Buffer.from(new ArrayBuffer(64 * 1024));
   const said: ExchangeReply[] = [];
   const send = (type: 'request_body' | 'response_body', piece: Uint8Array, endOfStream: boolean) => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createExchange } from '../../../src/exchange/exchange.ts';
+import { Exchange } from '../../../src/exchange/exchange.ts';
 import { checkEvent, checkMove, requestMoves, responseMoves } from '../../../src/exchange/phases.ts';
 import { ProtocolError } from '../../../src/exchange/protocol-error.ts';
 import type { BodyMode, ExchangeEvent } from '../../../src/exchange/types.ts';
@@ -88,7 +88,7 @@ test('whatever comes in whatever order, the answer is replies or a protocol erro
   const orderly = fc.array(event, { maxLength: 12 });
   fc.assert(
     fc.property(modes, modes, orderly, fc.boolean(), (request, response, events: ExchangeEvent[], sorted) => {
-      const exchange = createExchange(
+      const exchange = new Exchange(
         exchangeOptions({ modes: { request, response }, stallTimeoutMs: 10, heartbeatMs: 5, finishGraceMs: 5 }),
       );
       const order = ['request_headers', 'request_body', 'request_trailers', 'response_headers', 'response_body', ''];

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createExchange, type Exchange } from '../../../src/exchange/exchange.ts';
+import { Exchange } from '../../../src/exchange/exchange.ts';
 import { ProtocolError } from '../../../src/exchange/protocol-error.ts';
 import type { BodyMode, ExchangeEvent } from '../../../src/exchange/types.ts';
 import { exchangeOptions, headersOf } from '../../support/exchange-options.ts';
@@ -10,7 +10,7 @@ const requestEnd: ExchangeEvent = { type: 'request_body', body: Buffer.alloc(0),
 const responseEnd: ExchangeEvent = { type: 'response_body', body: Buffer.from('more'), endOfStream: true };
 
 function asked(mode: BodyMode, path = '/v1/responses'): Exchange {
-  const exchange = createExchange(exchangeOptions({ modes: { request: mode, response: mode } }));
+  const exchange = new Exchange(exchangeOptions({ modes: { request: mode, response: mode } }));
   const headers = headersOf({ ':method': 'POST', ':path': path });
   exchange.handle({ type: 'request_headers', headers, endOfStream: false });
   exchange.handle({ type: 'request_body', body, endOfStream: true });
@@ -42,7 +42,7 @@ describe.each(modes)('in %s', (mode) => {
   });
 
   test('what was under way when a refusal left is answered with nothing', () => {
-    const exchange = createExchange(exchangeOptions({ modes: { request: mode, response: mode } }));
+    const exchange = new Exchange(exchangeOptions({ modes: { request: mode, response: mode } }));
     const headers = headersOf({ ':method': 'GET', ':path': '/v1/responses/resp_1' });
     expect(exchange.handle({ type: 'request_headers', headers, endOfStream: false })).toMatchObject([{ status: 404 }]);
     expect(exchange.handle({ type: 'request_body', body, endOfStream: true })).toEqual([]);

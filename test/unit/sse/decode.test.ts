@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createSseDecoder, SseLimitError, type SseMessage } from '../../../src/sse/decode.ts';
+import { SseDecoder, SseLimitError, type SseMessage } from '../../../src/sse/decode.ts';
 import { growthOf, LINEAR_GROWTH } from '../../support/growth.ts';
 import { everyCut, inPiecesOf } from '../../support/split.ts';
 
 const MiB = 1024 * 1024;
 
 function decode(pieces: Iterable<Uint8Array>, maxEventBytes = MiB): SseMessage[] {
-  const decoder = createSseDecoder({ maxEventBytes });
+  const decoder = new SseDecoder({ maxEventBytes });
   const messages: SseMessage[] = [];
   for (const piece of pieces) messages.push(...decoder.push(piece));
   return [...messages, ...decoder.finish()];
@@ -98,13 +98,13 @@ describe('the size of an event is limited', () => {
   });
 
   it('what came before it in the same piece is given first', () => {
-    const decoder = createSseDecoder({ maxEventBytes: limit });
+    const decoder = new SseDecoder({ maxEventBytes: limit });
     expect(decoder.push(Buffer.concat([data(20), data(limit + 1), data(20)]))).toHaveLength(1);
     expect(() => decoder.finish()).toThrow(SseLimitError);
   });
 
   it('no more than that is held', () => {
-    const decoder = createSseDecoder({ maxEventBytes: limit });
+    const decoder = new SseDecoder({ maxEventBytes: limit });
     for (const piece of inPiecesOf(7, data(limit))) {
       decoder.push(piece);
       expect(decoder.pending()).toBeLessThanOrEqual(limit);

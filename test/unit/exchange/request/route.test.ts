@@ -65,16 +65,19 @@ describe('the route of a request', () => {
     expect(route(method, path)).toMatchObject({ type: 'refuse', error: { status: 404, code: 'not_found' } });
   });
 
-  test.each(['compact', 'input_tokens'])('/v1/responses/%s is not offered, and what to do instead is said', (name) => {
-    expect(route('POST', `/v1/responses/${name}`)).toMatchObject({
-      type: 'refuse',
-      error: {
-        status: 404,
-        code: 'not_found',
-        message: expect.stringContaining(`/v1/responses/${name} is not offered`),
-      },
-    });
-  });
+  test.each(['compact', 'input_tokens'])(
+    '/v1/responses/%s is not supported, and the error says what to use instead',
+    (name) => {
+      expect(route('POST', `/v1/responses/${name}`)).toMatchObject({
+        type: 'refuse',
+        error: {
+          status: 404,
+          code: 'not_found',
+          message: expect.stringContaining(`/v1/responses/${name} is not supported`),
+        },
+      });
+    },
+  );
 
   test.each(['GET', 'PUT', 'DELETE', 'HEAD', 'PATCH'])('%s is not a method of /v1/responses', (method) => {
     expect(route(method, '/v1/responses')).toMatchObject({

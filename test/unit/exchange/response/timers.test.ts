@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createExchange, type Exchange, type ExchangeOptions } from '../../../../src/exchange/exchange.ts';
+import { Exchange, type ExchangeOptions } from '../../../../src/exchange/exchange.ts';
 import type { ExchangeReply } from '../../../../src/exchange/types.ts';
 import { eventLines } from '../../../support/event-lines.ts';
 import { exchangeOptions, headersOf } from '../../../support/exchange-options.ts';
@@ -9,7 +9,7 @@ const chunk = (delta: object, finish: string | null = null): Buffer =>
 
 /** An exchange whose upstream has sent headers. */
 function begun(fields: object, type: string, options: Partial<ExchangeOptions> = {}): Exchange {
-  const exchange = createExchange(exchangeOptions({ stallTimeoutMs: 1000, ...options }));
+  const exchange = new Exchange(exchangeOptions({ stallTimeoutMs: 1000, ...options }));
   const headers = headersOf({ ':method': 'POST', ':path': '/v1/responses' });
   const body = Buffer.from(JSON.stringify({ model: 'test-model', input: 'Hi', ...fields }));
   exchange.handle({ type: 'request_headers', headers, endOfStream: false });

@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createExchange } from '../../../../src/exchange/exchange.ts';
+import { Exchange } from '../../../../src/exchange/exchange.ts';
 import type { BodyModes } from '../../../../src/exchange/types.ts';
 import { ApiError } from '../../../../src/schema/api-error.ts';
 import { carry, type HttpMessage, play } from '../../../support/envoy-model.ts';
@@ -288,7 +288,7 @@ describe('an answer that comes before the request was complete', () => {
   ];
   test.each(modes)('is an error whatever it says ($request)', (mode) => {
     const begun = () => {
-      const exchange = createExchange(exchangeOptions({ modes: mode }));
+      const exchange = new Exchange(exchangeOptions({ modes: mode }));
       exchange.handle({ type: 'request_headers', headers: headersOf(ask().headers), endOfStream: false });
       return exchange;
     };
