@@ -8,7 +8,7 @@ import { type ContextSettings, createTestContext } from '../support/context.ts';
 import { eventsOf } from '../support/event-lines.ts';
 import { faultsOfStream } from '../support/invariants.ts';
 import { faultsOfEvent, faultsOfResponse } from '../support/published-schema.ts';
-import { runStream } from '../support/run-stream.ts';
+import { runStream, withoutKeepalives } from '../support/run-stream.ts';
 import { readWithSdk } from '../support/sdk-accumulator.ts';
 import { inPiecesOf } from '../support/split.ts';
 
@@ -32,9 +32,12 @@ const sse = (values: readonly unknown[]) => values.map((value) => `data: ${JSON.
 
 /** All that must hold of any stream, whatever the upstream sent. */
 function check(bytes: Uint8Array, settings: ContextSettings, size: number): string {
-  const text = Buffer.concat(runStream([bytes], createTestContext(settings))).toString('utf8');
-  const inPieces = Buffer.concat(runStream(inPiecesOf(size, bytes), createTestContext(settings))).toString('utf8');
-  expect(inPieces).toBe(text);
+  const whole = runStream([bytes], createTestContext(settings));
+  const inPieces = runStream(inPiecesOf(size, bytes), createTestContext(settings));
+  expect(withoutKeepalives(inPieces.bytes)).toBe(withoutKeepalives(whole.bytes));
+  expect(inPieces.error?.toJson()).toBe(whole.error?.toJson());
+  // An error that comes first is a status; where the headers have been sent it is a stream too.
+  const text = runStream([bytes], createTestContext(settings), { committed: whole.error !== null }).bytes.toString();
   expect(faultsOfStream(text)).toEqual([]);
   if (settings.reasoningEvents !== 'reasoning_text') {
     const events = eventsOf(text);
@@ -64,9 +67,8 @@ it('whatever the SDK folds of it, it ends where the terminal event does', { time
   await fc.assert(
     fc.asyncProperty(fc.array(chunks, { maxLength: 12 }), contexts, async (values, settings) => {
       count('sdk');
-      const stream = Buffer.concat(
-        runStream([Buffer.from(`${sse(values)}data: [DONE]\n\n`)], createTestContext(settings)),
-      );
+      const upstream = Buffer.from(`${sse(values)}data: [DONE]\n\n`);
+      const { bytes: stream } = runStream([upstream], createTestContext(settings), { committed: true });
       const last = eventsOf(stream.toString('utf8')).at(-1)?.['response'] as Record<string, unknown>;
       const reading = await readWithSdk(stream);
       if (reading.type === 'response') expect(reading.response).toEqual(last);
@@ -85,7 +87,7 @@ it('a field that no one knows changes nothing, wherever it is', { timeout }, () 
       const plain = values.map((value) => (isObject(value) ? { ...value, ...model } : value));
       const marked = plain.map((value) => (isObject(value) ? withUnknown(value) : value));
       const read = (list: readonly unknown[]) =>
-        Buffer.concat(runStream([Buffer.from(sse(list))], createTestContext(settings))).toString('utf8');
+        runStream([Buffer.from(sse(list))], createTestContext(settings), { committed: true }).bytes.toString();
       expect(read(marked)).toBe(read(plain));
     }),
     options,

@@ -8,7 +8,7 @@ import { blockOf, type GoldenCase, readGoldenCases } from '../support/golden.ts'
 import { streamContextOf } from '../support/golden-context.ts';
 import { faultsOfStream } from '../support/invariants.ts';
 import { faultsOfEvent, faultsOfResponse } from '../support/published-schema.ts';
-import { runStream } from '../support/run-stream.ts';
+import { runStream, type StreamRun, withoutKeepalives } from '../support/run-stream.ts';
 import { readWithSdk, type SdkReading } from '../support/sdk-accumulator.ts';
 import { everyCut } from '../support/split.ts';
 import { upstreamOf } from '../support/upstream-notation.ts';
@@ -17,6 +17,8 @@ import { upstreamOf } from '../support/upstream-notation.ts';
  * Each case is what the upstream sends (`chunks upstream`, `sse upstream` or `sse upstream escaped`, see
  * `test/support/upstream-notation.ts`; or `json upstream json`), its request (`json request`) or what is special about it
  * (`json context`), the client's events as lines (`events client`), and sometimes the terminal event's whole response.
+ * An upstream whose first event is an error has the HTTP error too (`json client error`); its `events client` are what the
+ * client gets where the body mode has sent the headers before.
  */
 const blankLine = Buffer.from('\n\n');
 const folder = new URL('./', import.meta.url);
@@ -31,7 +33,9 @@ function testCase(golden: GoldenCase): void {
   const isJson = blockOf(golden, 'upstream json') !== null;
   const context = () => streamContextOf(golden);
   const carrier = context().reasoningEvents;
-  const stream = whole(golden, context);
+  const { bytes, error } = whole(golden, context);
+  // Where the upstream's first event is an error, the events are those of a client whose headers have been sent.
+  const stream = error === null ? bytes : runStream([upstreamOf(golden)], context(), { committed: true }).bytes;
   const text = stream.toString('utf8');
   const events = eventsOf(text);
   const last = events.at(-1) as { response?: Record<string, unknown> } | undefined;
@@ -40,6 +44,11 @@ function testCase(golden: GoldenCase): void {
     expect(eventLines(text).join('\n')).toBe(blockOf(golden, 'client'));
     const response = blockOf(golden, 'client response');
     if (response !== null) expect(last?.response).toEqual(JSON.parse(response));
+  });
+
+  it('is an HTTP error exactly where one is written beside it', () => {
+    const status = blockOf(golden, 'client error');
+    expect(error && { status: error.status, ...error.toObject() }).toEqual(status && JSON.parse(status));
   });
 
   it('keeps every rule of a Responses stream', () => {
@@ -51,10 +60,11 @@ function testCase(golden: GoldenCase): void {
       let cuts = 0;
       for (const { how, pieces } of everyCut(upstreamOf(golden))) {
         cuts += 1;
-        const writes = runStream(pieces, context());
-        if (!Buffer.concat(writes).equals(stream)) expect.fail(`other bytes when ${how}`);
+        const run = runStream(pieces, context());
+        if (withoutKeepalives(run.bytes) !== withoutKeepalives(bytes)) expect.fail(`other bytes when ${how}`);
+        expect(run.error?.toJson(), how).toBe(error?.toJson());
         // Some clients' parsers lose an event that arrives in two pieces.
-        if (!writes.every((write) => write.subarray(-2).equals(blankLine))) expect.fail(`a cut event when ${how}`);
+        if (!run.writes.every((write) => write.subarray(-2).equals(blankLine))) expect.fail(`a cut event when ${how}`);
       }
       expect(cuts).toBeGreaterThan(0);
     });
@@ -71,11 +81,11 @@ function testCase(golden: GoldenCase): void {
     });
 }
 
-function whole(golden: GoldenCase, context: () => ResponseContext): Buffer {
+function whole(golden: GoldenCase, context: () => ResponseContext): Pick<StreamRun, 'bytes' | 'error'> {
   const json = blockOf(golden, 'upstream json');
-  if (json === null) return Buffer.concat(runStream([upstreamOf(golden)], context()));
+  if (json === null) return runStream([upstreamOf(golden)], context());
   const { events } = translateCompletion(JSON.parse(json), { ...context(), stream: true });
-  return Buffer.concat([encodeSseEvents(events), DONE]);
+  return { bytes: Buffer.concat([encodeSseEvents(events), DONE]), error: null };
 }
 
 /** The SDK throws at an `error` event, with its message, and at the specification's `response.reasoning.*` (D2). */

@@ -20,12 +20,10 @@ const upstream = [
   { choices: [{ index: 0, delta: {}, finish_reason: 'length' }], usage: { prompt_tokens: 3, completion_tokens: 2 } },
 ];
 
-const good = Buffer.concat(
-  runStream(
-    upstream.map((chunk) => Buffer.from(`data: ${JSON.stringify(chunk)}\n\n`)),
-    createTestContext(),
-  ),
-).toString('utf8');
+const good = runStream(
+  upstream.map((chunk) => Buffer.from(`data: ${JSON.stringify(chunk)}\n\n`)),
+  createTestContext(),
+).bytes.toString('utf8');
 
 const blocks = good.split('\n\n');
 const at = (type: string) => blocks.findIndex((block) => block.startsWith(`event: ${type}\n`));

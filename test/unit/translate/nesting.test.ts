@@ -27,7 +27,7 @@ const message: Record<string, string> = {
 describe.each(Object.entries(message))('values nested deeper than the stack, in %s', (_, delta) => {
   it('do not break a stream', () => {
     const upstream = `data: {"choices":[{"index":0,"delta":${delta},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n`;
-    const stream = Buffer.concat(runStream([Buffer.from(upstream)], context())).toString('utf8');
+    const stream = runStream([Buffer.from(upstream)], context()).bytes.toString('utf8');
     expect(faultsOfStream(stream)).toEqual([]);
     expect(eventsOf(stream).at(-1)?.type).toBe('response.completed');
   });
@@ -40,9 +40,10 @@ describe.each(Object.entries(message))('values nested deeper than the stack, in 
 
 it('an error nested deeper than the stack is an error', () => {
   const upstream = `data: {"error":${deep}}\n\n`;
-  const stream = Buffer.concat(runStream([Buffer.from(upstream)], context())).toString('utf8');
-  expect(faultsOfStream(stream)).toEqual([]);
-  expect(eventsOf(stream).at(-1)?.type).toBe('response.failed');
+  expect(runStream([Buffer.from(upstream)], context()).error).toMatchObject({ status: 502 });
+  const { bytes } = runStream([Buffer.from(upstream)], context(), { committed: true });
+  expect(faultsOfStream(bytes.toString('utf8'))).toEqual([]);
+  expect(eventsOf(bytes.toString('utf8')).at(-1)?.type).toBe('response.failed');
 });
 
 describe('lists longer than the arguments a function may have', () => {

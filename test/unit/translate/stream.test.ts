@@ -122,15 +122,22 @@ describe('large pieces', () => {
     );
 
   it('1 MiB of arguments in one event pass', () => {
-    const stream = Buffer.concat(runStream([call(MiB)], createTestContext())).toString();
+    const stream = runStream([call(MiB)], createTestContext()).bytes.toString();
     expect(faultsOfStream(stream)).toEqual([]);
     expect(eventsOf(stream).at(-1)?.type).toBe('response.completed');
   });
 
-  it('an event of 9 MiB fails the stream', () => {
-    const stream = Buffer.concat(runStream(inPiecesOf(64 * 1024, call(9 * MiB)), createTestContext())).toString();
+  it('a first event of 9 MiB is an error with a status', () => {
+    const { bytes, error } = runStream(inPiecesOf(64 * 1024, call(9 * MiB)), createTestContext());
+    expect(error).toMatchObject({ status: 502, code: 'upstream_response_too_large' });
+    expect(bytes).toHaveLength(0);
+  });
+
+  it('a later event of 9 MiB fails the stream', () => {
+    const pieces = [Buffer.from(`data: ${JSON.stringify(delta({ content: 'Hi' }))}\n\n`), call(9 * MiB)];
+    const stream = runStream(pieces, createTestContext()).bytes.toString();
     expect(faultsOfStream(stream)).toEqual([]);
-    expect(eventsOf(stream).at(-1)).toMatchObject({ response: { error: { code: 'upstream_event_too_large' } } });
+    expect(eventsOf(stream).at(-1)).toMatchObject({ response: { error: { code: 'upstream_response_too_large' } } });
   });
 
   it('arguments in pieces of four characters cost as much as they are long', () => {
