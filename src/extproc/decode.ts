@@ -1,6 +1,7 @@
 import { ProtocolError } from '../exchange/protocol-error.ts';
 import type { BodyMode, BodyModes, ExchangeEvent, HeaderMap } from '../exchange/types.ts';
-import type { ProcessingRequest, WireHeaderMap } from './messages.ts';
+import type { HeaderMap__Output as WireHeaderMap } from './generated/envoy/config/core/v3/HeaderMap.ts';
+import type { ProcessingRequest__Output as ProcessingRequest } from './generated/envoy/service/ext_proc/v3/ProcessingRequest.ts';
 
 /** One message from Envoy, read. */
 export interface DecodedRequest {

@@ -1,5 +1,8 @@
 import type { BodyModes, ExchangeReply, HeaderMutation } from '../exchange/types.ts';
-import type { ProcessingResponse, WireBodyMutation, WireCommonResponse, WireHeaderMutation } from './messages.ts';
+import type { BodyMutation } from './generated/envoy/service/ext_proc/v3/BodyMutation.ts';
+import type { CommonResponse } from './generated/envoy/service/ext_proc/v3/CommonResponse.ts';
+import type { HeaderMutation as WireHeaderMutation } from './generated/envoy/service/ext_proc/v3/HeaderMutation.ts';
+import type { ProcessingResponse } from './generated/envoy/service/ext_proc/v3/ProcessingResponse.ts';
 
 /** A reply as the `ProcessingResponse` Envoy expects in the body modes in force. */
 export function encodeReply(reply: ExchangeReply, modes: BodyModes): ProcessingResponse {
@@ -36,12 +39,12 @@ export function encodeReply(reply: ExchangeReply, modes: BodyModes): ProcessingR
 const noBytes = Buffer.alloc(0);
 
 /** Absent bytes pass Envoy's own through; an empty body needs `clear_body`. */
-function replacement(body: Uint8Array | undefined): WireBodyMutation | undefined {
+function replacement(body: Uint8Array | undefined): BodyMutation | undefined {
   if (body === undefined) return undefined;
   return body.length === 0 ? { clear_body: true } : { body };
 }
 
-function common(headers: HeaderMutation | undefined, body: WireBodyMutation | undefined): WireCommonResponse {
+function common(headers: HeaderMutation | undefined, body: BodyMutation | undefined): { response: CommonResponse } {
   const mutation = headers === undefined ? undefined : mutationOf(headers);
   return {
     response: {
@@ -60,7 +63,7 @@ function mutationOf({ set = {}, remove = [] }: HeaderMutation): WireHeaderMutati
       // The default of `append_action` differs between Envoy versions, so it is always set.
       append_action: 'OVERWRITE_IF_EXISTS_OR_ADD',
     })),
-    remove_headers: remove,
+    remove_headers: [...remove],
   };
 }
 

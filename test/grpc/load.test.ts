@@ -77,8 +77,7 @@ describe('one connection', () => {
     call.resume();
     let bytes = 0;
     for (let got = 0; got < pieces; got++) {
-      const mutation = (await call.next()).request_body?.response.body_mutation;
-      if (mutation !== undefined && 'streamed_response' in mutation) bytes += mutation.streamed_response.body.length;
+      bytes += (await call.next()).request_body?.response?.body_mutation?.streamed_response?.body?.length ?? 0;
     }
     expect(bytes).toBe(pieces * piece.length);
     call.cancel();

@@ -29,7 +29,7 @@ async function statusOf(body: string, headers: Readonly<Record<string, string>> 
   try {
     const { call, last } = await sendRequest(client, body, { headers });
     call.cancel();
-    return last.immediate_response?.status.code ?? 200;
+    return last.immediate_response?.status?.code ?? 200;
   } catch (error) {
     return String(error);
   }
@@ -69,7 +69,7 @@ describe('with 96 MiB of heap', { timeout: 120_000 }, () => {
       for (const { call, last } of opened) {
         if (last.immediate_response === undefined) running.push(call);
         else {
-          expect(last.immediate_response.status.code).toBe(503);
+          expect(last.immediate_response.status?.code).toBe(503);
           refused += 1;
         }
       }
@@ -112,9 +112,9 @@ describe('a limit on bytes that wait', () => {
       const refused = other.open({ request: 'BUFFERED', response: 'FULL_DUPLEX_STREAMED' });
       refused.send({ type: 'request_headers', headers: headers(300_000), endOfStream: false });
       const { immediate_response: answer } = await refused.next();
-      expect(answer?.status.code).toBe(503);
+      expect(answer?.status?.code).toBe(503);
       expect(JSON.parse(String(answer?.body))).toMatchObject({ error: { code: 'server_overloaded' } });
-      const sent = answer?.headers.set_headers?.map(({ header }) => [header.key, String(header.raw_value)]);
+      const sent = answer?.headers?.set_headers?.map(({ header }) => [header?.key, String(header?.raw_value)]);
       expect(sent).toContainEqual(['retry-after', '2']);
 
       waiting.cancel();

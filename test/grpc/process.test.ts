@@ -1,7 +1,7 @@
 import { status } from '@grpc/grpc-js';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { BodyModes, ExchangeEvent } from '../../src/exchange/types.ts';
-import type { ProcessingResponse } from '../../src/extproc/messages.ts';
+import type { ProcessingResponse__Output as ProcessingResponse } from '../../src/extproc/generated/envoy/service/ext_proc/v3/ProcessingResponse.ts';
 import { ApiError } from '../../src/schema/api-error.ts';
 import { eventLines } from '../support/event-lines.ts';
 import { defaultModes, headersOf } from '../support/exchange-options.ts';
@@ -46,20 +46,19 @@ async function streaming(modes: BodyModes | null = defaultModes, metadata = {}):
 }
 
 function textOf(reply: ProcessingResponse): string {
-  const mutation = reply.response_body?.response.body_mutation;
-  if (mutation === undefined || !('streamed_response' in mutation))
-    throw new Error(`no piece: ${JSON.stringify(reply)}`);
-  return Buffer.from(mutation.streamed_response.body).toString();
+  const body = reply.response_body?.response?.body_mutation?.streamed_response?.body;
+  if (body === undefined) throw new Error(`no piece: ${JSON.stringify(reply)}`);
+  return body.toString();
 }
 
 function pathOf(reply: ProcessingResponse): string {
-  const headers = reply.request_body?.response.header_mutation?.set_headers ?? [];
-  return Buffer.from(headers.find(({ header }) => header.key === ':path')?.header.raw_value ?? []).toString();
+  const headers = reply.request_body?.response?.header_mutation?.set_headers ?? [];
+  return Buffer.from(headers.find(({ header }) => header?.key === ':path')?.header?.raw_value ?? []).toString();
 }
 
 function errorOf(reply: ProcessingResponse): { status: number; code: string } {
-  const { status: code, body } = reply.immediate_response ?? { status: { code: 0 }, body: Buffer.from('{"error":{}}') };
-  return { status: code.code, code: JSON.parse(Buffer.from(body).toString()).error.code };
+  const { status, body } = reply.immediate_response ?? {};
+  return { status: status?.code ?? 0, code: JSON.parse(body?.toString() ?? '{"error":{}}').error.code };
 }
 
 describe('a call', () => {

@@ -143,7 +143,7 @@ describe('the service', () => {
     call.send({ type: 'request_body', body: Buffer.from(ask), endOfStream: true });
     const { request_body } = await call.next();
     call.cancel();
-    return JSON.stringify(request_body?.response.body_mutation, (_key, value) =>
+    return JSON.stringify(request_body?.response?.body_mutation, (_key, value) =>
       value?.type === 'Buffer' ? Buffer.from(value.data).toString() : value,
     ).replaceAll('\\"', '"');
   }

@@ -12,7 +12,9 @@ import { deflateSync, gzipSync } from 'node:zlib';
 import { status } from '@grpc/grpc-js';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { ExchangeEvent } from '../../src/exchange/types.ts';
-import { type ProcessingRequest, type ProcessingResponse, processMethod } from '../../src/extproc/messages.ts';
+import type { ProcessingRequest } from '../../src/extproc/generated/envoy/service/ext_proc/v3/ProcessingRequest.ts';
+import type { ProcessingResponse__Output as ProcessingResponse } from '../../src/extproc/generated/envoy/service/ext_proc/v3/ProcessingResponse.ts';
+import { processMethod } from '../../src/extproc/messages.ts';
 import { FRAME_HEAD_BYTES, MessageFrameReader, putFrameHead } from '../../src/server/message-frames.ts';
 import { createOverloadGuard, type OverloadGuard } from '../../src/server/overload.ts';
 import { headersOf } from '../support/exchange-options.ts';
@@ -164,10 +166,9 @@ async function expectNothingLeft(): Promise<void> {
 }
 
 function deltas({ replies }: WireCall): number {
-  const text = replies.map((reply) => {
-    const mutation = reply.response_body?.response.body_mutation;
-    return mutation !== undefined && 'streamed_response' in mutation ? String(mutation.streamed_response.body) : '';
-  });
+  const text = replies.map((reply) =>
+    String(reply.response_body?.response?.body_mutation?.streamed_response?.body ?? ''),
+  );
   return text.join('').match(/^event: response\.output_text\.delta$/gm)?.length ?? 0;
 }
 

@@ -1,5 +1,5 @@
 import type { BodyModes } from '../../src/exchange/types.ts';
-import type { ProcessingResponse } from '../../src/extproc/messages.ts';
+import type { ProcessingResponse__Output as ProcessingResponse } from '../../src/extproc/generated/envoy/service/ext_proc/v3/ProcessingResponse.ts';
 import type { ExtProcCall, ExtProcClient } from './extproc-client.ts';
 
 const modes: BodyModes = { request: 'BUFFERED', response: 'FULL_DUPLEX_STREAMED' };
@@ -70,7 +70,6 @@ async function untilText(call: ExtProcCall, text: string): Promise<void> {
   for (let seen = ''; !seen.includes(text); ) {
     const reply = await call.next();
     if (reply.immediate_response !== undefined) throw new Error(`refused: ${reply.immediate_response.body}`);
-    const mutation = reply.response_body?.response.body_mutation;
-    if (mutation !== undefined && 'streamed_response' in mutation) seen += mutation.streamed_response.body.toString();
+    seen += reply.response_body?.response?.body_mutation?.streamed_response?.body?.toString() ?? '';
   }
 }

@@ -5,7 +5,8 @@ import type { BodyMode, ExchangeReply } from '../../../src/exchange/types.ts';
 import { decodeRequest } from '../../../src/extproc/decode.ts';
 import { deserializeRequest, readByHand } from '../../../src/extproc/deserialize-request.ts';
 import { encodeReply } from '../../../src/extproc/encode.ts';
-import { type ProcessingRequest, processMethod } from '../../../src/extproc/messages.ts';
+import type { ProcessingRequest } from '../../../src/extproc/generated/envoy/service/ext_proc/v3/ProcessingRequest.ts';
+import { processMethod } from '../../../src/extproc/messages.ts';
 import { serializeReply } from '../../../src/extproc/serialize-reply.ts';
 
 const mode = fc.constantFrom<BodyMode>('NONE', 'BUFFERED', 'STREAMED', 'BUFFERED_PARTIAL', 'FULL_DUPLEX_STREAMED');

@@ -3,7 +3,8 @@ import { ProtocolError } from '../../../src/exchange/protocol-error.ts';
 import type { BodyModes, ExchangeEvent, ExchangeReply } from '../../../src/exchange/types.ts';
 import { decodeRequest } from '../../../src/extproc/decode.ts';
 import { encodeReply } from '../../../src/extproc/encode.ts';
-import { type ProcessingRequest, processMethod } from '../../../src/extproc/messages.ts';
+import type { ProcessingRequest } from '../../../src/extproc/generated/envoy/service/ext_proc/v3/ProcessingRequest.ts';
+import { processMethod } from '../../../src/extproc/messages.ts';
 import { messageOf } from '../../support/extproc-client.ts';
 
 const duplex: BodyModes = { request: 'FULL_DUPLEX_STREAMED', response: 'FULL_DUPLEX_STREAMED' };
