@@ -41,12 +41,25 @@ function runVitest(filters: readonly string[]): { passed: number; failed: number
   const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`];
   const success = run('vitest', ['run', ...projects.map((name) => `--project=${name}`), ...reporters, ...filters]);
   try {
-    const { numPassedTests, numTotalTests, numFailedTestSuites } = JSON.parse(readFileSync(report, 'utf8'));
+    const { numPassedTests, numTotalTests, numFailedTestSuites, testResults } = JSON.parse(
+      readFileSync(report, 'utf8'),
+    );
     // A test that was skipped, or a file that could not be loaded, has not passed.
     const unfinished = numTotalTests - numPassedTests;
-    return { passed: numPassedTests, failed: success ? unfinished : Math.max(unfinished, numFailedTestSuites, 1) };
+    const empty = filters.length > 0 ? [] : projects.filter((name) => !hasTestsOf(name, testResults));
+    for (const name of empty) console.error(`No test of the project ${name} ran.`);
+    const failed = unfinished + empty.length;
+    return { passed: numPassedTests, failed: success ? failed : Math.max(failed, numFailedTestSuites, 1) };
   } catch (error) {
     console.error(`vitest left no report: ${error instanceof Error ? error.message : error}`);
     return { passed: 0, failed: 1 };
   }
+}
+
+function hasTestsOf(
+  project: string,
+  files: readonly { name: string; assertionResults: readonly unknown[] }[],
+): boolean {
+  const folder = join(root, 'test', project, '/');
+  return files.some(({ name, assertionResults }) => name.startsWith(folder) && assertionResults.length > 0);
 }
