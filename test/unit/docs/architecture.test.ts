@@ -1,0 +1,35 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+
+const root = join(import.meta.dirname, '../../..');
+const document = readFileSync(join(root, 'docs/architecture.md'), 'utf8');
+const stops = [...document.matchAll(/`([\w./-]+\.ts):([\w.]+)`/g)].map(([, file = '', symbol = '']) => ({
+  file,
+  symbol,
+}));
+
+/** A function or class at the top of the file, or a method of one of its classes. */
+function declares(source: string, symbol: string): boolean {
+  const [owner, method] = symbol.split('.');
+  const top = new RegExp(`^(export )?(async )?(function|class|const) ${owner}\\b`, 'm').exec(source);
+  if (top === null || method === undefined) return top !== null;
+  const [body = ''] = source.slice(top.index).split(/^}/m, 1);
+  return new RegExp(`^  (async )?#?${method}\\(`, 'm').test(body);
+}
+
+test('the tour of docs/architecture.md has a request, a token and a refusal', () => {
+  expect(document.match(/^1\. /gm)).toHaveLength(3);
+  expect(stops.length).toBeGreaterThan(20);
+});
+
+test.each(stops)('the tour stops at $file:$symbol, which exists', ({ file, symbol }) => {
+  const path = join(root, file);
+  expect(existsSync(path), file).toBe(true);
+  expect(declares(readFileSync(path, 'utf8'), symbol), symbol).toBe(true);
+});
+
+test('the table of rooms has every folder of src/', () => {
+  const folders = readdirSync(join(root, 'src'), { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  for (const { name } of folders) expect(document).toContain(`| \`${name}/\` |`);
+});
