@@ -5,7 +5,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { clusterOf, type EnvoyConfig } from '../../tools/mesh/envoy-config.ts';
 import { createAuthority, replaceFiles } from '../support/certificates.ts';
-import { startTestMesh, type TestMesh } from '../support/mesh.ts';
+import { addEndpoint, untilHealthy } from '../support/envoy-clusters.ts';
+import { startTestMesh } from '../support/mesh.ts';
 import { startServiceProcess } from '../support/service-process.ts';
 import { type BodyStep, completion, delta, done, eventStream, finish } from '../support/upstream.ts';
 
@@ -39,7 +40,7 @@ describe('two workers with a UNIX socket each, and a replica on TCP', () => {
     });
     const over = { yet: false };
     try {
-      await untilHealthy(mesh, 3);
+      await untilHealthy(mesh.admin, 3);
       // Calls that wait for a first connection are not counted yet where Envoy looks for the least busy.
       mesh.upstream.script('warm', { body: [completion({ content: 'Hi' })] });
       for (let n = 0; n < 12; n += 1) await (await mesh.post({ model: 'warm', input: 'Hi' })).text();
@@ -70,16 +71,13 @@ describe('two replicas', () => {
     const mesh = await startTestMesh({
       concurrency: 2,
       edit(config) {
-        const endpoints: unknown[] = clusterOf(config, 'responses_extproc').load_assignment.endpoints[0].lb_endpoints;
         const [, port] = (leaving.listen[0] ?? '').split(':');
-        endpoints.push({
-          endpoint: { address: { socket_address: { address: '127.0.0.1', port_value: Number(port) } } },
-        });
+        addEndpoint(config, 'responses_extproc', { host: '127.0.0.1', port: Number(port) });
       },
     });
     const over = { yet: false };
     try {
-      await untilHealthy(mesh, 2);
+      await untilHealthy(mesh.admin, 2);
       mesh.upstream.script('short', { body: [completion({ content: 'Hi' })] });
       mesh.upstream.script('long', ...Array.from({ length: 8 }, () => ({ headers: eventStream, body: endless(over) })));
       const streams = await Promise.all(
@@ -153,15 +151,6 @@ describe('mTLS between Envoy and the service', () => {
     }
   });
 });
-
-async function untilHealthy(mesh: TestMesh, endpoints: number): Promise<void> {
-  for (const end = Date.now() + 20_000; Date.now() < end; await sleep(100)) {
-    const healthy = (await mesh.admin('/clusters')).match(/^responses_extproc::.*::health_flags::healthy$/gm);
-    // Envoy's threads hear of health a second later, several changes in one (update_merge_window).
-    if (healthy?.length === endpoints) return sleep(1_500);
-  }
-  throw new Error(`not ${endpoints} healthy endpoints:\n${await mesh.admin('/clusters')}`);
-}
 
 function speakTls(config: EnvoyConfig, files: { certFile: string; keyFile: string; caFile: string }): void {
   clusterOf(config, 'responses_extproc').transport_socket = {

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { addressOf, clusterOf, type EnvoyConfig, type Place } from '../../tools/mesh/envoy-config.ts';
 
 /** Adds a copy of the cluster `from` under another name, with its one endpoint elsewhere. */
@@ -11,4 +12,21 @@ export function addClusterLike(config: EnvoyConfig, from: string, name: string, 
 /** The cluster `dead`: a Chat server at a port where nobody listens. */
 export function addDeadCluster(config: EnvoyConfig): void {
   addClusterLike(config, 'chat', 'dead', { host: '127.0.0.1', port: 1 });
+}
+
+/** Adds one more endpoint to a cluster. */
+export function addEndpoint(config: EnvoyConfig, cluster: string, place: Place): void {
+  clusterOf(config, cluster).load_assignment.endpoints[0].lb_endpoints.push({
+    endpoint: { address: addressOf(place) },
+  });
+}
+
+/** Resolves when Envoy's health checks have found exactly so many replicas of the service healthy, and its threads know. */
+export async function untilHealthy(admin: (path: string) => Promise<string>, endpoints: number): Promise<void> {
+  for (const end = Date.now() + 20_000; Date.now() < end; await sleep(100)) {
+    const healthy = (await admin('/clusters')).match(/^responses_extproc::.*::health_flags::healthy$/gm);
+    // Envoy's threads hear of health a second later, several changes in one (update_merge_window).
+    if (healthy?.length === endpoints) return sleep(1_500);
+  }
+  throw new Error(`not ${endpoints} healthy endpoints:\n${await admin('/clusters')}`);
 }

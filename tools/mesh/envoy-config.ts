@@ -20,9 +20,12 @@ export interface EnvoyAddress {
 }
 export interface EnvoyCluster {
   name: string;
-  load_assignment: { cluster_name: string; endpoints: [{ lb_endpoints: [{ endpoint: { address: EnvoyAddress } }] }] };
+  load_assignment: { cluster_name: string; endpoints: [{ lb_endpoints: [EnvoyEndpoint, ...EnvoyEndpoint[]] }] };
   transport_socket?: unknown;
   [other: string]: unknown;
+}
+interface EnvoyEndpoint {
+  endpoint: { address: EnvoyAddress };
 }
 export interface EnvoyRoute {
   name: string;
