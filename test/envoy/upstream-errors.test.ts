@@ -90,11 +90,13 @@ describe.each([false, true])('an upstream error is the API’s error JSON with i
     expect(await response.json()).toMatchObject({ error: { type: 'server_error', code: 'upstream_timeout' } });
   });
 
-  test('the upstream resets the connection before it answers: Envoy’s own 503', async () => {
-    mesh.upstream.script('rude', { status: 200, body: [reset] });
-    const response = await mesh.post({ model: 'rude', input: 'Hi', stream });
+  test('the upstream resets the connection before it answers: Envoy’s own 503, and it is not asked twice', async () => {
+    const model = `rude ${stream}`;
+    mesh.upstream.script(model, { status: 200, body: [reset] });
+    const response = await mesh.post({ model, input: 'Hi', stream });
     expect(response.status).toBe(503);
     expect(await response.json()).toMatchObject({ error: { type: 'server_error' } });
+    expect(mesh.upstream.received(model)).toHaveLength(1);
   });
 });
 

@@ -37,9 +37,9 @@ function openStream(session: ClientHttp2Session, model: string) {
   return { firstDelta, end, leave: () => stream.close(8) };
 }
 
-/** Sessions of 500 streams: Envoy takes 1,024 on one connection. */
+/** Sessions of 100 streams: Envoy takes no more on one connection. */
 async function openStreams(mesh: TestMesh, model: string, count: number) {
-  const sessions = Array.from({ length: Math.ceil(count / 500) }, () => connect(mesh.url));
+  const sessions = Array.from({ length: Math.ceil(count / 100) }, () => connect(mesh.url));
   const streams = [];
   for (let index = 0; index < count; index += 1) {
     streams.push(openStream(sessions[index % sessions.length] as ClientHttp2Session, model));
