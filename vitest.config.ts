@@ -73,6 +73,16 @@ export default defineConfig({
         },
       },
       {
+        // A real Prometheus and promtool over a real scrape: `npm run test:monitoring`.
+        test: {
+          name: 'monitoring',
+          include: ['test/monitoring/**/*.test.ts'],
+          testTimeout: 60_000,
+          hookTimeout: 120_000,
+          fileParallelism: false,
+        },
+      },
+      {
         // Heavy: thousands of streams, gigabytes: `npm run test:faults`.
         test: {
           ...shared,

@@ -84,21 +84,4 @@ fi
 # Testcontainers' own cleaner is one more image to pull; the tests take down what they started.
 export TESTCONTAINERS_RYUK_DISABLED=true
 export PATH=$PWD/node_modules/.bin:$PATH
-report=$cache/report.json
-rm -f "$report"
-vitest run --project=docker --reporter=default --reporter=json --outputFile.json="$report" "$@" </dev/null
-status=$?
-node -e '
-  const { readFileSync } = require("node:fs");
-  let passed = 0, failed = 1;
-  try {
-    const report = JSON.parse(readFileSync(process.argv[1], "utf8"));
-    passed = report.numPassedTests;
-    failed = report.numTotalTests - passed;
-    if (process.argv[2] !== "0") failed = Math.max(failed, report.numFailedTestSuites, 1);
-  } catch (error) {
-    console.error(`vitest left no report: ${error.message}`);
-  }
-  console.log(`${passed} passed, ${failed} failed`);
-  process.exitCode = failed === 0 ? 0 : 1;
-' "$report" "$status"
+node scripts/vitest-report.ts docker "$@" </dev/null

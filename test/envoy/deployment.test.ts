@@ -1,9 +1,10 @@
-import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { clusterOf, type EnvoyConfig } from '../../tools/mesh/envoy-config.ts';
+import { parse } from 'yaml';
+import { clusterOf, type EnvoyCluster } from '../../tools/mesh/envoy-config.ts';
 import { createAuthority, replaceFiles } from '../support/certificates.ts';
 import { addEndpoint, untilHealthy } from '../support/envoy-clusters.ts';
 import { startTestMesh } from '../support/mesh.ts';
@@ -114,6 +115,32 @@ describe('two replicas', () => {
 });
 
 describe('mTLS between Envoy and the service', () => {
+  test('refuses a certificate of the same authority that is for another name', async () => {
+    const authority = createAuthority('mesh');
+    const { certFile, keyFile } = authority.issue('service');
+    const pair = { ...authority.issue('envoy'), caFile: authority.caFile };
+    const mesh = await startTestMesh({
+      environment: { TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile, TLS_CLIENT_CA_FILE: authority.caFile },
+      edit(config) {
+        // The service's certificate is for `localhost`. Envoy is ready with that name; the cluster `other` wants another.
+        const cluster = clusterOf(config, 'responses_extproc');
+        const other = { ...structuredClone(cluster), name: 'other' };
+        config.static_resources.clusters.push(other);
+        speakTls(cluster, 'localhost', pair);
+        speakTls(other, 'another.example', pair);
+      },
+    });
+    try {
+      const failures = async () =>
+        /^cluster\.other\.ssl\.fail_verify_san: (\d+)$/m.exec(await mesh.admin('/stats'))?.[1];
+      await expect.poll(async () => Number(await failures()), { timeout: 20_000 }).toBeGreaterThan(0);
+      expect(await mesh.admin('/clusters')).toMatch(/^other::.*::health_flags::\/failed_active_hc/m);
+    } finally {
+      await mesh.close();
+      authority.remove();
+    }
+  });
+
   test('works, and a rotation of the service’s certificate under load fails no request', async () => {
     const authority = createAuthority('mesh');
     const files = { certFile: join(folder, 'tls.crt'), keyFile: join(folder, 'tls.key') };
@@ -123,7 +150,7 @@ describe('mTLS between Envoy and the service', () => {
     const envoyPair = authority.issue('envoy');
     const mesh = await startTestMesh({
       environment: { TLS_CERT_FILE: files.certFile, TLS_KEY_FILE: files.keyFile, TLS_CLIENT_CA_FILE: caFile },
-      edit: (config) => speakTls(config, { ...envoyPair, caFile }),
+      edit: (config) => speakTls(clusterOf(config, 'responses_extproc'), 'localhost', { ...envoyPair, caFile }),
     });
     try {
       mesh.upstream.script('tls', { body: [completion({ content: 'Safe.' })] });
@@ -152,19 +179,22 @@ describe('mTLS between Envoy and the service', () => {
   });
 });
 
-function speakTls(config: EnvoyConfig, files: { certFile: string; keyFile: string; caFile: string }): void {
-  clusterOf(config, 'responses_extproc').transport_socket = {
-    name: 'envoy.transport_sockets.tls',
-    typed_config: {
-      '@type': 'type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext',
-      sni: 'localhost',
-      common_tls_context: {
-        alpn_protocols: ['h2'],
-        tls_certificates: [
-          { certificate_chain: { filename: files.certFile }, private_key: { filename: files.keyFile } },
-        ],
-        validation_context: { trusted_ca: { filename: files.caFile } },
-      },
-    },
-  };
+const operating = readFileSync(join(import.meta.dirname, '../../docs/operating.md'), 'utf8');
+
+/** The TLS example of docs/operating.md with other files, for a service whose certificate is to be for `name`. */
+function speakTls(
+  cluster: EnvoyCluster,
+  name: string,
+  files: { certFile: string; keyFile: string; caFile: string },
+): void {
+  const example =
+    /```yaml\n# in the cluster responses_extproc\n(transport_socket:\n[\s\S]*?)```/.exec(operating)?.[1] ?? '';
+  const { transport_socket } = parse(
+    example
+      .replaceAll('responses-extproc.example', name)
+      .replace('/certs/envoy.crt', files.certFile)
+      .replace('/certs/envoy.key', files.keyFile)
+      .replace('/certs/ca.crt', files.caFile),
+  ) as { transport_socket: unknown };
+  cluster.transport_socket = transport_socket;
 }

@@ -1,0 +1,76 @@
+/**
+ * `node scripts/vitest-report.ts PROJECT [ARGUMENT…]` runs a vitest project; the last line says how many tests passed and
+ * failed, for what adds them up (.ci/run). Arguments go to vitest.
+ */
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+
+const root = join(import.meta.dirname, '..');
+
+export interface Counts {
+  readonly passed: number;
+  readonly failed: number;
+}
+
+/** As much of vitest's JSON report as is counted. */
+export interface VitestReport {
+  readonly testResults: readonly {
+    /** Path of the file. */
+    readonly name: string;
+    readonly status: string;
+    readonly assertionResults: readonly { readonly status: string }[];
+  }[];
+}
+
+if (import.meta.main) {
+  const [project = '', ...rest] = process.argv.slice(2);
+  const { passed, failed } = runVitest([project], rest);
+  console.log(`${passed} passed, ${failed} failed`);
+  process.exitCode = failed === 0 ? 0 : 1;
+}
+
+/** Runs those projects, with their output shown; counts what is in the report they leave. */
+export function runVitest(projects: readonly string[], words: readonly string[]): Counts {
+  const file = join(root, `.cache/test-report-${projects.join('-')}.json`);
+  mkdirSync(join(root, '.cache'), { recursive: true });
+  rmSync(file, { force: true });
+  const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${file}`];
+  const { status, error } = spawnSync(
+    join(root, 'node_modules/.bin/vitest'),
+    ['run', ...projects.map((name) => `--project=${name}`), ...reporters, ...words],
+    { cwd: root, stdio: 'inherit' },
+  );
+  if (error) console.error(`vitest: ${error.message}`);
+  try {
+    const report = JSON.parse(readFileSync(file, 'utf8')) as VitestReport;
+    const { passed, failed } = countTests(report, status === 0);
+    const empty = words.length > 0 ? [] : projects.filter((name) => !hasTestsOf(name, report));
+    for (const name of empty) console.error(`No test of the project ${name} ran.`);
+    return { passed, failed: failed + empty.length };
+  } catch (problem) {
+    console.error(`vitest left no report: ${problem instanceof Error ? problem.message : problem}`);
+    return { passed: 0, failed: 1 };
+  }
+}
+
+/**
+ * Tests that passed, and those that did not: failed, skipped, or never begun because a hook failed. A file that could not
+ * be loaded counts as one; so does a run that failed for none of these reasons.
+ */
+export function countTests({ testResults }: VitestReport, success: boolean): Counts {
+  let passed = 0;
+  let failed = 0;
+  for (const { status, assertionResults } of testResults) {
+    const good = assertionResults.filter((test) => test.status === 'passed').length;
+    passed += good;
+    failed += assertionResults.length - good;
+    if (status === 'failed' && good === assertionResults.length) failed += 1;
+  }
+  return { passed, failed: success ? failed : Math.max(failed, 1) };
+}
+
+function hasTestsOf(project: string, { testResults }: VitestReport): boolean {
+  const folder = join(root, 'test', project, '/');
+  return testResults.some(({ name, assertionResults }) => name.startsWith(folder) && assertionResults.length > 0);
+}

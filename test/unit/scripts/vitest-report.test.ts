@@ -1,0 +1,25 @@
+import { expect, test } from 'vitest';
+import { countTests } from '../../../scripts/vitest-report.ts';
+
+const file = (status: string, ...tests: string[]) => ({
+  name: 'x.test.ts',
+  status,
+  assertionResults: tests.map((each) => ({ status: each })),
+});
+
+test.each([
+  ['what passed', [file('passed', 'passed', 'passed')], true, { passed: 2, failed: 0 }],
+  [
+    'one failed test as one, however many describe blocks it is in',
+    [file('failed', 'passed', 'failed')],
+    false,
+    { passed: 1, failed: 1 },
+  ],
+  ['a skipped test as not passed', [file('passed', 'passed', 'pending')], true, { passed: 1, failed: 1 }],
+  ['the tests behind a hook that failed', [file('failed', 'pending', 'pending')], false, { passed: 0, failed: 2 }],
+  ['a file that could not be loaded', [file('failed'), file('passed', 'passed')], false, { passed: 1, failed: 1 }],
+  ['a run that failed for another reason', [file('passed', 'passed')], false, { passed: 1, failed: 1 }],
+  ['a run that found nothing', [], false, { passed: 0, failed: 1 }],
+] as const)('counts %s', (_name, testResults, success, counts) => {
+  expect(countTests({ testResults }, success)).toEqual(counts);
+});
