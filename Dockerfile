@@ -1,6 +1,7 @@
 # The service as an image: Node, compiled sources, production dependencies. No shell, no package manager, no root.
 #
-#   docker build --build-arg REVISION="$(git rev-parse HEAD)" --tag responses-extproc .
+#   docker build --build-arg REVISION="$(git rev-parse HEAD)" --build-arg SOURCE="$(git remote get-url origin)" \
+#     --tag responses-extproc .
 #
 # Both bases can be replaced, by a mirror or by another Node LTS image; the second needs `node` on its PATH or in
 # /nodejs/bin and nothing else.
@@ -37,8 +38,10 @@ ENTRYPOINT ["node", "--single-threaded-gc", "--max-semi-space-size=16", "/app/di
 # Last, since the revision changes with every build. The version equals package.json's; test/docker compares them.
 ARG VERSION=0.1.0
 ARG REVISION=unknown
+ARG SOURCE=unknown
 LABEL org.opencontainers.image.title="responses-extproc" \
       org.opencontainers.image.description="Envoy ext_proc service: OpenAI Responses API in front of Chat Completions servers" \
       org.opencontainers.image.licenses="Apache-2.0" \
       org.opencontainers.image.version="${VERSION}" \
-      org.opencontainers.image.revision="${REVISION}"
+      org.opencontainers.image.revision="${REVISION}" \
+      org.opencontainers.image.source="${SOURCE}"

@@ -10,13 +10,14 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 /** `docker-compose.yml` as it is shipped: what the README tells to run, run. */
 const root = join(import.meta.dirname, '../..');
 const image = 'responses-extproc:test';
+const origin = { REVISION: '0123456789abcdef', SOURCE: 'https://git.example/responses-extproc' };
 const secretWord = 'xylophone-7391'; // what a client says must appear in no log
 
 let mesh: StartedDockerComposeEnvironment;
 
 beforeAll(async () => {
   mesh = await new DockerComposeEnvironment(root, 'docker-compose.yml')
-    .withEnvironment({ ...process.env, SERVICE_IMAGE: image, ENVOY_PORT: '0', ADMIN_PORT: '0' } as Record<
+    .withEnvironment({ ...process.env, SERVICE_IMAGE: image, ENVOY_PORT: '0', ADMIN_PORT: '0', ...origin } as Record<
       string,
       string
     >)
@@ -40,6 +41,11 @@ describe('the image', () => {
   it('says its version, the one of package.json', () => {
     const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
     expect(inspect('{{index .Config.Labels "org.opencontainers.image.version"}}')).toBe(version);
+  });
+
+  it('says what it was built from', () => {
+    expect(inspect('{{index .Config.Labels "org.opencontainers.image.revision"}}')).toBe(origin.REVISION);
+    expect(inspect('{{index .Config.Labels "org.opencontainers.image.source"}}')).toBe(origin.SOURCE);
   });
 
   it('runs as nobody in particular and has a health check', () => {
@@ -170,8 +176,8 @@ describe('a restart of the service while a stream runs', () => {
   });
 });
 
-describe('the mesh without the service', () => {
-  it('answers 503 with the error of the API, and lets other paths through', async () => {
+describe('the mesh while the service is stuck', () => {
+  it('answers with the error of the API, and lets other paths through', async () => {
     const id = service().getId();
     execFileSync('docker', ['pause', id]);
     try {
@@ -187,11 +193,40 @@ describe('the mesh without the service', () => {
             interval: 1_000,
           },
         )
-        .toMatchObject({ status: 503, code: 'upstream_unavailable' });
+        .toMatchObject({ status: 504, code: 'gateway_timeout' });
       expect((await client().models.list()).data.length).toBeGreaterThan(0);
     } finally {
       execFileSync('docker', ['unpause', id]);
     }
+  });
+});
+
+describe('two replicas of the service', () => {
+  const environment = { ...process.env, SERVICE_IMAGE: image, ENVOY_PORT: '0', DRAIN_TIMEOUT_MS: '1000' };
+  const compose = (...words: string[]) =>
+    execFileSync('docker', ['compose', '--project-name', 'responses-extproc-scaled', ...words], {
+      cwd: root,
+      env: environment,
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'pipe'],
+    }).trim();
+  afterAll(() => compose('down', '--timeout', '5', '--volumes'));
+
+  it('start with --scale, have an admin port each, and one that is killed costs no request', async () => {
+    compose('up', '--detach', '--wait', '--scale', 'service=2');
+    const [first, second] = [1, 2].map((index) => compose('port', '--index', String(index), 'service', '9090'));
+    expect(first).not.toBe(second);
+    for (const admin of [first, second]) expect((await fetch(`http://${admin}/readyz`)).status).toBe(200);
+
+    const gateway = new OpenAI({
+      baseURL: `http://${compose('port', 'envoy', '10000')}/v1`,
+      apiKey: 'unused',
+      maxRetries: 0,
+    });
+    const ask = async () => (await gateway.responses.create({ model: 'demo', input: 'hello' })).status;
+    for (let n = 0; n < 10; n += 1) expect(await ask()).toBe('completed');
+    execFileSync('docker', ['kill', compose('ps', '--quiet', 'service').split('\n')[1] ?? '']);
+    for (let n = 0; n < 20; n += 1) expect(await ask()).toBe('completed');
   });
 });
 
