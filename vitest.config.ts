@@ -65,6 +65,7 @@ export default defineConfig({
       {
         // The manifests for Kubernetes, on tools that are built first: `npm run test:kubernetes`.
         test: {
+          ...shared,
           name: 'kubernetes',
           include: ['test/kubernetes/**/*.test.ts'],
           testTimeout: 120_000,
@@ -96,6 +97,7 @@ export default defineConfig({
       {
         // Programs of others, installed by install.ts: `npm run test:clients`.
         test: {
+          ...shared,
           name: 'clients',
           include: ['test/clients/**/*.test.ts'],
           globalSetup: ['test/clients/install.ts'],

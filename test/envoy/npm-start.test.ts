@@ -191,6 +191,7 @@ describe('npm start', () => {
     const mesh = startMesh(['--port', String(await anyFreePort())]);
     await mesh.ready();
     const children = await mesh.children();
+    expect(children.size).toBeGreaterThan(0);
     mesh.child.kill('SIGKILL');
     await untilGone(children.values());
   });

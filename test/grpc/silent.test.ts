@@ -35,7 +35,7 @@ describe('a connection', () => {
         .on('error', () => {})
         .resume(),
     );
-    await until(() => speaking.every(({ closed }) => closed) && mute.every(({ closed }) => closed));
+    await expect.poll(() => [...speaking, ...mute].every(({ closed }) => closed)).toBe(true);
   });
 
   test('that has opened a call stays, with none running for long', async () => {
