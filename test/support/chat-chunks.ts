@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 
 /**
- * Chunks as no server should send them: the fields that are read, in any order and combination, each with what it
- * should hold or with something of the wrong type.
+ * Chunks that no server should send: the fields that are read, in any order and combination, each with a valid value
+ * or one of the wrong type.
  */
 const text = fc.oneof(
   {
@@ -30,7 +30,7 @@ const wrong = fc.oneof(
   fc.jsonValue({ maxDepth: 2 }),
 );
 
-/** Nearly always as it should be: a stream where everything is wrong soon says nothing at all. */
+/** Mostly valid: a stream in which every field is wrong soon produces no events. */
 const mostly = (right: fc.Arbitrary<unknown>) =>
   fc.oneof({ weight: 9, arbitrary: right }, { weight: 1, arbitrary: wrong });
 
@@ -133,7 +133,7 @@ const usage = some({
   completion_tokens_details: mostly(some({ reasoning_tokens: mostly(fc.nat(9)) })),
 });
 
-/** One JSON value of a stream: nearly always a chunk. */
+/** One JSON value of a stream, in most cases a chunk. */
 export const chunks: fc.Arbitrary<unknown> = fc.oneof(
   { weight: 1, arbitrary: wrong },
   {
@@ -150,7 +150,7 @@ export const chunks: fc.Arbitrary<unknown> = fc.oneof(
   { weight: 1, arbitrary: some({ error: wrong, object: fc.constantFrom('error', 'chunk'), message: text }) },
 );
 
-/** Settings of a context, in all combinations that change what a stream says. */
+/** Settings of a context, in all combinations that change a stream's events. */
 export const contexts = fc.record({
   toolNames: fc.constantFrom(['f', 'get', 'get_weather'], []),
   restoredTools: fc.constantFrom(

@@ -1,6 +1,6 @@
 /**
- * The rules of a Chat Completions request, written from the API's reference and from what servers refuse. Knows
- * nothing of `src/`: goldens alone would accept a consistent mistake.
+ * The rules of a Chat Completions request, written from the API's reference and from what servers refuse. Independent
+ * of `src/`: golden cases alone would accept a consistent mistake.
  */
 
 type JsonObject = Record<string, unknown>;
@@ -19,7 +19,7 @@ const opaque = new Set(['parameters', 'schema', 'extra_content', 'reasoning_deta
 /** Fields made by the translation; others are a client's own, which it passes on whatever they hold. */
 const ownFields = ['messages', 'tools', 'tool_choice', 'response_format', 'stream_options', 'reasoning', 'thinking'];
 
-/** What is wrong with the body, a line per fault; empty when nothing is. Fields nobody knows are opaque. */
+/** What is wrong with the body, a line per fault; empty when nothing is. Unknown fields are opaque. */
 export function faultsOfChat(body: unknown): string[] {
   const faults: string[] = [];
   if (!isObject(body)) return ['the body is not an object'];

@@ -9,7 +9,7 @@ export function addClusterLike(config: EnvoyConfig, from: string, name: string, 
   config.static_resources.clusters.push(copy);
 }
 
-/** The cluster `dead`: a Chat server at a port where nobody listens. */
+/** The cluster `dead`: a Chat server at a port where nothing listens. */
 export function addDeadCluster(config: EnvoyConfig): void {
   addClusterLike(config, 'chat', 'dead', { host: '127.0.0.1', port: 1 });
 }

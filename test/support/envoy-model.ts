@@ -4,7 +4,7 @@ import { exchangeOptions } from './exchange-options.ts';
 
 /**
  * Envoy's side of an exchange, with its rules: what it sends in each body mode, what it waits for, what it does with the
- * replies, and what it would answer with an error. A reply that breaks a rule throws. Knows the protocol, not our legs.
+ * replies, and what it would answer with an error. A reply that breaks a rule throws. Written from the protocol, independent of the service's legs.
  */
 
 /** An HTTP message: as a client or an upstream sends it, or as it arrives. */

@@ -1,4 +1,4 @@
-/** What the events of a stream say, read without knowing how they were made. */
+/** Reads the events of a stream, independent of the code that wrote them. */
 export interface StreamEvent {
   readonly type: string;
   readonly [key: string]: unknown;
@@ -81,7 +81,7 @@ function ofItem(item: Fields): string[] {
   return [...words.filter((word) => word !== undefined).map(String), ...state, ...sealed];
 }
 
-/** The envelope of `encrypted_content` is base64url: the reader wants to see what is in it. */
+/** The envelope of `encrypted_content` is base64url: readers of a case want to see its content. */
 function opened(envelope: string): string {
   const [prefix, body = ''] = envelope.split('.', 2);
   return `${prefix} ${Buffer.from(body, 'base64url').toString('utf8')}`;

@@ -16,11 +16,11 @@ export interface ExtProcCall {
   sendRaw(message: ProcessingRequest): void;
   /** The next reply; rejects when the call is over. */
   next(): Promise<ProcessingResponse>;
-  /** Replies that came and were not asked for. */
+  /** Replies that arrived and were not read yet. */
   readonly waiting: number;
   /** Resets the call, as Envoy does when it has what it needs. */
   cancel(): void;
-  /** Says that nothing more will be sent. */
+  /** Half-closes the call: nothing more will be sent. */
   halfClose(): void;
   /** Stops and goes on taking replies off the connection. */
   pause(): void;

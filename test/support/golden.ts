@@ -9,7 +9,7 @@ export interface GoldenBlock {
 
 /** One case of a golden file: a heading, prose that says why, fenced blocks. */
 export interface GoldenCase {
-  /** `stream-text.md:12`, so that a failure is a click away. */
+  /** `stream-text.md:12`, so that editors link a failure to its case. */
   readonly where: string;
   readonly title: string;
   readonly prose: string;

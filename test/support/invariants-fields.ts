@@ -48,7 +48,7 @@ const partFields: Readonly<Record<string, string>> = {
   summary_text: 'type text',
 };
 
-/** All of the resource; clients read them without looking whether they are there. */
+/** All fields of the resource; clients read them without checking that they exist. */
 const resourceFields =
   'id object created_at completed_at status error incomplete_details model previous_response_id instructions output ' +
   'tools tool_choice parallel_tool_calls truncation text temperature top_p presence_penalty frequency_penalty ' +
@@ -104,7 +104,7 @@ function partFaults(part: Fields): string[] {
   return known === undefined ? [`${part['type']} is no part of the API`] : keyFaults(part, known, String(part['type']));
 }
 
-/** The specification nests the error, OpenAI's own event is flat: both readers find theirs (decision D3). */
+/** The specification nests the error, OpenAI's own event is flat: readers of either form find it (decision D3). */
 function errorFaults(event: Fields): string[] {
   const error = event['error'] as Fields;
   const faults = keyFaults(error, 'type code param message', 'error');

@@ -33,7 +33,7 @@ export function place(event: Fields): string {
   return `${event['type']} at ${path.filter((index) => index !== undefined).join('.')}`;
 }
 
-/** Which part an event speaks of, and which field of it holds the text. */
+/** Which part an event refers to, and which of its fields holds the text. */
 const partEvents: Readonly<Record<string, { part: string; item: string; list: string; text: string }>> = {
   output_text: { part: 'output_text', item: 'message', list: 'content', text: 'text' },
   refusal: { part: 'refusal', item: 'message', list: 'content', text: 'refusal' },

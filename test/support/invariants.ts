@@ -1,7 +1,7 @@
 /**
  * The rules of a Responses stream, checked on its text alone: framing, numbering, fields, grammar, and that every
- * `done` says what its deltas said. Knows the specification (Open Responses 2026-04-24, OpenAI's extra events, the
- * decisions in `docs/mapping.md`), and nothing of the code that made the stream: it imports nothing from `src`.
+ * `done` says what its deltas said. Written from the specification (Open Responses 2026-04-24, OpenAI's extra events, the
+ * decisions in `docs/mapping.md`), independent of the code that wrote the stream: it imports nothing from `src`.
  */
 
 import { fieldFaults, resourceFaults } from './invariants-fields.ts';
@@ -64,7 +64,7 @@ function checkOrder(events: readonly Fields[], fault: Fault): void {
   checkResources(events, fault);
 }
 
-/** All snapshots are of one response; what the request fixed never changes. */
+/** All snapshots are of one response; fields set by the request never change. */
 function checkResources(events: readonly Fields[], fault: Fault): void {
   const snapshots = events.filter((event) => event['response'] !== undefined);
   const first = snapshots[0]?.['response'] as Fields | undefined;
@@ -80,7 +80,7 @@ function checkResources(events: readonly Fields[], fault: Fault): void {
     fault('error and response.failed differ in their code');
 }
 
-/** Items: who is open, what was said in them, and that the terminal response repeats it. */
+/** Items: which are open, what their deltas contained, and that the terminal response repeats it. */
 function checkItems(events: readonly Fields[], fault: Fault): void {
   const items: OpenItem[] = [];
   const ids = new Set<unknown>();
@@ -119,7 +119,7 @@ function checkItems(events: readonly Fields[], fault: Fault): void {
   checkOutput(events.at(-1)?.['response'] as Fields | undefined, items, fault);
 }
 
-/** An item begins with nothing in it. */
+/** An item starts empty. */
 function startFaults(item: Fields, fault: Fault): void {
   if (item['status'] !== 'in_progress') fault(`${item['id']} is added with status ${item['status']}`);
   for (const key of ['content', 'summary'])

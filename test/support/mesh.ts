@@ -58,7 +58,7 @@ export interface TestMeshOptions {
   readonly concurrency?: number;
 }
 
-/** Starts all three on free ports; resolves when Envoy accepts requests and takes the service for healthy. */
+/** Starts all three on free ports; resolves when Envoy accepts requests and considers the service healthy. */
 export async function startTestMesh(options: TestMeshOptions = {}): Promise<TestMesh> {
   const upstream = await startScriptedUpstream({ http2: options.http2Upstream ?? false });
   const [listen, admin, grpc, metrics] = await Promise.all([

@@ -72,7 +72,7 @@ export async function startService(
   };
 }
 
-/** Waits for something that other parts of this process bring about. */
+/** Waits for a condition that other code of this process fulfils. */
 export async function until(condition: () => boolean, withinMs = 5000): Promise<void> {
   const end = performance.now() + withinMs;
   while (!condition()) {

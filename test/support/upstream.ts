@@ -12,7 +12,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 export const cut = Symbol('cut');
 export const reset = Symbol('reset');
 
-/** A step of a response body: bytes to write, milliseconds to wait, something to wait for, or a violent end. */
+/** A step of a response body: bytes to write, milliseconds to wait, something to wait for, or an abrupt end. */
 export type BodyStep = string | Uint8Array | number | (() => Promise<unknown>) | typeof cut | typeof reset;
 
 /** What the upstream does with one request. */
@@ -42,7 +42,7 @@ export interface ChatRequest {
   readonly [field: string]: unknown;
 }
 
-/** A Chat server that does what each test says, and remembers what it was asked. */
+/** A Chat server that does what each test says, and records its requests. */
 export interface ScriptedUpstream {
   readonly port: number;
   /** What requests get that name this script in `x-test-script` (or as their model), one after another; the last one repeats. */
@@ -149,7 +149,7 @@ async function play(script: Script, response: ServerResponse | Http2ServerRespon
     }
     if (typeof step === 'number') await sleep(step);
     else if (typeof step === 'function') await step();
-    // Wait for a reader that is slower than we are: tests of back pressure rely on it.
+    // Wait for a reader that is slower than we are: tests of backpressure rely on it.
     else if (!writeTo(response, step)) await drained(response);
   }
   if (script.trailers !== undefined) response.addTrailers(script.trailers);
