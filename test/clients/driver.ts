@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { clientsFolder, clientsPython } from './install.ts';
+import { clientsFolder, pythonPackages } from './install.ts';
 
 /** How a scenario ended in the client's own words. */
 export interface Outcome {
@@ -31,13 +31,15 @@ export const offline = {
 export function startDriver(name: string): Driver {
   const folder = join(import.meta.dirname, 'drivers');
   const [command, ...args] = name.endsWith('_python')
-    ? [clientsPython, join(folder, 'serve.py'), name]
+    ? ['python3', join(folder, 'serve.py'), name]
     : [process.execPath, '--import', join(folder, 'resolve.mjs'), join(folder, 'serve.mjs'), name];
   const child = spawn(command, args, {
     env: {
       PATH: process.env['PATH'],
       HOME: clientsFolder,
       CLIENTS_FOLDER: clientsFolder,
+      PYTHONPATH: pythonPackages,
+      PYTHONNOUSERSITE: '1',
       PYTHONDONTWRITEBYTECODE: '1',
       ...offline,
     },

@@ -6,7 +6,8 @@ const here = import.meta.dirname;
 
 /** Where the clients are installed; nothing of it is in git. */
 export const clientsFolder = join(here, '../../.cache/clients');
-export const clientsPython = join(clientsFolder, 'python/bin/python');
+/** Its Python packages, for PYTHONPATH: pip alone makes no virtual environment, and some systems have no `venv`. */
+export const pythonPackages = join(clientsFolder, 'python');
 
 /**
  * Installs what package-lock.json and requirements.txt name, unless it is there already. vitest runs it before the
@@ -24,9 +25,9 @@ export default function installClients(): void {
     else run(process.env['npm_node_execpath'] ?? process.execPath, [npm, ...args]);
   });
   unlessCurrent(['requirements.txt'], () => {
-    run('python3', ['-m', 'venv', '--clear', 'python']);
-    run(clientsPython, ['-m', 'pip', 'install', '-q', '--no-deps', '-r', join(here, 'requirements.txt')]);
-    run(clientsPython, ['-m', 'pip', 'check']);
+    rmSync(pythonPackages, { recursive: true, force: true });
+    const options = ['--quiet', '--disable-pip-version-check', '--no-deps', '--target', pythonPackages];
+    run('python3', ['-m', 'pip', 'install', ...options, '-r', join(here, 'requirements.txt')]);
   });
 }
 
