@@ -111,6 +111,11 @@ const variables = z.object({
     String(64 * MiB),
     'Maximum request body after decompression; a larger one is refused with 413.',
   ),
+  MAX_REQUEST_VALUES: variable(
+    count(1000, 100_000_000),
+    '100000',
+    'Maximum number of JSON values in a request body, which its CPU time grows with; more are refused with 413.',
+  ),
   MAX_INPUT_ITEMS: variable(count(1, 10_000_000), '10000', 'Maximum number of items in `input`.'),
   MAX_TEXT_BYTES: variable(count(1, 2 ** 31 - 1), String(10 * MiB), 'Maximum size of one text part.'),
   MAX_IMAGE_URL_BYTES: variable(

@@ -3,8 +3,9 @@ import { z } from 'zod';
 /**
  * What clients send to `POST /v1/responses`, by its own field names: Open Responses 2026-04-24 (`CreateResponseBody`) and
  * what OpenAI's clients add. `null` is accepted for every optional field, as clients send it. Shapes only; what is
- * refused for meaning is in `translate/request/`. Items, parts and tools are read one by one by their `type`, so that
- * a mistake is named where it is, not as a failed union.
+ * refused for meaning is in `translate/request/parse/`. A schema reads no further than the fields of one object: lists are
+ * `unknown[]`, and their entries are read one by one, so that a mistake is named where it is (not as a failed union) and
+ * reading stops at the first. A list of a million mistakes costs no more than one.
  */
 
 /** A JSON object, kept by reference: schemas and arguments leave as they came, odd keys and key order included. */
@@ -29,19 +30,21 @@ const wholeNumber = z.number().refine(Number.isInteger, { params: { expected: 'a
 const integer = (least: number, most = Number.MAX_SAFE_INTEGER) =>
   z.preprocess(exactToDouble, wholeNumber.min(least, 'integer').max(most, 'integer').nullish());
 const name = z.string().min(1);
-const list = z.array(z.unknown());
+/** An array as it came: `z.array` would copy it. */
+const list = z.custom<unknown[]>(Array.isArray, { params: { expected: 'an array' } });
 const textOrList = z.union([z.string(), list]);
 
 const serviceTiers = ['auto', 'default', 'flex', 'priority', 'scale', 'fast', 'ultrafast', 'standard'] as const;
 export const reasoningEfforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
 
 const metadata = stringMap.superRefine((pairs, check) => {
-  const entries: [string, unknown][] = Object.entries(pairs);
-  if (entries.length > 16) {
+  const keys = Object.keys(pairs);
+  if (keys.length > 16) {
     check.addIssue({ code: 'too_big', origin: 'array', maximum: 16, input: pairs, message: 'pairs' });
     return;
   }
-  for (const [key, value] of entries) {
+  for (const key of keys) {
+    const value: unknown = pairs[key];
     const path = [key];
     if (key.length > 64) {
       check.addIssue({ code: 'too_big', origin: 'string', maximum: 64, input: key, path, message: 'key' });
@@ -80,7 +83,7 @@ export const createResponseFields = {
   moderation: z.unknown().optional(),
   background: z.boolean().nullish(),
   store: z.boolean().nullish(),
-  include: z.array(z.string()).nullish(),
+  include: list.nullish(),
   tools: list.nullish(),
   tool_choice: z.union([z.string(), jsonObject]).nullish(),
   parallel_tool_calls: z.boolean().nullish(),
@@ -132,10 +135,13 @@ export const toolSearchOutputItem = z.object({ call_id: name, tools: list });
 export const toolOutputItem = z.object({ call_id: name, output: textOrList });
 export const additionalToolsItem = z.object({ tools: list });
 export const reasoningItem = z.object({
-  content: z.array(z.object({ text: z.string().nullish() })).nullish(),
-  summary: z.array(z.object({ text: z.string().nullish() })).nullish(),
+  content: list.nullish(),
+  summary: list.nullish(),
   encrypted_content: z.string().nullish(),
 });
+
+/** A part of a reasoning item's `content` or `summary`. */
+export const reasoningPart = z.object({ text: z.string().nullish() });
 
 /** Content parts by `type`. */
 export const textPart = z.object({ text: z.string(), prompt_cache_breakpoint: z.unknown().optional() });
@@ -183,7 +189,13 @@ export const customTool = z.object({
     .nullish(),
 });
 export const namespacedCustomTool = customTool.extend({ name: z.string().regex(/^[a-zA-Z0-9_-]+$/) });
-export const namespaceTool = z.object({ name, description: z.string().nullish(), tools: list });
+/** Every member's Chat name begins with it: a name as long as the body would be copied and hashed for each of them. */
+export const maxNamespaceLength = 512;
+export const namespaceTool = z.object({
+  name: name.max(maxNamespaceLength),
+  description: z.string().nullish(),
+  tools: list,
+});
 export const toolSearchTool = z.object({
   execution: z.string().nullish(),
   description: z.string().nullish(),
@@ -194,7 +206,7 @@ export const toolSearchTool = z.object({
 export const namedToolChoice = z.object({ name, namespace: z.string().nullish() });
 export const allowedToolsChoice = z.object({
   mode: z.enum(['none', 'auto', 'required']).nullish(),
-  tools: z.array(jsonObject).min(1).max(128),
+  tools: z.array(z.unknown()).min(1).max(128),
 });
 
 /** `text.format` of type `json_schema`. */

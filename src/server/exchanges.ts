@@ -118,6 +118,7 @@ function translationSettings(config: Config, profile: Profile): TranslationSetti
       maxFileBytes: config.MAX_FILE_BYTES,
       maxTools: config.MAX_TOOLS,
       maxNesting: config.MAX_NESTING,
+      maxValues: config.MAX_REQUEST_VALUES,
     },
     defaultModel: config.DEFAULT_MODEL === '' ? null : config.DEFAULT_MODEL,
     omittedStore: config.OMITTED_STORE,

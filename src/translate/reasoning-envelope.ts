@@ -30,20 +30,28 @@ export function encodeReasoningEnvelope(envelope: ReasoningEnvelope): string {
 }
 
 /**
- * Reads what `encodeReasoningEnvelope` wrote. Null for the blobs of others (OpenAI's own, for example), broken ones, and what
- * is nested deeper than `maxNesting`: the body's own limit cannot see inside.
+ * Reads what `encodeReasoningEnvelope` wrote, and counts its JSON values. Null for the blobs of other servers (OpenAI's
+ * own, say), broken ones, and what is nested deeper than `maxNesting`; `too_many_values` for more than `maxValues`, which
+ * are not parsed. The limits of the body do not see inside: here they are applied again.
  */
-export function decodeReasoningEnvelope(text: string, maxNesting: number): ReasoningEnvelope | null {
+export function decodeReasoningEnvelope(
+  text: string,
+  maxNesting: number,
+  maxValues: number,
+): { readonly envelope: ReasoningEnvelope; readonly values: number } | 'too_many_values' | null {
   if (!text.startsWith(PREFIX)) return null;
+  const bytes = Buffer.from(text.slice(PREFIX.length), 'base64url');
+  const values = countValues(bytes);
+  if (values > maxValues) return 'too_many_values';
   let value: LooseEnvelope | null;
   try {
-    value = objectOf<LooseEnvelope>(JSON.parse(Buffer.from(text.slice(PREFIX.length), 'base64url').toString('utf8')));
+    value = objectOf<LooseEnvelope>(JSON.parse(bytes.toString('utf8')));
   } catch {
     return null;
   }
   if (value === null || !isNestedWithin(value, maxNesting)) return null;
   const signatures = objectOf<LooseSignatures>(value.g);
-  return {
+  const envelope = {
     ...(textOf(value.t) !== '' && { t: textOf(value.t) }),
     ...(Array.isArray(value.d) && { d: value.d as readonly unknown[] }),
     ...(signatures !== null && {
@@ -53,6 +61,31 @@ export function decodeReasoningEnvelope(text: string, maxNesting: number): Reaso
     }),
     ...(textOf(value.p) !== '' && { p: textOf(value.p) }),
   };
+  return { envelope, values };
+}
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+
+/** The most values the JSON can hold: a bracket and a comma are one each. */
+function countValues(json: Buffer): number {
+  let values = 1;
+  for (let at = 0; at < json.length; at++) {
+    const byte = json[at];
+    if (byte === QUOTE) at = endOfString(json, at);
+    else if (byte === 0x2c || byte === 0x5b || byte === 0x7b) values++;
+  }
+  return values;
+}
+
+/** Where the string that opens at `start` closes, or the end of the bytes. */
+function endOfString(json: Buffer, start: number): number {
+  for (let at = json.indexOf(QUOTE, start + 1); at !== -1; at = json.indexOf(QUOTE, at + 1)) {
+    let backslashes = 0;
+    while (json[at - 1 - backslashes] === BACKSLASH) backslashes++;
+    if (backslashes % 2 === 0) return at;
+  }
+  return json.length;
 }
 
 function isNestedWithin(value: unknown, levels: number): boolean {

@@ -58,8 +58,7 @@ export function translateRequest(
     throw invalidValue('input', `'input' holds nothing that could be answered. Send a message.`);
   }
   const stream = request.stream ?? false;
-  const wantsLogprobs =
-    (request.top_logprobs ?? 0) > 0 || (request.include ?? []).includes('message.output_text.logprobs');
+  const wantsLogprobs = (request.top_logprobs ?? 0) > 0 || request.include.includes('message.output_text.logprobs');
 
   const chat: ChatFields = { model, messages };
   if (stream) {
@@ -90,7 +89,7 @@ export function translateRequest(
       toolNames: choice.tools.length === 0 ? noNames : new Set(choice.tools.map(nameOf)),
       restoredTools: restoredToolsOf(choice.tools),
       allowedTools: choice.allowed,
-      wantsEncryptedReasoning: (request.include ?? []).includes('reasoning.encrypted_content'),
+      wantsEncryptedReasoning: request.include.includes('reasoning.encrypted_content'),
       wantsLogprobs,
       obfuscate: request.stream_options?.include_obfuscation ?? false,
       reasoningEvents: settings.reasoningEvents,

@@ -1,6 +1,6 @@
 import type { Profile } from '../upstream/profile.ts';
 
-/** Who carries the upstream's reasoning text: see `docs/mapping.md`, decision D2. */
+/** Where the upstream's reasoning text goes: see `docs/mapping.md`, decision D2. */
 export type ReasoningCarrier = 'summary' | 'reasoning_text' | 'reasoning';
 
 /** Sizes above which a request is refused before the upstream is called. */
@@ -17,9 +17,11 @@ export interface RequestLimits {
   readonly maxTools: number;
   /** Levels of objects and arrays in the body. */
   readonly maxNesting: number;
+  /** JSON values in the body, and again in what its reasoning items carry: the CPU of a request grows with them. */
+  readonly maxValues: number;
 }
 
-/** The choices an operator makes; each has the default of the decisions table in `docs/mapping.md`. */
+/** What an operator chooses; the defaults are in the decisions table of `docs/mapping.md`. */
 export interface TranslationSettings {
   readonly profile: Profile;
   readonly limits: RequestLimits;

@@ -38,6 +38,7 @@ function settingsOf(name: string): TranslationSettings {
       maxFileBytes: MiB,
       maxTools: 100,
       maxNesting: 64,
+      maxValues: 100_000,
     },
     defaultModel: null,
     omittedStore: 'accept',

@@ -27,6 +27,7 @@ export function createTestSettings({
       maxFileBytes: 32 * MiB,
       maxTools: 512,
       maxNesting: 64,
+      maxValues: 100_000,
       ...limits,
     },
     defaultModel: null,

@@ -9,7 +9,7 @@ const utf8 = new TextDecoder('utf-8', { fatal: true });
  * none. Throws `ApiError` (400, or 413 for too many values).
  */
 export function parseJson(bytes: Uint8Array, maxNesting: number, maxValues: number): unknown {
-  const { tooDeepAt, mayLoseNumbers, values } = scanJson(bytes, maxNesting);
+  const { tooDeepAt, mayLoseNumbers, values } = scanJson(bytes, maxNesting, maxValues);
   if (values > maxValues) {
     throw new ApiError(`The request body holds too many values: more than ${maxValues}.`, {
       status: 413,
@@ -43,10 +43,10 @@ export function parseJson(bytes: Uint8Array, maxNesting: number, maxValues: numb
 }
 
 /**
- * The exact parse takes some 200 bytes of heap for every value. A body of more values than this is parsed as any other
- * program would parse it: no schema is that large, and the heap is finite.
+ * The exact parse takes some 200 bytes of heap and three times the CPU for every value. A body of more values than this is
+ * parsed as any other program would parse it: it is twice what an agent with 300 tools and a long history sends.
  */
-const maxExactValues = 200_000;
+const maxExactValues = 50_000;
 
 // TypeScript's es2023 library does not know the source text of a reviver yet; engines have it since V8 11.4.
 const parseExactly = JSON.parse as (
@@ -68,19 +68,20 @@ function keepExact(_key: string, value: unknown, { source }: { readonly source?:
 /**
  * One look at the bytes before they are parsed: where they go deeper than `maxNesting` (the parser itself would follow
  * for as long as there is memory), whether there is a number long enough to be worth the slower, exact parse, and how
- * many values there are at most.
+ * many values there are at most. It stops where either limit is crossed.
  */
 function scanJson(
   bytes: Uint8Array,
   maxNesting: number,
+  maxValues: number,
 ): { tooDeepAt: number | null; mayLoseNumbers: boolean; values: number } {
   let depth = 0;
   let values = 1;
   let mayLoseNumbers = false;
-  for (let at = 0; at < bytes.length; at++) {
+  for (let at = 0; at < bytes.length && values <= maxValues; at++) {
     switch (bytes[at]) {
       case 0x22: // a string, up to its closing quote
-        for (at++; at < bytes.length && bytes[at] !== 0x22; at++) if (bytes[at] === 0x5c) at++;
+        at = endOfString(bytes, at);
         break;
       case 0x5b:
       case 0x7b:
@@ -105,6 +106,27 @@ function scanJson(
     }
   }
   return { tooDeepAt: null, mayLoseNumbers, values };
+}
+
+/**
+ * The closing quote of the string that opens at `start`, or the end of the bytes. Most strings are short; what is long is
+ * text or an image, where the native search is fifty times faster.
+ */
+function endOfString(bytes: Uint8Array, start: number): number {
+  let at = start + 1;
+  while (at < bytes.length) {
+    for (const near = at + 64; at < near && at < bytes.length; at++) {
+      if (bytes[at] === 0x22) return at;
+      if (bytes[at] === 0x5c) at++;
+    }
+    const quote = bytes.indexOf(0x22, at);
+    if (quote === -1) return bytes.length;
+    let backslashes = 0;
+    while (quote - 1 - backslashes >= at && bytes[quote - 1 - backslashes] === 0x5c) backslashes++;
+    if (backslashes % 2 === 0) return quote;
+    at = quote + 1;
+  }
+  return bytes.length;
 }
 
 function isDigitOrPoint(byte: number | undefined): boolean {

@@ -24,7 +24,8 @@ export function prepareRequest(
   const bytes = pieces.length === 1 ? (pieces[0] as Uint8Array) : Buffer.concat(pieces);
   const contentType = headers.get('content-type') ?? null;
   const contentEncoding = headers.get('content-encoding') ?? null;
-  const limits = { maxRequestBytes, maxNesting: settings.limits.maxNesting };
+  const { maxNesting, maxValues } = settings.limits;
+  const limits = { maxRequestBytes, maxNesting, maxValues };
   const value = readRequestBody(bytes, { contentType, contentEncoding }, limits);
   const { chat, passthrough, context, dropped } = translateRequest(value, settings, clock);
   return { body: Buffer.from(chatRequestJson(chat, passthrough)), model: chat.model, context, dropped };

@@ -7,18 +7,13 @@ export interface RequestBodyHeaders {
   readonly contentEncoding: string | null;
 }
 
-/**
- * As `parseJson` counts them: a comma and a bracket are one each. A value can take 60 bytes of heap for three of the body
- * (`{},`), and the collector may still hold the body that was parsed before: a body of the largest size must not be all
- * such values. None that means something is.
- */
-const valuesPerByte = 0.4;
-
 export interface RequestBodyLimits {
   /** Bytes of the body, as sent and after decompression. */
   readonly maxRequestBytes: number;
   /** Levels of objects and arrays. */
   readonly maxNesting: number;
+  /** JSON values, as `parseJson` counts them. */
+  readonly maxValues: number;
 }
 
 /**
@@ -31,7 +26,7 @@ export function readRequestBody(bytes: Uint8Array, headers: RequestBodyHeaders, 
   if (bytes.length > limits.maxRequestBytes) throw tooLarge(`exceeds ${limits.maxRequestBytes} bytes`);
   const plain = decompress(bytes, headers.contentEncoding, limits.maxRequestBytes);
   if (plain.length === 0) throw ApiError.invalidRequest('invalid_json', null, 'The request body is empty.');
-  return parseJson(plain, limits.maxNesting, Math.floor(limits.maxRequestBytes * valuesPerByte));
+  return parseJson(plain, limits.maxNesting, limits.maxValues);
 }
 
 /** JSON by any of its names; a request that names no type is taken for JSON. */

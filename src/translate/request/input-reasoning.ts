@@ -1,4 +1,3 @@
-import { decodeReasoningEnvelope } from '../reasoning-envelope.ts';
 import type { TranslationSettings } from '../settings.ts';
 import type { InputReasoning } from './parsed.ts';
 
@@ -13,10 +12,9 @@ export interface EarlierReasoning {
 
 /** A reasoning item with what its `encrypted_content` holds, where that was made here. */
 export function earlierReasoningOf(
-  { text, summaries, encryptedContent }: InputReasoning,
-  { profile, limits, reasoningEvents }: TranslationSettings,
+  { text, summaries, envelope }: InputReasoning,
+  { profile, reasoningEvents }: TranslationSettings,
 ): EarlierReasoning {
-  const envelope = encryptedContent === null ? null : decodeReasoningEnvelope(encryptedContent, limits.maxNesting);
   const ours = envelope !== null && envelope.p === profile.name; // never replayed to another provider
   // Where summaries carry the upstream's own text they can stand for it; summaries from elsewhere only retell it.
   const ownSummaries = reasoningEvents === 'summary' ? summaries : [];

@@ -1,6 +1,7 @@
 import type { CreateResponseFields } from '../../schema/create-response.ts';
 import type { ToolEcho } from '../../schema/response-resource.ts';
 import type { RestoredTool } from '../context.ts';
+import type { ReasoningEnvelope } from '../reasoning-envelope.ts';
 
 /**
  * What translation works on: a request of which every value has been checked. `parse/` alone makes these, and what
@@ -8,7 +9,9 @@ import type { RestoredTool } from '../context.ts';
  */
 
 /** A parsed `CreateResponse`: fields of one value as the client sent them, the others in the types below. */
-export interface CreateResponse extends Omit<CreateResponseFields, 'input' | 'tools' | 'tool_choice' | 'text'> {
+export interface CreateResponse
+  extends Omit<CreateResponseFields, 'input' | 'include' | 'tools' | 'tool_choice' | 'text'> {
+  readonly include: readonly string[];
   /** Null when the request has none. */
   readonly input: readonly InputItem[] | null;
   /** Every tool to offer, in order, each name once: those of `tools`, then those found in `input`. */
@@ -53,7 +56,8 @@ export interface InputReasoning {
   /** The text of `content`, `''` for none. */
   readonly text: string;
   readonly summaries: readonly string[];
-  readonly encryptedContent: string | null;
+  /** What `encrypted_content` carries; null for none, and for what was not made here. */
+  readonly envelope: ReasoningEnvelope | null;
 }
 
 /** A content part. Text of every kind, text files included, is `text`. */

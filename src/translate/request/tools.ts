@@ -85,10 +85,14 @@ function customOf({ chatName: name, description, format }: CustomDefinition, pro
   return { type: 'function', function: { name, ...described(text), parameters: wrapperParameters } };
 }
 
+/** Keys up to which a schema is copied to add its `type`. JSON Schema has some sixty keywords. */
+const maxCompletedKeys = 1000;
+
 /** The parameters as an object schema, which servers demand. */
 function completeSchema(parameters: FunctionDefinition['parameters']): ChatFunctionTool['function']['parameters'] {
   if (parameters === null) return { type: 'object', properties: {} };
-  return parameters['type'] === undefined ? { type: 'object', ...parameters } : parameters;
+  if (parameters['type'] !== undefined || Object.keys(parameters).length > maxCompletedKeys) return parameters;
+  return { type: 'object', ...parameters };
 }
 
 function described(description: string | null): { description?: string } {

@@ -2,6 +2,10 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { decodeReasoningEnvelope, encodeReasoningEnvelope } from '../../../src/translate/reasoning-envelope.ts';
 
+const decoded = (text: string, maxNesting = 64) => {
+  const outcome = decodeReasoningEnvelope(text, maxNesting, 1_000_000);
+  return typeof outcome === 'object' && outcome !== null ? outcome.envelope : outcome;
+};
 const encoded = (value: unknown) => `orr1.${Buffer.from(JSON.stringify(value)).toString('base64url')}`;
 
 describe('decodeReasoningEnvelope', () => {
@@ -19,7 +23,7 @@ describe('decodeReasoningEnvelope', () => {
       fc.property(envelope, (value) => {
         const text = encodeReasoningEnvelope(value);
         expect(text).toMatch(/^orr1\.[\w-]+$/);
-        expect(decodeReasoningEnvelope(text, 64)).toEqual(JSON.parse(JSON.stringify(value)));
+        expect(decoded(text)).toEqual(JSON.parse(JSON.stringify(value)));
       }),
     );
   });
@@ -33,21 +37,29 @@ describe('decodeReasoningEnvelope', () => {
     ['a text inside', encoded('t')],
     ['another version', encoded({ t: 'a' }).replace('orr1', 'orr2')],
   ])('is null for %s', (_, text) => {
-    expect(decodeReasoningEnvelope(text, 64)).toBeNull();
+    expect(decoded(text)).toBeNull();
   });
 
   it('is null for what is nested deeper than allowed, however deep', () => {
     const nested = (levels: number) =>
       `orr1.${Buffer.from(`{"d":${'['.repeat(levels)}${']'.repeat(levels)}}`).toString('base64url')}`;
-    expect(decodeReasoningEnvelope(nested(3), 4)).toEqual({ d: [[[]]] });
-    expect(decodeReasoningEnvelope(nested(4), 4)).toBeNull();
-    expect(decodeReasoningEnvelope(nested(1_000_000), 4)).toBeNull();
+    expect(decoded(nested(3), 4)).toEqual({ d: [[[]]] });
+    expect(decoded(nested(4), 4)).toBeNull();
+    expect(decoded(nested(900_000), 4)).toBeNull();
   });
 
   it('leaves out fields of the wrong type: a client can write what it likes', () => {
-    expect(decodeReasoningEnvelope(encoded({ t: 1, d: {}, g: { a: 's', b: 2 }, p: null, x: 1 }), 64)).toEqual({
+    expect(decoded(encoded({ t: 1, d: {}, g: { a: 's', b: 2 }, p: null, x: 1 }))).toEqual({
       g: { a: 's' },
     });
+  });
+
+  it('counts its values, whatever its strings hold, and parses no more than it may', () => {
+    const text = encoded({ t: 'a, [b], {"c": "\\\\"}', d: [{}, [1, 2]], p: 'x' });
+    expect(decodeReasoningEnvelope(text, 64, 100)).toMatchObject({ values: 9 });
+    expect(decodeReasoningEnvelope(text, 64, 9)).toMatchObject({ values: 9 });
+    expect(decodeReasoningEnvelope(text, 64, 8)).toBe('too_many_values');
+    expect(decodeReasoningEnvelope(`orr1.${Buffer.from('{"t":"[[[[').toString('base64url')}`, 64, 2)).toBeNull();
   });
 
   it('never throws', () => {
@@ -58,7 +70,7 @@ describe('decodeReasoningEnvelope', () => {
           fc.base64String().map((text) => `orr1.${text}`),
         ),
         (text) => {
-          const envelope = decodeReasoningEnvelope(text, 64);
+          const envelope = decoded(text);
           expect(envelope === null || typeof envelope === 'object').toBe(true);
         },
       ),

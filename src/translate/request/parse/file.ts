@@ -14,7 +14,7 @@ export function parseFile(part: unknown, at: string, { profile, limits }: Transl
   const { file_data, file_url, file_id, filename } = readShape(filePart, part, at);
   if (file_data != null) {
     checkBytes(file_data, limits.maxFileBytes, `${at}.file_data`, 'file');
-    const file = fileOf(file_data, filename);
+    const file = fileOf(file_data, filename, at);
     const { mime } = file;
     if (isTextType(mime)) return { type: 'text', text: `${filename ?? 'file'}:\n${decodeText(file, at)}` };
     if (profile.file === 'none') {
@@ -61,6 +61,9 @@ function isTextType(mime: string): boolean {
   return /^text\/|^application\/(json|xml|yaml|x-yaml|toml|sql|javascript|x-sh)$|\+(json|xml|yaml)$/.test(mime);
 }
 
+/** Characters before the comma of a data URL: a MIME type and its parameters. */
+const maxDataUrlHeader = 1000;
+
 interface FileData {
   readonly mime: string;
   readonly data: string;
@@ -68,11 +71,14 @@ interface FileData {
 }
 
 /** `file_data` is a data URL or bare base64; bare data gets the type of the file name's extension, else PDF. */
-function fileOf(given: string, filename: string | null | undefined): FileData {
+function fileOf(given: string, filename: string | null | undefined, at: string): FileData {
   const comma = given.startsWith('data:') ? given.indexOf(',') : -1;
   if (comma === -1) {
-    const extension = filename?.split('.').at(-1)?.toLowerCase() ?? '';
+    const extension = filename?.slice(filename.lastIndexOf('.') + 1).toLowerCase() ?? '';
     return { mime: mimeByExtension.get(extension) ?? 'application/pdf', data: given, isBase64: true };
+  }
+  if (comma > maxDataUrlHeader) {
+    throw invalidValue(`${at}.file_data`, `Invalid '${at}.file_data': what stands before the comma is too long.`);
   }
   const [mime = '', ...parameters] = given.slice('data:'.length, comma).toLowerCase().split(';');
   const isBase64 = parameters.at(-1)?.trim() === 'base64';

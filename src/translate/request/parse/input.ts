@@ -1,16 +1,18 @@
-import type { z } from 'zod';
 import { ApiError } from '../../../schema/api-error.ts';
 import {
   additionalToolsItem,
   customToolCallItem,
   functionCallItem,
   isJsonObject,
+  maxNamespaceLength,
   messageItem,
   reasoningItem,
+  reasoningPart,
   toolOutputItem,
   toolSearchCallItem,
   toolSearchOutputItem,
 } from '../../../schema/create-response.ts';
+import { decodeReasoningEnvelope, type ReasoningEnvelope } from '../../reasoning-envelope.ts';
 import type { TranslationSettings } from '../../settings.ts';
 import { invalidType, invalidValue, missingParameter, paramAt, quote, unsupportedParameter } from '../errors.ts';
 import type { InputItem, InputReasoning, InputToolCall } from '../parsed.ts';
@@ -70,6 +72,7 @@ export function parseInput(
     );
   }
   const items: InputItem[] = [];
+  let envelopeValues = 0;
   const toolLists: { tools: readonly unknown[]; param: string }[] = [];
   input.forEach((item, index) => {
     parseItem(item, `input[${index}]`);
@@ -114,7 +117,7 @@ export function parseInput(
       }
       case 'tool_search_output': {
         const { call_id, tools } = readShape(toolSearchOutputItem, item, at);
-        const names = namesOf(tools);
+        const names = foundNames(tools, settings.limits.maxTools);
         const text = names.length === 0 ? 'No tools were found.' : `Tools found: ${names.join(', ')}.`;
         items.push({ kind: 'output', param: at, callId: call_id, content: [{ type: 'text', text }] });
         toolLists.push({ tools, param: `${at}.tools` });
@@ -146,14 +149,31 @@ export function parseInput(
       kind: 'reasoning',
       text: textsOf(content, `${at}.content`).join(''),
       summaries: textsOf(summary, `${at}.summary`),
-      encryptedContent: encrypted_content ?? null,
+      envelope: encrypted_content == null ? null : parseEnvelope(encrypted_content, `${at}.encrypted_content`),
     };
   }
 
-  function textsOf(parts: z.output<typeof reasoningItem>['content'], param: string): string[] {
-    return (parts ?? []).map(({ text }, index) =>
-      withinTextLimit(text ?? '', `${paramAt(param, index)}.text`, settings),
-    );
+  /** What `encrypted_content` carries, if it was made here. Its values count, since the body's own count cannot see them. */
+  function parseEnvelope(text: string, at: string): ReasoningEnvelope | null {
+    const { maxNesting, maxValues } = settings.limits;
+    const decoded = decodeReasoningEnvelope(text, maxNesting, maxValues - envelopeValues);
+    if (decoded === 'too_many_values') {
+      throw ApiError.invalidRequest(
+        'too_many_values',
+        at,
+        `Invalid '${at}': the reasoning items together hold too many values. Expected at most ${maxValues}.`,
+      );
+    }
+    if (decoded === null) return null;
+    envelopeValues += decoded.values;
+    return decoded.envelope;
+  }
+
+  function textsOf(parts: readonly unknown[] | null | undefined, param: string): string[] {
+    return (parts ?? []).map((part, index) => {
+      const at = paramAt(param, index);
+      return withinTextLimit(readShape(reasoningPart, part, at).text ?? '', `${at}.text`, settings);
+    });
   }
 
   function leaveOutReference(item: Record<string, unknown>, at: string): void {
@@ -228,11 +248,25 @@ function callOf(
   return { kind: 'call', param, callId, toolKind, name, namespace: namespace ?? null, input };
 }
 
-/** The names under which the model sees these tools. */
-function namesOf(tools: readonly unknown[]): string[] {
-  return tools.flatMap((tool) => {
-    if (!isJsonObject(tool) || typeof tool['name'] !== 'string') return [];
+/**
+ * The names under which the model sees these tools. Of more than `limit` different ones the rest are left out: the list
+ * itself is refused then.
+ */
+function foundNames(tools: readonly unknown[], limit: number): string[] {
+  const names = new Set<string>();
+  for (const tool of tools) {
+    if (!isJsonObject(tool) || typeof tool['name'] !== 'string') continue;
     const { name, tools: members } = tool;
-    return Array.isArray(members) ? namesOf(members).map((member) => flattenToolName(name, member)) : [name];
-  });
+    if (!Array.isArray(members)) {
+      names.add(name);
+    } else if (name.length <= maxNamespaceLength) {
+      for (const member of members) {
+        if (isJsonObject(member) && typeof member['name'] === 'string')
+          names.add(flattenToolName(name, member['name']));
+        if (names.size > limit) break;
+      }
+    }
+    if (names.size > limit) break;
+  }
+  return [...names];
 }

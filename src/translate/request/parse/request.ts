@@ -36,8 +36,9 @@ export function parseRequest(body: unknown, settings: TranslationSettings, dropp
   let input: ParsedInput | null = null;
   let format: TextFormatRequest = { type: 'text' };
   let verbosity: string | null = null;
+  let include: readonly string[] = [];
   let toolChoice: ToolChoiceRequest | null = null;
-  for (const name of Object.keys(body)) {
+  for (const name of namesOf(body, null)) {
     const value = body[name];
     if (!isKnownField(name)) {
       parseUnknown(name, value, settings, passthrough, dropped);
@@ -54,6 +55,9 @@ export function parseRequest(body: unknown, settings: TranslationSettings, dropp
         verbosity = text?.verbosity ?? null;
         break;
       }
+      case 'include':
+        include = parseInclude((read as CreateResponseFields['include']) ?? [], settings);
+        break;
       case 'tools':
         tools.add((read as CreateResponseFields['tools']) ?? [], name, true);
         break;
@@ -73,7 +77,8 @@ export function parseRequest(body: unknown, settings: TranslationSettings, dropp
   }
   for (const list of input?.toolLists ?? []) tools.add(list.tools, list.param, false);
   const request: CreateResponse = {
-    ...(fields as Omit<CreateResponseFields, 'input' | 'tools' | 'tool_choice' | 'text'>),
+    ...(fields as Omit<CreateResponseFields, 'input' | 'include' | 'tools' | 'tool_choice' | 'text'>),
+    include,
     input: input?.items ?? null,
     tools: tools.definitions,
     listedTools: tools.listed,
@@ -83,6 +88,21 @@ export function parseRequest(body: unknown, settings: TranslationSettings, dropp
   return { request, passthrough };
 }
 
+/** The names in an object of known fields; throws `ApiError` for more of them than `maxFields`. */
+function namesOf(object: Readonly<Record<string, unknown>>, param: string | null): string[] {
+  const names = Object.keys(object);
+  if (names.length <= maxFields) return names;
+  const where = param === null ? 'the request body' : `'${param}'`;
+  throw ApiError.invalidRequest(
+    'object_above_max_properties',
+    param,
+    `Too many fields in ${where}: expected at most ${maxFields}, but got ${names.length}.`,
+  );
+}
+
+/** Fields of the body, `text` or `reasoning`: several times what the API and every known engine have together. */
+const maxFields = 256;
+
 function isKnownField(name: string): name is keyof typeof createResponseFields {
   return Object.hasOwn(createResponseFields, name);
 }
@@ -91,6 +111,9 @@ function isKnownField(name: string): name is keyof typeof createResponseFields {
 function checkMeaning(name: keyof CreateResponseFields, value: unknown, settings: TranslationSettings): void {
   if (value == null) return;
   switch (name) {
+    case 'model':
+      checkModel(value as string);
+      return;
     case 'store':
       if (value === true) {
         throw unsupportedValue(
@@ -127,9 +150,6 @@ function checkMeaning(name: keyof CreateResponseFields, value: unknown, settings
       );
     case 'moderation':
       throw unsupportedParameter(name, `There is no moderation here. Call a moderation service of your own.`);
-    case 'include':
-      checkInclude(value as readonly string[], settings);
-      return;
     case 'instructions':
       withinTextLimit(value as string, name, settings);
       return;
@@ -138,6 +158,26 @@ function checkMeaning(name: keyof CreateResponseFields, value: unknown, settings
       return;
     default:
       checkRefused(name, value, settings);
+  }
+}
+
+/** Characters of a model's name. The longest in use are paths of files, of some 200. */
+const maxModelLength = 512;
+
+/**
+ * Refuses names that no upstream can have been configured with: on some routes the name is a segment of the path, where
+ * `.` and `..` mean another path and half a surrogate pair cannot be written.
+ */
+function checkModel(model: string): void {
+  if (model.length > maxModelLength) {
+    throw ApiError.invalidRequest(
+      'string_above_max_length',
+      'model',
+      `Invalid 'model': it is too long. Expected at most ${maxModelLength} characters, but got ${model.length}.`,
+    );
+  }
+  if (model === '.' || model === '..' || /\p{Surrogate}/u.test(model)) {
+    throw invalidValue('model', `Invalid value: ${quote(model)} for 'model'. It is not a name a model can have.`);
   }
 }
 
@@ -151,9 +191,12 @@ const hostedIncludes = new Set([
   'message.input_image.image_url',
 ]);
 
-function checkInclude(include: readonly string[], { profile }: TranslationSettings): void {
+function parseInclude(include: readonly unknown[], { profile }: TranslationSettings): string[] {
+  const wanted: string[] = [];
   for (const [index, value] of include.entries()) {
     const at = `include[${index}]`;
+    if (typeof value !== 'string') throw invalidType(at, 'a string', value);
+    wanted.push(value);
     if (value === 'reasoning.encrypted_content' || hostedIncludes.has(value)) continue;
     if (value !== 'message.output_text.logprobs') {
       throw invalidValue(
@@ -165,6 +208,7 @@ function checkInclude(include: readonly string[], { profile }: TranslationSettin
       throw unsupportedValue(at, `The upstream (profile '${profile.name}') gives no log probabilities.`);
     }
   }
+  return wanted;
 }
 
 function checkReasoning({ mode, context }: NonNullable<CreateResponseFields['reasoning']>): void {
@@ -250,8 +294,9 @@ function refuseUnknownKeys(
   settings: TranslationSettings,
   dropped: string[],
 ): void {
-  for (const [key, inner] of Object.entries(isJsonObject(value) ? value : {})) {
-    if (inner === null || Object.hasOwn(nestedFields[field].shape, key)) continue;
+  if (!isJsonObject(value)) return;
+  for (const key of namesOf(value, field)) {
+    if (value[key] === null || Object.hasOwn(nestedFields[field].shape, key)) continue;
     if (settings.unknownFields === 'reject') throw unknownParameter(`${field}.${key}`);
     dropped.push(headerSafe(`${field}.${key}`));
   }

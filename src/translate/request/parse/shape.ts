@@ -14,8 +14,7 @@ export function readShape<Schema extends z.ZodType>(schema: Schema, value: unkno
   if (passesFastCheck(schema, value)) return value as z.output<Schema>;
   const result = schema.safeParse(value);
   if (result.success) return result.data;
-  const first = result.error.issues.reduce((a, b) => (compareInDocument(value, a.path, b.path) <= 0 ? a : b));
-  throw errorOf(first, value, param);
+  throw errorOf(firstInDocument(value, result.error.issues), value, param);
 }
 
 function errorOf(issue: Issue, root: unknown, param: string): ApiError {
@@ -122,19 +121,28 @@ function valueAt(root: unknown, path: Path): unknown {
   return value;
 }
 
-/** Compares two places by their order in the document; a missing field comes after its siblings. */
-function compareInDocument(root: unknown, a: Path, b: Path): number {
+/**
+ * The issue that stands first in the document; one of a missing field comes after its siblings. Each object on the way is
+ * looked through once, however many issues it has: it may have a million keys.
+ */
+function firstInDocument(root: unknown, issues: readonly Issue[]): Issue {
   let value = root;
-  for (let depth = 0; depth < Math.min(a.length, b.length); depth++) {
-    const [stepA, stepB] = [a[depth] as PropertyKey, b[depth] as PropertyKey];
-    if (stepA !== stepB) return placeOf(value, stepA) - placeOf(value, stepB);
-    value = (value as Record<PropertyKey, unknown> | null | undefined)?.[stepA];
+  let candidates = issues;
+  for (let depth = 0; ; depth++) {
+    const [first, ...others] = candidates as readonly [Issue, ...Issue[]]; // a failed parse has issues, and no step loses all
+    if (others.length === 0) return first;
+    const here = candidates.find(({ path }) => path.length === depth);
+    if (here !== undefined) return here;
+    const steps = new Set(candidates.map(({ path }) => path[depth] as PropertyKey)); // paths that end here have returned
+    const step = firstStep(value, steps);
+    candidates = candidates.filter(({ path }) => path[depth] === step);
+    value = (value as Record<PropertyKey, unknown> | null | undefined)?.[step];
   }
-  return a.length - b.length;
 }
 
-function placeOf(value: unknown, step: PropertyKey): number {
-  if (typeof step === 'number') return step;
-  const place = typeof value === 'object' && value !== null ? Object.keys(value).indexOf(String(step)) : -1;
-  return place === -1 ? Number.MAX_SAFE_INTEGER : place;
+/** Of keys of one object, the one that comes first; schemas read no lists, so there are no indexes. */
+function firstStep(value: unknown, steps: ReadonlySet<PropertyKey>): PropertyKey {
+  const [fallback = ''] = steps;
+  if (steps.size === 1 || typeof value !== 'object' || value === null) return fallback;
+  return Object.keys(value).find((key) => steps.has(key)) ?? fallback;
 }

@@ -1,11 +1,10 @@
-import type { z } from 'zod';
 import {
   allowedToolsChoice,
   type CreateResponseFields,
   isJsonObject,
   namedToolChoice,
 } from '../../../schema/create-response.ts';
-import { invalidValue, missingParameter, quote, unsupportedValue } from '../errors.ts';
+import { invalidType, invalidValue, missingParameter, quote, unsupportedValue } from '../errors.ts';
 import type { ChosenTool, ToolChoiceMode, ToolChoiceRequest } from '../parsed.ts';
 import { readShape } from './shape.ts';
 
@@ -47,8 +46,9 @@ function isMode(text: string): text is ToolChoiceMode {
   return modes.includes(text);
 }
 
-function parseAllowed(entry: z.output<typeof allowedToolsChoice>['tools'][number], index: number): ChosenTool {
+function parseAllowed(entry: unknown, index: number): ChosenTool {
   const at = `${param}.tools[${index}]`;
+  if (!isJsonObject(entry)) throw invalidType(at, 'an object', entry);
   const type = entry['type'];
   if (type === 'function' || type === 'custom') return chosenTool(type, entry, at);
   throw unsupportedValue(`${at}.type`, `Only tools of type 'function' and 'custom' can be allowed here.`);

@@ -7,7 +7,7 @@ import { translateRequest } from '../../../../src/translate/request.ts';
 import { createCountedIds } from '../../../support/context.ts';
 import { createTestSettings } from '../../../support/settings.ts';
 
-const limits = { maxRequestBytes: 10_000, maxNesting: 64 };
+const limits = { maxRequestBytes: 10_000, maxNesting: 64, maxValues: 4_000 };
 
 interface Sent {
   readonly contentType?: string | null;

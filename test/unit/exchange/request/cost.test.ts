@@ -1,0 +1,95 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { readConfig } from '../../../../src/config.ts';
+import { parseJson } from '../../../../src/exchange/request/json-text.ts';
+import { prepareRequest } from '../../../../src/exchange/request/prepare-request.ts';
+import { createCountedIds } from '../../../support/context.ts';
+import { createTestSettings } from '../../../support/settings.ts';
+
+/** The shipped limit, and what a body may cost at it. `docs/decisions/0006-cpu-of-a-request.md` */
+const maxValues = readConfig({}).MAX_REQUEST_VALUES;
+const settings = createTestSettings({ profile: 'openai', limits: { maxValues } });
+
+const prepare = (body: Buffer) =>
+  prepareRequest([body], new Map(), settings, 64 * 1024 * 1024, { now: () => 1, newId: createCountedIds() });
+const each = (count: number, entry: (index: number) => string) =>
+  Array.from({ length: count }, (_, i) => entry(i)).join(',');
+const schema = (text: string) =>
+  `{"model":"m","input":"x","tools":[{"type":"function","name":"f","parameters":${text}}]}`;
+const inMessage = (parts: string) => `{"model":"m","input":[{"role":"user","content":[${parts}]}]}`;
+
+/** Bodies of `count` values each, as a schema, an input or a field can have them. */
+const shapes: readonly (readonly [string, (count: number) => string])[] = [
+  ['empty objects', (count) => schema(`{"enum":[${each(count / 2, () => '{}')}]}`)],
+  ['objects of one key', (count) => schema(`{"enum":[${each(count / 2, () => '{"a":1}')}]}`)],
+  ['objects of their own key', (count) => schema(`{"enum":[${each(count / 2, (i) => `{"k${i}":1}`)}]}`)],
+  [
+    'objects of ten own keys',
+    (count) => schema(`{"enum":[${each(count / 11, (i) => `{${each(10, (j) => `"k${i}_${j}":1`)}}`)}]}`),
+  ],
+  ['keys of one schema', (count) => schema(`{${each(count, (i) => `"k${i}":1`)}}`)],
+  ['long numbers', (count) => schema(`{"enum":[${each(count, () => '12345678901234567890')}]}`)],
+  [
+    'a long number among objects',
+    (count) => schema(`{"enum":[12345678901234567890,${each(count / 2, (i) => `{"k${i}":1}`)}]}`),
+  ],
+  ['fields', (count) => `{"model":"m","input":"x",${each(count, (i) => `"k${i}":1`)}}`],
+  ['wrong entries of include', (count) => `{"model":"m","input":"x","include":[${each(count, () => '1')}]}`],
+  [
+    'wrong parts of reasoning',
+    (count) => `{"model":"m","input":[{"type":"reasoning","content":[${each(count, () => '1')}]}]}`,
+  ],
+  ['text parts', (count) => inMessage(each(count / 3, () => '{"type":"text","text":"x"}'))],
+  ['files', (count) => inMessage(each(count / 4, () => '{"type":"input_file","filename":"a.txt","file_data":"eHg="}'))],
+  [
+    'tools that are left out',
+    (count) => `{"model":"m","input":"x","tools":[${each(count / 2, () => '{"type":"web_search"}')}]}`,
+  ],
+];
+
+describe('a request at the limit of values', () => {
+  // What 8 MB of text cost is the measure, in the same run: a busy machine slows both.
+  const text = Buffer.from(`{"model":"m","input":"${'lorem ipsum '.repeat(700_000)}"}`);
+  const textCpu = leastCpu(() => prepare(text));
+
+  it.each(shapes)('costs no more than some megabytes of text: %s', (_name, bodyOf) => {
+    const body = Buffer.from(bodyOf(maxValues - 200));
+    expect(leastCpu(() => prepare(body)) / textCpu).toBeLessThan(8);
+  });
+
+  it.each(shapes)('is refused above it, before it is parsed: %s', (_name, bodyOf) => {
+    const body = Buffer.from(bodyOf(2 * maxValues));
+    const refused = () => expect(() => prepare(body)).toThrow(expect.objectContaining({ status: 413 }));
+    refused();
+    expect(leastCpu(refused) / textCpu).toBeLessThan(1);
+  });
+});
+
+/** CPU microseconds of the best of several calls, refused ones included. */
+function leastCpu(work: () => unknown): number {
+  const once = () => {
+    const before = process.cpuUsage();
+    try {
+      work();
+    } catch {
+      // a refusal costs what came before it
+    }
+    const { user, system } = process.cpuUsage(before);
+    return user + system;
+  };
+  return Math.min(once(), once(), once());
+}
+
+it('counts what stands outside strings, however long they are and whatever they hold (property)', () => {
+  const piece = fc.constantFrom('"', '\\', ',', '[', '{', 'x'.repeat(63), 'é', '😀', '\n');
+  const text = fc.array(piece, { maxLength: 40 }).map((pieces) => pieces.join(''));
+  fc.assert(
+    fc.property(fc.array(text, { maxLength: 6 }), (texts) => {
+      const bytes = Buffer.from(JSON.stringify(texts));
+      const values = 2 + Math.max(texts.length - 1, 0);
+      expect(parseJson(bytes, 1, values)).toEqual(texts);
+      expect(() => parseJson(bytes, 1, values - 1)).toThrow(expect.objectContaining({ status: 413 }));
+    }),
+    { numRuns: 500 },
+  );
+});
