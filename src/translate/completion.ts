@@ -11,6 +11,7 @@ import type { ResponseContext } from './context.ts';
 import { errorOfValue } from './error.ts';
 import { EventLog } from './response/event-log.ts';
 import { ResponseWriter } from './response/response-writer.ts';
+import { uncounted } from './retained-bytes.ts';
 
 /** A JSON answer, translated. */
 export interface TranslatedCompletion {
@@ -37,7 +38,7 @@ export function translateCompletion(completion: unknown, context: ResponseContex
   if (body === null || choice === null || message === null) throw upstreamError ?? notACompletion();
 
   const log = new EventLog(context, context.stream);
-  const writer = new ResponseWriter(context, log);
+  const writer = new ResponseWriter(context, log, uncounted);
   writer.model = textOf(body.model);
   writer.serviceTier = textOf(body.service_tier);
   if (context.stream) writer.start();

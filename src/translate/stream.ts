@@ -13,6 +13,7 @@ import type { ResponseContext } from './context.ts';
 import { errorOfValue } from './error.ts';
 import { EventLog } from './response/event-log.ts';
 import { ResponseWriter } from './response/response-writer.ts';
+import { RetainedBytes } from './retained-bytes.ts';
 
 /** What is logged of a stream. */
 export interface StreamSummary {
@@ -38,6 +39,7 @@ const MAX_MALFORMED = 3;
 export class StreamTranslator {
   readonly #context: ResponseContext;
   readonly #log: EventLog;
+  readonly #retained = new RetainedBytes();
   readonly #response: ResponseWriter;
   readonly #template = new DeltaTemplate();
   #finishReason: string | null = null;
@@ -49,7 +51,7 @@ export class StreamTranslator {
   constructor(context: ResponseContext) {
     this.#context = context;
     this.#log = new EventLog(context);
-    this.#response = new ResponseWriter(context, this.#log);
+    this.#response = new ResponseWriter(context, this.#log, this.#retained);
   }
 
   /** `response.created` and `response.in_progress`, once; the other methods emit them first if this was not called. */
@@ -118,9 +120,9 @@ export class StreamTranslator {
     return this.#response.usage;
   }
 
-  /** Characters of output so far, all of them kept for the terminal event. */
-  written(): number {
-    return this.#log.deltaLength();
+  /** Bytes of heap kept until the terminal event, which repeats the whole output. */
+  retainedBytes(): number {
+    return this.#retained.total();
   }
 
   summary(): StreamSummary {

@@ -45,7 +45,7 @@ export class EventStreamReader implements UpstreamBodyReader {
     try {
       const out = this.#read(this.#decoder.push(bytes));
       // The terminal event repeats the whole output, so all of it is kept; the chunks around it are not.
-      if (translator.written() > this.#limits.maxResponseBytes && !translator.ended())
+      if (translator.retainedBytes() > this.#limits.maxResponseBytes && !translator.ended())
         return Buffer.concat([out, this.fail(tooLarge('an output', this.#limits.maxResponseBytes))]);
       if (!this.#committed || translator.ended() || !translator.finishSeen() || translator.usage() === null) return out;
       // Where each message has one reply, the next message may be trailers, and a reply to them carries no body.
@@ -87,7 +87,7 @@ export class EventStreamReader implements UpstreamBodyReader {
   }
 
   bufferedBytes(): number {
-    return this.#decoder.pending() + this.#translator.written();
+    return this.#decoder.pending() + this.#translator.retainedBytes();
   }
 
   report(): UpstreamBodyReport {

@@ -1,5 +1,6 @@
 import type { LooseAnnotation, LooseChunk, LooseCitation, LooseMessage } from '../../schema/chat-completion.ts';
 import type { UrlCitation } from '../../schema/response-resource.ts';
+import { hashEntry, type RetainedBytes, RetainedList, uncounted } from '../retained-bytes.ts';
 import { arrayOf, countOf, objectOf, objectsOf, textOf } from './loose.ts';
 
 /**
@@ -8,13 +9,31 @@ import { arrayOf, countOf, objectOf, objectsOf, textOf } from './loose.ts';
  * exactly the same.
  */
 export class CitationList {
-  readonly all: UrlCitation[] = [];
+  readonly #retained: RetainedBytes;
+  readonly #all: RetainedList<UrlCitation>;
   readonly #urls = new Set<string>();
   readonly #keys = new Set<string>();
+  #keyBytes = 0;
+
+  constructor(retained: RetainedBytes) {
+    this.#retained = retained;
+    this.#all = new RetainedList(retained);
+  }
+
+  all(): readonly UrlCitation[] {
+    return this.#all.all();
+  }
 
   /** Adds what is new, and returns just that. */
   add(citations: readonly UrlCitation[]): UrlCitation[] {
     return citations.filter((citation) => this.#isNew(citation));
+  }
+
+  /** The list is no longer kept. */
+  release(): void {
+    this.#retained.release(this.#keyBytes);
+    this.#keyBytes = 0;
+    this.#all.release();
   }
 
   #isNew(citation: UrlCitation): boolean {
@@ -24,7 +43,9 @@ export class CitationList {
     const key = JSON.stringify([url, title, start_index, end_index]);
     if (this.#keys.has(key)) return false;
     this.#keys.add(key);
-    this.all.push(citation);
+    this.#retained.add(2 * hashEntry);
+    this.#keyBytes += 2 * hashEntry + this.#retained.addValue(key);
+    this.#all.push(citation);
     return true;
   }
 }
@@ -41,7 +62,7 @@ export function citationsOf(body: LooseChunk | null, message: LooseMessage | nul
   if (message?.annotations != null) addAnnotations(found, message.annotations);
   if (body !== null) addPages(found, body);
   if (message !== null) addPages(found, message);
-  return found.length === 0 ? none : new CitationList().add(found);
+  return found.length === 0 ? none : new CitationList(uncounted).add(found);
 }
 
 function addAnnotations(found: UrlCitation[], annotations: unknown): void {

@@ -8,6 +8,9 @@ export interface ThinkTagTexts {
 
 const openingTags = ['<think>', '<thinking>', '<seed:think>'] as const;
 
+/** With more white space than this no tag is waited for. */
+const MAX_LEADING_SPACE = 256;
+
 /** Past the start. */
 type Begun =
   | { readonly at: 'thinking'; readonly closingTag: string; readonly isFirst: boolean }
@@ -29,12 +32,13 @@ export class ThinkTagReader {
     this.#implicitThink = implicitThink;
   }
 
-  /** Takes the next piece of `content`, cut anywhere. Buffers no more than what may be part of a tag. */
+  /** Takes the next piece of `content`, cut anywhere. Buffers only what may be part of a tag, and little white space before it. */
   push(piece: string): ThinkTagTexts {
     if (this.isThrough()) return { thinking: '', text: piece };
     this.#buffered += piece;
     // White space decides nothing; looking at all of it again with each piece would take quadratic time.
-    if (this.#state.at === 'start' && piece.trim() === '') return { thinking: '', text: '' };
+    const isShort = this.#buffered.length <= MAX_LEADING_SPACE;
+    if (this.#state.at === 'start' && isShort && piece.trim() === '') return { thinking: '', text: '' };
     return this.#take(false);
   }
 
@@ -92,7 +96,8 @@ function openedBy(text: string, implicitThink: boolean, isEnd: boolean): { state
       state: { at: 'thinking', closingTag: `</${tag.slice(1)}`, isFirst: true },
       rest: trimmed.slice(tag.length),
     };
-  if (!isEnd && openingTags.some((candidate) => candidate.startsWith(trimmed))) return null;
+  const isShort = text.length <= MAX_LEADING_SPACE;
+  if (!isEnd && isShort && openingTags.some((candidate) => candidate.startsWith(trimmed))) return null;
   if (implicitThink) return { state: { at: 'thinking', closingTag: '</think>', isFirst: true }, rest: text };
   return { state: { at: 'answer', newlinesToSkip: 0 }, rest: text };
 }

@@ -102,17 +102,22 @@ class FunctionCallWriter implements CallItemWriter {
   }
 }
 
+/** What a custom tool's item has beside that of a function. */
+const decoderBytes = 350;
+
 /** A native call sends its input bare; a wrapped one sends `{"input": …}`, which is unwrapped as it arrives. */
 class CustomCallWriter implements CallItemWriter {
   readonly outputIndex: number;
   readonly #named: NamedCall;
   readonly #parts: Parts;
   readonly #decoder = new CustomInputDecoder();
-  readonly #input = new GrowingText();
+  readonly #input: GrowingText;
 
   constructor(named: NamedCall, parts: Parts) {
     this.#named = named;
     this.#parts = parts;
+    this.#input = new GrowingText(parts.output.retained);
+    parts.output.retained.add(decoderBytes);
     this.outputIndex = parts.output.add(itemOf(named, 'in_progress', '', true, parts.context));
     parts.output.register(this.outputIndex, this);
   }

@@ -1,4 +1,5 @@
 import type { CallFragment } from '../chat/call-entries.ts';
+import { hashEntry, type RetainedBytes, stringNode } from '../retained-bytes.ts';
 import { GrowingText } from './growing-text.ts';
 
 /** One tool call as gathered from its fragments. */
@@ -9,12 +10,15 @@ export interface TrackedCall {
   name: string;
   /** Arguments (or a native custom call's input) so far. */
   readonly text: GrowingText;
-  /** The end of `text` that is not in an event yet. */
+  /** The end of `text` that is not in an event yet. Of a call that was not sent, nothing is: it has no second copy. */
   unsent: string;
   readonly isCustom: boolean;
   /** Its item was sent: name and id can no longer change. */
   isSent: boolean;
 }
+
+/** A call without its texts: objects, and its places in the lists and maps of calls. */
+const callBytes = 350;
 
 /**
  * Decides which call a fragment belongs to. Servers agree on little: ids are missing, empty, repeated, change with every
@@ -27,11 +31,13 @@ export class CallTracker {
   readonly #byIdAndIndex = new Map<string, TrackedCall>();
   readonly #byIndex = new Map<number, TrackedCall>();
   readonly #toolNames: ReadonlySet<string>;
-  readonly #sortedNames: readonly string[];
+  readonly #retained: RetainedBytes;
+  /** Made when a name is first looked for: calls that come whole do not need it. */
+  #sorted: readonly string[] | null = null;
 
-  constructor(toolNames: ReadonlySet<string>) {
+  constructor(toolNames: ReadonlySet<string>, retained: RetainedBytes) {
+    this.#retained = retained;
     this.#toolNames = toolNames;
-    this.#sortedNames = [...toolNames].sort();
   }
 
   /** The call a fragment belongs to, grown by it. */
@@ -43,12 +49,19 @@ export class CallTracker {
     return call;
   }
 
-  /** A call of its own for an entry that is whole. */
-  trackWhole(fragment: CallFragment): TrackedCall {
-    const call = this.#open(fragment);
-    call.name = fragment.name;
-    call.text.append(fragment.text);
-    call.unsent = fragment.text;
+  /** A call of its own for an entry that is whole. No fragment will look for it. */
+  trackWhole({ id, index, name, text, isCustom }: CallFragment): TrackedCall {
+    const call = {
+      upstreamId: id,
+      index,
+      name,
+      text: new GrowingText(this.#retained),
+      unsent: '',
+      isCustom,
+      isSent: false,
+    };
+    if (text !== '') call.text.append(text);
+    this.#calls.push(call);
     return call;
   }
 
@@ -63,13 +76,13 @@ export class CallTracker {
     // xAI sends the whole arguments again at the end.
     if (text.startsWith('{') && text === call.text.toString() && !call.isCustom && isCompleteJson(text)) return;
     call.text.append(text);
-    call.unsent += text;
+    if (call.isSent) call.unsent += text;
   }
 
   /** May the name still grow? True while no offered tool has that name, or another's begins with it. */
   isNameOpen(name: string): boolean {
     if (!this.#toolNames.has(name)) return true;
-    return this.#sortedNames[this.#firstFrom(name) + 1]?.startsWith(name) ?? false;
+    return this.#sortedNames()[this.#firstFrom(name) + 1]?.startsWith(name) ?? false;
   }
 
   /** Calls without a name so far. */
@@ -116,30 +129,40 @@ export class CallTracker {
 
   #growName(call: TrackedCall, name: string): void {
     if (name === '' || call.isSent || name === call.name) return;
-    if (call.name === '' || this.#begins(call.name + name) || !this.#toolNames.has(call.name)) call.name += name;
+    if (call.name !== '' && !this.#begins(call.name + name) && this.#toolNames.has(call.name)) return;
+    call.name += name;
+    this.#retained.addValue(name);
+    this.#retained.add(stringNode);
   }
 
   /** Is there a tool of that name, or one whose name begins with it? */
   #begins(name: string): boolean {
-    return this.#sortedNames[this.#firstFrom(name)]?.startsWith(name) ?? false;
+    return this.#sortedNames()[this.#firstFrom(name)]?.startsWith(name) ?? false;
   }
 
   /** Position of the first name that does not sort before the given one. */
   #firstFrom(name: string): number {
+    const names = this.#sortedNames();
     let low = 0;
-    let high = this.#sortedNames.length;
+    let high = names.length;
     while (low < high) {
       const middle = (low + high) >> 1;
-      if ((this.#sortedNames[middle] ?? '') < name) low = middle + 1;
+      if ((names[middle] ?? '') < name) low = middle + 1;
       else high = middle;
     }
     return low;
   }
 
+  #sortedNames(): readonly string[] {
+    this.#sorted ??= [...this.#toolNames].sort();
+    return this.#sorted;
+  }
+
   #open({ id, index, isCustom }: CallFragment): TrackedCall {
-    const text = new GrowingText();
+    const text = new GrowingText(this.#retained);
     const call: TrackedCall = { upstreamId: '', index, name: '', text, unsent: '', isCustom, isSent: false };
     this.#calls.push(call);
+    this.#retained.add(callBytes);
     if (index !== null) this.#byIndex.set(index, call);
     if (id !== '') this.#remember(call, id);
     return call;
@@ -147,6 +170,8 @@ export class CallTracker {
 
   #remember(call: TrackedCall, id: string): void {
     call.upstreamId = id;
+    this.#retained.addValue(id);
+    this.#retained.add(2 * (hashEntry + stringNode));
     this.#byId.set(id, call);
     this.#byIdAndIndex.set(`${id} ${call.index}`, call);
   }

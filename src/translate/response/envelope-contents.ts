@@ -1,5 +1,6 @@
 import type { LooseReasoningDetail } from '../../schema/chat-completion.ts';
 import { mergeReasoningDetails } from '../chat/reasoning-source.ts';
+import { type RetainedBytes, RetainedList } from '../retained-bytes.ts';
 import type { ReasoningExtras } from './reasoning-item.ts';
 
 /** A Gemini thought signature. */
@@ -9,11 +10,21 @@ export interface ThoughtSignature {
   readonly callId: () => string;
 }
 
+/** The object and closure of a signature, and its place in the list. */
+const signatureEntry = 150;
+
 /** What goes back to the upstream in the envelope of a reasoning item, gathered until the item is closed. */
 export class EnvelopeContents {
-  readonly #details: LooseReasoningDetail[] = [];
+  readonly #retained: RetainedBytes;
+  readonly #details: RetainedList<LooseReasoningDetail>;
   readonly #signatures: ThoughtSignature[] = [];
   #areDetailsWhole = false;
+  #signatureBytes = 0;
+
+  constructor(retained: RetainedBytes) {
+    this.#retained = retained;
+    this.#details = new RetainedList(retained);
+  }
 
   /** `reasoning_details` entries of a delta, as sent. */
   addDetails(details: readonly LooseReasoningDetail[]): void {
@@ -28,18 +39,27 @@ export class EnvelopeContents {
 
   addSignature(signature: ThoughtSignature): void {
     this.#signatures.push(signature);
+    this.#retained.add(signatureEntry);
+    this.#signatureBytes += signatureEntry + this.#retained.addValue(signature.signature);
   }
 
   /** Must it travel even in an item without text? A signature must: without it the next turn fails. */
   needsItem(wantsEncryptedReasoning: boolean): boolean {
-    return this.#signatures.length > 0 || (this.#details.length > 0 && wantsEncryptedReasoning);
+    return this.#signatures.length > 0 || (this.#details.all().length > 0 && wantsEncryptedReasoning);
   }
 
   /** The details with those of one index joined, and the signatures by `call_id`. */
   extras(): ReasoningExtras {
     return {
-      details: this.#areDetailsWhole ? this.#details : mergeReasoningDetails(this.#details),
+      details: this.#areDetailsWhole ? this.#details.all() : mergeReasoningDetails(this.#details.all()),
       signatures: Object.fromEntries(this.#signatures.map(({ callId, signature }) => [callId(), signature])),
     };
+  }
+
+  /** The item is closed, and its envelope written: none of this is kept any longer. */
+  release(): void {
+    this.#details.release();
+    this.#retained.release(this.#signatureBytes);
+    this.#signatureBytes = 0;
   }
 }

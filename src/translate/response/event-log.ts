@@ -14,7 +14,6 @@ export class EventLog {
   readonly #isWanted: boolean;
   #events: ResponseStreamEvent[] | null = null;
   #count = 0;
-  #deltaLength = 0;
 
   constructor({ obfuscate, newId }: Pick<ResponseContext, 'obfuscate' | 'newId'>, isWanted = true) {
     this.#padding = obfuscate ? newId : null;
@@ -25,11 +24,8 @@ export class EventLog {
     if (!this.#isWanted) return;
     // The event was made for this call alone: it is completed in place, because a copy for each token would cost more.
     const own = event as UnnumberedEvent & { sequence_number: number; obfuscation?: string };
-    if ('delta' in event) {
-      const { length } = event.delta;
-      this.#deltaLength += length;
-      if (this.#padding !== null) own.obfuscation = this.#padding('resp').slice(-(PADDED_TO - (length % PADDED_TO)));
-    }
+    if (this.#padding !== null && 'delta' in event)
+      own.obfuscation = this.#padding('resp').slice(-(PADDED_TO - (event.delta.length % PADDED_TO)));
     own.sequence_number = this.#count++;
     // Nearly always it is alone, and an array literal takes a tenth of the memory of one that grows.
     if (this.#events === null) this.#events = [own];
@@ -46,10 +42,5 @@ export class EventLog {
   /** Events emitted so far: the next one's `sequence_number`. */
   count(): number {
     return this.#count;
-  }
-
-  /** Characters in deltas so far: what is kept for the events that repeat the whole. */
-  deltaLength(): number {
-    return this.#deltaLength;
   }
 }

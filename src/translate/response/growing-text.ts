@@ -1,3 +1,5 @@
+import { type RetainedBytes, stringNode } from '../retained-bytes.ts';
+
 const piecesToFold = 64;
 
 /**
@@ -6,10 +8,16 @@ const piecesToFold = 64;
  * lasts. Joining some at a time keeps little more than the text.
  */
 export class GrowingText {
+  readonly #retained: RetainedBytes;
   #text = '';
   #pieces: string[] = [];
 
+  constructor(retained: RetainedBytes) {
+    this.#retained = retained;
+  }
+
   append(piece: string): void {
+    this.#retained.add(piece.length);
     this.#pieces.push(piece);
     if (this.#pieces.length === piecesToFold) this.toString();
   }
@@ -20,7 +28,11 @@ export class GrowingText {
 
   toString(): string {
     if (this.#pieces.length > 0) {
-      this.#text += this.#pieces.join('');
+      const [first = ''] = this.#pieces;
+      const joined = this.#pieces.length === 1 ? first : this.#pieces.join('');
+      this.#retained.addString(joined);
+      if (this.#text !== '') this.#retained.add(stringNode);
+      this.#text += joined;
       this.#pieces = [];
     }
     return this.#text;

@@ -1,6 +1,7 @@
 import type { Logprob, OutputItem, OutputTextPart, RefusalPart, UrlCitation } from '../../schema/response-resource.ts';
 import { CitationList } from '../chat/citations.ts';
 import type { NewId } from '../context.ts';
+import { type RetainedBytes, RetainedList } from '../retained-bytes.ts';
 import type { EventLog } from './event-log.ts';
 import { GrowingText } from './growing-text.ts';
 import type { ClosingStatus, OpenItem, Output } from './output.ts';
@@ -11,9 +12,12 @@ interface OpenText {
   readonly type: 'output_text';
   readonly text: GrowingText;
   /** Made when the first comes, like the citations: most texts have neither. */
-  logprobs: Logprob[] | null;
+  logprobs: RetainedList<Logprob> | null;
   citations: CitationList | null;
 }
+
+/** A part without its texts, once it is closed. */
+const partBytes = 60;
 
 const noLogprobs: readonly Logprob[] = [];
 
@@ -22,12 +26,14 @@ export class MessageItemWriter implements OpenItem {
   readonly outputIndex: number;
   readonly #log: EventLog;
   readonly #id: string;
+  readonly #retained: RetainedBytes;
   readonly #content: (OutputTextPart | RefusalPart)[] = [];
   #part: OpenPart | null = null;
 
   constructor(log: EventLog, output: Output, newId: NewId) {
     this.#log = log;
     this.#id = newId('msg');
+    this.#retained = output.retained;
     this.outputIndex = output.add({
       id: this.#id,
       type: 'message',
@@ -44,7 +50,7 @@ export class MessageItemWriter implements OpenItem {
     if (delta === '') return;
     open.text.append(delta);
     if (logprobs.length > 0) {
-      open.logprobs ??= [];
+      open.logprobs ??= new RetainedList(this.#retained);
       for (const logprob of logprobs) open.logprobs.push(logprob);
     }
     this.#log.emit({
@@ -67,8 +73,8 @@ export class MessageItemWriter implements OpenItem {
   cite(citations: readonly UrlCitation[]): void {
     const part = this.#part;
     if (part?.type !== 'output_text') return;
-    part.citations ??= new CitationList();
-    let index = part.citations.all.length;
+    part.citations ??= new CitationList(this.#retained);
+    let index = part.citations.all().length;
     for (const annotation of part.citations.add(citations))
       this.#log.emit({
         type: 'response.output_text.annotation.added',
@@ -101,7 +107,12 @@ export class MessageItemWriter implements OpenItem {
       ...this.#place(),
       part: { type: 'output_text', text: '', annotations: [], logprobs: [] },
     });
-    const opened: OpenText = { type: 'output_text', text: new GrowingText(), logprobs: null, citations: null };
+    const opened: OpenText = {
+      type: 'output_text',
+      text: new GrowingText(this.#retained),
+      logprobs: null,
+      citations: null,
+    };
     this.#part = opened;
     return opened;
   }
@@ -110,7 +121,7 @@ export class MessageItemWriter implements OpenItem {
     if (this.#part?.type === 'refusal') return this.#part;
     this.#closePart();
     this.#log.emit({ type: 'response.content_part.added', ...this.#place(), part: { type: 'refusal', refusal: '' } });
-    const opened: OpenPart = { type: 'refusal', text: new GrowingText() };
+    const opened: OpenPart = { type: 'refusal', text: new GrowingText(this.#retained) };
     this.#part = opened;
     return opened;
   }
@@ -120,10 +131,10 @@ export class MessageItemWriter implements OpenItem {
     if (part === null) return;
     let closed: OutputTextPart | RefusalPart;
     if (part.type === 'output_text') {
-      const logprobs = part.logprobs ?? noLogprobs;
+      const logprobs = part.logprobs?.all() ?? noLogprobs;
       const text = part.text.toString();
       this.#log.emit({ type: 'response.output_text.done', ...this.#place(), text, logprobs });
-      closed = { type: 'output_text', text, annotations: part.citations?.all ?? [], logprobs };
+      closed = { type: 'output_text', text, annotations: part.citations?.all() ?? [], logprobs };
     } else {
       const refusal = part.text.toString();
       this.#log.emit({ type: 'response.refusal.done', ...this.#place(), refusal });
@@ -131,6 +142,7 @@ export class MessageItemWriter implements OpenItem {
     }
     this.#log.emit({ type: 'response.content_part.done', ...this.#place(), part: closed });
     this.#content.push(closed);
+    this.#retained.add(partBytes);
     this.#part = null;
   }
 }

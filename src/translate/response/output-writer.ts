@@ -10,6 +10,7 @@ import { objectOf, textOf } from '../chat/loose.ts';
 import { reasoningOf } from '../chat/reasoning-source.ts';
 import { ThinkTagReader, type ThinkTagTexts } from '../chat/think-tags.ts';
 import type { ResponseContext } from '../context.ts';
+import { type RetainedBytes, RetainedList } from '../retained-bytes.ts';
 import { EnvelopeContents } from './envelope-contents.ts';
 import type { EventLog } from './event-log.ts';
 import { MessageItemWriter } from './message-item-writer.ts';
@@ -31,6 +32,9 @@ type Current =
 
 const noLogprobs: readonly Logprob[] = [];
 
+/** White space beyond this many characters is text: templates write a few line feeds, and nothing waits without bound. */
+const MAX_LEADING_SPACE = 256;
+
 /**
  * Writes the output items of one answer: as its deltas arrive, or from one whole message. At most one message or reasoning
  * item is open, and whatever else opens closes it; calls stay open to the end, since servers interleave them. Grammar:
@@ -42,22 +46,24 @@ export class OutputWriter {
   readonly #log: EventLog;
   readonly #context: ResponseContext;
   readonly #output: Output;
+  readonly #retained: RetainedBytes;
   #calls: ToolCalls | null = null;
   #current: Current | null = null;
   #hadMessage = false;
   #tags: ThinkTagReader | null;
-  /** White space before any text: kept back, because before calls it is only a template's markup. */
+  /** White space before any text: kept back, because before calls it is only a template's markup (docs/answers.md §2.3). */
   #space = '';
-  #spaceLogprobs: Logprob[] | null = null;
+  #spaceLogprobs: RetainedList<Logprob> | null = null;
   /** Citations that came before any message, until one has text. */
   #earlyCitations: CitationList | null = null;
   /** What waits for a reasoning item, to go into its envelope. */
   #pendingEnvelope: EnvelopeContents | null = null;
 
-  constructor(log: EventLog, context: ResponseContext) {
+  constructor(log: EventLog, context: ResponseContext, retained: RetainedBytes) {
     this.#log = log;
     this.#context = context;
-    this.#output = new Output(log);
+    this.#retained = retained;
+    this.#output = new Output(log, retained);
     this.#tags = newTagReader(context.profile);
   }
 
@@ -90,7 +96,8 @@ export class OutputWriter {
    * - what only carries an envelope comes first, as reasoning does, and holds all signatures;
    * - `reasoning_details` go back as they are, and each entry of `tool_calls` is a call of its own, closed before the next;
    * - think tags are read to their end, so that reasoning and text are one delta each;
-   * - a transcript counts only without a text of its own.
+   * - a transcript counts only without a text of its own;
+   * - white space alone waits for `finish`, however long.
    */
   addWhole(message: LooseMessage, extras: ChunkExtras): ApiError | null {
     const calls = this.#callsFor(message);
@@ -103,7 +110,8 @@ export class OutputWriter {
     this.#tags = null;
     this.#reason(tagged.thinking);
     this.#carryEnvelope();
-    if (tagged.text !== '') this.#text(tagged.text, extras.logprobs, false);
+    if (tagged.text.trim() === '') this.#keepSpace(tagged.text, extras.logprobs);
+    else this.#text(tagged.text, extras.logprobs, false);
     if (extras.citations.length > 0) this.cite(extras.citations);
     this.#refuse(content.refusal || textOf(message.refusal));
     return calls?.send() ?? null;
@@ -138,7 +146,7 @@ export class OutputWriter {
     if (this.#current?.type === 'message') {
       this.#current.item.cite(citations);
     } else if (!this.#hadMessage) {
-      this.#earlyCitations ??= new CitationList();
+      this.#earlyCitations ??= new CitationList(this.#retained);
       this.#earlyCitations.add(citations);
     }
   }
@@ -150,7 +158,7 @@ export class OutputWriter {
     if (error !== null) return error;
     this.#carryEnvelope();
     if (this.hasItems()) return null;
-    if (this.#space !== '') this.#begin(this.#space, this.#spaceLogprobs ?? noLogprobs);
+    if (this.#space !== '') this.#sendSpace((space, logprobs) => this.#begin(space, logprobs));
     return !this.hasItems() && this.nameless() > 0 ? namelessCall() : null;
   }
 
@@ -200,7 +208,7 @@ export class OutputWriter {
   /** That of the open reasoning item, or of the next. */
   #envelope(): EnvelopeContents {
     if (this.#current?.type === 'reasoning') return this.#current.item.envelope();
-    this.#pendingEnvelope ??= new EnvelopeContents();
+    this.#pendingEnvelope ??= new EnvelopeContents(this.#retained);
     return this.#pendingEnvelope;
   }
 
@@ -233,25 +241,40 @@ export class OutputWriter {
       const repeatsAll = isLast && this.#context.profile.dedupeTail && delta === item.written();
       if (!repeatsAll) item.text(delta, logprobs);
     } else if (delta.trim() === '') {
-      this.#space += delta;
-      if (logprobs.length === 0) return;
-      this.#spaceLogprobs ??= [];
-      for (const logprob of logprobs) this.#spaceLogprobs.push(logprob);
+      this.#keepSpace(delta, logprobs);
+      if (this.#space.length > MAX_LEADING_SPACE) this.#sendSpace((space, ofSpace) => this.#begin(space, ofSpace));
     } else {
-      const isFirst = !(this.#calls?.hasSent() ?? false);
-      if (isFirst && this.#space !== '') this.#messageItem().text(this.#space, this.#spaceLogprobs ?? noLogprobs);
-      this.#space = '';
-      this.#spaceLogprobs = null;
+      if (this.#space !== '') this.#sendSpace((space, ofSpace) => this.#messageItem().text(space, ofSpace));
       this.#begin(delta, logprobs);
     }
+  }
+
+  /** After a call it is dropped: text that follows has a message of its own. */
+  #keepSpace(delta: string, logprobs: readonly Logprob[]): void {
+    if (this.#calls?.hasSent()) return;
+    this.#space += delta;
+    if (logprobs.length === 0) return;
+    this.#spaceLogprobs ??= new RetainedList(this.#retained);
+    for (const logprob of logprobs) this.#spaceLogprobs.push(logprob);
+  }
+
+  #sendSpace(write: (space: string, logprobs: readonly Logprob[]) => void): void {
+    const [space, logprobs] = [this.#space, this.#spaceLogprobs];
+    this.#space = '';
+    this.#spaceLogprobs = null;
+    logprobs?.release();
+    write(space, logprobs?.all() ?? noLogprobs);
   }
 
   /** The first text of a message. */
   #begin(delta: string, logprobs: readonly Logprob[]): void {
     const message = this.#messageItem();
     message.text(delta, logprobs);
-    if (this.#earlyCitations !== null) message.cite(this.#earlyCitations.all);
+    if (this.#earlyCitations === null) return;
+    const early = this.#earlyCitations;
     this.#earlyCitations = null;
+    early.release();
+    message.cite(early.all());
   }
 
   #messageItem(): MessageItemWriter {

@@ -1,4 +1,5 @@
 import type { OutputItem } from '../../schema/response-resource.ts';
+import type { RetainedBytes } from '../retained-bytes.ts';
 import type { EventLog } from './event-log.ts';
 
 export type ClosingStatus = 'completed' | 'incomplete';
@@ -9,6 +10,9 @@ export interface OpenItem {
   close(status: ClosingStatus): OutputItem;
 }
 
+/** An item without its texts, once it is closed: objects, ids, its places in lists. */
+const itemBytes = 200;
+
 /** The output of one response: which item has which `output_index`, and which items are open. */
 export class Output {
   readonly #log: EventLog;
@@ -16,14 +20,18 @@ export class Output {
   #open: (OpenItem | null)[] = [];
   readonly #items: OutputItem[] = [];
   #size = 0;
+  /** Counts what the items keep. */
+  readonly retained: RetainedBytes;
 
-  constructor(log: EventLog) {
+  constructor(log: EventLog, retained: RetainedBytes) {
     this.#log = log;
+    this.retained = retained;
   }
 
   /** Sends `output_item.added` at the next index and gives that index. */
   add(item: OutputItem): number {
     this.#log.emit({ type: 'response.output_item.added', output_index: this.#size, item });
+    this.retained.add(itemBytes);
     return this.#size++;
   }
 

@@ -1,10 +1,14 @@
 import type { OutputItem } from '../../schema/response-resource.ts';
 import type { ResponseContext } from '../context.ts';
+import type { RetainedBytes } from '../retained-bytes.ts';
 import { EnvelopeContents } from './envelope-contents.ts';
 import type { EventLog } from './event-log.ts';
 import { GrowingText } from './growing-text.ts';
 import type { ClosingStatus, OpenItem, Output } from './output.ts';
 import { type ReasoningExtras, reasoningItemOf } from './reasoning-item.ts';
+
+/** The parts of a closed item without their text. */
+const partsBytes = 200;
 
 /**
  * Writes a reasoning item from `output_item.added` to `output_item.done`, at the end of the output. Which events carry its
@@ -15,12 +19,16 @@ export class ReasoningItemWriter implements OpenItem {
   readonly #log: EventLog;
   readonly #context: ResponseContext;
   readonly #id: string;
-  readonly #text = new GrowingText();
+  readonly #text: GrowingText;
+  readonly #retained: RetainedBytes;
   #envelope: EnvelopeContents | null;
 
   /** `envelope` holds what came before the item did. */
   constructor(log: EventLog, output: Output, context: ResponseContext, envelope: EnvelopeContents | null) {
     this.#envelope = envelope;
+    this.#retained = output.retained;
+    output.retained.add(partsBytes);
+    this.#text = new GrowingText(output.retained);
     this.#log = log;
     this.#context = context;
     this.#id = context.newId('rs');
@@ -59,7 +67,7 @@ export class ReasoningItemWriter implements OpenItem {
 
   /** What the item carries back to the upstream beside its text. */
   envelope(): EnvelopeContents {
-    this.#envelope ??= new EnvelopeContents();
+    this.#envelope ??= new EnvelopeContents(this.#retained);
     return this.#envelope;
   }
 
@@ -67,7 +75,10 @@ export class ReasoningItemWriter implements OpenItem {
     const text = this.#text.toString();
     if (text !== '') this.#closePart(text);
     const extras = this.#envelope?.extras() ?? noExtras;
-    return reasoningItemOf({ id: this.#id, status, text, ...extras }, this.#context);
+    this.#envelope?.release();
+    const item = reasoningItemOf({ id: this.#id, status, text, ...extras }, this.#context);
+    if (item.encrypted_content !== undefined) this.#retained.addValue(item.encrypted_content);
+    return item;
   }
 
   #inSummary() {

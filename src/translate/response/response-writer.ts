@@ -2,6 +2,7 @@ import type { ApiError } from '../../schema/api-error.ts';
 import type { ResponseResource, ResponseStatus, Usage } from '../../schema/response-resource.ts';
 import type { Outcome } from '../chat/finish.ts';
 import type { ResponseContext } from '../context.ts';
+import type { RetainedBytes } from '../retained-bytes.ts';
 import type { EventLog } from './event-log.ts';
 import { OutputWriter } from './output-writer.ts';
 import { resourceOf } from './resource.ts';
@@ -22,11 +23,11 @@ export class ResponseWriter {
   #started = false;
   #failure: ApiError | null = null;
 
-  constructor(context: ResponseContext, log: EventLog) {
+  constructor(context: ResponseContext, log: EventLog, retained: RetainedBytes) {
     this.#context = context;
     this.#id = context.newId('resp');
     this.log = log;
-    this.output = new OutputWriter(log, context);
+    this.output = new OutputWriter(log, context, retained);
   }
 
   /** Emits `response.created` and `response.in_progress`, once. */

@@ -41,7 +41,7 @@ export class ToolCalls {
 
   constructor(parts: Parts) {
     this.#parts = parts;
-    this.#tracker = new CallTracker(parts.context.toolNames);
+    this.#tracker = new CallTracker(parts.context.toolNames, parts.output.retained);
   }
 
   /**
@@ -165,6 +165,7 @@ export class ToolCalls {
     beforeCall();
     if (this.#areWhole && this.#hasSent) output.close(output.size() - 1);
     tracked.isSent = true;
+    tracked.unsent = tracked.text.toString();
     this.#hasSent = true;
     call.item = openCallItem(tracked, this.#idOf(call), this.#parts);
     return null;

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { UrlCitation } from '../../../../src/schema/response-resource.ts';
 import { CitationList, citationsOf } from '../../../../src/translate/chat/citations.ts';
+import { uncounted } from '../../../../src/translate/retained-bytes.ts';
 
 const cite = (url: string, start_index = 0, end_index = 0, title = ''): UrlCitation => ({
   type: 'url_citation',
@@ -12,21 +13,21 @@ const cite = (url: string, start_index = 0, end_index = 0, title = ''): UrlCitat
 
 describe('a list of citations', () => {
   it('gives only what is new, and remembers it', () => {
-    const list = new CitationList();
+    const list = new CitationList(uncounted);
     expect(list.add([cite('a', 0, 4), cite('b')])).toEqual([cite('a', 0, 4), cite('b')]);
     expect(list.add([cite('a', 0, 4), cite('b'), cite('a', 4, 8)])).toEqual([cite('a', 4, 8)]);
-    expect(list.all).toEqual([cite('a', 0, 4), cite('b'), cite('a', 4, 8)]);
+    expect(list.all()).toEqual([cite('a', 0, 4), cite('b'), cite('a', 4, 8)]);
   });
 
   it('takes another page, range or title for another citation', () => {
     const all = [cite('a', 4, 8), cite('a', 0, 4), cite('a', 0, 8), cite('b', 0, 4), cite('b', 0, 4, 'B')];
-    const list = new CitationList();
+    const list = new CitationList(uncounted);
     for (const citation of all) expect(list.add([citation, citation])).toEqual([citation]);
-    expect(list.all).toEqual(all);
+    expect(list.all()).toEqual(all);
   });
 
   it('leaves out a page without a range that is cited already', () => {
-    const list = new CitationList();
+    const list = new CitationList(uncounted);
     list.add([cite('a', 0, 4, 'A')]);
     expect(list.add([cite('a')])).toEqual([]);
   });

@@ -129,7 +129,7 @@ function resultOf(
   const translator = new StreamTranslator(context);
   const events = chunks.flatMap((value) => push(translator, value));
   events.push(...translator.finish('done'));
-  return { events, written: translator.written(), summary: translator.summary() };
+  return { events, written: translator.retainedBytes(), summary: translator.summary() };
 }
 
 describe('the short way', () => {

@@ -1,0 +1,146 @@
+import type { LooseChoice, LooseChunk, LooseMessage } from '../../src/schema/chat-completion.ts';
+import { createTestContext } from './context.ts';
+
+/** One chunk of an endless stream, as a server that has lost its way sends it: the `index`-th of its kind. */
+export type ChunkOf = (index: number) => LooseChunk;
+
+const delta = (fields: LooseMessage, rest: LooseChoice = {}): LooseChunk => ({
+  model: 'm',
+  choices: [{ index: 0, delta: fields, ...rest }],
+});
+const call = (index: number, fields: object, rest: object = {}) =>
+  delta({ tool_calls: [{ index, ...rest, function: fields }] });
+const cite = (index: number) => ({
+  type: 'url_citation',
+  url: `https://example.test/pages/${index}`,
+  title: `Page ${index}`,
+  start_index: index,
+  end_index: index + 1,
+});
+const word = (index: number) => `word${index % 97} `;
+const long = (index: number) => `${'a signature of some length '.repeat(8)}${index}`;
+
+/**
+ * Kinds of streams for each field of a delta. A field that is added to `LooseMessage` needs one here before this compiles:
+ * what is read may be kept. Null for fields that nothing is kept of.
+ */
+const ofMessage: Record<keyof LooseMessage, Record<string, ChunkOf> | null> = {
+  role: null,
+  content: {
+    text: (index) => delta({ content: word(index) }),
+    'text of wide characters': (index) => delta({ content: `漢字${index % 97}` }),
+    'white space': () => delta({ content: '\n'.repeat(20) }),
+    'long pieces of text': (index) => delta({ content: word(index).repeat(40) }),
+  },
+  refusal: {
+    refusals: (index) => delta({ refusal: word(index) }),
+    'text and refusals by turns': (index) => delta(index % 2 === 0 ? { refusal: 'a b c' } : { content: 'd e f' }),
+  },
+  audio: { transcripts: (index) => delta({ audio: { transcript: word(index) } }) },
+  tool_calls: {
+    'arguments of one call': (index) =>
+      call(0, index === 0 ? { name: 'f', arguments: '{"a":"' } : { arguments: word(index) }),
+    calls: (index) => call(index, { name: 'f', arguments: '{"a":1}' }, { id: `call_${index}` }),
+    'calls without arguments': (index) => call(index, { name: 'f' }, { id: `call_${index}` }),
+    'calls of a custom tool': (index) =>
+      call(index, { name: 'p', arguments: '{"input":"abc"}' }, { id: `call_${index}` }),
+    'input of a custom tool': (index) =>
+      call(0, index === 0 ? { name: 'p', arguments: '{"input":"' } : { arguments: word(index) }),
+    'arguments of a tool search': (index) =>
+      call(0, index === 0 ? { name: 'search', arguments: '{"a":"' } : { arguments: word(index) }),
+    'calls whose name may grow': (index) => call(index, { name: 'get' }),
+    'nameless calls': (index) => call(index, {}, { id: `call_${index}` }),
+    'arguments of a nameless call': (index) => call(0, { arguments: word(index) }),
+    'long ids': (index) => call(index, { name: 'f', arguments: '{}' }, { id: long(index) }),
+    'late ids': (index) => call(0, { name: 'g' }, { id: long(index) }),
+    'a name in pieces': (index) => call(0, { name: `x${index}` }),
+    signatures: (index) =>
+      call(index, { name: 'f' }, { extra_content: { google: { thought_signature: long(index) } } }),
+  },
+  function_call: {
+    'a legacy call': (index) =>
+      delta({ function_call: index === 0 ? { name: 'f', arguments: '{"' } : { arguments: word(index) } }),
+  },
+  annotations: {
+    citations: (index) => delta({ content: 'a', annotations: [cite(index)] }),
+    'citations before any text': (index) => delta({ annotations: [cite(index)] }),
+  },
+  search_results: { 'search results': (index) => delta({ content: 'a', search_results: [cite(index)] }) },
+  citations: { 'bare citations': (index) => delta({ content: 'a', citations: [`https://example.test/${index}`] }) },
+  reasoning_content: {
+    reasoning: (index) => delta({ reasoning_content: word(index) }),
+    'reasoning and text by turns': (index) =>
+      delta(index % 2 === 0 ? { reasoning_content: 'a b c' } : { content: 'd e f' }),
+  },
+  reasoning: { 'reasoning under another name': (index) => delta({ reasoning: { text: word(index) } }) },
+  reasoning_details: {
+    'reasoning details': (index) =>
+      delta({ reasoning_details: [{ type: 'reasoning.text', text: word(index), index: 0 }] }),
+    'encrypted details before reasoning': (index) =>
+      delta({ reasoning_details: [{ type: 'reasoning.encrypted', data: long(index), id: `r${index}` }] }),
+    'details of many items': (index) =>
+      delta(
+        index % 2 === 0
+          ? { reasoning_details: [{ type: 'reasoning.text', text: long(index), signature: long(index + 1) }] }
+          : { content: 'a b c' },
+      ),
+  },
+  thinking: { thinking: (index) => delta({ thinking: word(index) }) },
+  thinking_blocks: { 'thinking blocks': (index) => delta({ thinking_blocks: [{ thinking: word(index) }] }) },
+  extra_content: {
+    'thought signatures': (index) => delta({ extra_content: { google: { thought_signature: long(index) } } }),
+  },
+};
+
+const token = (index: number) => ({ token: word(index), logprob: -1.5 - index, bytes: [1, 2, 3, 4, 5, 6] });
+const logprobs = (index: number) => ({
+  content: [{ ...token(index), top_logprobs: [token(index + 1), token(index + 2), token(index + 3)] }],
+});
+
+/** The same for each field of a choice. */
+const ofChoice: Record<keyof LooseChoice, Record<string, ChunkOf> | null> = {
+  index: null,
+  delta: null,
+  message: null,
+  finish_reason: null,
+  logprobs: { logprobs: (index) => delta({ content: word(index) }, { logprobs: logprobs(index) }) },
+  usage: null,
+  error: null,
+};
+
+/** The same for each field of a chunk. */
+const ofChunk: Record<keyof LooseChunk, Record<string, ChunkOf> | null> = {
+  id: null,
+  object: null,
+  created: null,
+  model: null,
+  system_fingerprint: null,
+  service_tier: null,
+  choices: null,
+  usage: null,
+  obfuscation: null,
+  error: null,
+  type: null,
+  x_groq: null,
+  search_results: {
+    'search results of the body': (index) => ({ ...delta({ content: 'a' }), search_results: [cite(index)] }),
+  },
+  citations: {
+    'citations of the body': (index) => ({ ...delta({ content: 'a' }), citations: [`https://example.test/${index}`] }),
+  },
+};
+
+/** Every kind by name. */
+export const endlessStreams: readonly (readonly [string, ChunkOf])[] = [ofMessage, ofChoice, ofChunk].flatMap(
+  (fields) => Object.values<Record<string, ChunkOf> | null>(fields).flatMap((kinds) => Object.entries(kinds ?? {})),
+);
+
+/** Reads all that a request can ask to be read. */
+export const endlessContext = () =>
+  createTestContext({
+    stream: true,
+    toolNames: ['f', 'get', 'get_weather'],
+    restoredTools: { p: { kind: 'custom', name: 'p' }, search: { kind: 'tool_search' } },
+    wantsEncryptedReasoning: true,
+    wantsLogprobs: true,
+  });

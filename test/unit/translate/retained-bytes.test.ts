@@ -1,0 +1,71 @@
+import { spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { heapBytesOf, RetainedBytes, RetainedList } from '../../../src/translate/retained-bytes.ts';
+import { endlessStreams } from '../../support/endless-streams.ts';
+
+interface Measured {
+  readonly name: string;
+  readonly grown: number;
+  readonly counted: number;
+}
+
+function measure(): Measured[] {
+  const script = fileURLToPath(new URL('../../support/measure-retained.ts', import.meta.url));
+  const { stdout, stderr, status } = spawnSync(process.execPath, ['--expose-gc', script], { encoding: 'utf8' });
+  if (status !== 0) throw new Error(stderr);
+  return stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Measured);
+}
+
+describe('what a stream is counted to keep', () => {
+  const measured = measure();
+
+  it('is measured for every kind of stream', () => {
+    expect(measured.map(({ name }) => name)).toEqual(endlessStreams.map(([name]) => name));
+  });
+
+  it.each(measured)('is what the heap grows by: $name', ({ grown, counted }) => {
+    expect(counted).toBeGreaterThan(100_000);
+    expect(counted / grown).toBeGreaterThan(0.6);
+    expect(counted / grown).toBeLessThan(1.6);
+  });
+});
+
+describe('RetainedBytes', () => {
+  it('adds, releases, and counts nothing where it is told not to', () => {
+    const retained = new RetainedBytes();
+    retained.add(5);
+    expect(retained.addValue('a'.repeat(100))).toBe(120);
+    retained.release(20);
+    expect(retained.total()).toBe(105);
+    const idle = new RetainedBytes(false);
+    idle.add(5);
+    idle.addString('a');
+    idle.release(1);
+    expect(idle.addValue('abc')).toBe(0);
+    expect(idle.total()).toBe(0);
+  });
+
+  it('counts a text that has a wide character as two bytes a character', () => {
+    expect(heapBytesOf('漢'.repeat(100))).toBe(216);
+    expect(heapBytesOf('é'.repeat(100))).toBe(120);
+  });
+
+  it('counts values nested deeper than the stack', () => {
+    expect(heapBytesOf(JSON.parse(`${'['.repeat(50_000)}${']'.repeat(50_000)}`))).toBeGreaterThan(50_000 * 8);
+  });
+
+  it('a list that is released is counted no more, also when that is said twice', () => {
+    const retained = new RetainedBytes();
+    const list = new RetainedList<object>(retained);
+    list.push({ text: 'abc', bytes: [1, 2, 3], logprob: -1.5, no: null, yes: true });
+    expect(retained.total()).toBeGreaterThan(100);
+    list.release();
+    list.release();
+    expect(retained.total()).toBe(0);
+    expect(list.all()).toHaveLength(1);
+  });
+});
