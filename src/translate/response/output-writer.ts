@@ -51,7 +51,7 @@ export class OutputWriter {
   #current: Current | null = null;
   #hadMessage = false;
   #tags: ThinkTagReader | null;
-  /** White space before any text: kept back, because before calls it is only a template's markup (docs/answers.md §2.3). */
+  /** White space before any text: kept back, because before calls it is only a template's markup (docs/answers.md §1.3). */
   #space = '';
   #spaceLogprobs: RetainedList<Logprob> | null = null;
   /** Citations that came before any message, until one has text. */

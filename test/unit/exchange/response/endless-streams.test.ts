@@ -1,0 +1,36 @@
+import { describe, expect, it } from 'vitest';
+import { EventStreamReader } from '../../../../src/exchange/response/event-stream-reader.ts';
+import { endlessContext, endlessStreams } from '../../../support/endless-streams.ts';
+import { eventsOf } from '../../../support/event-lines.ts';
+import { faultsOfStream } from '../../../support/invariants.ts';
+
+const maxResponseBytes = 50_000;
+const limits = { maxResponseBytes, maxErrorBytes: 1000, maxSseEventBytes: 100_000 };
+
+/** Reads an endless stream until the client's is over; gives what the client got, and the most that was kept. */
+function readOf(chunkOf: (index: number) => object): { client: string; mostKept: number } {
+  const options = { status: 200, contentType: 'text/event-stream', retryAfter: null, committed: false, limits };
+  const context = endlessContext();
+  const reader = new EventStreamReader(context, { ...options, context });
+  const client: Buffer[] = [];
+  let mostKept = 0;
+  for (let index = 0; !reader.isComplete(); index++) {
+    if (index === 200_000) throw new Error('the stream has no end');
+    client.push(reader.push(Buffer.from(`data: ${JSON.stringify(chunkOf(index))}\n\n`)));
+    mostKept = Math.max(mostKept, reader.bufferedBytes());
+  }
+  return { client: Buffer.concat(client).toString(), mostKept };
+}
+
+describe('an endless stream fails when more is kept of it than the limit', () => {
+  it.each(endlessStreams)('%s', (_name, chunkOf) => {
+    const { client, mostKept } = readOf(chunkOf);
+    expect(eventsOf(client).at(-1)).toMatchObject({
+      type: 'response.failed',
+      response: { status: 'failed', error: { code: 'upstream_response_too_large' } },
+    });
+    expect(faultsOfStream(client)).toEqual([]);
+    // What the last chunk added, and what is made of the whole when it is closed.
+    expect(mostKept).toBeLessThan(3 * maxResponseBytes);
+  });
+});
