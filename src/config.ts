@@ -133,7 +133,7 @@ const variables = z.object({
   MAX_RESPONSE_BYTES: variable(
     count(1024, 2 ** 31 - 1),
     String(64 * MiB),
-    'Maximum upstream JSON body after decompression, or output of a stream; a larger one is a 502, or ends the stream with `response.failed`.',
+    'Maximum upstream JSON body after decompression, or memory that the output of a stream takes; a larger one is a 502, or ends the stream with `response.failed`.',
   ),
   MAX_ERROR_BYTES: variable(
     count(1024, 2 ** 31 - 1),
