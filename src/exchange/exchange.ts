@@ -5,7 +5,7 @@ import type { TranslationSettings } from '../translate/settings.ts';
 import { RequestLeg } from './request/request-leg.ts';
 import { ResponseLeg } from './response/response-leg.ts';
 import type { UpstreamBodyLimits } from './response/upstream-body-reader.ts';
-import type { BodyModes, ExchangeEvent, ExchangeReply, RequestEvent } from './types.ts';
+import type { BodyModes, ExchangeEvent, ExchangeReply, RequestEvent, Reserve } from './types.ts';
 
 export interface ExchangeOptions {
   readonly modes: BodyModes;
@@ -15,8 +15,8 @@ export interface ExchangeOptions {
   readonly upstreamPath: string | null;
   /** Refuses every request that would be translated: overload, or a route with an unknown profile. */
   readonly refusal: ApiError | null;
-  /** Reserves the memory this exchange needs from now on, in bytes of bodies; an error refuses the exchange. */
-  readonly reserve: (bytes: number) => ApiError | null;
+  /** Reserves the memory that this exchange needs from now on; an error refuses the exchange. */
+  readonly reserve: Reserve;
   /** Milliseconds; 0 turns the timer off. */
   readonly stallTimeoutMs: number;
   readonly heartbeatMs: number;

@@ -1,3 +1,5 @@
+import type { ApiError } from '../schema/api-error.ts';
+
 /**
  * What everything right of `extproc/` knows of Envoy. Tags are the proto's oneof names, so that a log line, a test script
  * and `external_processor.proto` share one vocabulary.
@@ -19,6 +21,12 @@ export interface BodyModes {
   readonly request: BodyMode;
   readonly response: BodyMode;
 }
+
+/**
+ * Sets how much memory an exchange needs from now on: bytes of bodies, which may be parsed, and bytes of the JavaScript heap
+ * that it keeps besides. Returns the error for its client when that is too much; the exchange then has none reserved.
+ */
+export type Reserve = (bodyBytes: number, keptHeapBytes?: number) => ApiError | null;
 
 export type ExchangeEvent =
   | { readonly type: 'request_headers'; readonly headers: HeaderMap; readonly endOfStream: boolean }

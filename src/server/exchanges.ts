@@ -73,7 +73,7 @@ export function createExchangeFactory(
         bodyLimits,
         upstreamPath: path ?? configuredPath,
         refusal: problem === null ? overload : misconfigured(),
-        reserve: (bytes) => admitted?.reserve(bytes) ?? null,
+        reserve: (bodyBytes, keptHeapBytes) => admitted?.reserve(bodyBytes, keptHeapBytes) ?? null,
         stallTimeoutMs: config.UPSTREAM_IDLE_TIMEOUT_MS,
         heartbeatMs: config.HEARTBEAT_INTERVAL_MS,
         finishGraceMs: config.FINISH_GRACE_MS,

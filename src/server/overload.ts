@@ -26,10 +26,10 @@ export interface OverloadGuard {
 
 export interface Admission {
   /**
-   * Sets how many bytes of bodies the exchange buffers from now on, announced ones included. Returns the error for its
-   * client when that is too much; the exchange then has none reserved.
+   * Sets how many bytes of bodies the exchange buffers from now on, announced ones included, and how much of the heap it
+   * keeps besides. Returns the error for its client when that is too much; the exchange then has none reserved.
    */
-  reserve(bytes: number): ApiError | null;
+  reserve(bodyBytes: number, keptHeapBytes?: number): ApiError | null;
   /** Ends the admission and frees what it reserved; later calls do nothing. */
   release(): void;
 }
@@ -62,6 +62,10 @@ export function createOverloadGuard(
 ): OverloadGuard {
   let exchanges = 0;
   let bufferedBytes = 0;
+  /** Heap that exchanges keep and that no measurement has seen yet. */
+  let unmeasuredHeap = 0;
+  let measurement = 0;
+  let measuredHeap = heap.live;
   let available = true;
   let checksWithoutRoom = 0;
   /** Exchanges that ended since the heap was last to be measured. */
@@ -72,7 +76,17 @@ export function createOverloadGuard(
     if (maxExchanges > 0 && exchanges >= maxExchanges * share) return false;
     if (maxBufferedBytes > 0 && bufferedBytes + SMALL_BODY > maxBufferedBytes * share && bufferedBytes > 0)
       return false;
-    return heap.live <= heap.limit * BUSY_HEAP * share;
+    return liveHeap() <= heap.limit * BUSY_HEAP * share;
+  }
+
+  /** What was measured as live, and what exchanges have kept since: a burst of requests comes between two collections. */
+  function liveHeap(): number {
+    if (heap.live !== measuredHeap) {
+      measuredHeap = heap.live;
+      measurement += 1;
+      unmeasuredHeap = 0;
+    }
+    return heap.live + unmeasuredHeap;
   }
 
   function refreshHeap(): void {
@@ -93,22 +107,37 @@ export function createOverloadGuard(
   return {
     admit() {
       if (maxExchanges > 0 && exchanges >= maxExchanges) return refuse('exchanges', 'too many requests at once');
-      if (heap.live > heap.limit * BUSY_HEAP) return refuse('memory', 'memory is short');
+      if (liveHeap() > heap.limit * BUSY_HEAP) return refuse('memory', 'memory is short');
       exchanges += 1;
       let reserved = 0;
+      let kept = 0;
+      let keptSince = measurement;
       let released = false;
+
+      function keep(bytes: number): void {
+        if (kept === bytes) return;
+        liveHeap();
+        if (keptSince === measurement) unmeasuredHeap -= kept;
+        unmeasuredHeap += bytes;
+        kept = bytes;
+        keptSince = measurement;
+      }
+
       return {
-        reserve(bytes) {
-          if (released || bytes === reserved) return null;
+        reserve(bytes, keptHeapBytes = 0) {
+          if (released) return null;
+          if (keptHeapBytes > 0) keep(keptHeapBytes);
+          if (bytes === reserved) return null;
           const growing = bytes > reserved;
           bufferedBytes += bytes - reserved;
           reserved = bytes;
           if (!growing) return null;
           const tooMany = maxBufferedBytes > 0 && bufferedBytes > maxBufferedBytes;
-          if (!tooMany && heap.live + bytes * HEAP_BYTES_PER_BODY_BYTE <= heap.limit * FULL_HEAP) return null;
+          if (!tooMany && liveHeap() + bytes * HEAP_BYTES_PER_BODY_BYTE <= heap.limit * FULL_HEAP) return null;
           // A refused exchange keeps nothing.
           bufferedBytes -= reserved;
           reserved = 0;
+          keep(0);
           return tooMany ? refuse('buffered_bytes', 'too many bytes are waiting') : refuse('memory', 'memory is short');
         },
         release() {
@@ -118,6 +147,7 @@ export function createOverloadGuard(
           endedSinceRefresh += 1;
           bufferedBytes -= reserved;
           reserved = 0;
+          keep(0);
         },
       };
     },
@@ -127,7 +157,7 @@ export function createOverloadGuard(
         checksWithoutRoom = 0;
         return true;
       }
-      if (heap.live > heap.limit * BUSY_HEAP * ROOM_TO_SPARE) refreshHeap();
+      if (liveHeap() > heap.limit * BUSY_HEAP * ROOM_TO_SPARE) refreshHeap();
       checksWithoutRoom += 1;
       if (checksWithoutRoom >= CHECKS_UNTIL_UNAVAILABLE) available = false;
       return available;

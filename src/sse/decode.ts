@@ -29,7 +29,7 @@ const noBytes = Buffer.alloc(0);
  * standard, a line that begins with `{` is an event of its own: some servers send errors or all chunks without `data:`.
  *
  * If a piece completes some events and then exceeds the limit, those events are returned and the next call throws.
- * Why this is written by hand: docs/decisions/0006-hand-written-decoders.md.
+ * Why this is written by hand: docs/decisions/0007-hand-written-decoders.md.
  */
 export class SseDecoder {
   readonly #maxEventBytes: number;

@@ -2,7 +2,7 @@ import { chatRequestJson } from '../../schema/chat-request.ts';
 import type { NewId, ResponseContext } from '../../translate/context.ts';
 import { translateRequest } from '../../translate/request.ts';
 import type { TranslationSettings } from '../../translate/settings.ts';
-import type { HeaderMap } from '../types.ts';
+import type { HeaderMap, Reserve } from '../types.ts';
 import { readRequestBody } from './request-body.ts';
 
 /** The request to send upstream, and what translating its response needs. */
@@ -13,20 +13,21 @@ export interface PreparedRequest {
   readonly dropped: readonly string[];
 }
 
-/** Turns the client's whole body into the upstream's. Throws `ApiError`. */
+/** Turns the client's whole body into the upstream's; reserves what it decompresses to. Throws `ApiError`. */
 export function prepareRequest(
   pieces: readonly Uint8Array[],
   headers: HeaderMap,
   settings: TranslationSettings,
   maxRequestBytes: number,
   clock: { now(): number; readonly newId: NewId },
+  reserve: Reserve,
 ): PreparedRequest {
   const bytes = pieces.length === 1 ? (pieces[0] as Uint8Array) : Buffer.concat(pieces);
   const contentType = headers.get('content-type') ?? null;
   const contentEncoding = headers.get('content-encoding') ?? null;
   const { maxNesting, maxValues } = settings.limits;
   const limits = { maxRequestBytes, maxNesting, maxValues };
-  const value = readRequestBody(bytes, { contentType, contentEncoding }, limits);
+  const value = readRequestBody(bytes, { contentType, contentEncoding }, limits, reserve);
   const { chat, passthrough, context, dropped } = translateRequest(value, settings, clock);
   return { body: Buffer.from(chatRequestJson(chat, passthrough)), model: chat.model, context, dropped };
 }

@@ -1,5 +1,6 @@
 import { ApiError } from '../../schema/api-error.ts';
 import { ContentCodingError, decodeContent, parseContentCodings } from '../content-coding.ts';
+import type { Reserve } from '../types.ts';
 import { parseJson } from './json-text.ts';
 
 export interface RequestBodyHeaders {
@@ -21,10 +22,18 @@ export interface RequestBodyLimits {
  * are kept as their text (`JSON.rawJSON`). Throws `ApiError`: 413 over the limits, 415 for other kinds of content, 400
  * for what is not JSON or nested too deep.
  */
-export function readRequestBody(bytes: Uint8Array, headers: RequestBodyHeaders, limits: RequestBodyLimits): unknown {
+export function readRequestBody(
+  bytes: Uint8Array,
+  headers: RequestBodyHeaders,
+  limits: RequestBodyLimits,
+  reserve: Reserve,
+): unknown {
   checkContentType(headers.contentType);
   if (bytes.length > limits.maxRequestBytes) throw tooLarge(`exceeds ${limits.maxRequestBytes} bytes`);
   const plain = decompress(bytes, headers.contentEncoding, limits.maxRequestBytes);
+  // Before it is parsed: a small body may become a large one.
+  const overload = plain === bytes ? null : reserve(bytes.length + plain.length);
+  if (overload !== null) throw overload;
   if (plain.length === 0) throw ApiError.invalidRequest('invalid_json', null, 'The request body is empty.');
   return parseJson(plain, limits.maxNesting, limits.maxValues);
 }

@@ -9,7 +9,8 @@ import { checkEvent, checkMove, type RequestPhase, requestMoves } from '../phase
 import { cutBytes } from '../pieces.ts';
 import type { RequestOutcome } from '../request-outcome.ts';
 import { digestFields, translatedTrailers } from '../trailers.ts';
-import type { BodyModes, ExchangeReply, HeaderMap, HeaderMutation, RequestEvent } from '../types.ts';
+import type { BodyModes, ExchangeReply, HeaderMap, HeaderMutation, RequestEvent, Reserve } from '../types.ts';
+import { heapSizeOf } from './heap-size.ts';
 import { type PreparedRequest, prepareRequest } from './prepare-request.ts';
 import { pathNeedsModel, type RequestPath, routeOf, upstreamPath } from './route.ts';
 
@@ -21,8 +22,7 @@ export interface RequestLegOptions {
   readonly upstreamPath: string | null;
   /** Refuses every request that would be translated. */
   readonly refusal: ApiError | null;
-  /** Reserves memory for that many bytes of bodies; an error refuses the exchange. */
-  readonly reserve: (bytes: number) => ApiError | null;
+  readonly reserve: Reserve;
   readonly clock: { now(): number; readonly newId: NewId };
 }
 
@@ -39,8 +39,21 @@ export interface RequestLegReport {
 
 const noBytes = Buffer.alloc(0);
 
-/** Headers that describe the client's bytes, which are not the ones sent upstream. */
-const staleHeaders = ['content-encoding', 'expect', ...digestFields];
+/**
+ * Headers that describe the client's bytes, which are not the ones sent upstream, and those that ask for a part of a
+ * response, or for none if it has not changed: what the upstream would send for them cannot be translated.
+ */
+const staleHeaders = [
+  'content-encoding',
+  'expect',
+  'if-match',
+  'if-none-match',
+  'if-modified-since',
+  'if-unmodified-since',
+  'if-range',
+  'range',
+  ...digestFields,
+];
 
 /** Carries the client's request to the upstream, in every body mode. */
 export class RequestLeg {
@@ -122,6 +135,7 @@ export class RequestLeg {
     this.#headers = headers;
     const route = routeOf(headers);
     if (route.type === 'pass') {
+      if (route.withoutBody && !event.endOfStream) return this.#refuse(event.type, unexpectedBody(headers));
       this.#outcome = { type: 'passed' };
       this.#move(event.type, event.endOfStream ? 'passed' : 'passing');
       return [{ type: 'request_headers' }];
@@ -146,7 +160,14 @@ export class RequestLeg {
       case 'replaceable':
       case 'sent':
         return [
-          { type: 'request_headers', headers: this.#upstreamHeaders('', 'application/json, text/event-stream', null) },
+          {
+            type: 'request_headers',
+            headers: this.#upstreamHeaders(
+              upstreamPath(this.#template, this.#path, ''),
+              'application/json, text/event-stream',
+              null,
+            ),
+          },
         ];
     }
   }
@@ -166,27 +187,29 @@ export class RequestLeg {
   }
 
   #translate(event: 'request_body' | 'request_trailers'): ExchangeReply[] {
-    const { settings, maxRequestBytes, clock } = this.#options;
+    const { settings, maxRequestBytes, clock, reserve } = this.#options;
     let prepared: PreparedRequest;
+    let path: string;
     try {
-      prepared = prepareRequest(this.#pieces, this.#headers, settings, maxRequestBytes, clock);
+      prepared = prepareRequest(this.#pieces, this.#headers, settings, maxRequestBytes, clock, reserve);
+      path = upstreamPath(this.#template, this.#path, prepared.model);
     } catch (thrown) {
       return this.#refuse(event, ApiError.from(thrown));
     }
     this.#pieces = [];
-    this.#options.reserve(0);
     const { body, context, dropped } = prepared;
+    // What the response repeats stays in memory until it has ended.
+    reserve(0, heapSizeOf(context.echo));
     this.#outcome = { type: 'translated', context, dropped };
     this.#upstreamBytes = body.length;
     this.#move(event, 'translated');
     const accept = context.stream ? 'text/event-stream' : 'application/json';
-    const model = prepared.model;
     switch (this.#headerTiming) {
       case 'deferred': {
         const pieces = cutBytes(body);
         const last = event === 'request_body' ? pieces.length - 1 : -1;
         return [
-          { type: 'request_headers', headers: this.#upstreamHeaders(model, accept, null) },
+          { type: 'request_headers', headers: this.#upstreamHeaders(path, accept, null) },
           ...pieces.map(
             (piece, index): ExchangeReply => ({ type: 'request_body', body: piece, endOfStream: index === last }),
           ),
@@ -195,7 +218,7 @@ export class RequestLeg {
       }
       case 'with_body':
         return [
-          { type: 'request_body', body, headers: this.#upstreamHeaders(model, accept, body.length), endOfStream: true },
+          { type: 'request_body', body, headers: this.#upstreamHeaders(path, accept, body.length), endOfStream: true },
         ];
       case 'replaceable':
       case 'sent':
@@ -222,10 +245,10 @@ export class RequestLeg {
     return isMore ? passThrough(event, fullDuplex) : discard(event, fullDuplex);
   }
 
-  #upstreamHeaders(model: string, accept: string, contentLength: number | null): HeaderMutation {
+  #upstreamHeaders(path: string, accept: string, contentLength: number | null): HeaderMutation {
     return {
       set: {
-        ':path': upstreamPath(this.#template, this.#path, model),
+        ':path': path,
         'content-type': 'application/json',
         accept,
         // A compressed response would have to be decompressed first; servers that compress anyway are still supported.
@@ -286,6 +309,11 @@ function modeProblem({ request, response }: BodyModes, template: string): string
   if (headersFirst && pathNeedsModel(template))
     return `the upstream's path contains the model, which is known too late in request body mode ${request}`;
   return null;
+}
+
+function unexpectedBody(headers: HeaderMap): ApiError {
+  const method = headers.get(':method') ?? '';
+  return ApiError.invalidRequest('unexpected_body', null, `A request with the method ${method} has no body here.`);
 }
 
 function misconfigured(why: string): ApiError {

@@ -5,7 +5,8 @@ import type { HeaderMap } from '../types.ts';
 export type Route =
   | { readonly type: 'translate'; readonly path: RequestPath }
   | { readonly type: 'refuse'; readonly error: ApiError }
-  | { readonly type: 'pass' };
+  /** `withoutBody`: only if it has no body, which would reach the upstream untranslated. */
+  | { readonly type: 'pass'; readonly withoutBody: boolean };
 
 /** The parts of `:path` around `/v1/responses` that matter to the upstream. */
 export interface RequestPath {
@@ -30,13 +31,13 @@ export function routeOf(headers: HeaderMap): Route {
     (segment, index) =>
       segment === 'v1' && (segments[index + 1] === 'responses' || segments[index + 1] === 'conversations'),
   );
-  if (at === -1) return { type: 'pass' };
+  if (at === -1) return { type: 'pass', withoutBody: false };
   if (segments[at + 1] === 'conversations') return { type: 'refuse', error: nothingStored('Conversations are') };
   const beyond = segments[at + 2];
   if (beyond !== undefined) return { type: 'refuse', error: notOffered(beyond) ?? nothingStored('Responses are') };
   if (isWebSocket(headers)) return { type: 'refuse', error: httpOnly() };
-  // Browsers ask first (CORS); the upstream or Envoy's own filter answers.
-  if (method === 'OPTIONS') return { type: 'pass' };
+  // A browser's CORS preflight, answered by the upstream or by Envoy's own filter.
+  if (method === 'OPTIONS') return { type: 'pass', withoutBody: true };
   if (method !== 'POST') return { type: 'refuse', error: postOnly(method) };
   return { type: 'translate', path: { prefix: raw.slice(0, at).join('/'), apiVersion: apiVersionOf(query) } };
 }
@@ -55,9 +56,23 @@ export function upstreamPath(template: string, { prefix, apiVersion }: RequestPa
   const kept = prefix.endsWith(base) ? prefix.slice(0, prefix.length - base.length) : prefix;
   // A path is ASCII (RFC 3986); other characters that a lenient proxy let through are escaped.
   const path =
-    kept.replace(/[^\x21-\x7e]/gu, encodeURIComponent) +
-    template.replaceAll('{model}', () => encodeURIComponent(model));
+    kept.replace(/[^\x21-\x7e]/gu, encodeURIComponent) + template.replaceAll('{model}', () => encodeModel(model));
   return apiVersion === '' || path.includes('?') ? path : `${path}?${apiVersion}`;
+}
+
+/**
+ * The model as one segment of a path. Throws `ApiError` for a name that cannot be one: `.` and `..` are removed by
+ * whoever normalises the path, percent-encoded or not (RFC 3986 §5.2.4 and §6.2.2.2), and with them a segment of the
+ * operator's; a lone surrogate has no encoding.
+ */
+function encodeModel(model: string): string {
+  if (model === '.' || model === '..' || /\p{Surrogate}/u.test(model))
+    throw ApiError.invalidRequest(
+      'invalid_value',
+      'model',
+      `Invalid 'model': it cannot be part of the upstream's path.`,
+    );
+  return encodeURIComponent(model);
 }
 
 /** The template contains the model, so the path depends on the body. */

@@ -79,15 +79,18 @@ function createSniffer(options: UpstreamBodyOptions): UpstreamBodyReader {
   };
 }
 
+/** The bytes of U+FEFF in UTF-8, as Latin-1. */
+const byteOrderMark = '\u00ef\u00bb\u00bf';
+
 /** Null when more bytes are needed. */
 function kindOfBytes(bytes: Buffer): Kind | null {
   const start = bytes
     .subarray(0, maxSniffBytes)
     .toString('latin1')
-    .replace(/^\u00ef\u00bb\u00bf/, '')
+    .replace(new RegExp(`^${byteOrderMark}`), '')
     .trimStart();
   if (start.startsWith('{') || start.startsWith('[')) return 'json';
   if (/^(:|data:|event:|id:|retry:)/.test(start)) return 'events';
-  const mayBecome = ['data:', 'event:', 'id:', 'retry:'].some((field) => field.startsWith(start));
+  const mayBecome = [byteOrderMark, 'data:', 'event:', 'id:', 'retry:'].some((known) => known.startsWith(start));
   return mayBecome && bytes.length < maxSniffBytes ? null : 'neither';
 }

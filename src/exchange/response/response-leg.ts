@@ -25,7 +25,7 @@ export interface ResponseLegOptions {
   readonly mode: BodyMode;
   readonly limits: UpstreamBodyLimits;
   /** Reserves memory for that many bytes of bodies; an error refuses the exchange. */
-  readonly reserve: (bytes: number) => ApiError | null;
+  readonly reserve: (bodyBytes: number) => ApiError | null;
   /** Milliseconds; 0 turns the timer off. */
   readonly stallTimeoutMs: number;
   readonly heartbeatMs: number;

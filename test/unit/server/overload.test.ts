@@ -96,6 +96,27 @@ describe('memory', () => {
     admissionOf(guard.admit());
   });
 
+  it('counts what exchanges keep on the heap until a measurement sees it or they end', () => {
+    const { guard, heap } = guardOf({ live: 100 * MiB });
+    const running = Array.from({ length: 5 }, () => {
+      const admission = admissionOf(guard.admit());
+      expect(admission.reserve(MiB)).toBeNull();
+      expect(admission.reserve(0, 110 * MiB)).toBeNull();
+      return admission;
+    });
+    expect(guard.admit()).toMatchObject({ status: 503 });
+    running.pop()?.release();
+    const next = admissionOf(guard.admit());
+    expect(next.reserve(20 * MiB)).toMatchObject({ status: 503 });
+    // The measurement saw that they keep less than was thought; what ends now is in it.
+    heap.live = 150 * MiB;
+    expect(admissionOf(guard.admit()).reserve(30 * MiB)).toBeNull();
+    for (const admission of running) admission.release();
+    expect(admissionOf(guard.admit()).reserve(39 * MiB)).toMatchObject({ status: 503 });
+    heap.live = 40 * MiB;
+    expect(admissionOf(guard.admit()).reserve(39 * MiB)).toBeNull();
+  });
+
   it('takes a body only if parsing it cannot fill the heap', () => {
     const { guard, heap } = guardOf({ live: 300 * MiB });
     const admission = admissionOf(guard.admit());

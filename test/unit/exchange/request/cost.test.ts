@@ -11,7 +11,14 @@ const maxValues = readConfig({}).MAX_REQUEST_VALUES;
 const settings = createTestSettings({ profile: 'openai', limits: { maxValues } });
 
 const prepare = (body: Buffer) =>
-  prepareRequest([body], new Map(), settings, 64 * 1024 * 1024, { now: () => 1, newId: createCountedIds() });
+  prepareRequest(
+    [body],
+    new Map(),
+    settings,
+    64 * 1024 * 1024,
+    { now: () => 1, newId: createCountedIds() },
+    () => null,
+  );
 const each = (count: number, entry: (index: number) => string) =>
   Array.from({ length: count }, (_, i) => entry(i)).join(',');
 const schema = (text: string) =>

@@ -1,6 +1,7 @@
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { readRequestBody } from '../../../../src/exchange/request/request-body.ts';
+import type { Reserve } from '../../../../src/exchange/types.ts';
 import { ApiError } from '../../../../src/schema/api-error.ts';
 import { chatRequestJson } from '../../../../src/schema/chat-request.ts';
 import { translateRequest } from '../../../../src/translate/request.ts';
@@ -13,12 +14,18 @@ interface Sent {
   readonly contentType?: string | null;
   readonly contentEncoding?: string | null;
   readonly limits?: Partial<typeof limits>;
+  readonly reserve?: Reserve;
 }
 
 function read(body: string | Uint8Array, sent: Sent = {}): unknown {
   const { contentType = 'application/json', contentEncoding = null } = sent;
   const bytes = typeof body === 'string' ? Buffer.from(body) : body;
-  return readRequestBody(bytes, { contentType, contentEncoding }, { ...limits, ...sent.limits });
+  return readRequestBody(
+    bytes,
+    { contentType, contentEncoding },
+    { ...limits, ...sent.limits },
+    sent.reserve ?? (() => null),
+  );
 }
 
 /** Status, code and param of what was thrown. */
@@ -162,7 +169,46 @@ describe('a compressed request body', () => {
   });
 });
 
+describe('memory', () => {
+  const body = `"${'x'.repeat(900)}"`;
+
+  it('is reserved for what a compressed body becomes, before it is parsed', () => {
+    const compressed = gzipSync(body);
+    const reserved: number[] = [];
+    const reserve = (bytes: number) => {
+      reserved.push(bytes);
+      return null;
+    };
+    read(compressed, { contentEncoding: 'gzip', reserve });
+    expect(reserved).toEqual([compressed.length + body.length]);
+    read(body, { reserve });
+    expect(reserved).toHaveLength(1);
+  });
+
+  it('that is not there refuses the body unparsed', () => {
+    const full = new ApiError('full', { status: 503, type: 'server_error', code: 'server_overloaded' });
+    const reserve = (bytes: number) => (bytes > 500 ? full : null);
+    expect(refusal(gzipSync('x'.repeat(900)), { contentEncoding: 'gzip', reserve })).toEqual([
+      503,
+      'server_error',
+      'server_overloaded',
+      null,
+    ]);
+  });
+});
+
 describe('the limits of a request body', () => {
+  it('are the same for a compressed body: as long as the limit, and no longer', () => {
+    const body = `"${'x'.repeat(9_998)}"`;
+    expect(read(gzipSync(body), { contentEncoding: 'gzip' })).toHaveLength(9_998);
+    expect(refusal(gzipSync(`${body} `), { contentEncoding: 'gzip' })).toEqual([
+      413,
+      'invalid_request',
+      'request_too_large',
+      null,
+    ]);
+  });
+
   it('allow a body as long as the limit, and no longer', () => {
     const body = `"${'x'.repeat(9_998)}"`;
     expect(read(body)).toHaveLength(9_998);

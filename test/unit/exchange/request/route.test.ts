@@ -42,6 +42,20 @@ describe('the route of a request', () => {
     expect(pathFor('/v1/responses?api-version=1', `${template}?api-version=2`, 'm')).toMatch(/\?api-version=2$/);
   });
 
+  test.each(['..', '.', '\ud800', 'a\udfffb'])('a model that cannot be a segment of a path is a 400: %j', (model) => {
+    const template = '/openai/deployments/{model}/chat/completions';
+    expect(() => pathFor('/v1/responses', template, model)).toThrow(
+      expect.objectContaining({ status: 400, code: 'invalid_value', param: 'model' }),
+    );
+    expect(pathFor('/v1/responses', '/v1/chat/completions', model)).toBe('/v1/chat/completions');
+  });
+
+  test('no other model leaves its segment', () => {
+    for (const model of ['...', '../x', 'a/../../b', '%2e%2e', '..;', 'a?b#c', ' ', '🎉', '.\\..'])
+      expect(pathFor('/v1/responses', '/d/{model}/c', model), model).toMatch(/^\/d\/[^/?#\\]+\/c$/);
+    expect(pathFor('/v1/responses', '/d/{model}/c', '%2e%2e')).toBe('/d/%252e%252e/c');
+  });
+
   test.each([
     ['GET', '/v1/models'],
     ['POST', '/v1/chat/completions'],
@@ -49,10 +63,12 @@ describe('the route of a request', () => {
     ['POST', '/responses'],
     ['POST', '/v2/responses'],
     ['POST', '/v1/%zz/responses'],
-    ['OPTIONS', '/v1/responses'],
     ['POST', '/'],
     ['CONNECT', ''],
-  ])('%s %s passes', (method, path) => expect(route(method, path)).toEqual({ type: 'pass' }));
+  ])('%s %s passes', (method, path) => expect(route(method, path)).toEqual({ type: 'pass', withoutBody: false }));
+
+  test('OPTIONS /v1/responses passes, but not with a body', () =>
+    expect(route('OPTIONS', '/v1/responses')).toEqual({ type: 'pass', withoutBody: true }));
 
   test.each([
     ['GET', '/v1/responses/resp_1'],
@@ -90,7 +106,7 @@ describe('the route of a request', () => {
     const refused = { type: 'refuse', error: { status: 426 } };
     expect(route('GET', '/v1/responses', { upgrade: 'WebSocket', connection: 'upgrade' })).toMatchObject(refused);
     expect(route('CONNECT', '/v1/responses', { ':protocol': 'websocket' })).toMatchObject(refused);
-    expect(route('GET', '/chat', { upgrade: 'websocket' })).toEqual({ type: 'pass' });
+    expect(route('GET', '/chat', { upgrade: 'websocket' })).toMatchObject({ type: 'pass' });
   });
 
   test('no header of a request chooses anything', () => {

@@ -117,8 +117,45 @@ describe('a compressed answer', () => {
   });
 });
 
+describe('a byte order mark that is cut', () => {
+  const marked = [Buffer.from([0xef]), Buffer.from([0xbb]), Buffer.from([0xbf])];
+
+  test.each([
+    ['JSON', false, completion],
+    ['an event stream', true, stream],
+  ])('under an unknown content type is %s all the same', (_name, wantsStream, body) => {
+    for (const pieces of [marked, [Buffer.concat(marked.slice(0, 2)), Buffer.concat(marked.slice(2))]]) {
+      const { client } = play(
+        ask({ stream: wantsStream }),
+        answered({ 'content-type': 'text/plain' }, ...pieces, body),
+      );
+      expect(client.headers.get(':status')).toBe('200');
+      expect(String(client.body)).toContain('completed');
+    }
+  });
+
+  test('is a 502 if nothing else follows, or something else', () => {
+    expect(statusOf(play(ask(), answered({}, Buffer.from([0xef, 0xbb]))))).toBe('502');
+    expect(statusOf(play(ask(), answered({}, Buffer.from([0xef]), 'x', completion)))).toBe('502');
+  });
+});
+
 describe('limits', () => {
   const bodyLimits = { maxRequestBytes: 500, maxResponseBytes: 500, maxErrorBytes: 100, maxSseEventBytes: 300 };
+
+  test('a request of exactly the limit is accepted, and of one byte more refused, in one piece and in several', () => {
+    const body = JSON.stringify({ model: 'test-model', input: 'Hi' }).padEnd(500);
+    const played = (size: number, pieceSize: number, headers: Record<string, string> = {}) => {
+      const pieces = [...inPiecesOf(pieceSize, Buffer.from(body.padEnd(size)))] as Buffer[];
+      return statusOf(play({ ...ask({}, headers), pieces }, answered(json, completion), { bodyLimits }));
+    };
+    expect([played(500, 1000), played(500, 100), played(500, 1000, { 'content-length': '500' })]).toEqual(
+      Array(3).fill('200'),
+    );
+    expect([played(501, 1000), played(501, 100), played(501, 1000, { 'content-length': '501' })]).toEqual(
+      Array(3).fill('413'),
+    );
+  });
 
   test('a request is refused by its announced size, or where none was, by what came', () => {
     const announced = play(ask({}, { 'content-length': '501' }), answered(json, completion), { bodyLimits });
@@ -192,6 +229,49 @@ describe('limits', () => {
     });
     expect(Math.max(...kept)).toBeGreaterThan(20);
     expect(kept).toContain(0);
+  });
+
+  test('what the response repeats of its request stays reserved', () => {
+    const kept: number[] = [];
+    const reserve = (_bytes: number, keptHeap = 0) => {
+      kept.push(keptHeap);
+      return null;
+    };
+    play(ask({ instructions: 'x'.repeat(5000) }), answered(json, completion), { reserve });
+    expect(Math.max(...kept)).toBeGreaterThan(5000);
+    expect(Math.max(...kept)).toBeLessThan(15_000);
+  });
+});
+
+describe('a request with conditions or a range', () => {
+  test('reaches the upstream without them: a 304 or a part cannot be translated', () => {
+    const headers = Object.fromEntries(
+      ['if-match', 'if-none-match', 'if-modified-since', 'if-unmodified-since', 'if-range', 'range'].map((name) => [
+        name,
+        'x',
+      ]),
+    );
+    const { upstream } = play(ask({}, headers), answered(json, completion));
+    expect([...(upstream?.headers.keys() ?? [])].filter((name) => name in headers)).toEqual([]);
+    expect(upstream?.headers.get(':path')).toBe('/v1/chat/completions');
+  });
+
+  test('OPTIONS with a body is refused, without one it passes', () => {
+    const preflight = { ...ask(), headers: { ':method': 'OPTIONS', ':path': '/v1/responses' } };
+    const refused = play(preflight, answered({}, ''));
+    expect(refused.upstream).toBeNull();
+    expect([statusOf(refused), codeOf(refused)]).toEqual(['400', 'unexpected_body']);
+    const exchange = new Exchange(exchangeOptions());
+    const event = { type: 'request_headers', headers: headersOf(preflight.headers), endOfStream: true } as const;
+    expect(exchange.handle(event)).toEqual([{ type: 'request_headers' }]);
+  });
+
+  test('a model that would leave its segment of the path is a 400', () => {
+    const played = play(ask({ model: '..' }), answered(json, completion), {
+      upstreamPath: '/deployments/{model}/chat/completions',
+    });
+    expect([statusOf(played), codeOf(played)]).toEqual(['400', 'invalid_value']);
+    expect(played.upstream).toBeNull();
   });
 });
 

@@ -1,0 +1,35 @@
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+
+const module = join(import.meta.dirname, '../../../../src/exchange/request/heap-size.ts');
+
+/** In a process of its own, which may ask for collections: the estimate and what the heap grows by, in bytes. */
+const script = `
+  import { readFileSync } from 'node:fs';
+  import { heapSizeOf } from ${JSON.stringify(module)};
+  const text = readFileSync(0, 'utf8');
+  const used = () => { gc(); gc(); return process.memoryUsage().heapUsed; };
+  JSON.parse(text);
+  const before = used();
+  const values = Array.from({ length: 20 }, () => JSON.parse(text));
+  console.log(heapSizeOf(values), used() - before);
+`;
+
+test.each([
+  ['empty objects', JSON.stringify(Array(20_000).fill({}))],
+  ['small objects', JSON.stringify(Array(10_000).fill({ a: 1, b: true }))],
+  ['nested lists', JSON.stringify(Array(10_000).fill([[1], [2, [3]]]))],
+  ['short strings', JSON.stringify(Array.from({ length: 20_000 }, (_, index) => `text ${index}`))],
+  ['a long text', JSON.stringify({ text: 'x'.repeat(200_000) })],
+  ['a long text with wide characters', JSON.stringify({ text: '€'.repeat(60_000) })],
+  [
+    'schemas',
+    JSON.stringify(Array(2_000).fill({ type: 'object', properties: { a: { type: 'string', enum: ['x', 'y'] } } })),
+  ],
+])('the estimate for %s is within a factor of the heap they take', (_name, text) => {
+  const output = execFileSync(process.execPath, ['--expose-gc', '--input-type=module', '-e', script], { input: text });
+  const [estimate = 0, grown = 0] = String(output).trim().split(' ').map(Number);
+  expect(estimate / grown).toBeGreaterThan(0.6);
+  expect(estimate / grown).toBeLessThan(3);
+});
