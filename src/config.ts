@@ -27,19 +27,27 @@ const bodyMode = z.enum([
 function areAddresses(text: string): boolean {
   return text
     .split(',')
-    .every((address) => /^(unix:.+|(\[[\da-f:]+\]|[^\s:/]+):(\d|\{worker\}){1,5})$/i.test(address.trim()));
+    .map((address) => address.trim())
+    .every((address) => /^unix:.+/.test(address) || isHostAndPort(address.replaceAll('{worker}', '1')));
+}
+/** `HOST:PORT` or `[IPV6]:PORT`, with a port that there is. */
+function isHostAndPort(text: string): boolean {
+  const port = /^(?:\[[\da-f:]+\]|[^\s:/]+):(\d{1,5})$/i.exec(text)?.[1];
+  return port !== undefined && Number(port) <= 65_535;
 }
 const path = z.string().startsWith('/', 'must be a path that starts with /');
 
 /** Every variable: how it is parsed, its default as text, its meaning. The table in the docs is generated from this. */
 const variables = z.object({
   LISTEN: variable(
-    z.string().refine(areAddresses, 'must be HOST:PORT or unix:/path, or several with commas'),
+    z.string().refine(areAddresses, 'must be HOST:PORT or unix:/path, or several with commas, with a port up to 65535'),
     '0.0.0.0:50051',
     'Address of the gRPC server: `HOST:PORT`, `unix:/path`, or several separated by commas. `{worker}` is replaced by the worker’s number, to give each worker its own address.',
   ),
   ADMIN_LISTEN: variable(
-    z.string().min(1),
+    z
+      .string()
+      .refine((text) => text === 'off' || isHostAndPort(text), 'must be HOST:PORT with a port up to 65535, or off'),
     '127.0.0.1:9090',
     'Address of the admin server (probes, metrics), `HOST:PORT`; `off` disables it.',
   ),

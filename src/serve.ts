@@ -1,3 +1,4 @@
+import { setLogger } from '@grpc/grpc-js';
 import { type Config, redactConfig } from './config.ts';
 import { memoryOfProcess } from './memory.ts';
 import { startAdminServer } from './server/admin.ts';
@@ -12,6 +13,7 @@ import { createService } from './server/server.ts';
 import { createTlsCredentials, type TlsCredentials } from './server/tls.ts';
 import { joinSupervisor } from './server/workers.ts';
 import type { Log } from './telemetry/log.ts';
+import type { LogOutput } from './telemetry/log-output.ts';
 import { createMetrics, type Metrics } from './telemetry/metrics.ts';
 import { version } from './version.ts';
 
@@ -22,7 +24,10 @@ export interface Running {
 }
 
 /** The service in this process: all of it, or one worker's share. Throws when it cannot listen. */
-export async function serve(config: Config, log: Log): Promise<Running> {
+export async function serve(config: Config, log: Log, output: LogOutput): Promise<Running> {
+  // grpc-js would write lines of its own to standard error.
+  const fromGrpc = (text: unknown) => log.warn({ reason: String(text) }, 'grpc-js');
+  setLogger({ error: fromGrpc, info: () => {}, debug: () => {} });
   const worker = joinSupervisor(() => metrics.registry.getMetricsAsJSON());
   let listening = false;
   const ready = () => listening && service.ready;
@@ -30,7 +35,12 @@ export async function serve(config: Config, log: Log): Promise<Running> {
     version,
     maxModels: config.METRICS_MAX_MODELS,
     worker: worker?.number ?? null,
-    state: () => ({ ready: ready(), exchanges: guard.exchanges, bufferedBytes: guard.bufferedBytes }),
+    state: () => ({
+      ready: ready(),
+      exchanges: guard.exchanges,
+      bufferedBytes: guard.bufferedBytes,
+      lostLogLines: output.lost,
+    }),
   });
   const guard = createOverloadGuard(
     { maxExchanges: config.MAX_EXCHANGES, maxBufferedBytes: config.MAX_BUFFERED_BYTES },

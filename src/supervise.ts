@@ -5,16 +5,21 @@ import { startAdminServer } from './server/admin.ts';
 import { describeProfiles, openProfiles } from './server/profile-source.ts';
 import { superviseWorkers } from './server/workers.ts';
 import type { Log } from './telemetry/log.ts';
+import type { LogOutput } from './telemetry/log-output.ts';
 import { createSupervisorMetrics } from './telemetry/metrics.ts';
 import { version } from './version.ts';
 
 /** Runs `WORKERS` processes of the service and one admin port for all of them. Rejects when none could start. */
-export async function supervise(config: Config, log: Log): Promise<Running> {
+export async function supervise(config: Config, log: Log, output: LogOutput): Promise<Running> {
   const supervisor = superviseWorkers(config.WORKERS, {
     onWorkerExit: ({ number, pid, how, restartInMs }) =>
       log.error({ worker: number, pid, how, restart_in_ms: restartInMs }, 'a worker died'),
   });
-  const own = createSupervisorMetrics(() => supervisor);
+  const own = createSupervisorMetrics(() => ({
+    readyWorkers: supervisor.readyWorkers,
+    restarts: supervisor.restarts,
+    lostLogLines: output.lost,
+  }));
   const profiles = openProfiles(config); // for `/config` alone: each worker reads the file itself
   const stop = async () => {
     await supervisor.stop('SIGTERM');

@@ -40,7 +40,7 @@ interface Pem {
  * moving a symbolic link, which file watchers miss. Throws when the files cannot be used at the start.
  */
 export function createTlsCredentials(files: TlsFiles, observer: TlsObserver, intervalMs = 10_000): TlsCredentials {
-  let current = readPem(files);
+  let current = readTlsFiles(files);
   const identityListeners = new Set<experimental.IdentityCertificateUpdateListener>();
   const caListeners = new Set<experimental.CaCertificateUpdateListener>();
 
@@ -61,7 +61,7 @@ export function createTlsCredentials(files: TlsFiles, observer: TlsObserver, int
 
   function reload(): void {
     try {
-      const next = readPem(files);
+      const next = readTlsFiles(files);
       if (samePem(current, next)) return;
       current = next;
       for (const listener of identityListeners) listener(identityOf(current));
@@ -88,7 +88,7 @@ export function createTlsCredentials(files: TlsFiles, observer: TlsObserver, int
 }
 
 /** The files' content; throws when one is missing, is not PEM, or the key is not the certificate's. */
-function readPem(files: TlsFiles): Pem {
+export function readTlsFiles(files: TlsFiles): Pem {
   const pem = {
     certificate: readFileSync(files.certFile),
     privateKey: readFileSync(files.keyFile),

@@ -14,9 +14,13 @@ const FIRST_RESTART_DELAY_MS = 100;
 const LONGEST_RESTART_DELAY_MS = 10_000;
 /** A worker that ran this long was not broken from the start: its next restart is quick again. */
 const STEADY_AFTER_MS = 30_000;
+const ALIVE_EVERY_MS = 1_000;
+/** A worker that has not been heard of for so long is stuck: its event loop is blocked, or it is stopped. */
+const STUCK_AFTER_MS = 5_000;
 
 type WorkerMessage =
   | { readonly type: 'ready'; readonly ready: boolean }
+  | { readonly type: 'alive' }
   | { readonly type: 'metrics'; readonly id: number; readonly metrics: MetricObject[] };
 type SupervisorMessage = { readonly type: 'collect_metrics'; readonly id: number };
 
@@ -25,7 +29,7 @@ export interface SupervisorObserver {
 }
 
 export interface Supervisor {
-  /** How many workers accept new exchanges now. */
+  /** How many workers accept new exchanges now; one that is stuck does not. */
   readonly readyWorkers: number;
   readonly restarts: number;
   /** Each worker's metrics; a worker that does not answer in time is left out. */
@@ -41,7 +45,7 @@ export interface Supervisor {
 
 /** Forks `count` workers that run the program of this process again. Call it in the primary process only. */
 export function superviseWorkers(count: number, observer: SupervisorObserver): Supervisor {
-  const workers = new Map<number, { worker: Worker; ready: boolean; startedAt: number }>();
+  const workers = new Map<number, { worker: Worker; ready: boolean; startedAt: number; heardAt: number }>();
   const collections = new Map<number, (worker: Worker, metrics: MetricObject[]) => void>();
   const delays = new Map<number, number>();
   const restartTimers = new Set<NodeJS.Timeout>();
@@ -57,9 +61,11 @@ export function superviseWorkers(count: number, observer: SupervisorObserver): S
 
   function start(number: number): void {
     const worker = cluster.fork({ [WORKER_NUMBER]: String(number) });
-    const state = { worker, ready: false, startedAt: Date.now() };
+    const state = { worker, ready: false, startedAt: Date.now(), heardAt: performance.now() };
     workers.set(number, state);
     worker.on('message', (message: WorkerMessage) => {
+      state.heardAt = performance.now();
+      if (message.type === 'alive') return;
       if (message.type === 'ready') {
         state.ready = message.ready;
         if (message.ready) {
@@ -96,7 +102,8 @@ export function superviseWorkers(count: number, observer: SupervisorObserver): S
   return {
     started,
     get readyWorkers() {
-      return [...workers.values()].filter(({ ready }) => ready).length;
+      const stuckBefore = performance.now() - STUCK_AFTER_MS;
+      return [...workers.values()].filter(({ ready, heardAt }) => ready && heardAt > stuckBefore).length;
     },
     get restarts() {
       return restarts;
@@ -145,16 +152,23 @@ export interface WorkerHandle {
   setReady(ready: boolean): void;
 }
 
+/** In a worker: its number. In any other process: null. */
+export function workerNumber(): number | null {
+  return cluster.isWorker ? Number(process.env[WORKER_NUMBER]) : null;
+}
+
 /** In a worker: its handle. In any other process: null. `collect` returns this process's metrics for the supervisor. */
 export function joinSupervisor(collect: () => Promise<MetricObject[]>): WorkerHandle | null {
-  if (!cluster.isWorker) return null;
+  const number = workerNumber();
+  if (number === null) return null;
   const send = (message: WorkerMessage) => void process.send?.(message);
+  setInterval(send, ALIVE_EVERY_MS, { type: 'alive' } satisfies WorkerMessage).unref();
   process.on('message', (message: SupervisorMessage) => {
     if (message.type === 'collect_metrics')
       void collect().then((metrics) => send({ type: 'metrics', id: message.id, metrics }));
   });
   return {
-    number: Number(process.env[WORKER_NUMBER]),
+    number,
     setReady: (ready) => send({ type: 'ready', ready }),
   };
 }

@@ -7,7 +7,12 @@ export interface MetricsOptions {
   /** The worker's number, a label on all of its series, so that counters reset per worker; null without workers. */
   readonly worker: number | null;
   /** Read at each scrape. */
-  readonly state: () => { readonly ready: boolean; readonly exchanges: number; readonly bufferedBytes: number };
+  readonly state: () => {
+    readonly ready: boolean;
+    readonly exchanges: number;
+    readonly bufferedBytes: number;
+    readonly lostLogLines: number;
+  };
 }
 
 /** All metrics; each name and its labels are described in `docs/operating.md`. */
@@ -52,6 +57,8 @@ export function createMetrics({ version, maxModels, worker, state }: MetricsOpti
   now('ready', '1 while new exchanges are accepted.', ({ ready }) => Number(ready));
   now('active_exchanges', 'Exchanges in progress.', ({ exchanges }) => exchanges);
   now('buffered_bytes', 'Bytes of bodies buffered until they are complete.', ({ bufferedBytes }) => bufferedBytes);
+
+  countLostLogLines(registry, () => state().lostLogLines);
 
   const exchanges = new Counter({
     name: 'responses_extproc_exchanges_total',
@@ -156,7 +163,9 @@ export function createMetrics({ version, maxModels, worker, state }: MetricsOpti
 }
 
 /** The supervisor's own metrics, in addition to its workers'. */
-export function createSupervisorMetrics(state: () => { readonly readyWorkers: number; readonly restarts: number }) {
+export function createSupervisorMetrics(
+  state: () => { readonly readyWorkers: number; readonly restarts: number; readonly lostLogLines: number },
+) {
   const registry = new Registry();
   const registers = [registry];
   new Gauge({
@@ -176,7 +185,20 @@ export function createSupervisorMetrics(state: () => { readonly readyWorkers: nu
       restarts.inc(state().restarts);
     },
   });
+  countLostLogLines(registry, () => state().lostLogLines);
   return registry;
+}
+
+function countLostLogLines(registry: Registry, lost: () => number): void {
+  new Counter({
+    name: 'responses_extproc_log_lines_lost_total',
+    help: 'Log lines that could not be written: the reader of standard output is gone or too slow, or a disk is full.',
+    registers: [registry],
+    collect() {
+      this.reset();
+      this.inc(lost());
+    },
+  });
 }
 
 /**

@@ -75,6 +75,27 @@ describe('WORKERS=2', () => {
       .toBe(1);
   });
 
+  it('is not ready while every worker is stuck, and is again when one goes on', async () => {
+    const { workers, get, metric } = await start({});
+    const ready = async () => (await get('/readyz')).status;
+    expect(await ready()).toBe(200);
+    const pids = workers();
+    for (const pid of pids) process.kill(pid, 'SIGSTOP');
+    try {
+      await expect.poll(ready, { timeout: 20_000 }).toBe(503);
+      expect(await metric('responses_extproc_ready_workers')).toBe(0);
+    } finally {
+      for (const pid of pids) process.kill(pid, 'SIGCONT');
+    }
+    await expect.poll(ready, { timeout: 20_000 }).toBe(200);
+  });
+
+  it('has the worker’s number in each line of its log', async () => {
+    const { log } = await start({});
+    const listening = log.filter((line) => line['msg'] === 'listening');
+    expect(listening.map((line) => line['worker']).toSorted()).toEqual([1, 2]);
+  });
+
   it('lets running streams of every worker end after SIGTERM, even if each process is told', async () => {
     const { listen, child, workers } = await start({});
     const [address = ''] = listen;

@@ -40,6 +40,9 @@ describe('the configuration', () => {
   const bad: [variable: string, value: string, message: RegExp][] = [
     ['LISTEN', 'fifty', /must be HOST:PORT or unix:\/path/],
     ['LISTEN', '127.0.0.1:1,nowhere', /must be HOST:PORT or unix:\/path/],
+    ['LISTEN', '127.0.0.1:99999', /port up to 65535/],
+    ['ADMIN_LISTEN', 'foo', /must be HOST:PORT with a port up to 65535, or off/],
+    ['ADMIN_LISTEN', '127.0.0.1:99999', /port up to 65535/],
     ['LOG_LEVEL', 'loud', /expected one of/],
     ['UPSTREAM_PROFILE', 'skynet', /must be one of generic/],
     ['UPSTREAM_PATH', 'v1/chat', /must be a path|start with/i],

@@ -48,6 +48,12 @@ const hostedTools = new Set([
   'programmatic_tool_calling',
 ]);
 
+/** A type of tool that servers run: one of OpenAI's, also with the date of a version, or `vendor:tool`. */
+export function isHostedTool(type: string): boolean {
+  const family = type.replace(/_\d{4}_\d{2}_\d{2}$/, ''); // web_search_preview_2025_03_11
+  return hostedTools.has(family) || /^[a-z0-9_-]+:[a-z0-9_-]+$/.test(type);
+}
+
 /** A parser that has seen no tools yet. `dropped` receives the name of each tool that a setting leaves out. */
 export function createToolParser(settings: TranslationSettings, dropped: string[]): ToolParser {
   const definitions: ToolDefinition[] = [];
@@ -163,7 +169,7 @@ export function createToolParser(settings: TranslationSettings, dropped: string[
       return;
     }
     const param = `${at}.type`;
-    if (hostedTools.has(family) || /^[a-z0-9_-]+:[a-z0-9_-]+$/.test(type)) {
+    if (isHostedTool(type)) {
       throw unsupportedParameter(
         param,
         `Tools of type ${quote(type)} are run by the server, and there is none here that could. Offer a tool of type 'function' and run it yourself.`,

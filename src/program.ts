@@ -1,0 +1,98 @@
+import cluster from 'node:cluster';
+import { checkConfig } from './check-config.ts';
+import { helpText, readCommand } from './command-line.ts';
+import { ConfigError, readConfig, redactConfig } from './config.ts';
+import { memoryOfProcess } from './memory.ts';
+import { serve } from './serve.ts';
+import { fitToMemory } from './server/overload.ts';
+import { describeProfiles, openProfiles } from './server/profile-source.ts';
+import { workerNumber } from './server/workers.ts';
+import { supervise } from './supervise.ts';
+import { createLog } from './telemetry/log.ts';
+import { createLogOutput } from './telemetry/log-output.ts';
+import { version } from './version.ts';
+
+/** Command line → configuration → log → server; then signals. The only file that ends the process. */
+const command = readCommand(process.argv.slice(2));
+try {
+  await main();
+} catch (error) {
+  const message = error instanceof ConfigError ? error.message : String(error);
+  // Read by a program, as the log is, unless a person sits there.
+  const json = command.type === 'serve' && !process.stderr.isTTY;
+  process.stderr.write(`${json ? startFailureLine(message) : message}\n`);
+  process.exit(1);
+}
+
+/** What keeps the service from starting, as a line of the log. */
+function startFailureLine(message: string): string {
+  return JSON.stringify({ level: 'fatal', time: new Date().toISOString(), reason: message, msg: 'cannot start' });
+}
+
+async function main(): Promise<void> {
+  switch (command.type) {
+    case 'help':
+      process.stdout.write(helpText());
+      return;
+    case 'version':
+      process.stdout.write(`${version}\n`);
+      return;
+    case 'wrong_usage':
+      process.stderr.write(`${command.message}\n`);
+      process.exitCode = 2;
+      return;
+    case 'print_config':
+      printConfig();
+      return;
+    case 'serve':
+      await run();
+  }
+}
+
+/** The configuration in use: the environment's, with sizes lowered to what fits this process's memory. */
+function configOf() {
+  const config = readConfig(process.env);
+  checkConfig(config);
+  return fitToMemory(config, memoryOfProcess());
+}
+
+function printConfig(): void {
+  const { config } = configOf();
+  const profiles = openProfiles(config);
+  const shown = { ...redactConfig(config), profiles: describeProfiles(profiles) };
+  process.stdout.write(`${JSON.stringify(shown, null, 2)}\n`);
+  profiles.close();
+}
+
+/** How long the end of the process waits for a log reader that is slow. */
+const LAST_LINES_MS = 1_500;
+
+async function run(): Promise<void> {
+  const { config, lowered } = configOf();
+  const output = createLogOutput(1);
+  const log = createLog(config.LOG_LEVEL, output, workerNumber());
+  // Node would wait for a write that hangs, for as long as the log's reader does not read.
+  process.once('exit', () => output.flushAtExit() || process.kill(process.pid, 'SIGKILL'));
+  process.stderr.on('error', () => {}); // its reader is gone: no reason to end
+  if (cluster.isPrimary) for (const reason of lowered) log.warn({ reason }, 'a limit does not fit the memory');
+  const running = await (config.WORKERS > 1 && cluster.isPrimary ? supervise : serve)(config, log, output);
+
+  let stopping = false;
+  const stop = async (signal: NodeJS.Signals) => {
+    if (stopping) return;
+    stopping = true;
+    log.info({ signal }, 'stopping');
+    await running.stop();
+    await output.drain(LAST_LINES_MS);
+    process.exit(0);
+  };
+  // A repeated SIGTERM changes nothing: systemd signals every process of a service, and the supervisor its workers too.
+  process.on('SIGTERM', stop);
+  process.on('SIGINT', (signal) => {
+    // A terminal signals every process; a worker waits for the supervisor's SIGTERM.
+    if (cluster.isWorker) return;
+    // A second Ctrl-C means not waiting for the drain.
+    if (stopping) process.exit(1);
+    void stop(signal);
+  });
+}

@@ -1,0 +1,118 @@
+import { constants, fstatSync, openSync, write, writeSync } from 'node:fs';
+
+/** Where log lines go. Whatever becomes of their reader, nothing here throws, waits, or keeps the process alive. */
+export interface LogOutput {
+  write(line: string): void;
+  /** Lines that could not be written: the reader is gone or too slow, or the disk is full. */
+  readonly lost: number;
+  /** Resolves when everything is written, or after so many milliseconds. */
+  drain(timeoutMs: number): Promise<void>;
+  /** Writes what waits, at once, for the end of the process. Gives false when a write has hung and must not be waited for. */
+  flushAtExit(): boolean;
+}
+
+/**
+ * One write for many lines: each wakes a thread of the pool, which at thousands of exchanges a second costs more than the
+ * lines. They wait at most this many milliseconds.
+ */
+const FLUSH_MS = 200;
+const FLUSH_BYTES = 8 * 1024;
+/** What may wait for a slow reader; lines beyond it are lost. */
+const MAX_WAITING_BYTES = 1024 * 1024;
+const RETRY_MS = 50;
+/** A write that takes longer has nobody at its other end. */
+const HUNG_MS = 1_000;
+
+/** Writes to a file descriptor that is already open. */
+export function createLogOutput(fd: number): LogOutput {
+  const target = withoutWaiting(fd);
+  let waiting: string[] = [];
+  let waitingBytes = 0;
+  let lost = 0;
+  /** When the write began that is under way. */
+  let writingSince: number | null = null;
+  let timer: NodeJS.Timeout | undefined;
+  let drained: (() => void) | undefined;
+
+  function flush(): void {
+    clearTimeout(timer);
+    timer = undefined;
+    if (writingSince !== null) return;
+    if (waiting.length === 0) {
+      drained?.();
+      return;
+    }
+    const lines = waiting;
+    waiting = [];
+    waitingBytes = 0;
+    send(Buffer.from(lines.join('')), lines.length);
+  }
+
+  function send(bytes: Buffer, lines: number): void {
+    writingSince = performance.now();
+    write(target, bytes, 0, bytes.length, null, (error, written) => {
+      if (error?.code === 'EAGAIN') {
+        setTimeout(send, RETRY_MS, bytes, lines).unref();
+        return;
+      }
+      if (error === null && written < bytes.length) {
+        send(bytes.subarray(written), lines);
+        return;
+      }
+      // EPIPE, ENOSPC, EIO, …: these lines are lost. The next ones are tried again, since a disk does not stay full.
+      if (error !== null) lost += lines;
+      writingSince = null;
+      flush();
+    });
+  }
+
+  return {
+    write(line) {
+      if (waitingBytes + line.length > MAX_WAITING_BYTES) {
+        lost += 1;
+        return;
+      }
+      waiting.push(line);
+      waitingBytes += line.length;
+      if (waitingBytes >= FLUSH_BYTES) flush();
+      else timer ??= setTimeout(flush, FLUSH_MS).unref();
+    },
+    get lost() {
+      return lost;
+    },
+    drain(timeoutMs) {
+      return new Promise((resolve) => {
+        const deadline = setTimeout(resolve, timeoutMs);
+        drained = () => {
+          clearTimeout(deadline);
+          resolve();
+        };
+        flush();
+      });
+    },
+    flushAtExit() {
+      if (writingSince !== null && performance.now() - writingSince > HUNG_MS) return false;
+      try {
+        if (waiting.length > 0) writeSync(target, waiting.join(''));
+      } catch {
+        lost += waiting.length;
+      }
+      waiting = [];
+      return true;
+    },
+  };
+}
+
+/**
+ * The same pipe, opened again so that a write to it never waits: a pipe that nobody reads would hold a thread of the pool
+ * for ever, and with it the end of the process. Anything else, or where that is not possible, the descriptor as it is. (A
+ * file must stay as it is: its position is shared with standard error.)
+ */
+function withoutWaiting(fd: number): number {
+  try {
+    if (!fstatSync(fd).isFIFO()) return fd;
+    return openSync(`/proc/self/fd/${fd}`, constants.O_WRONLY | constants.O_NONBLOCK);
+  } catch {
+    return fd;
+  }
+}

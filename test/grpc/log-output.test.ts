@@ -1,0 +1,141 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { closeSync, constants, mkdtempSync, openSync, readFileSync, readSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { createLogOutput } from '../../src/telemetry/log-output.ts';
+import { anyFreePort, untilListening } from '../../tools/mesh/ports.ts';
+import { connectExtProc } from '../support/extproc-client.ts';
+import { sendRequest } from '../support/scripted-exchange.ts';
+
+let folder: string;
+const opened: number[] = [];
+const open = (path: string, flags: number | string) => {
+  const fd = openSync(path, flags);
+  opened.push(fd);
+  return fd;
+};
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'extproc-log-'));
+});
+afterEach(() => {
+  for (const fd of opened.splice(0)) closeSync(fd);
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** A pipe with a name, held open so that neither end waits for the other. */
+function pipe(): { path: string; fd: number } {
+  const path = join(folder, 'pipe');
+  execFileSync('mkfifo', [path]);
+  return { path, fd: open(path, constants.O_RDWR) };
+}
+
+describe('an output of the log', () => {
+  test('writes lines in order, those at the end too', async () => {
+    const path = join(folder, 'log');
+    const output = createLogOutput(open(path, 'w'));
+    for (let n = 0; n < 1_000; n += 1) output.write(`${n} ${'x'.repeat(50)}\n`);
+    await output.drain(10_000);
+    output.write('last\n');
+    expect(output.flushAtExit()).toBe(true);
+    const lines = readFileSync(path, 'utf8').trimEnd().split('\n');
+    expect(lines.map((line) => line.split(' ')[0])).toEqual([...Array(1_000).keys()].map(String).concat('last'));
+    expect(output.lost).toBe(0);
+  });
+
+  test('counts lines that a full disk cannot take, and goes on', async () => {
+    const output = createLogOutput(open('/dev/full', 'w'));
+    for (let n = 0; n < 10; n += 1) output.write('a line\n');
+    await output.drain(10_000);
+    expect(output.lost).toBe(10);
+    output.write('one more\n');
+    output.flushAtExit();
+    expect(output.lost).toBe(11);
+  });
+
+  test('holds 1 MiB for a pipe that nobody reads, counts what is beyond, and the end does not wait', async () => {
+    const { fd } = pipe();
+    const output = createLogOutput(fd);
+    for (let n = 0; n < 3_000; n += 1) output.write(`${'x'.repeat(1023)}\n`);
+    expect(output.lost).toBeGreaterThan(1_500);
+    await output.drain(10);
+    expect(output.flushAtExit()).toBe(true);
+  });
+
+  test('writes on when a slow reader reads again', async () => {
+    const { fd, path } = pipe();
+    const output = createLogOutput(fd);
+    for (let n = 0; n < 200; n += 1) output.write(`${String(n).padStart(1023)}\n`);
+    await output.drain(10);
+    const reader = open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    const piece = Buffer.alloc(1_000_000);
+    let text = '';
+    await expect
+      .poll(() => {
+        try {
+          text += piece.toString('utf8', 0, readSync(reader, piece));
+        } catch {} // EAGAIN: nothing there yet
+        return text.length;
+      })
+      .toBe(200 * 1024);
+    expect(output.lost).toBe(0);
+  });
+});
+
+describe('a service', () => {
+  /** Starts it with standard output to where a shell leads it; `stop` sends SIGTERM and gives its exit code. */
+  async function start(redirect: string) {
+    const [grpc, admin] = [await anyFreePort(), await anyFreePort()];
+    const command = `exec "${process.execPath}" src/main.ts ${redirect}`;
+    const child = spawn('sh', ['-c', command], {
+      cwd: join(import.meta.dirname, '../..'),
+      env: {
+        ...process.env,
+        LISTEN: `127.0.0.1:${grpc}`,
+        ADMIN_LISTEN: `127.0.0.1:${admin}`,
+        DRAIN_DELAY_MS: '0',
+        DRAIN_TIMEOUT_MS: '1000',
+        LOG_LEVEL: 'debug',
+      },
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    child.stdout.destroy(); // its reader goes
+    const ended = new Promise<number | null>((resolve) => child.once('exit', resolve));
+    await untilListening(grpc, AbortSignal.timeout(60_000));
+    await untilListening(admin, AbortSignal.timeout(60_000));
+    const client = connectExtProc(`127.0.0.1:${grpc}`);
+    return {
+      async exchange(): Promise<void> {
+        const { call } = await sendRequest(client, JSON.stringify({ model: 'm', input: 'Hi', store: true }));
+        call.cancel();
+      },
+      async lost(): Promise<number> {
+        const text = await (await fetch(`http://127.0.0.1:${admin}/metrics`)).text();
+        return Number(/^responses_extproc_log_lines_lost_total (\d+)$/m.exec(text)?.[1]);
+      },
+      async stop(): Promise<number | null> {
+        client.close();
+        child.kill('SIGTERM');
+        return ended;
+      },
+    };
+  }
+
+  test.each([
+    ['whose log reader is gone', ''],
+    ['whose log is on a full disk', '> /dev/full'],
+  ])('%s answers, counts the lost lines, and ends when it is told to', async (_name, redirect) => {
+    const service = await start(redirect);
+    await service.exchange();
+    await expect.poll(service.lost).toBeGreaterThanOrEqual(2); // `listening` and the exchange
+    await service.exchange();
+    expect(await service.stop()).toBe(0);
+  });
+
+  test('whose log nobody reads answers, and ends when it is told to', async () => {
+    const { path } = pipe();
+    const service = await start(`> ${path}`);
+    for (let n = 0; n < 300; n += 1) await service.exchange(); // more than a pipe holds
+    expect(await service.stop()).toBe(0);
+  });
+});

@@ -1,0 +1,116 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { status } from '@grpc/grpc-js';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { checkConfig } from '../../src/check-config.ts';
+import { readConfig } from '../../src/config.ts';
+import { nodeTooOld } from '../../src/node-version.ts';
+import { createAuthority } from '../support/certificates.ts';
+import { connectExtProc } from '../support/extproc-client.ts';
+import { beginStream, sendRequest } from '../support/scripted-exchange.ts';
+import { startServiceProcess } from '../support/service-process.ts';
+
+const root = join(import.meta.dirname, '../..');
+const run = (environment: Record<string, string>, ...words: string[]) =>
+  spawnSync(process.execPath, ['src/main.ts', ...words], {
+    cwd: root,
+    env: { ...process.env, LISTEN: '127.0.0.1:0', ADMIN_LISTEN: 'off', ...environment },
+    encoding: 'utf8',
+  });
+
+describe('what keeps the service from starting', () => {
+  let folder: string;
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'extproc-start-'));
+  });
+  afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+  function problemOf(environment: Record<string, string>): string {
+    try {
+      checkConfig(readConfig(environment));
+      return 'none';
+    } catch (error) {
+      return (error as Error).message;
+    }
+  }
+
+  test('files that are not there, by their variables', () => {
+    const missing = { TLS_CERT_FILE: '/nowhere/a', TLS_KEY_FILE: '/nowhere/b', TLS_CLIENT_CA_FILE: '/nowhere/c' };
+    const lines = problemOf(missing).split('\n');
+    expect(lines).toHaveLength(3);
+    for (const [index, name] of Object.keys(missing).entries())
+      expect(lines[index]).toContain(`Configuration: ${name}: cannot be read: ENOENT`);
+  });
+
+  test('a key that is another certificate’s, and a file that is no certificate', () => {
+    const authority = createAuthority('start');
+    const [one, two] = [authority.issue('one'), authority.issue('two')];
+    const text = join(folder, 'text');
+    writeFileSync(text, 'no certificate');
+    expect(problemOf({ TLS_CERT_FILE: one.certFile, TLS_KEY_FILE: two.keyFile })).toMatch(
+      /^Configuration: TLS_CERT_FILE, TLS_KEY_FILE: cannot be used: .* is not the key of /,
+    );
+    expect(problemOf({ TLS_CERT_FILE: text, TLS_KEY_FILE: one.keyFile })).toMatch(/TLS_CERT_FILE.*cannot be used/);
+    expect(problemOf({ TLS_CERT_FILE: one.certFile, TLS_KEY_FILE: one.keyFile })).toBe('none');
+    authority.remove();
+  });
+
+  test('a hosted tool that there is not; versions and other vendors’ tools are fine', () => {
+    expect(problemOf({ DROPPED_TOOLS: 'web_search,nosuch,typo' })).toBe(
+      'Configuration: DROPPED_TOOLS: there is no hosted tool nosuch, typo',
+    );
+    expect(problemOf({ DROPPED_TOOLS: 'web_search_preview_2025_03_11,acme:search,mcp' })).toBe('none');
+  });
+
+  test('is the same with --print-config, in plain words', () => {
+    const { status, stderr } = run({ TLS_CERT_FILE: '/nowhere/a', TLS_KEY_FILE: '/nowhere/b' }, '--print-config');
+    expect(status).toBe(1);
+    expect(stderr).toMatch(/^Configuration: TLS_CERT_FILE: cannot be read: ENOENT.*\nConfiguration: TLS_KEY_FILE: /);
+  });
+
+  test.each<[string, Record<string, string>, RegExp]>([
+    ['a wrong variable', { MAX_TOOLS: 'many' }, /^Configuration: MAX_TOOLS: must be a whole number \(got "many"\)$/],
+    ['an address that is not here', { LISTEN: '192.0.2.1:50051' }, /192\.0\.2\.1:50051|EADDRNOTAVAIL/],
+    ['a worker’s trouble', { WORKERS: '2', LISTEN: '192.0.2.1:50051' }, /worker \d exited during start-up/],
+  ])('is a line of JSON, as the log is, where no person sits at a terminal: %s', (_name, environment, reason) => {
+    const { status, stderr } = run(environment);
+    expect(status).toBe(1);
+    const lines = stderr
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
+    expect(lines.at(-1)).toMatchObject({ level: 'fatal', msg: 'cannot start', reason: expect.stringMatching(reason) });
+    expect(Date.parse(String(lines.at(-1)?.['time']))).toBeGreaterThan(0);
+  });
+
+  test('a Node that is too old, before anything is imported that it lacks', () => {
+    const { engines } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { engines: { node: string } };
+    const oldest = engines.node.replace('>=', '');
+    expect(nodeTooOld('20.20.2')).toBe(`This is Node 20.20.2; responses-extproc needs Node ${oldest} or later.`);
+    expect(nodeTooOld('22.21.9')).not.toBeNull();
+    for (const version of [`${oldest}.0`, '24.0.0', process.versions.node]) expect(nodeTooOld(version)).toBeNull();
+    const main = readFileSync(join(root, 'src/main.ts'), 'utf8');
+    expect([...main.matchAll(/^import .*'(.*)'/gm)].map(([, name]) => name)).toEqual(['./node-version.ts']);
+  });
+});
+
+describe.each([1, 2])('the end, with WORKERS=%i', (workers) => {
+  test('a stream that still runs after DRAIN_TIMEOUT_MS is cancelled, and the process ends with 0', async () => {
+    const service = await startServiceProcess({ WORKERS: String(workers), DRAIN_TIMEOUT_MS: '300' });
+    const client = connectExtProc(service.listen[0] ?? '');
+    try {
+      const { call } = await sendRequest(client, JSON.stringify({ model: 'm', input: 'Hi', stream: true }));
+      await beginStream(call);
+      service.child.kill('SIGTERM');
+      expect((await call.status).code).not.toBe(status.OK);
+      expect(await service.child.ended).toBe('exit code 0');
+      const stopped = service.log.filter((line) => line['msg'] === 'stopped').map((line) => line['outcome']);
+      expect(stopped).toContain('forced');
+    } finally {
+      client.close();
+      await service.remove();
+    }
+  });
+});
