@@ -1,5 +1,5 @@
 /**
- * The error a client reads. Shape: Open Responses, "Errors"; `type` is one of the five words of its table.
+ * The error a client reads. Shape: Open Responses, "Errors"; `type` is one of the five values of its table.
  * `code` is always a string, `param` a path in OpenAI's notation (`input[2].content[0].image_url`) where a field can
  * be named: the AI SDK loses the message when they are null.
  */
@@ -23,7 +23,7 @@ export interface ApiErrorOptions {
   readonly cause?: unknown;
 }
 
-/** An error that is the client's to read: an immediate response while headers are held, `response.failed` after. */
+/** An error the client reads: an immediate response while the headers are deferred, `response.failed` after that. */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
   readonly status: number;
@@ -33,8 +33,8 @@ export class ApiError extends Error {
   readonly headers: Readonly<Record<string, string>>;
 
   constructor(message: string, options: ApiErrorOptions) {
-    // What was thrown holds its call stack until somebody reads it, and with it all that was at hand there: the parsed body,
-    // for as long as the call lasts. It tells nobody anything; the stack of a mistake of ours is in `cause`.
+    // An error keeps its call stack unformatted until somebody reads it, and with it everything the frames refer to: the
+    // parsed body, for as long as the call lasts. Nobody reads this one; the stack of a bug is in `cause`.
     const limit = Error.stackTraceLimit;
     Error.stackTraceLimit = 0;
     super(message, { cause: options.cause });

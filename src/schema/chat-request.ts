@@ -118,7 +118,7 @@ export type ChatToolChoice =
   | 'auto'
   | 'none'
   | 'required'
-  /** Mistral's word for `required`. */
+  /** Mistral's value for `required`. */
   | 'any'
   | ChatNamedTool
   | {
@@ -143,7 +143,7 @@ export type Passthrough = ReadonlyMap<string, unknown>;
 
 /**
  * The request's body as JSON text, with the client's own fields. A client's field wins over the same one made here (only
- * the fields of effort can meet): it is the upstream's own word for it.
+ * those for effort can be both): it is the upstream's own field.
  */
 export function chatRequestJson(chat: ChatCompletionRequest, passthrough: Passthrough): string {
   return JSON.stringify(passthrough.size === 0 ? chat : { ...chat, ...Object.fromEntries(passthrough) });

@@ -113,7 +113,7 @@ export type CreateResponseFields = {
   readonly [Name in keyof typeof createResponseFields]?: z.output<(typeof createResponseFields)[Name]>;
 };
 
-/** Input items by `type`. Fields that only book-keep (`id`, `status`, `phase`) are not looked at. */
+/** Input items by `type`. Fields of the server's own records (`id`, `status`, `phase`) are not read. */
 export const messageItem = z.object({
   role: z.enum(['user', 'assistant', 'system', 'developer']),
   content: textOrList,

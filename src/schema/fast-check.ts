@@ -11,8 +11,9 @@ import {
 } from './create-response.ts';
 
 /**
- * Whether the schema surely takes the value, and reads nothing else from it. It tells at once what nearly every request
- * holds; false says nothing, and the schema decides.
+ * Fast path of a schema: true when the schema would accept the value and return it unchanged. False means nothing; the
+ * schema decides. It covers what nearly every request holds, and saves a fifth to a third of the CPU of translating a
+ * request. Delete it when zod's own parse of these objects is as fast.
  */
 export function passesFastCheck(schema: z.ZodType, value: unknown): boolean {
   return tests.get(schema)?.(value) ?? false;

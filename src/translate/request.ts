@@ -114,7 +114,7 @@ function put<Name extends keyof ChatCompletionRequest>(
   if (value != null) chat[name] = value;
 }
 
-/** Developer text of ours or of `instructions`; null for nothing to say. */
+/** A developer message with that text; null for no text. */
 function systemMessage(text: string | null | undefined): InputMessage | null {
   return text == null || text === '' ? null : { kind: 'message', role: 'developer', content: [{ type: 'text', text }] };
 }
@@ -127,7 +127,7 @@ function streamOptions({ includeUsage, obfuscationOff }: Profile): ChatCompletio
   };
 }
 
-/** Refused by OpenAI without tools, and by some servers at all. Only `false` says anything. */
+/** OpenAI refuses the field without tools, and some servers refuse it always. Only `false` differs from the default. */
 function parallelToolCalls(
   { parallel_tool_calls: parallel }: CreateResponse,
   hasTools: boolean,
@@ -148,14 +148,14 @@ function putSampling(
 ): void {
   put(chat, 'temperature', request.temperature);
   put(chat, 'top_p', request.top_p);
-  // A refused field that got this far is zero, and says nothing.
+  // A refused field that got this far is zero, which is its default.
   if (!refusedFields.includes('presence_penalty')) put(chat, 'presence_penalty', request.presence_penalty);
   if (!refusedFields.includes('frequency_penalty')) put(chat, 'frequency_penalty', request.frequency_penalty);
   if (wantsLogprobs) put(chat, 'logprobs', true);
   put(chat, 'top_logprobs', request.top_logprobs || null);
 }
 
-/** Fields that few servers know. What only helps them (a cache key, a user's name) goes without a word where they do not. */
+/** Fields that few servers know. Those that do not change the answer (a cache key, a user's id) are left out silently elsewhere. */
 function putVendorFields(chat: ChatFields, request: CreateResponse, profile: Profile, dropped: string[]): void {
   const verbosity = request.text.verbosity;
   if (profile.verbosity) put(chat, 'verbosity', verbosity);
@@ -183,7 +183,7 @@ function putServiceTier(
 const noNames: ReadonlySet<string> = new Set();
 const nothingRestored: ResponseContext['restoredTools'] = new Map();
 
-/** The offered tools whose Chat name does not simply stand for itself. */
+/** The offered tools that the response must give back under another name or type. */
 function restoredToolsOf(tools: readonly OfferedTool[]): ResponseContext['restoredTools'] {
   const others = tools.filter(({ name, origin }) => origin.kind !== 'function' || origin.name !== name);
   return others.length === 0 ? nothingRestored : new Map(others.map(({ name, origin }) => [name, origin]));

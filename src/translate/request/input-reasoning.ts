@@ -16,7 +16,7 @@ export function earlierReasoningOf(
   { profile, reasoningEvents }: TranslationSettings,
 ): EarlierReasoning {
   const ours = envelope !== null && envelope.p === profile.name; // never replayed to another provider
-  // Where summaries carry the upstream's own text they can stand for it; summaries from elsewhere only retell it.
+  // With this setting summaries are the upstream's own text; other servers' summaries only paraphrase it.
   const ownSummaries = reasoningEvents === 'summary' ? summaries : [];
   return {
     text: text || envelope?.t || ownSummaries.join('\n\n'),

@@ -70,9 +70,9 @@ export function createMessageWriter(profile: Profile, tools: ToolTable): Message
       calls.map(({ call, id }) => toolCall(call, id)),
       open,
     );
-    const speaks = open.text !== null || open.refusal !== null || toolCalls.length > 0;
+    const hasContent = open.text !== null || open.refusal !== null || toolCalls.length > 0;
     const replayed = replay.fieldsOf(open);
-    if (speaks || replayed !== null) {
+    if (hasContent || replayed !== null) {
       const text = open.text ?? '';
       push({
         role: 'assistant',

@@ -78,8 +78,8 @@ export function translateMessages(
 
   function addAssistant(item: InputMessage): void {
     let open = openTurn();
-    const spoken = open.text !== null || open.refusal !== null;
-    if (spoken || open.answered || hasDeferred()) {
+    const hasContent = open.text !== null || open.refusal !== null;
+    if (hasContent || open.answered || hasDeferred()) {
       // Reasoning that came after the first text led to this one.
       const later = open.calls.length === 0 ? open.reasoning.splice(open.reasoningBeforeText) : [];
       close();

@@ -34,7 +34,7 @@ export interface InputMessage {
 /** A call the model made earlier. Its Chat name is looked up once all tools are known. */
 export interface InputToolCall {
   readonly kind: 'call';
-  /** Where the item stands, for errors. */
+  /** The item's path in the request, for errors. */
   readonly param: string;
   readonly callId: string;
   readonly toolKind: 'function' | 'custom' | 'tool_search';
@@ -99,13 +99,13 @@ export type InputFile =
   | { readonly type: 'file'; readonly url: string; readonly filename: string | null }
   | { readonly type: 'file'; readonly fileId: string };
 
-/** What every tool has, whatever it takes. */
+/** What every tool has. */
 interface NamedDefinition {
-  /** Where the tool stands in the request. */
+  /** The tool's path in the request. */
   readonly param: string;
   /** The name the upstream knows it by; unique in the request. */
   readonly chatName: string;
-  /** What that name stands for on the client's side. */
+  /** The client's own name and type of the tool. */
   readonly origin: RestoredTool;
   readonly description: string | null;
 }

@@ -49,7 +49,7 @@ export function translateTextFormat(
       };
       return { chat, system: null, echo };
     }
-    case 'json_object': // DeepSeek: the server guarantees valid JSON, and the model is told the schema
+    case 'json_object': // DeepSeek: the server guarantees valid JSON; the schema goes into the prompt
       return { chat: { type: 'json_object' }, system: `${about}JSON schema: ${JSON.stringify(schema)}`, echo };
     case 'prompt':
       return {

@@ -18,7 +18,7 @@ export interface ToolChoice {
 const param = 'tool_choice';
 
 /**
- * `tool_choice` and the tools that go with it, as the profile's server can be told. Throws `ApiError` for a choice that
+ * `tool_choice` and the tools to offer with it, in the form the profile's server takes. Throws `ApiError` for a choice that
  * names no offered tool. `dropped` receives `tool_choice` where the server ignores the field.
  */
 export function translateToolChoice(
@@ -73,7 +73,7 @@ export function translateToolChoice(
       const chat: ChatToolChoice = { type: 'allowed_tools', allowed_tools: { mode, tools: listed.map(byName) } };
       return { chat, tools: all, allowed, echo };
     }
-    // Offering fewer tools changes the prompt, and so misses the upstream's prompt cache; no other field says it.
+    // Offering fewer tools changes the prompt and so misses the upstream's prompt cache, but there is no field for it.
     const offered = all.filter(({ name }) => allowed.has(name));
     return { ...choiceOfMode(mode, offered), allowed, echo };
   }

@@ -9,7 +9,7 @@ export interface OfferedTool {
   /** The Chat name. */
   readonly name: string;
   readonly chat: ChatTool;
-  /** What the Chat name stands for. */
+  /** The client's own name and type of the tool. */
   readonly origin: RestoredTool;
 }
 

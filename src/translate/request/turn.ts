@@ -14,7 +14,7 @@ export interface Turn {
   readonly callIds: Set<string>;
   /** Calls whose output has not been reached yet. */
   readonly waiting: Set<PairedCall>;
-  /** An output of this turn has been reached: whatever the model says next, it says knowing that output. */
+  /** An output of this turn has been reached: what follows is the model's next turn, made with that output. */
   answered: boolean;
   /** Messages that stood between calls and outputs: they follow the outputs. */
   readonly deferred: InputMessage[];

@@ -14,7 +14,7 @@ import { parseFile } from './file.ts';
 import { checkBytes } from './limits.ts';
 import { readShape } from './shape.ts';
 
-/** Who speaks in a message: decides which parts are allowed in it. */
+/** The role of a message: decides which parts are allowed in it. */
 type Speaker = 'user' | 'system' | 'assistant' | 'tool';
 
 /** `content` or `output` as parts: a string is one text part. Throws `ApiError` for the first mistake and for a part that is not allowed there. */

@@ -252,7 +252,7 @@ const chatFields: ReadonlyMap<string, string> = new Map([
 /** Clients' own records that no server needs. */
 const bookkeeping = new Set(['client_metadata']);
 
-/** Sampling and engine parameters that many Chat servers know: passed on whatever `unknownFields` says. */
+/** Sampling and engine parameters that many Chat servers know: passed on even where `unknownFields` refuses or ignores others. */
 const engineFields = new Set(
   `stop seed logit_bias top_k min_p typical_p repetition_penalty length_penalty min_tokens ignore_eos skip_special_tokens
   chat_template_kwargs mm_processor_kwargs guided_json guided_regex guided_choice guided_grammar guided_decoding_backend

@@ -122,8 +122,8 @@ function valueAt(root: unknown, path: Path): unknown {
 }
 
 /**
- * The issue that stands first in the document; one of a missing field comes after its siblings. Each object on the way is
- * looked through once, however many issues it has: it may have a million keys.
+ * The issue that comes first in the document; one of a missing field comes after its siblings. The keys of each object on
+ * the way are read once, however many issues it has: there may be a hundred thousand.
  */
 function firstInDocument(root: unknown, issues: readonly Issue[]): Issue {
   let value = root;
