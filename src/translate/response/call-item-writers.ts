@@ -1,6 +1,5 @@
 import type { ItemStatus } from '../../schema/response-resource.ts';
 import type { ResponseContext } from '../context.ts';
-import type { TrackedCall } from './call-tracker.ts';
 import { CustomInputDecoder } from './custom-input.ts';
 import type { EventLog } from './event-log.ts';
 import { GrowingText } from './growing-text.ts';
@@ -21,6 +20,14 @@ export interface CallItemWriter extends OpenItem {
   add(text: string): void;
 }
 
+/** What is written of a call. */
+export interface WrittenCall {
+  readonly name: string;
+  /** Arguments, or a native custom call's input, read when the item is closed. */
+  readonly text: { toString(): string };
+  readonly isCustom: boolean;
+}
+
 interface Parts {
   readonly log: EventLog;
   readonly output: Output;
@@ -28,7 +35,7 @@ interface Parts {
 }
 
 /** Opens the item of a call at the end of the output, as the kind of tool that its name stands for on our side. */
-export function openCallItem(call: TrackedCall, callId: string, parts: Parts): CallItemWriter {
+export function openCallItem(call: WrittenCall, callId: string, parts: Parts): CallItemWriter {
   const restored = restoredToolOf(call, parts.context);
   const named = { call, id: parts.context.newId(callItemPrefixOf(restored)), callId };
   switch (restored.kind) {
@@ -43,7 +50,7 @@ export function openCallItem(call: TrackedCall, callId: string, parts: Parts): C
 
 /** A call and the ids it has on our side. */
 interface NamedCall {
-  readonly call: TrackedCall;
+  readonly call: WrittenCall;
   readonly id: string;
   readonly callId: string;
 }

@@ -32,12 +32,12 @@ export class CallTracker {
   readonly #byIndex = new Map<number, TrackedCall>();
   readonly #toolNames: ReadonlySet<string>;
   readonly #retained: RetainedBytes;
-  /** Made when a name is first looked for: calls that come whole do not need it. */
-  #sorted: readonly string[] | null = null;
+  readonly #sortedNames: readonly string[];
 
   constructor(toolNames: ReadonlySet<string>, retained: RetainedBytes) {
     this.#retained = retained;
     this.#toolNames = toolNames;
+    this.#sortedNames = [...toolNames].sort();
   }
 
   /** The call a fragment belongs to, grown by it. */
@@ -46,22 +46,6 @@ export class CallTracker {
     if (fragment.id !== '' && call.upstreamId === '' && !call.isSent) this.#remember(call, fragment.id);
     this.#growName(call, fragment.name);
     this.growText(call, fragment.text);
-    return call;
-  }
-
-  /** A call of its own for an entry that is whole. No fragment will look for it. */
-  trackWhole({ id, index, name, text, isCustom }: CallFragment): TrackedCall {
-    const call = {
-      upstreamId: id,
-      index,
-      name,
-      text: new GrowingText(this.#retained),
-      unsent: '',
-      isCustom,
-      isSent: false,
-    };
-    if (text !== '') call.text.append(text);
-    this.#calls.push(call);
     return call;
   }
 
@@ -82,7 +66,7 @@ export class CallTracker {
   /** May the name still grow? True while no offered tool has that name, or another's begins with it. */
   isNameOpen(name: string): boolean {
     if (!this.#toolNames.has(name)) return true;
-    return this.#sortedNames()[this.#firstFrom(name) + 1]?.startsWith(name) ?? false;
+    return this.#sortedNames[this.#firstFrom(name) + 1]?.startsWith(name) ?? false;
   }
 
   /** Calls without a name so far. */
@@ -137,25 +121,19 @@ export class CallTracker {
 
   /** Is there a tool of that name, or one whose name begins with it? */
   #begins(name: string): boolean {
-    return this.#sortedNames()[this.#firstFrom(name)]?.startsWith(name) ?? false;
+    return this.#sortedNames[this.#firstFrom(name)]?.startsWith(name) ?? false;
   }
 
   /** Position of the first name that does not sort before the given one. */
   #firstFrom(name: string): number {
-    const names = this.#sortedNames();
     let low = 0;
-    let high = names.length;
+    let high = this.#sortedNames.length;
     while (low < high) {
       const middle = (low + high) >> 1;
-      if ((names[middle] ?? '') < name) low = middle + 1;
+      if ((this.#sortedNames[middle] ?? '') < name) low = middle + 1;
       else high = middle;
     }
     return low;
-  }
-
-  #sortedNames(): readonly string[] {
-    this.#sorted ??= [...this.#toolNames].sort();
-    return this.#sorted;
   }
 
   #open({ id, index, isCustom }: CallFragment): TrackedCall {

@@ -66,7 +66,13 @@ export class MessageItemWriter implements OpenItem {
   /** Adds to the refusal. It is a part of its own: an open text part is closed. */
   refusal(delta: string): void {
     this.#openRefusal().text.append(delta);
-    this.#log.emit({ type: 'response.refusal.delta', ...this.#place(), delta });
+    this.#log.emit({
+      type: 'response.refusal.delta',
+      item_id: this.#id,
+      output_index: this.outputIndex,
+      content_index: this.#content.length,
+      delta,
+    });
   }
 
   /** Adds citations to the open text part; without one they are lost. Repeats are left out. */
@@ -78,7 +84,9 @@ export class MessageItemWriter implements OpenItem {
     for (const annotation of part.citations.add(citations))
       this.#log.emit({
         type: 'response.output_text.annotation.added',
-        ...this.#place(),
+        item_id: this.#id,
+        output_index: this.outputIndex,
+        content_index: this.#content.length,
         annotation_index: index++,
         annotation,
       });
@@ -94,17 +102,14 @@ export class MessageItemWriter implements OpenItem {
     return { id: this.#id, type: 'message', status, role: 'assistant', content: this.#content };
   }
 
-  /** Where an event of the open part belongs. */
-  #place() {
-    return { item_id: this.#id, output_index: this.outputIndex, content_index: this.#content.length };
-  }
-
   #openText(): OpenText {
     if (this.#part?.type === 'output_text') return this.#part;
     this.#closePart();
     this.#log.emit({
       type: 'response.content_part.added',
-      ...this.#place(),
+      item_id: this.#id,
+      output_index: this.outputIndex,
+      content_index: this.#content.length,
       part: { type: 'output_text', text: '', annotations: [], logprobs: [] },
     });
     const opened: OpenText = {
@@ -120,7 +125,13 @@ export class MessageItemWriter implements OpenItem {
   #openRefusal(): OpenPart {
     if (this.#part?.type === 'refusal') return this.#part;
     this.#closePart();
-    this.#log.emit({ type: 'response.content_part.added', ...this.#place(), part: { type: 'refusal', refusal: '' } });
+    this.#log.emit({
+      type: 'response.content_part.added',
+      item_id: this.#id,
+      output_index: this.outputIndex,
+      content_index: this.#content.length,
+      part: { type: 'refusal', refusal: '' },
+    });
     const opened: OpenPart = { type: 'refusal', text: new GrowingText(this.#retained) };
     this.#part = opened;
     return opened;
@@ -133,14 +144,33 @@ export class MessageItemWriter implements OpenItem {
     if (part.type === 'output_text') {
       const logprobs = part.logprobs?.all() ?? noLogprobs;
       const text = part.text.toString();
-      this.#log.emit({ type: 'response.output_text.done', ...this.#place(), text, logprobs });
+      this.#log.emit({
+        type: 'response.output_text.done',
+        item_id: this.#id,
+        output_index: this.outputIndex,
+        content_index: this.#content.length,
+        text,
+        logprobs,
+      });
       closed = { type: 'output_text', text, annotations: part.citations?.all() ?? [], logprobs };
     } else {
       const refusal = part.text.toString();
-      this.#log.emit({ type: 'response.refusal.done', ...this.#place(), refusal });
+      this.#log.emit({
+        type: 'response.refusal.done',
+        item_id: this.#id,
+        output_index: this.outputIndex,
+        content_index: this.#content.length,
+        refusal,
+      });
       closed = { type: 'refusal', refusal };
     }
-    this.#log.emit({ type: 'response.content_part.done', ...this.#place(), part: closed });
+    this.#log.emit({
+      type: 'response.content_part.done',
+      item_id: this.#id,
+      output_index: this.outputIndex,
+      content_index: this.#content.length,
+      part: closed,
+    });
     this.#content.push(closed);
     this.#retained.add(partBytes);
     this.#part = null;

@@ -2,7 +2,7 @@ import type { ApiError } from '../../schema/api-error.ts';
 import type { LooseAudio, LooseMessage, LooseReasoningDetail } from '../../schema/chat-completion.ts';
 import type { Logprob, OutputItem, UrlCitation } from '../../schema/response-resource.ts';
 import type { Profile } from '../../upstream/profile.ts';
-import { signatureOf } from '../chat/call-entries.ts';
+import { callEntriesOf, signatureOf } from '../chat/call-entries.ts';
 import { CitationList } from '../chat/citations.ts';
 import { contentOf } from '../chat/content-parts.ts';
 import type { DeltaField } from '../chat/fast-delta.ts';
@@ -16,7 +16,7 @@ import type { EventLog } from './event-log.ts';
 import { MessageItemWriter } from './message-item-writer.ts';
 import { type ClosingStatus, Output } from './output.ts';
 import { ReasoningItemWriter } from './reasoning-item-writer.ts';
-import { namelessCall, ToolCalls } from './tool-calls.ts';
+import { type CallParts, namelessCall, ToolCalls, WholeCalls } from './tool-calls.ts';
 
 /** What a chunk or a completion has beside its delta or message. */
 export interface ChunkExtras {
@@ -48,6 +48,7 @@ export class OutputWriter {
   readonly #output: Output;
   readonly #retained: RetainedBytes;
   #calls: ToolCalls | null = null;
+  #wholeCalls: WholeCalls | null = null;
   #current: Current | null = null;
   #hadMessage = false;
   #tags: ThinkTagReader | null;
@@ -100,7 +101,9 @@ export class OutputWriter {
    * - white space alone waits for `finish`, however long.
    */
   addWhole(message: LooseMessage, extras: ChunkExtras): ApiError | null {
-    const calls = this.#callsFor(message);
+    const entries = callEntriesOf(message);
+    const calls = entries.length === 0 ? null : new WholeCalls(entries, this.#callParts());
+    this.#wholeCalls = calls;
     const reasoning = reasoningOf(message);
     const content = contentOf(message.content);
     this.#addWholeEnvelope(message, reasoning.details, calls);
@@ -189,7 +192,7 @@ export class OutputWriter {
 
   /** Calls left out because they have no name. */
   nameless(): number {
-    return this.#calls?.nameless() ?? 0;
+    return (this.#calls ?? this.#wholeCalls)?.nameless() ?? 0;
   }
 
   #reason(text: string): void {
@@ -212,9 +215,9 @@ export class OutputWriter {
     return this.#pendingEnvelope;
   }
 
-  #addWholeEnvelope(message: LooseMessage, details: readonly LooseReasoningDetail[], calls: ToolCalls | null): void {
+  #addWholeEnvelope(message: LooseMessage, details: readonly LooseReasoningDetail[], calls: WholeCalls | null): void {
     if (details.length > 0) this.#envelope().addWholeDetails(details);
-    for (const ofCall of calls?.gatherWhole(message) ?? []) this.#envelope().addSignature(ofCall);
+    for (const ofCall of calls?.signatures ?? []) this.#envelope().addSignature(ofCall);
     const signature = signatureOf(message);
     if (signature !== '') this.#envelope().addSignature({ signature, callId: () => '' });
   }
@@ -295,13 +298,17 @@ export class OutputWriter {
   /** Null until a delta has a call. */
   #callsFor(delta: LooseMessage): ToolCalls | null {
     if (this.#calls !== null || (delta.tool_calls == null && delta.function_call == null)) return this.#calls;
-    this.#calls = new ToolCalls({
+    this.#calls = new ToolCalls(this.#callParts());
+    return this.#calls;
+  }
+
+  #callParts(): CallParts {
+    return {
       log: this.#log,
       output: this.#output,
       context: this.#context,
       beforeCall: () => this.#beforeCall(),
-    });
-    return this.#calls;
+    };
   }
 
   #beforeCall(): void {

@@ -1,5 +1,5 @@
 import { ApiError } from '../../schema/api-error.ts';
-import type { LooseMessage } from '../../schema/chat-completion.ts';
+import type { LooseMessage, LooseToolCall } from '../../schema/chat-completion.ts';
 import { type CallFragment, callEntriesOf, fragmentOf, signatureOf } from '../chat/call-entries.ts';
 import type { ResponseContext } from '../context.ts';
 import { type CallItemWriter, openCallItem } from './call-item-writers.ts';
@@ -8,7 +8,8 @@ import type { ThoughtSignature } from './envelope-contents.ts';
 import type { EventLog } from './event-log.ts';
 import type { Output } from './output.ts';
 
-interface Parts {
+/** What calls are written with. */
+export interface CallParts {
   readonly log: EventLog;
   readonly output: Output;
   readonly context: ResponseContext;
@@ -26,7 +27,7 @@ const none: readonly ThoughtSignature[] = [];
 
 /** The tool calls of one answer, from fragments to items. */
 export class ToolCalls {
-  readonly #parts: Parts;
+  readonly #parts: CallParts;
   readonly #tracker: CallTracker;
   readonly #calls = new Map<TrackedCall, Call>();
   /** Calls whose item was not sent and whose turn has not come, in order. */
@@ -36,10 +37,8 @@ export class ToolCalls {
   #hasSent = false;
   /** The call that grew last, for the next token; null after any fragment that may have opened another. */
   #growing: Call | null = null;
-  /** The calls came in one piece: each is closed before the next opens. */
-  #areWhole = false;
 
-  constructor(parts: Parts) {
+  constructor(parts: CallParts) {
     this.#parts = parts;
     this.#tracker = new CallTracker(parts.context.toolNames, parts.output.retained);
   }
@@ -60,25 +59,6 @@ export class ToolCalls {
     return signatures;
   }
 
-  /**
-   * Does the same for the calls of a whole message: each entry is a call of its own. Nothing after a call that is not
-   * allowed is read, since it fails the answer.
-   */
-  gatherWhole(message: LooseMessage): readonly ThoughtSignature[] {
-    this.#areWhole = true;
-    const signatures: ThoughtSignature[] = [];
-    for (const entry of callEntriesOf(message)) {
-      const fragment = fragmentOf(entry);
-      const call = this.#gatherOne(this.#tracker.trackWhole(fragment));
-      if (fragment.name === '') continue;
-      if (!this.#isAllowed(fragment)) break;
-      const callId = this.#idOf(call);
-      const signature = signatureOf(entry);
-      if (signature !== '') signatures.push({ signature, callId: () => callId });
-    }
-    return signatures;
-  }
-
   /** Sends what was gathered. An error means that the model made a call that is not allowed. */
   send(): ApiError | null {
     if (this.#gathered.size === 0) return null;
@@ -86,8 +66,7 @@ export class ToolCalls {
     this.#gathered = new Set();
     for (const call of ready) {
       const { name, text } = call.tracked;
-      const mayGrow = !this.#areWhole && text.isEmpty() && this.#tracker.isNameOpen(name);
-      if (call.item === null && (name === '' || mayGrow)) continue;
+      if (call.item === null && (name === '' || (text.isEmpty() && this.#tracker.isNameOpen(name)))) continue;
       const error = this.#sendOne(call);
       if (error !== null) return error;
     }
@@ -160,20 +139,13 @@ export class ToolCalls {
 
   #open(call: Call): ApiError | null {
     const { tracked } = call;
-    const { output, beforeCall } = this.#parts;
-    if (!this.#isAllowed(tracked)) return toolNotAllowed(tracked.name);
-    beforeCall();
-    if (this.#areWhole && this.#hasSent) output.close(output.size() - 1);
+    if (!isAllowed(tracked.name, this.#parts)) return toolNotAllowed(tracked.name);
+    this.#parts.beforeCall();
     tracked.isSent = true;
     tracked.unsent = tracked.text.toString();
     this.#hasSent = true;
     call.item = openCallItem(tracked, this.#idOf(call), this.#parts);
     return null;
-  }
-
-  #isAllowed({ name }: Pick<CallFragment, 'name'>): boolean {
-    const { allowedTools } = this.#parts.context;
-    return allowedTools === null || allowedTools.has(name);
   }
 
   /** The upstream's id, unless it is missing or another call of this answer has it. */
@@ -185,6 +157,61 @@ export class ToolCalls {
     }
     return call.callId;
   }
+}
+
+/** The tool calls of a message that came in one piece: each entry is a call of its own, and is closed before the next. */
+export class WholeCalls {
+  /** Of the calls that are sent. They must be in a reasoning item before the calls are. */
+  readonly signatures: readonly ThoughtSignature[];
+  readonly #parts: CallParts;
+  readonly #calls: { readonly call: CallFragment; readonly callId: string }[] = [];
+  #nameless = 0;
+  #error: ApiError | null = null;
+
+  /** Nothing after a call that is not allowed is read, since it fails the answer. */
+  constructor(entries: readonly LooseToolCall[], parts: CallParts) {
+    this.#parts = parts;
+    const signatures: ThoughtSignature[] = [];
+    const callIds = new Set<string>();
+    for (const entry of entries) {
+      const call = fragmentOf(entry);
+      if (call.name === '') {
+        this.#nameless += 1;
+        continue;
+      }
+      if (!isAllowed(call.name, parts)) {
+        this.#error = toolNotAllowed(call.name);
+        break;
+      }
+      const callId = call.id === '' || callIds.has(call.id) ? parts.context.newId('call') : call.id;
+      callIds.add(callId);
+      const signature = signatureOf(entry);
+      if (signature !== '') signatures.push({ signature, callId: () => callId });
+      this.#calls.push({ call, callId });
+    }
+    this.signatures = signatures;
+  }
+
+  /** Sends all of them. The last stays open: its status is that of the answer. */
+  send(): ApiError | null {
+    let previous: CallItemWriter | null = null;
+    for (const { call, callId } of this.#calls) {
+      if (previous === null) this.#parts.beforeCall();
+      else this.#parts.output.close(previous.outputIndex);
+      previous = openCallItem(call, callId, this.#parts);
+      if (call.text !== '') previous.add(call.text);
+    }
+    return this.#error;
+  }
+
+  /** Calls left out because they have no name. */
+  nameless(): number {
+    return this.#nameless;
+  }
+}
+
+function isAllowed(name: string, { context: { allowedTools } }: CallParts): boolean {
+  return allowedTools === null || allowedTools.has(name);
 }
 
 /** `tool_choice.tools` is a promise to the client; many servers do not know of it, so it is kept here. */
