@@ -1,10 +1,12 @@
 import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { extname, join } from 'node:path';
 import { type Child, startChild } from './child-process.ts';
 import type { EnvoyBinary } from './envoy-binary.ts';
 import type { EnvoyConfig } from './envoy-config.ts';
 
 const root = join(import.meta.dirname, '../..');
+/** Compiled in the package for npm, TypeScript here. */
+const extension = extname(import.meta.filename);
 
 /** The one Envoy configuration that is shipped. */
 export const shippedEnvoyConfig = join(root, 'envoy/envoy.yaml');
@@ -17,7 +19,7 @@ const asTheImage = ['--single-threaded-gc', '--max-semi-space-size=16'];
 
 /** Starts the service from its sources, as in production except for the addresses. `environment` overrides our own. */
 export function startService(environment: Record<string, string>, onLine: (line: string) => void): Child {
-  return startChild('service', process.execPath, [...asTheImage, join(root, 'src/main.ts')], {
+  return startChild('service', process.execPath, [...asTheImage, join(root, `src/main${extension}`)], {
     environment: { DRAIN_DELAY_MS: '0', ...process.env, ...environment },
     onLine,
   });
