@@ -7,8 +7,11 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 source=test/kubernetes/tools
+istio=test/kubernetes/istio
 # Another set of pinned versions is another set of tools.
 version=$(cat "$source/go.sum" "$source/go.mod" | sha256sum | cut -c1-12)
+istio_version=$(cat "$istio/go.sum" "$istio/go.mod" "$istio"/*.go | sha256sum | cut -c1-12)
+flags='-p=1 -mod=readonly -buildvcs=false' # one package at a time: these are large, and the machine has other work
 bin=$PWD/.cache/kubernetes/bin
 mkdir -p "$bin"
 
@@ -17,22 +20,28 @@ kubernetes=$(sed -n 's|^\tk8s.io/kubernetes v\([0-9.]*\).*|\1|p' "$source/go.mod
 minor=${kubernetes#*.}
 server="-X k8s.io/component-base/version.gitVersion=v$kubernetes -X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=${minor%%.*}"
 
-# build NAME PACKAGE [LDFLAGS]
+# build NAME VERSION COMMAND…: runs the command, which writes the tool, unless it is there in this version.
 build() {
-  [ "$(cat "$bin/$1.version" 2>/dev/null)" != "$version" ] || [ ! -x "$bin/$1" ] || return 0
+  [ "$(cat "$bin/$1.version" 2>/dev/null)" != "$2" ] || [ ! -x "$bin/$1" ] || return 0
   echo "Building $1 …" >&2
-  # One package at a time: these are large, and whoever runs this is doing something else.
-  (cd "$source" && GOFLAGS='-p=1 -mod=readonly -buildvcs=false' nice -n 19 go build -trimpath -ldflags "-s -w ${3:-}" -o "$bin/$1" "$2")
-  echo "$version" >"$bin/$1.version"
+  GOFLAGS=$flags nice -n 10 "${@:3}"
+  echo "$2" >"$bin/$1.version"
+}
+
+# tool NAME PACKAGE [LDFLAGS]
+tool() {
+  build "$1" "$version" go -C "$source" build -trimpath -ldflags "-s -w ${3:-}" -o "$bin/$1" "$2"
 }
 
 for tool in "${@:-}"; do
   case $tool in
-    helm | '') build helm helm.sh/helm/v4/cmd/helm ;;&
-    egctl | '') build egctl github.com/envoyproxy/gateway/cmd/egctl ;;&
-    kubectl-validate | '') build kubectl-validate sigs.k8s.io/kubectl-validate ;;&
-    actionlint | '') build actionlint github.com/rhysd/actionlint/cmd/actionlint ;;&
-    etcd | '') build etcd go.etcd.io/etcd/server/v3 ;;&
-    kube-apiserver | '') build kube-apiserver k8s.io/kubernetes/cmd/kube-apiserver "$server" ;;
+    helm | '') tool helm helm.sh/helm/v4/cmd/helm ;;&
+    egctl | '') tool egctl github.com/envoyproxy/gateway/cmd/egctl ;;&
+    kubectl-validate | '') tool kubectl-validate sigs.k8s.io/kubectl-validate ;;&
+    actionlint | '') tool actionlint github.com/rhysd/actionlint/cmd/actionlint ;;&
+    etcd | '') tool etcd go.etcd.io/etcd/server/v3 ;;&
+    kube-apiserver | '') tool kube-apiserver k8s.io/kubernetes/cmd/kube-apiserver "$server" ;;&
+    # Istio's discovery server runs in nothing but a test. Without `vet`, which would look at every package it is made of.
+    istio-translate | '') build istio-translate "$istio_version" go -C "$istio" test -c -vet=off -ldflags '-s -w' -o "$bin/istio-translate" . ;;
   esac
 done

@@ -178,7 +178,7 @@ describe.each([...envoyVersions])('Envoy %s on this configuration', (version, in
   });
 
   test('a long stream, a large request, a pod’s death, a new pod and a rolling restart', async () => {
-    const figures = await liveThrough({ binary: install(), controlPlane, service, environment });
+    const figures = await liveThrough({ binary: install(), controlPlane, service, checks: 'admin', environment });
     console.log(`Envoy Gateway’s configuration, Envoy ${version}: ${JSON.stringify(figures)}`);
   }, 180_000);
 });

@@ -42,7 +42,7 @@ export function translateForEnvoyGateway(objects: readonly KubernetesObject[]): 
         ...['x', 'translate', '--from', 'gateway-api', '--to', 'gateway-api,xds', '-t', 'all'],
         ...['-o', 'json', '-f', '-'],
       ],
-      documents.join('---\n'),
+      { input: documents.join('---\n') },
     ),
   );
   const [dump] = Object.values(output.xds as Record<string, { configs: Resource[] }>);

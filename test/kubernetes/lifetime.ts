@@ -12,6 +12,8 @@ export interface LifetimeOptions {
   readonly controlPlane: ControlPlane;
   /** Name of the service's cluster. */
   readonly service: string;
+  /** Which port Envoy's health checks go to. */
+  readonly checks: 'grpc' | 'admin';
   /** What the Deployment sets. */
   readonly environment: Readonly<Record<string, string>>;
 }
@@ -28,7 +30,13 @@ export interface Figures {
  * of two pods; beside it a request of 2 MiB, one over the limit, the sudden death of the other pod, a third pod, and the
  * end of the first by SIGTERM.
  */
-export async function liveThrough({ binary, controlPlane, service, environment }: LifetimeOptions): Promise<Figures> {
+export async function liveThrough({
+  binary,
+  controlPlane,
+  service,
+  checks,
+  environment,
+}: LifetimeOptions): Promise<Figures> {
   const upstream = await startScriptedUpstream();
   const pods = await createPods(environment);
   let envoy: StaticEnvoy | undefined;
@@ -38,7 +46,7 @@ export async function liveThrough({ binary, controlPlane, service, environment }
       [one, await pods.start(one)],
       [two, await pods.start(two)],
     ]);
-    const { ports } = pods;
+    const ports = { grpc: pods.ports.grpc, admin: checks === 'admin' ? pods.ports.admin : undefined };
     const started = [{ address: one }, { address: two }];
     envoy = await startStaticEnvoy({ binary, controlPlane, service, ports, upstream: upstream.port, pods: started });
     const { url } = envoy;

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -24,7 +24,7 @@ export interface PodAddress {
 
 export interface StaticEnvoy {
   readonly url: string;
-  /** Lines of the access log so far. */
+  /** Lines of the access log so far; none where the configuration has no access log. */
   accessLog(): LogLine[];
   readonly child: Child;
   admin(path: string): Promise<string>;
@@ -38,8 +38,8 @@ export interface StaticEnvoyOptions {
   readonly controlPlane: ControlPlane;
   /** Name of the cluster of the service. */
   readonly service: string;
-  /** Ports of every pod. */
-  readonly ports: { readonly grpc: number; readonly admin: number };
+  /** Ports of every pod; `admin` where health checks go there. */
+  readonly ports: { readonly grpc: number; readonly admin?: number | undefined };
   readonly pods: readonly PodAddress[];
   /** Port of the Chat server, on 127.0.0.1: every other cluster leads there. */
   readonly upstream: number;
@@ -86,7 +86,7 @@ export function bootstrapOf(
   };
 }
 
-/** Endpoints as Envoy Gateway and Istio give them; health checks go to the admin port. */
+/** Endpoints as a control plane gives them. */
 export function endpointsOf(
   service: string,
   ports: StaticEnvoyOptions['ports'],
@@ -101,7 +101,10 @@ export function endpointsOf(
           {
             locality: { region: 'test' },
             lbEndpoints: pods.map(({ address, draining = false }) => ({
-              endpoint: { address: addressOf(address, ports.grpc), healthCheckConfig: { portValue: ports.admin } },
+              endpoint: {
+                address: addressOf(address, ports.grpc),
+                ...(ports.admin === undefined ? {} : { healthCheckConfig: { portValue: ports.admin } }),
+              },
               healthStatus: draining ? 'DRAINING' : 'HEALTHY',
             })),
           },
@@ -121,7 +124,7 @@ export function validateBootstrap(binary: EnvoyBinary, options: Omit<StaticEnvoy
     );
     const config = join(folder, 'envoy.json');
     writeFileSync(config, JSON.stringify(bootstrapOf(options, { listen: 10080, admin: 9901, folder })));
-    const { status, stderr } = spawnSync(binary.path, ['--mode', 'validate', '-l', 'warn', '-c', config], {
+    const { status, stderr } = spawnSync(binary.path, ['--mode', 'validate', '-l', 'error', '-c', config], {
       encoding: 'utf8',
     });
     return status === 0 ? stderr : `exit code ${status}: ${stderr}`;
@@ -165,7 +168,8 @@ export async function startStaticEnvoy(options: StaticEnvoyOptions): Promise<Sta
   return {
     url: `http://127.0.0.1:${listen}`,
     accessLog() {
-      const lines = readFileSync(join(folder, accessLogFile), 'utf8').trim().split('\n');
+      const file = join(folder, accessLogFile);
+      const lines = existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n') : [];
       return lines.map((line) => JSON.parse(line) as LogLine);
     },
     child,

@@ -14,10 +14,14 @@ export function toolPath(name: Tool): string {
 }
 
 /** Runs a tool and returns what it prints. Throws that and its complaints when it fails. */
-export function runTool(name: Tool, args: readonly string[], input = ''): string {
+export function runTool(
+  name: Tool,
+  args: readonly string[],
+  { input = '', environment = {} }: { input?: string; environment?: Readonly<Record<string, string>> } = {},
+): string {
+  const env = { ...process.env, ...environment };
   const { status, stdout, stderr, error } = spawnSync(toolPath(name), args, {
-    encoding: 'utf8',
-    input,
+    ...{ encoding: 'utf8', input, env },
     maxBuffer: 2 ** 28,
   });
   if (error) throw error;

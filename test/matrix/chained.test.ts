@@ -49,9 +49,9 @@ function meshWithPicker(envoy: string, place: string, picker: EndpointPicker): P
 async function outcomeOf(answer: Promise<{ output_text: string; status?: string }>, expected: string) {
   try {
     const { output_text, status } = await answer;
-    return output_text === expected ? 'whole' : status === 'completed' ? 'altered' : 'cut';
+    return output_text === expected ? 'whole' : status === 'completed' ? 'altered' : 'failed';
   } catch {
-    return 'cut'; // the SDK was told, or saw that the end is missing
+    return 'failed'; // the SDK was told, or saw that the end is missing
   }
 }
 
@@ -72,11 +72,11 @@ describe.each([...envoyVersions.keys()])('Envoy %s, and an endpoint picker in fu
       picker.close();
     });
 
-    test('answers are whole, or (where Envoy is older) visibly cut', async () => {
+    test('answers are whole, or (where Envoy is older) fail visibly', async () => {
       mesh.upstream.script('json', { body: [completion({ content: long })] });
       const events = [...words.map((content) => delta({ content })), finish('stop'), done];
       mesh.upstream.script('sse', { headers: eventStream, body: events });
-      const counts = { small: { whole: 0, cut: 0, altered: 0 }, large: { whole: 0, cut: 0, altered: 0 } };
+      const counts = { small: { whole: 0, failed: 0, altered: 0 }, large: { whole: 0, failed: 0, altered: 0 } };
       for (let round = 0; round < rounds; round += 1) {
         const size = round % 2 === 0 ? 'small' : 'large';
         const input = prompts[size];
@@ -90,8 +90,8 @@ describe.each([...envoyVersions.keys()])('Envoy %s, and an endpoint picker in fu
       expect(counts.small.altered + counts.large.altered).toBe(0);
       if (isBefore(version, firstSound)) return;
       expect(counts).toEqual({
-        small: { whole: rounds, cut: 0, altered: 0 },
-        large: { whole: rounds, cut: 0, altered: 0 },
+        small: { whole: rounds, failed: 0, altered: 0 },
+        large: { whole: rounds, failed: 0, altered: 0 },
       });
     }, 300_000);
 

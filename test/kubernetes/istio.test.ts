@@ -1,0 +1,109 @@
+import { describe, expect, test } from 'vitest';
+import { envoyVersions } from '../matrix/versions.ts';
+import type { Resource } from './envoy-gateway.ts';
+import { translateForIstio, withoutIstiosOwn } from './istio.ts';
+import { liveThrough } from './lifetime.ts';
+import { committedManifests, environmentOf, objectOf } from './manifests.ts';
+import { validateBootstrap } from './static-envoy.ts';
+
+const manifests = committedManifests('envoy/istio');
+const gateway = translateForIstio(manifests);
+const environment = environmentOf(objectOf(manifests, 'Deployment'));
+const service = 'outbound|50051||responses-extproc.llm.svc.cluster.local';
+
+const [listener = {}] = gateway.listeners;
+const [routeConfig = {}] = gateway.routes;
+const manager: Resource = listener['filterChains'][0].filters.at(-1).typedConfig;
+const routes: Resource[] = routeConfig['virtualHosts'].flatMap((host: Resource) => host['routes']);
+
+describe('what Istio makes of envoy/istio', () => {
+  test('one listener, with the service’s filter behind authorization and before the router', () => {
+    expect(gateway.listeners).toHaveLength(1);
+    const names = manager['httpFilters'].map(({ name }: Resource) => name);
+    expect(names.filter((name: string) => name === 'responses-extproc')).toHaveLength(1);
+    expect(names.indexOf('responses-extproc')).toBeLessThan(names.indexOf('envoy.filters.http.grpc_stats'));
+    expect(names.at(-1)).toBe('envoy.filters.http.router');
+  });
+
+  test('the filter: modes, trailers, timeout, fail-closed', () => {
+    const filter = manager['httpFilters'].find(({ name }: Resource) => name === 'responses-extproc');
+    expect(filter.disabled).toBe(true);
+    const { typedConfig } = filter;
+    expect(typedConfig).toMatchObject({
+      grpcService: { envoyGrpc: { clusterName: service, authority: 'responses-extproc' } },
+      messageTimeout: '10s',
+      statusOnError: { code: 'ServiceUnavailable' },
+      processingMode: {
+        requestHeaderMode: 'SEND',
+        requestBodyMode: 'BUFFERED',
+        requestTrailerMode: 'SKIP',
+        responseHeaderMode: 'SEND',
+        responseBodyMode: 'FULL_DUPLEX_STREAMED',
+        responseTrailerMode: 'SEND',
+      },
+    });
+    expect(typedConfig.failureModeAllow ?? false).toBe(false);
+    expect(typedConfig.grpcService).not.toHaveProperty('timeout');
+  });
+
+  test('it is on for the routes of the API, which take as much as the service, and for no other', () => {
+    const seen = routes.map(({ match, typedPerFilterConfig = {}, requestBodyBufferLimit }) => [
+      match.pathSeparatedPrefix ?? match.prefix,
+      ['responses-extproc' in typedPerFilterConfig, requestBodyBufferLimit],
+    ]);
+    const limit = environment['MAX_REQUEST_BYTES'];
+    expect(Object.fromEntries(seen)).toEqual({
+      '/v1/conversations': [true, limit],
+      '/v1/responses': [true, limit],
+      '/v1/models': [false, undefined],
+      '/': [false, undefined],
+    });
+  });
+
+  test('no route ends a long answer, silence does, and nothing that reached the model is sent again', () => {
+    expect(manager['streamIdleTimeout']).toBe('900s');
+    expect(manager['upgradeConfigs']).toEqual([{ upgradeType: 'websocket' }]);
+    expect(routes).toHaveLength(4);
+    for (const { route } of routes) {
+      expect(route).toMatchObject({ timeout: '0s', idleTimeout: '900s' });
+      expect(route.retryPolicy).toMatchObject({ retryOn: 'connect-failure,refused-stream', numRetries: 2 });
+      expect(route.retryPolicy.retriableStatusCodes ?? []).toEqual([]);
+      expect(route).not.toHaveProperty('prefixRewrite');
+    }
+  });
+
+  test('the cluster of the service: HTTP/2, spreading, limits, health', () => {
+    const cluster = gateway.clusters.find(({ name }) => name === service);
+    expect(cluster).toMatchObject({
+      type: 'EDS',
+      lbPolicy: 'LEAST_REQUEST',
+      circuitBreakers: { thresholds: [{ maxConnections: 100000, maxRequests: 100000 }] },
+      outlierDetection: { consecutive5xx: 3, interval: '1s', baseEjectionTime: '10s', maxEjectionPercent: 50 },
+      healthChecks: [{ grpcHealthCheck: { authority: 'responses-extproc' }, noTrafficInterval: '3s' }],
+      upstreamConnectionOptions: { tcpKeepalive: { keepaliveTime: 30 } },
+    });
+    expect(JSON.stringify(cluster)).toContain('"explicitHttpConfig":{"http2ProtocolOptions"');
+  });
+
+  test('the upstream’s cluster closes idle connections before llama.cpp does', () => {
+    const cluster = gateway.clusters.find(({ name }) => name === 'outbound|8000||llm.llm.svc.cluster.local');
+    expect(cluster).toMatchObject({ circuitBreakers: { thresholds: [{ maxRequests: 100000 }] } });
+    expect(JSON.stringify(cluster)).toContain('"idleTimeout":"4s"');
+    expect(JSON.stringify(cluster)).toContain('"maxRequestsPerConnection":90');
+  });
+});
+
+describe.each([...envoyVersions])('Envoy %s on this configuration', (version, install) => {
+  const stock = withoutIstiosOwn(gateway);
+  const controlPlane = { listener: stock.listeners[0] ?? {}, routes: routeConfig, clusters: stock.clusters };
+
+  test('it is valid', () => {
+    const options = { controlPlane, service, ports: { grpc: 50051 }, pods: [], upstream: 8000 };
+    expect(validateBootstrap(install(), options)).toBe('');
+  });
+
+  test('a long stream, a large request, a pod’s death, a new pod and a rolling restart', async () => {
+    const figures = await liveThrough({ binary: install(), controlPlane, service, checks: 'grpc', environment });
+    console.log(`Istio’s configuration, Envoy ${version}: ${JSON.stringify(figures)}`);
+  }, 180_000);
+});

@@ -1,0 +1,75 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { stringify } from 'yaml';
+import type { Resource } from './envoy-gateway.ts';
+import { type KubernetesObject, parseObjects } from './manifests.ts';
+import { runTool } from './tools.ts';
+
+/** A gateway's configuration as Istio's own discovery server makes it, in protobuf's JSON. */
+export interface IstioGateway {
+  readonly listeners: Resource[];
+  readonly routes: Resource[];
+  readonly clusters: Resource[];
+}
+
+const kinds = ['Gateway', 'HTTPRoute', 'Service', 'EnvoyFilter', 'DestinationRule'];
+
+/** What Istio adds by itself in a cluster, and the Chat server. */
+const surroundings = parseObjects(`
+apiVersion: gateway.networking.k8s.io/v1
+kind: GatewayClass
+metadata: { name: istio }
+spec: { controllerName: istio.io/gateway-controller }
+---
+apiVersion: v1
+kind: Service
+metadata: { name: llm-istio, labels: { gateway.networking.k8s.io/gateway-name: llm } }
+spec:
+  selector: { gateway.networking.k8s.io/gateway-name: llm }
+  ports: [{ name: http, port: 80, targetPort: 80 }]
+---
+apiVersion: v1
+kind: Service
+metadata: { name: llm }
+spec: { ports: [{ name: http, port: 8000, targetPort: 8000 }] }
+`);
+
+/** Translates objects for the proxies of the Gateway `llm`, with its EnvoyFilters applied. Throws what Istio says. */
+export function translateForIstio(objects: readonly KubernetesObject[]): IstioGateway {
+  const folder = mkdtempSync(join(tmpdir(), 'responses-extproc-kubernetes-'));
+  try {
+    const documents = [...objects.filter(({ kind }) => kinds.includes(kind)), ...surroundings].map((object, index) => {
+      const named = { ...object, metadata: { namespace: 'llm', ...object.metadata } };
+      if (object.kind === 'Service') named.spec = { clusterIP: `10.0.0.${index + 1}`, ...object.spec };
+      return stringify(named);
+    });
+    const [input, output] = [join(folder, 'input.yaml'), join(folder, 'output.json')];
+    writeFileSync(input, documents.join('\n---\n'));
+    const environment = { INPUT: input, OUTPUT: output, GATEWAY: 'llm', NAMESPACE: 'llm' };
+    runTool('istio-translate', ['-test.run', '^TestTranslate$'], { environment });
+    return JSON.parse(readFileSync(output, 'utf8'));
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/**
+ * The same without what only Istio's build of Envoy has (filters `istio.*`) and what needs its agent (certificates of the
+ * mesh): what is left is read by any Envoy.
+ */
+export function withoutIstiosOwn(gateway: IstioGateway): IstioGateway {
+  const own = (filter: Resource) => String(filter['name']).startsWith('istio.');
+  const copy = structuredClone(gateway);
+  for (const listener of copy.listeners)
+    for (const chain of listener['filterChains']) {
+      chain.filters = chain.filters.filter((filter: Resource) => !own(filter));
+      const manager = chain.filters.at(-1).typedConfig;
+      manager.httpFilters = manager.httpFilters.filter((filter: Resource) => !own(filter));
+    }
+  for (const cluster of copy.clusters) {
+    delete cluster['transportSocketMatches'];
+    cluster['filters'] = (cluster['filters'] ?? []).filter((filter: Resource) => !own(filter));
+  }
+  return copy;
+}
