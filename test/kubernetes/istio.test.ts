@@ -66,7 +66,7 @@ describe('what Istio makes of envoy/istio', () => {
     expect(routes).toHaveLength(4);
     for (const { route } of routes) {
       expect(route).toMatchObject({ timeout: '0s', idleTimeout: '900s' });
-      expect(route.retryPolicy).toMatchObject({ retryOn: 'connect-failure,refused-stream', numRetries: 2 });
+      expect(route.retryPolicy).toMatchObject({ retryOn: 'connect-failure,refused-stream,reset-before-request', numRetries: 2 });
       expect(route.retryPolicy.retriableStatusCodes ?? []).toEqual([]);
       expect(route).not.toHaveProperty('prefixRewrite');
     }

@@ -51,8 +51,21 @@ hostnames: {{ toJson . }}
 {{- end }}
 {{- end }}
 
-{{- define "rx.upstreamRef" -}}
+{{- define "rx.upstream" -}}
 {{- with .Values.gateway.upstream -}}
-{ {{ with .group }}group: {{ . }}, {{ end }}kind: {{ .kind }}, name: {{ .name }}{{ with .port }}, port: {{ . }}{{ end }} }
+filters:
+  # An upstream is not told who the client is; the access log knows.
+  - type: RequestHeaderModifier
+    requestHeaderModifier: { remove: [x-envoy-external-address, x-envoy-internal, x-forwarded-for] }
+backendRefs: [{ {{ with .group }}group: {{ . }}, {{ end }}kind: {{ .kind }}, name: {{ .name }}{{ with .port }}, port: {{ . }}{{ end }} }]
+{{- end }}
+{{- end }}
+
+{{/* Envoy's name for the gateway's connections, as its metrics carry it: a regular expression. */}}
+{{- define "rx.connections" -}}
+{{- if eq .Values.gateway.kind "envoy-gateway" -}}
+https?-{{ ternary (add 10000 .Values.gateway.port) .Values.gateway.port (lt (int64 .Values.gateway.port) 1024) }}
+{{- else if eq .Values.gateway.kind "istio" -}}
+outbound_0.0.0.0_.*
 {{- end }}
 {{- end }}
