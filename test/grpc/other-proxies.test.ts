@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import type { BodyModes, ExchangeEvent } from '../../src/exchange/types.ts';
-import type { ProcessingResponse } from '../../src/extproc/messages.ts';
+import type { ProcessingResponse__Output as ProcessingResponse } from '../../src/extproc/generated/envoy/service/ext_proc/v3/ProcessingResponse.ts';
 import { headersOf } from '../support/exchange-options.ts';
 import type { ExtProcCall } from '../support/extproc-client.ts';
 import { type RunningService, startService } from '../support/service.ts';
@@ -59,13 +59,11 @@ function eventsOf(leg: 'request' | 'response', body: Buffer, mode: string, end: 
 /** The bytes of a reply, and whether they are the last. */
 function pieceOf(reply: ProcessingResponse): { text: string; last: boolean } {
   if (reply.request_trailers !== undefined || reply.response_trailers !== undefined) return { text: '', last: true };
-  const mutation = (reply.request_body ?? reply.response_body)?.response.body_mutation;
-  if (mutation === undefined) return { text: '', last: false };
-  if ('streamed_response' in mutation) {
-    const { body, end_of_stream } = mutation.streamed_response;
-    return { text: Buffer.from(body).toString(), last: end_of_stream };
-  }
-  return 'body' in mutation ? { text: Buffer.from(mutation.body).toString(), last: false } : { text: '', last: false };
+  const mutation = (reply.request_body ?? reply.response_body)?.response?.body_mutation;
+  const piece = mutation?.streamed_response;
+  if (piece !== undefined && piece !== null)
+    return { text: Buffer.from(piece.body ?? []).toString(), last: piece.end_of_stream === true };
+  return { text: Buffer.from(mutation?.body ?? []).toString(), last: false };
 }
 
 /** Sends the events of a leg and reads until its end: each reply to a piece in STREAMED and BUFFERED, any number else. */

@@ -66,16 +66,18 @@ describe('the chart', () => {
   });
 
   test.each([
-    ['envoy-gateway', 'envoyextensionpolicy/llm/responses-extproc/extproc/0'],
-    ['istio', 'outbound|50051||responses-extproc.llm.svc.cluster.local'],
-  ])('under %s the alerts are those of the documentation, about that gateway’s cluster', (kind, cluster) => {
+    ['envoy-gateway', 'envoyextensionpolicy/llm/responses-extproc/extproc/0', 'https?-10080'],
+    ['istio', 'outbound|50051||responses-extproc.llm.svc.cluster.local', 'outbound_0.0.0.0_.*'],
+  ])('under %s the alerts are those of the documentation, about that gateway’s names', (kind, cluster, connections) => {
     const objects = render(
       `gateway.kind=${kind}`,
       'monitoring.prometheusRule.enabled=true',
       'monitoring.dashboard.enabled=true',
     );
     const alerts = readFileSync(join(root, 'docs/monitoring/alerts.yaml'), 'utf8');
-    const expected = alerts.replaceAll('envoy_cluster_name="responses_extproc"', `envoy_cluster_name="${cluster}"`);
+    const expected = alerts
+      .replaceAll('envoy_cluster_name="responses_extproc"', `envoy_cluster_name="${cluster}"`)
+      .replaceAll('envoy_http_conn_manager_prefix="ingress"', `envoy_http_conn_manager_prefix=~"${connections}"`);
     expect(expected).not.toBe(alerts);
     expect(objectOf(objects, 'PrometheusRule').spec).toEqual(parse(expected));
     const dashboard = objectOf(objects, 'ConfigMap').data?.['responses-extproc.json'] ?? '';

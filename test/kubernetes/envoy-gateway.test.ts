@@ -93,7 +93,10 @@ describe('what Envoy Gateway makes of envoy/gateway', () => {
     expect(routes).toHaveLength(4);
     for (const { route } of routes) {
       expect(route).toMatchObject({ timeout: '0s', idleTimeout: '900s' });
-      expect(route.retryPolicy).toMatchObject({ retryOn: 'connect-failure,refused-stream,reset-before-request', numRetries: 2 });
+      expect(route.retryPolicy).toMatchObject({
+        retryOn: 'connect-failure,refused-stream,reset-before-request',
+        numRetries: 2,
+      });
       expect(route).not.toHaveProperty('prefixRewrite');
       expect(route).not.toHaveProperty('regexRewrite');
       expect(route.upgradeConfigs).toEqual([{ upgradeType: 'websocket' }]);

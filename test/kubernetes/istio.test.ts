@@ -66,7 +66,10 @@ describe('what Istio makes of envoy/istio', () => {
     expect(routes).toHaveLength(4);
     for (const { route } of routes) {
       expect(route).toMatchObject({ timeout: '0s', idleTimeout: '900s' });
-      expect(route.retryPolicy).toMatchObject({ retryOn: 'connect-failure,refused-stream,reset-before-request', numRetries: 2 });
+      expect(route.retryPolicy).toMatchObject({
+        retryOn: 'connect-failure,refused-stream,reset-before-request',
+        numRetries: 2,
+      });
       expect(route.retryPolicy.retriableStatusCodes ?? []).toEqual([]);
       expect(route).not.toHaveProperty('prefixRewrite');
     }
@@ -93,7 +96,10 @@ describe('what Istio makes of envoy/istio', () => {
   });
 });
 
-describe.each([...envoyVersions])('Envoy %s on this configuration', (version, install) => {
+/** Envoy 1.36 lets no route take a larger body than its connection (1 MiB); Istio has 1.37 since 1.29. */
+const envoys = [...envoyVersions].filter(([version]) => !version.startsWith('1.36.'));
+
+describe.each(envoys)('Envoy %s on this configuration', (version, install) => {
   const stock = withoutIstiosOwn(gateway);
   const controlPlane = { listener: stock.listeners[0] ?? {}, routes: routeConfig, clusters: stock.clusters };
 
