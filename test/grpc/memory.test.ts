@@ -15,7 +15,8 @@ let client: ExtProcClient;
 
 beforeAll(async () => {
   // A compile cache takes heap that the service does not reckon with.
-  const environment = { LOG_LEVEL: 'info', NODE_DISABLE_COMPILE_CACHE: '1' };
+  // The shipped limit on values would refuse the costliest bodies before the one on memory is reached.
+  const environment = { LOG_LEVEL: 'info', NODE_DISABLE_COMPILE_CACHE: '1', MAX_REQUEST_VALUES: '1000000' };
   service = await startServiceProcess(environment, { nodeOptions: ['--max-old-space-size=96'] });
   client = connectExtProc(service.listen[0] ?? '');
 });

@@ -37,6 +37,11 @@ describe('an event stream is read', () => {
     expect(read(text)).toEqual(messages);
   });
 
+  it('the same with an empty piece between CR and LF', () => {
+    const pieces = ['data: a\r', '', '\ndata: b\r', '', '\n\r\n'].map((text) => Buffer.from(text));
+    expect(decode(pieces)).toEqual([event('a\nb')]);
+  });
+
   it('the same with each of the three line ends, and with a mix', () => {
     const lines = ['event: x', 'data: é', 'data: 😀', '', ': c', 'data: b', '', ''];
     const expected = read(lines.join('\n'));

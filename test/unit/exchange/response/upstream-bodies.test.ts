@@ -80,6 +80,30 @@ describe('the kind of an answer', () => {
     expect(String(played.client.body)).not.toContain('<');
   });
 
+  test.each([200, 429])(
+    'that becomes an error keeps the upstream’s other headers and has the request’s id (%i)',
+    (status) => {
+      const body = '{"error":{"message":"too many","code":429}}';
+      const headers = { ...json, ':status': String(status), 'x-other': '1', 'retry-after': '7' };
+      for (const mode of ['FULL_DUPLEX_STREAMED', 'BUFFERED'] as const) {
+        const modes: BodyModes = { request: 'BUFFERED', response: mode };
+        const { client } = play(ask(), answered(headers, body), { modes });
+        expect(client.details, mode).toBeNull();
+        expect(client.headers.get('x-other')).toBe('1');
+        expect(client.headers.get('x-request-id')).toBe('req-1');
+      }
+    },
+  );
+
+  test('that is refused by an immediate response has the request’s id, and the headers that clients act on', () => {
+    const headers = { ':status': '429', ...json, 'content-encoding': 'rot13', 'retry-after': '7', 'x-other': '1' };
+    const { client } = play(ask(), answered(headers, 'x'));
+    expect(client.details).not.toBeNull();
+    expect(client.headers.get('x-request-id')).toBe('req-1');
+    expect(client.headers.get('retry-after')).toBe('7');
+    expect(client.headers.has('x-other')).toBe(false);
+  });
+
   test.each(['', '{', '{"choices":', '[]', '{}', '"text"'])('JSON that is no completion is a 502: %j', (body) => {
     const played = play(ask({ stream: true }), answered(json, body));
     expect([statusOf(played), codeOf(played)]).toEqual(['502', 'invalid_upstream_response']);
@@ -217,6 +241,15 @@ describe('limits', () => {
     ];
     expect(played.map(statusOf)).toEqual(['503', '503', '503']);
     expect(played.map(({ upstream }) => upstream === null)).toEqual([true, true, false]);
+  });
+
+  test('a stream is ended when the process has no room for what it keeps', () => {
+    const full = new ApiError('full', { status: 503, type: 'server_error', code: 'server_overloaded' });
+    const reserve = (bytes: number) => (bytes > 1500 ? full : null);
+    const text = Array.from({ length: 20 }, () => chunk({ content: 'x'.repeat(100) }));
+    const { client } = play(ask({ stream: true }), answered(sse, ...text, chunk({}, 'stop')), { reserve });
+    expect(eventLines(String(client.body)).at(-2)).toBe('failed server_overloaded');
+    expect(String(client.body)).toContain('response.output_text.delta');
   });
 
   test('what is kept is given back', () => {
