@@ -45,6 +45,8 @@ const attacks: Readonly<Record<string, Attack>> = {
   'tools of empty objects': bodies(() => Buffer.from(withTools('{}', 1.9 * MiB)), 40),
   'compressed text': bodies(() => gzipSync(JSON.stringify({ model: 'm', input: 'x'.repeat(1.9 * MiB) })), 60, gzip),
   'a compressed bomb': bodies(() => gzipSync(Buffer.alloc(200 * MiB, 'x')), 20, gzip),
+  'compressed tools of empty objects': bodies(() => gzipSync(withTools('{}  ', 4.5 * MiB)), 43, gzip),
+  'compressed tools of small objects': bodies(() => gzipSync(withTools('{"a":1}', 1.9 * MiB)), 20, gzip),
   'silent connections': {
     async run(service) {
       const port = Number(service.listen[0]?.split(':').at(-1));
