@@ -9,6 +9,8 @@ const backslash = 0x5c;
 const probe = '\u2063probe\u2063';
 /** A server that writes every chunk differently (`created`, padding) is not worth more attempts. */
 const maxAttempts = 16;
+/** A longer chunk is parsed each time: what is learned is kept as long as the stream, and not counted. */
+const maxLearned = 16 * 1024;
 
 /**
  * Fast path. The JSON around the text of a delta, which a server repeats with every token of the same kind: where a chunk
@@ -41,7 +43,7 @@ export class DeltaTemplate {
 
   /** Learns the JSON around that field's text. `read` gives a chunk's delta as `fastDeltaOf` does. */
   learn(json: string, field: DeltaField, read: (chunk: LooseChunk) => FastDelta | null): void {
-    if (this.#attempts === maxAttempts) return;
+    if (this.#attempts === maxAttempts || json.length > maxLearned) return;
     this.#attempts += 1;
     const name = `"${field.name}"`;
     const start = json.indexOf('"', json.indexOf(name) + name.length) + 1;

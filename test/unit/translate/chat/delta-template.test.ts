@@ -53,6 +53,14 @@ it('takes no other place for that of the text', () => {
   expect(template.match(content('two'))).toBeNull();
 });
 
+it('does not keep a chunk of more than 16 KiB', () => {
+  const template = new DeltaTemplate();
+  template.learn(content('one', 'c'.repeat(16 * 1024)), ofContent, read);
+  expect(template.match(content('two', 'c'.repeat(16 * 1024)))).toBeNull();
+  template.learn(content('one', 'c'.repeat(15 * 1024)), ofContent, read);
+  expect(template.match(content('two', 'c'.repeat(15 * 1024)))).toBe('two');
+});
+
 it('is given up on where it is never the same', () => {
   const template = new DeltaTemplate();
   for (let id = 0; id < 16; id++) template.learn(content('one', id), ofContent, read);
