@@ -270,9 +270,14 @@ describe('limits', () => {
       kept.push(keptHeap);
       return null;
     };
-    play(ask({ instructions: 'x'.repeat(5000) }), answered(json, completion), { reserve });
-    expect(Math.max(...kept)).toBeGreaterThan(5000);
-    expect(Math.max(...kept)).toBeLessThan(15_000);
+    play(ask({ instructions: 'x'.repeat(50_000) }), answered(json, completion), { reserve });
+    expect(Math.max(...kept)).toBeGreaterThan(50_000);
+    expect(Math.max(...kept)).toBeLessThan(60_000);
+    kept.length = 0;
+    const small = Buffer.from(JSON.stringify({ model: 'm', input: 'Hi', instructions: 'x'.repeat(50_000) }));
+    const compressed = { ...ask({}, { 'content-encoding': 'gzip' }), pieces: [gzipSync(small)] };
+    play(compressed, answered(json, completion), { reserve });
+    expect(Math.max(...kept)).toBeGreaterThan(50_000);
   });
 });
 
