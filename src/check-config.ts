@@ -40,7 +40,7 @@ function mismatched(config: Config): string[] {
 }
 
 function unknownTools({ DROPPED_TOOLS: names }: Config): string[] {
-  const unknown = names.filter((name) => !isHostedTool(name));
+  const unknown = names.filter((name) => !isHostedTool(name) && !name.includes(':')); // `vendor:tool`
   return unknown.length === 0 ? [] : [`DROPPED_TOOLS: there is no hosted tool ${unknown.join(', ')}`];
 }
 

@@ -90,13 +90,23 @@ const variables = z.object({
   ),
   DROPPED_TOOLS: variable(
     list,
-    'web_search,web_search_preview',
+    'web_search,web_search_preview,image_generation',
     'Hosted tool types that are dropped and named in `x-responses-dropped` instead of being refused.',
   ),
   UNSUPPORTED_ITEMS: variable(
     z.enum(['reject', 'drop']),
-    'reject',
-    'Input items of hosted tools: reject the request, or drop them together with their outputs.',
+    'drop',
+    'Finished items of hosted tools in `input`: keep their text and name the rest as dropped, or reject the request.',
+  ),
+  UNKNOWN_ITEMS: variable(
+    z.enum(['text', 'drop', 'reject']),
+    'text',
+    'Items and content parts of a type this version does not know: keep their text and name the rest as dropped, drop them whole, or reject the request.',
+  ),
+  CONTEXT_MANAGEMENT: variable(
+    z.enum(['accept', 'reject']),
+    'accept',
+    'The field `context_management`: run the request and name the field as dropped, or reject it.',
   ),
   ORPHAN_OUTPUTS: variable(
     z.enum(['reject', 'synthesize']),

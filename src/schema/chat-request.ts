@@ -43,6 +43,8 @@ export interface ChatMessage {
   readonly role: 'system' | 'developer' | 'user' | 'assistant' | 'tool';
   readonly content?: string | null | readonly (ChatContentPart | ChatThinkingPart)[];
   readonly refusal?: string;
+  /** An assistant's `commentary` or `final_answer`. */
+  readonly phase?: string;
   readonly tool_calls?: readonly ChatToolCall[];
   readonly tool_call_id?: string;
   /** Mistral's tool messages: the function's name. */
@@ -61,13 +63,18 @@ export interface GeminiExtraContent {
   readonly google: { readonly thought_signature: string };
 }
 
+/** OpenAI's breakpoint, and Anthropic's, which routers know too. */
+interface CacheHints {
+  readonly prompt_cache_breakpoint?: unknown;
+  readonly cache_control?: unknown;
+}
+
 export type ChatContentPart =
-  | { readonly type: 'text'; readonly text: string; readonly prompt_cache_breakpoint?: unknown }
-  | {
+  | ({ readonly type: 'text'; readonly text: string } & CacheHints)
+  | ({
       readonly type: 'image_url';
       readonly image_url: { readonly url: string; readonly detail?: 'low' | 'high' };
-      readonly prompt_cache_breakpoint?: unknown;
-    }
+    } & CacheHints)
   | { readonly type: 'input_audio'; readonly input_audio: { readonly data: string; readonly format: string } }
   | { readonly type: 'video_url'; readonly video_url: { readonly url: string } }
   | { readonly type: 'file'; readonly file: ChatFile }
@@ -95,6 +102,7 @@ export interface ChatFunctionTool {
     readonly parameters: JsonObject;
     readonly strict?: boolean;
   };
+  readonly cache_control?: unknown;
 }
 
 export interface ChatCustomTool {

@@ -132,7 +132,39 @@ export const customToolCallItem = z.object({
 });
 export const toolSearchCallItem = z.object({ call_id: name, arguments: z.unknown().optional() });
 export const toolSearchOutputItem = z.object({ call_id: name, tools: list });
-export const toolOutputItem = z.object({ call_id: name, output: textOrList });
+/** Some clients name the tool instead of the call, or both. */
+export const toolOutputItem = z.object({
+  call_id: z.string().nullish(),
+  name: z.string().nullish(),
+  namespace: z.string().nullish(),
+  output: textOrList,
+});
+export const agentMessageItem = z.object({ content: textOrList });
+export const shellCallItem = z.object({
+  call_id: name,
+  action: z.object({
+    commands: list,
+    timeout_ms: z.number().nullish(),
+    max_output_length: z.number().nullish(),
+  }),
+});
+export const shellOutputItem = z.object({ call_id: name, output: textOrList });
+export const shellOutput = z.object({
+  stdout: z.string().nullish(),
+  stderr: z.string().nullish(),
+  outcome: z.object({ type: z.string(), exit_code: z.number().nullish() }).nullish(),
+});
+export const localShellCallItem = z.object({ call_id: name, action: jsonObject });
+export const applyPatchCallItem = z.object({ call_id: name, operation: jsonObject });
+export const applyPatchOutputItem = z.object({
+  call_id: name,
+  status: z.string().nullish(),
+  output: z.string().nullish(),
+});
+export const configurationUpdateItem = z.object({
+  reasoning: z.object({ effort: z.enum(reasoningEfforts).nullish() }).nullish(),
+  text: z.object({ format: jsonObject.nullish() }).nullish(),
+});
 export const additionalToolsItem = z.object({ tools: list });
 export const reasoningItem = z.object({
   content: list.nullish(),
@@ -159,8 +191,10 @@ export const filePart = z.object({
   filename: z.string().nullish(),
   prompt_cache_breakpoint: z.unknown().optional(),
 });
-/** Flat as in the AI SDK, or nested as in Chat. */
+export const encryptedPart = z.object({ encrypted_content: z.string() });
+/** Flat as in the AI SDK, nested as in Chat, or a URL as in Codex. */
 export const audioPart = z.object({
+  audio_url: z.string().nullish(),
   input_audio: z.object({ data: z.string(), format: z.string() }).nullish(),
   data: z.string().nullish(),
   format: z.string().nullish(),
@@ -189,6 +223,7 @@ export const customTool = z.object({
     .nullish(),
 });
 export const namespacedCustomTool = customTool.extend({ name: z.string().regex(/^[a-zA-Z0-9_-]+$/) });
+export const shellTool = z.object({ environment: z.object({ type: z.string() }).nullish() });
 /** Every member's Chat name begins with it: a name as long as the body would be copied and hashed for each of them. */
 export const maxNamespaceLength = 512;
 export const namespaceTool = z.object({

@@ -38,7 +38,15 @@ const tests: ReadonlyMap<z.ZodType, (value: unknown) => boolean> = new Map<z.Zod
       isText(item['arguments']) &&
       (item['namespace'] == null || isText(item['namespace'])),
   ],
-  [toolOutputItem, (item) => isJsonObject(item) && isName(item['call_id']) && isTextOrList(item['output'])],
+  [
+    toolOutputItem,
+    (item) =>
+      isJsonObject(item) &&
+      isName(item['call_id']) &&
+      isTextOrList(item['output']) &&
+      (item['name'] == null || isText(item['name'])) &&
+      (item['namespace'] == null || isText(item['namespace'])),
+  ],
   [
     functionTool,
     (tool) =>

@@ -91,7 +91,53 @@ export interface ToolSearchCallItem {
   readonly arguments: unknown;
 }
 
-export type OutputItem = MessageItem | ReasoningItem | FunctionCallItem | CustomToolCallItem | ToolSearchCallItem;
+export interface ShellCallItem {
+  readonly id: string;
+  readonly type: 'shell_call';
+  readonly status: ItemStatus;
+  readonly call_id: string;
+  readonly action: {
+    readonly commands: readonly string[];
+    readonly timeout_ms: number | null;
+    readonly max_output_length: number | null;
+  };
+  readonly environment: { readonly type: 'local' };
+}
+
+export interface LocalShellCallItem {
+  readonly id: string;
+  readonly type: 'local_shell_call';
+  readonly status: ItemStatus;
+  readonly call_id: string;
+  readonly action: {
+    readonly type: 'exec';
+    readonly command: readonly string[];
+    readonly env: Readonly<Record<string, string>>;
+    readonly timeout_ms?: number;
+    readonly user?: string;
+    readonly working_directory?: string;
+  };
+}
+
+export interface ApplyPatchCallItem {
+  readonly id: string;
+  readonly type: 'apply_patch_call';
+  readonly status: ItemStatus;
+  readonly call_id: string;
+  readonly operation:
+    | { readonly type: 'create_file' | 'update_file'; readonly path: string; readonly diff: string }
+    | { readonly type: 'delete_file'; readonly path: string };
+}
+
+export type OutputItem =
+  | MessageItem
+  | ReasoningItem
+  | FunctionCallItem
+  | CustomToolCallItem
+  | ToolSearchCallItem
+  | ShellCallItem
+  | LocalShellCallItem
+  | ApplyPatchCallItem;
 
 export interface Usage {
   readonly input_tokens: number;

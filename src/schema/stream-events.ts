@@ -83,6 +83,18 @@ export type UnnumberedEvent =
     })
   | (InItem & Padded & { readonly type: 'response.custom_tool_call_input.delta'; readonly delta: string })
   | (InItem & { readonly type: 'response.custom_tool_call_input.done'; readonly input: string })
+  | {
+      readonly type: 'response.shell_call_command.added' | 'response.shell_call_command.done';
+      readonly output_index: number;
+      readonly command_index: number;
+      readonly command: string;
+    }
+  | (Padded & {
+      readonly type: 'response.shell_call_command.delta';
+      readonly output_index: number;
+      readonly command_index: number;
+      readonly delta: string;
+    })
   | ({ readonly type: 'error' } & ErrorEventFields);
 
 /** An event as it leaves: numbered from 0, without gaps, `error` included. */

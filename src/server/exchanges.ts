@@ -125,6 +125,8 @@ function translationSettings(config: Config, profile: Profile): TranslationSetti
     reasoningEvents: config.REASONING_EVENTS,
     droppedTools: config.DROPPED_TOOLS,
     unsupportedItems: config.UNSUPPORTED_ITEMS,
+    unknownItems: config.UNKNOWN_ITEMS,
+    contextManagement: config.CONTEXT_MANAGEMENT,
     orphanOutputs: config.ORPHAN_OUTPUTS,
     missingOutputs: config.MISSING_OUTPUTS,
     unknownFields: config.UNKNOWN_FIELDS,

@@ -1,15 +1,17 @@
 import type { CreateResponseEcho } from '../schema/response-resource.ts';
 import type { Profile } from '../upstream/profile.ts';
+import type { ClientToolType } from './client-tools.ts';
 import type { ReasoningCarrier } from './settings.ts';
 
 /** Mints an id that is unique for all practical purposes: `newId('msg')` gives `msg_…`. */
-export type NewId = (prefix: 'resp' | 'msg' | 'fc' | 'rs' | 'ctc' | 'tsc' | 'call') => string;
+export type NewId = (prefix: 'resp' | 'msg' | 'fc' | 'rs' | 'ctc' | 'tsc' | 'sh' | 'lsh' | 'apc' | 'call') => string;
 
 /** What a Chat function name stands for on the Responses side, where it is not simply itself. */
 export type RestoredTool =
   | { readonly kind: 'function'; readonly name: string; readonly namespace?: string }
   | { readonly kind: 'custom'; readonly name: string; readonly namespace?: string }
-  | { readonly kind: 'tool_search' };
+  | { readonly kind: 'tool_search' }
+  | { readonly kind: ClientToolType };
 
 /** What the answer's translation needs of its request. Nothing here refers to the input itself. */
 export interface ResponseContext {

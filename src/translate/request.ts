@@ -1,6 +1,7 @@
 import type { ChatCompletionRequest, Passthrough } from '../schema/chat-request.ts';
 import type { Profile } from '../upstream/profile.ts';
 import type { NewId, ResponseContext } from './context.ts';
+import { Dropped, type UnknownType } from './request/dropped.ts';
 import { echoOf } from './request/echo.ts';
 import { translateEffort } from './request/effort.ts';
 import { invalidValue, missingParameter } from './request/errors.ts';
@@ -23,6 +24,8 @@ export interface TranslatedRequest {
   readonly context: ResponseContext;
   /** What a setting or the profile left out, each as `path` or `path.type`: for the response header, the log and the counter. */
   readonly dropped: readonly string[];
+  /** Types of items, parts and tools that this version does not know. */
+  readonly unknownTypes: readonly UnknownType[];
 }
 
 /**
@@ -36,7 +39,7 @@ export function translateRequest(
 ): TranslatedRequest {
   const settings = settingsForModel(configured, body);
   const { profile } = settings;
-  const dropped: string[] = [];
+  const dropped = new Dropped();
   const { request, passthrough } = parseRequest(body, settings, dropped);
   const { input } = request;
   const model = request.model || settings.defaultModel;
@@ -98,7 +101,8 @@ export function translateRequest(
       now: () => Math.floor(clock.now()),
       newId: clock.newId,
     },
-    dropped,
+    dropped: dropped.names(),
+    unknownTypes: dropped.unknownTypes(),
   };
 }
 
@@ -132,7 +136,7 @@ function parallelToolCalls(
   { parallel_tool_calls: parallel }: CreateResponse,
   hasTools: boolean,
   profile: Profile,
-  dropped: string[],
+  dropped: Dropped,
 ): boolean | undefined {
   if (parallel == null || !hasTools) return undefined;
   if (profile.parallelToolCalls) return parallel;
@@ -156,7 +160,7 @@ function putSampling(
 }
 
 /** Fields that few servers know. Those that do not change the answer (a cache key, a user's id) are left out silently elsewhere. */
-function putVendorFields(chat: ChatFields, request: CreateResponse, profile: Profile, dropped: string[]): void {
+function putVendorFields(chat: ChatFields, request: CreateResponse, profile: Profile, dropped: Dropped): void {
   const verbosity = request.text.verbosity;
   if (profile.verbosity) put(chat, 'verbosity', verbosity);
   else if (verbosity != null && verbosity !== 'medium') dropped.push('text.verbosity');
@@ -173,7 +177,7 @@ function putServiceTier(
   chat: ChatFields,
   tier: CreateResponse['service_tier'],
   { serviceTiers }: Profile,
-  dropped: string[],
+  dropped: Dropped,
 ): void {
   if (tier == null) return;
   if (Object.hasOwn(serviceTiers, tier)) put(chat, 'service_tier', serviceTiers[tier]);

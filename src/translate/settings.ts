@@ -31,7 +31,12 @@ export interface TranslationSettings {
   readonly reasoningEvents: ReasoningCarrier;
   /** Tool types that are left out and named, instead of refused. */
   readonly droppedTools: readonly string[];
+  /** Finished items of hosted tools: their text is kept and the rest dropped, or the request is refused. */
   readonly unsupportedItems: 'reject' | 'drop';
+  /** Items and parts of a type nobody knows: their text is kept, or they are dropped, or the request is refused. */
+  readonly unknownItems: 'text' | 'drop' | 'reject';
+  /** `context_management`: accepted and named as dropped, or refused. */
+  readonly contextManagement: 'accept' | 'reject';
   readonly orphanOutputs: 'reject' | 'synthesize';
   readonly missingOutputs: 'reject' | 'synthesize';
   readonly unknownFields: 'forward' | 'reject' | 'ignore';

@@ -108,6 +108,9 @@ export const profileFlags = {
     .boolean()
     .describe('A last assistant message is a prefix to continue only when marked `prefix: true`.'),
 
+  cacheControl: z.boolean().describe('Takes `cache_control` on content parts and tools.'),
+  phase: z.boolean().describe('Takes `phase` (`commentary`, `final_answer`) on assistant messages.'),
+
   // What is sent: tools
   strict: z.boolean().describe('Understands `strict` of functions and of JSON schemas.'),
   customTools: z.enum(['native', 'wrapped']).describe('Takes custom tools; otherwise each is wrapped in a function.'),

@@ -61,6 +61,8 @@ const generic: BuiltInProfile = {
     toolMessageName: false,
     assistantAfterTool: false,
     assistantPrefix: false,
+    cacheControl: false,
+    phase: false,
     strict: true,
     customTools: 'wrapped',
     parallelToolCalls: true,
@@ -295,6 +297,7 @@ const openrouter = row(
     systemMessages: ['anywhere', 'System and developer messages keep their places and stay apart.'],
     arrayContent: [true, 'Several text parts may stay parts.'],
     file: ['openrouter', 'PDF as data or by URL.'],
+    cacheControl: [true, 'Passed on to Anthropic, Gemini and Qwen models.'],
   },
 );
 
@@ -338,6 +341,7 @@ const anthropic = row(
     systemMessages: ['leading_only', 'They are moved to the front, so a later one is said by the user instead.'],
     audio: [false, 'Its messages have no sound; leaving it out would make the model answer about nothing.'],
     strict: [false, 'Ignored there: a function’s arguments may not fit its schema. That it is not sent is named.'],
+    cacheControl: [true, 'Its own word for cache breakpoints. †'],
   },
 );
 
@@ -383,6 +387,7 @@ const dashscope = row(
     emptyAssistantContent: ['empty', 'Its templates or its validation want text, if only an empty one.'],
     video: [true, 'Takes `video_url` parts.'],
     toolChoice: [dashscopeChoice, 'No word for required.'],
+    cacheControl: [true, 'Explicit caches of Qwen models. †'],
   },
 );
 

@@ -158,6 +158,7 @@ export const contexts = fc.record({
     {
       p: { kind: 'custom' as const, name: 'p' },
       search: { kind: 'tool_search' as const },
+      get: { kind: 'shell' as const },
       ns__f: { kind: 'function' as const, name: 'f', namespace: 'ns' },
     },
   ),

@@ -32,9 +32,10 @@ function lineOf(event: StreamEvent): string {
   return [name, placeOf(event), ...payloadOf(event)].filter((word) => word !== '').join(' ');
 }
 
-function placeOf({ output_index, content_index, summary_index, annotation_index }: StreamEvent): string {
+function placeOf(event: StreamEvent): string {
+  const { output_index, content_index, summary_index, annotation_index, command_index } = event;
   if (output_index === undefined) return '';
-  const path = [output_index, content_index ?? summary_index, annotation_index];
+  const path = [output_index, content_index ?? summary_index ?? command_index, annotation_index];
   return `#${path.filter((index) => index !== undefined).join('.')}`;
 }
 
@@ -46,7 +47,7 @@ function payloadOf(event: StreamEvent): string[] {
   if (event.type === 'error') return [String(event['code']), json(event['message'])];
   const { name, delta, text, refusal, input, logprobs, obfuscation } = event;
   const words = name === undefined ? [] : [String(name)];
-  for (const value of [delta, text, refusal, event['arguments'], input])
+  for (const value of [delta, text, refusal, event['arguments'], input, event['command']])
     if (value !== undefined) words.push(json(value));
   const tokens = ((logprobs ?? []) as readonly Fields[]).map(({ token }) => token);
   if (tokens.length > 0) words.push('logprobs', json(tokens));
@@ -75,7 +76,7 @@ function ofUsage({ input_tokens, output_tokens, total_tokens, ...details }: Reco
 function ofItem(item: Fields): string[] {
   const { type, id, call_id, namespace, name, status, encrypted_content } = item;
   const words = [type, id, call_id, namespace === undefined ? name : `${namespace}/${name}`];
-  const value = item['arguments'] ?? item['input'];
+  const value = item['arguments'] ?? item['input'] ?? item['action'] ?? item['operation'];
   const state = status === 'in_progress' ? [] : [...(value === undefined ? [] : [json(value)]), String(status)];
   const sealed = encrypted_content === undefined ? [] : [`encrypted ${opened(String(encrypted_content))}`];
   return [...words.filter((word) => word !== undefined).map(String), ...state, ...sealed];

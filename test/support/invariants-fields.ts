@@ -29,6 +29,9 @@ const fields: Readonly<Record<string, string>> = {
   'function_call_arguments.done': 'item_id output_index name arguments',
   'custom_tool_call_input.delta': 'item_id output_index delta obfuscation?',
   'custom_tool_call_input.done': 'item_id output_index input',
+  'shell_call_command.added': 'output_index command_index command',
+  'shell_call_command.delta': 'output_index command_index delta obfuscation?',
+  'shell_call_command.done': 'output_index command_index command',
   error: 'error code message param',
 };
 
@@ -39,6 +42,9 @@ const itemFields: Readonly<Record<string, string>> = {
   function_call: 'id type status call_id name namespace? arguments',
   custom_tool_call: 'id type status call_id name namespace? input',
   tool_search_call: 'id type status call_id execution arguments',
+  shell_call: 'id type status call_id action environment',
+  local_shell_call: 'id type status call_id action',
+  apply_patch_call: 'id type status call_id operation',
 };
 
 const partFields: Readonly<Record<string, string>> = {

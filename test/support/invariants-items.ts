@@ -25,6 +25,8 @@ export interface OpenItem {
   /** Of a call: as its `…​.done` says. */
   said: string | null;
   done: Fields | null;
+  /** Of a shell call: its commands as their events say; null while one is being written. */
+  readonly commands: { text: string; isDone: boolean }[];
 }
 
 /** `response.output_text.delta at 1.0`. */
@@ -57,6 +59,7 @@ export function contentRules(event: Fields, item: OpenItem, fault: Fault): void 
   else if (subject === 'content_part' || subject === 'reasoning_summary_part') partRules(verb, event, item, fault);
   else if (subject === 'output_text.annotation') annotationRules(event, item, fault);
   else if (partEvents[subject] !== undefined) textRules(subject, verb, event, item, fault);
+  else if (subject === 'shell_call_command') commandRules(verb, event, item, fault);
   else if (callEvents[subject] !== undefined) callRules(subject, verb, event, item, fault);
   else fault(`${type} is no event of an item`);
 }
@@ -135,6 +138,29 @@ function callRules(subject: string, verb: string, event: Fields, item: OpenItem,
   if (rule.item === 'function_call' && event['name'] !== item.start['name']) fault(`${place(event)} has another name`);
 }
 
+function commandRules(verb: string, event: Fields, item: OpenItem, fault: Fault): void {
+  if (item.type !== 'shell_call') fault(`${place(event)} in a ${item.type}`);
+  const index = Number(event['command_index']);
+  const command = item.commands[index];
+  if (verb === 'added') {
+    if (index !== item.commands.length) fault(`${place(event)}: next command is ${item.commands.length}`);
+    if (event['command'] !== '') fault(`${place(event)} is not empty`);
+    item.commands.push({ text: '', isDone: false });
+    return;
+  }
+  if (command === undefined || command.isDone) {
+    fault(`${place(event)}: no such command is open`);
+    return;
+  }
+  if (verb === 'delta') {
+    if (event['delta'] === '') fault(`${place(event)} is empty`);
+    command.text += String(event['delta']);
+    return;
+  }
+  command.isDone = true;
+  if (event['command'] !== command.text) fault(`${place(event)} differs from its deltas`);
+}
+
 function itemDone(done: Fields, item: OpenItem, fault: Fault): void {
   item.done = done;
   for (const key of ['id', 'type', 'call_id', 'name', 'namespace', 'role', 'execution'])
@@ -145,6 +171,16 @@ function itemDone(done: Fields, item: OpenItem, fault: Fault): void {
     const text = done['arguments'] ?? done['input'];
     if (item.said === null) fault(`${item.id} is done before its arguments or input`);
     else if (text !== item.said) fault(`${item.id}: what is done differs from what was said`);
+  }
+  if (item.type === 'shell_call') {
+    const { commands } = done['action'] as { commands: unknown };
+    if (item.commands.some(({ isDone }) => !isDone)) fault(`${item.id} is done before its commands`);
+    same(
+      commands,
+      item.commands.map(({ text }) => text),
+      `${item.id}: commands`,
+      fault,
+    );
   }
   if (item.type === 'message') sameTexts(done['content'], item.parts, `${item.id}: content`, fault);
   if (item.type === 'reasoning') {

@@ -107,6 +107,7 @@ function checkItems(events: readonly Fields[], fault: Fault): void {
         text: '',
         said: null,
         done: null,
+        commands: [],
       });
       startFaults(item, fault);
       continue;

@@ -62,10 +62,10 @@ export function faultsOfError(error: unknown): string[] {
   return faults(published().error, error as JsonObject);
 }
 
-/** Likewise for a stream event. Only events of OpenAI's custom tools may be missing from the published schema. */
+/** Likewise for a stream event. Only events of OpenAI's custom and shell tools may be missing from the published schema. */
 export function faultsOfEvent(event: unknown): string[] {
   const { type, response, item, ...rest } = event as JsonObject;
-  if (String(type).startsWith('response.custom_tool_call_input.')) return [];
+  if (/^response\.(custom_tool_call_input|shell_call_command)\./.test(String(type))) return [];
   const validate = published().events.get(String(type));
   if (validate === undefined) return [`the published schema has no event ${type}`];
   if (item !== undefined && isExtensionItem(item)) return [];
@@ -83,14 +83,15 @@ function faults(validate: ValidateFunction, value: unknown): string[] {
 }
 
 /**
- * The resource without what OpenAI has and the published schema has not: custom tools and tool search, a format's own
+ * The resource without what OpenAI has and the published schema has not: custom tools, tool search, tools the client runs, a format's own
  * `schema` (decision D16), efforts outside the published words (D17), a named custom tool choice.
  */
 function withoutExtensions(response: JsonObject): JsonObject {
   const { output, tools, text, reasoning, tool_choice } = response;
   const format = (text as JsonObject | undefined)?.['format'] as JsonObject | undefined;
   const effort = (reasoning as JsonObject | undefined)?.['effort'];
-  const isCustomChoice = (tool_choice as JsonObject | null | undefined)?.['type'] === 'custom';
+  const chosen = String((tool_choice as JsonObject | null | undefined)?.['type']);
+  const isCustomChoice = ['custom', 'shell', 'local_shell', 'apply_patch'].includes(chosen);
   return {
     ...response,
     ...(Array.isArray(output) && { output: output.filter((item) => !isExtensionItem(item)) }),
@@ -107,5 +108,13 @@ function withoutExtensions(response: JsonObject): JsonObject {
 
 function isExtensionItem(item: unknown): boolean {
   const type = (item as JsonObject | null)?.['type'];
-  return type === 'custom_tool_call' || type === 'tool_search_call';
+  return extensionItems.has(String(type));
 }
+
+const extensionItems = new Set([
+  'custom_tool_call',
+  'tool_search_call',
+  'shell_call',
+  'local_shell_call',
+  'apply_patch_call',
+]);

@@ -18,7 +18,7 @@ describe('the configuration', () => {
       LISTEN: '0.0.0.0:50051',
       REQUEST_BODY_MODE: 'BUFFERED',
       RESPONSE_BODY_MODE: 'FULL_DUPLEX_STREAMED',
-      DROPPED_TOOLS: ['web_search', 'web_search_preview'],
+      DROPPED_TOOLS: ['web_search', 'web_search_preview', 'image_generation'],
       MAX_REQUEST_BYTES: 64 * 1024 * 1024,
       STRICT_ECHO: false,
     });

@@ -14,12 +14,13 @@ function chatPartOf(part: Exclude<InputContent, InputRefusal>, profile: Profile)
     case 'text':
       return part;
     case 'image': {
-      const { url, detail, prompt_cache_breakpoint } = part;
+      const { url, detail, prompt_cache_breakpoint, cache_control } = part;
       return {
         type: 'image_url',
         // Chat has no `original`.
         image_url: { url, ...(detail === null ? {} : { detail: detail === 'original' ? 'high' : detail }) },
         ...(prompt_cache_breakpoint === undefined ? {} : { prompt_cache_breakpoint }),
+        ...(cache_control === undefined ? {} : { cache_control }),
       };
     }
     case 'audio':
@@ -52,7 +53,7 @@ function isText(part: InputContent): part is InputText {
 
 /** Whether every part is text and nothing else. */
 export function isPlainText(content: readonly InputContent[]): boolean {
-  return content.every((part) => isText(part) && !('prompt_cache_breakpoint' in part));
+  return content.every((part) => isText(part) && !('prompt_cache_breakpoint' in part || 'cache_control' in part));
 }
 
 export function isRefusal(part: InputContent): part is InputRefusal {

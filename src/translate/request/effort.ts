@@ -1,5 +1,6 @@
 import type { ChatCompletionRequest } from '../../schema/chat-request.ts';
 import type { Profile } from '../../upstream/profile.ts';
+import type { Dropped } from './dropped.ts';
 
 /**
  * `reasoning.effort` as the field the profile's server reads. A null effort sends nothing: the server's default stays.
@@ -9,7 +10,7 @@ export function translateEffort(
   effort: string | null,
   model: string,
   profile: Profile,
-  dropped: string[],
+  dropped: Dropped,
 ): Pick<ChatCompletionRequest, 'reasoning_effort' | 'reasoning' | 'thinking' | 'enable_thinking'> {
   if (effort === null) return {};
   const rule = profile.effortRules.find(({ models }) => models.test(model));

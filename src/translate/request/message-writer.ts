@@ -78,6 +78,7 @@ export function createMessageWriter(profile: Profile, tools: ToolTable): Message
         role: 'assistant',
         ...contentOf(text, open, toolCalls.length > 0),
         ...(open.refusal === null ? {} : { refusal: open.refusal }),
+        ...(open.phase === null ? {} : { phase: open.phase }),
         ...(toolCalls.length === 0 ? {} : { tool_calls: toolCalls }),
         ...replayed,
       });

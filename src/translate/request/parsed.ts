@@ -1,5 +1,6 @@
 import type { CreateResponseFields } from '../../schema/create-response.ts';
 import type { ToolEcho } from '../../schema/response-resource.ts';
+import type { ClientToolType } from '../client-tools.ts';
 import type { RestoredTool } from '../context.ts';
 import type { ReasoningEnvelope } from '../reasoning-envelope.ts';
 
@@ -29,6 +30,8 @@ export interface InputMessage {
   readonly kind: 'message';
   readonly role: 'user' | 'assistant' | 'system' | 'developer';
   readonly content: readonly InputContent[];
+  /** An assistant's `commentary` or `final_answer`, for a server that knows it. */
+  readonly phase?: string;
 }
 
 /** A call the model made earlier. Its Chat name is looked up once all tools are known. */
@@ -37,7 +40,7 @@ export interface InputToolCall {
   /** The item's path in the request, for errors. */
   readonly param: string;
   readonly callId: string;
-  readonly toolKind: 'function' | 'custom' | 'tool_search';
+  readonly toolKind: 'function' | 'custom' | 'tool_search' | ClientToolType;
   readonly name: string;
   readonly namespace: string | null;
   /** JSON text of the arguments, or a custom tool's input as it is. */
@@ -60,13 +63,18 @@ export interface InputReasoning {
   readonly envelope: ReasoningEnvelope | null;
 }
 
+/** What a client says of the prompt cache, for servers that know it. */
+export interface CacheHints {
+  readonly prompt_cache_breakpoint?: unknown;
+  readonly cache_control?: unknown;
+}
+
 /** A content part. Text of every kind, text files included, is `text`. */
 export type InputContent = InputText | InputRefusal | InputImage | InputAudio | InputVideo | InputFile;
 
-export interface InputText {
+export interface InputText extends CacheHints {
   readonly type: 'text';
   readonly text: string;
-  readonly prompt_cache_breakpoint?: unknown;
 }
 
 /** A refusal in an assistant's history. */
@@ -75,12 +83,11 @@ export interface InputRefusal {
   readonly refusal: string;
 }
 
-export interface InputImage {
+export interface InputImage extends CacheHints {
   readonly type: 'image';
   readonly url: string;
   /** Null leaves it to the server. */
   readonly detail: 'low' | 'high' | 'original' | null;
-  readonly prompt_cache_breakpoint?: unknown;
 }
 
 export interface InputAudio {
@@ -115,6 +122,8 @@ export interface FunctionDefinition extends NamedDefinition {
   readonly kind: 'function';
   readonly parameters: Readonly<Record<string, unknown>> | null;
   readonly strict: boolean | null;
+  /** A cache breakpoint, for a server that knows it. */
+  readonly cacheControl?: unknown;
 }
 
 export interface CustomDefinition extends NamedDefinition {
@@ -145,7 +154,7 @@ export type ToolChoiceRequest =
 /** A tool that `tool_choice` names. It is found, or not, once all tools are known. */
 export interface ChosenTool {
   readonly param: string;
-  readonly type: 'function' | 'custom';
+  readonly type: 'function' | 'custom' | ClientToolType;
   readonly name: string;
   readonly namespace: string | null;
 }

@@ -1,5 +1,6 @@
 import type { ChatCompletionRequest, ChatResponseFormat } from '../../schema/chat-request.ts';
 import type { TranslationSettings } from '../settings.ts';
+import type { Dropped } from './dropped.ts';
 import type { TextFormatRequest } from './parsed.ts';
 
 export interface TextFormat {
@@ -17,7 +18,7 @@ const plainText: TextFormat = { chat: undefined, system: null, echo: { type: 'te
 export function translateTextFormat(
   format: TextFormatRequest,
   { profile, strictEcho }: TranslationSettings,
-  dropped: string[],
+  dropped: Dropped,
 ): TextFormat {
   if (format.type === 'text') return plainText;
   if (format.type === 'json_object') {

@@ -1,5 +1,7 @@
 import type { ChatNamedTool, ChatToolChoice } from '../../schema/chat-request.ts';
+import { isClientToolType } from '../client-tools.ts';
 import type { TranslationSettings } from '../settings.ts';
+import type { Dropped } from './dropped.ts';
 import { invalidValue, quote, unsupportedValue } from './errors.ts';
 import type { ChosenTool, ToolChoiceMode, ToolChoiceRequest } from './parsed.ts';
 import type { OfferedTool, ToolTable } from './tools.ts';
@@ -25,7 +27,7 @@ export function translateToolChoice(
   choice: ToolChoiceRequest | null,
   table: ToolTable,
   settings: TranslationSettings,
-  dropped: string[],
+  dropped: Dropped,
 ): ToolChoice {
   const { toolChoice: support } = settings.profile;
   const all = table.offered;
@@ -87,6 +89,7 @@ export function translateToolChoice(
   function echoOf({ type, name, namespace }: ChosenTool): unknown {
     // The published schema has functions only, and no namespaces.
     if (settings.strictEcho) return { type: 'function', name };
+    if (isClientToolType(type)) return { type };
     return { type, name, ...(namespace === null ? {} : { namespace }) };
   }
 }

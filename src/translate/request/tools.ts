@@ -1,6 +1,7 @@
 import type { ChatFunctionTool, ChatTool } from '../../schema/chat-request.ts';
 import type { Profile } from '../../upstream/profile.ts';
 import type { RestoredTool } from '../context.ts';
+import type { Dropped } from './dropped.ts';
 import type { CustomDefinition, FunctionDefinition, ToolDefinition } from './parsed.ts';
 import { flattenToolName } from './tool-name.ts';
 
@@ -30,11 +31,7 @@ const wrapperParameters = {
 };
 
 /** The definitions as the profile's server takes them. `dropped` receives the path of each `strict` it does not know. */
-export function createToolTable(
-  definitions: readonly ToolDefinition[],
-  profile: Profile,
-  dropped: string[],
-): ToolTable {
+export function createToolTable(definitions: readonly ToolDefinition[], profile: Profile, dropped: Dropped): ToolTable {
   const offered: OfferedTool[] = [];
   const byName = new Map<string, OfferedTool>();
   const byShortName = new Map<string, OfferedTool | null>(); // null: several namespaces have it
@@ -44,12 +41,19 @@ export function createToolTable(
     const tool = { name, chat, origin };
     offered.push(tool);
     byName.set(name, tool);
-    if (origin.kind !== 'tool_search' && origin.namespace !== undefined) {
+    if ('namespace' in origin && origin.namespace !== undefined) {
       byShortName.set(origin.name, byShortName.has(origin.name) ? null : tool);
     }
   }
 
-  function functionOf({ param, chatName: name, description, parameters, strict }: FunctionDefinition): ChatTool {
+  function functionOf({
+    param,
+    chatName: name,
+    description,
+    parameters,
+    strict,
+    cacheControl,
+  }: FunctionDefinition): ChatTool {
     if (strict === true && !profile.strict) dropped.push(`${param}.strict`);
     const about = {
       name,
@@ -57,7 +61,11 @@ export function createToolTable(
       parameters: completeSchema(parameters),
       ...(strict !== null && profile.strict ? { strict } : {}),
     };
-    return { type: 'function', function: about };
+    return {
+      type: 'function',
+      function: about,
+      ...(cacheControl === undefined ? {} : { cache_control: cacheControl }),
+    };
   }
 
   return {

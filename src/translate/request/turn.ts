@@ -9,6 +9,8 @@ export interface Turn {
   reasoningBeforeText: number;
   text: string | null;
   refusal: string | null;
+  /** Of the text, for a server that knows it. */
+  phase: string | null;
   readonly calls: PairedCall[];
   /** The ids of its calls: one message may hold each only once. */
   readonly callIds: Set<string>;
@@ -27,6 +29,7 @@ export function createTurn(): Turn {
     reasoningBeforeText: 0,
     text: null,
     refusal: null,
+    phase: null,
     calls: [],
     callIds: new Set(),
     waiting: new Set(),

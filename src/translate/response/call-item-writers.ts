@@ -1,4 +1,5 @@
 import type { ItemStatus } from '../../schema/response-resource.ts';
+import { isClientToolType } from '../client-tools.ts';
 import type { ResponseContext } from '../context.ts';
 import { CustomInputDecoder } from './custom-input.ts';
 import type { EventLog } from './event-log.ts';
@@ -44,7 +45,11 @@ export function openCallItem(call: WrittenCall, callId: string, parts: Parts): C
     case 'custom':
       return new CustomCallWriter(named, parts);
     case 'tool_search':
-      return new ToolSearchCallWriter(named, parts);
+    case 'local_shell':
+    case 'apply_patch':
+      return new WholeCallWriter(named, parts);
+    case 'shell':
+      return new ShellCallWriter(named, parts);
   }
 }
 
@@ -159,8 +164,8 @@ class CustomCallWriter implements CallItemWriter {
   }
 }
 
-/** The arguments are an object in the item, and the API has no events for their pieces. */
-class ToolSearchCallWriter implements CallItemWriter {
+/** The item holds the arguments as an object, and the API has no events for their pieces. */
+class WholeCallWriter implements CallItemWriter {
   readonly outputIndex: number;
   readonly #named: NamedCall;
   readonly #context: ResponseContext;
@@ -168,7 +173,9 @@ class ToolSearchCallWriter implements CallItemWriter {
   constructor(named: NamedCall, { output, context }: Parts) {
     this.#named = named;
     this.#context = context;
-    this.outputIndex = output.add(itemOf(named, 'in_progress', '', false, context));
+    // Of a tool the client runs the item shows the call from the start: `ToolCalls` waits for the whole of it.
+    const text = isClientToolType(restoredToolOf(named.call, context).kind) ? named.call.text.toString() : '';
+    this.outputIndex = output.add(itemOf(named, 'in_progress', text, false, context));
     output.register(this.outputIndex, this);
   }
 
@@ -176,5 +183,33 @@ class ToolSearchCallWriter implements CallItemWriter {
 
   close(status: ClosingStatus): CallItem {
     return itemOf(this.#named, status, this.#named.call.text.toString(), false, this.#context);
+  }
+}
+
+/** As above, with the events the API has for the commands of a shell call (openai-node 7.57). */
+class ShellCallWriter implements CallItemWriter {
+  readonly outputIndex: number;
+  readonly #whole: WholeCallWriter;
+  readonly #log: EventLog;
+
+  constructor(named: NamedCall, parts: Parts) {
+    this.#log = parts.log;
+    this.#whole = new WholeCallWriter(named, parts);
+    this.outputIndex = this.#whole.outputIndex;
+    parts.output.register(this.outputIndex, this);
+  }
+
+  add(): void {}
+
+  close(status: ClosingStatus): CallItem {
+    const item = this.#whole.close(status);
+    if (item.type !== 'shell_call') return item;
+    for (const [command_index, command] of item.action.commands.entries()) {
+      const place = { output_index: this.outputIndex, command_index };
+      this.#log.emit({ type: 'response.shell_call_command.added', ...place, command: '' });
+      if (command !== '') this.#log.emit({ type: 'response.shell_call_command.delta', ...place, delta: command });
+      this.#log.emit({ type: 'response.shell_call_command.done', ...place, command });
+    }
+    return item;
   }
 }

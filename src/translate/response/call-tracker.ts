@@ -165,7 +165,7 @@ function isNext(call: TrackedCall, fragment: CallFragment): boolean {
 }
 
 /** Arguments are an object: the last character settles nearly every case, so that a long text is seldom parsed in vain. */
-function isCompleteJson(text: string): boolean {
+export function isCompleteJson(text: string): boolean {
   if (!text.trimEnd().endsWith('}')) return false;
   try {
     JSON.parse(text);

@@ -154,6 +154,11 @@ export class OutputWriter {
     }
   }
 
+  /** An error when a completed answer holds a call that its client could not run. */
+  unrunnableCall(): ApiError | null {
+    return (this.#calls ?? this.#wholeCalls)?.unrunnable() ?? null;
+  }
+
   /** The answer is whole: sends what was kept back. An answer of nothing but broken calls is an error. */
   finish(): ApiError | null {
     this.#flushTags();

@@ -45,9 +45,12 @@ export class ResponseWriter {
         return this.fail(outcome.error);
       case 'incomplete':
         return this.#end('incomplete', outcome.reason);
-      case 'completed':
+      case 'completed': {
+        const unrunnable = this.output.unrunnableCall();
+        if (unrunnable !== null) return this.fail(unrunnable);
         this.output.ensureOutput();
         return this.#end('completed', null);
+      }
     }
   }
 

@@ -1,12 +1,14 @@
 import { ApiError } from '../../schema/api-error.ts';
 import type { LooseMessage, LooseToolCall } from '../../schema/chat-completion.ts';
 import { type CallFragment, callEntriesOf, fragmentOf, signatureOf } from '../chat/call-entries.ts';
+import { clientTools, isClientToolType, isRunnable } from '../client-tools.ts';
 import type { ResponseContext } from '../context.ts';
 import { type CallItemWriter, openCallItem } from './call-item-writers.ts';
-import { CallTracker, type TrackedCall } from './call-tracker.ts';
+import { CallTracker, isCompleteJson, type TrackedCall } from './call-tracker.ts';
 import type { ThoughtSignature } from './envelope-contents.ts';
 import type { EventLog } from './event-log.ts';
 import type { Output } from './output.ts';
+import { restoredToolOf } from './tool-restoration.ts';
 
 /** What calls are written with. */
 export interface CallParts {
@@ -66,7 +68,8 @@ export class ToolCalls {
     this.#gathered = new Set();
     for (const call of ready) {
       const { name, text } = call.tracked;
-      if (call.item === null && (name === '' || (text.isEmpty() && this.#tracker.isNameOpen(name)))) continue;
+      const mayGrow = text.isEmpty() && this.#tracker.isNameOpen(name);
+      if (call.item === null && (name === '' || mayGrow || this.#needsMore(call))) continue;
       const error = this.#sendOne(call);
       if (error !== null) return error;
     }
@@ -90,6 +93,15 @@ export class ToolCalls {
   finish(): ApiError | null {
     for (const call of this.#calls.values()) {
       const error = call.item !== null || call.tracked.name === '' ? null : this.#sendOne(call);
+      if (error !== null) return error;
+    }
+    return null;
+  }
+
+  /** An error when a call of a tool that the client runs holds nothing to run: its arguments could not be read. */
+  unrunnable(): ApiError | null {
+    for (const { tracked, item } of this.#calls.values()) {
+      const error = item === null ? null : unrunnableCall(tracked, this.#parts);
       if (error !== null) return error;
     }
     return null;
@@ -148,6 +160,12 @@ export class ToolCalls {
     return null;
   }
 
+  /** The item shows its arguments from the start, so it waits for all of them. */
+  #needsMore({ tracked: { name, text, isCustom } }: Call): boolean {
+    const { kind } = restoredToolOf({ name, isCustom }, this.#parts.context);
+    return isClientToolType(kind) && !isCompleteJson(text.toString());
+  }
+
   /** The upstream's id, unless it is missing or another call of this answer has it. */
   #idOf(call: Call): string {
     if (call.callId === null) {
@@ -204,6 +222,15 @@ export class WholeCalls {
     return this.#error;
   }
 
+  /** As for the calls of a stream. */
+  unrunnable(): ApiError | null {
+    for (const { call } of this.#calls) {
+      const error = unrunnableCall(call, this.#parts);
+      if (error !== null) return error;
+    }
+    return null;
+  }
+
   /** Calls left out because they have no name. */
   nameless(): number {
     return this.#nameless;
@@ -220,6 +247,19 @@ function toolNotAllowed(name: string): ApiError {
     status: 502,
     type: 'model_error',
     code: 'tool_not_allowed',
+  });
+}
+
+/** An error when the client would be told to run a call that says nothing: clients do not look at it again. */
+function unrunnableCall(call: CallFragment | TrackedCall, { context }: CallParts): ApiError | null {
+  const { kind } = restoredToolOf(call, context);
+  if (!isClientToolType(kind)) return null;
+  const item = clientTools[kind].itemOf({ id: '', call_id: '' }, 'completed', call.text.toString());
+  if (isRunnable(item)) return null;
+  return new ApiError(`The model called “${call.name}” with arguments that cannot be read.`, {
+    status: 502,
+    type: 'model_error',
+    code: 'invalid_tool_call',
   });
 }
 

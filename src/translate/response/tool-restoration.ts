@@ -5,6 +5,7 @@ import type {
   ToolSearchCallItem,
 } from '../../schema/response-resource.ts';
 import { jsonTextOf, objectOf } from '../chat/loose.ts';
+import { type ClientToolItem, clientTools } from '../client-tools.ts';
 import type { ResponseContext, RestoredTool } from '../context.ts';
 import { CustomInputDecoder } from './custom-input.ts';
 
@@ -22,7 +23,7 @@ export interface ChatCall {
   readonly status: ItemStatus;
 }
 
-export type CallItem = FunctionCallItem | CustomToolCallItem | ToolSearchCallItem;
+export type CallItem = FunctionCallItem | CustomToolCallItem | ToolSearchCallItem | ClientToolItem;
 
 /** What a call of that name is given back as. A name that was never offered stands for itself: the client answers. */
 export function restoredToolOf(
@@ -34,14 +35,21 @@ export function restoredToolOf(
   return restored?.kind === 'custom' ? restored : { kind: 'custom', name };
 }
 
-const prefixes = { function: 'fc', custom: 'ctc', tool_search: 'tsc' } as const;
+const prefixes = {
+  function: 'fc',
+  custom: 'ctc',
+  tool_search: 'tsc',
+  shell: clientTools.shell.idPrefix,
+  local_shell: clientTools.local_shell.idPrefix,
+  apply_patch: clientTools.apply_patch.idPrefix,
+} as const;
 
 /** The prefix of the item's id. */
-export function callItemPrefixOf(restored: RestoredTool): 'fc' | 'ctc' | 'tsc' {
+export function callItemPrefixOf(restored: RestoredTool): (typeof prefixes)[RestoredTool['kind']] {
   return prefixes[restored.kind];
 }
 
-/** The output item of a call: a function, a custom tool, or Codex's tool search; shortened and flattened names undone. */
+/** The output item of a call, as the kind of tool it is; shortened and flattened names undone. */
 export function callItemOf(call: ChatCall, context: Pick<ResponseContext, 'restoredTools'>): CallItem {
   const restored = restoredToolOf(call, context);
   const { id, status, callId } = call;
@@ -75,6 +83,10 @@ export function callItemOf(call: ChatCall, context: Pick<ResponseContext, 'resto
         execution: 'client',
         arguments: searchArgumentsOf(argumentsOf(call.arguments)),
       };
+    case 'shell':
+    case 'local_shell':
+    case 'apply_patch':
+      return clientTools[restored.kind].itemOf({ id, call_id: callId }, status, call.arguments);
   }
 }
 

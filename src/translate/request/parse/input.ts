@@ -1,6 +1,9 @@
 import { ApiError } from '../../../schema/api-error.ts';
 import {
   additionalToolsItem,
+  agentMessageItem,
+  type CreateResponseFields,
+  configurationUpdateItem,
   customToolCallItem,
   functionCallItem,
   isJsonObject,
@@ -14,39 +17,30 @@ import {
 } from '../../../schema/create-response.ts';
 import { decodeReasoningEnvelope, type ReasoningEnvelope } from '../../reasoning-envelope.ts';
 import type { TranslationSettings } from '../../settings.ts';
+import type { Dropped } from '../dropped.ts';
 import { invalidType, invalidValue, missingParameter, paramAt, quote, unsupportedParameter } from '../errors.ts';
-import type { InputItem, InputReasoning, InputToolCall } from '../parsed.ts';
+import type { InputContent, InputItem, InputMessage, InputReasoning, InputToolCall } from '../parsed.ts';
 import { flattenToolName } from '../tool-name.ts';
+import { parseClientToolItem } from './client-tool-items.ts';
 import { parseContent, withinTextLimit } from './content.ts';
+import { isHostedItem, textOfHostedItem } from './hosted-items.ts';
 import { readShape } from './shape.ts';
+import { roleStatedBy, textCarriedBy } from './unknown-item.ts';
 
 export interface ParsedInput {
   readonly items: readonly InputItem[];
   /** Tool lists found among the items, each with its path in the request. */
   readonly toolLists: readonly { readonly tools: readonly unknown[]; readonly param: string }[];
+  readonly update: ConfigurationUpdate;
 }
 
-/** Items of tools that only OpenAI's servers run, calls and outputs. */
-const unsupportedItems = new Set([
-  'web_search_call',
-  'file_search_call',
-  'computer_call',
-  'computer_call_output',
-  'image_generation_call',
-  'code_interpreter_call',
-  'local_shell_call',
-  'local_shell_call_output',
-  'shell_call',
-  'shell_call_output',
-  'apply_patch_call',
-  'apply_patch_call_output',
-  'mcp_list_tools',
-  'mcp_approval_request',
-  'mcp_approval_response',
-  'mcp_call',
-  'program',
-  'program_output',
-]);
+const noUpdate: ConfigurationUpdate = { effort: null, format: null };
+
+/** What the last `configuration_update` of the input asks for; it wins over the request's own fields. */
+export interface ConfigurationUpdate {
+  readonly effort: NonNullable<CreateResponseFields['reasoning']>['effort'];
+  readonly format: Record<string, unknown> | null;
+}
 
 /**
  * `input` as items, each parsed by its `type`. Throws `ApiError` for the first mistake. `dropped` receives the paths of the
@@ -55,11 +49,11 @@ const unsupportedItems = new Set([
 export function parseInput(
   input: string | readonly unknown[],
   settings: TranslationSettings,
-  dropped: string[],
+  dropped: Dropped,
 ): ParsedInput {
   if (typeof input === 'string') {
-    const content = parseContent(input, 'user', 'input', settings);
-    return { items: [{ kind: 'message', role: 'user', content }], toolLists: [] };
+    const content = parseContent(input, 'user', 'input', settings, dropped);
+    return { items: [{ kind: 'message', role: 'user', content }], toolLists: [], update: noUpdate };
   }
   if (input.length === 0) {
     throw ApiError.invalidRequest('empty_array', 'input', `Invalid 'input': it must not be an empty array.`);
@@ -74,10 +68,14 @@ export function parseInput(
   const items: InputItem[] = [];
   let envelopeValues = 0;
   const toolLists: { tools: readonly unknown[]; param: string }[] = [];
+  let update = noUpdate;
+  /** Ids of calls, by tool, and of those that have an output. */
+  const openCalls = new Map<string, string[]>();
+  const answered = new Set<string>();
   input.forEach((item, index) => {
     parseItem(item, `input[${index}]`);
   });
-  return { items, toolLists };
+  return { items, toolLists, update };
 
   function parseItem(item: unknown, at: string): void {
     if (!isJsonObject(item)) throw invalidType(at, 'an object', item);
@@ -87,32 +85,37 @@ export function parseInput(
         refuseChatFields(item, at);
         const { role, content } = readShape(messageItem, item, at);
         const speaker = role === 'developer' ? 'system' : role;
-        items.push({ kind: 'message', role, content: parseContent(content, speaker, `${at}.content`, settings) });
+        const parts = parseContent(content, speaker, `${at}.content`, settings, dropped);
+        const phase = role === 'assistant' && settings.profile.phase ? phaseOf(item) : null;
+        dropped.pushUnknownKeys(item, phase === null ? messageKeys : phasedMessageKeys, 'input[]');
+        // Nothing is left of a message whose every part was left out; an empty one it was from the start stays.
+        if (parts.length === 0 && content.length > 0) return;
+        items.push({ kind: 'message', role, content: parts, ...(phase === null ? {} : { phase }) });
         return;
       }
       case 'function_call': {
         const read = readShape(functionCallItem, item, at);
         const given = typeof read.arguments === 'string' ? read.arguments : JSON.stringify(read.arguments);
         withinTextLimit(given, `${at}.arguments`, settings);
+        dropped.pushUnknownKeys(item, functionCallKeys, 'input[]');
         // Chat templates parse the arguments; an empty string would be an error there.
-        items.push(callOf('function', read, given === '' ? '{}' : given, at));
+        addCall(callOf('function', read, given === '' ? '{}' : given, at));
         return;
       }
       case 'custom_tool_call': {
         const read = readShape(customToolCallItem, item, at);
-        items.push(callOf('custom', read, withinTextLimit(read.input, `${at}.input`, settings), at));
+        dropped.pushUnknownKeys(item, customCallKeys, 'input[]');
+        addCall(callOf('custom', read, withinTextLimit(read.input, `${at}.input`, settings), at));
         return;
       }
       case 'tool_search_call': {
         const { call_id, arguments: given } = readShape(toolSearchCallItem, item, at);
-        items.push(callOf('tool_search', { call_id, name: 'tool_search' }, JSON.stringify(given ?? {}), at));
+        addCall(callOf('tool_search', { call_id, name: 'tool_search' }, JSON.stringify(given ?? {}), at));
         return;
       }
       case 'function_call_output':
       case 'custom_tool_call_output': {
-        const { call_id, output } = readShape(toolOutputItem, item, at);
-        const content = parseContent(output, 'tool', `${at}.output`, settings);
-        items.push({ kind: 'output', param: at, callId: call_id, content });
+        addOutput(item, at);
         return;
       }
       case 'tool_search_output': {
@@ -127,8 +130,18 @@ export function parseInput(
         toolLists.push({ tools: readShape(additionalToolsItem, item, at).tools, param: `${at}.tools` });
         return;
       case 'reasoning':
+        dropped.pushUnknownKeys(item, reasoningKeys, 'input[]');
         items.push(parseReasoning(item, at));
         return;
+      case 'agent_message':
+        addAgentMessage(item, at);
+        return;
+      case 'configuration_update': {
+        const { reasoning, text } = readShape(configurationUpdateItem, item, at);
+        update = { effort: reasoning?.effort ?? update.effort, format: text?.format ?? update.format };
+        dropped.pushUnknownKeys(item, configurationKeys, 'input[]');
+        return;
+      }
       case 'item_reference':
         leaveOutReference(item, at);
         return;
@@ -139,8 +152,79 @@ export function parseInput(
           `Items of type '${type}' hold state that only their own server can read. Send the conversation as items instead.`,
         );
       default:
-        leaveOutOrRefuse(type, at);
+        addOther(type, item, at);
     }
+  }
+
+  /** The output of a call; where the client names only the tool, of the latest call of it that has none yet. */
+  function addOutput(item: Record<string, unknown>, at: string): void {
+    const { call_id, name, namespace, output } = readShape(toolOutputItem, item, at);
+    dropped.pushUnknownKeys(item, toolOutputKeys, 'input[]');
+    const content = parseContent(output, 'tool', `${at}.output`, settings, dropped);
+    const callId = call_id || openCall(toolKey(name ?? '', namespace ?? null));
+    if (callId === undefined) throw missingParameter(`${at}.call_id`);
+    answered.add(callId);
+    items.push({ kind: 'output', param: at, callId, content });
+  }
+
+  function addCall(call: InputToolCall): void {
+    items.push(call);
+    const key = toolKey(call.name, call.namespace);
+    const calls = openCalls.get(key);
+    if (calls === undefined) openCalls.set(key, [call.callId]);
+    else calls.push(call.callId);
+  }
+
+  /** The latest call of that tool without an output. */
+  function openCall(key: string): string | undefined {
+    const calls = openCalls.get(key) ?? [];
+    while (answered.has(calls.at(-1) ?? '')) calls.pop();
+    return calls.pop();
+  }
+
+  /** What one agent of Codex told another (multi_agent_v2): the model reads it as the user's. */
+  function addAgentMessage(item: Record<string, unknown>, at: string): void {
+    const { content } = readShape(agentMessageItem, item, at);
+    dropped.pushUnknownKeys(item, agentMessageKeys, 'input[]');
+    const parts = parseContent(content, 'user', `${at}.content`, settings, dropped);
+    if (parts.length > 0) items.push({ kind: 'message', role: 'user', content: joined(parts) });
+  }
+
+  /** Calls and outputs of tools the client runs, finished items of hosted tools, and what nobody knows. */
+  function addOther(type: string, item: Record<string, unknown>, at: string): void {
+    const history = parseClientToolItem(type, item, at);
+    if (history?.kind === 'call') {
+      addCall(callOf(history.tool, { call_id: history.callId, name: history.tool }, history.input, at));
+      return;
+    }
+    if (history !== null) {
+      const text = withinTextLimit(history.text, `${at}.output`, settings);
+      items.push({ kind: 'output', param: at, callId: history.callId, content: [{ type: 'text', text }] });
+      return;
+    }
+    if (isHostedItem(type)) {
+      addHosted(type, item, at);
+      return;
+    }
+    if (settings.unknownItems === 'reject') throw unknownItemType(type, at);
+    dropped.pushUnknownType({ kind: 'item', type }, at);
+    if (settings.unknownItems === 'text') addText(roleStatedBy(item), textCarriedBy(item), at);
+  }
+
+  function addHosted(type: string, item: Record<string, unknown>, at: string): void {
+    if (settings.unsupportedItems === 'reject') {
+      throw unsupportedParameter(
+        `${at}.type`,
+        `Items of type '${type}' belong to tools that OpenAI's servers run, and this server has none.`,
+      );
+    }
+    dropped.push(`${at}.${type}`);
+    addText('assistant', textOfHostedItem(type, item), at);
+  }
+
+  function addText(role: InputMessage['role'], text: string, at: string): void {
+    if (text === '') return;
+    items.push({ kind: 'message', role, content: [{ type: 'text', text: withinTextLimit(text, at, settings) }] });
   }
 
   function parseReasoning(item: unknown, at: string): InputReasoning {
@@ -190,24 +274,37 @@ export function parseInput(
       `Item ${quote(id)} cannot be found: nothing is stored here. Send the item itself instead of an item_reference (in the AI SDK: providerOptions.openai.store = false).`,
     );
   }
+}
 
-  function leaveOutOrRefuse(type: string, at: string): void {
-    const slug = /^[a-z0-9_-]{1,64}:[a-z0-9_-]{1,64}$/.test(type);
-    if (slug || (unsupportedItems.has(type) && settings.unsupportedItems === 'drop')) {
-      dropped.push(`${at}.${type}`);
-      return;
-    }
-    if (unsupportedItems.has(type)) {
-      throw unsupportedParameter(
-        `${at}.type`,
-        `Items of type '${type}' belong to tools that the server runs, and there are none here.`,
-      );
-    }
-    throw invalidValue(
-      `${at}.type`,
-      `Invalid value: ${quote(type)} for '${at}.type'. Supported values are: 'message', 'function_call', 'function_call_output', 'custom_tool_call', 'custom_tool_call_output', 'tool_search_call', 'tool_search_output', 'additional_tools', 'reasoning'.`,
-    );
-  }
+/** Keys of each type that are read, or passed on. */
+const messageKeys = new Set(['role', 'content', 'tool_calls', 'function_call', 'tool_call_id']);
+const phasedMessageKeys = new Set([...messageKeys, 'phase']);
+const functionCallKeys = new Set(['call_id', 'name', 'namespace', 'arguments']);
+const customCallKeys = new Set(['call_id', 'name', 'namespace', 'input']);
+const toolOutputKeys = new Set(['call_id', 'name', 'namespace', 'output']);
+const reasoningKeys = new Set(['content', 'summary', 'encrypted_content']);
+const agentMessageKeys = new Set(['author', 'recipient', 'content']);
+const configurationKeys = new Set(['reasoning', 'text']);
+
+function phaseOf(item: Record<string, unknown>): string | null {
+  return typeof item['phase'] === 'string' ? item['phase'] : null;
+}
+
+/** One text, where all parts are: they are pieces of one message, and servers differ in how they join parts. */
+function joined(parts: readonly InputContent[]): readonly InputContent[] {
+  const texts = parts.flatMap((part) => (part.type === 'text' ? [part.text] : []));
+  return texts.length === parts.length ? [{ type: 'text', text: texts.join('') }] : parts;
+}
+
+function toolKey(name: string, namespace: string | null): string {
+  return `${namespace ?? ''}\n${name}`;
+}
+
+function unknownItemType(type: string, at: string): ApiError {
+  return invalidValue(
+    `${at}.type`,
+    `Invalid value: ${quote(type)} for '${at}.type'. Supported values are: 'message', 'function_call', 'function_call_output', 'custom_tool_call', 'custom_tool_call_output', 'tool_search_call', 'tool_search_output', 'additional_tools', 'reasoning'.`,
+  );
 }
 
 /** Refuses what belongs to Chat's messages: ignored, it would silently be missing from the conversation. */

@@ -7,6 +7,7 @@ import {
   nestedFields,
 } from '../../../schema/create-response.ts';
 import type { TranslationSettings } from '../../settings.ts';
+import type { Dropped } from '../dropped.ts';
 import { invalidType, invalidValue, quote, shorten, unsupportedParameter, unsupportedValue } from '../errors.ts';
 import type { CreateResponse, TextFormatRequest, ToolChoiceRequest } from '../parsed.ts';
 import { withinTextLimit } from './content.ts';
@@ -28,7 +29,7 @@ export interface ParsedRequest {
  * `ApiError` for a wrong shape, and for a value that these settings or this upstream do not allow. `dropped` receives
  * what a setting leaves out.
  */
-export function parseRequest(body: unknown, settings: TranslationSettings, dropped: string[]): ParsedRequest {
+export function parseRequest(body: unknown, settings: TranslationSettings, dropped: Dropped): ParsedRequest {
   if (!isJsonObject(body)) throw invalidType(null, 'an object', body);
   const fields: Record<string, unknown> = {};
   const passthrough = new Map<string, unknown>();
@@ -62,7 +63,7 @@ export function parseRequest(body: unknown, settings: TranslationSettings, dropp
         tools.add((read as CreateResponseFields['tools']) ?? [], name, true);
         break;
       case 'tool_choice':
-        toolChoice = parseToolChoice(read as CreateResponseFields['tool_choice']);
+        toolChoice = parseToolChoice(read as CreateResponseFields['tool_choice'], settings, dropped);
         break;
       case 'input':
         if (read != null) input = parseInput(read as string | unknown[], settings, dropped);
@@ -71,10 +72,21 @@ export function parseRequest(body: unknown, settings: TranslationSettings, dropp
         refuseUnknownKeys(name, value, settings, dropped);
         fields[name] = read;
         break;
+      case 'context_management':
+        // A wish about conversations that have grown long; a client that makes it sends it with each request.
+        if (Array.isArray(read) && read.length > 0) dropped.push(name);
+        break;
       default:
         fields[name] = read;
     }
   }
+  if (input !== null && input.update.effort != null) {
+    fields['reasoning'] = {
+      ...(fields['reasoning'] as CreateResponseFields['reasoning']),
+      effort: input.update.effort,
+    };
+  }
+  if (input !== null && input.update.format !== null) format = parseTextFormat(input.update.format, settings);
   for (const list of input?.toolLists ?? []) tools.add(list.tools, list.param, false);
   const request: CreateResponse = {
     ...(fields as Omit<CreateResponseFields, 'input' | 'include' | 'tools' | 'tool_choice' | 'text'>),
@@ -143,7 +155,7 @@ function checkMeaning(name: keyof CreateResponseFields, value: unknown, settings
         `Stored prompts cannot be found here. Send their text as 'instructions' and 'input'.`,
       );
     case 'context_management':
-      if (Array.isArray(value) && value.length === 0) return;
+      if (settings.contextManagement === 'accept' || (Array.isArray(value) && value.length === 0)) return;
       throw unsupportedParameter(
         name,
         `The context is not managed here. Shorten 'input' yourself when it grows too long.`,
@@ -266,7 +278,7 @@ function parseUnknown(
   value: unknown,
   settings: TranslationSettings,
   passthrough: Map<string, unknown>,
-  dropped: string[],
+  dropped: Dropped,
 ): void {
   if (value === null || bookkeeping.has(name)) return;
   const replacement = chatFields.get(name);
@@ -284,7 +296,7 @@ function parseUnknown(
     passthrough.set((Object.hasOwn(renames, name) && renames[name]) || name, value);
   } else if (settings.unknownFields === 'reject') {
     throw unknownParameter(name);
-  } else dropped.push(headerSafe(name));
+  } else dropped.push(name);
 }
 
 /** Refuses or leaves out unknown keys of `text` and `reasoning`: Chat has no such objects to pass them on in. */
@@ -292,21 +304,16 @@ function refuseUnknownKeys(
   field: keyof typeof nestedFields,
   value: unknown,
   settings: TranslationSettings,
-  dropped: string[],
+  dropped: Dropped,
 ): void {
   if (!isJsonObject(value)) return;
   for (const key of namesOf(value, field)) {
     if (value[key] === null || Object.hasOwn(nestedFields[field].shape, key)) continue;
     if (settings.unknownFields === 'reject') throw unknownParameter(`${field}.${key}`);
-    dropped.push(headerSafe(`${field}.${key}`));
+    dropped.push(`${field}.${key}`);
   }
 }
 
 function unknownParameter(name: string): ApiError {
   return ApiError.invalidRequest('unknown_parameter', shorten(name), `Unknown parameter: '${shorten(name)}'.`);
-}
-
-/** A field's name, safe for the response header that lists what was left out: clients choose these names. */
-function headerSafe(name: string): string {
-  return name.slice(0, 100).replaceAll(/[^\x21-\x7e]|,/g, '?');
 }

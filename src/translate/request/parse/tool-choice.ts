@@ -4,6 +4,9 @@ import {
   isJsonObject,
   namedToolChoice,
 } from '../../../schema/create-response.ts';
+import { isClientToolType } from '../../client-tools.ts';
+import type { TranslationSettings } from '../../settings.ts';
+import type { Dropped } from '../dropped.ts';
 import { invalidType, invalidValue, missingParameter, quote, unsupportedValue } from '../errors.ts';
 import type { ChosenTool, ToolChoiceMode, ToolChoiceRequest } from '../parsed.ts';
 import { readShape } from './shape.ts';
@@ -12,7 +15,11 @@ const param = 'tool_choice';
 const modes: readonly string[] = ['auto', 'none', 'required'] satisfies ToolChoiceMode[];
 
 /** `tool_choice`; null when it is absent. Throws `ApiError` for the first mistake. */
-export function parseToolChoice(choice: CreateResponseFields['tool_choice']): ToolChoiceRequest | null {
+export function parseToolChoice(
+  choice: CreateResponseFields['tool_choice'],
+  settings: TranslationSettings,
+  dropped: Dropped,
+): ToolChoiceRequest | null {
   if (choice == null) return null;
   if (typeof choice === 'string') {
     if (isMode(choice)) return { type: 'mode', mode: choice };
@@ -29,15 +36,20 @@ export function parseToolChoice(choice: CreateResponseFields['tool_choice']): To
         throw missingParameter('tool_choice.name', `This API takes it flat: {"type": "${type}", "name": …}.`);
       }
       return { type: 'named', tool: chosenTool(type, choice, param) };
+    case 'shell':
+    case 'local_shell':
+    case 'apply_patch':
+      return { type: 'named', tool: { param, type, name: type, namespace: null } };
     case 'allowed_tools': {
       const { mode, tools } = readShape(allowedToolsChoice, choice, param);
-      return { type, mode: mode ?? 'auto', tools: tools.map(parseAllowed) };
+      const allowed = tools.flatMap((entry, index) => parseAllowed(entry, index, settings, dropped));
+      return { type, mode: mode ?? 'auto', tools: allowed };
     }
     default:
       if (type == null) throw missingParameter('tool_choice.type');
       throw unsupportedValue(
         param,
-        `'tool_choice' of type ${quote(type)} needs a tool the server runs. Supported are 'auto', 'none', 'required', and objects of type 'function', 'custom', 'allowed_tools'.`,
+        `'tool_choice' of type ${quote(type)} needs a tool the server runs. Supported are 'auto', 'none', 'required', and objects of type 'function', 'custom', 'shell', 'local_shell', 'apply_patch', 'allowed_tools'.`,
       );
   }
 }
@@ -46,15 +58,24 @@ function isMode(text: string): text is ToolChoiceMode {
   return modes.includes(text);
 }
 
-function parseAllowed(entry: unknown, index: number): ChosenTool {
+/** None for a tool that is left out of `tools` too. */
+function parseAllowed(entry: unknown, index: number, settings: TranslationSettings, dropped: Dropped): ChosenTool[] {
   const at = `${param}.tools[${index}]`;
   if (!isJsonObject(entry)) throw invalidType(at, 'an object', entry);
   const type = entry['type'];
-  if (type === 'function' || type === 'custom') return chosenTool(type, entry, at);
-  throw unsupportedValue(`${at}.type`, `Only tools of type 'function' and 'custom' can be allowed here.`);
+  if (type === 'function' || type === 'custom') return [chosenTool(type, entry, at)];
+  if (typeof type === 'string' && isClientToolType(type)) return [{ param: at, type, name: type, namespace: null }];
+  if (typeof type === 'string' && settings.droppedTools.includes(type)) {
+    dropped.push(`${at}.${type}`);
+    return [];
+  }
+  throw unsupportedValue(
+    `${at}.type`,
+    `Only tools that the client runs can be allowed here, such as those of type 'function'.`,
+  );
 }
 
-function chosenTool(type: ChosenTool['type'], value: unknown, at: string): ChosenTool {
+function chosenTool(type: 'function' | 'custom', value: unknown, at: string): ChosenTool {
   const { name, namespace } = readShape(namedToolChoice, value, at);
   return { param: at, type, name, namespace: namespace ?? null };
 }

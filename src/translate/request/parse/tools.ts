@@ -7,14 +7,18 @@ import {
   namespacedCustomTool,
   namespacedFunctionTool,
   namespaceTool,
+  shellTool,
   toolSearchTool,
 } from '../../../schema/create-response.ts';
 import type { ToolEcho } from '../../../schema/response-resource.ts';
+import { type ClientToolType, clientTools } from '../../client-tools.ts';
 import type { RestoredTool } from '../../context.ts';
 import type { TranslationSettings } from '../../settings.ts';
+import type { Dropped } from '../dropped.ts';
 import { invalidType, invalidValue, missingParameter, quote, unsupportedParameter } from '../errors.ts';
 import type { CustomDefinition, FunctionDefinition, ListedTool, ToolDefinition } from '../parsed.ts';
 import { flattenToolName } from '../tool-name.ts';
+import { withoutEncrypted } from './encrypted-parameters.ts';
 import { readShape } from './shape.ts';
 
 /** Collects a request's tools from its several lists, and keeps their names unique. */
@@ -30,7 +34,7 @@ export interface ToolParser {
   readonly listed: readonly ListedTool[];
 }
 
-/** Tools that only OpenAI's own servers can run, or that clients run by a protocol of their own. */
+/** Tools that only OpenAI's own servers can run. */
 const hostedTools = new Set([
   'web_search',
   'web_search_preview',
@@ -41,21 +45,18 @@ const hostedTools = new Set([
   'computer',
   'computer_use',
   'computer_use_preview',
-  'local_shell',
-  'shell',
-  'apply_patch',
   'tool_search',
   'programmatic_tool_calling',
 ]);
 
-/** A type of tool that servers run: one of OpenAI's, also with the date of a version, or `vendor:tool`. */
+/** A type of tool that OpenAI's servers run, also with the date of a version. */
 export function isHostedTool(type: string): boolean {
   const family = type.replace(/_\d{4}_\d{2}_\d{2}$/, ''); // web_search_preview_2025_03_11
-  return hostedTools.has(family) || /^[a-z0-9_-]+:[a-z0-9_-]+$/.test(type);
+  return hostedTools.has(family);
 }
 
 /** A parser that has seen no tools yet. `dropped` receives the name of each tool that a setting leaves out. */
-export function createToolParser(settings: TranslationSettings, dropped: string[]): ToolParser {
+export function createToolParser(settings: TranslationSettings, dropped: Dropped): ToolParser {
   const definitions: ToolDefinition[] = [];
   const listed: ListedTool[] = [];
   const names = new Set<string>();
@@ -71,8 +72,12 @@ export function createToolParser(settings: TranslationSettings, dropped: string[
     switch (type) {
       case 'function': {
         refuseNested(tool, at);
+        dropped.pushUnknownKeys(tool as Record<string, unknown>, toolKeysOf(settings), 'tools[]');
         const read = readShape(functionTool, tool, at);
-        const definition = functionOf(read, read.name, { kind: 'function', name: read.name }, at);
+        const definition = withHints(
+          functionOf(plain(read, at), read.name, { kind: 'function', name: read.name }, at),
+          tool,
+        );
         offer(definition, listParam, own);
         if (own) listed.push({ kind: 'function', definition });
         return;
@@ -96,6 +101,16 @@ export function createToolParser(settings: TranslationSettings, dropped: string[
         offer(functionOf(read, 'tool_search', { kind: 'tool_search' }, at), listParam, own);
         break;
       }
+      case 'shell': {
+        const { environment } = readShape(shellTool, tool, at);
+        if (environment != null && environment.type !== 'local') throw containerOnly(environment.type, at);
+        offer(clientToolOf(type, at), listParam, own);
+        break;
+      }
+      case 'local_shell':
+      case 'apply_patch':
+        offer(clientToolOf(type, at), listParam, own);
+        break;
       default:
         leaveOutOrRefuse(type, at);
         return;
@@ -118,7 +133,12 @@ export function createToolParser(settings: TranslationSettings, dropped: string[
       if (type === 'function') {
         const read = readShape(namespacedFunctionTool, member, memberAt);
         offer(
-          functionOf(prefaced(read), flattenToolName(namespace, read.name), originOf(type, read), memberAt),
+          functionOf(
+            plain(prefaced(read), memberAt),
+            flattenToolName(namespace, read.name),
+            originOf(type, read),
+            memberAt,
+          ),
           listParam,
           own,
         );
@@ -141,6 +161,22 @@ export function createToolParser(settings: TranslationSettings, dropped: string[
     function originOf(kind: 'function' | 'custom', { name }: { readonly name: string }): RestoredTool {
       return { kind, name, namespace };
     }
+  }
+
+  function plain<Tool extends { readonly parameters?: Record<string, unknown> | null | undefined }>(
+    read: Tool,
+    at: string,
+  ): Tool {
+    if (read.parameters == null) return read;
+    const parameters = withoutEncrypted(read.parameters);
+    if (parameters === read.parameters) return read;
+    dropped.push(`${at}.parameters.encrypted`);
+    return { ...read, parameters };
+  }
+
+  function withHints(definition: FunctionDefinition, tool: unknown): FunctionDefinition {
+    const { cache_control: cacheControl } = tool as { readonly cache_control?: unknown }; // typeOf has checked it is an object
+    return settings.profile.cacheControl && cacheControl != null ? { ...definition, cacheControl } : definition;
   }
 
   function offer(tool: ToolDefinition, listParam: string, own: boolean): void {
@@ -172,16 +208,38 @@ export function createToolParser(settings: TranslationSettings, dropped: string[
     if (isHostedTool(type)) {
       throw unsupportedParameter(
         param,
-        `Tools of type ${quote(type)} are run by the server, and there is none here that could. Offer a tool of type 'function' and run it yourself.`,
+        `Tools of type ${quote(type)} run on OpenAI's servers, and this server has none. Offer a tool of type 'function' and run it yourself.`,
       );
     }
-    throw invalidValue(
-      param,
-      `Invalid value: ${quote(type)} for '${param}'. Supported values are: 'function', 'custom', 'namespace', 'tool_search'.`,
-    );
+    if (settings.unknownItems === 'reject') {
+      throw invalidValue(
+        param,
+        `Invalid value: ${quote(type)} for '${param}'. Supported values are: 'function', 'custom', 'namespace', 'tool_search', 'shell', 'local_shell', 'apply_patch'.`,
+      );
+    }
+    dropped.pushUnknownType({ kind: 'tool', type }, at);
   }
 
   return { add, definitions, listed };
+}
+
+function clientToolOf(type: ClientToolType, param: string): FunctionDefinition {
+  const { description, parameters } = clientTools[type];
+  return { kind: 'function', param, chatName: type, origin: { kind: type }, description, parameters, strict: null };
+}
+
+function containerOnly(environment: string, at: string): ApiError {
+  return unsupportedParameter(
+    `${at}.environment`,
+    `A shell in ${quote(environment)} runs on OpenAI's servers, and this server has none. Send "environment": {"type": "local"} and run the commands yourself.`,
+  );
+}
+
+const functionKeys = new Set(['name', 'description', 'parameters', 'strict']);
+const cachedFunctionKeys = new Set([...functionKeys, 'cache_control']);
+
+function toolKeysOf({ profile }: TranslationSettings): ReadonlySet<string> {
+  return profile.cacheControl ? cachedFunctionKeys : functionKeys;
 }
 
 function functionOf(

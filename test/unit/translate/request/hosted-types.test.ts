@@ -14,12 +14,6 @@ const items = [
   'computer_call_output',
   'image_generation_call',
   'code_interpreter_call',
-  'local_shell_call',
-  'local_shell_call_output',
-  'shell_call',
-  'shell_call_output',
-  'apply_patch_call',
-  'apply_patch_call_output',
   'mcp_list_tools',
   'mcp_approval_request',
   'mcp_approval_response',
@@ -31,18 +25,18 @@ const items = [
 describe.each(items)('an item of type %s', (type) => {
   const body = { input: [{ role: 'user', content: 'x' }, { type }] };
 
-  it('is known and refused, not taken for a mistake', () => {
-    expect(() => translate(body)).toThrow(
+  it('is known, and refused where the settings say so', () => {
+    expect(() => translate(body, { unsupportedItems: 'reject' })).toThrow(
       expect.objectContaining({ code: 'unsupported_parameter', param: 'input[1].type' }),
     );
   });
 
-  it('is left out and named where the settings say so', () => {
-    expect(translate(body, { unsupportedItems: 'drop' }).dropped).toEqual([`input[1].${type}`]);
+  it('is left out and named', () => {
+    expect(translate(body).dropped).toEqual([`input[1].${type}`]);
   });
 });
 
-/** Tools of OpenAI's API that run there, or that clients run by a protocol of their own. */
+/** Tools of OpenAI's API that run there. */
 const tools = [
   'web_search',
   'web_search_preview',
@@ -53,12 +47,8 @@ const tools = [
   'computer',
   'computer_use',
   'computer_use_preview',
-  'local_shell',
-  'shell',
-  'apply_patch',
   'programmatic_tool_calling',
   'web_search_preview_2025_03_11',
-  'vendor:tool',
 ];
 
 it.each(tools)('a tool of type %s is known and refused, not taken for a mistake', (type) => {
