@@ -46,7 +46,6 @@ export function translateCompletion(completion: unknown, context: ResponseContex
   const callError = writer.output.addWhole(message, {
     logprobs: context.wantsLogprobs ? logprobsOf(choice.logprobs) : [],
     citations: citationsOf(body, message),
-    isLast: true,
   });
   const outputError = callError ?? writer.output.finish();
   if (upstreamError !== null && !writer.output.hasItems()) throw upstreamError;

@@ -100,7 +100,7 @@ export class OutputWriter {
    * - a transcript counts only without a text of its own;
    * - white space alone waits for `finish`, however long.
    */
-  addWhole(message: LooseMessage, extras: ChunkExtras): ApiError | null {
+  addWhole(message: LooseMessage, extras: Omit<ChunkExtras, 'isLast'>): ApiError | null {
     const entries = callEntriesOf(message);
     const calls = entries.length === 0 ? null : new WholeCalls(entries, this.#callParts());
     this.#wholeCalls = calls;
