@@ -46,3 +46,20 @@ it.each(cases)('%s takes %s', (_field, _value, body) => {
   const { chat } = translateRequest({ model: 'm', input: 'x', ...body }, createTestSettings(), clock);
   expect(chat.messages).toHaveLength(1);
 });
+
+/** Parts by the roles that may not have them. */
+const misplaced = ['input_image', 'input_file', 'input_video'].flatMap((type) =>
+  ['system', 'developer', 'assistant'].map((role) => [type, role] as const),
+);
+
+it.each([
+  ...misplaced,
+  ...['system', 'developer', 'assistant'].map((role) => ['input_audio', role] as const),
+  ...['system', 'developer', 'user'].map((role) => ['refusal', role] as const),
+])('a part of type %s is refused in a message of role %s', (type, role) => {
+  const clock = { now: () => 1, newId: createCountedIds() };
+  const input = [{ role, content: [{ type }] }];
+  expect(() => translateRequest({ model: 'm', input }, createTestSettings(), clock)).toThrow(
+    expect.objectContaining({ code: 'invalid_value', param: 'input[0].content[0].type' }),
+  );
+});
