@@ -212,6 +212,11 @@ const variables = z.object({
     '',
     'OTLP/HTTP endpoint for traces; tracing is off when unset.',
   ),
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: variable(
+    z.url().or(z.literal('')),
+    '',
+    'The same for traces alone, with its whole path: `/v1/traces` is not appended.',
+  ),
   OTEL_TRACES_SAMPLER_ARG: variable(
     z
       .string()

@@ -12,7 +12,7 @@ import { describeProfiles, openProfiles, type ProfileSource } from './server/pro
 import { createService } from './server/server.ts';
 import { createTlsCredentials, type TlsCredentials } from './server/tls.ts';
 import { joinSupervisor } from './server/workers.ts';
-import type { Log } from './telemetry/log.ts';
+import { createOccasionalWarning, type Log } from './telemetry/log.ts';
 import type { LogOutput } from './telemetry/log-output.ts';
 import { createMetrics, type Metrics } from './telemetry/metrics.ts';
 import { version } from './version.ts';
@@ -47,11 +47,12 @@ export async function serve(config: Config, log: Log, output: LogOutput): Promis
     createHeapGauge(memoryOfProcess().heap),
     (limit) => metrics.overload.inc({ limit }),
   );
-  const tracing = await loadTracing(config);
+  const tracing = await loadTracing(config, log, metrics);
   const tls = tlsOf(config, log, metrics);
   const profiles = profilesOf(config, log, metrics);
   const observers: ExchangeObserver[] = [createExchangeLog(log), createExchangeMetrics(metrics)];
   if (tracing !== null) observers.push(createExchangeTrace(tracing));
+  const warnOfHandshake = createOccasionalWarning(log, 'a TLS handshake failed');
   const service = createService({
     config: { ...config, LISTEN: config.LISTEN.replaceAll('{worker}', String(worker?.number ?? 1)) },
     credentials: tls?.credentials,
@@ -62,6 +63,10 @@ export async function serve(config: Config, log: Log, output: LogOutput): Promis
       worker?.setReady(ready());
       if (available) log.info('available again: ready');
       else log.warn({ exchanges: guard.exchanges, buffered_bytes: guard.bufferedBytes }, 'overloaded: not ready');
+    },
+    onHandshakeFailure(reason, address) {
+      metrics.tlsHandshakeFailures.inc();
+      warnOfHandshake(1, { reason, address });
     },
     onMisconfigured: (problem) => log.error({ problem }, 'misconfigured route'),
     onFault: (thrown) => log.error(causeOf(thrown), 'failed'),
@@ -97,14 +102,20 @@ export async function serve(config: Config, log: Log, output: LogOutput): Promis
 }
 
 /** The OpenTelemetry packages cost memory and start-up time: they are loaded only when there is somewhere to send spans. */
-async function loadTracing(config: Config) {
-  if (config.OTEL_EXPORTER_OTLP_ENDPOINT === '') return null;
+async function loadTracing(config: Config, log: Log, metrics: Metrics) {
+  const { OTEL_EXPORTER_OTLP_ENDPOINT: base, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: own } = config;
+  if (base === '' && own === '') return null;
+  const warn = createOccasionalWarning(log, 'spans did not reach the collector');
   const { createTracing } = await import('./telemetry/tracing.ts');
   return createTracing({
-    endpoint: config.OTEL_EXPORTER_OTLP_ENDPOINT,
+    url: own === '' ? `${base.replace(/\/+$/, '')}/v1/traces` : own,
     serviceName: config.OTEL_SERVICE_NAME,
     version,
     ratio: config.OTEL_TRACES_SAMPLER_ARG,
+    onLost(spans, reason) {
+      metrics.spansLost.inc(spans);
+      warn(spans, { reason });
+    },
   });
 }
 

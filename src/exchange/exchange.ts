@@ -1,5 +1,5 @@
 import type { ApiError } from '../schema/api-error.ts';
-import type { Usage } from '../schema/response-resource.ts';
+import type { CreateResponseEcho, Usage } from '../schema/response-resource.ts';
 import type { NewId } from '../translate/context.ts';
 import type { TranslationSettings } from '../translate/settings.ts';
 import { RequestLeg } from './request/request-leg.ts';
@@ -48,6 +48,18 @@ export interface ExchangeSummary {
   /** The model that the upstream names in its response. */
   readonly upstreamModel: string | null;
   readonly stream: boolean | null;
+  /** Model and stream as the body says, also of a request that was refused. */
+  readonly asked: { readonly model: string | null; readonly stream: boolean | null };
+  /** The host the client asked, as `:authority` names it. */
+  readonly authority: string | null;
+  /** The id of the Response; null until there is one. */
+  readonly responseId: string | null;
+  /** Sampling parameters; null where they are the API's defaults. */
+  readonly parameters: {
+    readonly temperature: number | null;
+    readonly topP: number | null;
+    readonly maxOutputTokens: number | null;
+  };
   /** The status sent to the client; null until then. */
   readonly status: number | null;
   readonly upstreamStatus: number | null;
@@ -75,9 +87,18 @@ export class Exchange {
   readonly #responseLeg: ResponseLeg;
   /** An immediate response ends the exchange: messages already in flight when it was sent get no reply. */
   #closed = false;
+  #responseId: string | null = null;
 
   constructor(options: ExchangeOptions) {
-    const { modes, settings, bodyLimits, upstreamPath, refusal, reserve, clock } = options;
+    const { modes, settings, bodyLimits, upstreamPath, refusal, reserve } = options;
+    const clock: typeof options.clock = {
+      now: options.clock.now,
+      newId: (prefix) => {
+        const id = options.clock.newId(prefix);
+        if (prefix === 'resp') this.#responseId = id;
+        return id;
+      },
+    };
     const { stallTimeoutMs, heartbeatMs, finishGraceMs } = options;
     const { maxRequestBytes } = bodyLimits;
     this.#modes = modes;
@@ -124,6 +145,10 @@ export class Exchange {
       model: translated?.context.echo.model ?? null,
       upstreamModel: response.model,
       stream: translated?.context.stream ?? null,
+      asked: request.asked,
+      authority: request.authority,
+      responseId: this.#responseId,
+      parameters: parametersOf(translated?.context.echo),
       status: request.error?.status ?? response.clientStatus,
       upstreamStatus: response.upstreamStatus,
       errorCode: error?.code ?? null,
@@ -156,6 +181,16 @@ export class Exchange {
     if (error !== null) return (clientStatus ?? 0) >= 300 ? 'upstream_error' : 'failed';
     return status === 'completed' || status === 'incomplete' || status === 'failed' ? status : 'open';
   }
+}
+
+/** The echo has the API's defaults where the request was silent: they are not what the client asked for. */
+function parametersOf(echo: CreateResponseEcho | undefined): ExchangeSummary['parameters'] {
+  const set = (value: number | undefined) => (value === undefined || value === 1 ? null : value);
+  return {
+    temperature: set(echo?.temperature),
+    topP: set(echo?.top_p),
+    maxOutputTokens: echo?.max_output_tokens ?? null,
+  };
 }
 
 function isRequestEvent(event: ExchangeEvent): event is RequestEvent {

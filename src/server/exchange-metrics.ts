@@ -1,6 +1,7 @@
 import type { ExchangeSummary } from '../exchange/exchange.ts';
 import { createBoundedLabel, type Metrics } from '../telemetry/metrics.ts';
-import type { CallEnd, ExchangeObserver } from './observer.ts';
+import { errorTypeOf, providerName } from './gen-ai.ts';
+import type { CallEnd, CallTimes, ExchangeObserver } from './observer.ts';
 
 /** Codes are ours and few, but a time series lives as long as the process. */
 const MAX_CODES = 64;
@@ -29,6 +30,7 @@ export function createExchangeMetrics(metrics: Metrics): ExchangeObserver {
           metrics.events.inc(summary.events);
           metrics.dropped.inc(summary.dropped.length);
           countTokens(summary);
+          observeModel(summary, how, times);
         },
       };
     },
@@ -47,6 +49,26 @@ export function createExchangeMetrics(metrics: Metrics): ExchangeObserver {
     const label = metrics.modelLabel(model);
     metrics.tokens.inc({ model: label, type: 'input' }, usage.input_tokens);
     metrics.tokens.inc({ model: label, type: 'output' }, usage.output_tokens);
+    // Parts of the two above.
+    metrics.tokens.inc({ model: label, type: 'cached_input' }, usage.input_tokens_details.cached_tokens);
+    metrics.tokens.inc({ model: label, type: 'reasoning_output' }, usage.output_tokens_details.reasoning_tokens);
+  }
+
+  function observeModel(summary: ExchangeSummary, how: CallEnd, { duration, firstToken }: CallTimes): void {
+    const { model, profile, stream, usage } = summary;
+    // A model that has not answered gets no label of its own, since clients may send any name.
+    if (model === null || (usage === null && summary.upstreamModel === null)) return;
+    const labels = {
+      gen_ai_operation_name: 'chat',
+      gen_ai_provider_name: providerName(profile),
+      gen_ai_request_model: metrics.modelLabel(model),
+    };
+    metrics.requestSeconds.observe({ ...labels, error_type: errorTypeOf(summary, how) ?? '' }, duration / 1000);
+    if (!stream || firstToken === null) return;
+    metrics.firstTokenSeconds.observe(labels, firstToken / 1000);
+    const tokens = usage?.output_tokens ?? 0;
+    if (how === 'done' && tokens > 1)
+      metrics.tokenSeconds.observe(labels, (duration - firstToken) / 1000 / (tokens - 1));
   }
 }
 

@@ -2,7 +2,7 @@ import type { Metadata } from '@grpc/grpc-js';
 import type { ExchangeSummary } from '../exchange/exchange.ts';
 import { parseTraceParent, type TraceParent } from '../telemetry/trace-parent.ts';
 import type { TraceSpan, Tracing } from '../telemetry/tracing.ts';
-import { shownErrorCode } from './error-codes.ts';
+import { errorTypeOf, providerName } from './gen-ai.ts';
 import type { CallEnd, ExchangeObserver } from './observer.ts';
 
 /**
@@ -23,7 +23,7 @@ export function createExchangeTrace(tracing: Tracing): ExchangeObserver {
           if (span === null || summary.outcome === 'passed') return;
           const name = summary.model === null ? 'chat' : `chat ${summary.model.slice(0, 120)}`;
           const wait = times.firstByte === null || summary.events === 0 ? null : times.firstByte / 1000;
-          const error = errorOf(summary, how);
+          const error = errorTypeOf(summary, how);
           span.end(
             name,
             { ...attributesOf(summary, how, wait), ...(error === null ? {} : { 'error.type': error }) },
@@ -44,21 +44,19 @@ export function parentOf(metadata: Metadata, header: string | undefined): TraceP
   return parseTraceParent(fromEnvoy?.toString()) ?? parseTraceParent(header);
 }
 
-function errorOf(summary: ExchangeSummary, how: CallEnd): string | null {
-  const { outcome, status } = summary;
-  if (how !== 'done') return how;
-  if (outcome === 'completed' || outcome === 'incomplete') return null;
-  return shownErrorCode(summary) ?? (status === null ? outcome : String(status));
-}
-
 function attributesOf(summary: ExchangeSummary, how: CallEnd, secondsToFirstChunk: number | null) {
   const { usage } = summary;
   return {
     'gen_ai.operation.name': 'chat',
-    'gen_ai.provider.name': providers[summary.profile] ?? summary.profile,
+    'gen_ai.provider.name': providerName(summary.profile),
     ...given({
       'gen_ai.request.model': summary.model,
       'gen_ai.request.stream': summary.stream,
+      'gen_ai.request.temperature': summary.parameters.temperature,
+      'gen_ai.request.top_p': summary.parameters.topP,
+      'gen_ai.request.max_tokens': summary.parameters.maxOutputTokens,
+      'gen_ai.response.id': summary.responseId,
+      ...serverOf(summary.authority),
       'gen_ai.response.model': summary.upstreamModel,
       'gen_ai.response.finish_reasons': summary.finishReason === null ? null : [summary.finishReason],
       'gen_ai.response.time_to_first_chunk': summary.stream ? secondsToFirstChunk : null,
@@ -76,15 +74,12 @@ function attributesOf(summary: ExchangeSummary, how: CallEnd, secondsToFirstChun
   };
 }
 
+/** `host`, `host:port` or `[IPv6]:port` as attributes. */
+function serverOf(authority: string | null): Record<string, string | number | null> {
+  const [, six, host, port] = /^(?:\[([^\]]+)\]|([^:]+))(?::(\d+))?$/.exec(authority ?? '') ?? [];
+  return { 'server.address': six ?? host ?? null, 'server.port': port === undefined ? null : Number(port) };
+}
+
 function given<Value>(attributes: Readonly<Record<string, Value | null>>): Record<string, Value> {
   return Object.fromEntries(Object.entries(attributes).filter((entry): entry is [string, Value] => entry[1] !== null));
 }
-
-/** Profiles that OpenTelemetry's conventions know by another name. */
-const providers: Readonly<Record<string, string>> = {
-  azure: 'azure.ai.openai',
-  gemini: 'gcp.gemini',
-  mistral: 'mistral_ai',
-  moonshot: 'moonshot_ai',
-  xai: 'x_ai',
-};

@@ -14,6 +14,8 @@ export interface CallTimes {
   readonly duration: number;
   /** Until the first bytes for the client were sent; null if none were. */
   readonly firstByte: number | null;
+  /** Until the first delta of a stream was sent: text, reasoning or arguments; null if none was. */
+  readonly firstToken: number | null;
   /** Time this process spent working on each leg; replies sent later by a timer are not counted. */
   readonly work: { readonly request: number; readonly response: number };
 }

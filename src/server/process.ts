@@ -50,6 +50,7 @@ class ProcessCall implements GrpcCallListener, TickListener {
   /** When the call was opened, then when its first message arrived. */
   #startedAt = performance.now();
   #firstByteAt = Number.NaN;
+  #firstTokenAt = Number.NaN;
   #requestMs = 0;
   #responseMs = 0;
 
@@ -118,6 +119,7 @@ class ProcessCall implements GrpcCallListener, TickListener {
   #send({ modes }: OpenExchange, replies: readonly ExchangeReply[]): void {
     for (const reply of replies) {
       if (Number.isNaN(this.#firstByteAt) && hasBytesForClient(reply)) this.#firstByteAt = performance.now();
+      if (Number.isNaN(this.#firstTokenAt) && hasDelta(reply)) this.#firstTokenAt = performance.now();
       this.#call.send(serializeReply(reply, modes, FRAME_HEAD_BYTES));
     }
   }
@@ -153,6 +155,7 @@ class ProcessCall implements GrpcCallListener, TickListener {
     return {
       duration: performance.now() - this.#startedAt,
       firstByte: Number.isNaN(this.#firstByteAt) ? null : this.#firstByteAt - this.#startedAt,
+      firstToken: Number.isNaN(this.#firstTokenAt) ? null : this.#firstTokenAt - this.#startedAt,
       work: { request: this.#requestMs, response: this.#responseMs },
     };
   }
@@ -160,6 +163,17 @@ class ProcessCall implements GrpcCallListener, TickListener {
 
 function isOfRequest({ type }: ExchangeEvent): boolean {
   return type === 'request_body' || type === 'request_headers' || type === 'request_trailers';
+}
+
+/** An event whose name ends so; searched for until the first one has been sent. */
+const deltaEvent = Buffer.from('.delta\ndata: ');
+/** A whole answer as JSON has no events, and may be long. */
+const MAX_SEARCHED_BYTES = 16 * 1024;
+
+function hasDelta(reply: ExchangeReply): boolean {
+  if (reply.type !== 'response_body' || reply.body === undefined || reply.body.length < deltaEvent.length) return false;
+  const { buffer, byteOffset, length } = reply.body;
+  return Buffer.from(buffer, byteOffset, Math.min(length, MAX_SEARCHED_BYTES)).includes(deltaEvent);
 }
 
 function hasBytesForClient(reply: ExchangeReply): boolean {

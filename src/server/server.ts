@@ -36,6 +36,8 @@ export interface ServiceOptions {
   readonly onAvailability?: (available: boolean) => void;
   /** A route of Envoy's names an unknown profile or an invalid path. */
   readonly onMisconfigured: (problem: string) => void;
+  /** A connection's TLS handshake failed, of a client at that address. */
+  readonly onHandshakeFailure?: (reason: string, address: string | undefined) => void;
   /** A defect of ours that no exchange's log line reports; the call it happened in has ended. */
   readonly onFault: (thrown: unknown) => void;
 }
@@ -128,8 +130,12 @@ export function createService(options: ServiceOptions): Service {
         const port = await bind(server, address, credentials ?? ServerCredentials.createInsecure());
         bound.push(address.replace(/:0$/, `:${port}`));
       }
-      for (const http2Server of http2ServersOf(server))
+      for (const http2Server of http2ServersOf(server)) {
         http2Server.on('session', (session) => closeUnused(session, firstCallMs));
+        http2Server.on('tlsClientError', (error, socket) =>
+          options.onHandshakeFailure?.(error.message, socket.remoteAddress),
+        );
+      }
       return bound;
     },
     get ready() {

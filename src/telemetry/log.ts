@@ -13,6 +13,29 @@ export function createLog(
   return pino({ level, base, timestamp: pino.stdTimeFunctions.isoTime, formatters: { level: levelName } }, destination);
 }
 
+/** How often a trouble that repeats itself is logged. */
+const OCCASION_MS = 60_000;
+
+/**
+ * A warning that is logged once a minute at most, with how many times `count` was reported since the last line. What it
+ * is about goes on being counted in the metrics.
+ */
+export function createOccasionalWarning(
+  log: Log,
+  message: string,
+  now = () => performance.now(),
+): (count: number, details: object) => void {
+  let loggedAt = Number.NEGATIVE_INFINITY;
+  let since = 0;
+  return (count, details) => {
+    since += count;
+    if (now() - loggedAt < OCCASION_MS) return;
+    log.warn({ ...details, count: since }, message);
+    loggedAt = now();
+    since = 0;
+  };
+}
+
 function levelName(label: string): object {
   return { level: label };
 }

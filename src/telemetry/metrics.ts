@@ -22,6 +22,12 @@ export type Metrics = ReturnType<typeof createMetrics>;
 const secondsOfAnswers = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
 const secondsOfWork = [0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1];
 
+/** OpenTelemetry's conventions for metrics of generative AI, in Prometheus' spelling: names, labels and buckets. */
+const genAiLabels = ['gen_ai_operation_name', 'gen_ai_provider_name', 'gen_ai_request_model'] as const;
+const secondsPerToken = [0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1, 2.5];
+const secondsToFirstToken = [0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
+const secondsOfRequests = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92];
+
 /** Some servers accept any model name, however long. */
 const MAX_LABEL_LENGTH = 120;
 
@@ -152,6 +158,37 @@ export function createMetrics({ version, maxModels, worker, state }: MetricsOpti
     dropped: new Counter({
       name: 'responses_extproc_dropped_total',
       help: 'Parts of requests dropped because the upstream has no equivalent (x-responses-dropped).',
+      registers,
+    }),
+    spansLost: new Counter({
+      name: 'responses_extproc_spans_lost_total',
+      help: 'Spans that did not reach the collector.',
+      registers,
+    }),
+    tlsHandshakeFailures: new Counter({
+      name: 'responses_extproc_tls_handshake_failures_total',
+      help: 'Connections to the gRPC port whose TLS handshake failed.',
+      registers,
+    }),
+    tokenSeconds: new Histogram({
+      name: 'gen_ai_server_time_per_output_token_seconds',
+      help: 'Time per output token after the first, of streamed responses, by model.',
+      labelNames: genAiLabels,
+      buckets: secondsPerToken,
+      registers,
+    }),
+    firstTokenSeconds: new Histogram({
+      name: 'gen_ai_server_time_to_first_token_seconds',
+      help: 'From the request’s headers to the first delta of a streamed response, by model.',
+      labelNames: genAiLabels,
+      buckets: secondsToFirstToken,
+      registers,
+    }),
+    requestSeconds: new Histogram({
+      name: 'gen_ai_server_request_duration_seconds',
+      help: 'From the request’s headers to the end of the response, by model.',
+      labelNames: [...genAiLabels, 'error_type'],
+      buckets: secondsOfRequests,
       registers,
     }),
     certificateExpiry: new Gauge({

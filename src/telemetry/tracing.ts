@@ -1,3 +1,5 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type Attributes,
   createTraceState,
@@ -9,10 +11,11 @@ import {
   trace,
 } from '@opentelemetry/api';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
-import { defaultResource, resourceFromAttributes } from '@opentelemetry/resources';
+import { defaultResource, detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources';
 import {
   BatchSpanProcessor,
   ParentBasedSampler,
+  type SpanExporter,
   TraceIdRatioBasedSampler,
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
@@ -25,7 +28,7 @@ import type { TraceParent } from './trace-parent.ts';
 export interface Tracing {
   /** Starts a span that began at `startTime` (Unix milliseconds), below `parent` if there is one. */
   start(name: string, startTime: number, parent: TraceParent | null, traceState: string | undefined): TraceSpan;
-  /** Exports the remaining spans. */
+  /** Exports the remaining spans, unless the collector takes too long. */
   close(): Promise<void>;
 }
 
@@ -35,26 +38,33 @@ export interface TraceSpan {
 }
 
 export interface TracingOptions {
-  /** Base URL of an OTLP/HTTP receiver; `/v1/traces` is added. */
-  readonly endpoint: string;
+  /** URL that takes traces by OTLP/HTTP. */
+  readonly url: string;
   readonly serviceName: string;
   readonly version: string;
   /** Share, 0 to 1, of the traces that begin here which are recorded; a caller's own decision is kept. */
   readonly ratio: number;
+  /** So many spans did not reach the collector. */
+  readonly onLost: (spans: number, reason: string) => void;
 }
 
+/** How long the end of the process waits for the collector. */
+const CLOSE_TIMEOUT_MS = 2_000;
+
 /** Starts the exporter. The headers it sends come from `OTEL_EXPORTER_OTLP_HEADERS`, which the exporter reads itself. */
-export function createTracing({ endpoint, serviceName, version, ratio }: TracingOptions): Tracing {
+export function createTracing({ url, serviceName, version, ratio, onLost }: TracingOptions): Tracing {
   const provider = new TracerProvider({
-    resource: defaultResource().merge(
-      resourceFromAttributes({ 'service.name': serviceName, 'service.version': version }),
-    ),
+    // What the operator says (`OTEL_RESOURCE_ATTRIBUTES`) comes before what is made up here.
+    resource: defaultResource()
+      .merge(resourceFromAttributes({ 'service.instance.id': randomUUID() }))
+      .merge(detectResources({ detectors: [envDetector] }))
+      .merge(resourceFromAttributes({ 'service.name': serviceName, 'service.version': version })),
     // Names come from clients and upstreams.
     spanLimits: { attributeValueLengthLimit: 512 },
     sampler: new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(ratio) }),
     spanProcessors: [
       new BatchSpanProcessor({
-        exporter: new OTLPTraceExporter({ url: `${endpoint.replace(/\/+$/, '')}/v1/traces` }),
+        exporter: reportLosses(new OTLPTraceExporter({ url }), onLost),
         scheduledDelayMillis: 1_000,
       }),
     ],
@@ -84,6 +94,27 @@ export function createTracing({ endpoint, serviceName, version, ratio }: Tracing
         },
       };
     },
-    close: () => provider.shutdown(),
+    async close() {
+      const deadline = new AbortController();
+      await Promise.race([
+        provider.shutdown().catch(() => {}),
+        sleep(CLOSE_TIMEOUT_MS, undefined, { signal: deadline.signal }).catch(() => {}),
+      ]);
+      deadline.abort();
+    },
+  };
+}
+
+/** The exporter itself reports to nobody when a collector is gone, wrong, or refuses. */
+function reportLosses(exporter: SpanExporter, onLost: TracingOptions['onLost']): SpanExporter {
+  return {
+    export(spans, done) {
+      exporter.export(spans, (result) => {
+        if (result.error !== undefined) onLost(spans.length, result.error.message);
+        done(result);
+      });
+    },
+    shutdown: () => exporter.shutdown(),
+    forceFlush: () => exporter.forceFlush?.() ?? Promise.resolve(),
   };
 }

@@ -6,14 +6,14 @@ import { dashboard, expressions, monitoringFolder, rules } from '../support/moni
 
 /** Metrics an expression names, with the labels and values it asks for by `=` or `=~`. */
 function selectorsOf(expression: string): { name: string; labels: [string, string][] }[] {
-  return [...expression.matchAll(/\b((?:responses_extproc|envoy|nodejs|process)_[a-z0-9_]+)(?:\{([^}]*)\})?/g)].map(
-    ([, name = '', inner = '']) => ({
-      name,
-      labels: [...inner.matchAll(/(\w+)=~?"([^"]*)"/g)].flatMap(([, label = '', values = '']) =>
-        label === 'job' ? [] : values.split('|').map((value): [string, string] => [label, value]),
-      ),
-    }),
-  );
+  return [
+    ...expression.matchAll(/\b((?:responses_extproc|gen_ai_server|envoy|nodejs|process)_[a-z0-9_]+)(?:\{([^}]*)\})?/g),
+  ].map(([, name = '', inner = '']) => ({
+    name,
+    labels: [...inner.matchAll(/(\w+)=~?"([^"]*)"/g)].flatMap(([, label = '', values = '']) =>
+      label === 'job' ? [] : values.split('|').map((value): [string, string] => [label, value]),
+    ),
+  }));
 }
 
 /** Labels an expression groups by; Prometheus adds the first two itself, workers the third. */

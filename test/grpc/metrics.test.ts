@@ -62,6 +62,21 @@ describe('metrics', () => {
     expect(await count('active_exchanges')).toBe(0);
   });
 
+  it('have the conventions’ histograms by model, and the tokens that were cached or spent on reasoning', async () => {
+    const model = { gen_ai_request_model: 'm-1', gen_ai_provider_name: 'generic', gen_ai_operation_name: 'chat' };
+    for (const name of ['request_duration', 'time_to_first_token', 'time_per_output_token'])
+      expect(await service.metric(`gen_ai_server_${name}_seconds_count`, model), name).toBe(1);
+    const firstToken = await service.metric('gen_ai_server_time_to_first_token_seconds_sum');
+    const duration = await service.metric('gen_ai_server_request_duration_seconds_sum');
+    expect(firstToken).toBeGreaterThan(0);
+    expect(await service.metric('gen_ai_server_time_per_output_token_seconds_sum')).toBeCloseTo(
+      (duration - firstToken) / 6, // of seven tokens
+      6,
+    );
+    expect(await count('tokens_total', { model: 'm-1', type: 'reasoning_output' })).toBe(2);
+    expect(await count('tokens_total', { model: 'm-1', type: 'cached_input' })).toBe(0);
+  });
+
   it('count refusals by code, and no times for what was never translated', async () => {
     const { call } = await sendRequest(client, bodyOf('m-1', { background: true }));
     call.cancel();

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { connect as connectTcp } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect, type TLSSocket } from 'node:tls';
@@ -7,6 +8,7 @@ import { Client, credentials, Server } from '@grpc/grpc-js';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createTlsCredentials, type TlsCredentials } from '../../src/server/tls.ts';
 import { type CertificateAuthority, createAuthority, replaceFiles } from '../support/certificates.ts';
+import { startServiceProcess } from '../support/service-process.ts';
 
 /** A raw unary method: what goes over the connection does not matter here, that it goes does. */
 const echo = {
@@ -104,6 +106,26 @@ const clientOf = (port: number, pair?: { certFile: string; keyFile: string }) =>
       : credentials.createSsl(readFileSync(authority.caFile), readFileSync(pair.keyFile), readFileSync(pair.certFile)),
     { 'grpc.use_local_subchannel_pool': 1 },
   );
+
+describe('a handshake that fails', () => {
+  it('is counted, and said at the level warn once a minute', async () => {
+    const pair = authority.issue('handshake');
+    const service = await startServiceProcess({ TLS_CERT_FILE: pair.certFile, TLS_KEY_FILE: pair.keyFile });
+    try {
+      const { port } = new URL(`http://${service.listen[0]}`);
+      for (let n = 0; n < 3; n += 1) {
+        const socket = connectTcp(Number(port), '127.0.0.1').on('error', () => {});
+        socket.end('GET / HTTP/1.1\r\n\r\n'); // plain text where TLS is spoken
+        await once(socket.resume(), 'close');
+      }
+      await expect.poll(() => service.metric('responses_extproc_tls_handshake_failures_total')).toBe(3);
+      const said = service.log.filter((line) => line['msg'] === 'a TLS handshake failed');
+      expect(said).toMatchObject([{ level: 'warn', address: '127.0.0.1', reason: expect.any(String) }]);
+    } finally {
+      await service.remove();
+    }
+  });
+});
 
 describe('TLS', () => {
   it('shows a new certificate to new connections and loses no call of an open one while it rotates', async () => {

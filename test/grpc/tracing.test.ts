@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { connectExtProc, type ExtProcClient } from '../support/extproc-client.ts';
@@ -9,7 +11,13 @@ import { startTraceCollector, type TraceCollector } from '../support/trace-colle
 const traceId = '4bf92f3577b34da6a3ce929d0e0e4736';
 const traceparent = `00-${traceId}-00f067aa0ba902b7-01`;
 const unsampled = `00-${traceId}-00f067aa0ba902b7-00`;
-const body = JSON.stringify({ model: 'm-1', input: 'a secret word: xylophone', stream: true });
+const body = JSON.stringify({
+  model: 'm-1',
+  input: 'a secret word: xylophone',
+  stream: true,
+  temperature: 0.2,
+  max_output_tokens: 50,
+});
 
 let collector: TraceCollector;
 let service: ServiceProcess;
@@ -45,7 +53,7 @@ const spanCount = () => collector.spans.length;
 describe('tracing', () => {
   it('continues the client’s trace and describes the answer in the words of the GenAI conventions', async () => {
     await start();
-    await stream({ headers: { traceparent } });
+    await stream({ headers: { traceparent, ':authority': 'gateway.example:8443' } });
     await expect.poll(spanCount, { timeout: 10_000 }).toBe(1);
     const [span] = collector.spans;
     expect(span).toMatchObject({
@@ -61,6 +69,9 @@ describe('tracing', () => {
       'gen_ai.provider.name': 'generic',
       'gen_ai.request.model': 'm-1',
       'gen_ai.request.stream': true,
+      'gen_ai.request.temperature': 0.2,
+      'gen_ai.request.max_tokens': 50,
+      'gen_ai.response.id': expect.stringMatching(/^resp_\w+$/),
       'gen_ai.response.model': 'm-2',
       'gen_ai.response.finish_reasons': ['stop'],
       'gen_ai.response.time_to_first_chunk': expect.any(Number),
@@ -71,6 +82,8 @@ describe('tracing', () => {
       'http.request.header.x-request-id': ['request-1'],
       'http.request.method': 'POST',
       'http.response.status_code': 200,
+      'server.address': 'gateway.example',
+      'server.port': 8443,
       'url.path': '/v1/responses',
       'responses_extproc.outcome': 'completed',
       'responses_extproc.dropped': 0,
@@ -125,6 +138,60 @@ describe('tracing', () => {
     expect(collector.spans[0]?.name).toHaveLength(125);
     expect(collector.spans[0]?.attributes['gen_ai.request.model']).toHaveLength(512);
     expect(collector.spans[0]?.attributes['responses_extproc.outcome']).toBe('aborted');
+  });
+
+  it('says in its resource what OTEL_RESOURCE_ATTRIBUTES says, and an id of the process where that says none', async () => {
+    await start({ OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=test,service.namespace=gateways' });
+    await stream();
+    await expect.poll(spanCount, { timeout: 10_000 }).toBe(1);
+    expect(collector.spans[0]?.resource).toMatchObject({
+      'deployment.environment.name': 'test',
+      'service.namespace': 'gateways',
+      'service.instance.id': expect.stringMatching(/^[0-9a-f-]{36}$/),
+    });
+    client.close();
+    await service.remove();
+    await start({ OTEL_RESOURCE_ATTRIBUTES: 'service.instance.id=pod-7' });
+    await stream();
+    await expect.poll(spanCount, { timeout: 10_000 }).toBe(2);
+    expect(collector.spans[1]?.resource).toMatchObject({ 'service.instance.id': 'pod-7' });
+  });
+
+  it('goes to OTEL_EXPORTER_OTLP_TRACES_ENDPOINT, as it is written, where that is set', async () => {
+    await start({
+      OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1',
+      OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${collector.url}/v1/traces`,
+    });
+    await stream();
+    await expect.poll(spanCount, { timeout: 10_000 }).toBe(1);
+  });
+
+  it.each([
+    ['wrong', () => `${collector.url}/elsewhere`],
+    ['dead', () => 'http://127.0.0.1:1'],
+  ])('counts what a %s collector does not take, and says so once a minute', async (_name, url) => {
+    await start({ OTEL_EXPORTER_OTLP_ENDPOINT: url(), OTEL_EXPORTER_OTLP_TIMEOUT: '1000' });
+    const lost = () => service.metric('responses_extproc_spans_lost_total');
+    await stream();
+    await expect.poll(lost, { timeout: 20_000 }).toBe(1);
+    await stream();
+    await expect.poll(lost, { timeout: 20_000 }).toBe(2);
+    const said = service.log.filter((line) => line['msg'] === 'spans did not reach the collector');
+    expect(said).toMatchObject([{ level: 'warn', count: 1, reason: expect.any(String) }]);
+  });
+
+  it('does not hold the exit for a collector that never answers', async () => {
+    const silent = createServer().listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+    const { port } = silent.address() as AddressInfo;
+    const sockets: Socket[] = [];
+    silent.on('connection', (socket) => sockets.push(socket));
+    await start({ OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}`, OTEL_EXPORTER_OTLP_TIMEOUT: '600000' });
+    await stream();
+    service.child.kill('SIGTERM');
+    expect(await service.child.ended).toBe('exit code 0');
+    for (const socket of sockets) socket.destroy();
+    silent.close();
   });
 
   it('loses nobody’s answer when the collector is gone', async () => {

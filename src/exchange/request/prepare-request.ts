@@ -13,7 +13,7 @@ export interface PreparedRequest {
   readonly dropped: readonly string[];
 }
 
-/** Turns the client's whole body into the upstream's; reserves what it decompresses to. Throws `ApiError`. */
+/** Turns the client's whole body into the upstream's; reserves what it decompresses to, and calls `onRead` with its JSON. Throws `ApiError`. */
 export function prepareRequest(
   pieces: readonly Uint8Array[],
   headers: HeaderMap,
@@ -21,6 +21,7 @@ export function prepareRequest(
   maxRequestBytes: number,
   clock: { now(): number; readonly newId: NewId },
   reserve: Reserve,
+  onRead: (body: unknown) => void = () => {},
 ): PreparedRequest {
   const bytes = pieces.length === 1 ? (pieces[0] as Uint8Array) : Buffer.concat(pieces);
   const contentType = headers.get('content-type') ?? null;
@@ -28,6 +29,7 @@ export function prepareRequest(
   const { maxNesting, maxValues } = settings.limits;
   const limits = { maxRequestBytes, maxNesting, maxValues };
   const value = readRequestBody(bytes, { contentType, contentEncoding }, limits, reserve);
+  onRead(value);
   const { chat, passthrough, context, dropped } = translateRequest(value, settings, clock);
   return { body: Buffer.from(chatRequestJson(chat, passthrough)), model: chat.model, context, dropped };
 }

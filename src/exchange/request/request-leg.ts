@@ -31,6 +31,10 @@ export interface RequestLegReport {
   readonly method: string;
   /** Without the query, which may hold secrets. */
   readonly path: string;
+  /** The host the client asked, as `:authority` names it. */
+  readonly authority: string | null;
+  /** What the body says, also of a request that is refused; null where it says nothing of the kind. */
+  readonly asked: { readonly model: string | null; readonly stream: boolean | null };
   /** Why the request was refused; null if it was not. */
   readonly error: ApiError | null;
   readonly clientBytes: number;
@@ -73,6 +77,7 @@ export class RequestLeg {
   #clientBytes = 0;
   #upstreamBytes = 0;
   #error: ApiError | null = null;
+  #asked: RequestLegReport['asked'] = { model: null, stream: null };
 
   constructor(options: RequestLegOptions) {
     this.#options = options;
@@ -103,6 +108,7 @@ export class RequestLeg {
   report(): RequestLegReport {
     return {
       ...(this.#facts ?? factsOf(this.#headers)),
+      asked: this.#asked,
       error: this.#error,
       clientBytes: this.#clientBytes,
       upstreamBytes: this.#upstreamBytes,
@@ -192,7 +198,9 @@ export class RequestLeg {
     let prepared: PreparedRequest;
     let path: string;
     try {
-      prepared = prepareRequest(this.#pieces, this.#headers, settings, maxRequestBytes, clock, reserve);
+      prepared = prepareRequest(this.#pieces, this.#headers, settings, maxRequestBytes, clock, reserve, (value) => {
+        this.#asked = askedOf(value);
+      });
       path = upstreamPath(this.#template, this.#path, prepared.model);
     } catch (thrown) {
       return this.#refuse(event, ApiError.from(thrown));
@@ -291,13 +299,23 @@ const noHeaders: HeaderMap = new Map();
 const noPath: RequestPath = { prefix: '', apiVersion: '' };
 
 /** What a log line needs of the headers. */
-type HeaderFacts = Pick<RequestLegReport, 'requestId' | 'method' | 'path'>;
+type HeaderFacts = Pick<RequestLegReport, 'requestId' | 'method' | 'path' | 'authority'>;
+
+function askedOf(body: unknown): RequestLegReport['asked'] {
+  const { model, stream } = (typeof body === 'object' && body !== null ? body : {}) as LooseRequest;
+  return { model: typeof model === 'string' ? model : null, stream: typeof stream === 'boolean' ? stream : null };
+}
+interface LooseRequest {
+  readonly model?: unknown;
+  readonly stream?: unknown;
+}
 
 function factsOf(headers: HeaderMap): HeaderFacts {
   return {
     requestId: headers.get('x-request-id') ?? null,
     method: headers.get(':method') ?? '',
     path: (headers.get(':path') ?? '').split('?', 1)[0] ?? '',
+    authority: headers.get(':authority') ?? null,
   };
 }
 
