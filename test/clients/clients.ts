@@ -13,10 +13,15 @@ export const features = {
   'rate-limit': 'A 429, then an answer',
   error: 'The server’s own error message reaches the program',
   cut: 'A stream that breaks off: another try or an error',
-  shell: 'Commands in a shell, over several requests',
+  shell: 'Commands in a shell',
   'apply-patch': 'A patch to a file',
   mcp: 'A tool of an MCP server',
   'local-compaction': 'Compaction by the client, and a fact known after it',
+  'sub-agents': 'Sub-agents that report back',
+  sandbox: 'A sandbox agent with its defaults',
+  'local-shell': 'The older tool `local_shell`',
+  history: 'A conversation that began with hosted tools',
+  effort: 'A change of effort within a conversation',
 } as const;
 export type Feature = keyof typeof features;
 

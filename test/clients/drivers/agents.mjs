@@ -1,4 +1,14 @@
-import { Agent, OpenAIResponsesModel, run, setTracingDisabled, tool } from '@openai/agents';
+import {
+  Agent,
+  applyDiff,
+  applyPatchTool,
+  OpenAIResponsesModel,
+  run,
+  setTracingDisabled,
+  shellTool,
+  tool,
+} from '@openai/agents';
+import { SandboxAgent, UnixLocalSandboxClient } from '@openai/agents/sandbox/local';
 import OpenAI from 'openai';
 import { z } from 'zod';
 
@@ -48,6 +58,34 @@ export const scenarios = {
       .join('');
     const second = await run(thinker, [...first.history, { role: 'user', content: 'And now?' }]);
     return { shown, text: second.finalOutput };
+  },
+  async shell(options) {
+    const ran = [];
+    const shell = {
+      async run({ commands }) {
+        ran.push(...commands);
+        return { output: [{ stdout: 'heron\n', stderr: '', outcome: { type: 'exit', exitCode: 0 } }] };
+      },
+    };
+    const result = await run(agent(options, { tools: [shellTool({ shell })] }), 'Hi');
+    return { text: result.finalOutput, ran };
+  },
+  async 'apply-patch'(options) {
+    const files = {};
+    const editor = {
+      async createFile({ path, diff }) {
+        files[path] = applyDiff('', diff, 'create');
+        return { status: 'completed', output: `Wrote ${path}.` };
+      },
+      async updateFile() {},
+      async deleteFile() {},
+    };
+    const result = await run(agent(options, { tools: [applyPatchTool({ editor })] }), 'Hi');
+    return { text: result.finalOutput, files };
+  },
+  async sandbox(options) {
+    const boxed = new SandboxAgent({ name: 'boxed', instructions: 'Be brief.', model: modelOf(options) });
+    return (await run(boxed, 'Hi', { sandbox: { client: new UnixLocalSandboxClient() } })).finalOutput;
   },
   'rate-limit': text,
   error: text,

@@ -1,5 +1,8 @@
 import agents
 import openai
+from agents.run_config import SandboxRunConfig
+from agents.sandbox import SandboxAgent
+from agents.sandbox.sandboxes import UnixLocalSandboxClient
 from openai.types.shared import Reasoning
 from pydantic import BaseModel
 
@@ -69,6 +72,55 @@ async def reasoning(**options):
     return {"shown": shown, "text": second.final_output}
 
 
+async def shell(**options):
+    ran = []
+
+    def execute(request):
+        ran.extend(request.data.action.commands)
+        return agents.ShellResult(output=[agents.ShellCommandOutput(stdout="heron\n")])
+
+    result = await agents.Runner.run(agent(options, tools=[agents.ShellTool(executor=execute)]), "Hi")
+    return {"text": result.final_output, "ran": ran}
+
+
+async def local_shell(**options):
+    ran = []
+
+    def execute(request):
+        ran.append(request.data.action.command)
+        return "heron\n"
+
+    result = await agents.Runner.run(agent(options, tools=[agents.LocalShellTool(executor=execute)]), "Hi")
+    return {"text": result.final_output, "ran": ran}
+
+
+class Editor:
+    def __init__(self):
+        self.files = {}
+
+    def create_file(self, operation):
+        self.files[operation.path] = agents.apply_diff("", operation.diff, "create")
+        return agents.ApplyPatchResult(status="completed", output=f"Wrote {operation.path}.")
+
+    def update_file(self, operation):
+        raise NotImplementedError
+
+    def delete_file(self, operation):
+        raise NotImplementedError
+
+
+async def apply_patch(**options):
+    editor = Editor()
+    result = await agents.Runner.run(agent(options, tools=[agents.ApplyPatchTool(editor=editor)]), "Hi")
+    return {"text": result.final_output, "files": editor.files}
+
+
+async def sandbox(**options):
+    boxed = SandboxAgent(name="boxed", instructions="Be brief.", model=model_of(**options))
+    config = agents.RunConfig(sandbox=SandboxRunConfig(client=UnixLocalSandboxClient()))
+    return (await agents.Runner.run(boxed, "Hi", run_config=config)).final_output
+
+
 scenarios = {
     "text": text,
     "stream": stream,
@@ -76,6 +128,10 @@ scenarios = {
     "tools-stream": tools_stream,
     "structured": structured,
     "reasoning": reasoning,
+    "shell": shell,
+    "local-shell": local_shell,
+    "apply-patch": apply_patch,
+    "sandbox": sandbox,
     "rate-limit": text,
     "error": text,
     "cut": stream,

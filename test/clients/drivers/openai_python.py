@@ -86,6 +86,30 @@ def reasoning(baseURL, model):
     return {"shown": shown, "text": responses(baseURL).create(input=history, **settings).output_text}
 
 
+def history(baseURL, model):
+    items = [
+        {"role": "user", "content": "Which bird is it?"},
+        {
+            "type": "web_search_call",
+            "id": "ws_1",
+            "status": "completed",
+            "action": {"type": "search", "query": "grey bird with long legs"},
+        },
+        {
+            "type": "code_interpreter_call",
+            "id": "ci_1",
+            "status": "completed",
+            "container_id": "cntr_1",
+            "code": "print(6 * 7)",
+            "outputs": [{"type": "logs", "logs": "42"}],
+        },
+        {"type": "image_generation_call", "id": "ig_1", "status": "completed", "result": "aGVyb24="},
+        {"role": "assistant", "content": "A heron."},
+        {"role": "user", "content": "Sure?"},
+    ]
+    return responses(baseURL).create(model=model, instructions=INSTRUCTIONS, input=items).output_text
+
+
 scenarios = {
     "text": create,
     "stream": stream,
@@ -93,6 +117,7 @@ scenarios = {
     "tools-stream": tools_stream,
     "structured": structured,
     "reasoning": reasoning,
+    "history": history,
     "rate-limit": create,
     "error": create,
     "cut": stream,

@@ -1,0 +1,58 @@
+import { afterAll, afterEach, beforeAll, describe, expect } from 'vitest';
+import { startTestMesh, type TestMesh } from '../support/mesh.ts';
+import type { Received } from '../support/upstream.ts';
+import { type Answer, answer, toolNamed } from './answers.ts';
+import { clientTest } from './clients.ts';
+import { type Codex, type CodexOptions, createCodex } from './codex.ts';
+
+let mesh: TestMesh;
+beforeAll(async () => {
+  mesh = await startTestMesh({ environment: { UPSTREAM_PROFILE: 'vllm' } });
+});
+afterAll(() => mesh?.close());
+
+let codex: Codex;
+afterEach(() => codex?.remove());
+function start(model: string, options: Omit<CodexOptions, 'url' | 'model'> = {}): Codex {
+  codex = createCodex({ url: mesh.url, model, ...options });
+  return codex;
+}
+
+const requests = (model: string) => mesh.upstream.received(model).map((request) => request.json());
+const knows = (request: Received, fact: string) => JSON.stringify(request.json().messages).includes(fact);
+const call =
+  (name: string, given: unknown, more: Answer = {}) =>
+  (request: Received) =>
+    answer({ calls: [{ name: toolNamed(request, name), arguments: given }], ...more })(request);
+
+describe('Codex', () => {
+  clientTest('codex', 'sub-agents', 'spawns a child that works, and gets its result', async () => {
+    const [task, result] = ['Message Type: NEW_TASK', 'Message Type: FINAL_ANSWER'];
+    mesh.upstream.script('sub-agents', (request) => {
+      const last = request.json().messages.at(-1);
+      // The child has its parent's history, and its own task behind it.
+      if (knows(request, `${task}\\nTask name`))
+        return last?.['role'] === 'tool'
+          ? answer({ text: `The sum is ${String(last['content']).match(/^\d+$/m)?.[0]}.` })(request)
+          : call('exec_command', { cmd: 'echo $((17 + 4))' })(request);
+      if (knows(request, `${result}\\nTask name`))
+        return answer({ text: knows(request, 'The sum is 21.') ? 'The child says 21.' : 'Nothing came.' })(request);
+      if (last?.['role'] === 'tool') return call('wait_agent', { timeout_ms: 30_000 })(request);
+      return call('spawn_agent', { task_name: 'adder', message: 'Add 17 and 4.' })(request);
+    });
+    const run = await start('sub-agents', { settings: ['features.multi_agent_v2.enabled = true'] }).exec(
+      'Let a sub-agent add 17 and 4.',
+    );
+
+    expect(run).toMatchObject({ code: 0, answer: 'The child says 21.' });
+    const all = requests('sub-agents');
+    const [received] = all.flatMap(({ messages }) => messages.filter(({ content }) => has(content, `${task}\n`)));
+    expect(received).toMatchObject({ role: 'user', content: expect.stringMatching(/Payload:\nAdd 17 and 4\.$/) });
+    const [returned] = all.flatMap(({ messages }) => messages.filter(({ content }) => has(content, `${result}\n`)));
+    expect(returned).toMatchObject({ role: 'user', content: expect.stringMatching(/Payload:\nThe sum is 21\.$/) });
+    // `encrypted` in a parameter's schema is a word between Codex and OpenAI.
+    expect(JSON.stringify(all.map(({ tools }) => tools))).not.toContain('"encrypted"');
+  });
+});
+
+const has = (content: unknown, text: string) => typeof content === 'string' && content.includes(text);

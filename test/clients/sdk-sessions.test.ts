@@ -1,0 +1,90 @@
+import { afterAll, beforeAll, describe, expect } from 'vitest';
+import { startTestMesh, type TestMesh } from '../support/mesh.ts';
+import type { Received } from '../support/upstream.ts';
+import { answer, toolNamed } from './answers.ts';
+import { type ClientId, clients, clientTest, type Feature } from './clients.ts';
+import { type Driver, startDriver } from './driver.ts';
+
+let mesh: TestMesh;
+beforeAll(async () => {
+  mesh = await startTestMesh({ environment: { UPSTREAM_PROFILE: 'vllm' } });
+});
+afterAll(() => mesh?.close());
+
+type Id = Exclude<ClientId, 'codex'>;
+const modelOf = (client: Id, feature: Feature) => `${client}/${feature}`;
+const requests = (client: Id, feature: Feature) =>
+  mesh.upstream.received(modelOf(client, feature)).map((request) => request.json());
+const ends = (request: Received, role: string) => request.json().messages.at(-1)?.['role'] === role;
+
+/** Calls the tool, and when its output is there says what it was. */
+const toolTurns = (name: string, given: unknown, text: string) => (request: Received) =>
+  ends(request, 'tool')
+    ? answer({ text: String(request.json().messages.at(-1)?.['content']).includes(text) ? 'Seen.' : 'Lost.' })(request)
+    : answer({ calls: [{ name: toolNamed(request, name), arguments: given }] })(request);
+
+function describeClient(client: Id, body: (run: (feature: Feature) => ReturnType<Driver['run']>) => void): void {
+  describe(clients[client].name, () => {
+    let driver: Driver;
+    beforeAll(() => {
+      driver = startDriver(clients[client].driver);
+    });
+    afterAll(() => driver?.stop());
+    body((feature) => driver.run(feature, { baseURL: `${mesh.url}/v1`, model: modelOf(client, feature) }));
+  });
+}
+
+describeClient('openai-python', (run) => {
+  clientTest('openai-python', 'history', 'goes on with a conversation in which hosted tools ran', async () => {
+    mesh.upstream.script(modelOf('openai-python', 'history'), answer({ text: 'Quite sure.' }));
+    expect(await run('history')).toEqual({ outcome: 'Quite sure.' });
+    const [request] = requests('openai-python', 'history');
+    expect(request?.messages.at(-1)).toEqual({ role: 'user', content: 'Sure?' });
+    // What a model can read of the calls is kept, the image is not.
+    const arrived = JSON.stringify(request?.messages);
+    for (const text of ['A heron.', 'grey bird with long legs', '42']) expect(arrived).toContain(text);
+    expect(arrived).not.toContain('aGVyb24=');
+  });
+});
+
+for (const client of ['agents', 'agents-python', 'ai-sdk-openai'] as const)
+  describeClient(client, (run) => {
+    // The AI SDK runs each twice, the second time streamed.
+    const twice = <T>(value: T): T[] => (client === 'ai-sdk-openai' ? [value, value] : [value]);
+    const text = client === 'ai-sdk-openai' ? ['Seen.', 'Seen.'] : 'Seen.';
+
+    clientTest(client, 'shell', 'runs the commands of its tool `shell`', async () => {
+      mesh.upstream.script(modelOf(client, 'shell'), toolTurns('shell', { commands: ['cat bird.txt'] }, 'heron'));
+      expect(await run('shell')).toEqual({ outcome: { text, ran: twice('cat bird.txt') } });
+    });
+
+    clientTest(client, 'apply-patch', 'applies the patch of its tool `apply_patch`', async () => {
+      const given = { type: 'create_file', path: 'bird.txt', diff: '+heron\n' };
+      mesh.upstream.script(modelOf(client, 'apply-patch'), toolTurns('apply_patch', given, 'Wrote bird.txt.'));
+      const files = { 'bird.txt': expect.stringMatching(client === 'ai-sdk-openai' ? /^\+heron\n$/ : /^heron\n?$/) };
+      expect(await run('apply-patch')).toEqual({ outcome: { text, files } });
+    });
+
+    if (client !== 'agents')
+      clientTest(client, 'local-shell', 'runs the command of its tool `local_shell`', async () => {
+        const given = { command: ['cat', 'bird.txt'] };
+        mesh.upstream.script(modelOf(client, 'local-shell'), toolTurns('local_shell', given, 'heron'));
+        expect(await run('local-shell')).toEqual({ outcome: { text, ran: twice(['cat', 'bird.txt']) } });
+      });
+
+    if (client !== 'ai-sdk-openai')
+      clientTest(client, 'sandbox', 'starts a sandbox agent, which works in its folder', async () => {
+        const given = { cmd: 'echo heron > bird.txt && cat bird.txt' };
+        mesh.upstream.script(modelOf(client, 'sandbox'), toolTurns('exec_command', given, 'heron'));
+        expect(await run('sandbox')).toEqual({ outcome: 'Seen.' });
+        expect(requests(client, 'sandbox')).toHaveLength(2);
+        for (const request of requests(client, 'sandbox')) expect(request).not.toHaveProperty('context_management');
+      });
+
+    if (client === 'ai-sdk-openai')
+      clientTest(client, 'effort', 'changes the effort within a conversation', async () => {
+        mesh.upstream.script('gpt-6-sol', answer({ text: 'Hello!' }));
+        expect(await run('effort')).toEqual({ outcome: 'Hello!' });
+        expect(mesh.upstream.received('gpt-6-sol')[0]?.json()).toMatchObject({ reasoning_effort: 'low' });
+      });
+  });
