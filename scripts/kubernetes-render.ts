@@ -16,6 +16,7 @@ const derived: readonly string[] = [
   'LISTEN',
   'ADMIN_LISTEN',
   'WORKERS',
+  'UPSTREAM_PROFILES_FILE',
   'MAX_REQUEST_BYTES',
   'DRAIN_DELAY_MS',
   'DRAIN_TIMEOUT_MS',

@@ -56,6 +56,26 @@ describe('the chart', () => {
     expect(objectOf(objects, 'ClientTrafficPolicy').spec.connection.bufferLimit).toBe('64Mi');
   });
 
+  test('profiles of your own are a file that the service reads', () => {
+    const objects = render('gateway.kind=istio', 'profiles.team-vllm.extends=vllm', 'config.UPSTREAM_PROFILE=team-vllm');
+    const { spec } = objectOf(objects, 'Deployment').spec.template;
+    const environment = environmentOf(objectOf(objects, 'Deployment'));
+    expect(environment).toMatchObject({ UPSTREAM_PROFILES_FILE: '/profiles/profiles.json' });
+    expect(spec.containers[0].volumeMounts).toEqual([{ name: 'profiles', mountPath: '/profiles', readOnly: true }]);
+    const [volume] = spec.volumes;
+    const text = objectOf(objects, 'ConfigMap', volume.configMap.name).data?.['profiles.json'];
+    expect(JSON.parse(text ?? '')).toEqual({ profiles: { 'team-vllm': { extends: 'vllm' } } });
+  });
+
+  test('beside an endpoint picker, Istio gets the filter before the picker’s', () => {
+    const pool = ['kind=InferencePool', 'group=inference.networking.k8s.io', 'port=null'];
+    const objects = render('gateway.kind=istio', ...pool.map((setting) => `gateway.upstream.${setting}`));
+    const [filter] = objectOf(objects, 'EnvoyFilter').spec.configPatches;
+    expect(filter.match.listener.filterChain.filter.subFilter.name).toBe('envoy.filters.http.ext_proc');
+    const [rule] = objectOf(objects, 'HTTPRoute', 'responses-extproc').spec.rules;
+    expect(rule.backendRefs).toEqual([{ group: 'inference.networking.k8s.io', kind: 'InferencePool', name: 'llm' }]);
+  });
+
   test('with TLS, Envoy Gateway is told to check it', () => {
     const objects = render('gateway.kind=envoy-gateway', 'tls.secretName=tls', 'tls.caConfigMap=ca');
     expect(environmentOf(objectOf(objects, 'Deployment'))).toMatchObject({ TLS_CERT_FILE: '/tls/tls.crt' });

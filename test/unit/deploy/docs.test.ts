@@ -1,0 +1,47 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { parse, parseAllDocuments } from 'yaml';
+
+const root = join(import.meta.dirname, '../../..');
+const read = (path: string) => readFileSync(join(root, path), 'utf8');
+const pages = ['docs/kubernetes.md', 'docs/scaling.md', 'docs/agentgateway.md', 'docs/gcp-callouts.md'];
+
+test.each(pages)('the YAML of %s is YAML', (page) => {
+  const blocks = [...read(page).matchAll(/^```yaml\n([\s\S]*?)^```/gm)].map(([, block = '']) => block);
+  expect(blocks).not.toEqual([]);
+  for (const block of blocks) for (const document of parseAllDocuments(block)) expect(document.errors).toEqual([]);
+});
+
+test('docs/kubernetes.md names values that the chart has', () => {
+  const values = parse(read('deploy/chart/values.yaml'));
+  const table = read('docs/kubernetes.md').split('| value | what for |')[1]?.split('\n\n')[0] ?? '';
+  const named = [...table.matchAll(/^\| (.*?) \|/gm)].flatMap(
+    ([, cell = '']) => cell.match(/(?<=`)[\w.]+(?=`)/g) ?? [],
+  );
+  expect(named.length).toBeGreaterThan(10);
+  for (const name of named) {
+    const value = name.split('.').reduce((object, key) => object?.[key], values);
+    expect(value, name).toBeDefined();
+  }
+});
+
+test('the table of replicas in docs/scaling.md is computed as it says', () => {
+  const rows = [...read('docs/scaling.md').matchAll(/^\| (1(?:,000)+|10,000|100,000) \| (.*) \|$/gm)];
+  expect(rows).toHaveLength(4);
+  const use = 0.6;
+  const cores = (streams: number, tokens: number, microseconds: number) =>
+    (streams * tokens * microseconds) / 1e6 / use;
+  for (const [, first = '', rest = ''] of rows) {
+    const streams = Number(first.replaceAll(',', ''));
+    const cells = rest.split(' | ').map((cell) => Number(cell.replaceAll(',', '')));
+    const computed = [
+      Math.max(2, cores(streams, 50, 22.4)),
+      cores(streams, 50, 33.6),
+      Math.max(2, cores(streams, 5, 100)),
+      Math.max(2, cores(streams, 1, 100)),
+      streams / 7500,
+    ].map((value) => Math.ceil(value - 0.01));
+    expect(cells, first).toEqual(computed);
+  }
+});
