@@ -57,7 +57,11 @@ describe('the chart', () => {
   });
 
   test('profiles of your own are a file that the service reads', () => {
-    const objects = render('gateway.kind=istio', 'profiles.team-vllm.extends=vllm', 'config.UPSTREAM_PROFILE=team-vllm');
+    const objects = render(
+      'gateway.kind=istio',
+      'profiles.team-vllm.extends=vllm',
+      'config.UPSTREAM_PROFILE=team-vllm',
+    );
     const { spec } = objectOf(objects, 'Deployment').spec.template;
     const environment = environmentOf(objectOf(objects, 'Deployment'));
     expect(environment).toMatchObject({ UPSTREAM_PROFILES_FILE: '/profiles/profiles.json' });

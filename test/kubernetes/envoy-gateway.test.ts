@@ -1,5 +1,8 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
+import { renderChart } from '../../scripts/kubernetes-render.ts';
 import { envoyVersions } from '../matrix/versions.ts';
+import { createAuthority } from '../support/certificates.ts';
 import { type Resource, translateForEnvoyGateway } from './envoy-gateway.ts';
 import { liveThrough } from './lifetime.ts';
 import { committedManifests, environmentOf, type KubernetesObject, objectOf, parseObjects } from './manifests.ts';
@@ -159,6 +162,23 @@ spec:
   expect(place('api_key_auth')).toBeLessThan(place('ext_proc'));
   expect(place('ext_proc')).toBeLessThan(place('local_ratelimit'));
   expect(place('local_ratelimit')).toBeLessThan(place('router'));
+});
+
+test('with TLS, Envoy checks the service’s certificate by its name in the cluster', () => {
+  const settings = ['gateway.kind=envoy-gateway', 'tls.secretName=tls', 'tls.caConfigMap=ca'];
+  const secured = renderChart(settings.flatMap((setting) => ['--set', setting])).flatMap(({ text }) =>
+    parseObjects(text),
+  );
+  const authority = createAuthority('of the cluster');
+  const data = { 'ca.crt': readFileSync(authority.caFile, 'utf8') };
+  authority.remove();
+  const authorities = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'ca' }, data };
+  const other = translateForEnvoyGateway([...secured, ...upstream, authorities]);
+  for (const { status, message } of other.conditions.get('EnvoyExtensionPolicy/responses-extproc') ?? [])
+    expect(status, message).toBe('True');
+  const cluster = other.clusters.find(({ name }) => name === service);
+  expect(JSON.stringify(cluster?.['transportSocketMatches'])).toContain('"sni":"responses-extproc.llm.svc"');
+  expect(cluster).not.toHaveProperty('healthChecks'); // they would speak TLS to the admin port
 });
 
 test('a translator that is not there makes the routes answer 500, not pass', () => {

@@ -6,9 +6,12 @@ import { runTool } from './tools.ts';
 
 const root = join(import.meta.dirname, '../..');
 
-test.each(globSync('.github/workflows/*.yml', { cwd: root }).sort())('actionlint has nothing against %s', (workflow) => {
-  expect(runTool('actionlint', ['-no-color', join(root, workflow)])).toBe('');
-});
+test.each(globSync('.github/workflows/*.yml', { cwd: root }).sort())(
+  'actionlint has nothing against %s',
+  (workflow) => {
+    expect(runTool('actionlint', ['-no-color', join(root, workflow)])).toBe('');
+  },
+);
 
 test('the notes of a release are what CHANGELOG.md says of its version, and a version it does not know fails', () => {
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
