@@ -3,7 +3,7 @@
  * installs the packages when they are missing or not those of package-lock.json, and makes sure that the pinned Node
  * (npm package `node`), which runs everything else, is really there. A few milliseconds when there is nothing to do.
  */
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -12,11 +12,11 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const pinnedNode = join(root, 'node_modules/.bin/node');
 
 if (!packagesAreCurrent()) {
-  console.log('Installing npm packages …');
+  console.log('Installing npm packages (about 150 MB) …');
   // `dev`: the pinned Node is a devDependency, and NODE_ENV=production would leave it out.
-  npm(['ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error']);
+  await npm(['ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error']);
 }
-if (!pinnedNodeRuns()) installPinnedNode();
+if (!pinnedNodeRuns()) await installPinnedNode();
 
 /** True when every package of package-lock.json is installed in the version it names. */
 function packagesAreCurrent() {
@@ -36,11 +36,11 @@ function pinnedNodeRuns() {
 }
 
 /** npm leaves install scripts out where it is told to (`ignore-scripts`) and may do so by default one day: run it ourselves. */
-function installPinnedNode() {
+async function installPinnedNode() {
   console.log('Installing the pinned Node …');
   const folder = join(root, 'node_modules/node');
   spawnSync(process.execPath, ['installArchSpecificPackage.js'], { cwd: folder, stdio: 'inherit' });
-  if (!existsSync(pinnedNode)) npm(['rebuild', '--ignore-scripts', '--loglevel=error', 'node']); // links node_modules/.bin/node
+  if (!existsSync(pinnedNode)) await npm(['rebuild', '--ignore-scripts', '--loglevel=error', 'node']); // links node_modules/.bin/node
   if (!pinnedNodeRuns())
     fail(
       'The Node that runs this project (npm package `node`) could not be installed.\n' +
@@ -48,14 +48,31 @@ function installPinnedNode() {
     );
 }
 
-function npm(args) {
+async function npm(args) {
   // npm sets both variables for its scripts: the npm that was called, and the machine's own Node rather than the pinned
   // one, which `npm ci` is about to delete.
   const { npm_execpath: program, npm_node_execpath: node = process.execPath } = process.env;
-  const { status, error } = program
-    ? spawnSync(node, [program, ...args], { cwd: root, stdio: 'inherit' })
-    : spawnSync('npm', args, { cwd: root, stdio: 'inherit' });
-  if (status !== 0) fail(`npm ${args[0]} failed${error ? `: ${error.message}` : ''}.`);
+  const child = program
+    ? spawn(node, [program, ...args], { cwd: root, stdio: 'inherit' })
+    : spawn('npm', args, { cwd: root, stdio: 'inherit' });
+  const startedAt = Date.now();
+  const notice = setInterval(() => {
+    const seconds = Math.round((Date.now() - startedAt) / 1000);
+    console.log(
+      `… npm ${args[0]} has run for ${seconds} s. Without a network it waits for ${registry()}, and gives up after some minutes.`,
+    );
+  }, 15_000);
+  const problem = await new Promise((resolve) => {
+    child.once('error', (error) => resolve(`: ${error.message}`));
+    child.once('close', (status) => resolve(status === 0 ? null : ''));
+  });
+  clearInterval(notice);
+  if (problem !== null) fail(`npm ${args[0]} failed${problem}.`);
+}
+
+/** Where npm gets packages from; npm tells its scripts. */
+function registry() {
+  return process.env.npm_config_registry ?? 'its registry';
 }
 
 function fail(message) {

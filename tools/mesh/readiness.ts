@@ -1,6 +1,10 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const demoModel = 'demo';
+
+/** The request id of the probes below, by which their log lines can be left out. */
+export const probeId = `probe-${randomUUID()}`;
 
 /**
  * Resolves when requests are answered through Envoy, the service and the upstream. With the embedded upstream: a whole
@@ -23,7 +27,7 @@ async function post(port: number, body: unknown, signal: AbortSignal): Promise<n
   try {
     const response = await fetch(`http://127.0.0.1:${port}/v1/responses`, {
       method: 'POST',
-      headers: { 'content-type': 'application/json' },
+      headers: { 'content-type': 'application/json', 'x-request-id': probeId },
       body: JSON.stringify(body),
       signal,
     });

@@ -1,0 +1,42 @@
+import { spawn } from 'node:child_process';
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+
+const root = join(import.meta.dirname, '../../..');
+
+test('a first run without a network says what it waits for', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'extproc-setup-'));
+  const sockets: Socket[] = [];
+  const silent = createServer((socket) => sockets.push(socket)); // takes connections and never answers
+  await new Promise<void>((resolve) => {
+    silent.listen(0, '127.0.0.1', resolve);
+  });
+  const registry = `http://127.0.0.1:${(silent.address() as AddressInfo).port}/`;
+  mkdirSync(join(folder, 'scripts'));
+  copyFileSync(join(root, 'scripts/setup.mjs'), join(folder, 'scripts/setup.mjs'));
+  for (const name of ['package.json', 'package-lock.json']) copyFileSync(join(root, name), join(folder, name));
+  const { npm_execpath: _npm, ...environment } = process.env;
+  const child = spawn(process.execPath, ['scripts/setup.mjs'], {
+    cwd: folder,
+    env: { ...environment, npm_config_registry: registry, npm_config_cache: join(folder, 'cache') },
+    detached: true,
+  });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (text) => {
+      output += text;
+    });
+  try {
+    await expect
+      .poll(() => output, { timeout: 28_000 })
+      .toMatch(new RegExp(`npm ci has run for \\d+ s\\. Without a network it waits for ${registry}`));
+  } finally {
+    process.kill(-(child.pid ?? 0), 'SIGKILL');
+    silent.close();
+    for (const socket of sockets) socket.destroy();
+    rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
+  }
+});
