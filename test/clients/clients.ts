@@ -16,6 +16,7 @@ export const features = {
   shell: 'Commands in a shell',
   'apply-patch': 'A patch to a file',
   mcp: 'A tool of an MCP server',
+  'code-mode': 'Code mode: a program over the tools',
   'local-compaction': 'Compaction by the client, and a fact known after it',
   'sub-agents': 'Sub-agents that report back',
   sandbox: 'A sandbox agent with its defaults',

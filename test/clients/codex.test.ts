@@ -27,6 +27,16 @@ const call =
   (request: Received) =>
     answer({ calls: [{ name: toolNamed(request, name), arguments: given }], ...more })(request);
 
+/** A script for a model whose name Codex must know; other names are the scripts' own. */
+const scriptedAs = (name: string) => ({ providerSettings: [`http_headers = { "x-test-script" = "${name}" }`] });
+/** Settings of an MCP server. */
+const words = [
+  '[mcp_servers.words]',
+  `command = ${JSON.stringify(process.execPath)}`,
+  `args = [${JSON.stringify(join(import.meta.dirname, 'words-server.mjs'))}]`,
+  'default_tools_approval_mode = "approve"',
+];
+
 describe('Codex', () => {
   clientTest('codex', 'stream', 'prints the answer of a turn, and sends its prompts first', async () => {
     mesh.upstream.script('plain', answer({ text: 'Hello!' }));
@@ -110,20 +120,64 @@ describe('Codex', () => {
 
   clientTest('codex', 'mcp', 'calls a tool of an MCP server, which is a namespace to it', async () => {
     mesh.upstream.script('mcp', call('word_of', { room: 'cellar' }), answer({ text: 'It is bittern.' }));
-    const run = await start('mcp', {
-      settings: [
-        '[mcp_servers.words]',
-        `command = ${JSON.stringify(process.execPath)}`,
-        `args = [${JSON.stringify(join(import.meta.dirname, 'words-server.mjs'))}]`,
-        'default_tools_approval_mode = "approve"',
-      ],
-    }).exec('What is the word in the cellar?');
+    const run = await start('mcp', { settings: words }).exec('What is the word in the cellar?');
 
     expect(run).toMatchObject({ code: 0, answer: 'It is bittern.' });
     expect(run.items('mcp_tool_call')).toMatchObject([{ server: 'words', tool: 'word_of', status: 'completed' }]);
     const [assistant, tool] = messagesOf('mcp', 1).slice(-2);
     expect(assistant).toMatchObject({ tool_calls: [{ function: { name: 'mcp__words__word_of' } }] });
     expect(tool).toMatchObject({ role: 'tool', content: expect.stringContaining('In the cellar: bittern') });
+  });
+
+  clientTest(
+    'codex',
+    'apply-patch',
+    'applies a patch of its free-form tool, which models it knows are offered',
+    async () => {
+      const patch = '*** Begin Patch\n*** Add File: bird.txt\n+heron\n*** End Patch\n';
+      mesh.upstream.script('freeform', call('apply_patch', { input: patch }), answer({ text: 'Written.' }));
+      const run = await start('gpt-5.5', scriptedAs('freeform')).exec('Write the bird down.');
+
+      expect(run).toMatchObject({ code: 0, answer: 'Written.' });
+      expect(run.items('file_change')).toMatchObject([{ status: 'completed' }]);
+      expect(codex.file('bird.txt')).toBe('heron\n');
+      const [assistant, tool] = messagesOf('freeform', 1).slice(-2);
+      expect(assistant).toMatchObject({ tool_calls: [{ function: { arguments: JSON.stringify({ input: patch }) } }] });
+      expect(tool).toMatchObject({ role: 'tool', content: expect.stringContaining('bird.txt') });
+    },
+  );
+
+  clientTest('codex', 'mcp', 'finds a tool of an MCP server by searching, and calls it', async () => {
+    mesh.upstream.script(
+      'tool-search',
+      call('tool_search', { query: 'word kept in a room' }),
+      call('word_of', { room: 'cellar' }),
+      answer({ text: 'It is bittern.' }),
+    );
+    const run = await start('gpt-5.5', { settings: words, ...scriptedAs('tool-search') }).exec(
+      'What is the word in the cellar?',
+    );
+
+    expect(run).toMatchObject({ code: 0, answer: 'It is bittern.' });
+    const offered = [0, 1].map((index) =>
+      JSON.stringify(mesh.upstream.received('tool-search')[index]?.json()['tools']),
+    );
+    expect(offered[0]).not.toContain('mcp__words__word_of');
+    expect(offered[1]).toContain('mcp__words__word_of');
+    expect(messagesOf('tool-search', 2).at(-1)).toMatchObject({ content: expect.stringContaining('cellar: bittern') });
+  });
+
+  clientTest('codex', 'code-mode', 'runs a program over its tools', async () => {
+    const input = 'notify("half way"); text((await tools.exec_command({ cmd: "echo heron" })).output);';
+    mesh.upstream.script('code-mode', call('exec', { input }), answer({ text: 'A heron.' }));
+    const run = await start('gpt-6.1-sol', scriptedAs('code-mode')).exec('Which bird?');
+
+    expect(run).toMatchObject({ code: 0, answer: 'A heron.' });
+    expect(run.items('command_execution')).toMatchObject([{ aggregated_output: 'heron\n', exit_code: 0 }]);
+    // `notify` gives the call a second output; a Chat server takes one.
+    const [assistant, ...outputs] = messagesOf('code-mode', 1).slice(3);
+    expect(assistant).toMatchObject({ tool_calls: [{ function: { name: 'functions__exec' } }] });
+    expect(outputs).toMatchObject([{ role: 'tool', content: expect.stringMatching(/heron\s+half way/) }]);
   });
 
   clientTest('codex', 'structured', 'asks the server for the schema it was given', async () => {
