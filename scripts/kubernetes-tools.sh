@@ -6,6 +6,11 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+if ! command -v go >/dev/null; then
+  echo 'Go is needed to build the tools: https://go.dev/dl' >&2
+  exit 1
+fi
+
 source=test/kubernetes/tools
 istio=test/kubernetes/istio
 # Another set of pinned versions is another set of tools.

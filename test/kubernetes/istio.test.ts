@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest';
+import { renderChart } from '../../scripts/kubernetes-render.ts';
 import { envoyVersions } from '../matrix/versions.ts';
 import type { Resource } from './envoy-gateway.ts';
-import { translateForIstio, withoutIstiosOwn } from './istio.ts';
+import { translateForIstio, withInferencePool, withoutIstiosOwn } from './istio.ts';
 import { liveThrough } from './lifetime.ts';
-import { committedManifests, environmentOf, objectOf } from './manifests.ts';
+import { committedManifests, environmentOf, objectOf, parseObjects } from './manifests.ts';
 import { validateBootstrap } from './static-envoy.ts';
 
 const manifests = committedManifests('envoy/istio');
@@ -94,6 +95,29 @@ describe('what Istio makes of envoy/istio', () => {
     expect(JSON.stringify(cluster)).toContain('"idleTimeout":"4s"');
     expect(JSON.stringify(cluster)).toContain('"maxRequestsPerConnection":90');
   });
+});
+
+test('beside an endpoint picker, the service sees a request first, and the picker sees Chat Completions', () => {
+  const pool = ['kind=InferencePool', 'group=inference.networking.k8s.io', 'port=null', 'name=models'];
+  const settings = ['gateway.kind=istio', ...pool.map((setting) => `gateway.upstream.${setting}`)];
+  const objects = renderChart(settings.flatMap((setting) => ['--set', setting])).flatMap(({ text }) =>
+    parseObjects(text),
+  );
+  const beside = translateForIstio(withInferencePool(objects));
+  const [first = {}] = beside.listeners;
+  const { httpFilters } = first['filterChains'][0].filters.at(-1).typedConfig;
+  const names = httpFilters.map(({ name }: Resource) => name);
+  const place = names.indexOf('responses-extproc');
+  expect(place).toBeGreaterThanOrEqual(0);
+  expect(names[place + 1]).toBe('envoy.filters.http.ext_proc');
+  const translated: Resource[] = beside.routes
+    .flatMap((config) => config['virtualHosts'].flatMap((host: Resource) => host['routes'] ?? []))
+    .filter((route: Resource) => route['name'] === 'llm.responses-extproc.0');
+  expect(translated).toHaveLength(2);
+  for (const { typedPerFilterConfig, route } of translated) {
+    expect(Object.keys(typedPerFilterConfig).sort()).toEqual(['envoy.filters.http.ext_proc', 'responses-extproc']);
+    expect(route.cluster).toMatch(/^outbound\|54321\|\|models-ip-/);
+  }
 });
 
 /** Envoy 1.36 lets no route take a larger body than its connection (1 MiB); Istio has 1.37 since 1.29. */

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,7 +14,7 @@ export interface IstioGateway {
   readonly clusters: Resource[];
 }
 
-const kinds = ['Gateway', 'HTTPRoute', 'Service', 'EnvoyFilter', 'DestinationRule'];
+const kinds = ['Gateway', 'HTTPRoute', 'InferencePool', 'Service', 'EnvoyFilter', 'DestinationRule'];
 
 /** What Istio adds by itself in a cluster, and the Chat server. */
 const surroundings = parseObjects(`
@@ -46,12 +47,56 @@ export function translateForIstio(objects: readonly KubernetesObject[]): IstioGa
     });
     const [input, output] = [join(folder, 'input.yaml'), join(folder, 'output.json')];
     writeFileSync(input, documents.join('\n---\n'));
-    const environment = { INPUT: input, OUTPUT: output, GATEWAY: 'llm', NAMESPACE: 'llm' };
+    const environment = {
+      ...{ INPUT: input, OUTPUT: output, GATEWAY: 'llm', NAMESPACE: 'llm' },
+      ENABLE_GATEWAY_API_INFERENCE_EXTENSION: 'true',
+    };
     runTool('istio-translate', ['-test.run', '^TestTranslate$'], { environment });
     return JSON.parse(readFileSync(output, 'utf8'));
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/**
+ * An InferencePool `models` with its endpoint picker, and what Istio's other controllers would have made of it by now: the
+ * Service behind a pool, and on each route the word that its Gateway has accepted it.
+ */
+export function withInferencePool(objects: readonly KubernetesObject[]): KubernetesObject[] {
+  const hash = createHash('sha256').update('models').digest('hex').slice(0, 8);
+  const parents = [{ parentRef: { name: 'llm' }, controllerName: 'istio.io/gateway-controller', conditions: [] }];
+  return [
+    ...objects.map((object) => (object.kind === 'HTTPRoute' ? { ...object, status: { parents } } : object)),
+    ...parseObjects(`
+apiVersion: inference.networking.k8s.io/v1
+kind: InferencePool
+metadata: { name: models }
+spec:
+  selector: { matchLabels: { app: vllm } }
+  targetPorts: [{ number: 8000 }]
+  endpointPickerRef: { name: picker, port: { number: 9002 } }
+---
+apiVersion: v1
+kind: Service
+metadata: { name: picker }
+spec: { ports: [{ name: grpc, port: 9002, targetPort: 9002, appProtocol: kubernetes.io/h2c }] }
+---
+apiVersion: v1
+kind: Service
+metadata:
+  name: models-ip-${hash}
+  labels:
+    istio.io/inferencepool-name: models
+    istio.io/inferencepool-extension-service: picker
+    istio.io/inferencepool-extension-port: "9002"
+    istio.io/inferencepool-extension-failure-mode: FailClose
+    internal.istio.io/service-semantics: inferencepool
+spec:
+  clusterIP: None
+  selector: { app: vllm }
+  ports: [{ name: http-0, port: 54321, targetPort: 8000 }]
+`),
+  ];
 }
 
 /**

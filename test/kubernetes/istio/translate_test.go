@@ -14,6 +14,9 @@ import (
 
 	"istio.io/istio/pilot/pkg/model"
 	"istio.io/istio/pilot/test/xds"
+	"istio.io/istio/pkg/config/schema/gvr"
+	"istio.io/istio/pkg/kube"
+	"istio.io/istio/pkg/kube/kclient/clienttest"
 )
 
 func TestTranslate(t *testing.T) {
@@ -31,6 +34,9 @@ func TestTranslate(t *testing.T) {
 		}
 	}
 	server := xds.NewFakeDiscoveryServer(t, xds.FakeOptions{
+		KubeClientModifier: func(client kube.Client) {
+			clienttest.MakeCRD(t, client, gvr.InferencePool)
+		},
 		KubernetesObjectString: strings.Join(objects, "\n---\n"),
 		ConfigString:           strings.Join(configs, "\n---\n"),
 	})
