@@ -68,7 +68,7 @@ const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
 /** The most values the JSON can hold: a bracket and a comma are one each. */
-function countValues(json: Buffer): number {
+export function countValues(json: Buffer): number {
   let values = 1;
   for (let at = 0; at < json.length; at++) {
     const byte = json[at];

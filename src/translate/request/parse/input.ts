@@ -21,6 +21,7 @@ import type { Dropped } from '../dropped.ts';
 import { invalidType, invalidValue, missingParameter, paramAt, quote, unsupportedParameter } from '../errors.ts';
 import type { InputContent, InputItem, InputMessage, InputReasoning, InputToolCall } from '../parsed.ts';
 import { flattenToolName } from '../tool-name.ts';
+import { readableArguments } from './arguments.ts';
 import { parseClientToolItem } from './client-tool-items.ts';
 import { parseContent, withinTextLimit } from './content.ts';
 import { isHostedItem, textOfHostedItem } from './hosted-items.ts';
@@ -98,8 +99,7 @@ export function parseInput(
         const given = typeof read.arguments === 'string' ? read.arguments : JSON.stringify(read.arguments);
         withinTextLimit(given, `${at}.arguments`, settings);
         dropped.pushUnknownKeys(item, functionCallKeys, 'input[]');
-        // Chat templates parse the arguments; an empty string would be an error there.
-        addCall(callOf('function', read, given === '' ? '{}' : given, at));
+        addCall(callOf('function', read, argumentsOf(given), at));
         return;
       }
       case 'custom_tool_call': {
@@ -110,7 +110,7 @@ export function parseInput(
       }
       case 'tool_search_call': {
         const { call_id, arguments: given } = readShape(toolSearchCallItem, item, at);
-        addCall(callOf('tool_search', { call_id, name: 'tool_search' }, JSON.stringify(given ?? {}), at));
+        addCall(callOf('tool_search', { call_id, name: 'tool_search' }, argumentsOf(JSON.stringify(given ?? {})), at));
         return;
       }
       case 'function_call_output':
@@ -154,6 +154,12 @@ export function parseInput(
       default:
         addOther(type, item, at);
     }
+  }
+
+  function argumentsOf(given: string): string {
+    const { text, wrapped } = readableArguments(given, settings.limits.maxValues);
+    if (wrapped) dropped.push('input[].arguments');
+    return text;
   }
 
   /** The output of a call; where the client names only the tool, of the latest call of it that has none yet. */
