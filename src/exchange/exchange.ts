@@ -1,6 +1,7 @@
 import type { ApiError } from '../schema/api-error.ts';
 import type { CreateResponseEcho, Usage } from '../schema/response-resource.ts';
 import type { NewId } from '../translate/context.ts';
+import type { UnknownType } from '../translate/request/dropped.ts';
 import type { TranslationSettings } from '../translate/settings.ts';
 import { RequestLeg } from './request/request-leg.ts';
 import { ResponseLeg } from './response/response-leg.ts';
@@ -71,6 +72,8 @@ export interface ExchangeSummary {
   readonly events: number;
   /** What was dropped from the request, as named in `x-responses-dropped`. */
   readonly dropped: readonly string[];
+  /** Types of items, parts and tools in the request that this version does not know. */
+  readonly unknownTypes: readonly UnknownType[];
   readonly bytes: {
     readonly requestIn: number;
     readonly requestOut: number;
@@ -157,6 +160,7 @@ export class Exchange {
       usage: response.usage,
       events: response.events,
       dropped: translated?.dropped ?? [],
+      unknownTypes: translated?.unknownTypes ?? [],
       bytes: {
         requestIn: request.clientBytes,
         requestOut: request.upstreamBytes,

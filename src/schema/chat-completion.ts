@@ -178,6 +178,8 @@ export interface LooseUsage {
 export interface LooseTokenDetails {
   readonly cached_tokens?: unknown;
   readonly cache_write_tokens?: unknown;
+  readonly cache_creation_tokens?: unknown;
+  readonly cache_creation_input_tokens?: unknown;
   readonly reasoning_tokens?: unknown;
 }
 

@@ -51,6 +51,8 @@ export interface MessageItem {
   readonly status: ItemStatus;
   readonly role: 'assistant';
   readonly content: readonly (OutputTextPart | RefusalPart)[];
+  /** Text before tool calls, or the answer; absent where that is not known, or no tools were offered. */
+  readonly phase?: 'commentary' | 'final_answer';
 }
 
 export interface ReasoningItem {
@@ -141,7 +143,7 @@ export type OutputItem =
 
 export interface Usage {
   readonly input_tokens: number;
-  readonly input_tokens_details: { readonly cached_tokens: number; readonly cache_write_tokens?: number };
+  readonly input_tokens_details: { readonly cached_tokens: number; readonly cache_write_tokens: number };
   readonly output_tokens: number;
   readonly output_tokens_details: { readonly reasoning_tokens: number };
   readonly total_tokens: number;

@@ -9,6 +9,7 @@ const MAX_CODES = 64;
 /** Updates the metrics once, when an exchange ends. */
 export function createExchangeMetrics(metrics: Metrics): ExchangeObserver {
   const codeLabel = createBoundedLabel(MAX_CODES);
+  const typeLabel = createBoundedLabel(MAX_CODES); // clients choose them
   return {
     onStart() {
       return {
@@ -29,6 +30,7 @@ export function createExchangeMetrics(metrics: Metrics): ExchangeObserver {
             metrics.translationSeconds.observe({ leg: 'response' }, times.work.response / 1000);
           metrics.events.inc(summary.events);
           metrics.dropped.inc(summary.dropped.length);
+          for (const { kind, type } of summary.unknownTypes) metrics.unknownTypes.inc({ kind, type: typeLabel(type) });
           countTokens(summary);
           observeModel(summary, how, times);
         },

@@ -155,6 +155,12 @@ export function createMetrics({ version, maxModels, worker, state }: MetricsOpti
       labelNames: ['model', 'type'],
       registers,
     }),
+    unknownTypes: new Counter({
+      name: 'responses_extproc_unknown_types_total',
+      help: 'Items, parts and tools of a type this version does not know, by type; a request counts once.',
+      labelNames: ['kind', 'type'],
+      registers,
+    }),
     dropped: new Counter({
       name: 'responses_extproc_dropped_total',
       help: 'Parts of requests dropped because the upstream has no equivalent (x-responses-dropped).',

@@ -127,6 +127,18 @@ describe('metrics', () => {
     expect(await count('body_bytes_total')).toBe(before);
   });
 
+  it('count the types that nobody knows, by type, once for each request', async () => {
+    const input = [
+      { role: 'user', content: 'Hi' },
+      { type: 'memo', text: 'a' },
+      { type: 'memo', text: 'b' },
+    ];
+    const { call } = await sendRequest(client, bodyOf('m-1', { input, tools: [{ type: 'time_travel' }] }));
+    call.cancel();
+    await expect.poll(() => count('unknown_types_total', { kind: 'item', type: 'memo' })).toBe(1);
+    expect(await count('unknown_types_total', { kind: 'tool', type: 'time_travel' })).toBe(1);
+  });
+
   it('are a Prometheus exposition: every sample has a type, every line a number', async () => {
     const response = await service.get('/metrics');
     expect(response.headers.get('content-type')).toContain('version=0.0.4');

@@ -37,7 +37,7 @@ const fields: Readonly<Record<string, string>> = {
 
 /** By item type. */
 const itemFields: Readonly<Record<string, string>> = {
-  message: 'id type status role content',
+  message: 'id type status role content phase?',
   reasoning: 'id type status summary content? encrypted_content?',
   function_call: 'id type status call_id name namespace? arguments',
   custom_tool_call: 'id type status call_id name namespace? input',

@@ -1,5 +1,6 @@
 import { chatRequestJson } from '../../schema/chat-request.ts';
 import type { NewId, ResponseContext } from '../../translate/context.ts';
+import type { UnknownType } from '../../translate/request/dropped.ts';
 import { translateRequest } from '../../translate/request.ts';
 import type { TranslationSettings } from '../../translate/settings.ts';
 import type { HeaderMap, Reserve } from '../types.ts';
@@ -11,6 +12,7 @@ export interface PreparedRequest {
   readonly model: string;
   readonly context: ResponseContext;
   readonly dropped: readonly string[];
+  readonly unknownTypes: readonly UnknownType[];
 }
 
 /** Turns the client's whole body into the upstream's; reserves what it decompresses to, and calls `onRead` with its JSON. Throws `ApiError`. */
@@ -30,6 +32,6 @@ export function prepareRequest(
   const limits = { maxRequestBytes, maxNesting, maxValues };
   const value = readRequestBody(bytes, { contentType, contentEncoding }, limits, reserve);
   onRead(value);
-  const { chat, passthrough, context, dropped } = translateRequest(value, settings, clock);
-  return { body: Buffer.from(chatRequestJson(chat, passthrough)), model: chat.model, context, dropped };
+  const { chat, passthrough, ...translated } = translateRequest(value, settings, clock);
+  return { body: Buffer.from(chatRequestJson(chat, passthrough)), model: chat.model, ...translated };
 }

@@ -206,10 +206,10 @@ export class RequestLeg {
       return this.#refuse(event, ApiError.from(thrown));
     }
     this.#pieces = [];
-    const { body, context, dropped } = prepared;
+    const { body, context, dropped, unknownTypes } = prepared;
     // What the response repeats stays in memory until it has ended.
     reserve(0, this.#isSmall() ? 0 : heapSizeOf(context.echo));
-    this.#outcome = { type: 'translated', context, dropped };
+    this.#outcome = { type: 'translated', context, dropped, unknownTypes };
     this.#upstreamBytes = body.length;
     this.#move(event, 'translated');
     const accept = context.stream ? 'text/event-stream' : 'application/json';

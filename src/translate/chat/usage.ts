@@ -18,12 +18,11 @@ export function usageOf(carrier: LooseChunk, profile: Pick<Profile, 'reasoningTo
     countOf(usage.completion_tokens) ?? countOf(usage.output_tokens) ?? Math.max(0, (givenTotal ?? 0) - input);
   // xAI bills reasoning beside the completion; the Responses API counts it inside.
   const output = profile.reasoningTokensExtra ? completion + reasoning : completion;
-  const written = cacheWrites(usage);
   return {
     input_tokens: input,
     input_tokens_details: {
       cached_tokens: Math.min(cachedTokens(usage), input),
-      ...(written > 0 && { cache_write_tokens: written }),
+      cache_write_tokens: Math.min(cacheWrites(usage), input), // openai-python requires it
     },
     output_tokens: output,
     output_tokens_details: { reasoning_tokens: reasoning },
@@ -66,8 +65,10 @@ function cachedTokens(usage: LooseUsage): number {
 
 function cacheWrites(usage: LooseUsage): number {
   return (
-    countOf(usage.cache_creation_input_tokens) ??
+    countOf(usage.cache_creation_input_tokens) ?? // Anthropic
     countOf(detailsOf(usage.prompt_tokens_details)?.cache_write_tokens) ??
+    countOf(detailsOf(usage.prompt_tokens_details)?.cache_creation_tokens) ?? // LiteLLM
+    countOf(detailsOf(usage.prompt_tokens_details)?.cache_creation_input_tokens) ?? // DashScope
     countOf(detailsOf(usage.input_tokens_details)?.cache_write_tokens) ??
     0
   );

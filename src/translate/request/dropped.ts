@@ -12,37 +12,51 @@ const maxNames = 1000;
  * item it is a key of. Agents repeat their whole history, and with it the same keys, in each request.
  */
 export class Dropped {
-  readonly #names = new Set<string>();
-  readonly #unknown = new Map<string, UnknownType>();
+  // Nearly every request drops little or nothing: what only others need is made when it is first needed.
+  #names: Set<string> | null = null;
+  #unknown: Map<string, UnknownType> | null = null;
+  #keys: Map<ReadonlySet<string>, Set<string>> | null = null;
 
   /** `path` is safe for a header once it has been through here. */
   push(path: string): void {
+    this.#names ??= new Set();
     if (this.#names.size < maxNames) this.#names.add(headerSafe(path));
   }
 
-  /** The keys of `value` that are neither in `known` nor clients' own records; `null` says nothing, and is not named. */
+  /**
+   * The keys of `value` that are not in `known`; one that is null says nothing, and is not named. `known` is one set for
+   * all values of that kind, made by `knownKeys`: a key that was named is not looked at again.
+   */
   pushUnknownKeys(value: Readonly<Record<string, unknown>>, known: ReadonlySet<string>, path: string): void {
-    for (const key in value) {
-      if (!known.has(key) && !records.has(key) && value[key] != null) this.push(`${path}.${key.slice(0, 100)}`);
-    }
+    for (const key in value) if (!known.has(key) && value[key] != null) this.#pushKey(key, known, path);
+  }
+
+  #pushKey(key: string, known: ReadonlySet<string>, path: string): void {
+    this.#keys ??= new Map();
+    const named = this.#keys.get(known) ?? new Set<string>();
+    this.#keys.set(known, named);
+    if (named.has(key) || named.size >= maxNames) return;
+    named.add(key);
+    this.push(`${path}.${key.slice(0, 100)}`);
   }
 
   pushUnknownType(unknown: UnknownType, path: string): void {
+    this.#unknown ??= new Map();
     if (this.#unknown.size < maxNames) this.#unknown.set(`${unknown.kind} ${unknown.type}`, unknown);
     this.push(`${path}.${unknown.type.slice(0, 100)}`);
   }
 
   names(): readonly string[] {
-    return [...this.#names];
+    return this.#names === null ? [] : [...this.#names];
   }
 
   unknownTypes(): readonly UnknownType[] {
-    return [...this.#unknown.values()];
+    return this.#unknown === null ? [] : [...this.#unknown.values()];
   }
 }
 
 /** Keys with which servers and clients identify and file things; no model is ever shown them. */
-const records = new Set([
+const records = [
   'id',
   'status',
   'type',
@@ -51,7 +65,12 @@ const records = new Set([
   'caller',
   'client_metadata',
   'internal_chat_message_metadata_passthrough',
-]);
+];
+
+/** The keys of one kind of value that are read, with those that only its sender reads. */
+export function knownKeys(...names: readonly string[]): ReadonlySet<string> {
+  return new Set([...names, ...records]);
+}
 
 /** Clients choose the names of fields; a header takes printable ASCII, and the list is separated by commas. */
 function headerSafe(path: string): string {

@@ -1,6 +1,6 @@
 import type { Logprob, OutputItem, OutputTextPart, RefusalPart, UrlCitation } from '../../schema/response-resource.ts';
 import { CitationList } from '../chat/citations.ts';
-import type { NewId } from '../context.ts';
+import type { ResponseContext } from '../context.ts';
 import { type RetainedBytes, RetainedList } from '../retained-bytes.ts';
 import type { EventLog } from './event-log.ts';
 import { GrowingText } from './growing-text.ts';
@@ -28,11 +28,14 @@ export class MessageItemWriter implements OpenItem {
   readonly #id: string;
   readonly #retained: RetainedBytes;
   readonly #content: (OutputTextPart | RefusalPart)[] = [];
+  readonly #hasTools: boolean;
   #part: OpenPart | null = null;
+  #isCommentary = false;
 
-  constructor(log: EventLog, output: Output, newId: NewId) {
+  constructor(log: EventLog, output: Output, { newId, toolNames }: Pick<ResponseContext, 'newId' | 'toolNames'>) {
     this.#log = log;
     this.#id = newId('msg');
+    this.#hasTools = toolNames.size > 0;
     this.#retained = output.retained;
     this.outputIndex = output.add({
       id: this.#id,
@@ -97,9 +100,22 @@ export class MessageItemWriter implements OpenItem {
     return this.#part?.text.toString() ?? '';
   }
 
+  /** A tool call follows: what was said is not the answer. SDKs look for structured output in the answer alone. */
+  markCommentary(): void {
+    this.#isCommentary = true;
+  }
+
   close(status: ClosingStatus): OutputItem {
     this.#closePart();
-    return { id: this.#id, type: 'message', status, role: 'assistant', content: this.#content };
+    const phase = this.#isCommentary ? 'commentary' : this.#hasTools && status === 'completed' ? 'final_answer' : null;
+    return {
+      id: this.#id,
+      type: 'message',
+      status,
+      role: 'assistant',
+      content: this.#content,
+      ...(phase !== null && { phase }),
+    };
   }
 
   #openText(): OpenText {

@@ -288,7 +288,7 @@ export class OutputWriter {
   #messageItem(): MessageItemWriter {
     if (this.#current?.type === 'message') return this.#current.item;
     this.#closeCurrent();
-    const item = new MessageItemWriter(this.#log, this.#output, this.#context.newId);
+    const item = new MessageItemWriter(this.#log, this.#output, this.#context);
     this.#current = { type: 'message', item };
     this.#hadMessage = true;
     return item;
@@ -320,6 +320,7 @@ export class OutputWriter {
     this.#flushTags();
     if (this.#tags !== null) this.#tags = newTagReader(this.#context.profile);
     this.#carryEnvelope();
+    if (this.#current?.type === 'message') this.#current.item.markCommentary();
     this.#closeCurrent();
   }
 

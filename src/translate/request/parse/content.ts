@@ -9,7 +9,7 @@ import {
   videoPart,
 } from '../../../schema/create-response.ts';
 import type { TranslationSettings } from '../../settings.ts';
-import type { Dropped } from '../dropped.ts';
+import { type Dropped, knownKeys } from '../dropped.ts';
 import { invalidType, invalidValue, missingParameter, paramAt, quote, unsupportedParameter } from '../errors.ts';
 import type { CacheHints, InputContent, InputImage } from '../parsed.ts';
 import { parseFile } from './file.ts';
@@ -30,8 +30,8 @@ export function parseContent(
 ): InputContent[] {
   if (typeof content === 'string') return [{ type: 'text', text: withinTextLimit(content, param, settings) }];
   const parts: InputContent[] = [];
-  for (const [index, part] of content.entries()) {
-    const parsed = parsePart(part, speaker, paramAt(param, index), settings, dropped);
+  for (let index = 0; index < content.length; index++) {
+    const parsed = parsePart(content[index], speaker, paramAt(param, index), settings, dropped);
     if (parsed !== null) parts.push(parsed);
   }
   return parts;
@@ -69,7 +69,9 @@ function parsePart(
     case 'summary_text':
     case 'reasoning_text': {
       const { text } = readShape(textPart, part, at);
-      return { type: 'text', text: withinTextLimit(text, `${at}.text`, settings), ...cacheHints(part, settings) };
+      withinTextLimit(text, `${at}.text`, settings);
+      const hints = cacheHints(part, settings);
+      return hints === null ? { type: 'text', text } : { type: 'text', text, ...hints };
     }
     case 'refusal':
       if (speaker !== 'assistant') throw misplaced(type, speaker, at);
@@ -168,8 +170,9 @@ function misplaced(type: string, speaker: Speaker, at: string): ApiError {
 }
 
 /** A hint for the prompt cache only helps the server that knows it. */
-function cacheHints(part: Record<string, unknown>, { profile }: TranslationSettings): CacheHints {
+function cacheHints(part: Record<string, unknown>, { profile }: TranslationSettings): CacheHints | null {
   const { prompt_cache_breakpoint, cache_control } = part;
+  if (prompt_cache_breakpoint == null && cache_control == null) return null;
   return {
     ...(prompt_cache_breakpoint != null && profile.promptCacheOptions ? { prompt_cache_breakpoint } : {}),
     ...(cache_control != null && profile.cacheControl ? { cache_control } : {}),
@@ -178,8 +181,8 @@ function cacheHints(part: Record<string, unknown>, { profile }: TranslationSetti
 
 /** Keys of each type that are read. A breakpoint is for one kind of server, and goes unnamed elsewhere. */
 function keys(...names: readonly string[]) {
-  const plain = new Set([...names, 'prompt_cache_breakpoint']);
-  return { plain, withCacheControl: new Set([...plain, 'cache_control']) };
+  const plain = knownKeys(...names, 'prompt_cache_breakpoint');
+  return { plain, withCacheControl: knownKeys(...plain, 'cache_control') };
 }
 
 /** Citations and log probabilities of earlier answers are for their readers. */

@@ -17,7 +17,7 @@ import {
 } from '../../../schema/create-response.ts';
 import { decodeReasoningEnvelope, type ReasoningEnvelope } from '../../reasoning-envelope.ts';
 import type { TranslationSettings } from '../../settings.ts';
-import type { Dropped } from '../dropped.ts';
+import { type Dropped, knownKeys } from '../dropped.ts';
 import { invalidType, invalidValue, missingParameter, paramAt, quote, unsupportedParameter } from '../errors.ts';
 import type { InputContent, InputItem, InputMessage, InputReasoning, InputToolCall } from '../parsed.ts';
 import { flattenToolName } from '../tool-name.ts';
@@ -70,9 +70,8 @@ export function parseInput(
   let envelopeValues = 0;
   const toolLists: { tools: readonly unknown[]; param: string }[] = [];
   let update = noUpdate;
-  /** Ids of calls, by tool, and of those that have an output. */
-  const openCalls = new Map<string, string[]>();
-  const answered = new Set<string>();
+  /** Made for the first output that does not name its call: most clients always do. */
+  let unanswered: UnansweredCalls | null = null;
   input.forEach((item, index) => {
     parseItem(item, `input[${index}]`);
   });
@@ -91,7 +90,9 @@ export function parseInput(
         dropped.pushUnknownKeys(item, phase === null ? messageKeys : phasedMessageKeys, 'input[]');
         // Nothing is left of a message whose every part was left out; an empty one it was from the start stays.
         if (parts.length === 0 && content.length > 0) return;
-        items.push({ kind: 'message', role, content: parts, ...(phase === null ? {} : { phase }) });
+        items.push(
+          phase === null ? { kind: 'message', role, content: parts } : { kind: 'message', role, content: parts, phase },
+        );
         return;
       }
       case 'function_call': {
@@ -167,25 +168,17 @@ export function parseInput(
     const { call_id, name, namespace, output } = readShape(toolOutputItem, item, at);
     dropped.pushUnknownKeys(item, toolOutputKeys, 'input[]');
     const content = parseContent(output, 'tool', `${at}.output`, settings, dropped);
-    const callId = call_id || openCall(toolKey(name ?? '', namespace ?? null));
+    if (!call_id) unanswered ??= new UnansweredCalls(items);
+    const callId = call_id || unanswered?.latestOf(name ?? '', namespace ?? null);
     if (callId === undefined) throw missingParameter(`${at}.call_id`);
-    answered.add(callId);
-    items.push({ kind: 'output', param: at, callId, content });
+    const answer = { kind: 'output', param: at, callId, content } as const;
+    unanswered?.add(answer);
+    items.push(answer);
   }
 
   function addCall(call: InputToolCall): void {
+    unanswered?.add(call);
     items.push(call);
-    const key = toolKey(call.name, call.namespace);
-    const calls = openCalls.get(key);
-    if (calls === undefined) openCalls.set(key, [call.callId]);
-    else calls.push(call.callId);
-  }
-
-  /** The latest call of that tool without an output. */
-  function openCall(key: string): string | undefined {
-    const calls = openCalls.get(key) ?? [];
-    while (answered.has(calls.at(-1) ?? '')) calls.pop();
-    return calls.pop();
   }
 
   /** What one agent of Codex told another (multi_agent_v2): the model reads it as the user's. */
@@ -283,14 +276,14 @@ export function parseInput(
 }
 
 /** Keys of each type that are read, or passed on. */
-const messageKeys = new Set(['role', 'content', 'tool_calls', 'function_call', 'tool_call_id']);
-const phasedMessageKeys = new Set([...messageKeys, 'phase']);
-const functionCallKeys = new Set(['call_id', 'name', 'namespace', 'arguments']);
-const customCallKeys = new Set(['call_id', 'name', 'namespace', 'input']);
-const toolOutputKeys = new Set(['call_id', 'name', 'namespace', 'output']);
-const reasoningKeys = new Set(['content', 'summary', 'encrypted_content']);
-const agentMessageKeys = new Set(['author', 'recipient', 'content']);
-const configurationKeys = new Set(['reasoning', 'text']);
+const messageKeys = knownKeys('role', 'content', 'tool_calls', 'function_call', 'tool_call_id');
+const phasedMessageKeys = knownKeys(...messageKeys, 'phase');
+const functionCallKeys = knownKeys('call_id', 'name', 'namespace', 'arguments');
+const customCallKeys = knownKeys('call_id', 'name', 'namespace', 'input');
+const toolOutputKeys = knownKeys('call_id', 'name', 'namespace', 'output');
+const reasoningKeys = knownKeys('content', 'summary', 'encrypted_content');
+const agentMessageKeys = knownKeys('author', 'recipient', 'content');
+const configurationKeys = knownKeys('reasoning', 'text');
 
 function phaseOf(item: Record<string, unknown>): string | null {
   return typeof item['phase'] === 'string' ? item['phase'] : null;
@@ -300,6 +293,32 @@ function phaseOf(item: Record<string, unknown>): string | null {
 function joined(parts: readonly InputContent[]): readonly InputContent[] {
   const texts = parts.flatMap((part) => (part.type === 'text' ? [part.text] : []));
   return texts.length === parts.length ? [{ type: 'text', text: texts.join('') }] : parts;
+}
+
+/** The calls among items that have no output yet, by tool. */
+class UnansweredCalls {
+  readonly #calls = new Map<string, string[]>();
+  readonly #answered = new Set<string>();
+
+  constructor(items: readonly InputItem[]) {
+    for (const item of items) this.add(item);
+  }
+
+  add(item: InputItem): void {
+    if (item.kind === 'output') this.#answered.add(item.callId);
+    if (item.kind !== 'call') return;
+    const key = toolKey(item.name, item.namespace);
+    const calls = this.#calls.get(key);
+    if (calls === undefined) this.#calls.set(key, [item.callId]);
+    else calls.push(item.callId);
+  }
+
+  /** The id of the latest one of that tool, or undefined. */
+  latestOf(name: string, namespace: string | null): string | undefined {
+    const calls = this.#calls.get(toolKey(name, namespace)) ?? [];
+    while (this.#answered.has(calls.at(-1) ?? '')) calls.pop();
+    return calls.pop();
+  }
 }
 
 function toolKey(name: string, namespace: string | null): string {

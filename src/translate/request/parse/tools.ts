@@ -14,7 +14,7 @@ import type { ToolEcho } from '../../../schema/response-resource.ts';
 import { type ClientToolType, clientTools } from '../../client-tools.ts';
 import type { RestoredTool } from '../../context.ts';
 import type { TranslationSettings } from '../../settings.ts';
-import type { Dropped } from '../dropped.ts';
+import { type Dropped, knownKeys } from '../dropped.ts';
 import { invalidType, invalidValue, missingParameter, quote, unsupportedParameter } from '../errors.ts';
 import type { CustomDefinition, FunctionDefinition, ListedTool, ToolDefinition } from '../parsed.ts';
 import { flattenToolName } from '../tool-name.ts';
@@ -235,8 +235,8 @@ function containerOnly(environment: string, at: string): ApiError {
   );
 }
 
-const functionKeys = new Set(['name', 'description', 'parameters', 'strict']);
-const cachedFunctionKeys = new Set([...functionKeys, 'cache_control']);
+const functionKeys = knownKeys('name', 'description', 'parameters', 'strict');
+const cachedFunctionKeys = knownKeys(...functionKeys, 'cache_control');
 
 function toolKeysOf({ profile }: TranslationSettings): ReadonlySet<string> {
   return profile.cacheControl ? cachedFunctionKeys : functionKeys;
