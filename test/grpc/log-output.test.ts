@@ -84,7 +84,7 @@ describe('an output of the log', () => {
 
 describe('a service', () => {
   /** Starts it with standard output to where a shell leads it; `stop` sends SIGTERM and gives its exit code. */
-  async function start(redirect: string) {
+  async function start(redirect: string, reader: 'gone' | 'asleep' = 'gone') {
     const [grpc, admin] = [await anyFreePort(), await anyFreePort()];
     const command = `exec "${process.execPath}" src/main.ts ${redirect}`;
     const child = spawn('sh', ['-c', command], {
@@ -99,21 +99,25 @@ describe('a service', () => {
       },
       stdio: ['ignore', 'pipe', 'ignore'],
     });
-    child.stdout.destroy(); // its reader goes
-    const ended = new Promise<number | null>((resolve) => child.once('exit', resolve));
+    if (reader === 'gone') child.stdout.destroy();
+    else child.stdout.pause();
+    const ended = new Promise<number | string | null>((resolve) => {
+      child.once('exit', (code, signal) => resolve(code ?? signal));
+    });
     await untilListening(grpc, AbortSignal.timeout(60_000));
     await untilListening(admin, AbortSignal.timeout(60_000));
     const client = connectExtProc(`127.0.0.1:${grpc}`);
     return {
       async exchange(): Promise<void> {
-        const { call } = await sendRequest(client, JSON.stringify({ model: 'm', input: 'Hi', store: true }));
+        const model = 'm'.repeat(200); // lines of some length
+        const { call } = await sendRequest(client, JSON.stringify({ model, input: 'Hi', store: true }));
         call.cancel();
       },
       async lost(): Promise<number> {
         const text = await (await fetch(`http://127.0.0.1:${admin}/metrics`)).text();
         return Number(/^responses_extproc_log_lines_lost_total (\d+)$/m.exec(text)?.[1]);
       },
-      async stop(): Promise<number | null> {
+      async stop(): Promise<number | string | null> {
         client.close();
         child.kill('SIGTERM');
         return ended;
@@ -130,6 +134,12 @@ describe('a service', () => {
     await expect.poll(service.lost).toBeGreaterThanOrEqual(2); // `listening` and the exchange
     await service.exchange();
     expect(await service.stop()).toBe(0);
+  });
+
+  test('whose log is a socket that nobody reads ends itself: nothing else would end the write', async () => {
+    const service = await start('', 'asleep');
+    await Promise.all(Array.from({ length: 1_000 }, () => service.exchange())); // more than a socket holds
+    expect(await service.stop()).toBe('SIGKILL');
   });
 
   test('whose log nobody reads answers, and ends when it is told to', async () => {

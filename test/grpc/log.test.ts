@@ -127,10 +127,23 @@ test('what only passed is said at the level debug, a broken protocol as a warnin
   expect(await logged([requestHeaders, requestHeaders])).toMatchObject({ level: 'warn', outcome: 'protocol_error' });
 });
 
+test('a refused request has its model and stream in the line, when its body could be read', async () => {
+  expect(await logged([requestHeaders, body({ input: 'Hi', stream: true, store: true })])).toMatchObject({
+    outcome: 'refused',
+    code: 'unsupported_value',
+    model: 'm',
+    stream: true,
+  });
+  await running.stop();
+  expect(
+    await logged([requestHeaders, { type: 'request_body', body: Buffer.from('{'), endOfStream: true }]),
+  ).toMatchObject({ outcome: 'refused', model: null, stream: null });
+});
+
 test('names that others chose do not fill the log', async () => {
   const long = 'm'.repeat(100_000);
   const odd = JSON.stringify({ choices: [{ message: { content: 'Hi' }, finish_reason: long }] });
-  const line = await logged([requestHeaders, body({ input: 'Hi', model: long }), ...answer('200', odd)]);
+  const line = await logged([requestHeaders, body({ input: 'Hi', model: 'm'.repeat(512) }), ...answer('200', odd)]);
   expect(String(line['model'])).toHaveLength(201);
   expect(String(line['finish_reason'])).toHaveLength(201);
 });
