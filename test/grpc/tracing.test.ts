@@ -176,7 +176,9 @@ describe('tracing', () => {
     await expect.poll(lost, { timeout: 20_000 }).toBe(1);
     await stream();
     await expect.poll(lost, { timeout: 20_000 }).toBe(2);
-    const said = service.log.filter((line) => line['msg'] === 'spans did not reach the collector');
+    const lostSpans = (line: object) => 'msg' in line && line.msg === 'spans did not reach the collector';
+    await service.logged(lostSpans);
+    const said = service.log.filter(lostSpans);
     expect(said).toMatchObject([{ level: 'warn', count: 1, reason: expect.any(String) }]);
   });
 
