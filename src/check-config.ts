@@ -1,5 +1,6 @@
 import { accessSync, constants } from 'node:fs';
 import { type Config, ConfigError } from './config.ts';
+import { readOperatorFiles } from './server/operator-files.ts';
 import { readTlsFiles } from './server/tls.ts';
 import { isHostedTool } from './translate/request/parse/tools.ts';
 
@@ -11,6 +12,7 @@ export function checkConfig(config: Config): void {
   const problems = [...unreadable(config), ...unknownTools(config)];
   if (problems.length === 0 && config.TLS_CERT_FILE !== '') problems.push(...mismatched(config));
   if (problems.length > 0) throw new ConfigError(problems);
+  readOperatorFiles(config);
 }
 
 function unreadable(config: Config): string[] {

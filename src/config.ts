@@ -118,6 +118,26 @@ const variables = z.object({
     'reject',
     'A tool call without its output: reject the request, or synthesize the output `aborted`.',
   ),
+  FOREIGN_COMPACTION: variable(
+    z.enum(['drop', 'reject']),
+    'drop',
+    'A `compaction` item that another server made: drop it and name it, or reject the request.',
+  ),
+  COMPACTION_PROMPT_FILE: variable(
+    z.string(),
+    '',
+    'File with what the model is asked for when a client compacts its conversation (UTF-8, at most 64 KiB); a text of our own when unset. Read at start.',
+  ),
+  COMPACTION_MAX_TOKENS: variable(
+    count(1, 10_000_000),
+    '8192',
+    'Maximum tokens of such a summary; a smaller `max_output_tokens` of the request counts instead.',
+  ),
+  MODEL_CONTEXT_WINDOW: variable(
+    count(0, 1_000_000_000),
+    '0',
+    'Tokens of the upstream’s context window, to which a conversation is shortened before it is compacted; 0 is unknown.',
+  ),
   UNKNOWN_FIELDS: variable(z.enum(['forward', 'reject', 'ignore']), 'forward', 'Unknown top-level request fields.'),
   STRICT_ECHO: variable(
     flag,

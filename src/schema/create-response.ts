@@ -165,6 +165,7 @@ export const configurationUpdateItem = z.object({
   reasoning: z.object({ effort: z.enum(reasoningEfforts).nullish() }).nullish(),
   text: z.object({ format: jsonObject.nullish() }).nullish(),
 });
+export const compactionItem = z.object({ encrypted_content: z.string().nullish() });
 export const additionalToolsItem = z.object({ tools: list });
 export const reasoningItem = z.object({
   content: list.nullish(),

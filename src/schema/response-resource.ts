@@ -131,6 +131,13 @@ export interface ApplyPatchCallItem {
     | { readonly type: 'delete_file'; readonly path: string };
 }
 
+/** A conversation's summary, in place of the conversation. */
+export interface CompactionItem {
+  readonly id: string;
+  readonly type: 'compaction';
+  readonly encrypted_content: string;
+}
+
 export type OutputItem =
   | MessageItem
   | ReasoningItem
@@ -139,7 +146,8 @@ export type OutputItem =
   | ToolSearchCallItem
   | ShellCallItem
   | LocalShellCallItem
-  | ApplyPatchCallItem;
+  | ApplyPatchCallItem
+  | CompactionItem;
 
 export interface Usage {
   readonly input_tokens: number;
@@ -202,6 +210,15 @@ export interface ResponseResource extends CreateResponseEcho {
   readonly usage: Usage | null;
   readonly store: false;
   readonly background: false;
+}
+
+/** The answer of `POST /v1/responses/compact`. */
+export interface CompactionResource {
+  readonly id: string;
+  readonly object: 'response.compaction';
+  readonly created_at: number;
+  readonly output: readonly OutputItem[];
+  readonly usage: Usage;
 }
 
 /** The `error` event's payload: the spec's nested form and OpenAI's flat one at once (decision D3). */

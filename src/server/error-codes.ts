@@ -3,7 +3,14 @@ import type { ExchangeSummary } from '../exchange/exchange.ts';
 /** Codes this service gives to what an upstream did. */
 const own = [
   ...['client_closed_request', 'context_length_exceeded', 'insufficient_quota', 'invalid_api_key', 'invalid_encoding'],
-  ...['invalid_json', 'invalid_request', 'invalid_tool_call', 'invalid_upstream_response', 'method_not_allowed'],
+  ...[
+    'empty_summary',
+    'invalid_json',
+    'invalid_request',
+    'invalid_tool_call',
+    'invalid_upstream_response',
+    'method_not_allowed',
+  ],
   ...['model_error', 'model_not_found', 'not_found', 'not_implemented', 'permission_denied', 'proxy_misconfigured'],
   ...['rate_limit_exceeded', 'request_timeout', 'request_too_large', 'server_error', 'server_overloaded'],
   ...['tool_not_allowed', 'unknown_tool', 'unsupported_content_encoding', 'upstream_error', 'upstream_event_too_large'],

@@ -6,6 +6,7 @@ import { ApiError } from '../schema/api-error.ts';
 import type { TranslationSettings } from '../translate/settings.ts';
 import type { Profile } from '../upstream/profile.ts';
 import { newId } from './ids.ts';
+import { type OperatorFiles, readOperatorFiles } from './operator-files.ts';
 import type { Admission } from './overload.ts';
 import type { OpenExchange } from './process.ts';
 import type { ProfileSource } from './profile-source.ts';
@@ -32,6 +33,7 @@ export function createExchangeFactory(
   profiles: ProfileSource,
   onMisconfigured: (problem: string) => void,
 ): ExchangeFactory {
+  const files = readOperatorFiles(config);
   const settings = new WeakMap<Profile, TranslationSettings>();
   const configuredModes = { request: config.REQUEST_BODY_MODE, response: config.RESPONSE_BODY_MODE };
   const bodyLimits = {
@@ -43,7 +45,7 @@ export function createExchangeFactory(
   const clock = { now: () => Math.floor(Date.now() / 1000), newId };
 
   function settingsFor(profile: Profile): TranslationSettings {
-    const known = settings.get(profile) ?? translationSettings(config, profile);
+    const known = settings.get(profile) ?? translationSettings(config, profile, files);
     settings.set(profile, known);
     return known;
   }
@@ -108,7 +110,7 @@ function misconfigured(): ApiError {
   });
 }
 
-function translationSettings(config: Config, profile: Profile): TranslationSettings {
+function translationSettings(config: Config, profile: Profile, files: OperatorFiles): TranslationSettings {
   return {
     profile,
     limits: {
@@ -131,5 +133,11 @@ function translationSettings(config: Config, profile: Profile): TranslationSetti
     missingOutputs: config.MISSING_OUTPUTS,
     unknownFields: config.UNKNOWN_FIELDS,
     strictEcho: config.STRICT_ECHO,
+    compaction: {
+      prompt: files.compactionPrompt,
+      maxTokens: config.COMPACTION_MAX_TOKENS,
+      contextWindow: config.MODEL_CONTEXT_WINDOW === 0 ? null : config.MODEL_CONTEXT_WINDOW,
+      foreignItems: config.FOREIGN_COMPACTION,
+    },
   };
 }

@@ -4,7 +4,9 @@ import type { ClientToolType } from './client-tools.ts';
 import type { ReasoningCarrier } from './settings.ts';
 
 /** Mints an id that is unique for all practical purposes: `newId('msg')` gives `msg_…`. */
-export type NewId = (prefix: 'resp' | 'msg' | 'fc' | 'rs' | 'ctc' | 'tsc' | 'sh' | 'lsh' | 'apc' | 'call') => string;
+export type NewId = (
+  prefix: 'resp' | 'msg' | 'fc' | 'rs' | 'ctc' | 'tsc' | 'sh' | 'lsh' | 'apc' | 'cmp' | 'call',
+) => string;
 
 /** What a Chat function name stands for on the Responses side, where it is not simply itself. */
 export type RestoredTool =
@@ -13,8 +15,15 @@ export type RestoredTool =
   | { readonly kind: 'tool_search' }
   | { readonly kind: ClientToolType };
 
+/**
+ * What the answer becomes: a Response; a Response whose output is one `compaction` item; or, of the same, the resource that
+ * `POST /v1/responses/compact` gives.
+ */
+export type AnswerKind = 'response' | 'compaction' | 'compact_endpoint';
+
 /** What the answer's translation needs of its request. Nothing here refers to the input itself. */
 export interface ResponseContext {
+  readonly kind: AnswerKind;
   readonly stream: boolean;
   /** The fields of the Response resource that repeat the request. */
   readonly echo: CreateResponseEcho;

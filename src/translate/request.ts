@@ -1,15 +1,16 @@
 import type { ChatCompletionRequest, Passthrough } from '../schema/chat-request.ts';
 import type { Profile } from '../upstream/profile.ts';
-import type { NewId, ResponseContext } from './context.ts';
+import type { AnswerKind, NewId, ResponseContext } from './context.ts';
+import { compactionRequest, fitConversation, summaryTokens } from './request/compaction.ts';
 import { Dropped, type UnknownType } from './request/dropped.ts';
 import { echoOf } from './request/echo.ts';
 import { translateEffort } from './request/effort.ts';
-import { invalidValue, missingParameter } from './request/errors.ts';
+import { invalidValue, missingParameter, unsupportedValue } from './request/errors.ts';
 import { translateMessages } from './request/messages.ts';
 import { pairCalls } from './request/pairing.ts';
 import { parseRequest } from './request/parse/request.ts';
 import { settingsForModel } from './request/parse/settings-for-model.ts';
-import type { CreateResponse, InputMessage } from './request/parsed.ts';
+import type { CreateResponse, InputItem, InputMessage } from './request/parsed.ts';
 import { translateTextFormat } from './request/text-format.ts';
 import { translateToolChoice } from './request/tool-choice.ts';
 import { createToolTable, type OfferedTool } from './request/tools.ts';
@@ -31,11 +32,15 @@ export interface TranslatedRequest {
 /**
  * A JSON value, as the client sent it, as a Chat Completions request: parsed first, translated after that. Throws
  * `ApiError` for the first mistake; nothing may reach the upstream then. `clock.now` gives Unix seconds.
+ *
+ * A body of the endpoint `compact`, and one whose input ends in a `compaction_trigger`, asks for a summary of the
+ * conversation: the same messages, one more that says what is wanted, no tools and no format.
  */
 export function translateRequest(
   body: unknown,
   configured: TranslationSettings,
   clock: { readonly now: () => number; readonly newId: NewId },
+  endpoint: 'responses' | 'compact' = 'responses',
 ): TranslatedRequest {
   const settings = settingsForModel(configured, body);
   const { profile } = settings;
@@ -48,12 +53,21 @@ export function translateRequest(
   if (request.store == null && settings.omittedStore === 'reject') {
     throw missingParameter('store', 'Nothing is stored here: send "store": false.');
   }
+  if (endpoint === 'compact' && request.stream === true) {
+    throw unsupportedValue('stream', `This endpoint answers with JSON. Leave 'stream' out.`);
+  }
+  const kind = kindOf(endpoint, request);
+  const { compaction } = settings;
+  const isCompaction = kind !== 'response';
+  const maxTokens = isCompaction ? summaryTokens(compaction, request.max_output_tokens) : request.max_output_tokens;
   const tools = createToolTable(request.tools, profile, dropped);
   const format = translateTextFormat(request.text.format, settings, dropped);
   const choice = translateToolChoice(request.tool_choice, tools, settings, dropped);
   const messages = translateMessages(
-    pairCalls(input, settings),
-    [systemMessage(request.instructions), systemMessage(format.system)].filter((message) => message !== null),
+    pairCalls(isCompaction ? conversationOf(request, input, settings, dropped) : input, settings),
+    [systemMessage(request.instructions), systemMessage(isCompaction ? null : format.system)].filter(
+      (message) => message !== null,
+    ),
     settings,
     tools,
   );
@@ -61,18 +75,22 @@ export function translateRequest(
     throw invalidValue('input', `'input' holds nothing that could be answered. Send a message.`);
   }
   const stream = request.stream ?? false;
-  const wantsLogprobs = (request.top_logprobs ?? 0) > 0 || request.include.includes('message.output_text.logprobs');
+  const wantsLogprobs =
+    !isCompaction && ((request.top_logprobs ?? 0) > 0 || request.include.includes('message.output_text.logprobs'));
 
   const chat: ChatFields = { model, messages };
   if (stream) {
     put(chat, 'stream', true);
     put(chat, 'stream_options', streamOptions(profile));
   }
-  if (choice.tools.length > 0) put(chat, 'tools', choice.tools.map(chatOf));
-  put(chat, 'tool_choice', choice.chat);
-  put(chat, 'parallel_tool_calls', parallelToolCalls(request, choice.tools.length > 0, profile, dropped));
-  put(chat, 'response_format', format.chat);
-  put(chat, profile.maxTokensField, request.max_output_tokens);
+  const offered = isCompaction ? noTools : choice.tools;
+  if (offered.length > 0) put(chat, 'tools', offered.map(chatOf));
+  if (!isCompaction) {
+    put(chat, 'tool_choice', choice.chat);
+    put(chat, 'response_format', format.chat);
+  }
+  put(chat, 'parallel_tool_calls', parallelToolCalls(request, offered.length > 0, profile, dropped));
+  put(chat, profile.maxTokensField, maxTokens);
   putSampling(chat, request, wantsLogprobs, profile);
   putVendorFields(chat, request, profile, dropped);
   const effort = request.reasoning?.effort;
@@ -80,8 +98,9 @@ export function translateRequest(
 
   return {
     chat,
-    passthrough,
+    passthrough: isCompaction ? withoutConstraints(passthrough) : passthrough,
     context: {
+      kind,
       stream,
       echo: echoOf(request, {
         model,
@@ -89,8 +108,8 @@ export function translateRequest(
         format: format.echo,
         strict: settings.strictEcho,
       }),
-      toolNames: choice.tools.length === 0 ? noNames : new Set(choice.tools.map(nameOf)),
-      restoredTools: restoredToolsOf(choice.tools),
+      toolNames: offered.length === 0 ? noNames : new Set(offered.map(nameOf)),
+      restoredTools: restoredToolsOf(offered),
       allowedTools: choice.allowed,
       wantsEncryptedReasoning: request.include.includes('reasoning.encrypted_content'),
       wantsLogprobs,
@@ -105,6 +124,35 @@ export function translateRequest(
     unknownTypes: dropped.unknownTypes(),
   };
 }
+
+function kindOf(endpoint: 'responses' | 'compact', { isCompaction }: CreateResponse): AnswerKind {
+  if (endpoint === 'compact') return 'compact_endpoint';
+  return isCompaction ? 'compaction' : 'response';
+}
+
+/** The conversation to sum up, with the request for it as the last message. Throws `ApiError` where there is none. */
+function conversationOf(
+  { instructions, max_output_tokens }: CreateResponse,
+  input: readonly InputItem[],
+  { compaction }: TranslationSettings,
+  dropped: Dropped,
+): readonly InputItem[] {
+  if (input.length === 0) throw invalidValue('input', `'input' holds no conversation that could be compacted.`);
+  const maxTokens = summaryTokens(compaction, max_output_tokens);
+  return [...fitConversation(input, instructions, compaction, maxTokens, dropped), compactionRequest(compaction)];
+}
+
+/** Fields that hold an answer to a form of its own, which a summary has not. */
+const constraints = new Set(
+  `stop logit_bias min_tokens ignore_eos guided_json guided_regex guided_choice guided_grammar structured_outputs
+  web_search_options search_parameters`.split(/\s+/),
+);
+
+function withoutConstraints(passthrough: Passthrough): Passthrough {
+  return new Map([...passthrough].filter(([name]) => !constraints.has(name)));
+}
+
+const noTools: readonly OfferedTool[] = [];
 
 /** The upstream's request while it is being written. */
 type ChatFields = { -readonly [Name in keyof ChatCompletionRequest]: ChatCompletionRequest[Name] };
@@ -155,7 +203,8 @@ function putSampling(
   // A refused field that got this far is zero, which is its default.
   if (!refusedFields.includes('presence_penalty')) put(chat, 'presence_penalty', request.presence_penalty);
   if (!refusedFields.includes('frequency_penalty')) put(chat, 'frequency_penalty', request.frequency_penalty);
-  if (wantsLogprobs) put(chat, 'logprobs', true);
+  if (!wantsLogprobs) return;
+  put(chat, 'logprobs', true);
   put(chat, 'top_logprobs', request.top_logprobs || null);
 }
 

@@ -21,6 +21,18 @@ export interface RequestLimits {
   readonly maxValues: number;
 }
 
+/** How a conversation is summed up when a client has it compacted. */
+export interface CompactionSettings {
+  /** What the model is asked for. */
+  readonly prompt: string;
+  /** Tokens of a summary at most. */
+  readonly maxTokens: number;
+  /** Tokens of the model's context window; null where it is not known. */
+  readonly contextWindow: number | null;
+  /** `compaction` items that other servers made: left out and named, or refused. */
+  readonly foreignItems: 'drop' | 'reject';
+}
+
 /** What an operator chooses; the defaults are in the decisions table of `docs/mapping.md`. */
 export interface TranslationSettings {
   readonly profile: Profile;
@@ -41,4 +53,5 @@ export interface TranslationSettings {
   readonly missingOutputs: 'reject' | 'synthesize';
   readonly unknownFields: 'forward' | 'reject' | 'ignore';
   readonly strictEcho: boolean;
+  readonly compaction: CompactionSettings;
 }

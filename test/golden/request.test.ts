@@ -67,7 +67,12 @@ describe.each(cases)('$where: $title ($profile)', (golden) => {
 
 function translate(golden: GoldenCase, settings: SettingsOverrides): TranslatedRequest {
   const clock = { now: () => 1_800_000_000, newId: createCountedIds() };
-  return translateRequest(JSON.parse(required(golden, 'request')), createTestSettings(settings), clock);
+  return translateRequest(
+    JSON.parse(required(golden, 'request')),
+    createTestSettings(settings),
+    clock,
+    endpointOf(golden),
+  );
 }
 
 /** The upstream's body, as it is written. */
@@ -98,6 +103,11 @@ function contextOf({ context }: TranslatedRequest): unknown {
 
 function settingsOf(golden: GoldenCase): SettingsOverrides {
   return JSON.parse(blockOf(golden, 'settings') ?? '{}');
+}
+
+/** `"endpoint": "compact"` among the settings: the request is one of that endpoint. */
+function endpointOf(golden: GoldenCase): 'responses' | 'compact' {
+  return JSON.parse(blockOf(golden, 'settings') ?? '{}').endpoint ?? 'responses';
 }
 
 function profilesOf(golden: GoldenCase): (string | object)[] {

@@ -1,5 +1,5 @@
 import type { CreateResponseEcho, ResponseResource } from '../../src/schema/response-resource.ts';
-import type { NewId, ResponseContext, RestoredTool } from '../../src/translate/context.ts';
+import type { AnswerKind, NewId, ResponseContext, RestoredTool } from '../../src/translate/context.ts';
 import type { ReasoningCarrier } from '../../src/translate/settings.ts';
 import type { Profile } from '../../src/upstream/profile.ts';
 import { profileOf } from '../../src/upstream/profiles.ts';
@@ -13,6 +13,7 @@ export interface ContextSettings {
   readonly profile?: string;
   /** Flags of the profile that differ from its row. */
   readonly profileFlags?: Partial<Profile>;
+  readonly kind?: AnswerKind;
   readonly stream?: boolean;
   readonly reasoningEvents?: ReasoningCarrier;
   readonly wantsEncryptedReasoning?: boolean;
@@ -53,6 +54,7 @@ export function createTestContext(settings: ContextSettings = {}): ResponseConte
   if (profile === undefined) throw new Error(`no profile is called ${settings.profile}`);
   const restoredTools = new Map(Object.entries(settings.restoredTools ?? {}));
   return {
+    kind: settings.kind ?? 'response',
     stream: settings.stream ?? false,
     echo: { ...minimalEcho, ...settings.echo },
     toolNames: new Set([...(settings.toolNames ?? []), ...restoredTools.keys()]),

@@ -77,7 +77,10 @@ function ofItem(item: Fields): string[] {
   const { type, id, call_id, namespace, name, status, encrypted_content } = item;
   const words = [type, id, call_id, namespace === undefined ? name : `${namespace}/${name}`];
   const value = item['arguments'] ?? item['input'] ?? item['action'] ?? item['operation'];
-  const state = status === 'in_progress' ? [] : [...(value === undefined ? [] : [json(value)]), String(status)];
+  const state =
+    status === 'in_progress'
+      ? []
+      : [...(value === undefined ? [] : [json(value)]), ...(status === undefined ? [] : [String(status)])];
   const sealed = encrypted_content === undefined ? [] : [`encrypted ${opened(String(encrypted_content))}`];
   return [...words.filter((word) => word !== undefined).map(String), ...state, ...sealed];
 }

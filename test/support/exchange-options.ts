@@ -51,6 +51,7 @@ function settingsOf(name: string): TranslationSettings {
     missingOutputs: 'reject',
     unknownFields: 'forward',
     strictEcho: false,
+    compaction: { prompt: 'Sum up.', maxTokens: 8192, contextWindow: null, foreignItems: 'drop' },
   };
 }
 

@@ -45,6 +45,7 @@ const itemFields: Readonly<Record<string, string>> = {
   shell_call: 'id type status call_id action environment',
   local_shell_call: 'id type status call_id action',
   apply_patch_call: 'id type status call_id operation',
+  compaction: 'id type encrypted_content',
 };
 
 const partFields: Readonly<Record<string, string>> = {

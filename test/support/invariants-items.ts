@@ -165,6 +165,11 @@ function itemDone(done: Fields, item: OpenItem, fault: Fault): void {
   item.done = done;
   for (const key of ['id', 'type', 'call_id', 'name', 'namespace', 'role', 'execution'])
     if (done[key] !== item.start[key]) fault(`${item.id}: ${key} changes between added and done`);
+  // A summary is whole from the start, and has no status.
+  if (item.type === 'compaction') {
+    same(done, item.start, `${item.id} between added and done`, fault);
+    return;
+  }
   if (!['completed', 'incomplete'].includes(String(done['status']))) fault(`${item.id} is done as ${done['status']}`);
   if (item.parts.some(({ isDone }) => !isDone)) fault(`${item.id} is done before its part`);
   if (item.type === 'function_call' || item.type === 'custom_tool_call') {

@@ -1,13 +1,14 @@
-import type { RequestLimits, TranslationSettings } from '../../src/translate/settings.ts';
+import type { CompactionSettings, RequestLimits, TranslationSettings } from '../../src/translate/settings.ts';
 import type { Profile } from '../../src/upstream/profile.ts';
 import { profileOf } from '../../src/upstream/profiles.ts';
 import { readProfilesFile } from '../../src/upstream/profiles-file.ts';
 
 /** Settings that differ from the defaults, as JSON can say them. */
-export type SettingsOverrides = Partial<Omit<TranslationSettings, 'profile' | 'limits'>> & {
+export type SettingsOverrides = Partial<Omit<TranslationSettings, 'profile' | 'limits' | 'compaction'>> & {
   /** The name of a built-in profile, or one as a profiles file has it. */
   readonly profile?: string | object;
   readonly limits?: Partial<RequestLimits>;
+  readonly compaction?: Partial<CompactionSettings>;
 };
 
 const MiB = 1024 * 1024;
@@ -16,6 +17,7 @@ const MiB = 1024 * 1024;
 export function createTestSettings({
   profile: name = 'generic',
   limits,
+  compaction,
   ...other
 }: SettingsOverrides = {}): TranslationSettings {
   return {
@@ -41,6 +43,7 @@ export function createTestSettings({
     missingOutputs: 'reject',
     unknownFields: 'forward',
     strictEcho: false,
+    compaction: { prompt: 'Sum up.', maxTokens: 8192, contextWindow: null, foreignItems: 'drop', ...compaction },
     ...other,
   };
 }

@@ -5,6 +5,7 @@ import { translateRequest } from '../../translate/request.ts';
 import type { TranslationSettings } from '../../translate/settings.ts';
 import type { HeaderMap, Reserve } from '../types.ts';
 import { readRequestBody } from './request-body.ts';
+import type { Endpoint } from './route.ts';
 
 /** The request to send upstream, and what translating its response needs. */
 export interface PreparedRequest {
@@ -23,6 +24,7 @@ export function prepareRequest(
   maxRequestBytes: number,
   clock: { now(): number; readonly newId: NewId },
   reserve: Reserve,
+  endpoint: Endpoint,
   onRead: (body: unknown) => void = () => {},
 ): PreparedRequest {
   const bytes = pieces.length === 1 ? (pieces[0] as Uint8Array) : Buffer.concat(pieces);
@@ -32,6 +34,6 @@ export function prepareRequest(
   const limits = { maxRequestBytes, maxNesting, maxValues };
   const value = readRequestBody(bytes, { contentType, contentEncoding }, limits, reserve);
   onRead(value);
-  const { chat, passthrough, ...translated } = translateRequest(value, settings, clock);
+  const { chat, passthrough, ...translated } = translateRequest(value, settings, clock, endpoint);
   return { body: Buffer.from(chatRequestJson(chat, passthrough)), model: chat.model, ...translated };
 }

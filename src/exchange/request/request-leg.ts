@@ -12,7 +12,7 @@ import { digestFields, translatedTrailers } from '../trailers.ts';
 import type { BodyModes, ExchangeReply, HeaderMap, HeaderMutation, RequestEvent, Reserve } from '../types.ts';
 import { heapSizeOf } from './heap-size.ts';
 import { type PreparedRequest, prepareRequest } from './prepare-request.ts';
-import { pathNeedsModel, type RequestPath, routeOf, upstreamPath } from './route.ts';
+import { type Endpoint, pathNeedsModel, type RequestPath, routeOf, upstreamPath } from './route.ts';
 
 export interface RequestLegOptions {
   readonly modes: BodyModes;
@@ -71,6 +71,7 @@ export class RequestLeg {
   #headers: HeaderMap = noHeaders;
   #facts: HeaderFacts | null = null;
   #path: RequestPath = noPath;
+  #endpoint: Endpoint = 'responses';
   #pieces: Uint8Array[] = [];
   /** Bytes according to `content-length`. */
   #announcedBytes = 0;
@@ -158,6 +159,7 @@ export class RequestLeg {
     const overload = this.#options.reserve(this.#announcedBytes);
     if (overload !== null) return this.#refuse(event.type, overload);
     this.#path = route.path;
+    this.#endpoint = route.endpoint;
     this.#move(event.type, 'collecting_body');
     switch (this.#headerTiming) {
       case 'deferred':
@@ -198,9 +200,18 @@ export class RequestLeg {
     let prepared: PreparedRequest;
     let path: string;
     try {
-      prepared = prepareRequest(this.#pieces, this.#headers, settings, maxRequestBytes, clock, reserve, (value) => {
-        this.#asked = askedOf(value);
-      });
+      prepared = prepareRequest(
+        this.#pieces,
+        this.#headers,
+        settings,
+        maxRequestBytes,
+        clock,
+        reserve,
+        this.#endpoint,
+        (value) => {
+          this.#asked = askedOf(value);
+        },
+      );
       path = upstreamPath(this.#template, this.#path, prepared.model);
     } catch (thrown) {
       return this.#refuse(event, ApiError.from(thrown));

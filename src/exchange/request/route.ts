@@ -3,10 +3,13 @@ import type { HeaderMap } from '../types.ts';
 
 /** What to do with a request, decided by its headers alone. */
 export type Route =
-  | { readonly type: 'translate'; readonly path: RequestPath }
+  | { readonly type: 'translate'; readonly path: RequestPath; readonly endpoint: Endpoint }
   | { readonly type: 'refuse'; readonly error: ApiError }
   /** `withoutBody`: only if it has no body, which would reach the upstream untranslated. */
   | { readonly type: 'pass'; readonly withoutBody: boolean };
+
+/** What a request asks for: an answer, or `POST /v1/responses/compact`, a summary of the conversation. */
+export type Endpoint = 'responses' | 'compact';
 
 /** The parts of `:path` around `/v1/responses` that matter to the upstream. */
 export interface RequestPath {
@@ -16,7 +19,7 @@ export interface RequestPath {
   readonly apiVersion: string;
 }
 
-/** `POST {prefix}/v1/responses` is translated, endpoints that would need stored state are refused, all else passes. */
+/** `POST {prefix}/v1/responses` and its `/compact` are translated, endpoints that would need stored state are refused, all else passes. */
 export function routeOf(headers: HeaderMap): Route {
   const method = headers.get(':method') ?? 'GET';
   if (method === 'POST' && headers.get(':path') === '/v1/responses' && !isWebSocket(headers)) return plainRoute;
@@ -34,16 +37,18 @@ export function routeOf(headers: HeaderMap): Route {
   if (at === -1) return { type: 'pass', withoutBody: false };
   if (segments[at + 1] === 'conversations') return { type: 'refuse', error: nothingStored('Conversations are') };
   const beyond = segments[at + 2];
-  if (beyond !== undefined) return { type: 'refuse', error: notOffered(beyond) ?? nothingStored('Responses are') };
+  const endpoint = beyond === undefined ? 'responses' : 'compact';
+  if (beyond !== undefined && (beyond !== 'compact' || segments.length > at + 3))
+    return { type: 'refuse', error: beyond === 'input_tokens' ? notCounted() : nothingStored('Responses are') };
   if (isWebSocket(headers)) return { type: 'refuse', error: httpOnly() };
   // A browser's CORS preflight, answered by the upstream or by Envoy's own filter.
   if (method === 'OPTIONS') return { type: 'pass', withoutBody: true };
-  if (method !== 'POST') return { type: 'refuse', error: postOnly(method) };
-  return { type: 'translate', path: { prefix: raw.slice(0, at).join('/'), apiVersion: apiVersionOf(query) } };
+  if (method !== 'POST') return { type: 'refuse', error: postOnly(method, beyond === undefined ? '' : `/${beyond}`) };
+  return { type: 'translate', endpoint, path: { prefix: raw.slice(0, at).join('/'), apiVersion: apiVersionOf(query) } };
 }
 
 /** Fast path of `routeOf`: nearly every request has exactly this path, and splitting and decoding it costs 1 µs. */
-const plainRoute: Route = { type: 'translate', path: { prefix: '', apiVersion: '' } };
+const plainRoute: Route = { type: 'translate', endpoint: 'responses', path: { prefix: '', apiVersion: '' } };
 
 /**
  * The upstream's path: `template` in place of `/v1/responses`, the prefix kept, `{model}` filled in, the query dropped
@@ -107,21 +112,14 @@ function nothingStored(what: string): ApiError {
   });
 }
 
-/** The error for endpoints that are not about stored responses; null for a response's id. */
-function notOffered(name: string): ApiError | null {
-  const instead = otherEndpoints.get(name);
-  if (instead === undefined) return null;
-  return new ApiError(`/v1/responses/${name} is not supported: ${instead}`, {
-    status: 404,
-    type: 'not_found',
-    code: 'not_found',
+/** No Chat server counts the tokens of a conversation with its tools at a path that all of them have. */
+function notCounted(): ApiError {
+  return new ApiError('Input tokens cannot be counted here in advance; the `usage` of a response counts them.', {
+    status: 501,
+    type: 'invalid_request',
+    code: 'not_implemented',
   });
 }
-
-const otherEndpoints: ReadonlyMap<string, string> = new Map([
-  ['compact', 'ask the model for a summary with POST /v1/responses.'],
-  ['input_tokens', 'the `usage` of a response counts them.'],
-]);
 
 function httpOnly(): ApiError {
   return new ApiError('WebSocket is not supported: use HTTP, with `stream: true` for events.', {
@@ -131,8 +129,8 @@ function httpOnly(): ApiError {
   });
 }
 
-function postOnly(method: string): ApiError {
-  return new ApiError(`${method} is not allowed on /v1/responses: use POST.`, {
+function postOnly(method: string, endpoint: string): ApiError {
+  return new ApiError(`${method} is not allowed on /v1/responses${endpoint}: use POST.`, {
     status: 405,
     type: 'invalid_request',
     code: 'method_not_allowed',

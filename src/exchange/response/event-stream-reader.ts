@@ -4,6 +4,7 @@ import { readSseData } from '../../sse/data.ts';
 import { SseDecoder, SseLimitError, type SseMessage } from '../../sse/decode.ts';
 import { DONE, encodeSseEvents, KEEPALIVE } from '../../sse/encode.ts';
 import type { ResponseContext } from '../../translate/context.ts';
+import { jsonBodyOf } from '../../translate/response/compaction-resource.ts';
 import { StreamTranslator } from '../../translate/stream.ts';
 import type {
   Disposition,
@@ -26,6 +27,7 @@ export class EventStreamReader implements UpstreamBodyReader {
   readonly #limits: UpstreamBodyLimits;
   /** The client asked for a stream. */
   readonly #stream: boolean;
+  readonly #context: ResponseContext;
   readonly #decoder: SseDecoder;
   readonly #translator: StreamTranslator;
   #disposition: Disposition;
@@ -34,6 +36,7 @@ export class EventStreamReader implements UpstreamBodyReader {
     this.#committed = committed;
     this.#limits = limits;
     this.#stream = context.stream;
+    this.#context = context;
     this.#decoder = new SseDecoder({ maxEventBytes: limits.maxSseEventBytes });
     this.#translator = new StreamTranslator(context);
     this.#disposition = committed ? 'accepted' : null;
@@ -153,7 +156,7 @@ export class EventStreamReader implements UpstreamBodyReader {
   #encodeWhole(last: ResponseStreamEvent | undefined): Buffer {
     if (!this.#translator.ended() || last === undefined || !('response' in last)) return nothing;
     this.#disposition = 'accepted';
-    return Buffer.from(JSON.stringify(last.response));
+    return Buffer.from(JSON.stringify(jsonBodyOf(last.response, this.#context)));
   }
 
   #failWith(thrown: unknown): Buffer {

@@ -4,6 +4,7 @@ import { DONE, encodeSseEvents } from '../../sse/encode.ts';
 import { translateCompletion } from '../../translate/completion.ts';
 import type { ResponseContext } from '../../translate/context.ts';
 import { translateError } from '../../translate/error.ts';
+import { jsonBodyOf } from '../../translate/response/compaction-resource.ts';
 import { StreamTranslator } from '../../translate/stream.ts';
 import { createJsonEnd } from './json-end.ts';
 import {
@@ -60,10 +61,14 @@ export function createWholeBodyReader(kind: WholeBodyKind, options: UpstreamBody
   function translate(requested: ResponseContext): Buffer {
     const completion = parse(pieces.length === 1 ? (pieces[0] as Buffer) : Buffer.concat(pieces));
     const { response, events, error, finishReason } = translateCompletion(completion, requested);
+    // That resource has no status: a summary that failed is an HTTP error.
+    if (error !== null && requested.kind === 'compact_endpoint') throw error;
     const { status, model, usage } = response;
     report = { error, status, model, usage, finishReason, events: events.length };
     return accept(
-      requested.stream ? Buffer.concat([encodeSseEvents(events), DONE]) : Buffer.from(JSON.stringify(response)),
+      requested.stream
+        ? Buffer.concat([encodeSseEvents(events), DONE])
+        : Buffer.from(JSON.stringify(jsonBodyOf(response, requested))),
     );
   }
 

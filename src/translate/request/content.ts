@@ -42,18 +42,18 @@ function filePartOf(file: InputFile, profile: Profile): ChatContentPart {
 export function joinText(content: readonly InputContent[], separator: string): string {
   let text: string | null = null;
   for (const part of content) {
-    if (isText(part)) text = text === null ? part.text : text + separator + part.text;
+    if (isTextPart(part)) text = text === null ? part.text : text + separator + part.text;
   }
   return text ?? '';
 }
 
-function isText(part: InputContent): part is InputText {
+export function isTextPart(part: InputContent): part is InputText {
   return part.type === 'text';
 }
 
 /** Whether every part is text and nothing else. */
 export function isPlainText(content: readonly InputContent[]): boolean {
-  return content.every((part) => isText(part) && !('prompt_cache_breakpoint' in part || 'cache_control' in part));
+  return content.every((part) => isTextPart(part) && !('prompt_cache_breakpoint' in part || 'cache_control' in part));
 }
 
 export function isRefusal(part: InputContent): part is InputRefusal {

@@ -3,8 +3,9 @@ import type { ResponseResource, ResponseStatus, Usage } from '../../schema/respo
 import type { Outcome } from '../chat/finish.ts';
 import type { ResponseContext } from '../context.ts';
 import type { RetainedBytes } from '../retained-bytes.ts';
+import { CompactionWriter, compactionOutcome } from './compaction-writer.ts';
 import type { EventLog } from './event-log.ts';
-import { OutputWriter } from './output-writer.ts';
+import { type AnswerWriter, OutputWriter } from './output-writer.ts';
 import { resourceOf } from './resource.ts';
 
 type IncompleteReason = 'max_output_tokens' | 'content_filter';
@@ -12,7 +13,7 @@ type IncompleteReason = 'max_output_tokens' | 'content_filter';
 /** Writes one response from `response.created` to its terminal event, whether the upstream answers in chunks or in one piece. */
 export class ResponseWriter {
   readonly log: EventLog;
-  readonly output: OutputWriter;
+  readonly output: AnswerWriter;
   /** What the upstream has told of itself so far; each event's Response shows it. */
   usage: Usage | null = null;
   model: string | null = null;
@@ -27,7 +28,10 @@ export class ResponseWriter {
     this.#context = context;
     this.#id = context.newId('resp');
     this.log = log;
-    this.output = new OutputWriter(log, context, retained);
+    this.output =
+      context.kind === 'response'
+        ? new OutputWriter(log, context, retained)
+        : new CompactionWriter(log, context, retained, () => this.model);
   }
 
   /** Emits `response.created` and `response.in_progress`, once. */
@@ -39,7 +43,8 @@ export class ResponseWriter {
   }
 
   /** Closes the output and emits the terminal event. Gives its Response. */
-  end(outcome: Outcome): ResponseResource {
+  end(given: Outcome): ResponseResource {
+    const outcome = this.#context.kind === 'response' ? given : compactionOutcome(given);
     switch (outcome.status) {
       case 'failed':
         return this.fail(outcome.error);

@@ -154,7 +154,7 @@ function checkRules(response: ResponseResource): void {
   const callIds = output.flatMap((item) => ('call_id' in item ? [item.call_id] : []));
   expect(new Set(callIds).size).toBe(callIds.length);
   expect(callIds).not.toContain('');
-  const unfinished = output.filter((item) => item.status !== 'completed');
+  const unfinished = output.filter((item) => 'status' in item && item.status !== 'completed');
   expect(unfinished.every((item) => item === output.at(-1))).toBe(true);
   expect(unfinished.length > 0).toBe(status !== 'completed' && output.length > 0);
   expect(error !== null).toBe(status === 'failed');

@@ -3,6 +3,7 @@ import {
   additionalToolsItem,
   agentMessageItem,
   type CreateResponseFields,
+  compactionItem,
   configurationUpdateItem,
   customToolCallItem,
   functionCallItem,
@@ -15,8 +16,10 @@ import {
   toolSearchCallItem,
   toolSearchOutputItem,
 } from '../../../schema/create-response.ts';
+import { decodeCompactionEnvelope } from '../../compaction-envelope.ts';
 import { decodeReasoningEnvelope, type ReasoningEnvelope } from '../../reasoning-envelope.ts';
 import type { TranslationSettings } from '../../settings.ts';
+import { summaryMessage } from '../compaction.ts';
 import { type Dropped, knownKeys } from '../dropped.ts';
 import { invalidType, invalidValue, missingParameter, paramAt, quote, unsupportedParameter } from '../errors.ts';
 import type { InputContent, InputItem, InputMessage, InputReasoning, InputToolCall } from '../parsed.ts';
@@ -33,6 +36,8 @@ export interface ParsedInput {
   /** Tool lists found among the items, each with its path in the request. */
   readonly toolLists: readonly { readonly tools: readonly unknown[]; readonly param: string }[];
   readonly update: ConfigurationUpdate;
+  /** The last item is a `compaction_trigger`: a summary is asked for, not an answer. */
+  readonly isCompaction: boolean;
 }
 
 const noUpdate: ConfigurationUpdate = { effort: null, format: null };
@@ -54,7 +59,12 @@ export function parseInput(
 ): ParsedInput {
   if (typeof input === 'string') {
     const content = parseContent(input, 'user', 'input', settings, dropped);
-    return { items: [{ kind: 'message', role: 'user', content }], toolLists: [], update: noUpdate };
+    return {
+      items: [{ kind: 'message', role: 'user', content }],
+      toolLists: [],
+      update: noUpdate,
+      isCompaction: false,
+    };
   }
   if (input.length === 0) {
     throw ApiError.invalidRequest('empty_array', 'input', `Invalid 'input': it must not be an empty array.`);
@@ -70,12 +80,13 @@ export function parseInput(
   let envelopeValues = 0;
   const toolLists: { tools: readonly unknown[]; param: string }[] = [];
   let update = noUpdate;
+  let isCompaction = false;
   /** Made for the first output that does not name its call: most clients always do. */
   let unanswered: UnansweredCalls | null = null;
   input.forEach((item, index) => {
     parseItem(item, `input[${index}]`);
   });
-  return { items, toolLists, update };
+  return { items, toolLists, update, isCompaction };
 
   function parseItem(item: unknown, at: string): void {
     if (!isJsonObject(item)) throw invalidType(at, 'an object', item);
@@ -147,11 +158,16 @@ export function parseInput(
         leaveOutReference(item, at);
         return;
       case 'compaction':
+      case 'compaction_summary': // Codex before 0.150
+      case 'context_compaction':
+        addCompaction(type, item, at);
+        return;
       case 'compaction_trigger':
-        throw unsupportedParameter(
-          at,
-          `Items of type '${type}' hold state that only their own server can read. Send the conversation as items instead.`,
-        );
+        if (at !== `input[${input.length - 1}]`) {
+          throw invalidValue(at, `Invalid '${at}': a 'compaction_trigger' must be the last item of 'input'.`);
+        }
+        isCompaction = true;
+        return;
       default:
         addOther(type, item, at);
     }
@@ -179,6 +195,31 @@ export function parseInput(
   function addCall(call: InputToolCall): void {
     unanswered?.add(call);
     items.push(call);
+  }
+
+  /** A summary that was made here, in its place; of others nothing can be read. */
+  function addCompaction(type: string, item: Record<string, unknown>, at: string): void {
+    const { encrypted_content } = readShape(compactionItem, item, at);
+    dropped.pushUnknownKeys(item, compactionKeys, 'input[]');
+    const param = `${at}.encrypted_content`;
+    const envelope = decodeCompactionEnvelope(encrypted_content ?? '');
+    if (envelope === 'damaged') {
+      throw invalidValue(
+        param,
+        `Invalid '${param}': the summary was cut or changed on its way. Send the item as it was received, or leave it out.`,
+      );
+    }
+    if (envelope !== 'foreign') {
+      items.push(summaryMessage(withinTextLimit(envelope.text, param, settings)));
+      return;
+    }
+    if (settings.compaction.foreignItems === 'reject') {
+      throw unsupportedParameter(
+        param,
+        `Items of type '${type}' that another server made cannot be read here. Send the conversation as items instead.`,
+      );
+    }
+    dropped.push(`${at}.${type}`);
   }
 
   /** What one agent of Codex told another (multi_agent_v2): the model reads it as the user's. */
@@ -283,6 +324,7 @@ const customCallKeys = knownKeys('call_id', 'name', 'namespace', 'input');
 const toolOutputKeys = knownKeys('call_id', 'name', 'namespace', 'output');
 const reasoningKeys = knownKeys('content', 'summary', 'encrypted_content');
 const agentMessageKeys = knownKeys('author', 'recipient', 'content');
+const compactionKeys = knownKeys('encrypted_content');
 const configurationKeys = knownKeys('reasoning', 'text');
 
 function phaseOf(item: Record<string, unknown>): string | null {

@@ -92,6 +92,7 @@ export function parseRequest(body: unknown, settings: TranslationSettings, dropp
     ...(fields as Omit<CreateResponseFields, 'input' | 'include' | 'tools' | 'tool_choice' | 'text'>),
     include,
     input: input?.items ?? null,
+    isCompaction: input?.isCompaction ?? false,
     tools: tools.definitions,
     listedTools: tools.listed,
     tool_choice: toolChoice,

@@ -18,6 +18,7 @@ const prepare = (body: Buffer) =>
     64 * 1024 * 1024,
     { now: () => 1, newId: createCountedIds() },
     () => null,
+    'responses',
   );
 const each = (count: number, entry: (index: number) => string) =>
   Array.from({ length: count }, (_, i) => entry(i)).join(',');

@@ -81,19 +81,22 @@ describe('the route of a request', () => {
     expect(route(method, path)).toMatchObject({ type: 'refuse', error: { status: 404, code: 'not_found' } });
   });
 
-  test.each(['compact', 'input_tokens'])(
-    '/v1/responses/%s is not supported, and the error says what to use instead',
-    (name) => {
-      expect(route('POST', `/v1/responses/${name}`)).toMatchObject({
-        type: 'refuse',
-        error: {
-          status: 404,
-          code: 'not_found',
-          message: expect.stringContaining(`/v1/responses/${name} is not supported`),
-        },
-      });
-    },
-  );
+  test('/v1/responses/compact is an endpoint of its own', () => {
+    const path = { prefix: '/x', apiVersion: '' };
+    expect(route('POST', '/x/v1/responses/compact/?y=1')).toEqual({ type: 'translate', endpoint: 'compact', path });
+    expect(route('GET', '/v1/responses/compact')).toMatchObject({
+      type: 'refuse',
+      error: { status: 405, message: expect.stringContaining('/v1/responses/compact: use POST') },
+    });
+    expect(route('POST', '/v1/responses/compact/x')).toMatchObject({ type: 'refuse', error: { status: 404 } });
+  });
+
+  test('/v1/responses/input_tokens: not implemented, and the error says what counts them', () => {
+    expect(route('POST', '/v1/responses/input_tokens')).toMatchObject({
+      type: 'refuse',
+      error: { status: 501, code: 'not_implemented', message: expect.stringContaining('`usage`') },
+    });
+  });
 
   test.each(['GET', 'PUT', 'DELETE', 'HEAD', 'PATCH'])('%s is not a method of /v1/responses', (method) => {
     expect(route(method, '/v1/responses')).toMatchObject({

@@ -1,0 +1,74 @@
+import { describe, expect, test } from 'vitest';
+import { defaultCompactionPrompt } from '../../../../src/translate/request/compaction.ts';
+import { translateRequest } from '../../../../src/translate/request.ts';
+import { CREATED_AT, createCountedIds } from '../../../support/context.ts';
+import { createTestSettings } from '../../../support/settings.ts';
+
+const clock = { now: () => CREATED_AT, newId: createCountedIds() };
+
+/** A conversation of calls with these outputs, and a trigger. */
+function compacted(outputs: readonly string[], contextWindow: number | null, question = 'Go.') {
+  const settings = createTestSettings({ compaction: { contextWindow, maxTokens: 1000 } });
+  const input = [
+    { role: 'user', content: question },
+    ...outputs.flatMap((output, index) => [
+      { type: 'function_call', call_id: `c${index}`, name: 'read', arguments: '{}' },
+      { type: 'function_call_output', call_id: `c${index}`, output },
+    ]),
+    { type: 'compaction_trigger' },
+  ];
+  const { chat, dropped } = translateRequest({ model: 'm', input }, settings, clock);
+  const texts = chat.messages.filter(({ role }) => role === 'tool').map(({ content }) => String(content));
+  return { chat, dropped, texts };
+}
+
+const long = (letter: string, length: number) => `${letter}-begin ${letter.repeat(length)} ${letter}-end`;
+
+describe('a conversation for a window that is known', () => {
+  test('that fits is sent as it is', () => {
+    const outputs = [long('a', 9000), long('b', 9000)];
+    const { texts, dropped } = compacted(outputs, 100_000);
+    expect(texts).toEqual(outputs);
+    expect(dropped).toEqual([]);
+  });
+
+  test('that does not fit has its oldest tool outputs shortened first, and named', () => {
+    const outputs = [long('a', 30_000), long('b', 30_000), long('c', 12_000)];
+    const { texts, dropped } = compacted(outputs, 12_000);
+    expect(dropped).toEqual(['input[2].output', 'input[4].output']);
+    expect(texts[0]).toMatch(/^a-begin a+\n\[… \d+ characters left out …\]\na+ a-end$/);
+    expect(texts[1]).toMatch(/^b-begin/);
+    expect(texts[1]?.length).toBeLessThan(2200);
+    expect(texts[2]).toBe(outputs[2]);
+  });
+
+  test('whose messages alone are too long has those shortened too', () => {
+    const { chat, dropped } = compacted(['short'], 4000, long('q', 60_000));
+    expect(dropped).toEqual(['input[].content']);
+    expect(String(chat.messages[0]?.content).length).toBeLessThan(2200);
+    expect(chat.messages.at(-1)?.content).toBe('Sum up.');
+  });
+
+  test('leaves room for the summary, which takes a quarter of a small window at most', () => {
+    expect(compacted(['x'], 2000).chat.max_tokens).toBe(500);
+    expect(compacted(['x'], 100_000).chat.max_tokens).toBe(1000);
+  });
+});
+
+test('for a window that is not known each tool output is limited, wherever it stands', () => {
+  const outputs = [long('a', 20_000), long('b', 40_000), long('c', 20_000)];
+  const { texts, dropped } = compacted(outputs, null);
+  expect(dropped).toEqual(['input[4].output']);
+  expect(texts.map((text) => text.length < 33_000)).toEqual([true, true, true]);
+  expect(texts[1]).toMatch(/b-end$/);
+});
+
+test('a text is never cut inside a character of two halves', () => {
+  const { texts } = compacted([`x${'😀'.repeat(30_000)}`], null);
+  expect(texts[0]).not.toMatch(/\p{Surrogate}/u);
+});
+
+test('the default request asks for what an agent needs to go on', () => {
+  for (const word of ['Goal', 'Decisions', 'Files', 'Open work', 'Identifiers'])
+    expect(defaultCompactionPrompt).toContain(word);
+});
