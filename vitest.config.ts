@@ -17,6 +17,9 @@ const shared = {
   env: { NODE_COMPILE_CACHE: join(import.meta.dirname, '.cache/node-compile-cache') },
 };
 
+/** Files one after the other, when the files of the other projects are done: they start Envoys, containers, whole services. */
+const serial = { fileParallelism: false, sequence: { groupOrder: 1 } };
+
 /** One project per kind of thing that is real: nothing, a gRPC client, an Envoy binary, containers. */
 export default defineConfig({
   test: {
@@ -48,7 +51,7 @@ export default defineConfig({
           include: ['test/envoy/**/*.test.ts'],
           testTimeout: 60_000,
           hookTimeout: 120_000,
-          fileParallelism: false,
+          ...serial,
         },
       },
       {
@@ -59,7 +62,7 @@ export default defineConfig({
           include: ['test/matrix/**/*.test.ts'],
           testTimeout: 60_000,
           hookTimeout: 300_000,
-          fileParallelism: false,
+          ...serial,
         },
       },
       {
@@ -70,7 +73,7 @@ export default defineConfig({
           include: ['test/kubernetes/**/*.test.ts'],
           testTimeout: 120_000,
           hookTimeout: 3_600_000,
-          fileParallelism: false,
+          ...serial,
         },
       },
       {
@@ -80,7 +83,7 @@ export default defineConfig({
           include: ['test/monitoring/**/*.test.ts'],
           testTimeout: 60_000,
           hookTimeout: 120_000,
-          fileParallelism: false,
+          ...serial,
         },
       },
       {
@@ -91,7 +94,7 @@ export default defineConfig({
           include: ['test/faults/**/*.test.ts'],
           testTimeout: 600_000,
           hookTimeout: 120_000,
-          fileParallelism: false,
+          ...serial,
         },
       },
       {
@@ -103,7 +106,7 @@ export default defineConfig({
           globalSetup: ['test/clients/install.ts'],
           testTimeout: 120_000,
           hookTimeout: 120_000,
-          fileParallelism: false,
+          ...serial,
         },
       },
       {
@@ -113,7 +116,7 @@ export default defineConfig({
           include: ['test/docker/**/*.test.ts'],
           testTimeout: 300_000,
           hookTimeout: 900_000,
-          fileParallelism: false,
+          ...serial,
         },
       },
     ],
