@@ -22,13 +22,6 @@ describe('a request that would need state is refused, and the upstream never hea
     ['conversation', { conversation: 'conv_1' }, 400, 'unsupported_parameter', 'conversation'],
     ['a stored prompt', { prompt: { id: 'pmpt_1' } }, 400, 'unsupported_parameter', 'prompt'],
     ['background: true', { background: true }, 400, 'unsupported_value', 'background'],
-    [
-      'context_management',
-      { context_management: [{ type: 'compaction' }] },
-      400,
-      'unsupported_parameter',
-      'context_management',
-    ],
     ['an item_reference', { input: [message, { type: 'item_reference', id: 'msg_1' }] }, 400, null, 'input[1]'],
     [
       'file_search',
@@ -51,7 +44,6 @@ describe('a request that would need state is refused, and the upstream never hea
       'unsupported_parameter',
       'tools[0].type',
     ],
-    ['image_generation', { tools: [{ type: 'image_generation' }] }, 400, 'unsupported_parameter', 'tools[0].type'],
     [
       'computer_use_preview',
       { tools: [{ type: 'computer_use_preview' }] },
@@ -59,8 +51,13 @@ describe('a request that would need state is refused, and the upstream never hea
       'unsupported_parameter',
       'tools[0].type',
     ],
-    ['local_shell', { tools: [{ type: 'local_shell' }] }, 400, 'unsupported_parameter', 'tools[0].type'],
-    ['shell', { tools: [{ type: 'shell' }] }, 400, 'unsupported_parameter', 'tools[0].type'],
+    [
+      'a shell in a container',
+      { tools: [{ type: 'shell', environment: { type: 'container_auto' } }] },
+      400,
+      'unsupported_parameter',
+      'tools[0].environment',
+    ],
     ['a field of the wrong type', { temperature: 'warm' }, 400, null, 'temperature'],
   ])('%s', async (_name, fields, status, code, param) => {
     for (const stream of [false, true]) {
