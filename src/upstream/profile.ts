@@ -91,6 +91,15 @@ export const profileFlags = {
   systemMessages: z
     .enum(['anywhere', 'merge_leading', 'leading_only'])
     .describe('Where system messages may stand: as they came; the leading ones as one; or only leading, as one.'),
+  alternateRoles: z
+    .boolean()
+    .describe(
+      'User and assistant must take turns: neighbours of one role become one message, and where a turn is missing, in front of an assistant or between a tool and a user, a short message stands in.',
+    ),
+  needsUser: z.boolean().describe('A conversation must have a message of the user’s; a short one stands in.'),
+  singleCalls: z
+    .boolean()
+    .describe('An assistant message may hold one tool call: of several calls, each has a message with its output.'),
   emptyAssistantContent: z
     .enum(['null', 'empty'])
     .describe('`content` of an assistant message that holds only tool calls.'),

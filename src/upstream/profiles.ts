@@ -1,4 +1,4 @@
-import type { FlagName, Profile, ProfileFlags, ToolChoiceSupport } from './profile.ts';
+import type { FlagName, ModelRule, Profile, ProfileFlags, ToolChoiceSupport } from './profile.ts';
 
 const namedChoice: ToolChoiceSupport = { sent: true, required: 'required', named: true, allowed: false };
 const fullChoice: ToolChoiceSupport = { ...namedChoice, allowed: true };
@@ -21,15 +21,40 @@ export interface BuiltInProfile {
   readonly reasons: Partial<Readonly<Record<FlagName, string>>>;
 }
 
+/** What chat templates refuse, by the model's name, on servers that run the template of the model. */
+const templateRules: readonly ModelRule[] = [
+  {
+    match: /(?:mis|minis|magis|mix|pix|vox)tral|(?:dev|code|math)stral/i,
+    reason:
+      'Their templates raise an error for a system message that is not the first, for two users in a row (Codex begins with two), and, the older ones, for tool call ids of any other form (vllm#6862, vllm#9019).',
+    flags: { systemMessages: 'leading_only', alternateRoles: true, needsUser: true, nineCharacterIds: true },
+  },
+  {
+    match: /gemma-?[23]/i,
+    reason: 'Their templates raise an error unless user and assistant take turns; they have no tools.',
+    flags: { systemMessages: 'leading_only', alternateRoles: true, needsUser: true },
+  },
+  {
+    match: /qwen-?3\.[5-9]|qwen-?[4-9]/i,
+    reason: 'Their templates raise “No user query found in messages.”',
+    flags: { needsUser: true },
+  },
+  {
+    match: /llama-?v?3(?!\d)/i,
+    reason: 'Their templates raise “This model only supports single tool-calls at once!”.',
+    flags: { singleCalls: true },
+  },
+];
+
 /** What nearly every server understands. */
 const generic: BuiltInProfile = {
   base: null,
   about:
-    'Any server. What nearly every Chat server understands: the default, and the profile every other one is given as differences from. `max_tokens`; developer messages become system messages, the leading ones merged into one; text parts joined; custom tools as functions; no reasoning given back; labels such as `metadata` and `prompt_cache_key` not sent.',
+    'Any server. What nearly every Chat server understands: the default, and the profile every other one is given as differences from. `max_tokens`; developer messages become system messages, the leading ones merged into one and later ones said by the user, since many chat templates refuse a system message in any other place; text parts joined; custom tools as functions; no reasoning given back; labels such as `metadata` and `prompt_cache_key` not sent.',
   reasons: {},
   profile: {
     name: 'generic',
-    models: [],
+    models: templateRules,
     path: '/v1/chat/completions',
     maxTokensField: 'max_tokens',
     includeUsage: true,
@@ -50,7 +75,10 @@ const generic: BuiltInProfile = {
     reasoningBackfill: null,
     geminiSignatures: false,
     developerRole: 'system',
-    systemMessages: 'merge_leading',
+    systemMessages: 'leading_only',
+    alternateRoles: false,
+    needsUser: false,
+    singleCalls: false,
     emptyAssistantContent: 'null',
     arrayContent: false,
     refusalField: false,
@@ -74,17 +102,18 @@ const generic: BuiltInProfile = {
   },
 };
 
-/** A profile as differences from another: each flag with its value and the reason for it. */
+/** A profile as differences from another: each flag with its value and the reason for it, and its own rules for models. */
 function row(
   name: string,
   base: BuiltInProfile,
   about: string,
   differences: { readonly [Name in FlagName]?: readonly [value: ProfileFlags[Name], reason: string] },
+  models: readonly ModelRule[] = [],
 ): BuiltInProfile {
   const entries = Object.entries(differences) as [FlagName, readonly [unknown, string]][];
   const flags = Object.fromEntries(entries.map(([flag, [value]]) => [flag, value])) as Partial<ProfileFlags>;
   const reasons = Object.fromEntries(entries.map(([flag, [, reason]]) => [flag, reason]));
-  return { profile: { ...base.profile, ...flags, name }, base, about, reasons };
+  return { profile: { ...base.profile, ...flags, name, models }, base, about, reasons };
 }
 
 const openai = row(
@@ -135,23 +164,22 @@ const vllm = row(
       'both',
       'Took `reasoning_content`, then `reasoning` (vllm#27752); both are sent, and the one it does not know is ignored.',
     ],
-    systemMessages: [
-      'leading_only',
-      'Chat templates of Qwen, Gemma and Mistral models raise an error for a system message that is not the first.',
-    ],
     video: [true, 'Takes `video_url` parts.'],
   },
+  templateRules,
 );
 
-const sglang = row('sglang', generic, 'SGLang’s OpenAI-compatible server.', {
-  maxTokensField: ['max_completion_tokens', 'The newer name of the limit.'],
-  reasoningReplay: ['reasoning_content', 'Reads earlier reasoning from this field.'],
-  systemMessages: [
-    'leading_only',
-    'Chat templates of Qwen, Gemma and Mistral models raise an error for a system message that is not the first.',
-  ],
-  video: [true, 'Takes `video_url` parts.'],
-});
+const sglang = row(
+  'sglang',
+  generic,
+  'SGLang’s OpenAI-compatible server.',
+  {
+    maxTokensField: ['max_completion_tokens', 'The newer name of the limit.'],
+    reasoningReplay: ['reasoning_content', 'Reads earlier reasoning from this field.'],
+    video: [true, 'Takes `video_url` parts.'],
+  },
+  templateRules,
+);
 
 const llamaCpp = row(
   'llama.cpp',
@@ -159,13 +187,10 @@ const llamaCpp = row(
   'The HTTP server of llama.cpp. With `response_format` and `tools` at once the schema wins and no tool can be called; `parallel_tool_calls: false` limits nothing. Both are the server’s own doing, observed, and not repaired here. It closes idle connections after five seconds: set the cluster’s `idle_timeout` below that.',
   {
     reasoningReplay: ['reasoning_content', 'Reads earlier reasoning from this field.'],
-    systemMessages: [
-      'leading_only',
-      'Chat templates of Qwen, Gemma and Mistral models raise an error for a system message that is not the first.',
-    ],
     emptyAssistantContent: ['empty', 'Its templates or its validation want text, if only an empty one.'],
     toolChoice: [modeChoice, 'A named function is ignored (observed): it is offered alone and required instead.'],
   },
+  templateRules,
 );
 
 const ollama = row(
@@ -183,28 +208,33 @@ const ollama = row(
       'Not read: `none` offers no tools, one function is offered alone, and `required` is named as left out.',
     ],
   },
+  templateRules,
 );
 
-const lmstudio = row('lmstudio', generic, 'LM Studio’s local server.', {
-  reasoningReplay: ['reasoning', 'Reads earlier reasoning from this field.'],
-  systemMessages: [
-    'leading_only',
-    'Chat templates of Qwen, Gemma and Mistral models raise an error for a system message that is not the first.',
-  ],
-  emptyAssistantContent: ['empty', 'Null is a 400 (lmstudio-bug-tracker#261).'],
-  audio: [false, 'Its messages have no sound; leaving it out would make the model answer about nothing.'],
-  toolChoice: [modeChoice, 'The three words only. †'],
-});
+const lmstudio = row(
+  'lmstudio',
+  generic,
+  'LM Studio’s local server.',
+  {
+    reasoningReplay: ['reasoning', 'Reads earlier reasoning from this field.'],
+    emptyAssistantContent: ['empty', 'Null is a 400 (lmstudio-bug-tracker#261).'],
+    audio: [false, 'Its messages have no sound; leaving it out would make the model answer about nothing.'],
+    toolChoice: [modeChoice, 'The three words only. †'],
+  },
+  templateRules,
+);
 
-const tgi = row('tgi', generic, 'Hugging Face TGI and its router. Errors are 422, and are made into the API’s form.', {
-  systemMessages: [
-    'leading_only',
-    'Chat templates of Qwen, Gemma and Mistral models raise an error for a system message that is not the first.',
-  ],
-  emptyAssistantContent: ['empty', 'Its templates or its validation want text, if only an empty one.'],
-  audio: [false, 'Its messages have no sound; leaving it out would make the model answer about nothing.'],
-  strict: [false, 'Not in its API; schemas are kept by grammar anyway. That it is not sent is named.'],
-});
+const tgi = row(
+  'tgi',
+  generic,
+  'Hugging Face TGI and its router. Errors are 422, and are made into the API’s form.',
+  {
+    emptyAssistantContent: ['empty', 'Its templates or its validation want text, if only an empty one.'],
+    audio: [false, 'Its messages have no sound; leaving it out would make the model answer about nothing.'],
+    strict: [false, 'Not in its API; schemas are kept by grammar anyway. That it is not sent is named.'],
+  },
+  templateRules,
+);
 
 const mistral = row(
   'mistral',
@@ -301,20 +331,32 @@ const openrouter = row(
   },
 );
 
-const together = row('together', generic, 'api.together.xyz.', {
-  effortRules: [[{ models: /gpt-oss/i, efforts: gptOssEfforts }], 'gpt-oss answers 400 to `none` and `max`.'],
-  reasoningReplay: ['reasoning_content', 'Reads earlier reasoning from this field.'],
-  emptyAssistantContent: ['empty', 'Its templates or its validation want text, if only an empty one.'],
-  audio: [false, 'Its messages have no sound; leaving it out would make the model answer about nothing.'],
-});
+const together = row(
+  'together',
+  generic,
+  'api.together.xyz.',
+  {
+    effortRules: [[{ models: /gpt-oss/i, efforts: gptOssEfforts }], 'gpt-oss answers 400 to `none` and `max`.'],
+    reasoningReplay: ['reasoning_content', 'Reads earlier reasoning from this field.'],
+    emptyAssistantContent: ['empty', 'Its templates or its validation want text, if only an empty one.'],
+    audio: [false, 'Its messages have no sound; leaving it out would make the model answer about nothing.'],
+  },
+  templateRules,
+);
 
-const fireworks = row('fireworks', generic, 'api.fireworks.ai.', {
-  path: ['/inference/v1/chat/completions', 'Where its Chat API lives. †'],
-  reasoningReplay: ['reasoning_content', 'Reads earlier reasoning from this field.'],
-  emptyAssistantContent: ['empty', 'Its templates or its validation want text, if only an empty one.'],
-  audio: [false, 'Its messages have no sound; leaving it out would make the model answer about nothing.'],
-  thinkTags: [true, 'Some models put their reasoning into the text.'],
-});
+const fireworks = row(
+  'fireworks',
+  generic,
+  'api.fireworks.ai.',
+  {
+    path: ['/inference/v1/chat/completions', 'Where its Chat API lives. †'],
+    reasoningReplay: ['reasoning_content', 'Reads earlier reasoning from this field.'],
+    emptyAssistantContent: ['empty', 'Its templates or its validation want text, if only an empty one.'],
+    audio: [false, 'Its messages have no sound; leaving it out would make the model answer about nothing.'],
+    thinkTags: [true, 'Some models put their reasoning into the text.'],
+  },
+  templateRules,
+);
 
 const gemini = row(
   'gemini',
@@ -338,7 +380,6 @@ const anthropic = row(
     refusedFields: [['presence_penalty', 'frequency_penalty', 'logprobs'], 'Ignored there.'],
     jsonSchema: ['prompt', 'Ignored there: a strict schema is refused, a loose one told in a system message.'],
     reasoningEffort: ['none', 'Ignored there; thinking is turned on by its own `thinking` field, which is passed on.'],
-    systemMessages: ['leading_only', 'They are moved to the front, so a later one is said by the user instead.'],
     audio: [false, 'Its messages have no sound; leaving it out would make the model answer about nothing.'],
     strict: [false, 'Ignored there: a function’s arguments may not fit its schema. That it is not sent is named.'],
     cacheControl: [true, 'Its own word for cache breakpoints. †'],

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { ChatContentPart, ChatMessage, ChatToolCall } from '../../schema/chat-request.ts';
 import type { Profile } from '../../upstream/profile.ts';
 import { chatPartsOf, isPlainText, joinText } from './content.ts';
+import { mergeMessages } from './merge-messages.ts';
 import type { PairedCall } from './pairing.ts';
 import type { InputContent, InputMessage } from './parsed.ts';
 import { createReasoningReplay } from './reasoning-replay.ts';
@@ -26,9 +27,18 @@ export function createMessageWriter(profile: Profile, tools: ToolTable): Message
   let lastQuestion = -1;
 
   function push(message: ChatMessage): void {
+    const last = messages.at(-1);
+    const speaks = message.role === 'user' || message.role === 'assistant';
+    if (profile.alternateRoles && speaks && last?.role === message.role) {
+      messages[messages.length - 1] = mergeMessages(last, message);
+      return;
+    }
     // Mistral refuses any other role right after a tool message.
-    if (profile.assistantAfterTool && messages.at(-1)?.role === 'tool' && !speaksAfterTool(message)) {
-      messages.push({ role: 'assistant', content: '.' });
+    if ((profile.assistantAfterTool || profile.alternateRoles) && last?.role === 'tool' && !speaksAfterTool(message)) {
+      messages.push({ role: 'assistant', content: standIn });
+    }
+    if (profile.alternateRoles && message.role === 'assistant' && !messages.some(isUsers)) {
+      messages.push({ role: 'user', content: standIn });
     }
     messages.push(message);
   }
@@ -79,12 +89,17 @@ export function createMessageWriter(profile: Profile, tools: ToolTable): Message
         ...contentOf(text, open, toolCalls.length > 0),
         ...(open.refusal === null ? {} : { refusal: open.refusal }),
         ...(open.phase === null ? {} : { phase: open.phase }),
-        ...(toolCalls.length === 0 ? {} : { tool_calls: toolCalls }),
+        ...(toolCalls.length === 0 ? {} : { tool_calls: profile.singleCalls ? toolCalls.slice(0, 1) : toolCalls }),
         ...replayed,
       });
     }
     const images: ChatContentPart[] = [];
-    for (const { call, id } of calls) push(toolMessage(call, id, images));
+    calls.forEach(({ call, id }, index) => {
+      if (profile.singleCalls && index > 0) {
+        push({ role: 'assistant', ...contentOf('', open, true), tool_calls: toolCalls.slice(index, index + 1) });
+      }
+      push(toolMessage(call, id, images));
+    });
     if (images.length > 0) push({ role: 'user', content: images });
     for (const item of open.deferred) message(item);
   }
@@ -131,6 +146,17 @@ export function createMessageWriter(profile: Profile, tools: ToolTable): Message
     message,
     turn,
     finish() {
+      if (profile.needsUser && messages.length > 0 && !messages.some(isUsers)) {
+        const leading = messages[0]?.role === 'system' || messages[0]?.role === 'developer' ? 1 : 0;
+        messages.splice(leading, 0, { role: 'user', content: standIn });
+      }
+      if (profile.alternateRoles) {
+        // Their templates refuse an assistant message that has neither text nor calls.
+        messages.forEach((message, index) => {
+          if (message.role !== 'assistant' || message.content !== '' || message.tool_calls !== undefined) return;
+          messages[index] = { ...message, content: standIn };
+        });
+      }
       const last = messages.at(-1);
       if (profile.assistantPrefix && last?.role === 'assistant' && last.tool_calls === undefined) {
         messages[messages.length - 1] = { ...last, prefix: true };
@@ -151,6 +177,13 @@ function nineCharacterId(callId: string): string {
   if (/^[A-Za-z0-9]{9}$/.test(callId)) return callId;
   const hash = createHash('sha256').update(callId).digest();
   return Array.from(hash.subarray(0, 9), (byte) => alphabet[byte % alphabet.length]).join('');
+}
+
+/** Stands where a server demands a message and the conversation has none. */
+const standIn = '.';
+
+function isUsers({ role }: ChatMessage): boolean {
+  return role === 'user';
 }
 
 function speaksAfterTool({ role }: ChatMessage): boolean {

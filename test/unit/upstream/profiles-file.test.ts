@@ -40,7 +40,7 @@ describe('a profiles file', () => {
       const text = JSON.stringify({ profiles: { copy: { extends: 'generic', ...flags } } }, (_key, value) =>
         value instanceof RegExp ? String(value) : value,
       );
-      expect(read(text).get('copy')).toEqual({ ...profile, name: 'copy', models: [] });
+      expect(read(text).get('copy')).toEqual({ ...profile, name: 'copy', models: profileOf('generic')?.models });
     }
   });
 

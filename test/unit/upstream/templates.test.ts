@@ -1,0 +1,129 @@
+import { readdirSync } from 'node:fs';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { ApiError } from '../../../src/schema/api-error.ts';
+import { translateRequest } from '../../../src/translate/request.ts';
+import { createCountedIds } from '../../support/context.ts';
+import { blockOf, readGoldenCases } from '../../support/golden.ts';
+import { createTestSettings, type SettingsOverrides } from '../../support/settings.ts';
+import { type TemplateGuard, templateGuards } from '../../support/template-guards.ts';
+
+/** Profiles of servers that run the template of the model itself. */
+const selfHosted = ['generic', 'vllm', 'sglang', 'llama.cpp', 'ollama', 'lmstudio', 'tgi', 'together', 'fireworks'];
+
+const golden = new URL('../../golden/', import.meta.url);
+const requests = readdirSync(golden)
+  .filter((name) => /^request-.*\.md$/.test(name))
+  .flatMap((name) => readGoldenCases(new URL(name, golden)))
+  .flatMap((one) => {
+    const request = blockOf(one, 'request');
+    return request === null ? [] : [{ where: one.where, request: JSON.parse(request) as Record<string, unknown> }];
+  });
+
+describe.each(templateGuards)('the template of $model', (guard) => {
+  it.each(selfHosted)('takes every golden request, as %s sends it', (profile) => {
+    const taken = requests.filter(({ where, request }) => {
+      const messages = messagesOf({ ...request, model: guard.model }, { profile });
+      if (messages === null || (guard.withoutTools && hasTools(messages))) return false;
+      expect(() => guard.check(messages), `${where}: ${JSON.stringify(messages)}`).not.toThrow();
+      return true;
+    });
+    expect(taken.length).toBeGreaterThan(100);
+  });
+
+  it('takes any conversation, by any of these profiles', () => {
+    fc.assert(
+      fc.property(
+        conversation,
+        fc.constantFrom(...selfHosted),
+        fc.option(fc.string()),
+        (input, profile, instructions) => {
+          const messages = messagesOf({ model: guard.model, input, instructions }, { profile });
+          if (messages === null || (guard.withoutTools && hasTools(messages))) return;
+          expect(() => guard.check(messages)).not.toThrow();
+        },
+      ),
+      { numRuns: 500 },
+    );
+  });
+});
+
+describe('the guards themselves', () => {
+  const user = { role: 'user', content: 'x' };
+  const assistant = { role: 'assistant', content: 'x' };
+  const calls = (...ids: string[]) => ({
+    role: 'assistant',
+    content: null,
+    tool_calls: ids.map((id) => ({ id, type: 'function', function: { name: 'f', arguments: '{}' } })),
+  });
+  const tool = { role: 'tool', tool_call_id: 'aB3dE6gH9', content: 'x' };
+  const system = { role: 'system', content: 'x' };
+  const cut = { ...calls(), tool_calls: [{ id: 'aB3dE6gH9', type: 'function', function: { arguments: '"Oslo"' } }] };
+
+  it.each([
+    ['nemo', [user, user], /must alternate/],
+    ['nemo', [user, calls('call_1'), { ...tool, tool_call_id: 'call_1' }], /length 9/],
+    ['nemo', [user, assistant, system], /must alternate/],
+    ['nemo', [user, calls('aB3dE6gH9'), tool, user], /must alternate/],
+    ['Devstral', [user, user], /must alternate/],
+    ['Devstral', [user, { role: 'assistant', content: '' }], /must have a string/],
+    ['Mistral-Small', [user, calls('aB3dE6gH9'), tool, user], /Unexpected role 'user' after role 'tool'/],
+    ['Mistral-Small', [user, assistant, system], /Unexpected role 'system' after role 'assistant'/],
+    ['gemma', [system, user, user], /must alternate/],
+    ['Qwen3-32B', [user, cut, tool], /mapping/],
+    ['Qwen3.5', [user, system], /must be at the beginning/],
+    ['Qwen3.5', [system, assistant], /No user query/],
+    ['Llama', [user, calls('a', 'b')], /single tool-calls/],
+    ['DeepSeek', [{ role: 'user', content: null }], /concatenate/],
+    ['gpt-oss', [user, tool], /no previous assistant message/],
+  ])('refuse what the template of %s refuses', (name, messages, complaint) => {
+    const guard = templateGuards.find(({ model }) => model.includes(name));
+    expect(() => guard?.check(messages)).toThrow(complaint);
+  });
+});
+
+/** The messages as the upstream gets them; null for a request that is refused. */
+function messagesOf(request: object, overrides: SettingsOverrides): Parameters<TemplateGuard['check']>[0] | null {
+  const settings = createTestSettings({ ...overrides, orphanOutputs: 'synthesize', missingOutputs: 'synthesize' });
+  try {
+    const { chat } = translateRequest(request, settings, { now: () => 1, newId: createCountedIds() });
+    return JSON.parse(JSON.stringify(chat.messages));
+  } catch (thrown) {
+    if (thrown instanceof ApiError) return null;
+    throw thrown;
+  }
+}
+
+function hasTools(messages: Parameters<TemplateGuard['check']>[0]): boolean {
+  return messages.some(({ role, tool_calls }) => role === 'tool' || tool_calls !== undefined);
+}
+
+const callId = fc.constantFrom('call_0', 'call_1', 'aB3dE6gH9');
+const image = fc.constant({ type: 'input_image', image_url: 'https://x.test/a.png' });
+const text = (type: string) => fc.record({ type: fc.constant(type), text: fc.string() });
+const item = fc.oneof(
+  fc.record({
+    role: fc.constantFrom('user', 'user', 'assistant', 'developer', 'system'),
+    content: fc.string(),
+  }),
+  fc.record({ role: fc.constant('user'), content: fc.array(fc.oneof(text('input_text'), image), { maxLength: 3 }) }),
+  fc.record({ role: fc.constant('assistant'), content: fc.array(text('output_text'), { maxLength: 2 }) }),
+  fc.record({
+    type: fc.constant('reasoning'),
+    summary: fc.constant([]),
+    content: fc.array(text('reasoning_text'), { maxLength: 2 }),
+  }),
+  fc.record({
+    type: fc.constant('function_call'),
+    call_id: callId,
+    name: fc.constant('f'),
+    arguments: fc.oneof(fc.json(), fc.string()),
+  }),
+  fc.record({
+    type: fc.constant('function_call_output'),
+    call_id: callId,
+    output: fc.oneof(fc.string(), fc.array(fc.oneof(text('input_text'), image), { maxLength: 2 })),
+  }),
+  fc.record({ type: fc.constant('custom_tool_call'), call_id: callId, name: fc.constant('c'), input: fc.string() }),
+);
+const conversation = fc.array(item, { minLength: 1, maxLength: 12 });
