@@ -9,16 +9,16 @@ import { anyFreePort } from '../../tools/mesh/ports.ts';
 import type { KubernetesObject } from './manifests.ts';
 import { toolPath } from './tools.ts';
 
-/** A Kubernetes API server on an etcd of its own: it validates and stores, and nothing acts on what it stores. */
+/** A Kubernetes API server with its own etcd and no controllers: it validates and stores objects. */
 export interface ApiServer {
   /** `v1.36.3` */
   readonly version: string;
   /**
-   * Creates an object, or only tries to (`dryRun`, with every check that a real one makes). Unknown fields are errors.
-   * Resolves with null, or with what the server has against it.
+   * Creates an object, or validates it as a server-side dry run (`dryRun`). Unknown fields are errors. Resolves with null, or
+   * with the server's error message.
    */
   create(object: KubernetesObject, options?: { dryRun?: boolean }): Promise<string | null>;
-  /** Waits until the server knows what CustomResourceDefinitions have defined. */
+  /** Waits until the server serves a kind that a CustomResourceDefinition defines. */
   untilKnown(apiVersion: string, kind: string): Promise<void>;
   close(): Promise<void>;
 }

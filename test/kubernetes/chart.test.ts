@@ -22,7 +22,7 @@ describe('the chart', () => {
       expect(readFileSync(join(root, folder, name), 'utf8'), name).toBe(text);
   });
 
-  test('Helm has nothing against it', () => {
+  test('helm lint --strict passes', () => {
     const chart = join(root, 'deploy/chart');
     expect(runTool('helm', ['lint', '--strict', '--set', 'gateway.kind=istio', chart])).toContain('0 chart(s) failed');
   });
@@ -35,7 +35,7 @@ describe('the chart', () => {
     ['gateway.kind=none', /networkPolicy\.proxies/],
     ['autoscaling.maxReplicas=1', /maxReplicas is below minReplicas/],
     ['gateway.upstream.kind=InferencePool', /needs group inference/],
-  ])('%s fails, and the message says what is wrong', (setting, message) => {
+  ])('%s fails with a message that names the problem', (setting, message) => {
     const settings = setting.startsWith('gateway.kind') ? [setting] : ['gateway.kind=istio', setting];
     expect(() => render(...settings)).toThrow(message);
   });
@@ -116,7 +116,7 @@ test('the service’s own objects are valid in the oldest Kubernetes that the ch
   expect(runTool('kubectl-validate', [file, '--version', `1.${minor}`])).not.toMatch(/ERROR/);
 });
 
-describe('a Kubernetes API server takes all of it', () => {
+describe('a Kubernetes API server accepts', () => {
   let server: ApiServer;
   beforeAll(async () => {
     server = await startApiServer();
@@ -150,7 +150,7 @@ describe('a Kubernetes API server takes all of it', () => {
       expect(await server.create(object, { dryRun: true }), `${object.kind} ${object.metadata.name}`).toBeNull();
   });
 
-  test('and would not take a misspelt field or a wrong value', async () => {
+  test('but not a misspelt field or a wrong value', async () => {
     const [policy] = committedManifests('envoy/gateway').filter(({ kind }) => kind === 'EnvoyExtensionPolicy');
     if (policy === undefined) throw new Error('no EnvoyExtensionPolicy');
     const misspelt = structuredClone(policy);

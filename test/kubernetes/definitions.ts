@@ -6,13 +6,13 @@ import { runTool } from './tools.ts';
 
 const tools = join(import.meta.dirname, 'tools');
 
-/** Modules that carry CustomResourceDefinitions and no code that the tools are built from; the proxy's sums pin them. */
+/** Modules with CustomResourceDefinitions whose code the tools do not need. Go's checksum database pins their contents. */
 const others = {
   istio: 'istio.io/api@v1.31.1',
   prometheus: 'github.com/prometheus-operator/prometheus-operator@v0.85.0',
 };
 
-/** What the manifests use and Kubernetes has not by itself: Gateway API, Envoy Gateway, Istio, the Prometheus operator. */
+/** CustomResourceDefinitions of Gateway API, Envoy Gateway, Istio and the Prometheus operator. */
 export function customResourceDefinitions(): KubernetesObject[] {
   const gateway = go(['list', '-m', '-f', '{{.Dir}}', 'github.com/envoyproxy/gateway']).trim();
   const settings = [

@@ -4,7 +4,7 @@ import { runTool } from './tools.ts';
 
 /** Envoy's configuration as Envoy Gateway's own translator makes it, in protobuf's JSON. */
 export interface Translated {
-  /** What each object was told: `HTTPRoute/responses-extproc` → conditions. */
+  /** Status conditions by object, such as `HTTPRoute/responses-extproc`. */
   readonly conditions: ReadonlyMap<string, readonly Condition[]>;
   readonly listeners: Resource[];
   readonly routes: Resource[];
@@ -19,12 +19,12 @@ export interface Condition {
 // biome-ignore lint/suspicious/noExplicitAny: Envoy's own types, hundreds of them; a wrong path fails the test that takes it.
 export type Resource = Record<string, any>;
 
-/** Groups that the translator takes; it refuses others, and has no use for Deployments. */
+/** API groups that the translator accepts; it refuses others. */
 const groups = ['', 'gateway.networking.k8s.io', 'gateway.envoyproxy.io'];
 
 /**
- * Translates objects with `egctl`, which first holds them to the CRDs' schemas and rules and throws what they say.
- * Services get an address, since there is no cluster that would give them one.
+ * Translates objects with `egctl`, which validates them against the CRDs first. Throws its output when it fails. Services
+ * get an address, since there is no cluster that would assign one.
  */
 export function translateForEnvoyGateway(objects: readonly KubernetesObject[]): Translated {
   let services = 0;
@@ -61,7 +61,7 @@ export function translateForEnvoyGateway(objects: readonly KubernetesObject[]): 
   };
 }
 
-/** A dump says the type of each resource; a bootstrap may not. */
+/** A configuration dump contains `@type` in each resource; a bootstrap may not. */
 function untyped({ '@type': _type, ...resource }: Resource): Resource {
   return resource;
 }

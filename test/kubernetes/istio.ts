@@ -16,7 +16,7 @@ export interface IstioGateway {
 
 const kinds = ['Gateway', 'HTTPRoute', 'InferencePool', 'Service', 'EnvoyFilter', 'DestinationRule'];
 
-/** What Istio adds by itself in a cluster, and the Chat server. */
+/** Objects that Istio creates in a cluster, and the Service of the Chat server. */
 const surroundings = parseObjects(`
 apiVersion: gateway.networking.k8s.io/v1
 kind: GatewayClass
@@ -36,7 +36,7 @@ metadata: { name: llm }
 spec: { ports: [{ name: http, port: 8000, targetPort: 8000 }] }
 `);
 
-/** Translates objects for the proxies of the Gateway `llm`, with its EnvoyFilters applied. Throws what Istio says. */
+/** Translates objects for the proxies of the Gateway `llm`, with its EnvoyFilters applied. Throws Istio's output when it fails. */
 export function translateForIstio(objects: readonly KubernetesObject[]): IstioGateway {
   const folder = mkdtempSync(join(tmpdir(), 'responses-extproc-kubernetes-'));
   try {
@@ -59,8 +59,8 @@ export function translateForIstio(objects: readonly KubernetesObject[]): IstioGa
 }
 
 /**
- * An InferencePool `models` with its endpoint picker, and what Istio's other controllers would have made of it by now: the
- * Service behind a pool, and on each route the word that its Gateway has accepted it.
+ * Adds an InferencePool `models` with its endpoint picker, and what Istio's other controllers add in a cluster: the pool's
+ * Service, and in each route's status the Gateway that accepted it.
  */
 export function withInferencePool(objects: readonly KubernetesObject[]): KubernetesObject[] {
   const hash = createHash('sha256').update('models').digest('hex').slice(0, 8);
@@ -100,8 +100,8 @@ spec:
 }
 
 /**
- * The same without what only Istio's build of Envoy has (filters `istio.*`) and what needs its agent (certificates of the
- * mesh): what is left is read by any Envoy.
+ * The configuration without the filters that only Istio's build of Envoy has (`istio.*`), and without mTLS, whose certificates
+ * come from Istio's agent. Any Envoy can load it.
  */
 export function withoutIstiosOwn(gateway: IstioGateway): IstioGateway {
   const own = (filter: Resource) => String(filter['name']).startsWith('istio.');

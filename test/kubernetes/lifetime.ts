@@ -18,7 +18,7 @@ export interface LifetimeOptions {
   readonly environment: Readonly<Record<string, string>>;
 }
 
-/** What was seen, for the documentation. */
+/** What was measured, for docs/kubernetes.md. */
 export interface Figures {
   readonly streamMs: number;
   readonly requestsAfterDeath: number;
@@ -26,9 +26,8 @@ export interface Figures {
 }
 
 /**
- * The days of a Deployment in 40 seconds, behind a real Envoy on a control plane's configuration: a stream of 36 s on one
- * of two pods; beside it a request of 2 MiB, one over the limit, the sudden death of the other pod, a third pod, and the
- * end of the first by SIGTERM.
+ * Runs two pods behind a real Envoy on a control plane's configuration, with a stream of 36 s on one of them. Meanwhile: a
+ * request of 2 MiB, one over the limit, SIGKILL for the other pod, a third pod, and SIGTERM for the pod with the stream.
  */
 export async function liveThrough({
   binary,
@@ -79,7 +78,7 @@ export async function liveThrough({
     expect((await post({ model: 'short', input: 'x'.repeat(limit + 1024) })).status).toBe(413);
     expect((await fetch(`${url}/v1/models`, { headers: { 'x-test-script': 'models' } })).status).toBe(200);
 
-    // Killed, and nobody tells Envoy: its own outlier detection and health checks have to find out.
+    // SIGKILL without an update of the endpoints: Envoy's retries, outlier detection and health checks have to cope.
     byAddress.get(idle)?.child.kill('SIGKILL');
     const afterDeath = await statuses(post, 150, 20);
     expect(afterDeath.filter((status) => status !== 200 && status !== 503)).toEqual([]);
@@ -99,7 +98,7 @@ export async function liveThrough({
       )
       .toBeGreaterThan(5);
 
-    // The pod with the stream is to go: draining for Envoy, SIGTERM for itself. Nobody notices.
+    // A rolling restart of the pod with the stream: Envoy marks it as draining, the pod gets SIGTERM. No request fails.
     envoy.setPods([{ address: busy, draining: true }, { address: three }]);
     byAddress.get(busy)?.child.kill('SIGTERM');
     expect(await statuses(post, 100, 20)).toEqual(Array(100).fill(200));
@@ -108,9 +107,9 @@ export async function liveThrough({
     expect(answer.status).toBe('completed');
     expect(answer.output_text).toBe(words.join(''));
     expect(Date.now() - began).toBeGreaterThan(30_000);
-    // With its last stream the pod ends by itself.
+    // The pod exits when its last stream has ended.
     expect(await byAddress.get(busy)?.child.ended).toBe('exit code 0');
-    // No call was lost to anything but the death.
+    // No call failed for another reason than the killed pod.
     const lost = envoy
       .accessLog()
       .filter((line) => String(line['details']).includes('ext_proc') && line['status'] !== 503);

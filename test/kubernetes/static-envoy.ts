@@ -9,14 +9,14 @@ import { anyFreePort } from '../../tools/mesh/ports.ts';
 import type { LogLine } from '../support/mesh.ts';
 import type { Resource } from './envoy-gateway.ts';
 
-/** What a control plane would tell Envoy. */
+/** The configuration that a control plane sends to Envoy. */
 export interface ControlPlane {
   readonly listener: Resource;
   readonly routes: Resource;
   readonly clusters: readonly Resource[];
 }
 
-/** A pod of the service: its address, and what its endpoint's health is said to be. */
+/** Address of a pod of the service, and its health in EDS. */
 export interface PodAddress {
   readonly address: string;
   readonly draining?: boolean;
@@ -49,8 +49,8 @@ const accessLogFile = 'access.log';
 const endpointsFile = 'endpoints.json';
 
 /**
- * A configuration that a control plane made, as a bootstrap: routes inside the listener, endpoints of the service in a
- * file that Envoy watches (its EDS, without the server), addresses those of this machine, and nothing else changed.
+ * A control plane's configuration as a static bootstrap: routes inside the listener, endpoints of the service in a file that
+ * Envoy watches (EDS from the file system), addresses of this machine. Nothing else is changed.
  */
 export function bootstrapOf(
   { controlPlane, service, upstream }: Omit<StaticEnvoyOptions, 'binary' | 'pods' | 'ports'>,
@@ -114,7 +114,7 @@ export function endpointsOf(
   };
 }
 
-/** What `envoy --mode validate` says of it: nothing, when it is valid. */
+/** Runs `envoy --mode validate`. Returns its errors, an empty string when there are none. */
 export function validateBootstrap(binary: EnvoyBinary, options: Omit<StaticEnvoyOptions, 'binary'>): string {
   const folder = mkdtempSync(join(tmpdir(), 'responses-extproc-kubernetes-'));
   try {

@@ -6,14 +6,14 @@ const root = join(import.meta.dirname, '../..');
 /** Tools that scripts/kubernetes-tools.sh builds. */
 export type Tool = 'helm' | 'egctl' | 'kubectl-validate' | 'actionlint' | 'etcd' | 'kube-apiserver' | 'istio-translate';
 
-/** Path of a tool, which is built first where it is not there: minutes, once. Throws what the build says. */
+/** Path of a tool, built first if necessary, which takes minutes. Throws the build's output when it fails. */
 export function toolPath(name: Tool): string {
   const build = spawnSync(join(root, 'scripts/kubernetes-tools.sh'), [name], { encoding: 'utf8' });
   if (build.status !== 0) throw new Error(`${name} could not be built:\n${build.error?.message ?? build.stderr}`);
   return join(root, '.cache/kubernetes/bin', name);
 }
 
-/** Runs a tool and returns what it prints. Throws that and its complaints when it fails. */
+/** Runs a tool and returns its standard output. Throws all of its output when it fails. */
 export function runTool(
   name: Tool,
   args: readonly string[],

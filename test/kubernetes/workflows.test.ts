@@ -7,13 +7,13 @@ import { runTool } from './tools.ts';
 const root = join(import.meta.dirname, '../..');
 
 test.each(globSync('.github/workflows/*.yml', { cwd: root }).sort())(
-  'actionlint has nothing against %s',
+  'actionlint finds no problem in %s',
   (workflow) => {
     expect(runTool('actionlint', ['-no-color', join(root, workflow)])).toBe('');
   },
 );
 
-test('the notes of a release are what CHANGELOG.md says of its version, and a version it does not know fails', () => {
+test('the notes of a release are what CHANGELOG.md says of its version, and an unknown version fails', () => {
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   const notes = (of: string) => spawnSync(join(root, 'scripts/release-notes.sh'), [of], { encoding: 'utf8' });
   expect(notes(version)).toMatchObject({ status: 0, stdout: expect.stringContaining('- ') });
