@@ -1,5 +1,7 @@
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
 import { renderChart } from '../../scripts/kubernetes-render.ts';
 import { envoyVersions } from '../matrix/versions.ts';
 import { createAuthority } from '../support/certificates.ts';
@@ -14,6 +16,7 @@ kind: Service
 metadata: { name: llm }
 spec: { ports: [{ name: http, port: 8000 }] }
 `);
+const guide = readFileSync(join(import.meta.dirname, '../../docs/kubernetes.md'), 'utf8');
 const manifests = committedManifests('envoy/gateway');
 const translated = translateForEnvoyGateway([...manifests, ...upstream]);
 const service = 'envoyextensionpolicy/llm/responses-extproc/extproc/0';
@@ -137,7 +140,7 @@ describe('what Envoy Gateway makes of envoy/gateway', () => {
   });
 });
 
-test('keys are checked before the service is called, requests are counted after it', () => {
+test('keys are checked before the service is called, and the guide’s rate limit counts after it', () => {
   const policies = parseObjects(`
 apiVersion: v1
 kind: Secret
@@ -151,11 +154,17 @@ spec:
   targetRefs: [{ group: gateway.networking.k8s.io, kind: HTTPRoute, name: responses-extproc }]
   apiKeyAuth: { credentialRefs: [{ name: keys }], extractFrom: [{ headers: [x-api-key] }] }
 `);
-  const limited = structuredClone(manifests);
-  objectOf(limited, 'BackendTrafficPolicy').spec.rateLimit = {
-    local: { rules: [{ limit: { requests: 10, unit: 'Minute' } }] },
-  };
-  const other = translateForEnvoyGateway([...limited, ...upstream, ...policies]);
+  const [, example = ''] = /^```yaml\n(gateway:[\s\S]*?)^```/m.exec(guide) ?? [];
+  const values = [
+    'gateway.kind=envoy-gateway',
+    `gateway.envoyGateway=${JSON.stringify(parse(example).gateway.envoyGateway)}`,
+  ];
+  const limited = renderChart(values.flatMap((value, index) => [index === 0 ? '--set' : '--set-json', value]));
+  const other = translateForEnvoyGateway([
+    ...limited.flatMap(({ text }) => parseObjects(text)),
+    ...upstream,
+    ...policies,
+  ]);
   const names = managerOf(listenerOf(other.listeners))['httpFilters'].map(({ name }: Resource) => name as string);
   const place = (part: string) => names.findIndex((name: string) => name.includes(part));
   expect(place('api_key_auth')).toBeGreaterThanOrEqual(0);
