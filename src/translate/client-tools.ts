@@ -1,5 +1,5 @@
 import type { ApplyPatchCallItem, ItemStatus, LocalShellCallItem, ShellCallItem } from '../schema/response-resource.ts';
-import { objectOf } from './chat/loose.ts';
+import { jsonOf, objectOf } from './chat/loose.ts';
 
 /**
  * Tools that the API knows by a type of their own and that the client runs: `shell` (local), `local_shell` and
@@ -142,14 +142,6 @@ export function isRunnable(item: ClientToolItem): boolean {
       return item.action.command.length > 0;
     case 'apply_patch_call':
       return item.operation.path !== '';
-  }
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
   }
 }
 

@@ -39,6 +39,15 @@ export function countOf(value: unknown): number | null {
   return Math.min(Math.trunc(value), Number.MAX_SAFE_INTEGER);
 }
 
+/** The text as the JSON value it is; undefined for what is no JSON. */
+export function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
 /** The value as JSON; `''` for what is nested too deeply for the stack to write. Parsing has no such limit. */
 export function jsonTextOf(value: unknown): string {
   try {

@@ -4,7 +4,7 @@ import type {
   ItemStatus,
   ToolSearchCallItem,
 } from '../../schema/response-resource.ts';
-import { jsonTextOf, objectOf } from '../chat/loose.ts';
+import { jsonOf, jsonTextOf, objectOf } from '../chat/loose.ts';
 import { type ClientToolItem, clientTools } from '../client-tools.ts';
 import type { ResponseContext, RestoredTool } from '../context.ts';
 import { CustomInputDecoder } from './custom-input.ts';
@@ -118,12 +118,4 @@ export function customInputOf(text: string): string {
   const strings = Object.values(object).filter((property) => typeof property === 'string');
   if (strings.length === 1 && strings[0] !== undefined) return strings[0];
   return Object.keys(object).length === 0 ? '' : text;
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
