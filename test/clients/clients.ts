@@ -18,9 +18,11 @@ export const features = {
   mcp: 'A tool of an MCP server',
   'code-mode': 'Code mode: a program over the tools',
   'local-compaction': 'Compaction by the client, and a fact known after it',
+  compaction: 'Compaction by the server, and a fact known after it',
   'sub-agents': 'Sub-agents that report back',
   sandbox: 'A sandbox agent with its defaults',
   'local-shell': 'The older tool `local_shell`',
+  remark: 'Structured output with a remark before a tool call',
   history: 'A conversation that began with hosted tools',
   effort: 'A change of effort within a conversation',
 } as const;

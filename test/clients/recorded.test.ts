@@ -23,7 +23,7 @@ beforeAll(async () => {
 afterAll(() => mesh?.close());
 
 for (const [name, { path, headers, body }] of recordings)
-  if (body !== null && path === '/v1/responses' && !name.includes('remote-compaction'))
+  if (body !== null && path === '/v1/responses')
     test(`${name}: answered, and every text of it reaches the server`, async () => {
       mesh.upstream.script(name, answer({ text: 'Hello!' }));
       const response = await mesh.post(body, { headers: { ...headers, 'x-test-script': name } });

@@ -15,6 +15,7 @@ type Id = Exclude<ClientId, 'codex'>;
 const modelOf = (client: Id, feature: Feature) => `${client}/${feature}`;
 const requests = (client: Id, feature: Feature) =>
   mesh.upstream.received(modelOf(client, feature)).map((request) => request.json());
+const knows = (request: Received, fact: string) => JSON.stringify(request.json().messages).includes(fact);
 const ends = (request: Received, role: string) => request.json().messages.at(-1)?.['role'] === role;
 
 /** Calls the tool, and when its output is there says what it was. */
@@ -33,6 +34,36 @@ function describeClient(client: Id, body: (run: (feature: Feature) => ReturnType
     body((feature) => driver.run(feature, { baseURL: `${mesh.url}/v1`, model: modelOf(client, feature) }));
   });
 }
+
+for (const client of ['openai', 'openai-python'] as const)
+  describeClient(client, (run) => {
+    clientTest(client, 'compaction', 'has a conversation summed up, and goes on from the summary', async () => {
+      mesh.upstream.script(modelOf(client, 'compaction'), answer({ text: 'SUMMARY: heron' }), (request) =>
+        answer({ text: knows(request, 'SUMMARY: heron') ? 'It was heron.' : 'I forgot.' })(request),
+      );
+      const { outcome } = await run('compaction');
+      expect(outcome).toMatchObject({ text: 'It was heron.', types: expect.arrayContaining(['compaction']) });
+      const [summary, next] = requests(client, 'compaction');
+      expect(JSON.stringify(summary?.messages)).toContain('The code word is heron.');
+      expect(next?.messages.at(-1)).toEqual({ role: 'user', content: 'What was it?' });
+    });
+  });
+
+describeClient('openai', (run) => {
+  clientTest('openai', 'remark', 'parses the answer, and not the remark before a tool call', async () => {
+    const calls = [{ name: 'get_weather', arguments: { city: 'Paris' } }];
+    mesh.upstream.script(
+      modelOf('openai', 'remark'),
+      answer({ text: 'Let me look.', calls }),
+      answer({ text: 'Let me look.', calls }),
+      answer({ text: '{"city":"Paris","n":1}' }),
+    );
+    const called = { types: ['message', 'function_call'], parsed: null };
+    expect(await run('remark')).toEqual({
+      outcome: [called, called, { types: ['message'], parsed: { city: 'Paris', n: 1 } }],
+    });
+  });
+});
 
 describeClient('openai-python', (run) => {
   clientTest('openai-python', 'history', 'goes on with a conversation in which hosted tools ran', async () => {
@@ -70,6 +101,21 @@ for (const client of ['agents', 'agents-python', 'ai-sdk-openai'] as const)
         const given = { command: ['cat', 'bird.txt'] };
         mesh.upstream.script(modelOf(client, 'local-shell'), toolTurns('local_shell', given, 'heron'));
         expect(await run('local-shell')).toEqual({ outcome: { text, ran: twice(['cat', 'bird.txt']) } });
+      });
+
+    if (client !== 'ai-sdk-openai')
+      clientTest(client, 'compaction', 'has its session summed up, and goes on from the summary', async () => {
+        const summaries = client === 'agents' ? 'gpt-agents' : 'gpt-agents-python';
+        mesh.upstream.script(summaries, answer({ text: 'SUMMARY: heron' }));
+        mesh.upstream.script(modelOf(client, 'compaction'), answer({ text: 'Noted.' }), (request) =>
+          answer({ text: knows(request, 'SUMMARY: heron') ? 'It was heron.' : 'I forgot.' })(request),
+        );
+        const { outcome } = await run('compaction');
+        expect(outcome).toMatchObject({ text: 'It was heron.', types: expect.arrayContaining(['compaction']) });
+        expect(JSON.stringify(mesh.upstream.received(summaries)[0]?.json().messages)).toContain(
+          'The code word is heron.',
+        );
+        expect(JSON.stringify(requests(client, 'compaction')[1]?.messages)).not.toContain('Noted.');
       });
 
     if (client !== 'ai-sdk-openai')

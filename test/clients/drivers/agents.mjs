@@ -2,6 +2,8 @@ import {
   Agent,
   applyDiff,
   applyPatchTool,
+  MemorySession,
+  OpenAIResponsesCompactionSession,
   OpenAIResponsesModel,
   run,
   setTracingDisabled,
@@ -82,6 +84,18 @@ export const scenarios = {
     };
     const result = await run(agent(options, { tools: [applyPatchTool({ editor })] }), 'Hi');
     return { text: result.finalOutput, files };
+  },
+  async compaction(options) {
+    const session = new OpenAIResponsesCompactionSession({
+      client: new OpenAI({ baseURL: options.baseURL, apiKey: 'none' }),
+      model: 'gpt-agents', // it takes no other names
+      underlyingSession: new MemorySession(),
+      compactionMode: 'input',
+      shouldTriggerCompaction: () => true,
+    });
+    await run(agent(options), 'The code word is heron.', { session });
+    const types = (await session.getItems()).map(({ type }) => type);
+    return { types, text: (await run(agent(options), 'What was it?', { session })).finalOutput };
   },
   async sandbox(options) {
     const boxed = new SandboxAgent({ name: 'boxed', instructions: 'Be brief.', model: modelOf(options) });

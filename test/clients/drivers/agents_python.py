@@ -115,6 +115,20 @@ async def apply_patch(**options):
     return {"text": result.final_output, "files": editor.files}
 
 
+async def compaction(**options):
+    session = agents.OpenAIResponsesCompactionSession(
+        session_id="test",
+        underlying_session=agents.SQLiteSession("test"),
+        client=openai.AsyncOpenAI(base_url=options["baseURL"], api_key="none"),
+        model="gpt-agents-python",  # it takes no other names
+        compaction_mode="input",
+        should_trigger_compaction=lambda _: True,
+    )
+    await agents.Runner.run(agent(options), "The code word is heron.", session=session)
+    types = [item.get("type") for item in await session.get_items()]
+    return {"types": types, "text": (await agents.Runner.run(agent(options), "What was it?", session=session)).final_output}
+
+
 async def sandbox(**options):
     boxed = SandboxAgent(name="boxed", instructions="Be brief.", model=model_of(**options))
     config = agents.RunConfig(sandbox=SandboxRunConfig(client=UnixLocalSandboxClient()))
@@ -131,6 +145,7 @@ scenarios = {
     "shell": shell,
     "local-shell": local_shell,
     "apply-patch": apply_patch,
+    "compaction": compaction,
     "sandbox": sandbox,
     "rate-limit": text,
     "error": text,

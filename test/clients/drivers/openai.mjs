@@ -66,6 +66,22 @@ export const scenarios = {
     const input = [{ role: 'user', content: 'Hi' }, ...output, { role: 'user', content: 'And now?' }];
     return { shown, text: (await responses(baseURL).create({ ...settings, input })).output_text };
   },
+  async compaction({ baseURL, model }) {
+    const input = [{ role: 'user', content: 'The code word is heron.' }];
+    const compacted = await responses(baseURL).compact({ model, instructions, input });
+    const types = compacted.output.map(({ type }) => type);
+    const next = [...compacted.output, { role: 'user', content: 'What was it?' }];
+    return { types, text: await create({ baseURL, model, input: next }) };
+  },
+  async remark({ baseURL, model }) {
+    const request = { model, instructions, input: 'Hi', tools, text: { format: zodTextFormat(Visit, 'visit') } };
+    const answers = [
+      await responses(baseURL).parse(request),
+      await responses(baseURL).stream(request).finalResponse(),
+      await responses(baseURL).parse({ ...request, tools: undefined }),
+    ];
+    return answers.map(({ output, output_parsed: parsed }) => ({ types: output.map(({ type }) => type), parsed }));
+  },
   'rate-limit': create,
   error: create,
   cut: stream,

@@ -86,6 +86,15 @@ def reasoning(baseURL, model):
     return {"shown": shown, "text": responses(baseURL).create(input=history, **settings).output_text}
 
 
+def compaction(baseURL, model):
+    history = [{"role": "user", "content": "The code word is heron."}]
+    compacted = responses(baseURL).compact(model=model, instructions=INSTRUCTIONS, input=history)
+    types = [item.type for item in compacted.output]
+    history = [*compacted.output, {"role": "user", "content": "What was it?"}]
+    answer = responses(baseURL).create(model=model, instructions=INSTRUCTIONS, input=history)
+    return {"types": types, "text": answer.output_text}
+
+
 def history(baseURL, model):
     items = [
         {"role": "user", "content": "Which bird is it?"},
@@ -117,6 +126,7 @@ scenarios = {
     "tools-stream": tools_stream,
     "structured": structured,
     "reasoning": reasoning,
+    "compaction": compaction,
     "history": history,
     "rate-limit": create,
     "error": create,
