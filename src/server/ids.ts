@@ -1,17 +1,37 @@
 import { randomFillSync } from 'node:crypto';
 import type { NewId } from '../translate/context.ts';
 
-/** Random ids with OpenAI's prefixes: `resp_` and 32 hexadecimal digits. */
+/**
+ * Ids with OpenAI's prefixes: `resp_` and 32 hexadecimal digits. The first half counts up, so that the items of a response
+ * sort as they were made (haystack orders streamed calls by item id); the other half is random.
+ */
 export const newId: NewId = (prefix) => {
   if (used === random.length) {
     randomFillSync(random);
     used = 0;
   }
-  used += idBytes;
-  return `${prefix}_${random.toString('hex', used - idBytes, used)}`;
+  used += randomBytes;
+  return `${prefix}_${nextInOrder()}${random.toString('hex', used - randomBytes, used)}`;
 };
 
-const idBytes = 16;
+const randomBytes = 8;
 /** Filled a page at a time: the system call costs more than everything else here. */
-const random = Buffer.alloc(256 * idBytes);
+const random = Buffer.alloc(512 * randomBytes);
 let used = random.length;
+
+/** Ids of one millisecond. */
+const MAX_COUNT = 0xffff;
+let time = 0;
+let count = 0;
+let timeDigits = '';
+
+/** Twelve digits of the time in milliseconds and four of a counter. A clock that is set back does not take the order back. */
+function nextInOrder(): string {
+  const now = Date.now();
+  if (now > time || count === MAX_COUNT) {
+    time = Math.max(now, time + 1);
+    count = 0;
+    timeDigits = time.toString(16).padStart(12, '0');
+  } else count += 1;
+  return timeDigits + count.toString(16).padStart(4, '0');
+}

@@ -41,6 +41,10 @@ const ofMessage: Record<keyof LooseMessage, Record<string, ChunkOf> | null> = {
     'arguments of one call': (index) =>
       call(0, index === 0 ? { name: 'f', arguments: '{"a":"' } : { arguments: word(index) }),
     calls: (index) => call(index, { name: 'f', arguments: '{"a":1}' }, { id: `call_${index}` }),
+    'arguments of a call that waits': (index) =>
+      call(Math.min(index, 1), index < 2 ? { name: 'f', arguments: '{"a":"' } : { arguments: word(index) }),
+    'calls that wait': (index) =>
+      call(index, { name: 'f', arguments: index === 0 ? '{' : '{"a":1}' }, { id: `call_${index}` }),
     'calls without arguments': (index) => call(index, { name: 'f' }, { id: `call_${index}` }),
     'calls of a custom tool': (index) =>
       call(index, { name: 'p', arguments: '{"input":"abc"}' }, { id: `call_${index}` }),

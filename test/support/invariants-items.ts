@@ -17,7 +17,6 @@ interface Part {
 export interface OpenItem {
   readonly id: string;
   readonly type: string;
-  readonly isCall: boolean;
   readonly start: Fields;
   readonly parts: Part[];
   /** Of a call: arguments or input as its deltas say. */

@@ -95,13 +95,10 @@ function checkItems(events: readonly Fields[], fault: Fault): void {
         if (typeof id !== 'string' || id === '' || ids.has(id)) fault(`id ${id} is empty or used twice`);
         ids.add(id);
       }
-      const isCall = String(item['type']).endsWith('_call');
-      for (const other of items)
-        if (other.done === null && !other.isCall) fault(`${place(event)} is added while ${other.id} is open`);
+      for (const other of items) if (other.done === null) fault(`${place(event)} is added while ${other.id} is open`);
       items.push({
         id: String(item['id']),
         type: String(item['type']),
-        isCall,
         start: item,
         parts: [],
         text: '',

@@ -27,6 +27,8 @@ export interface WrittenCall {
   /** Arguments, or a native custom call's input, read when the item is closed. */
   readonly text: { toString(): string };
   readonly isCustom: boolean;
+  /** Have its arguments certainly come to their end? Asked only in a stream. */
+  readonly isWhole?: () => boolean;
 }
 
 interface Parts {
@@ -70,6 +72,11 @@ function itemOf(
   return callItemOf({ id, callId, name: call.name, arguments: text, isCustom, status }, context);
 }
 
+/** A call in one piece is closed by who wrote it, so it is never asked. */
+function isWhole({ call }: NamedCall): boolean {
+  return call.isWhole?.() ?? false;
+}
+
 class FunctionCallWriter implements CallItemWriter {
   readonly outputIndex: number;
   readonly #log: EventLog;
@@ -96,6 +103,10 @@ class FunctionCallWriter implements CallItemWriter {
       output_index: this.outputIndex,
       delta,
     });
+  }
+
+  isWhole(): boolean {
+    return isWhole(this.#named);
   }
 
   close(status: ClosingStatus): CallItem {
@@ -136,6 +147,10 @@ class CustomCallWriter implements CallItemWriter {
 
   add(text: string): void {
     this.#send(this.#named.call.isCustom ? text : this.#decoder.push(text));
+  }
+
+  isWhole(): boolean {
+    return isWhole(this.#named);
   }
 
   close(status: ClosingStatus): CallItem {
@@ -181,6 +196,10 @@ class WholeCallWriter implements CallItemWriter {
 
   add(): void {}
 
+  isWhole(): boolean {
+    return isWhole(this.#named);
+  }
+
   close(status: ClosingStatus): CallItem {
     return itemOf(this.#named, status, this.#named.call.text.toString(), false, this.#context);
   }
@@ -200,6 +219,10 @@ class ShellCallWriter implements CallItemWriter {
   }
 
   add(): void {}
+
+  isWhole(): boolean {
+    return this.#whole.isWhole();
+  }
 
   close(status: ClosingStatus): CallItem {
     const item = this.#whole.close(status);

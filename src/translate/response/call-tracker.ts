@@ -40,12 +40,11 @@ export class CallTracker {
     this.#sortedNames = [...toolNames].sort();
   }
 
-  /** The call a fragment belongs to, grown by it. */
+  /** The call a fragment belongs to. Its id and name are grown by it, its text is for `growText`. */
   track(fragment: CallFragment): TrackedCall {
     const call = this.#find(fragment) ?? this.#open(fragment);
     if (fragment.id !== '' && call.upstreamId === '' && !call.isSent) this.#remember(call, fragment.id);
     this.#growName(call, fragment.name);
-    this.growText(call, fragment.text);
     return call;
   }
 

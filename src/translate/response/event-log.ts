@@ -1,5 +1,7 @@
 import type { ResponseStreamEvent, UnnumberedEvent } from '../../schema/stream-events.ts';
 import type { NewId, ResponseContext } from '../context.ts';
+import type { RetainedBytes } from '../retained-bytes.ts';
+import { HeldEvents } from './held-events.ts';
 
 /** A delta and its padding are together a multiple of this, so that sizes on the wire reveal little about the text. */
 const PADDED_TO = 16;
@@ -14,6 +16,7 @@ export class EventLog {
   readonly #isWanted: boolean;
   #events: ResponseStreamEvent[] | null = null;
   #count = 0;
+  #held: HeldEvents | null = null;
 
   constructor({ obfuscate, newId }: Pick<ResponseContext, 'obfuscate' | 'newId'>, isWanted = true) {
     this.#padding = obfuscate ? newId : null;
@@ -21,7 +24,24 @@ export class EventLog {
   }
 
   emit(event: UnnumberedEvent): void {
-    if (!this.#isWanted) return;
+    if (!this.#isWanted || this.#held?.hold(event)) return;
+    this.#append(event);
+  }
+
+  /** From now on, events of items after that one wait. */
+  holdAfter(outputIndex: number, retained: RetainedBytes): void {
+    if (this.#isWanted) this.#held ??= new HeldEvents(outputIndex, retained);
+  }
+
+  /** Emits what waited, up to the events of that item; those of later ones go on waiting. With null none do. */
+  releaseThrough(outputIndex: number | null): void {
+    const held = this.#held;
+    if (held === null) return;
+    if (outputIndex === null) this.#held = null;
+    for (const event of held.take(outputIndex)) this.#append(event);
+  }
+
+  #append(event: UnnumberedEvent): void {
     // The event was made for this call alone: it is completed in place, because a copy for each token would cost more.
     const own = event as UnnumberedEvent & { sequence_number: number; obfuscation?: string };
     if (this.#padding !== null && 'delta' in event)

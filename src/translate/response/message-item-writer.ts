@@ -66,6 +66,11 @@ export class MessageItemWriter implements OpenItem {
     });
   }
 
+  /** Any other item closes it before it opens. */
+  isWhole(): boolean {
+    return false;
+  }
+
   /** Adds to the refusal. It is a part of its own: an open text part is closed. */
   refusal(delta: string): void {
     this.#openRefusal().text.append(delta);

@@ -54,7 +54,7 @@ const MAX_LEADING_SPACE = 256;
 
 /**
  * Writes the output items of one answer: as its deltas arrive, or from one whole message. At most one message or reasoning
- * item is open, and whatever else opens closes it; calls stay open to the end, since servers interleave them. Grammar:
+ * item is open, and whatever else opens closes it; a call is closed by what follows it once its arguments are whole. Grammar:
  * `docs/answers.md` §2.2, actions: §2.6.
  *
  * Most answers are text alone: what only others need is made when it is first needed.

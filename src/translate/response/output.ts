@@ -8,18 +8,26 @@ export type ClosingStatus = 'completed' | 'incomplete';
 export interface OpenItem {
   /** Sends the events that end the item's parts, and gives the finished item. */
   close(status: ClosingStatus): OutputItem;
+  /** Has all of it certainly come? Asked only when another item begins: whatever else is open is closed before that. */
+  isWhole(): boolean;
 }
 
 /** An item without its texts, once it is closed: objects, ids, its places in lists. */
 const itemBytes = 200;
 
-/** The output of one response: which item has which `output_index`, and which items are open. */
+/**
+ * The output of one response: which item has which `output_index`, and which items are open. Clients see one open item at a
+ * time, since many of them mix up the events of two (docs/answers.md §2.2): an item that is whole is closed when the next one
+ * begins, and where it is not, the events of those after it wait until it is closed.
+ */
 export class Output {
   readonly #log: EventLog;
   /** By `output_index`; null once closed. */
   #open: (OpenItem | null)[] = [];
   readonly #items: OutputItem[] = [];
   #size = 0;
+  /** The first item that is not closed: the one whose events are sent. */
+  #front = 0;
   /** Counts what the items keep. */
   readonly retained: RetainedBytes;
 
@@ -30,9 +38,25 @@ export class Output {
 
   /** Sends `output_item.added` at the next index and gives that index. */
   add(item: OutputItem): number {
-    this.#log.emit({ type: 'response.output_item.added', output_index: this.#size, item });
+    const index = this.#size++;
+    this.settle();
+    if (this.#front < index) this.#log.holdAfter(this.#front, this.retained);
+    this.#log.emit({ type: 'response.output_item.added', output_index: index, item });
     this.retained.add(itemBytes);
-    return this.#size++;
+    return index;
+  }
+
+  /** Closes what is whole and keeps others waiting: to be called when the item whose events are sent has grown. */
+  settle(): void {
+    while (this.#front < this.#size - 1) {
+      const item = this.#open[this.#front];
+      if (item == null || !item.isWhole()) return;
+      this.#end(this.#front, item, 'completed');
+    }
+  }
+
+  isOpen(index: number): boolean {
+    return this.#open[index] != null;
   }
 
   /** Makes the item just added one that `close` and `closeAll` know. */
@@ -72,5 +96,13 @@ export class Output {
     const closed = item.close(status);
     this.#items[index] = closed;
     this.#log.emit({ type: 'response.output_item.done', output_index: index, item: closed });
+    if (index === this.#front) this.#advance();
+  }
+
+  /** Sends the events that waited for the item at the front, up to the next one that is open. */
+  #advance(): void {
+    do this.#front += 1;
+    while (this.#open[this.#front] === null);
+    this.#log.releaseThrough(this.#front < this.#size - 1 ? this.#front : null);
   }
 }

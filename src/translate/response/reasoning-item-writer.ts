@@ -65,6 +65,11 @@ export class ReasoningItemWriter implements OpenItem {
     }
   }
 
+  /** Any other item closes it before it opens. */
+  isWhole(): boolean {
+    return false;
+  }
+
   /** What the item carries back to the upstream beside its text. */
   envelope(): EnvelopeContents {
     this.#envelope ??= new EnvelopeContents(this.#retained);

@@ -7,6 +7,7 @@ import { type CallItemWriter, openCallItem } from './call-item-writers.ts';
 import { CallTracker, isCompleteJson, type TrackedCall } from './call-tracker.ts';
 import type { ThoughtSignature } from './envelope-contents.ts';
 import type { EventLog } from './event-log.ts';
+import { ObjectScanner } from './object-scanner.ts';
 import type { Output } from './output.ts';
 import { restoredToolOf } from './tool-restoration.ts';
 
@@ -23,6 +24,8 @@ interface Call {
   readonly tracked: TrackedCall;
   callId: string | null;
   item: CallItemWriter | null;
+  /** Made when another item begins before this call is closed. */
+  scanner: ObjectScanner | null;
 }
 
 const none: readonly ThoughtSignature[] = [];
@@ -54,7 +57,9 @@ export class ToolCalls {
     if (entries.length === 0) return none;
     const signatures: ThoughtSignature[] = [];
     for (const entry of entries) {
-      const call = this.#gatherOne(this.#tracker.track(fragmentOf(entry)));
+      const fragment = fragmentOf(entry);
+      const call = this.#gatherOne(this.#tracker.track(fragment));
+      this.#growText(call, fragment.text);
       const signature = signatureOf(entry);
       if (signature !== '') signatures.push({ signature, callId: () => this.#idOf(call) });
     }
@@ -84,7 +89,7 @@ export class ToolCalls {
     }
     const growing = this.#growing;
     if (growing === null || growing.item === null) return false;
-    this.#tracker.growText(growing.tracked, text);
+    this.#growText(growing, text);
     this.#sendOne(growing);
     return true;
   }
@@ -121,7 +126,7 @@ export class ToolCalls {
     this.#growing = null;
     let call = this.#calls.get(tracked);
     if (call === undefined) {
-      call = { tracked, callId: null, item: null };
+      call = { tracked, callId: null, item: null, scanner: null };
       this.#calls.set(tracked, call);
       this.#waiting.add(call);
     }
@@ -133,9 +138,18 @@ export class ToolCalls {
     const error = call.item === null ? this.#openInOrder(call) : null;
     if (error !== null) return error;
     const { unsent } = call.tracked;
-    if (unsent !== '') call.item?.add(unsent);
+    if (unsent === '') return null;
     call.tracked.unsent = '';
+    call.item?.add(unsent);
+    this.#parts.output.settle();
     return null;
+  }
+
+  /** What comes after the arguments of a call that is closed is dropped: they were whole, and more would spoil them. */
+  #growText(call: Call, text: string): void {
+    if (call.item !== null && !this.#parts.output.isOpen(call.item.outputIndex)) return;
+    this.#tracker.growText(call.tracked, text);
+    call.scanner?.push(text);
   }
 
   /** Calls keep the model's order: one whose name could have grown until now is sent first. */
@@ -156,7 +170,9 @@ export class ToolCalls {
     tracked.isSent = true;
     tracked.unsent = tracked.text.toString();
     this.#hasSent = true;
-    call.item = openCallItem(tracked, this.#idOf(call), this.#parts);
+    const { name, text, isCustom } = tracked;
+    const written = { name, text, isCustom, isWhole: () => isWhole(call) };
+    call.item = openCallItem(written, this.#idOf(call), this.#parts);
     return null;
   }
 
@@ -235,6 +251,16 @@ export class WholeCalls {
   nameless(): number {
     return this.#nameless;
   }
+}
+
+/** A native custom call's input can end anywhere, so only the end of the answer ends it. */
+function isWhole(call: Call): boolean {
+  if (call.tracked.isCustom) return false;
+  if (call.scanner === null) {
+    call.scanner = new ObjectScanner();
+    call.scanner.push(call.tracked.text.toString());
+  }
+  return call.scanner.isWhole();
 }
 
 function isAllowed(name: string, { context: { allowedTools } }: CallParts): boolean {

@@ -25,6 +25,10 @@ const kinds: Record<string, (index: number) => object> = {
   'calls without a name': (index) => call(index, {}),
   'calls whose name may grow': (index) => call(index, { name: 'get' }),
   arguments: () => call(0, { name: 'f', arguments: 'ab}' }),
+  'arguments of a call that waits': (index) => call(index % 2, { name: 'f', arguments: 'ab}' }),
+  'arguments of a call that others wait for': (index) =>
+    call(index === 1 ? 1 : 0, { name: 'f', arguments: index === 0 ? '{"a":"' : '}' }),
+  'calls that wait': (index) => call(index, { name: 'f', arguments: index === 0 ? '{' : '{}' }),
   'arguments without a name': () => call(0, { arguments: 'ab' }),
   'complete arguments, again and again': () => call(0, { name: 'f', arguments: '{}' }),
   'a name in pieces': () => call(0, { name: 'x' }),

@@ -205,8 +205,14 @@ describe('the short way', () => {
     const translator = new StreamTranslator(createTestContext({ toolNames: ['f'] }));
     const push = (value: string) => translator.pushRawJson(value) ?? translator.push(JSON.parse(value), null, value);
     for (const index of [0, 1]) push(json(call(index, { name: 'f', arguments: '' })));
-    for (let turn = 0; turn < 40; turn++)
-      expect(push(json(call(turn % 2, { arguments: 'a' })))).toMatchObject([{ output_index: turn % 2, delta: 'a' }]);
+    for (let turn = 0; turn < 40; turn++) {
+      const events = push(json(call(turn % 2, { arguments: String(turn % 2) })));
+      // Those of the second call wait for the end of the first.
+      expect(events).toMatchObject(turn % 2 === 0 ? [{ output_index: 0, delta: '0' }] : []);
+    }
+    expect(translator.finish('done').at(-1)).toMatchObject({
+      response: { output: [{ arguments: '0'.repeat(20) }, { arguments: '1'.repeat(20) }] },
+    });
   });
 });
 
