@@ -41,6 +41,7 @@ tool() {
 for tool in "${@:-}"; do
   case $tool in
     helm | '') tool helm helm.sh/helm/v4/cmd/helm ;;&
+    helm3 | '') tool helm3 helm.sh/helm/v3/cmd/helm ;;&
     egctl | '') tool egctl github.com/envoyproxy/gateway/cmd/egctl ;;&
     kubectl-validate | '') tool kubectl-validate sigs.k8s.io/kubectl-validate ;;&
     actionlint | '') tool actionlint github.com/rhysd/actionlint/cmd/actionlint ;;&

@@ -22,6 +22,23 @@ describe('the chart', () => {
       expect(readFileSync(join(root, folder, name), 'utf8'), name).toBe(text);
   });
 
+  test('Helm 3 renders the same as Helm 4', () => {
+    const values = join(root, 'envoy/gateway/values.yaml');
+    const args = [
+      'template',
+      'responses-extproc',
+      join(root, 'deploy/chart'),
+      '--namespace',
+      'llm',
+      '--values',
+      values,
+    ];
+    const keyOf = ({ kind, metadata }: KubernetesObject) => `${kind} ${metadata.name}`;
+    const byKey = (a: KubernetesObject, b: KubernetesObject) => (keyOf(a) < keyOf(b) ? -1 : 1);
+    const rendered = parseObjects(runTool('helm3', args)).sort(byKey);
+    expect(rendered).toEqual(committedManifests('envoy/gateway').sort(byKey));
+  });
+
   test('helm lint --strict passes', () => {
     const chart = join(root, 'deploy/chart');
     expect(runTool('helm', ['lint', '--strict', '--set', 'gateway.kind=istio', chart])).toContain('0 chart(s) failed');

@@ -4,7 +4,15 @@ import { join } from 'node:path';
 const root = join(import.meta.dirname, '../..');
 
 /** Tools that scripts/kubernetes-tools.sh builds. */
-export type Tool = 'helm' | 'egctl' | 'kubectl-validate' | 'actionlint' | 'etcd' | 'kube-apiserver' | 'istio-translate';
+export type Tool =
+  | 'helm'
+  | 'helm3'
+  | 'egctl'
+  | 'kubectl-validate'
+  | 'actionlint'
+  | 'etcd'
+  | 'kube-apiserver'
+  | 'istio-translate';
 
 /** Path of a tool, built first if necessary, which takes minutes. Throws the build's output when it fails. */
 export function toolPath(name: Tool): string {
