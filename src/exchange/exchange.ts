@@ -7,6 +7,7 @@ import { RequestLeg } from './request/request-leg.ts';
 import { ResponseLeg } from './response/response-leg.ts';
 import type { UpstreamBodyLimits } from './response/upstream-body-reader.ts';
 import type { BodyModes, ExchangeEvent, ExchangeReply, RequestEvent, Reserve } from './types.ts';
+import { withUsageMetadata } from './usage-metadata.ts';
 
 export interface ExchangeOptions {
   readonly modes: BodyModes;
@@ -90,6 +91,7 @@ export class Exchange {
   readonly #responseLeg: ResponseLeg;
   /** An immediate response ends the exchange: messages already in flight when it was sent get no reply. */
   #closed = false;
+  #usageSent = false;
   #responseId: string | null = null;
 
   constructor(options: ExchangeOptions) {
@@ -172,7 +174,10 @@ export class Exchange {
 
   #checked(replies: ExchangeReply[]): ExchangeReply[] {
     for (const reply of replies) this.#closed ||= reply.type === 'immediate_response';
-    return replies;
+    if (this.#usageSent || replies.length === 0 || !this.#responseLeg.isComplete()) return replies;
+    // Not with the end of the body: a client that has read `[DONE]` may be gone by then.
+    this.#usageSent = true;
+    return withUsageMetadata(replies, this.summary());
   }
 
   #outcome(): ExchangeOutcome {

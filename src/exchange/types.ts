@@ -39,8 +39,15 @@ export type ExchangeEvent =
 export type RequestEvent = Extract<ExchangeEvent, { type: `request_${string}` }>;
 export type ResponseEvent = Extract<ExchangeEvent, { type: `response_${string}` }>;
 
+/** What Envoy's access log, rate limits and headers may use of an answer: `docs/operating.md` lists the fields. */
+export type UsageMetadata = Readonly<Record<string, string | number>>;
+
 export type ExchangeReply =
-  | { readonly type: 'request_headers' | 'response_headers'; readonly headers?: HeaderMutation }
+  | {
+      readonly type: 'request_headers' | 'response_headers';
+      readonly headers?: HeaderMutation;
+      readonly metadata?: UsageMetadata;
+    }
   | {
       readonly type: 'request_body' | 'response_body';
       /** Replaces the bytes; absent lets Envoy's own bytes pass (not possible in full duplex, where the leg repeats them). */
@@ -48,8 +55,13 @@ export type ExchangeReply =
       /** Applied only where Envoy has not sent the headers yet: `BUFFERED`. */
       readonly headers?: HeaderMutation;
       readonly endOfStream: boolean;
+      readonly metadata?: UsageMetadata;
     }
-  | { readonly type: 'request_trailers' | 'response_trailers'; readonly headers?: HeaderMutation }
+  | {
+      readonly type: 'request_trailers' | 'response_trailers';
+      readonly headers?: HeaderMutation;
+      readonly metadata?: UsageMetadata;
+    }
   | {
       readonly type: 'immediate_response';
       readonly status: number;

@@ -1,11 +1,30 @@
-import type { BodyModes, ExchangeReply, HeaderMutation } from '../exchange/types.ts';
+import type { BodyModes, ExchangeReply, HeaderMutation, UsageMetadata } from '../exchange/types.ts';
 import type { BodyMutation } from './generated/envoy/service/ext_proc/v3/BodyMutation.ts';
 import type { CommonResponse } from './generated/envoy/service/ext_proc/v3/CommonResponse.ts';
 import type { HeaderMutation as WireHeaderMutation } from './generated/envoy/service/ext_proc/v3/HeaderMutation.ts';
 import type { ProcessingResponse } from './generated/envoy/service/ext_proc/v3/ProcessingResponse.ts';
+import type { Struct } from './generated/google/protobuf/Struct.ts';
 
 /** A reply as the `ProcessingResponse` Envoy expects in the body modes in force. */
 export function encodeReply(reply: ExchangeReply, modes: BodyModes): ProcessingResponse {
+  const message = encodeMessage(reply, modes);
+  if (!('metadata' in reply) || reply.metadata === undefined) return message;
+  return { ...message, dynamic_metadata: { fields: { [NAMESPACE]: { structValue: structOf(reply.metadata) } } } };
+}
+
+/** Of the dynamic metadata; the filter's `metadata_options` must list it. */
+const NAMESPACE = 'responses_extproc';
+
+/** Text may become part of a header or of a line in a log, so it is reduced like a header's. */
+function structOf(metadata: UsageMetadata): Struct {
+  const fields = Object.entries(metadata).map(([name, value]) => [
+    name,
+    typeof value === 'number' ? { numberValue: value } : { stringValue: headerText(value) },
+  ]);
+  return { fields: Object.fromEntries(fields) };
+}
+
+function encodeMessage(reply: ExchangeReply, modes: BodyModes): ProcessingResponse {
   switch (reply.type) {
     case 'request_headers':
     case 'response_headers':

@@ -10,6 +10,9 @@ import { processMethod } from './messages.ts';
  * 1.5 times its CPU time (`bench/micro.ts`): docs/decisions/0007-hand-written-decoders.md.
  */
 export function serializeReply(reply: ExchangeReply, modes: BodyModes, roomInFront = 0): Buffer {
+  // Once in an exchange.
+  if (reply.type !== 'immediate_response' && reply.metadata !== undefined)
+    return serializeGeneral(reply, modes, roomInFront);
   switch (reply.type) {
     case 'response_body':
       return serialize(0x22, reply.headers, reply, modes.response === 'FULL_DUPLEX_STREAMED', roomInFront);
@@ -21,11 +24,14 @@ export function serializeReply(reply: ExchangeReply, modes: BodyModes, roomInFro
       return serialize(0x0a, reply.headers, null, false, roomInFront);
     case 'request_trailers':
     case 'response_trailers':
-    case 'immediate_response': {
-      const written = processMethod.responseSerialize(encodeReply(reply, modes));
-      return roomInFront === 0 ? written : Buffer.concat([Buffer.alloc(roomInFront), written]);
-    }
+    case 'immediate_response':
+      return serializeGeneral(reply, modes, roomInFront);
   }
+}
+
+function serializeGeneral(reply: ExchangeReply, modes: BodyModes, roomInFront: number): Buffer {
+  const written = processMethod.responseSerialize(encodeReply(reply, modes));
+  return roomInFront === 0 ? written : Buffer.concat([Buffer.alloc(roomInFront), written]);
 }
 
 type BodyReply = Extract<ExchangeReply, { type: 'request_body' | 'response_body' }>;

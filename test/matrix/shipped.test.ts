@@ -5,7 +5,7 @@ import { connectionManagerOf } from '../../tools/mesh/envoy-config.ts';
 import { shippedEnvoyConfig } from '../../tools/mesh/parts.ts';
 import { addDeadCluster } from '../support/envoy-clusters.ts';
 import { startTestMesh, type TestMesh } from '../support/mesh.ts';
-import { completion } from '../support/upstream.ts';
+import { completion, delta, eventStream, finish } from '../support/upstream.ts';
 import { envoyVersions } from './versions.ts';
 
 /** What Envoy itself decides, and may decide otherwise in the next version. */
@@ -75,6 +75,16 @@ describe.each([...envoyVersions])('Envoy %s on the shipped configuration', (_ver
         .end();
     });
     expect(status).toBe(426);
+  });
+
+  test.each([false, true])('model and tokens are in the access log (stream: %s)', async (stream) => {
+    const usage = 'data: {"choices":[],"usage":{"prompt_tokens":11,"completion_tokens":7,"total_tokens":18}}\n\n';
+    mesh.upstream.script('counted', { headers: eventStream, body: [delta({ content: 'Hi' }), finish('stop'), usage] });
+    const id = `counted-${stream}`;
+    const answer = await mesh.post({ model: 'counted', input: 'Hi', stream }, { headers: { 'x-request-id': id } });
+    await answer.text();
+    const line = await mesh.accessLog(({ request_id }) => request_id === id);
+    expect(line).toMatchObject({ outcome: 'completed', model: 'counted', input_tokens: 11, output_tokens: 7 });
   });
 
   test('2,000 short requests over a few connections all succeed', async () => {

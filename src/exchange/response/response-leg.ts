@@ -113,6 +113,11 @@ export class ResponseLeg {
     return this.#phase;
   }
 
+  /** The client's body is complete, whether or not the upstream's has ended. */
+  isComplete(): boolean {
+    return this.#body?.reader.isComplete() ?? false;
+  }
+
   report(): ResponseLegReport {
     const report = this.#body?.reader.report() ?? emptyReport;
     return {

@@ -26,9 +26,10 @@ describe('a response written by hand', () => {
     { set: fc.dictionary(name, fc.string({ maxLength: 200 })), remove: fc.array(name, { maxLength: 4 }) },
     { requiredKeys: [] },
   );
+  const metadata = fc.dictionary(fc.string(), fc.oneof(fc.string({ unit: 'binary' }), fc.double()));
   const reply: fc.Arbitrary<ExchangeReply> = fc.oneof(
     fc.record(
-      { type: fc.constantFrom('request_headers' as const, 'response_headers' as const), headers: mutation },
+      { type: fc.constantFrom('request_headers' as const, 'response_headers' as const), headers: mutation, metadata },
       { requiredKeys: ['type'] },
     ),
     fc.record(
@@ -37,6 +38,7 @@ describe('a response written by hand', () => {
         body: fc.oneof({ weight: 20, arbitrary: body }, fc.constant(new Uint8Array(2_097_152))).map(bytesOf),
         headers: mutation,
         endOfStream: fc.boolean(),
+        metadata,
       },
       { requiredKeys: ['type', 'endOfStream'] },
     ),

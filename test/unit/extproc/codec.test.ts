@@ -109,6 +109,26 @@ describe('a reply on the wire', () => {
       },
     });
   });
+
+  test('with metadata has it under the service’s namespace, whatever kind it is', () => {
+    const metadata = { total_tokens: 42, model: 'm\r\nx-forged: 1 \ud800', outcome: 'completed' };
+    const fields = {
+      total_tokens: { numberValue: 42 },
+      // Safe as a header: Envoy does not check what it formats, and refuses text that is not UTF-8.
+      model: { stringValue: 'm??x-forged: 1 ?' },
+      outcome: { stringValue: 'completed' },
+    };
+    const replies: ExchangeReply[] = [
+      { type: 'response_headers', metadata },
+      { type: 'response_body', body: Buffer.from('x'), endOfStream: true, metadata },
+      { type: 'response_trailers', metadata },
+    ];
+    for (const reply of replies)
+      expect(read(reply, duplex)).toMatchObject({
+        [reply.type]: {},
+        dynamic_metadata: { fields: { responses_extproc: { structValue: { fields } } } },
+      });
+  });
 });
 
 describe('a message of Envoy', () => {

@@ -1,0 +1,117 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { clusterOf, connectionManagerOf, type EnvoyConfig } from '../../tools/mesh/envoy-config.ts';
+import { addClusterLike } from '../support/envoy-clusters.ts';
+import { type LogLine, startTestMesh, type TestMesh } from '../support/mesh.ts';
+import { type RateLimitService, startRateLimitService } from '../support/rate-limit-service.ts';
+import { delta, done, eventStream, finish } from '../support/upstream.ts';
+
+const usage = {
+  prompt_tokens: 30,
+  completion_tokens: 12,
+  total_tokens: 42,
+  prompt_tokens_details: { cached_tokens: 20 },
+  completion_tokens_details: { reasoning_tokens: 5 },
+};
+const json = JSON.stringify({
+  model: 'm-2026',
+  choices: [{ index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }],
+  usage,
+});
+const stream = [
+  delta({ content: 'Hi' }),
+  finish('stop'),
+  `data: ${JSON.stringify({ model: 'm-2026', choices: [], usage })}\n\n`,
+  done,
+];
+const logged = { input_tokens: 30, cached_tokens: 20, output_tokens: 12, reasoning_tokens: 5 };
+
+const readme = readFileSync(join(import.meta.dirname, '../../envoy/README.md'), 'utf8');
+
+/** The filters of envoy/README.md: a budget of tokens for each client, and a header. */
+function useMetadata(config: EnvoyConfig, limiter: RateLimitService): void {
+  const block = /^## Tokens in Envoy$.*?^```yaml$(.*?)^```$/ms.exec(readme)?.[1] ?? '';
+  (connectionManagerOf(config).http_filters as unknown as object[]).unshift(...(parse(block) as object[]));
+  addClusterLike(config, 'responses_extproc', 'rate_limit', { host: '127.0.0.1', port: limiter.port });
+  Reflect.deleteProperty(clusterOf(config, 'rate_limit'), 'health_checks');
+}
+
+describe('what Envoy knows of an answer', () => {
+  let mesh: TestMesh;
+  let limiter: RateLimitService;
+  beforeAll(async () => {
+    limiter = await startRateLimitService(100);
+    mesh = await startTestMesh({ edit: (config) => useMetadata(config, limiter) });
+    mesh.upstream.script('json', { body: [json] });
+    mesh.upstream.script('sse', { headers: eventStream, body: stream });
+    mesh.upstream.script('fails', { headers: eventStream, body: [delta({ content: 'Hi' }), 'data: {"error":{}}\n\n'] });
+  });
+  afterAll(async () => {
+    await mesh.close();
+    limiter.close();
+  });
+
+  const line = (id: string): Promise<LogLine> => mesh.accessLog(({ request_id }) => request_id === id);
+  const post = (body: object, headers: Record<string, string>) => mesh.post({ input: 'Hi', ...body }, { headers });
+
+  test.each(['json', 'sse'])('is in the access log, as numbers (%s)', async (model) => {
+    const answer = await post({ model, stream: model === 'sse' }, { 'x-request-id': `log-${model}` });
+    await answer.text();
+    expect(await line(`log-${model}`)).toMatchObject({ outcome: 'completed', model, ...logged });
+  });
+
+  test('is in the access log of a stream that fails', async () => {
+    await (await post({ model: 'fails', stream: true }, { 'x-request-id': 'failed' })).text();
+    expect(await line('failed')).toMatchObject({ outcome: 'failed', model: 'fails', status: 200, input_tokens: null });
+  });
+
+  test('is in the access log though the client leaves after the last event', async () => {
+    mesh.upstream.script('lingers', { headers: eventStream, body: [...stream, 60_000] });
+    const abort = new AbortController();
+    const answer = await mesh.post(
+      { model: 'lingers', input: 'Hi', stream: true },
+      { headers: { 'x-request-id': 'left' }, signal: abort.signal },
+    );
+    let text = '';
+    for await (const piece of answer.body ?? []) {
+      text += Buffer.from(piece).toString();
+      if (text.includes('[DONE]')) break;
+    }
+    abort.abort();
+    expect(await line('left')).toMatchObject({ outcome: 'completed', ...logged });
+  });
+
+  test('is nothing for a refusal, whose name is in `details`', async () => {
+    await (await post({ model: 'json', store: true }, { 'x-request-id': 'refused' })).text();
+    const refused = { outcome: null, model: null, details: 'responses_extproc:unsupported_value' };
+    expect(await line('refused')).toMatchObject(refused);
+  });
+
+  test('can be a header of an answer in JSON; a stream’s headers are out before its usage is known', async () => {
+    expect((await post({ model: 'json' }, {})).headers.get('x-tokens')).toBe('42');
+    let goOn = (): void => {};
+    const paused = new Promise<void>((resolve) => {
+      goOn = resolve;
+    });
+    const [first = '', ...rest] = stream;
+    mesh.upstream.script('paused', { headers: eventStream, body: [first, () => paused, ...rest] });
+    const streamed = await post({ model: 'paused', stream: true }, {});
+    expect(streamed.headers.get('x-tokens')).not.toBe('42');
+    goOn();
+    expect(await streamed.text()).toContain('"total_tokens":42');
+  });
+
+  test('can be a budget: each answer takes its tokens from it, and beyond it requests are refused', async () => {
+    const ada = { 'x-client': 'ada' };
+    for (const [index, model] of ['sse', 'json', 'sse'].entries()) {
+      await (await post({ model, stream: model === 'sse' }, ada)).text();
+      await expect.poll(() => limiter.used.get('ada')).toBe(42 * (index + 1));
+    }
+    const refused = await post({ model: 'json' }, ada);
+    expect(refused.status).toBe(429);
+    expect(await refused.json()).toMatchObject({ error: { code: 'rate_limit_exceeded' } });
+    expect((await post({ model: 'json' }, { 'x-client': 'bob' })).status).toBe(200);
+  });
+});
