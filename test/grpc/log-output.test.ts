@@ -84,7 +84,7 @@ describe('an output of the log', () => {
 
 describe('a service', () => {
   /** Starts it with standard output to where a shell leads it; `stop` sends SIGTERM and gives its exit code. */
-  async function start(redirect: string, reader: 'gone' | 'asleep' = 'gone') {
+  async function start(redirect: string, reader: 'gone' | 'leaves at the end' | 'asleep' = 'gone') {
     const [grpc, admin] = [await anyFreePort(), await anyFreePort()];
     const command = `exec "${process.execPath}" src/main.ts ${redirect}`;
     const child = spawn('sh', ['-c', command], {
@@ -100,7 +100,8 @@ describe('a service', () => {
       stdio: ['ignore', 'pipe', 'ignore'],
     });
     if (reader === 'gone') child.stdout.destroy();
-    else child.stdout.pause();
+    else if (reader === 'asleep') child.stdout.pause();
+    else child.stdout.resume();
     const ended = new Promise<number | string | null>((resolve) => {
       child.once('exit', (code, signal) => resolve(code ?? signal));
     });
@@ -119,6 +120,7 @@ describe('a service', () => {
       },
       async stop(): Promise<number | string | null> {
         client.close();
+        if (reader === 'leaves at the end') child.stdout.destroy();
         child.kill('SIGTERM');
         return ended;
       },
@@ -132,6 +134,12 @@ describe('a service', () => {
     const service = await start(redirect);
     await service.exchange();
     await expect.poll(service.lost).toBeGreaterThanOrEqual(2); // `listening` and the exchange
+    await service.exchange();
+    expect(await service.stop()).toBe(0);
+  });
+
+  test('whose log reader leaves just before its last lines ends when it is told to', async () => {
+    const service = await start('', 'leaves at the end');
     await service.exchange();
     expect(await service.stop()).toBe(0);
   });
