@@ -136,7 +136,17 @@ const variables = z.object({
   MODEL_CONTEXT_WINDOW: variable(
     count(0, 1_000_000_000),
     '0',
-    'Tokens of the upstream’s context window, to which a conversation is shortened before it is compacted; 0 is unknown.',
+    'Tokens of the upstream’s context window: a conversation is shortened to it before it is compacted, and the catalog for Codex has it for models whose server says nothing; 0 is unknown.',
+  ),
+  MODEL_CATALOG_FILE: variable(
+    z.string(),
+    '',
+    'JSON file with fields of the catalog for Codex by model, and under `*` for all: `{"qwen3": {"context_window": 32768}}`. Read at start.',
+  ),
+  CATALOG_INSTRUCTIONS_FILE: variable(
+    z.string(),
+    '',
+    'File with the system prompt that the catalog gives Codex in place of its own (UTF-8, at most 64 KiB); a text of our own when unset. Read at start.',
   ),
   UNKNOWN_FIELDS: variable(z.enum(['forward', 'reject', 'ignore']), 'forward', 'Unknown top-level request fields.'),
   STRICT_ECHO: variable(

@@ -110,7 +110,7 @@ export class Exchange {
     this.#settings = settings;
     this.#requestLeg = new RequestLeg({ modes, settings, maxRequestBytes, upstreamPath, refusal, reserve, clock });
     this.#responseLeg = new ResponseLeg(
-      { mode: modes.response, limits: bodyLimits, reserve, stallTimeoutMs, heartbeatMs, finishGraceMs },
+      { mode: modes.response, settings, limits: bodyLimits, reserve, stallTimeoutMs, heartbeatMs, finishGraceMs },
       () => this.#requestLeg.report().requestId,
     );
   }
@@ -184,7 +184,8 @@ export class Exchange {
     const { error, status, clientStatus } = this.#responseLeg.report();
     const phase = this.#responseLeg.phase();
     if (this.#requestLeg.report().error !== null) return 'refused';
-    if (this.#requestLeg.outcome().type === 'passed') return phase === 'awaiting_headers' ? 'open' : 'passed';
+    if (this.#requestLeg.outcome().type === 'passed' && error === null)
+      return phase === 'awaiting_headers' ? 'open' : 'passed';
     if (phase === 'awaiting_headers') return 'open';
     if (phase === 'passed') return 'passed';
     if (error !== null) return (clientStatus ?? 0) >= 300 ? 'upstream_error' : 'failed';

@@ -139,5 +139,10 @@ function translationSettings(config: Config, profile: Profile, files: OperatorFi
       contextWindow: config.MODEL_CONTEXT_WINDOW === 0 ? null : config.MODEL_CONTEXT_WINDOW,
       foreignItems: config.FOREIGN_COMPACTION,
     },
+    catalog: {
+      instructions: files.catalogInstructions,
+      contextWindow: config.MODEL_CONTEXT_WINDOW === 0 ? null : config.MODEL_CONTEXT_WINDOW,
+      overrides: files.catalogOverrides,
+    },
   };
 }

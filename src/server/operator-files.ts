@@ -1,21 +1,32 @@
 import { readFileSync } from 'node:fs';
+import { z } from 'zod';
 import { type Config, ConfigError } from '../config.ts';
+import { type CatalogSettings, defaultCatalogInstructions } from '../translate/catalog.ts';
 import { defaultCompactionPrompt } from '../translate/request/compaction.ts';
 
 /** Texts of the operator's, as the configuration names them. */
 export interface OperatorFiles {
   readonly compactionPrompt: string;
+  readonly catalogInstructions: string;
+  readonly catalogOverrides: CatalogSettings['overrides'];
 }
 
-const maxPromptBytes = 64 * 1024;
+const maxTextBytes = 64 * 1024;
+const maxCatalogBytes = 1024 * 1024;
 
-/** Reads the files. Throws `ConfigError` for one that is missing, too large, empty, or not UTF-8. */
+/** Reads the files. Throws `ConfigError` for one that is missing, too large, empty, or not what it should be. */
 export function readOperatorFiles(config: Config): OperatorFiles {
-  return { compactionPrompt: textOf(config, 'COMPACTION_PROMPT_FILE', maxPromptBytes) ?? defaultCompactionPrompt };
+  return {
+    compactionPrompt: textOf(config, 'COMPACTION_PROMPT_FILE', maxTextBytes) ?? defaultCompactionPrompt,
+    catalogInstructions: textOf(config, 'CATALOG_INSTRUCTIONS_FILE', maxTextBytes) ?? defaultCatalogInstructions,
+    catalogOverrides: overridesOf(textOf(config, 'MODEL_CATALOG_FILE', maxCatalogBytes) ?? '{}'),
+  };
 }
+
+type FileVariable = 'COMPACTION_PROMPT_FILE' | 'CATALOG_INSTRUCTIONS_FILE' | 'MODEL_CATALOG_FILE';
 
 /** The file's text; null where the variable is not set. */
-function textOf(config: Config, name: 'COMPACTION_PROMPT_FILE', maxBytes: number): string | null {
+function textOf(config: Config, name: FileVariable, maxBytes: number): string | null {
   const file = config[name];
   if (file === '') return null;
   let text: string;
@@ -28,4 +39,19 @@ function textOf(config: Config, name: 'COMPACTION_PROMPT_FILE', maxBytes: number
   }
   if (text.trim() === '') throw new ConfigError([`${name}: ${file} is empty`]);
   return text;
+}
+
+/** `slug` is the model's name, by which Codex finds the entry: it stays. */
+const catalogFile = z.record(
+  z.string(),
+  z.object({ slug: z.never().optional(), context_window: z.int().positive().optional() }).catchall(z.unknown()),
+);
+
+function overridesOf(text: string): CatalogSettings['overrides'] {
+  try {
+    return new Map(Object.entries(catalogFile.parse(JSON.parse(text))));
+  } catch (error) {
+    const reason = error instanceof z.ZodError ? z.prettifyError(error) : String(error);
+    throw new ConfigError([`MODEL_CATALOG_FILE: must be a JSON object of models and their fields: ${reason}`]);
+  }
 }

@@ -1,4 +1,5 @@
 import type { Profile } from '../upstream/profile.ts';
+import type { CatalogSettings } from './catalog.ts';
 
 /** Where the upstream's reasoning text goes: see `docs/mapping.md`, decision D2. */
 export type ReasoningCarrier = 'summary' | 'reasoning_text' | 'reasoning';
@@ -54,4 +55,5 @@ export interface TranslationSettings {
   readonly unknownFields: 'forward' | 'reject' | 'ignore';
   readonly strictEcho: boolean;
   readonly compaction: CompactionSettings;
+  readonly catalog: CatalogSettings;
 }

@@ -52,6 +52,7 @@ function settingsOf(name: string): TranslationSettings {
     unknownFields: 'forward',
     strictEcho: false,
     compaction: { prompt: 'Sum up.', maxTokens: 8192, contextWindow: null, foreignItems: 'drop' },
+    catalog: { instructions: 'Work.', contextWindow: null, overrides: new Map() },
   };
 }
 

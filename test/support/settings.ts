@@ -44,6 +44,7 @@ export function createTestSettings({
     unknownFields: 'forward',
     strictEcho: false,
     compaction: { prompt: 'Sum up.', maxTokens: 8192, contextWindow: null, foreignItems: 'drop', ...compaction },
+    catalog: { instructions: 'Work.', contextWindow: null, overrides: new Map() },
     ...other,
   };
 }

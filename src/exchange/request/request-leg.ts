@@ -44,21 +44,18 @@ export interface RequestLegReport {
 const noBytes = Buffer.alloc(0);
 const smallBodyBytes = 16 * 1024;
 
-/**
- * Headers that describe the client's bytes, which are not the ones sent upstream, and those that ask for a part of a
- * response, or for none if it has not changed: what the upstream would send for them cannot be translated.
- */
-const staleHeaders = [
-  'content-encoding',
-  'expect',
+/** Headers that ask for a part of a response, or for none if it has not changed: such a response cannot be translated. */
+const conditionalHeaders = [
   'if-match',
   'if-none-match',
   'if-modified-since',
   'if-unmodified-since',
   'if-range',
   'range',
-  ...digestFields,
 ];
+
+/** Headers that describe the client's bytes, which are not the ones sent upstream, and those above. */
+const staleHeaders = ['content-encoding', 'expect', ...conditionalHeaders, ...digestFields];
 
 /** Carries the client's request to the upstream, in every body mode. */
 export class RequestLeg {
@@ -142,9 +139,14 @@ export class RequestLeg {
     const { headers } = event;
     this.#headers = headers;
     const route = routeOf(headers);
+    if (route.type === 'catalog') {
+      this.#outcome = { type: 'passed', isCatalog: true };
+      this.#move(event.type, event.endOfStream ? 'passed' : 'passing');
+      return [{ type: 'request_headers', headers: wholeAndPlain(headers) }];
+    }
     if (route.type === 'pass') {
       if (route.withoutBody && !event.endOfStream) return this.#refuse(event.type, unexpectedBody(headers));
-      this.#outcome = { type: 'passed' };
+      this.#outcome = { type: 'passed', isCatalog: false };
       this.#move(event.type, event.endOfStream ? 'passed' : 'passing');
       return [{ type: 'request_headers' }];
     }
@@ -308,6 +310,12 @@ export class RequestLeg {
 const open: RequestOutcome = { type: 'open' };
 const noHeaders: HeaderMap = new Map();
 const noPath: RequestPath = { prefix: '', apiVersion: '' };
+
+/** Asks for a list of models whole, and not compressed. */
+function wholeAndPlain(headers: HeaderMap): HeaderMutation {
+  const remove = conditionalHeaders.filter((name) => headers.has(name));
+  return { set: { 'accept-encoding': 'identity' }, remove };
+}
 
 /** What a log line needs of the headers. */
 type HeaderFacts = Pick<RequestLegReport, 'requestId' | 'method' | 'path' | 'authority'>;

@@ -5,6 +5,8 @@ import type { HeaderMap } from '../types.ts';
 export type Route =
   | { readonly type: 'translate'; readonly path: RequestPath; readonly endpoint: Endpoint }
   | { readonly type: 'refuse'; readonly error: ApiError }
+  /** A list of models, which becomes the catalog that Codex asks for. */
+  | { readonly type: 'catalog' }
   /** `withoutBody`: only if it has no body, which would reach the upstream untranslated. */
   | { readonly type: 'pass'; readonly withoutBody: boolean };
 
@@ -34,7 +36,7 @@ export function routeOf(headers: HeaderMap): Route {
     (segment, index) =>
       segment === 'v1' && (segments[index + 1] === 'responses' || segments[index + 1] === 'conversations'),
   );
-  if (at === -1) return { type: 'pass', withoutBody: false };
+  if (at === -1) return isCatalog(method, segments, query) ? { type: 'catalog' } : { type: 'pass', withoutBody: false };
   if (segments[at + 1] === 'conversations') return { type: 'refuse', error: nothingStored('Conversations are') };
   const beyond = segments[at + 2];
   const endpoint = beyond === undefined ? 'responses' : 'compact';
@@ -45,6 +47,12 @@ export function routeOf(headers: HeaderMap): Route {
   if (method === 'OPTIONS') return { type: 'pass', withoutBody: true };
   if (method !== 'POST') return { type: 'refuse', error: postOnly(method, beyond === undefined ? '' : `/${beyond}`) };
   return { type: 'translate', endpoint, path: { prefix: raw.slice(0, at).join('/'), apiVersion: apiVersionOf(query) } };
+}
+
+/** `GET /v1/models?client_version=…`: only Codex names its version. */
+function isCatalog(method: string, segments: readonly string[], query: string): boolean {
+  if (method !== 'GET' || segments.at(-1) !== 'models' || segments.at(-2) !== 'v1') return false;
+  return query.split('&').some((pair) => pair.startsWith('client_version='));
 }
 
 /** Fast path of `routeOf`: nearly every request has exactly this path, and splitting and decoding it costs 1 µs. */

@@ -1,6 +1,8 @@
 import { ApiError } from '../../schema/api-error.ts';
 import { KEEPALIVE } from '../../sse/encode.ts';
+import { translateModelList } from '../../translate/catalog.ts';
 import { translateError } from '../../translate/error.ts';
+import type { TranslationSettings } from '../../translate/settings.ts';
 import { type ContentDecoder, createContentDecoder, parseContentCodings } from '../content-coding.ts';
 import { type HeaderTiming, headerTimingOf } from '../header-timing.ts';
 import { immediateResponse } from '../immediate-response.ts';
@@ -11,6 +13,7 @@ import type { RequestOutcome } from '../request-outcome.ts';
 import type { BodyMode, ExchangeReply, HeaderMap, ResponseEvent } from '../types.ts';
 import { createUpstreamBodyReader } from './choose-reader.ts';
 import { type BodyEnd, bodyReplies, errorReplies, type HeadersFor } from './delivery.ts';
+import { createModelListReader } from './model-list-reader.ts';
 import { errorHeaders, keptHeaders, translatedHeaders } from './response-headers.ts';
 import { Stopwatch } from './stopwatch.ts';
 import {
@@ -23,6 +26,7 @@ import { invalidUpstreamBody, partialUpstreamBody, upstreamIdle } from './upstre
 
 export interface ResponseLegOptions {
   readonly mode: BodyMode;
+  readonly settings: Pick<TranslationSettings, 'catalog' | 'profile'>;
   readonly limits: UpstreamBodyLimits;
   /** Reserves memory for that many bytes of bodies; an error refuses the exchange. */
   readonly reserve: (bodyBytes: number) => ApiError | null;
@@ -53,6 +57,8 @@ interface OpenBody {
   readonly headers: HeaderMap;
   readonly stream: boolean;
   readonly dropped: readonly string[];
+  /** The client gets the upstream's body as it is, and so its headers. */
+  readonly isUntouched: () => boolean;
 }
 
 const noBytes = Buffer.alloc(0);
@@ -145,6 +151,8 @@ export class ResponseLeg {
     const status = Number(headers.get(':status') ?? 0);
     this.#upstreamStatus = status;
     this.#clientStatus = status;
+    if (request.type === 'passed' && request.isCatalog && this.#canHoldList(status, headers, endOfStream))
+      return this.#holdList(type, headers);
     if (request.type === 'passed' || (endOfStream && (status === 204 || status === 304))) {
       this.#move(type, endOfStream ? 'passed' : 'passing');
       return [{ type }];
@@ -162,7 +170,7 @@ export class ResponseLeg {
     const committed = this.#headerTiming === 'sent';
     const { limits } = this.#options;
     const reader = createUpstreamBodyReader({ status, contentType, retryAfter, context, committed, limits });
-    const opened = { reader, decoder, headers, stream: context?.stream ?? false, dropped };
+    const opened = { reader, decoder, headers, stream: context?.stream ?? false, dropped, isUntouched: never };
     this.#body = opened;
     this.#move(type, committed ? 'sending_body' : 'holding_headers');
     if (this.#isFullDuplex()) return [];
@@ -171,6 +179,26 @@ export class ResponseLeg {
     const isError = committed && status >= 300;
     const headersFor = isError ? this.#headersOfError(byStatus(), headers) : this.#headersOfTranslation(opened);
     return [{ type, headers: headersFor(null) }];
+  }
+
+  /** A list of models in plain JSON, in a mode in which its headers can wait for it. */
+  #canHoldList(status: number, headers: HeaderMap, endOfStream: boolean): boolean {
+    const canWait = this.#isFullDuplex() || this.#headerTiming === 'with_body';
+    const type = headers.get('content-type') ?? '';
+    return canWait && status === 200 && !endOfStream && isJsonType.test(type) && !headers.has('content-encoding');
+  }
+
+  #holdList(type: Cause, headers: HeaderMap): ExchangeReply[] {
+    const { settings, limits } = this.#options;
+    const { maxResponseBytes } = limits;
+    const reader = createModelListReader(
+      (list) => translateModelList(list, settings.catalog, settings.profile, maxResponseBytes),
+      maxResponseBytes,
+    );
+    const decoder = createContentDecoder([]);
+    this.#body = { reader, decoder, headers, stream: false, dropped: [], isUntouched: reader.isUntouched };
+    this.#move(type, 'holding_headers');
+    return this.#isFullDuplex() ? [] : [{ type: 'response_headers' }];
   }
 
   #onBody({ type, body, endOfStream }: BodyEvent, current: OpenBody): ExchangeReply[] {
@@ -246,7 +274,8 @@ export class ResponseLeg {
     return isMore ? passThrough(event, this.#isFullDuplex()) : discard(event, this.#isFullDuplex());
   }
 
-  #headersOfTranslation({ headers, stream, dropped }: OpenBody): HeadersFor {
+  #headersOfTranslation({ headers, stream, dropped, isUntouched }: OpenBody): HeadersFor {
+    if (isUntouched()) return () => ({});
     const requestId = this.#requestId();
     return (contentLength) => translatedHeaders(headers, { stream, dropped, contentLength, requestId });
   }
@@ -276,6 +305,10 @@ export class ResponseLeg {
     return this.#deliver('tick', current, this.#phase === 'sending_body' ? KEEPALIVE : reader.start(), 'open');
   }
 }
+
+const isJsonType = /^application\/json\s*(;|$)/i;
+
+const never = () => false;
 
 function finish({ reader }: OpenBody): Buffer {
   return reader.isComplete() ? noBytes : reader.end();

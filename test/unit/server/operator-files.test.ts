@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { ConfigError, readConfig } from '../../../src/config.ts';
 import { readOperatorFiles } from '../../../src/server/operator-files.ts';
+import { defaultCatalogInstructions } from '../../../src/translate/catalog.ts';
 import { defaultCompactionPrompt } from '../../../src/translate/request/compaction.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'operator-files-'));
@@ -14,26 +15,49 @@ function read(name: string, content: string | Buffer | null) {
   return readOperatorFiles(readConfig({ [name]: file }));
 }
 
-describe('COMPACTION_PROMPT_FILE', () => {
+describe.each([
+  ['COMPACTION_PROMPT_FILE', 'compactionPrompt', defaultCompactionPrompt],
+  ['CATALOG_INSTRUCTIONS_FILE', 'catalogInstructions', defaultCatalogInstructions],
+] as const)('%s', (name, field, fallback) => {
   test('unset, the text is our own', () => {
-    expect(readOperatorFiles(readConfig({})).compactionPrompt).toBe(defaultCompactionPrompt);
+    expect(readOperatorFiles(readConfig({}))[field]).toBe(fallback);
   });
 
-  test('is what the model is asked for', () => {
-    expect(read('COMPACTION_PROMPT_FILE', 'Fasse zusammen.').compactionPrompt).toBe('Fasse zusammen.');
+  test('is the text of the file', () => {
+    expect(read(name, 'Fasse zusammen.')[field]).toBe('Fasse zusammen.');
   });
 
   test.each([
-    ['missing', null, /COMPACTION_PROMPT_FILE: cannot be read: ENOENT/],
-    ['empty', ' \n', /COMPACTION_PROMPT_FILE: .* is empty/],
-    ['no UTF-8', Buffer.from([0xff, 0xfe, 0x41]), /COMPACTION_PROMPT_FILE: cannot be read: .*encoded data/],
-    ['larger than 64 KiB', 'x'.repeat(65_537), /COMPACTION_PROMPT_FILE: cannot be read: .* larger than 65536 bytes/],
+    ['missing', null, /_FILE: cannot be read: ENOENT/],
+    ['empty', ' \n', /_FILE: .* is empty/],
+    ['no UTF-8', Buffer.from([0xff, 0xfe, 0x41]), /_FILE: cannot be read: .*encoded data/],
+    ['larger than 64 KiB', 'x'.repeat(65_537), /_FILE: cannot be read: .* larger than 65536 bytes/],
   ])('a file that is %s is an error that names it', (_what, content, message) => {
-    expect(() => read('COMPACTION_PROMPT_FILE', content)).toThrow(ConfigError);
-    expect(() => read('COMPACTION_PROMPT_FILE', content)).toThrow(message);
+    expect(() => read(name, content)).toThrow(ConfigError);
+    expect(() => read(name, content)).toThrow(message);
+    expect(() => read(name, content)).toThrow(name);
   });
 
   test('of 64 KiB is read', () => {
-    expect(read('COMPACTION_PROMPT_FILE', 'x'.repeat(65_536)).compactionPrompt).toHaveLength(65_536);
+    expect(read(name, 'x'.repeat(65_536))[field]).toHaveLength(65_536);
+  });
+});
+
+describe('MODEL_CATALOG_FILE', () => {
+  test('has fields by model', () => {
+    const { catalogOverrides } = read('MODEL_CATALOG_FILE', '{"*":{"priority":1},"m":{"context_window":7}}');
+    expect(Object.fromEntries(catalogOverrides)).toEqual({ '*': { priority: 1 }, m: { context_window: 7 } });
+    expect(readOperatorFiles(readConfig({})).catalogOverrides.size).toBe(0);
+  });
+
+  test.each([
+    ['no JSON', '{'],
+    ['a list', '[]'],
+    ['a field where a model should be', '{"context_window":7}'],
+    ['a window that is none', '{"m":{"context_window":0}}'],
+    ['a slug, by which Codex finds the entry', '{"m":{"slug":"n"}}'],
+  ])('with %s is an error that names it', (_what, content) => {
+    expect(() => read('MODEL_CATALOG_FILE', content)).toThrow(ConfigError);
+    expect(() => read('MODEL_CATALOG_FILE', content)).toThrow(/MODEL_CATALOG_FILE: must be a JSON object/);
   });
 });

@@ -67,6 +67,21 @@ describe('the route of a request', () => {
     ['CONNECT', ''],
   ])('%s %s passes', (method, path) => expect(route(method, path)).toEqual({ type: 'pass', withoutBody: false }));
 
+  test.each([
+    '/v1/models?client_version=0.169.0',
+    '/openai/v1/models/?x=1&client_version=1',
+    '/v1/%6dodels?client_version=',
+  ])('GET %s asks for a catalog', (path) => expect(route('GET', path)).toEqual({ type: 'catalog' }));
+
+  test.each([
+    ['GET', '/v1/models'],
+    ['GET', '/v1/models?limit=1&my_client_version=1'],
+    ['POST', '/v1/models?client_version=1'],
+    ['HEAD', '/v1/models?client_version=1'],
+    ['GET', '/v1/models/m?client_version=1'],
+    ['GET', '/models?client_version=1'],
+  ])('%s %s does not', (method, path) => expect(route(method, path)).toEqual({ type: 'pass', withoutBody: false }));
+
   test('OPTIONS /v1/responses passes, but not with a body', () =>
     expect(route('OPTIONS', '/v1/responses')).toEqual({ type: 'pass', withoutBody: true }));
 

@@ -1,0 +1,85 @@
+import { retainable } from '../../bytes/retainable.ts';
+import type { ApiError } from '../../schema/api-error.ts';
+import { type Disposition, emptyReport, type UpstreamBodyReader } from './upstream-body-reader.ts';
+
+/** A reader whose body may reach the client as it came. */
+export interface ModelListReader extends UpstreamBodyReader {
+  /** The client gets the upstream's own bytes, and so its headers. */
+  isUntouched(): boolean;
+}
+
+const nothing = Buffer.alloc(0);
+
+/**
+ * Reads a list of models as a whole and gives what `translate` makes of it; where that is null, where it is no JSON, or
+ * where it is larger than `maxBytes`, the bytes as they came.
+ */
+export function createModelListReader(translate: (value: unknown) => object | null, maxBytes: number): ModelListReader {
+  let pieces: Buffer[] = [];
+  let size = 0;
+  let disposition: Disposition = null;
+  let untouched = false;
+  let ended = false;
+  let error: ApiError | null = null;
+
+  function release(): Buffer {
+    const bytes = Buffer.concat(pieces);
+    pieces = [];
+    disposition = 'accepted';
+    untouched = true;
+    return bytes;
+  }
+
+  return {
+    push(bytes) {
+      if (untouched) return bytes;
+      pieces.push(retainable(bytes));
+      size += bytes.length;
+      return size > maxBytes ? release() : nothing;
+    },
+    start: () => nothing,
+    end() {
+      ended = true;
+      if (disposition !== null) return nothing;
+      const list = translate(parsed(pieces));
+      if (list === null) return release();
+      pieces = [];
+      disposition = 'accepted';
+      return Buffer.from(JSON.stringify(list));
+    },
+    fail(failure) {
+      ended = true;
+      if (disposition === null) {
+        pieces = [];
+        error = failure;
+        disposition = failure;
+      }
+      return nothing;
+    },
+    disposition() {
+      return disposition;
+    },
+    isComplete() {
+      return ended;
+    },
+    sawFinishReason: () => false,
+    bufferedBytes() {
+      return pieces.length === 0 ? 0 : size;
+    },
+    report() {
+      return { ...emptyReport, error };
+    },
+    isUntouched() {
+      return untouched;
+    },
+  };
+}
+
+/** Null for what is no JSON, which no list is. */
+function parsed(pieces: readonly Buffer[]): unknown {
+  try {
+    return JSON.parse(Buffer.concat(pieces).toString('utf8'));
+  } catch {
+    return null;
+  }
+}

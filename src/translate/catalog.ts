@@ -1,0 +1,153 @@
+import type { Profile } from '../upstream/profile.ts';
+import { objectOf, textOf } from './chat/loose.ts';
+
+/** What an operator says of the models that Codex asks for. */
+export interface CatalogSettings {
+  /** The system prompt that Codex uses in place of its own. */
+  readonly instructions: string;
+  /** Tokens of the context window of models whose server does not say; null where nobody does. */
+  readonly contextWindow: number | null;
+  /** Fields by model, and under `*` for all: they win over everything else. */
+  readonly overrides: ReadonlyMap<string, Readonly<Record<string, unknown>>>;
+}
+
+/**
+ * The default of `CATALOG_INSTRUCTIONS_FILE`. Codex does not read an entry without such a text, and tells the model nothing
+ * else of how to work.
+ */
+export const defaultCatalogInstructions = `You are a coding agent that runs in a terminal, on the user's computer. You work in their project with the tools you are given, and you keep working until what they asked for is done or you need something only they can give.
+
+How to work
+- Read before you change: find the files that matter, and follow the style, structure and conventions they have. Instructions in AGENTS.md files hold for the folder they are in and those below it; what the user says comes first.
+- Fix causes, not symptoms. Change what the task needs and nothing else; report other faults instead of repairing them.
+- Never revert or overwrite changes that you did not make. Do not commit, create branches, or use destructive commands such as \`git reset --hard\` unless you were asked to.
+- Prefer \`rg\` for searching. Use the \`apply_patch\` tool to edit files where you have it.
+- Say in a sentence what you are about to do before a group of tool calls. For work of several steps keep a plan with the plan tool where you have it.
+- Verify: run the tests, the build or the program where that is possible, the most specific check first. Never say that something works unless you saw it work.
+- A command that was refused or failed is a fact to work with: read the message, and do not repeat the same call.
+
+How to answer
+- Be concise, exact and friendly. Begin with the result; then what changed and where, as \`path/to/file:line\`; then what is left to do.
+- Plain text with short lists where they help. Name commands, paths and identifiers in backticks. Do not paste whole files that the user can open.
+- If something could not be done or verified, say so and why.`;
+
+/** One model as the server's list describes it: vLLM, llama.cpp, LM Studio, routers. */
+interface LooseModel {
+  readonly id?: unknown;
+  readonly max_model_len?: unknown;
+  readonly meta?: unknown;
+  readonly loaded_context_length?: unknown;
+  readonly max_context_length?: unknown;
+  readonly context_length?: unknown;
+  readonly context_window?: unknown;
+}
+
+interface LooseMeta {
+  readonly n_ctx?: unknown;
+  readonly n_ctx_train?: unknown;
+}
+
+interface LooseList {
+  readonly data?: unknown;
+  readonly models?: unknown;
+}
+
+/** What Codex 0.169 decodes of a model. */
+interface CatalogEntry {
+  readonly slug: string;
+  readonly display_name: string;
+  readonly description: string | null;
+  readonly supported_reasoning_levels: readonly never[];
+  readonly shell_type: 'shell_command';
+  readonly visibility: 'list';
+  readonly supported_in_api: true;
+  readonly priority: number;
+  readonly upgrade: null;
+  readonly supports_reasoning_summaries: boolean;
+  readonly support_verbosity: boolean;
+  readonly default_verbosity: null;
+  readonly apply_patch_tool_type: 'freeform';
+  readonly truncation_policy: { readonly mode: 'tokens'; readonly limit: number };
+  readonly supports_parallel_tool_calls: boolean;
+  readonly context_window: number | null;
+  readonly experimental_supported_tools: readonly never[];
+  readonly base_instructions: string;
+}
+
+/**
+ * A server's list of models with the catalog that Codex asks for (`GET /v1/models?client_version=…`): `models` beside the
+ * server's own `data`. Null for what is no list, or is a catalog already. Each entry repeats the instructions: of a long
+ * list those beyond `maxBytes` are left out.
+ */
+export function translateModelList(
+  value: unknown,
+  settings: CatalogSettings,
+  profile: Profile,
+  maxBytes: number,
+): object | null {
+  const list = objectOf<LooseList>(value);
+  if (list === null || !Array.isArray(list.data) || isCatalog(list.models)) return null;
+  const models: object[] = [];
+  let bytes = 0;
+  for (const listed of list.data) {
+    const model = objectOf<LooseModel>(listed);
+    const slug = textOf(model?.id);
+    if (model === null || slug === '') continue;
+    const entry = entryOf(slug, model, models.length, settings, profile);
+    bytes += JSON.stringify(entry).length;
+    if (bytes > maxBytes) break;
+    models.push(entry);
+  }
+  return { ...list, models };
+}
+
+/** llama.cpp has a list of its own under `models`, as Ollama has it; an entry of Codex's has a `slug`. */
+function isCatalog(models: unknown): boolean {
+  return Array.isArray(models) && models.some((model) => objectOf<{ slug?: unknown }>(model)?.slug !== undefined);
+}
+
+function entryOf(
+  slug: string,
+  model: LooseModel,
+  priority: number,
+  { instructions, contextWindow, overrides }: CatalogSettings,
+  profile: Profile,
+): object {
+  const entry: CatalogEntry = {
+    slug,
+    display_name: slug,
+    description: null,
+    supported_reasoning_levels: [],
+    shell_type: 'shell_command',
+    visibility: 'list',
+    supported_in_api: true,
+    priority,
+    upgrade: null,
+    supports_reasoning_summaries: false,
+    support_verbosity: profile.verbosity,
+    default_verbosity: null,
+    apply_patch_tool_type: 'freeform',
+    truncation_policy: { mode: 'tokens', limit: 10_000 },
+    supports_parallel_tool_calls: profile.parallelToolCalls,
+    context_window: windowOf(model) ?? contextWindow,
+    experimental_supported_tools: [],
+    base_instructions: instructions,
+  };
+  return { ...entry, ...overrides.get('*'), ...overrides.get(slug) };
+}
+
+/** The window that is in force comes before the one the model was trained with. */
+function windowOf(model: LooseModel): number | null {
+  const meta = objectOf<LooseMeta>(model.meta);
+  const candidates = [
+    model.max_model_len, // vLLM, SGLang
+    meta?.n_ctx, // llama.cpp
+    meta?.n_ctx_train,
+    model.loaded_context_length, // LM Studio
+    model.max_context_length, // LM Studio, Mistral
+    model.context_length, // OpenRouter, Together, Fireworks
+    model.context_window, // Groq
+  ];
+  for (const value of candidates) if (typeof value === 'number' && Number.isInteger(value) && value > 0) return value;
+  return null;
+}

@@ -1,0 +1,115 @@
+import { describe, expect, test } from 'vitest';
+import { Exchange, type ExchangeOptions } from '../../../src/exchange/exchange.ts';
+import type { BodyMode, ExchangeReply } from '../../../src/exchange/types.ts';
+import { ApiError } from '../../../src/schema/api-error.ts';
+import { exchangeOptions, headersOf } from '../../support/exchange-options.ts';
+
+const list = '{ "object": "list", "data": [{"id": "m", "max_model_len": 4096}] }';
+const json = {
+  ':status': '200',
+  'content-type': 'application/json',
+  'content-length': String(list.length),
+  etag: '"1"',
+};
+
+interface Answered {
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly pieces?: readonly string[];
+  readonly path?: string;
+  readonly mode?: BodyMode;
+  readonly options?: Partial<ExchangeOptions>;
+}
+
+function run({ headers = json, pieces = [list], path, mode = 'FULL_DUPLEX_STREAMED', options = {} }: Answered = {}) {
+  const exchange = new Exchange(exchangeOptions({ modes: { request: 'BUFFERED', response: mode }, ...options }));
+  const asked = headersOf({
+    ':method': 'GET',
+    ':path': path ?? '/v1/models?client_version=0.169.0',
+    'if-none-match': '"1"',
+  });
+  const upstream = exchange.handle({ type: 'request_headers', headers: asked, endOfStream: true });
+  const client = exchange.handle({ type: 'response_headers', headers: headersOf(headers), endOfStream: false });
+  for (const [index, piece] of pieces.entries()) {
+    const endOfStream = index === pieces.length - 1;
+    client.push(...exchange.handle({ type: 'response_body', body: Buffer.from(piece), endOfStream }));
+  }
+  return { exchange, upstream, client };
+}
+
+function textOf(replies: readonly ExchangeReply[]): string {
+  return Buffer.concat(replies.flatMap((reply) => ('body' in reply && reply.body ? [reply.body] : []))).toString();
+}
+
+/** Changes to the response's headers, wherever a mode carries them. */
+function headersIn(replies: readonly ExchangeReply[]) {
+  return replies.flatMap((reply) => ('headers' in reply && reply.type.startsWith('response') ? [reply.headers] : []));
+}
+
+test('the upstream is asked for the whole list, not compressed', () => {
+  expect(run().upstream).toEqual([
+    { type: 'request_headers', headers: { set: { 'accept-encoding': 'identity' }, remove: ['if-none-match'] } },
+  ]);
+});
+
+describe.each(['FULL_DUPLEX_STREAMED', 'BUFFERED'] as const)('in %s', (mode) => {
+  test('the client gets the list with the catalog', () => {
+    const { client, exchange } = run({ mode });
+    expect(JSON.parse(textOf(client))).toMatchObject({
+      object: 'list',
+      data: [{ id: 'm', max_model_len: 4096 }],
+      models: [{ slug: 'm', context_window: 4096, base_instructions: 'Work.' }],
+    });
+    expect(headersIn(client)[0]).toMatchObject({ remove: expect.arrayContaining(['etag']) });
+    expect(exchange.summary()).toMatchObject({ outcome: 'passed', method: 'GET', path: '/v1/models', dropped: [] });
+  });
+
+  test.each([
+    ['is no list', json, '{"models": []}'],
+    ['is no JSON', json, '{ "data": ['],
+    ['is a catalog already', json, '{"data": [], "models": [{"slug": "m"}]}'],
+    ['is an error', { ...json, ':status': '401' }, '{"error": {"message": "no"}}'],
+    ['is another kind of text', { ...json, 'content-type': 'text/html' }, '<p>'],
+    ['is compressed all the same', { ...json, 'content-encoding': 'gzip' }, list],
+  ])('what %s passes byte for byte, with its headers', (_what, headers, body) => {
+    const { client, exchange } = run({ mode, headers, pieces: [body] });
+    const passed = textOf(client);
+    expect(passed === '' ? body : passed).toBe(body); // a reply without a body lets Envoy's own bytes pass
+    for (const changes of headersIn(client)) expect(changes).toEqual({});
+    expect(exchange.summary()).toMatchObject({ outcome: 'passed' });
+  });
+});
+
+test('a list in pieces is read whole before its headers leave', () => {
+  const whole = textOf(run().client);
+  for (let cut = 1; cut < list.length; cut++)
+    expect(textOf(run({ pieces: [list.slice(0, cut), list.slice(cut)] }).client)).toBe(whole);
+});
+
+test('a list larger than the limit passes as it came', () => {
+  const large = JSON.stringify({ data: [{ id: 'x'.repeat(2000) }] });
+  const bodyLimits = { ...exchangeOptions().bodyLimits, maxResponseBytes: 1024 };
+  const pieces = [large.slice(0, 900), large.slice(900, 1800), large.slice(1800)];
+  const { client } = run({ pieces, options: { bodyLimits } });
+  expect(textOf(client)).toBe(large);
+  expect(client.at(-1)).toMatchObject({ type: 'response_body', endOfStream: true });
+});
+
+test('where headers cannot wait for the body, the list passes', () => {
+  const { client } = run({ mode: 'STREAMED' });
+  expect(client).toEqual([{ type: 'response_headers' }, expect.objectContaining({ type: 'response_body' })]);
+  expect(headersIn(client)).toEqual([]);
+});
+
+test('without the query nothing is changed, in either direction', () => {
+  const { upstream, client } = run({ path: '/v1/models' });
+  expect(upstream).toEqual([{ type: 'request_headers' }]);
+  expect(textOf(client)).toBe(list);
+  expect(headersIn(client)).toEqual([]);
+});
+
+test('a list that takes more memory than there is becomes an error', () => {
+  const overloaded = new ApiError('Too much.', { status: 503, type: 'server_error', code: 'server_overloaded' });
+  const { client, exchange } = run({ options: { reserve: (bytes) => (bytes > 10 ? overloaded : null) } });
+  expect(headersIn(client)[0]).toMatchObject({ set: { ':status': '503' } });
+  expect(exchange.summary()).toMatchObject({ outcome: 'upstream_error', errorCode: 'server_overloaded' });
+});
