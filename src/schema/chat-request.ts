@@ -22,6 +22,7 @@ export interface ChatCompletionRequest {
   readonly top_logprobs?: number;
   readonly verbosity?: string;
   readonly service_tier?: string;
+  readonly moderation?: unknown;
   readonly user?: string;
   readonly safety_identifier?: string;
   readonly prompt_cache_key?: string;
@@ -73,7 +74,7 @@ export type ChatContentPart =
   | ({ readonly type: 'text'; readonly text: string } & CacheHints)
   | ({
       readonly type: 'image_url';
-      readonly image_url: { readonly url: string; readonly detail?: 'low' | 'high' };
+      readonly image_url: { readonly url: string; readonly detail?: 'low' | 'high' | 'original' };
     } & CacheHints)
   | { readonly type: 'input_audio'; readonly input_audio: { readonly data: string; readonly format: string } }
   | { readonly type: 'video_url'; readonly video_url: { readonly url: string } }

@@ -1,5 +1,6 @@
 import type { ChatCompletionRequest, Passthrough } from '../schema/chat-request.ts';
 import type { Profile } from '../upstream/profile.ts';
+import { objectOf } from './chat/loose.ts';
 import type { AnswerKind, NewId, ResponseContext } from './context.ts';
 import { compactionRequest, fitConversation, summaryTokens } from './request/compaction.ts';
 import { Dropped, type UnknownType } from './request/dropped.ts';
@@ -93,8 +94,13 @@ export function translateRequest(
   put(chat, profile.maxTokensField, maxTokens);
   putSampling(chat, request, wantsLogprobs, profile);
   putVendorFields(chat, request, profile, dropped);
+  if (profile.moderation) put(chat, 'moderation', request.moderation);
+  if (profile.stubTools && chat.tools === undefined) putStubTools(chat, profile);
   const effort = request.reasoning?.effort;
-  if (effort != null) Object.assign(chat, translateEffort(effort, model, profile, dropped));
+  // The client's own switch is the whole of what it wants of the server's reasoning.
+  const hasOwnSwitch = profile.reasoningEffort === 'thinking_and_effort' && passthrough.has('thinking');
+  if (effort != null && !hasOwnSwitch) Object.assign(chat, translateEffort(effort, model, profile, dropped));
+  putDefaults(chat, passthrough, profile);
 
   return {
     chat,
@@ -231,6 +237,33 @@ function putServiceTier(
   if (tier == null) return;
   if (Object.hasOwn(serviceTiers, tier)) put(chat, 'service_tier', serviceTiers[tier]);
   else if (tier !== 'auto' && tier !== 'default') dropped.push('service_tier');
+}
+
+/** The fields the server is always sent. What the request says itself wins, key by key. */
+function putDefaults(chat: ChatFields, passthrough: Map<string, unknown>, { defaults }: Profile): void {
+  const written = chat as Record<string, unknown>; // a profile may name any field
+  for (const [name, value] of Object.entries(defaults)) {
+    if (passthrough.has(name)) continue;
+    const given = written[name];
+    if (given === undefined) passthrough.set(name, value);
+    else if (objectOf(given) !== null && objectOf(value) !== null) written[name] = Object.assign({}, value, given);
+  }
+}
+
+/** The tools called in the history, by name alone. They are not in the context: the answer may call none of them. */
+function putStubTools(chat: ChatFields, { toolChoice }: Profile): void {
+  const names = new Set<string>();
+  for (const { tool_calls = [] } of chat.messages) {
+    for (const call of tool_calls) names.add(call.type === 'custom' ? call.custom.name : call.function.name);
+  }
+  if (names.size === 0) return;
+  const parameters = { type: 'object', properties: {} };
+  put(
+    chat,
+    'tools',
+    Array.from(names, (name) => ({ type: 'function', function: { name, parameters } })),
+  );
+  if (toolChoice.sent) put(chat, 'tool_choice', 'none');
 }
 
 const noNames: ReadonlySet<string> = new Set();

@@ -56,6 +56,10 @@ export const profileFlags = {
     .boolean()
     .describe('Takes `prompt_cache_retention`, `prompt_cache_options`, and breakpoints in content parts.'),
   serviceTiers: z.record(z.string(), z.string()).describe('Service tiers the server knows → its word for each.'),
+  defaults: z
+    .record(z.string(), z.json())
+    .describe('Fields every request is sent with, unless the client sends its own; an object is merged key by key.'),
+  moderation: z.boolean().describe('Takes `moderation`.'),
   renames: z.record(z.string(), z.string()).describe('Fields that have another name upstream: `seed` → `random_seed`.'),
   jsonSchema: z
     .enum(['native', 'json_object', 'prompt'])
@@ -65,8 +69,10 @@ export const profileFlags = {
 
   // What is sent: reasoning
   reasoningEffort: z
-    .enum(['reasoning_effort', 'reasoning_object', 'thinking_type', 'enable_thinking', 'none'])
-    .describe('Field that takes the effort.'),
+    .enum(['reasoning_effort', 'reasoning_object', 'thinking_type', 'thinking_and_effort', 'enable_thinking', 'none'])
+    .describe(
+      'Field that takes the effort; `thinking_type` and `enable_thinking` are switches, which have no levels. What a request does not get is named.',
+    ),
   effortRules: z
     .array(effortRule)
     .describe('Efforts a model refuses, and what it is sent instead; the first rule that matches the model counts.'),
@@ -108,6 +114,7 @@ export const profileFlags = {
   file: z
     .enum(['openai', 'mistral', 'openrouter', 'none'])
     .describe('The shape of file parts; `none` takes only text files, as text.'),
+  originalDetail: z.boolean().describe('Takes the image detail `original`; elsewhere it is `high`, and named.'),
   audio: z.boolean().describe('Takes `input_audio` parts.'),
   video: z.boolean().describe('Takes `video_url` parts.'),
   nineCharacterIds: z.boolean().describe('Tool call ids must be nine letters or digits.'),
@@ -124,6 +131,11 @@ export const profileFlags = {
   strict: z.boolean().describe('Understands `strict` of functions and of JSON schemas.'),
   customTools: z.enum(['native', 'wrapped']).describe('Takes custom tools; otherwise each is wrapped in a function.'),
   parallelToolCalls: z.boolean().describe('Takes `parallel_tool_calls`.'),
+  stubTools: z
+    .boolean()
+    .describe(
+      'Refuses calls in the history of a request that offers no tools: those called are offered, and not to be chosen.',
+    ),
   toolChoice: toolChoiceSupport.describe(
     '`tool_choice` as the server reads it. What it cannot express is expressed by offering fewer tools.',
   ),

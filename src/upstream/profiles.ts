@@ -66,6 +66,8 @@ const generic: BuiltInProfile = {
     promptCacheKey: false,
     promptCacheOptions: false,
     serviceTiers: {},
+    defaults: {},
+    moderation: false,
     renames: {},
     jsonSchema: 'native',
     reasoningEffort: 'reasoning_effort',
@@ -83,6 +85,7 @@ const generic: BuiltInProfile = {
     arrayContent: false,
     refusalField: false,
     file: 'none',
+    originalDetail: false,
     audio: true,
     video: false,
     nineCharacterIds: false,
@@ -94,6 +97,7 @@ const generic: BuiltInProfile = {
     strict: true,
     customTools: 'wrapped',
     parallelToolCalls: true,
+    stubTools: false,
     toolChoice: namedChoice,
     thinkTags: false,
     implicitThink: false,
@@ -119,7 +123,7 @@ function row(
 const openai = row(
   'openai',
   generic,
-  'OpenAI. api.openai.com, and proxies that only pass on to it. It has a Responses API of its own; this profile is for models and features behind its Chat endpoint.',
+  'OpenAI. api.openai.com, and proxies that only pass on to it. It has a Responses API of its own; this profile is for models and features behind its Chat endpoint. Over Chat, gpt-5.4 to 5.6 refuse function tools together with reasoning (send effort `none`), and GPT-6 Astra and 6.1 Sol take no tools at all: use their Responses API.',
   {
     maxTokensField: ['max_completion_tokens', 'Reasoning models refuse `max_tokens`.'],
     obfuscationOff: [true, 'It pads its deltas by default; padding is added here, where the client asks for it.'],
@@ -129,9 +133,11 @@ const openai = row(
     promptCacheKey: [true, 'Routes to a cache.'],
     promptCacheOptions: [true, 'Retention, mode, and breakpoints in parts.'],
     serviceTiers: [
-      { auto: 'auto', default: 'default', flex: 'flex', priority: 'priority', scale: 'scale' },
+      { auto: 'auto', default: 'default', flex: 'flex', priority: 'priority', scale: 'scale', fast: 'fast' },
       'Its tiers.',
     ],
+    moderation: [true, 'Chat has the field (openai-node 7.55).'],
+    originalDetail: [true, 'Chat has the value (openai-node 7.55).'],
     developerRole: ['keep', 'Knows the role, which ranks above a user.'],
     systemMessages: ['anywhere', 'System and developer messages keep their places and stay apart.'],
     arrayContent: [true, 'Several text parts may stay parts.'],
@@ -150,6 +156,8 @@ const azure = row(
     path: ['/openai/v1/chat/completions', 'Where its Chat API lives. †'],
     obfuscationOff: [false, 'Refuses the option on some API versions. †'],
     promptCacheOptions: [false, 'Not in its API. †'],
+    moderation: [false, 'Not in its API. †'],
+    originalDetail: [false, 'Not in its API. †'],
     serviceTiers: [{ auto: 'auto', default: 'default', flex: 'flex', priority: 'priority' }, 'Without `scale`.'],
   },
 );
@@ -198,7 +206,10 @@ const ollama = row(
   generic,
   'Ollama. It cuts long prompts to its context window without a word, and answers 400 to efforts a model does not know: raise `num_ctx` on the server.',
   {
-    effortRules: [[{ models: /./, efforts: threeEfforts }], 'Knows none, low, medium and high.'],
+    effortRules: [
+      [{ models: /./, efforts: { minimal: 'low', xhigh: 'high' } }],
+      'Knows none, low, medium, high and, in newer versions, max.',
+    ],
     reasoningReplay: ['reasoning', 'Its name for the field.'],
     emptyAssistantContent: ['empty', 'Its templates or its validation want text, if only an empty one.'],
     audio: [false, 'Its messages have no sound; leaving it out would make the model answer about nothing.'],
@@ -246,6 +257,7 @@ const mistral = row(
       '`stream_options` is a 422 on some versions (codecompanion#1112); usage comes in the last chunk by itself.',
     ],
     refusedFields: [['logprobs'], 'Gives none.'],
+    promptCacheKey: [true, 'In its documentation.'],
     renames: [{ seed: 'random_seed' }, 'Its name for it.'],
     effortRules: [
       [{ models: /./, efforts: { minimal: 'none', low: 'high', medium: 'high', xhigh: 'high', max: 'high' } }],
@@ -266,32 +278,44 @@ const mistral = row(
   },
 );
 
-const groq = row('groq', generic, 'api.groq.com.', {
-  path: ['/openai/v1/chat/completions', 'Where its Chat API lives. †'],
-  maxTokensField: ['max_completion_tokens', 'The newer name of the limit.'],
-  refusedFields: [['logprobs'], 'Gives none. †'],
-  serviceTiers: [{ auto: 'auto', default: 'on_demand', flex: 'flex' }, 'Its word for the default. †'],
-  effortRules: [
-    [
-      {
-        models: /qwen/i,
-        efforts: {
-          minimal: 'default',
-          low: 'default',
-          medium: 'default',
-          high: 'default',
-          xhigh: 'default',
-          max: 'default',
+const groq = row(
+  'groq',
+  generic,
+  'api.groq.com.',
+  {
+    path: ['/openai/v1/chat/completions', 'Where its Chat API lives. †'],
+    maxTokensField: ['max_completion_tokens', 'The newer name of the limit.'],
+    refusedFields: [['logprobs'], 'Gives none. †'],
+    serviceTiers: [{ auto: 'auto', default: 'on_demand', flex: 'flex' }, 'Its word for the default. †'],
+    effortRules: [
+      [
+        {
+          models: /qwen/i,
+          efforts: {
+            minimal: 'default',
+            low: 'default',
+            medium: 'default',
+            high: 'default',
+            xhigh: 'default',
+            max: 'default',
+          },
         },
-      },
-      { models: /./, efforts: gptOssEfforts },
+        { models: /./, efforts: gptOssEfforts },
+      ],
+      'Qwen knows `none` and `default` (pi#1745), gpt-oss low, medium and high.',
     ],
-    'Qwen knows `none` and `default` (pi#1745), gpt-oss low, medium and high.',
+    reasoningReplay: ['reasoning', 'Reads earlier reasoning from this field.'],
+    reasoningScope: ['tool_turns', 'Its models ignore what is older than the last question; it would cost tokens.'],
+    audio: [false, 'Its messages have no sound; leaving it out would make the model answer about nothing.'],
+  },
+  [
+    {
+      match: /qwen|qwq|deepseek/i,
+      reason: 'Their reasoning comes inside the text by default. Other models refuse the field. †',
+      flags: { defaults: { reasoning_format: 'parsed' } },
+    },
   ],
-  reasoningReplay: ['reasoning', 'Reads earlier reasoning from this field.'],
-  reasoningScope: ['tool_turns', 'Its models ignore what is older than the last question; it would cost tokens.'],
-  audio: [false, 'Its messages have no sound; leaving it out would make the model answer about nothing.'],
-});
+);
 
 const deepseek = row(
   'deepseek',
@@ -299,7 +323,11 @@ const deepseek = row(
   'api.deepseek.com. It pairs tool ids strictly, which every request here does.',
   {
     jsonSchema: ['json_object', 'Keeps to JSON, not to a schema: the schema is told in a system message.'],
-    reasoningEffort: ['thinking_type', 'A switch, `thinking: {"type"}`.'],
+    reasoningEffort: ['thinking_and_effort', 'A switch, `thinking: {"type"}`, with `reasoning_effort` beside it.'],
+    effortRules: [
+      [{ models: /./, efforts: { minimal: 'low', medium: 'high', xhigh: 'max' } }],
+      'Knows low, high and max.',
+    ],
     reasoningReplay: ['reasoning_content', 'Reads earlier reasoning from this field.'],
     reasoningBackfill: [
       { text: '', on: 'all' },
@@ -318,6 +346,7 @@ const openrouter = row(
     path: ['/api/v1/chat/completions', 'Where its Chat API lives. †'],
     verbosity: [true, 'Passed on to providers that have it.'],
     user: [true, 'Its label for abuse detection.'],
+    promptCacheKey: [true, 'In its documentation.'],
     reasoningEffort: ['reasoning_object', 'An object, with `exclude: false` so that reasoning comes back.'],
     reasoningReplay: [
       'reasoning_details',
@@ -350,6 +379,7 @@ const fireworks = row(
   'api.fireworks.ai.',
   {
     path: ['/inference/v1/chat/completions', 'Where its Chat API lives. †'],
+    promptCacheKey: [true, 'In its documentation: requests of one key go to one replica.'],
     reasoningReplay: ['reasoning_content', 'Reads earlier reasoning from this field.'],
     emptyAssistantContent: ['empty', 'Its templates or its validation want text, if only an empty one.'],
     audio: [false, 'Its messages have no sound; leaving it out would make the model answer about nothing.'],
@@ -365,6 +395,13 @@ const gemini = row(
   {
     path: ['/v1beta/openai/chat/completions', 'Where its Chat API lives. †'],
     maxTokensField: ['max_completion_tokens', 'The newer name of the limit.'],
+    effortRules: [
+      [
+        { models: /gemini-(?:[3-9]|2\.5-pro)/i, efforts: { none: 'low', xhigh: 'high', max: 'high' } },
+        { models: /./, efforts: { xhigh: 'high', max: 'high' } },
+      ],
+      'Gemini 3 and 2.5 Pro cannot be told not to think; no model knows more than high.',
+    ],
     geminiSignatures: [
       true,
       'Thinking models refuse a call that comes back without its thought signature; calls made elsewhere get Google’s word for “no signature”. †',
@@ -386,23 +423,40 @@ const anthropic = row(
   },
 );
 
-const xai = row('xai', generic, 'api.x.ai.', {
-  maxTokensField: ['max_completion_tokens', 'The newer name of the limit.'],
-  refusedFields: [['presence_penalty', 'frequency_penalty', 'stop'], 'Reasoning models answer 400.'],
-  effortRules: [[{ models: /./, efforts: threeEfforts }], 'Knows none, low, medium and high (big-AGI#1104).'],
-  developerRole: ['keep', 'Knows the role, which ranks above a user. †'],
-  systemMessages: ['anywhere', 'System and developer messages keep their places and stay apart.'],
-  emptyAssistantContent: ['empty', 'Null is refused.'],
-  audio: [false, 'Its messages have no sound; leaving it out would make the model answer about nothing.'],
-  reasoningTokensExtra: [true, 'Reasoning tokens are counted beside completion tokens; they are added.'],
-  dedupeTail: [true, 'Older versions repeat the whole text in the last chunk.'],
-});
+const xai = row(
+  'xai',
+  generic,
+  'api.x.ai.',
+  {
+    maxTokensField: ['max_completion_tokens', 'The newer name of the limit.'],
+    effortRules: [[{ models: /./, efforts: threeEfforts }], 'Knows none, low, medium and high (big-AGI#1104).'],
+    developerRole: ['keep', 'Knows the role, which ranks above a user. †'],
+    systemMessages: ['anywhere', 'System and developer messages keep their places and stay apart.'],
+    emptyAssistantContent: ['empty', 'Null is refused.'],
+    audio: [false, 'Its messages have no sound; leaving it out would make the model answer about nothing.'],
+    reasoningTokensExtra: [true, 'Reasoning tokens are counted beside completion tokens; they are added.'],
+    dedupeTail: [true, 'Older versions repeat the whole text in the last chunk.'],
+  },
+  [
+    {
+      match: /^(?!.*non-reasoning)(?!.*grok-[23](?!-mini))/i,
+      reason: 'Reasoning models answer 400 to them; grok-2, grok-3 and the `non-reasoning` models take them.',
+      flags: { refusedFields: ['presence_penalty', 'frequency_penalty', 'stop'] },
+    },
+    {
+      match: /grok-4.*reasoning/i,
+      reason: 'They reason always, or never, as their names say, and refuse the field.',
+      flags: { reasoningEffort: 'none' },
+    },
+  ],
+);
 
 const moonshot = row(
   'moonshot',
   generic,
   'Moonshot (Kimi). Parts are text, `image_url` and `video_url` only. Usage stands in the last choice, and is read there.',
   {
+    promptCacheKey: [true, 'In its documentation.'],
     reasoningEffort: ['thinking_type', 'A switch, `thinking: {"type"}`.'],
     reasoningReplay: ['reasoning_content', 'Reads earlier reasoning from this field.'],
     reasoningBackfill: [
@@ -414,6 +468,16 @@ const moonshot = row(
     video: [true, 'Takes `video_url` parts.'],
     toolChoice: [modeChoice, 'The three words only. †'],
   },
+  [
+    {
+      match: /kimi-k3/i,
+      reason: 'K3 has levels, in `reasoning_effort`, and refuses `thinking: {"type": "disabled"}`.',
+      flags: {
+        reasoningEffort: 'reasoning_effort',
+        effortRules: [{ models: /./, efforts: gptOssEfforts }],
+      },
+    },
+  ],
 );
 
 const dashscope = row(

@@ -17,8 +17,7 @@ function chatPartOf(part: Exclude<InputContent, InputRefusal>, profile: Profile)
       const { url, detail, prompt_cache_breakpoint, cache_control } = part;
       return {
         type: 'image_url',
-        // Chat has no `original`.
-        image_url: { url, ...(detail === null ? {} : { detail: detail === 'original' ? 'high' : detail }) },
+        image_url: { url, ...(detail === null ? {} : { detail }) },
         ...(prompt_cache_breakpoint === undefined ? {} : { prompt_cache_breakpoint }),
         ...(cache_control === undefined ? {} : { cache_control }),
       };

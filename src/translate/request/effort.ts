@@ -4,7 +4,9 @@ import type { Dropped } from './dropped.ts';
 
 /**
  * `reasoning.effort` as the field the profile's server reads. A null effort sends nothing: the server's default stays.
- * `dropped` receives the field where the server has none.
+ * `dropped` receives
+ * `reasoning.effort` where the server has no such field, and `reasoning.effort.max` (say) where it gets another value or
+ * only a switch.
  */
 export function translateEffort(
   effort: string | null,
@@ -15,6 +17,12 @@ export function translateEffort(
   if (effort === null) return {};
   const rule = profile.effortRules.find(({ models }) => models.test(model));
   const value = rule?.efforts[effort] ?? effort;
+  if (profile.reasoningEffort === 'none') {
+    dropped.push('reasoning.effort');
+    return {};
+  }
+  const isSwitch = profile.reasoningEffort === 'thinking_type' || profile.reasoningEffort === 'enable_thinking';
+  if (value !== effort || (isSwitch && effort !== 'none')) dropped.push(`reasoning.effort.${effort}`);
   switch (profile.reasoningEffort) {
     case 'reasoning_effort':
       return { reasoning_effort: value };
@@ -22,10 +30,10 @@ export function translateEffort(
       return { reasoning: value === 'none' ? { enabled: false } : { effort: value, exclude: false } };
     case 'thinking_type':
       return { thinking: { type: value === 'none' ? 'disabled' : 'enabled' } };
+    case 'thinking_and_effort':
+      if (value === 'none') return { thinking: { type: 'disabled' } };
+      return { thinking: { type: 'enabled' }, reasoning_effort: value };
     case 'enable_thinking':
       return { enable_thinking: value !== 'none' };
-    case 'none':
-      dropped.push('reasoning.effort');
-      return {};
   }
 }

@@ -81,7 +81,7 @@ function parsePart(
       };
     case 'input_image':
       if (speaker === 'system' || speaker === 'assistant') throw misplaced(type, speaker, at);
-      return parseImage(part, at, settings);
+      return parseImage(part, at, settings, dropped);
     case 'input_file':
       if (speaker === 'system' || speaker === 'assistant') throw misplaced(type, speaker, at);
       return parseFile(part, at, settings);
@@ -111,7 +111,12 @@ function parsePart(
   }
 }
 
-function parseImage(part: Record<string, unknown>, at: string, settings: TranslationSettings): InputImage {
+function parseImage(
+  part: Record<string, unknown>,
+  at: string,
+  settings: TranslationSettings,
+  dropped: Dropped,
+): InputImage {
   const { image_url: url, file_id, detail } = readShape(imagePart, part, at);
   if (url == null || url === '') {
     if (file_id == null) throw missingParameter(`${at}.image_url`);
@@ -121,10 +126,12 @@ function parseImage(part: Record<string, unknown>, at: string, settings: Transla
     );
   }
   checkBytes(url, settings.limits.maxImageUrlBytes, `${at}.image_url`, 'image URL');
+  const isReduced = detail === 'original' && !settings.profile.originalDetail;
+  if (isReduced) dropped.push('input[].content[].detail.original');
   return {
     type: 'image',
     url,
-    detail: detail == null || detail === 'auto' ? null : detail, // `auto` is what a missing detail means
+    detail: detail == null || detail === 'auto' ? null : isReduced ? 'high' : detail, // `auto` is what a missing detail means
     ...cacheHints(part, settings),
   };
 }

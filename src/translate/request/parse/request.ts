@@ -1,5 +1,4 @@
 import { ApiError } from '../../../schema/api-error.ts';
-import type { Passthrough } from '../../../schema/chat-request.ts';
 import {
   type CreateResponseFields,
   createResponseFields,
@@ -20,7 +19,7 @@ import { createToolParser } from './tools.ts';
 export interface ParsedRequest {
   readonly request: CreateResponse;
   /** Fields that go to the upstream as they are, by the upstream's names. */
-  readonly passthrough: Passthrough;
+  readonly passthrough: Map<string, unknown>;
 }
 
 /**
@@ -162,6 +161,7 @@ function checkMeaning(name: keyof CreateResponseFields, value: unknown, settings
         `The context is not managed here. Shorten 'input' yourself when it grows too long.`,
       );
     case 'moderation':
+      if (settings.profile.moderation) return;
       throw unsupportedParameter(name, `There is no moderation here. Call a moderation service of your own.`);
     case 'instructions':
       withinTextLimit(value as string, name, settings);
@@ -265,6 +265,9 @@ const chatFields: ReadonlyMap<string, string> = new Map([
 /** Clients' own records that no server needs. */
 const bookkeeping = new Set(['client_metadata']);
 
+/** Fields of this API that Chat does not have, whatever a setting says of unknown ones. */
+const responsesOnly = new Set(['access_programs']);
+
 /** Sampling and engine parameters that many Chat servers know: passed on even where `unknownFields` refuses or ignores others. */
 const engineFields = new Set(
   `stop seed logit_bias top_k min_p typical_p repetition_penalty length_penalty min_tokens ignore_eos skip_special_tokens
@@ -282,6 +285,10 @@ function parseUnknown(
   dropped: Dropped,
 ): void {
   if (value === null || bookkeeping.has(name)) return;
+  if (responsesOnly.has(name)) {
+    dropped.push(name);
+    return;
+  }
   const replacement = chatFields.get(name);
   if (replacement !== undefined) {
     throw unsupportedParameter(
