@@ -100,6 +100,8 @@ export interface LooseExtraContent {
 }
 export interface LooseGoogleExtras {
   readonly thought_signature?: unknown;
+  /** The text of this delta is thinking. */
+  readonly thought?: unknown;
 }
 
 /** The object some proxies put around `reasoning`. */

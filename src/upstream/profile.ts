@@ -141,8 +141,14 @@ export const profileFlags = {
   ),
 
   // What comes back
-  thinkTags: z.boolean().describe('Reasoning arrives as `<think>…</think>` inside the text.'),
-  implicitThink: z.boolean().describe('The text begins inside the reasoning, without an opening tag.'),
+  thinkTags: z
+    .enum(['off', 'auto', 'on'])
+    .describe(
+      'Reasoning in tags inside the text (`<think>`, `<thinking>`, `<thought>`, `<reasoning>`, `<seed:think>`, `<mm:think>`, `[THINK]`): left there; read at the very start of the answer; or after calls too.',
+    ),
+  implicitThink: z
+    .boolean()
+    .describe('The text begins inside the reasoning, without an opening tag; needs `thinkTags`.'),
   reasoningTokensExtra: z.boolean().describe('Reasoning tokens are not part of `completion_tokens`.'),
   dedupeTail: z.boolean().describe('The last chunk may repeat the whole text.'),
 } as const;

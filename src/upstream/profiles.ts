@@ -99,7 +99,7 @@ const generic: BuiltInProfile = {
     parallelToolCalls: true,
     stubTools: false,
     toolChoice: namedChoice,
-    thinkTags: false,
+    thinkTags: 'auto',
     implicitThink: false,
     reasoningTokensExtra: false,
     dedupeTail: false,
@@ -144,6 +144,7 @@ const openai = row(
     refusalField: [true, 'A refusal in the history has its own field.'],
     file: ['openai', 'PDF as data, or files uploaded with the same key.'],
     customTools: ['native', 'Free-form tools with grammars.'],
+    thinkTags: ['off', 'Its answers hold no reasoning: a tag in them is text.'],
     toolChoice: [fullChoice, '`allowed_tools` too.'],
   },
 );
@@ -383,7 +384,7 @@ const fireworks = row(
     reasoningReplay: ['reasoning_content', 'Reads earlier reasoning from this field.'],
     emptyAssistantContent: ['empty', 'Its templates or its validation want text, if only an empty one.'],
     audio: [false, 'Its messages have no sound; leaving it out would make the model answer about nothing.'],
-    thinkTags: [true, 'Some models put their reasoning into the text.'],
+    thinkTags: ['on', 'Some models put their reasoning into the text.'],
   },
   templateRules,
 );

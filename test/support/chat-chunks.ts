@@ -167,7 +167,7 @@ export const contexts = fc.record({
   obfuscate: fc.boolean(),
   reasoningEvents: fc.constantFrom('summary' as const, 'reasoning_text' as const, 'reasoning' as const),
   profileFlags: fc.record({
-    thinkTags: fc.boolean(),
+    thinkTags: fc.constantFrom('off', 'auto', 'on'),
     implicitThink: fc.boolean(),
     dedupeTail: fc.boolean(),
     reasoningTokensExtra: fc.boolean(),

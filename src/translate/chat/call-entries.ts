@@ -45,6 +45,13 @@ export function fragmentOf(entry: LooseToolCall): CallFragment {
   };
 }
 
+/** Gemini's mark on a delta whose text is thinking. */
+export function isThought(delta: LooseMessage): boolean {
+  if (delta.extra_content == null) return false;
+  const google = objectOf<LooseExtraContent>(delta.extra_content)?.google;
+  return objectOf<LooseGoogleExtras>(google)?.thought === true;
+}
+
 /** The thought signature that Gemini's OpenAI endpoint puts on a call, or on the message. `''` if there is none. */
 export function signatureOf(carrier: Pick<LooseMessage, 'extra_content'>): string {
   if (carrier.extra_content == null) return '';

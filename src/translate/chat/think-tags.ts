@@ -1,25 +1,38 @@
 import type { Profile } from '../../upstream/profile.ts';
 
+/** A reader for the text of an answer; null where the profile has none. */
+export function newTagReader(profile: Profile): ThinkTagReader | null {
+  return profile.thinkTags === 'off' ? null : new ThinkTagReader(profile);
+}
+
 /** Text of `content`, split into its two kinds. Both may be `''`. */
 export interface ThinkTagTexts {
   readonly thinking: string;
   readonly text: string;
 }
 
-const openingTags = ['<think>', '<thinking>', '<seed:think>'] as const;
+/** Qwen, DeepSeek and most others; Gemini; Seed; MiniMax; Mistral. */
+const tagPairs = new Map([
+  ...['think', 'thinking', 'thought', 'reasoning', 'seed:think', 'mm:think'].map(
+    (name) => [`<${name}>`, `</${name}>`] as const,
+  ),
+  ['[THINK]', '[/THINK]'] as const,
+]);
+const openingTags = [...tagPairs.keys()];
+const allClosingTags = [...tagPairs.values()];
 
 /** With more white space than this no tag is waited for. */
 const MAX_LEADING_SPACE = 256;
 
 /** Past the start. */
 type Begun =
-  | { readonly at: 'thinking'; readonly closingTag: string; readonly isFirst: boolean }
+  | { readonly at: 'thinking'; readonly closingTags: readonly string[]; readonly isFirst: boolean }
   | { readonly at: 'answer'; readonly newlinesToSkip: number };
 
 /**
  * Separates `<think>…</think>` at the start of `content` from the answer after it (docs/answers.md §1.4, B7), for servers
  * that do not do it themselves. Tags further on are text: the model may be writing about them. With `implicitThink` the
- * template has opened the block already, and everything up to the closing tag is thinking.
+ * template has opened the block already, and everything up to a closing tag is thinking.
  *
  * The line feed after the opening tag, the one before the closing tag and up to two after it belong to the markup.
  */
@@ -47,6 +60,12 @@ export class ThinkTagReader {
     return this.#take(true);
   }
 
+  /** Is that piece thinking, or may it be the beginning of a block? */
+  expects(piece: string): boolean {
+    if (this.#state.at !== 'start') return this.#state.at === 'thinking';
+    return openedBy(this.#buffered + piece, this.#implicitThink, false)?.state.at !== 'answer';
+  }
+
   /** True when all that can follow is text of the answer, as it is. */
   isThrough(): boolean {
     return this.#state.at === 'answer' && this.#state.newlinesToSkip === 0;
@@ -62,10 +81,10 @@ export class ThinkTagReader {
       this.#state = opened.state;
     }
     if (this.#state.at === 'thinking') {
-      const { closingTag, isFirst } = this.#state;
+      const { closingTags, isFirst } = this.#state;
       const buffered = this.#buffered;
-      const end = buffered.indexOf(closingTag);
-      const keptBack = isEnd ? 0 : keptBackOf(buffered, closingTag);
+      const { end, closingTag } = firstOf(buffered, closingTags);
+      const keptBack = isEnd ? 0 : Math.max(...closingTags.map((tag) => keptBackOf(buffered, tag)));
       const decided = buffered.slice(0, end >= 0 ? end : buffered.length - keptBack);
       thinking = isFirst && decided !== '' ? decided.replace(/^\n/, '') : decided;
       if (end < 0) {
@@ -93,13 +112,23 @@ function openedBy(text: string, implicitThink: boolean, isEnd: boolean): { state
   const tag = openingTags.find((candidate) => trimmed.startsWith(candidate));
   if (tag !== undefined)
     return {
-      state: { at: 'thinking', closingTag: `</${tag.slice(1)}`, isFirst: true },
+      state: { at: 'thinking', closingTags: [tagPairs.get(tag) ?? ''], isFirst: true },
       rest: trimmed.slice(tag.length),
     };
   const isShort = text.length <= MAX_LEADING_SPACE;
   if (!isEnd && isShort && openingTags.some((candidate) => candidate.startsWith(trimmed))) return null;
-  if (implicitThink) return { state: { at: 'thinking', closingTag: '</think>', isFirst: true }, rest: text };
+  if (implicitThink) return { state: { at: 'thinking', closingTags: allClosingTags, isFirst: true }, rest: text };
   return { state: { at: 'answer', newlinesToSkip: 0 }, rest: text };
+}
+
+/** The first of those tags in the text, and where; -1 if none is there. */
+function firstOf(text: string, tags: readonly string[]): { end: number; closingTag: string } {
+  let first = { end: -1, closingTag: '' };
+  for (const closingTag of tags) {
+    const end = text.indexOf(closingTag);
+    if (end >= 0 && (first.end < 0 || end < first.end)) first = { end, closingTag };
+  }
+  return first;
 }
 
 /** How many characters at the end may be the start of the closing tag, with the line feed before it. */

@@ -5,7 +5,7 @@ import { contentOf } from '../chat/content-parts.ts';
 import type { DeltaField } from '../chat/fast-delta.ts';
 import type { Outcome } from '../chat/finish.ts';
 import { reasoningOf } from '../chat/reasoning-source.ts';
-import { ThinkTagReader } from '../chat/think-tags.ts';
+import { newTagReader, type ThinkTagReader } from '../chat/think-tags.ts';
 import { encodeCompactionEnvelope } from '../compaction-envelope.ts';
 import type { ResponseContext } from '../context.ts';
 import type { RetainedBytes } from '../retained-bytes.ts';
@@ -30,7 +30,7 @@ export class CompactionWriter implements AnswerWriter {
     this.#output = new Output(log, retained);
     this.#text = new GrowingText(retained);
     this.#modelOf = modelOf;
-    this.#tags = context.profile.thinkTags ? new ThinkTagReader(context.profile) : null;
+    this.#tags = newTagReader(context.profile);
   }
 
   add(message: LooseMessage): null {

@@ -1,14 +1,13 @@
 import type { ApiError } from '../../schema/api-error.ts';
 import type { LooseAudio, LooseMessage, LooseReasoningDetail } from '../../schema/chat-completion.ts';
 import type { Logprob, OutputItem, UrlCitation } from '../../schema/response-resource.ts';
-import type { Profile } from '../../upstream/profile.ts';
-import { callEntriesOf, signatureOf } from '../chat/call-entries.ts';
+import { callEntriesOf, isThought, signatureOf } from '../chat/call-entries.ts';
 import { CitationList } from '../chat/citations.ts';
 import { contentOf } from '../chat/content-parts.ts';
 import type { DeltaField } from '../chat/fast-delta.ts';
 import { objectOf, textOf } from '../chat/loose.ts';
 import { reasoningOf } from '../chat/reasoning-source.ts';
-import { ThinkTagReader, type ThinkTagTexts } from '../chat/think-tags.ts';
+import { newTagReader, type ThinkTagReader, type ThinkTagTexts } from '../chat/think-tags.ts';
 import type { ResponseContext } from '../context.ts';
 import { type RetainedBytes, RetainedList } from '../retained-bytes.ts';
 import { EnvelopeContents } from './envelope-contents.ts';
@@ -95,7 +94,8 @@ export class OutputWriter {
       this.#reason(reasoning.text);
     }
     const content = contentOf(delta.content);
-    this.#readText(content.text, extras);
+    if (isThought(delta)) this.#readThought(content.text);
+    else this.#readText(content.text, extras);
     if (delta.audio != null) this.#readText(transcriptOf(delta), extras);
     if (extras.citations.length > 0) this.cite(extras.citations);
     this.#refuse(textOf(delta.refusal) || content.refusal);
@@ -255,9 +255,22 @@ export class OutputWriter {
     else this.#addTagged(this.#tags.push(content), extras.logprobs);
   }
 
+  /** Gemini writes `<thought>` before the first of them and `</thought>` before the answer. */
+  #readThought(content: string): void {
+    if (this.#tags?.expects(content)) {
+      this.#addTagged(this.#tags.push(content), noLogprobs);
+      return;
+    }
+    this.#flushTags();
+    this.#tags = null;
+    this.#reason(content);
+  }
+
   #addTagged({ thinking, text: answer }: ThinkTagTexts, logprobs: readonly Logprob[]): void {
     this.#reason(thinking);
-    if (answer !== '') this.#text(answer, logprobs, false);
+    if (answer === '') return;
+    this.#text(answer, logprobs, false);
+    if (this.#context.profile.thinkTags === 'auto' && this.#tags?.isThrough()) this.#tags = null;
   }
 
   #text(delta: string, logprobs: readonly Logprob[], isLast: boolean): void {
@@ -335,7 +348,9 @@ export class OutputWriter {
 
   #beforeCall(): void {
     this.#flushTags();
-    if (this.#tags !== null) this.#tags = newTagReader(this.#context.profile);
+    // `auto` looks at the very start of the answer alone.
+    if (this.#tags !== null)
+      this.#tags = this.#context.profile.thinkTags === 'on' ? newTagReader(this.#context.profile) : null;
     this.#carryEnvelope();
     if (this.#current?.type === 'message') this.#current.item.markCommentary();
     this.#closeCurrent();
@@ -349,10 +364,6 @@ export class OutputWriter {
     if (this.#current !== null) this.#output.close(this.#current.item.outputIndex);
     this.#current = null;
   }
-}
-
-function newTagReader(profile: Profile): ThinkTagReader | null {
-  return profile.thinkTags ? new ThinkTagReader(profile) : null;
 }
 
 /** Both kinds of text in a content that is whole. */

@@ -100,7 +100,11 @@ const settings = fc.record({
   wantsEncryptedReasoning: fc.boolean(),
   wantsLogprobs: fc.boolean(),
   reasoningEvents: fc.constantFrom('summary' as const, 'reasoning_text' as const, 'reasoning' as const),
-  profileFlags: fc.record({ thinkTags: fc.boolean(), implicitThink: fc.boolean(), reasoningTokensExtra: fc.boolean() }),
+  profileFlags: fc.record({
+    thinkTags: fc.constantFrom('off', 'auto', 'on'),
+    implicitThink: fc.boolean(),
+    reasoningTokensExtra: fc.boolean(),
+  }),
   restoredTools: fc.constant({
     patch: { kind: 'custom' as const, name: 'patch' },
     f: { kind: 'tool_search' as const },

@@ -38,7 +38,7 @@ const kinds: Record<string, (index: number) => object> = {
 };
 
 /** See `growthOf`. */
-function growthFor(delta: (index: number) => object, thinkTags: boolean): number {
+function growthFor(delta: (index: number) => object, thinkTags: 'off' | 'on'): number {
   const settings = {
     toolNames: ['f', 'get', 'get_weather'],
     restoredTools: { p: { kind: 'custom' as const, name: 'p' } },
@@ -57,10 +57,10 @@ function growthFor(delta: (index: number) => object, thinkTags: boolean): number
 
 describe('the cost of a stream grows with its number of chunks, not with the square of it', () => {
   it.each(Object.entries(kinds))('%s', (_, delta) => {
-    expect(growthFor(delta, false)).toBeLessThan(LINEAR_GROWTH);
+    expect(growthFor(delta, 'off')).toBeLessThan(LINEAR_GROWTH);
   });
 
   it.each(['white space', 'the beginning of a tag', 'text'])('%s, where think tags are read', (kind) => {
-    expect(growthFor(kinds[kind] ?? (() => ({})), true)).toBeLessThan(LINEAR_GROWTH);
+    expect(growthFor(kinds[kind] ?? (() => ({})), 'on')).toBeLessThan(LINEAR_GROWTH);
   });
 });

@@ -188,7 +188,7 @@ describe('the short way', () => {
 
   it('is taken after the thinking, where think tags are read', () => {
     const deltas = ['<think>', 'hm', 'hm', '</think>', 'An', ' answer', ' <think>'].map((content) => ({ content }));
-    expect(unparsed(createTestContext({ profileFlags: { thinkTags: true } }), deltas).indexOf(true)).toBe(6);
+    expect(unparsed(createTestContext({ profileFlags: { thinkTags: 'on' } }), deltas).indexOf(true)).toBe(6);
   });
 
   it('is not taken right after a chunk that says more: what stands in each may be news again', () => {

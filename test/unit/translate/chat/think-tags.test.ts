@@ -17,6 +17,10 @@ describe('ThinkTagReader', () => {
     ['an unclosed block that ends like a tag', '<think>a</thi', { thinking: 'a</thi', text: '' }],
     ['another closing tag inside', '<thinking>a</think>b</thinking>c', { thinking: 'a</think>b', text: 'c' }],
     ['Seed’s tag', '<seed:think>a</seed:think>b', { thinking: 'a', text: 'b' }],
+    ['Gemini’s tag', '<thought>a</thought>b', { thinking: 'a', text: 'b' }],
+    ['another tag', '<reasoning>a</think></reasoning>b', { thinking: 'a</think>', text: 'b' }],
+    ['MiniMax’s tag', '<mm:think>\na\n</mm:think>\n\nb', { thinking: 'a', text: 'b' }],
+    ['Mistral’s tag', '[THINK]a[/THI]\n[/THINK]b', { thinking: 'a[/THI]', text: 'b' }],
     ['an empty block', '<think>\n\n</think>\n\nb', { thinking: '', text: 'b' }],
     ['no block', 'a <think>b</think>', { thinking: '', text: 'a <think>b</think>' }],
     ['a second block is text', '<think>a</think>b<think>c</think>', { thinking: 'a', text: 'b<think>c</think>' }],
@@ -35,6 +39,9 @@ describe('ThinkTagReader', () => {
     ['a</think>\n\nb', { thinking: 'a', text: 'b' }],
     ['\na\n</think>\n\nb', { thinking: 'a', text: 'b' }],
     ['<think>a</think>b', { thinking: 'a', text: 'b' }],
+    ['a</seed:think>\nb', { thinking: 'a', text: 'b' }],
+    ['a\n</thinking></think>b', { thinking: 'a', text: '</think>b' }],
+    ['a[/THINK]b', { thinking: 'a', text: 'b' }],
     ['a', { thinking: 'a', text: '' }],
   ])(
     'takes everything before the closing tag for thinking when the template opened the block: %s',
@@ -65,6 +72,9 @@ describe('ThinkTagReader', () => {
       ' ',
       '<thinking>',
       '</thinking>',
+      '[THINK]',
+      '[/THINK',
+      ']',
     );
     fc.assert(
       fc.property(fc.array(word, { maxLength: 12 }), fc.boolean(), (pieces, implicitThink) => {
