@@ -19,6 +19,7 @@ export const features = {
   'code-mode': 'Code mode: a program over the tools',
   'local-compaction': 'Compaction by the client, and a fact known after it',
   compaction: 'Compaction by the server, and a fact known after it',
+  catalog: 'A catalog of models',
   'sub-agents': 'Sub-agents that report back',
   sandbox: 'A sandbox agent with its defaults',
   'local-shell': 'The older tool `local_shell`',

@@ -78,6 +78,32 @@ describe('Codex', () => {
     expect(JSON.stringify(all[1]?.messages)).toContain('the code word is heron\\n');
     expect(all[5]?.messages.filter(({ role }) => role === 'tool')).toEqual([]);
   });
+
+  clientTest('codex', 'catalog', 'knows the model, its window and its patches from the catalog', async () => {
+    const list = { object: 'list', data: [{ id: 'catalog', object: 'model', max_model_len: 32_768 }] };
+    for (const path of ['/v1/models', '/v1/models?client_version=0.169.0'])
+      mesh.upstream.script(path, { body: [JSON.stringify(list)] });
+    const patch = '*** Begin Patch\n*** Add File: bird.txt\n+heron\n*** End Patch';
+    mesh.upstream.script(
+      'catalog',
+      call('apply_patch', { input: patch }, { usage: [31_000, 10] }),
+      answer({ text: 'bird.txt has the word heron.' }),
+      answer({ text: 'Written.' }),
+    );
+    const run = await start('catalog', { providerSettings: [`model_catalog_url = "${mesh.url}/v1/models"`] }).exec(
+      'Write the bird down.',
+    );
+
+    expect(run).toMatchObject({ code: 0, answer: 'Written.' });
+    expect(run.items('error')).toEqual([]); // “Model metadata for … not found” otherwise
+    expect(run.items('file_change')).toMatchObject([{ status: 'completed' }]);
+    expect(codex.file('bird.txt')).toBe('heron\n');
+    // 31,000 tokens are too many for the window of 32,768, though not for the 272,000 that Codex assumes otherwise.
+    expect(requests('catalog')).toHaveLength(3);
+    expect(requests('catalog')[1]?.messages.at(-1)).toMatchObject({
+      content: expect.stringContaining('CONTEXT CHECKPOINT COMPACTION'),
+    });
+  });
 });
 
 const has = (content: unknown, text: string) => typeof content === 'string' && content.includes(text);
