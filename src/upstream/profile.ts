@@ -109,7 +109,9 @@ export const profileFlags = {
   emptyAssistantContent: z
     .enum(['null', 'empty'])
     .describe('`content` of an assistant message that holds only tool calls.'),
-  arrayContent: z.boolean().describe('Several text parts may stay an array; otherwise they are joined.'),
+  arrayContent: z
+    .boolean()
+    .describe('Several text parts may stay an array; otherwise they are one text, with nothing between them.'),
   refusalField: z.boolean().describe('Assistant messages have a `refusal` field.'),
   file: z
     .enum(['openai', 'mistral', 'openrouter', 'none'])

@@ -50,7 +50,7 @@ const templateRules: readonly ModelRule[] = [
 const generic: BuiltInProfile = {
   base: null,
   about:
-    'Any server. What nearly every Chat server understands: the default, and the profile every other one is given as differences from. `max_tokens`; developer messages become system messages, the leading ones merged into one and later ones said by the user, since many chat templates refuse a system message in any other place; text parts joined; custom tools as functions; no reasoning given back; labels such as `metadata` and `prompt_cache_key` not sent.',
+    'Any server. What nearly every Chat server understands: the default, and the profile every other one is given as differences from. `max_tokens`; developer messages become system messages, the leading ones merged into one and later ones said by the user, since many chat templates refuse a system message in any other place; text parts joined, with nothing between them; custom tools as functions; no reasoning given back; labels such as `metadata` and `prompt_cache_key` not sent.',
   reasons: {},
   profile: {
     name: 'generic',

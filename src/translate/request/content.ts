@@ -11,8 +11,11 @@ export function chatPartsOf(content: readonly InputContent[], profile: Profile):
 
 function chatPartOf(part: Exclude<InputContent, InputRefusal>, profile: Profile): ChatContentPart {
   switch (part.type) {
-    case 'text':
-      return part;
+    case 'text': {
+      if (part.isFile === undefined) return part;
+      const { isFile: _isFile, ...written } = part;
+      return written;
+    }
     case 'image': {
       const { url, detail, prompt_cache_breakpoint, cache_control } = part;
       return {
@@ -37,13 +40,20 @@ function filePartOf(file: InputFile, profile: Profile): ChatContentPart {
   return { type: 'file', file: { filename: file.filename ?? 'file.pdf', file_data: file.url } };
 }
 
-/** The text parts joined into one text. */
-export function joinText(content: readonly InputContent[], separator: string): string {
-  let text: string | null = null;
+/**
+ * The text parts as one text, whatever the role: as they stand beside each other, with nothing between, since a client may
+ * cut its text anywhere. Only a text file has lines of its own.
+ */
+export function joinText(content: readonly InputContent[]): string {
+  let text = '';
+  let previous: InputText | null = null;
   for (const part of content) {
-    if (isTextPart(part)) text = text === null ? part.text : text + separator + part.text;
+    if (!isTextPart(part)) continue;
+    const isSeamOfFile = previous !== null && (previous.isFile === true || part.isFile === true);
+    text += isSeamOfFile && !text.endsWith('\n') ? `\n${part.text}` : part.text;
+    previous = part;
   }
-  return text ?? '';
+  return text;
 }
 
 export function isTextPart(part: InputContent): part is InputText {

@@ -50,7 +50,7 @@ export function createMessageWriter(profile: Profile, tools: ToolTable): Message
       return;
     }
     const chatRole = role === 'developer' && profile.developerRole === 'keep' ? 'developer' : 'system';
-    const text = joinText(content, '\n');
+    const text = joinText(content);
     const last = messages.at(-1);
     if (profile.systemMessages !== 'anywhere' && messages.length === 1 && last?.role === chatRole) {
       messages[0] = { role: chatRole, content: `${last.content}\n\n${text}` }; // chatRole's content is always text here
@@ -68,7 +68,7 @@ export function createMessageWriter(profile: Profile, tools: ToolTable): Message
   }
 
   function userContent(content: readonly InputContent[]): string | ChatContentPart[] {
-    if (isPlainText(content) && (content.length <= 1 || !profile.arrayContent)) return joinText(content, '\n');
+    if (isPlainText(content) && (content.length <= 1 || !profile.arrayContent)) return joinText(content);
     // Anthropic and Bedrock, also behind routers, refuse a text part without text.
     const parts = chatPartsOf(content, profile).filter((part) => part.type !== 'text' || part.text !== '');
     return parts.length > 0 ? parts : '';
@@ -127,7 +127,10 @@ export function createMessageWriter(profile: Profile, tools: ToolTable): Message
   function toolMessage(call: PairedCall, id: string, attached: ChatContentPart[]): ChatMessage {
     const content = call.outputs.flat();
     const other = chatPartsOf(content, profile).filter(({ type }) => type !== 'text');
-    const text = joinText(content, '\n');
+    const text = call.outputs
+      .map((parts) => joinText(parts))
+      .filter((output) => output !== '')
+      .join('\n');
     if (other.length > 0) attached.push({ type: 'text', text: `Output of tool call ${id}:` });
     for (const part of other) attached.push(part);
     return {

@@ -89,7 +89,7 @@ export function translateMessages(
     open.reasoningBeforeText = open.reasoning.length;
     open.phase = item.phase ?? null;
     const refusals = item.content.filter(isRefusal).map(({ refusal }) => refusal);
-    const text = joinText(item.content, '');
+    const text = joinText(item.content);
     if (refusals.length > 0 && profile.refusalField) {
       open.refusal = refusals.join('');
       open.text = text === '' ? null : text;

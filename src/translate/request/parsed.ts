@@ -77,6 +77,8 @@ export type InputContent = InputText | InputRefusal | InputImage | InputAudio | 
 export interface InputText extends CacheHints {
   readonly type: 'text';
   readonly text: string;
+  /** It is a whole file, and not a piece of the text beside it. */
+  readonly isFile?: true;
 }
 
 /** A refusal in an assistant's history. */

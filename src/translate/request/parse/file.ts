@@ -16,7 +16,8 @@ export function parseFile(part: unknown, at: string, { profile, limits }: Transl
     checkBytes(file_data, limits.maxFileBytes, `${at}.file_data`, 'file');
     const file = fileOf(file_data, filename, at);
     const { mime } = file;
-    if (isTextType(mime)) return { type: 'text', text: `${filename ?? 'file'}:\n${decodeText(file, at)}` };
+    if (isTextType(mime))
+      return { type: 'text', text: `${filename ?? 'file'}:\n${decodeText(file, at)}`, isFile: true };
     if (profile.file === 'none') {
       throw unsupportedParameter(
         `${at}.file_data`,
