@@ -17,9 +17,12 @@ export type RestoredTool =
 
 /**
  * What the answer becomes: a Response; a Response whose output is one `compaction` item; or, of the same, the resource that
- * `POST /v1/responses/compact` gives.
+ * `POST /v1/responses/compact` gives; or a number of tokens.
  */
-export type AnswerKind = 'response' | 'compaction' | 'compact_endpoint';
+export type AnswerKind = 'response' | 'compaction' | 'compact_endpoint' | 'input_tokens';
+
+/** The endpoint of a request: an answer is wanted, a summary of the conversation, or the number of its tokens. */
+export type Endpoint = 'responses' | 'compact' | 'input_tokens';
 
 /** What the answer's translation needs of its request. Nothing here refers to the input itself. */
 export interface ResponseContext {

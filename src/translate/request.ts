@@ -1,7 +1,7 @@
 import type { ChatCompletionRequest, Passthrough } from '../schema/chat-request.ts';
 import type { Profile } from '../upstream/profile.ts';
 import { objectOf } from './chat/loose.ts';
-import type { AnswerKind, NewId, ResponseContext } from './context.ts';
+import type { AnswerKind, Endpoint, NewId, ResponseContext } from './context.ts';
 import { compactionRequest, fitConversation, summaryTokens } from './request/compaction.ts';
 import { Dropped, type UnknownType } from './request/dropped.ts';
 import { echoOf } from './request/echo.ts';
@@ -35,13 +35,14 @@ export interface TranslatedRequest {
  * `ApiError` for the first mistake; nothing may reach the upstream then. `clock.now` gives Unix seconds.
  *
  * A body of the endpoint `compact`, and one whose input ends in a `compaction_trigger`, asks for a summary of the
- * conversation: the same messages, one more that says what is wanted, no tools and no format.
+ * conversation: the same messages, one more that says what is wanted, no tools and no format. Of a body of the endpoint
+ * `input_tokens` only what `countRequestJson` writes is sent.
  */
 export function translateRequest(
   body: unknown,
   configured: TranslationSettings,
   clock: { readonly now: () => number; readonly newId: NewId },
-  endpoint: 'responses' | 'compact' = 'responses',
+  endpoint: Endpoint = 'responses',
 ): TranslatedRequest {
   const settings = settingsForModel(configured, body);
   const { profile } = settings;
@@ -51,15 +52,16 @@ export function translateRequest(
   const model = request.model || settings.defaultModel;
   if (model === null || model === '') throw missingParameter('model');
   if (input === null) throw missingParameter('input', 'Send a string, or an array of items.');
-  if (request.store == null && settings.omittedStore === 'reject') {
+  // The other endpoints have no such field.
+  if (endpoint === 'responses' && request.store == null && settings.omittedStore === 'reject') {
     throw missingParameter('store', 'Nothing is stored here: send "store": false.');
   }
-  if (endpoint === 'compact' && request.stream === true) {
+  if (endpoint !== 'responses' && request.stream === true) {
     throw unsupportedValue('stream', `This endpoint answers with JSON. Leave 'stream' out.`);
   }
   const kind = kindOf(endpoint, request);
   const { compaction } = settings;
-  const isCompaction = kind !== 'response';
+  const isCompaction = kind === 'compaction' || kind === 'compact_endpoint';
   const maxTokens = isCompaction ? summaryTokens(compaction, request.max_output_tokens) : request.max_output_tokens;
   const tools = createToolTable(request.tools, profile, dropped);
   const format = translateTextFormat(request.text.format, settings, dropped);
@@ -131,8 +133,9 @@ export function translateRequest(
   };
 }
 
-function kindOf(endpoint: 'responses' | 'compact', { isCompaction }: CreateResponse): AnswerKind {
+function kindOf(endpoint: Endpoint, { isCompaction }: CreateResponse): AnswerKind {
   if (endpoint === 'compact') return 'compact_endpoint';
+  if (endpoint === 'input_tokens') return endpoint;
   return isCompaction ? 'compaction' : 'response';
 }
 

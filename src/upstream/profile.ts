@@ -38,6 +38,11 @@ export const profileFlags = {
     .string()
     .regex(/^\/[\x21-\x7e]*$/, 'must be a path that starts with /')
     .describe('Path that replaces `/v1/responses` (a prefix before `/v1` is kept); `{model}` is filled in.'),
+  tokenizePath: z
+    .string()
+    .regex(/^\/[\x21-\x7e]*$/, 'must be a path that starts with /')
+    .nullable()
+    .describe('Path at which the server counts the tokens of `messages` and `tools`; null where it has none.'),
 
   // What is sent: fields
   maxTokensField: z.enum(['max_tokens', 'max_completion_tokens']).describe('Field for `max_output_tokens`.'),
@@ -173,8 +178,8 @@ export interface ModelRule {
   readonly match: RegExp;
   /** Why, with its source; of a built-in profile's rules. */
   readonly reason?: string;
-  /** All but `path`: the path of a request is settled before its model is known. */
-  readonly flags: Partial<Omit<ProfileFlags, 'path'>>;
+  /** All but the paths: the path of a request is settled before its model is known. */
+  readonly flags: Partial<Omit<ProfileFlags, 'path' | 'tokenizePath'>>;
 }
 
 export type ToolChoiceSupport = ProfileFlags['toolChoice'];

@@ -11,7 +11,7 @@ export class ProfilesFileError extends Error {
   }
 }
 
-const { path: _path, ...modelFlags } = profileFlags; // the path is settled before the model is known
+const { path: _path, tokenizePath: _tokenizePath, ...modelFlags } = profileFlags; // a path is settled before the model is known
 const modelRules = z.record(
   z.string().describe('A regular expression such as /qwen3/i.'),
   z.strictObject(modelFlags).partial(),
@@ -119,7 +119,7 @@ function problemsOf(issue: Issue, file: unknown): string[] {
 }
 
 function unknownFlag(key: string, isRule: boolean): string {
-  if (isRule && key === 'path') return `'path' cannot depend on the model`;
+  if (isRule && (key === 'path' || key === 'tokenizePath')) return `'${key}' cannot depend on the model`;
   const close = Object.keys(profileFlags).find((name) => name.toLowerCase() === key.replace(/[_-]/g, '').toLowerCase());
   return `there is no flag '${key}'${close === undefined ? '' : `; did you mean '${close}'?`}`;
 }

@@ -56,6 +56,7 @@ const generic: BuiltInProfile = {
     name: 'generic',
     models: templateRules,
     path: '/v1/chat/completions',
+    tokenizePath: null,
     maxTokensField: 'max_tokens',
     includeUsage: true,
     obfuscationOff: false,
@@ -174,6 +175,7 @@ const vllm = row(
       'Took `reasoning_content`, then `reasoning` (vllm#27752); both are sent, and the one it does not know is ignored.',
     ],
     video: [true, 'Takes `video_url` parts.'],
+    tokenizePath: ['/tokenize', 'Takes a chat request there and applies the model’s template.'],
   },
   templateRules,
 );

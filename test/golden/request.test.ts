@@ -2,6 +2,7 @@ import { readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { ApiError } from '../../src/schema/api-error.ts';
 import { chatRequestJson } from '../../src/schema/chat-request.ts';
+import type { Endpoint } from '../../src/translate/context.ts';
 import { type TranslatedRequest, translateRequest } from '../../src/translate/request.ts';
 import { faultsOfChat } from '../support/chat-rules.ts';
 import { createCountedIds, emptyResponse, minimalEcho } from '../support/context.ts';
@@ -106,7 +107,7 @@ function settingsOf(golden: GoldenCase): SettingsOverrides {
 }
 
 /** `"endpoint": "compact"` among the settings: the request is one of that endpoint. */
-function endpointOf(golden: GoldenCase): 'responses' | 'compact' {
+function endpointOf(golden: GoldenCase): Endpoint {
   return JSON.parse(blockOf(golden, 'settings') ?? '{}').endpoint ?? 'responses';
 }
 

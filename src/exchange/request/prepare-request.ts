@@ -1,11 +1,11 @@
 import { chatRequestJson } from '../../schema/chat-request.ts';
-import type { NewId, ResponseContext } from '../../translate/context.ts';
+import type { Endpoint, NewId, ResponseContext } from '../../translate/context.ts';
+import { countRequestJson } from '../../translate/input-tokens.ts';
 import type { UnknownType } from '../../translate/request/dropped.ts';
 import { translateRequest } from '../../translate/request.ts';
 import type { TranslationSettings } from '../../translate/settings.ts';
 import type { HeaderMap, Reserve } from '../types.ts';
 import { readRequestBody } from './request-body.ts';
-import type { Endpoint } from './route.ts';
 
 /** The request to send upstream, and what translating its response needs. */
 export interface PreparedRequest {
@@ -35,5 +35,6 @@ export function prepareRequest(
   const value = readRequestBody(bytes, { contentType, contentEncoding }, limits, reserve);
   onRead(value);
   const { chat, passthrough, ...translated } = translateRequest(value, settings, clock, endpoint);
-  return { body: Buffer.from(chatRequestJson(chat, passthrough)), model: chat.model, ...translated };
+  const write = endpoint === 'input_tokens' ? countRequestJson : chatRequestJson;
+  return { body: Buffer.from(write(chat, passthrough)), model: chat.model, ...translated };
 }

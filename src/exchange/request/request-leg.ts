@@ -1,6 +1,6 @@
 import { retainable } from '../../bytes/retainable.ts';
 import { ApiError } from '../../schema/api-error.ts';
-import type { NewId } from '../../translate/context.ts';
+import type { Endpoint, NewId } from '../../translate/context.ts';
 import type { TranslationSettings } from '../../translate/settings.ts';
 import { type HeaderTiming, headerTimingOf } from '../header-timing.ts';
 import { immediateResponse } from '../immediate-response.ts';
@@ -12,7 +12,7 @@ import { digestFields, translatedTrailers } from '../trailers.ts';
 import type { BodyModes, ExchangeReply, HeaderMap, HeaderMutation, RequestEvent, Reserve } from '../types.ts';
 import { heapSizeOf } from './heap-size.ts';
 import { type PreparedRequest, prepareRequest } from './prepare-request.ts';
-import { type Endpoint, pathNeedsModel, type RequestPath, routeOf, upstreamPath } from './route.ts';
+import { notCounted, pathNeedsModel, type RequestPath, routeOf, upstreamPath } from './route.ts';
 
 export interface RequestLegOptions {
   readonly modes: BodyModes;
@@ -61,7 +61,8 @@ const staleHeaders = ['content-encoding', 'expect', ...conditionalHeaders, ...di
 export class RequestLeg {
   readonly #options: RequestLegOptions;
   readonly #headerTiming: HeaderTiming;
-  readonly #template: string;
+  /** Of the upstream's path. */
+  #template: string;
   #phase: RequestPhase = 'awaiting_headers';
   #outcome: RequestOutcome = open;
   /** Dropped once the request is translated, since a response may take long; `#facts` keeps what the log needs. */
@@ -151,6 +152,11 @@ export class RequestLeg {
       return [{ type: 'request_headers' }];
     }
     if (route.type === 'refuse') return this.#refuse(event.type, route.error);
+    if (route.endpoint === 'input_tokens') {
+      const { tokenizePath } = this.#options.settings.profile;
+      if (tokenizePath === null) return this.#refuse(event.type, notCounted());
+      this.#template = tokenizePath;
+    }
     if (this.#options.refusal !== null) return this.#refuse(event.type, this.#options.refusal);
     const unfit = modeProblem(this.#options.modes, this.#template);
     if (unfit !== null) return this.#refuse(event.type, misconfigured(unfit));

@@ -1,4 +1,5 @@
 import { ApiError } from '../../schema/api-error.ts';
+import type { Endpoint } from '../../translate/context.ts';
 import type { HeaderMap } from '../types.ts';
 
 /** What to do with a request, decided by its headers alone. */
@@ -10,9 +11,6 @@ export type Route =
   /** `withoutBody`: only if it has no body, which would reach the upstream untranslated. */
   | { readonly type: 'pass'; readonly withoutBody: boolean };
 
-/** What a request asks for: an answer, or `POST /v1/responses/compact`, a summary of the conversation. */
-export type Endpoint = 'responses' | 'compact';
-
 /** The parts of `:path` around `/v1/responses` that matter to the upstream. */
 export interface RequestPath {
   /** Everything before `/v1/responses`, as the client wrote it; mostly empty. */
@@ -21,7 +19,7 @@ export interface RequestPath {
   readonly apiVersion: string;
 }
 
-/** `POST {prefix}/v1/responses` and its `/compact` are translated, endpoints that would need stored state are refused, all else passes. */
+/** `POST {prefix}/v1/responses`, its `/compact` and its `/input_tokens` are translated, endpoints that would need stored state are refused, all else passes. */
 export function routeOf(headers: HeaderMap): Route {
   const method = headers.get(':method') ?? 'GET';
   if (method === 'POST' && headers.get(':path') === '/v1/responses' && !isWebSocket(headers)) return plainRoute;
@@ -39,9 +37,8 @@ export function routeOf(headers: HeaderMap): Route {
   if (at === -1) return isCatalog(method, segments, query) ? { type: 'catalog' } : { type: 'pass', withoutBody: false };
   if (segments[at + 1] === 'conversations') return { type: 'refuse', error: nothingStored('Conversations are') };
   const beyond = segments[at + 2];
-  const endpoint = beyond === undefined ? 'responses' : 'compact';
-  if (beyond !== undefined && (beyond !== 'compact' || segments.length > at + 3))
-    return { type: 'refuse', error: beyond === 'input_tokens' ? notCounted() : nothingStored('Responses are') };
+  const endpoint = segments.length > at + 3 ? null : endpointOf(beyond);
+  if (endpoint === null) return { type: 'refuse', error: nothingStored('Responses are') };
   if (isWebSocket(headers)) return { type: 'refuse', error: httpOnly() };
   // A browser's CORS preflight, answered by the upstream or by Envoy's own filter.
   if (method === 'OPTIONS') return { type: 'pass', withoutBody: true };
@@ -53,6 +50,12 @@ export function routeOf(headers: HeaderMap): Route {
 function isCatalog(method: string, segments: readonly string[], query: string): boolean {
   if (method !== 'GET' || segments.at(-1) !== 'models' || segments.at(-2) !== 'v1') return false;
   return query.split('&').some((pair) => pair.startsWith('client_version='));
+}
+
+/** Null for the id of a response. */
+function endpointOf(beyond: string | undefined): Endpoint | null {
+  if (beyond === undefined) return 'responses';
+  return beyond === 'compact' || beyond === 'input_tokens' ? beyond : null;
 }
 
 /** Fast path of `routeOf`: nearly every request has exactly this path, and splitting and decoding it costs 1 µs. */
@@ -120,8 +123,8 @@ function nothingStored(what: string): ApiError {
   });
 }
 
-/** No Chat server counts the tokens of a conversation with its tools at a path that all of them have. */
-function notCounted(): ApiError {
+/** The refusal to count for a server that cannot: there is no path for it that all Chat servers have. */
+export function notCounted(): ApiError {
   return new ApiError('Input tokens cannot be counted here in advance; the `usage` of a response counts them.', {
     status: 501,
     type: 'invalid_request',

@@ -4,6 +4,7 @@ import { DONE, encodeSseEvents } from '../../sse/encode.ts';
 import { translateCompletion } from '../../translate/completion.ts';
 import type { ResponseContext } from '../../translate/context.ts';
 import { translateError } from '../../translate/error.ts';
+import { translateCount } from '../../translate/input-tokens.ts';
 import { jsonBodyOf } from '../../translate/response/compaction-resource.ts';
 import { StreamTranslator } from '../../translate/stream.ts';
 import { createJsonEnd } from './json-end.ts';
@@ -60,6 +61,11 @@ export function createWholeBodyReader(kind: WholeBodyKind, options: UpstreamBody
 
   function translate(requested: ResponseContext): Buffer {
     const completion = parse(pieces.length === 1 ? (pieces[0] as Buffer) : Buffer.concat(pieces));
+    if (requested.kind === 'input_tokens') {
+      const count = translateCount(completion);
+      report = { ...emptyReport, status: 'completed' };
+      return accept(Buffer.from(JSON.stringify(count)));
+    }
     const { response, events, error, finishReason } = translateCompletion(completion, requested);
     // That resource has no status: a summary that failed is an HTTP error.
     if (error !== null && requested.kind === 'compact_endpoint') throw error;

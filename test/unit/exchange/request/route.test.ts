@@ -106,11 +106,10 @@ describe('the route of a request', () => {
     expect(route('POST', '/v1/responses/compact/x')).toMatchObject({ type: 'refuse', error: { status: 404 } });
   });
 
-  test('/v1/responses/input_tokens: not implemented, and the error says what counts them', () => {
-    expect(route('POST', '/v1/responses/input_tokens')).toMatchObject({
-      type: 'refuse',
-      error: { status: 501, code: 'not_implemented', message: expect.stringContaining('`usage`') },
-    });
+  test('/v1/responses/input_tokens is another', () => {
+    const path = { prefix: '', apiVersion: '' };
+    expect(route('POST', '/v1/responses/input_tokens')).toEqual({ type: 'translate', endpoint: 'input_tokens', path });
+    expect(route('GET', '/v1/responses/input_tokens')).toMatchObject({ type: 'refuse', error: { status: 405 } });
   });
 
   test.each(['GET', 'PUT', 'DELETE', 'HEAD', 'PATCH'])('%s is not a method of /v1/responses', (method) => {

@@ -1,0 +1,36 @@
+import { ApiError } from '../schema/api-error.ts';
+import type { ChatCompletionRequest, Passthrough } from '../schema/chat-request.ts';
+import { objectOf } from './chat/loose.ts';
+
+/** The answer of `POST /v1/responses/input_tokens`. */
+export interface InputTokens {
+  readonly object: 'response.input_tokens';
+  readonly input_tokens: number;
+}
+
+/**
+ * The body that has a server count the tokens of a request: what its chat template is given, with the beginning of the
+ * answer, as vLLM's `/tokenize` takes it.
+ */
+export function countRequestJson({ model, messages, tools }: ChatCompletionRequest, passthrough: Passthrough): string {
+  const template = passthrough.get('chat_template_kwargs');
+  return JSON.stringify({
+    model,
+    messages,
+    ...(tools === undefined ? {} : { tools }),
+    add_generation_prompt: true,
+    ...(template === undefined ? {} : { chat_template_kwargs: template }),
+  });
+}
+
+/** What the server counted. Throws `ApiError` for something else. */
+export function translateCount(value: unknown): InputTokens {
+  const count = objectOf<{ readonly count?: unknown }>(value)?.count;
+  if (typeof count === 'number' && Number.isInteger(count) && count >= 0)
+    return { object: 'response.input_tokens', input_tokens: count };
+  throw new ApiError('The upstream’s answer is not a count of tokens.', {
+    status: 502,
+    type: 'server_error',
+    code: 'invalid_upstream_response',
+  });
+}
