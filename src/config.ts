@@ -67,6 +67,16 @@ const variables = z.object({
     '',
     'Path of the upstream’s Chat Completions endpoint; the profile’s own when unset. `{model}` is replaced by the model’s name. A route overrides it with `x-upstream-path`.',
   ),
+  SESSION_HEADER: variable(
+    z
+      .string()
+      .regex(
+        /^(?!x-envoy-|host$|accept|authorization$|content-)[a-z][a-z0-9-]*$|^$/,
+        'must be the name of a header in lower case, and not one of Envoy’s or of the body’s',
+      ),
+    '',
+    'Request header that is set from `prompt_cache_key`, for Envoy’s consistent hashing (envoy/README.md): one conversation, one upstream, one warm cache. In request body modes that send the headers before the body it cannot be set.',
+  ),
   DEFAULT_MODEL: variable(z.string(), '', 'Model for requests that name none; when unset they are refused.'),
   REQUEST_BODY_MODE: variable(
     bodyMode,

@@ -24,6 +24,8 @@ export interface ExchangeOptions {
   readonly heartbeatMs: number;
   /** Milliseconds an upstream may go on after the finish reason; with 0 the next tick ends it. */
   readonly finishGraceMs: number;
+  /** Request header that is set from `prompt_cache_key`; null for none. */
+  readonly sessionHeader: string | null;
   /** `now` in Unix seconds. */
   readonly clock: { now(): number; readonly newId: NewId };
 }
@@ -104,11 +106,20 @@ export class Exchange {
         return id;
       },
     };
-    const { stallTimeoutMs, heartbeatMs, finishGraceMs } = options;
+    const { stallTimeoutMs, heartbeatMs, finishGraceMs, sessionHeader } = options;
     const { maxRequestBytes } = bodyLimits;
     this.#modes = modes;
     this.#settings = settings;
-    this.#requestLeg = new RequestLeg({ modes, settings, maxRequestBytes, upstreamPath, refusal, reserve, clock });
+    this.#requestLeg = new RequestLeg({
+      modes,
+      settings,
+      maxRequestBytes,
+      upstreamPath,
+      sessionHeader,
+      refusal,
+      reserve,
+      clock,
+    });
     this.#responseLeg = new ResponseLeg(
       { mode: modes.response, settings, limits: bodyLimits, reserve, stallTimeoutMs, heartbeatMs, finishGraceMs },
       () => this.#requestLeg.report().requestId,

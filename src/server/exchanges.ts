@@ -79,6 +79,7 @@ export function createExchangeFactory(
         stallTimeoutMs: config.UPSTREAM_IDLE_TIMEOUT_MS,
         heartbeatMs: config.HEARTBEAT_INTERVAL_MS,
         finishGraceMs: config.FINISH_GRACE_MS,
+        sessionHeader: config.SESSION_HEADER === '' ? null : config.SESSION_HEADER,
         clock,
       });
       return { exchange, modes, close: () => admitted?.release() };

@@ -23,6 +23,7 @@ export function exchangeOptions(changes: Partial<ExchangeOptions> & { profile?: 
     stallTimeoutMs: 0,
     heartbeatMs: 0,
     finishGraceMs: 2000,
+    sessionHeader: null,
     clock: { now: () => CREATED_AT, newId: createCountedIds() },
     ...rest,
   };

@@ -46,6 +46,8 @@ describe('the configuration', () => {
     ['LOG_LEVEL', 'loud', /expected one of/],
     ['UPSTREAM_PROFILE', 'skynet', /must be one of generic/],
     ['UPSTREAM_PATH', 'v1/chat', /must be a path|start with/i],
+    ['SESSION_HEADER', 'X Session', /must be the name of a header/],
+    ['SESSION_HEADER', 'x-envoy-original-path', /must be the name of a header/],
     ['REQUEST_BODY_MODE', 'buffered', /expected one of/],
     ['RESPONSE_BODY_MODE', 'GRPC', /expected one of/],
     ['OMITTED_STORE', 'maybe', /expected one of/],

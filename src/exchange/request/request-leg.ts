@@ -20,6 +20,8 @@ export interface RequestLegOptions {
   readonly maxRequestBytes: number;
   /** Template of the upstream's path; null takes the profile's. */
   readonly upstreamPath: string | null;
+  /** Header that is set from `prompt_cache_key`; null for none. */
+  readonly sessionHeader: string | null;
   /** Refuses every request that would be translated. */
   readonly refusal: ApiError | null;
   readonly reserve: Reserve;
@@ -232,12 +234,13 @@ export class RequestLeg {
     this.#upstreamBytes = body.length;
     this.#move(event, 'translated');
     const accept = context.stream ? 'text/event-stream' : 'application/json';
+    const session = this.#sessionHeaders(context.echo.prompt_cache_key);
     switch (this.#headerTiming) {
       case 'deferred': {
         const pieces = cutBytes(body);
         const last = event === 'request_body' ? pieces.length - 1 : -1;
         return [
-          { type: 'request_headers', headers: this.#upstreamHeaders(path, accept, null) },
+          { type: 'request_headers', headers: this.#upstreamHeaders(path, accept, null, session) },
           ...pieces.map(
             (piece, index): ExchangeReply => ({ type: 'request_body', body: piece, endOfStream: index === last }),
           ),
@@ -246,7 +249,12 @@ export class RequestLeg {
       }
       case 'with_body':
         return [
-          { type: 'request_body', body, headers: this.#upstreamHeaders(path, accept, body.length), endOfStream: true },
+          {
+            type: 'request_body',
+            body,
+            headers: this.#upstreamHeaders(path, accept, body.length, session),
+            endOfStream: true,
+          },
         ];
       case 'replaceable':
       case 'sent':
@@ -278,7 +286,21 @@ export class RequestLeg {
     return isMore ? passThrough(event, fullDuplex) : discard(event, fullDuplex);
   }
 
-  #upstreamHeaders(path: string, accept: string, contentLength: number | null): HeaderMutation {
+  /** The header that leads one conversation's requests to one upstream; none without a key. */
+  #sessionHeaders(cacheKey: string | null): Readonly<Record<string, string>> {
+    const { sessionHeader } = this.#options;
+    if (sessionHeader === null || cacheKey === null || cacheKey === '') return {};
+    // A key is any text, and a header's value is not.
+    const isPlain = /^[\x21-\x7e]+$/.test(cacheKey);
+    return { [sessionHeader]: isPlain ? cacheKey : Buffer.from(cacheKey).toString('base64url') };
+  }
+
+  #upstreamHeaders(
+    path: string,
+    accept: string,
+    contentLength: number | null,
+    session: Readonly<Record<string, string>> = {},
+  ): HeaderMutation {
     return {
       set: {
         ':path': path,
@@ -286,6 +308,7 @@ export class RequestLeg {
         accept,
         // A compressed response would have to be decompressed first; servers that compress anyway are still supported.
         'accept-encoding': 'identity',
+        ...session,
         ...(contentLength === null ? {} : { 'content-length': String(contentLength) }),
       },
       remove: [
