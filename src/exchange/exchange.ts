@@ -6,6 +6,7 @@ import type { TranslationSettings } from '../translate/settings.ts';
 import { RequestLeg } from './request/request-leg.ts';
 import { ResponseLeg } from './response/response-leg.ts';
 import type { UpstreamBodyLimits } from './response/upstream-body-reader.ts';
+import type { Steps } from './steps.ts';
 import type { BodyModes, ExchangeEvent, ExchangeReply, RequestEvent, Reserve } from './types.ts';
 import { withUsageMetadata } from './usage-metadata.ts';
 
@@ -134,6 +135,20 @@ export class Exchange {
         ? this.#requestLeg.handle(event)
         : this.#responseLeg.handle(event, this.#requestLeg.outcome()),
     );
+  }
+
+  /** Whether the message belongs to a body that is to be translated in steps. */
+  isLarge(event: RequestEvent): boolean {
+    return this.#requestLeg.isLarge(event);
+  }
+
+  /**
+   * The same for the message that ends a large request body: its translation in steps, so that other exchanges run between
+   * them. Until the last step this exchange takes no other message.
+   */
+  *handleInSteps(event: RequestEvent): Steps<ExchangeReply[]> {
+    if (this.#closed) return [];
+    return this.#checked(yield* this.#requestLeg.handleInSteps(event));
   }
 
   /**

@@ -155,5 +155,48 @@ export type Passthrough = ReadonlyMap<string, unknown>;
  * those for effort can be both): it is the upstream's own field.
  */
 export function chatRequestJson(chat: ChatCompletionRequest, passthrough: Passthrough): string {
-  return JSON.stringify(passthrough.size === 0 ? chat : { ...chat, ...Object.fromEntries(passthrough) });
+  return JSON.stringify(bodyOf(chat, passthrough));
+}
+
+/** The same text in pieces, cut between fields, messages and content parts: what is large is one of these. */
+export function* chatRequestPieces(chat: ChatCompletionRequest, passthrough: Passthrough): Generator<string> {
+  let before = '{';
+  for (const [name, value] of Object.entries(bodyOf(chat, passthrough))) {
+    if (value === undefined) continue;
+    yield `${before}${JSON.stringify(name)}:`;
+    if (name === 'messages' && Array.isArray(value)) yield* arrayPieces(value, messagePieces);
+    else yield JSON.stringify(value);
+    before = ',';
+  }
+  yield '}';
+}
+
+function bodyOf(chat: ChatCompletionRequest, passthrough: Passthrough): object {
+  return passthrough.size === 0 ? chat : { ...chat, ...Object.fromEntries(passthrough) };
+}
+
+function* messagePieces(message: object): Generator<string> {
+  let before = '{';
+  for (const [name, value] of Object.entries(message)) {
+    if (value === undefined) continue;
+    yield `${before}${JSON.stringify(name)}:`;
+    if (Array.isArray(value)) yield* arrayPieces(value, onePiece);
+    else yield JSON.stringify(value);
+    before = ',';
+  }
+  yield before === '{' ? '{}' : '}';
+}
+
+function* arrayPieces<Entry>(entries: readonly Entry[], pieces: (entry: Entry) => Iterable<string>): Generator<string> {
+  let before = '[';
+  for (const entry of entries) {
+    yield before;
+    yield* pieces(entry);
+    before = ',';
+  }
+  yield before === '[' ? '[]' : ']';
+}
+
+function onePiece(value: unknown): readonly string[] {
+  return [JSON.stringify(value) ?? 'null'];
 }

@@ -2,7 +2,8 @@ import { performance } from 'node:perf_hooks';
 import { status } from '@grpc/grpc-js';
 import type { Exchange } from '../exchange/exchange.ts';
 import { ProtocolError } from '../exchange/protocol-error.ts';
-import type { BodyModes, ExchangeEvent, ExchangeReply } from '../exchange/types.ts';
+import type { Steps } from '../exchange/steps.ts';
+import type { BodyModes, ExchangeEvent, ExchangeReply, RequestEvent } from '../exchange/types.ts';
 import type { DecodedRequest } from '../extproc/decode.ts';
 import { deserializeRequest } from '../extproc/deserialize-request.ts';
 import { serializeReply } from '../extproc/serialize-reply.ts';
@@ -44,6 +45,8 @@ class ProcessCall implements GrpcCallListener, TickListener {
   readonly #options: ProcessOptions;
   #opened: OpenExchange | null = null;
   #watches: ExchangeWatch[] = [];
+  /** While a large body is translated in steps: the messages that came meanwhile. */
+  #waiting: ExchangeEvent[] | null = null;
   /** No message has come yet. */
   #silent = true;
   #over = false;
@@ -65,7 +68,9 @@ class ProcessCall implements GrpcCallListener, TickListener {
     this.#silent = false;
     try {
       const { event, modes, observed } = decodeMessage(bytes);
-      if (!observed) this.#onEvent(event, modes);
+      if (observed) return;
+      if (this.#waiting === null) this.#onEvent(event, modes);
+      else this.#waiting.push(event);
     } catch (thrown) {
       this.#fail(thrown);
     }
@@ -73,7 +78,7 @@ class ProcessCall implements GrpcCallListener, TickListener {
 
   tick(at: number): void {
     if (this.#silent && at - this.#startedAt >= this.#options.firstMessageMs) this.#giveUp();
-    if (this.#opened === null) return;
+    if (this.#opened === null || this.#waiting !== null) return;
     try {
       this.#send(this.#opened, this.#opened.exchange.tick(at, this.#call.isBlocked()));
     } catch (thrown) {
@@ -101,10 +106,38 @@ class ProcessCall implements GrpcCallListener, TickListener {
     const startedAt = performance.now();
     const opened = this.#opened ?? this.#start(modes, startedAt);
     if (event.type === 'request_headers') for (const watch of this.#watches) watch.onRequestHeaders?.(event.headers);
+    if (isRequestEvent(event) && opened.exchange.isLarge(event)) {
+      this.#startSteps(opened, opened.exchange.handleInSteps(event));
+      return;
+    }
     this.#send(opened, opened.exchange.handle(event));
     const elapsed = performance.now() - startedAt;
-    if (isOfRequest(event)) this.#requestMs += elapsed;
+    if (isRequestEvent(event)) this.#requestMs += elapsed;
     else this.#responseMs += elapsed;
+  }
+
+  /** Takes the steps one at a time; messages of this call wait for the last, other calls do not. */
+  #startSteps(opened: OpenExchange, steps: Steps<ExchangeReply[]>): void {
+    this.#waiting = [];
+    const next = () => {
+      if (this.#over) return;
+      const startedAt = performance.now();
+      try {
+        const step = steps.next();
+        this.#requestMs += performance.now() - startedAt;
+        if (!step.done) {
+          setImmediate(next);
+          return;
+        }
+        this.#send(opened, step.value);
+        const waiting = this.#waiting ?? [];
+        this.#waiting = null;
+        for (const event of waiting) this.#onEvent(event, null);
+      } catch (thrown) {
+        this.#fail(thrown);
+      }
+    };
+    next();
   }
 
   #start(modes: BodyModes | null, at: number): OpenExchange {
@@ -161,7 +194,8 @@ class ProcessCall implements GrpcCallListener, TickListener {
   }
 }
 
-function isOfRequest({ type }: ExchangeEvent): boolean {
+function isRequestEvent(event: ExchangeEvent): event is RequestEvent {
+  const { type } = event;
   return type === 'request_body' || type === 'request_headers' || type === 'request_trailers';
 }
 

@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { ApiError } from '../../src/schema/api-error.ts';
-import { chatRequestJson } from '../../src/schema/chat-request.ts';
+import { chatRequestJson, chatRequestPieces } from '../../src/schema/chat-request.ts';
 import type { Endpoint } from '../../src/translate/context.ts';
 import { type TranslatedRequest, translateRequest } from '../../src/translate/request.ts';
 import { faultsOfChat } from '../support/chat-rules.ts';
@@ -33,6 +33,11 @@ describe.each(cases)('$where: $title ($profile)', (golden) => {
     });
     return;
   }
+
+  it('is written in pieces as it is written whole', () => {
+    const { chat, passthrough } = translate(golden, settings);
+    expect([...chatRequestPieces(chat, passthrough)].join('')).toBe(chatRequestJson(chat, passthrough));
+  });
 
   it('gives the Chat body written beside it', () => {
     expect(chatOf(golden, settings)).toEqual(JSON.parse(required(golden, 'chat')));

@@ -1,4 +1,5 @@
 import { ApiError } from '../../schema/api-error.ts';
+import type { Steps } from '../steps.ts';
 
 /** Kept: making one costs more than reading a small body with it. */
 const utf8 = new TextDecoder('utf-8', { fatal: true });
@@ -6,9 +7,9 @@ const utf8 = new TextDecoder('utf-8', { fatal: true });
 /**
  * UTF-8 JSON as a value; a byte order mark is skipped. A number that a JavaScript number would change becomes a
  * `JSON.rawJSON` object, which is written as it was read: schemas hold 64-bit bounds. Of more than `maxValues` it takes
- * none. Throws `ApiError` (400, or 413 for too many values).
+ * none. Throws `ApiError` (400, or 413 for too many values). The step between is reading the bytes as text.
  */
-export function parseJson(bytes: Uint8Array, maxNesting: number, maxValues: number): unknown {
+export function* parseJson(bytes: Uint8Array, maxNesting: number, maxValues: number): Steps<unknown> {
   const { tooDeepAt, mayLoseNumbers, values } = scanJson(bytes, maxNesting, maxValues);
   if (values > maxValues) {
     throw new ApiError(`The request body holds too many values: more than ${maxValues}.`, {
@@ -30,6 +31,7 @@ export function parseJson(bytes: Uint8Array, maxNesting: number, maxValues: numb
   } catch {
     throw ApiError.invalidRequest('invalid_json', null, 'The request body is not valid JSON: it is not UTF-8.');
   }
+  yield;
   try {
     return mayLoseNumbers && values <= maxExactValues ? parseExactly(text, keepExact) : JSON.parse(text);
   } catch (cause) {

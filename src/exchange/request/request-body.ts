@@ -1,5 +1,6 @@
 import { ApiError } from '../../schema/api-error.ts';
 import { ContentCodingError, decodeContent, parseContentCodings } from '../content-coding.ts';
+import type { Steps } from '../steps.ts';
 import type { Reserve } from '../types.ts';
 import { parseJson } from './json-text.ts';
 
@@ -22,12 +23,12 @@ export interface RequestBodyLimits {
  * are kept as their text (`JSON.rawJSON`). Throws `ApiError`: 413 over the limits, 415 for other kinds of content, 400
  * for what is not JSON or nested too deep.
  */
-export function readRequestBody(
+export function* readRequestBody(
   bytes: Uint8Array,
   headers: RequestBodyHeaders,
   limits: RequestBodyLimits,
   reserve: Reserve,
-): unknown {
+): Steps<unknown> {
   checkContentType(headers.contentType);
   if (bytes.length > limits.maxRequestBytes) throw tooLarge(`exceeds ${limits.maxRequestBytes} bytes`);
   const plain = decompress(bytes, headers.contentEncoding, limits.maxRequestBytes);
@@ -35,7 +36,8 @@ export function readRequestBody(
   const overload = plain === bytes ? null : reserve(bytes.length + plain.length);
   if (overload !== null) throw overload;
   if (plain.length === 0) throw ApiError.invalidRequest('invalid_json', null, 'The request body is empty.');
-  return parseJson(plain, limits.maxNesting, limits.maxValues);
+  if (plain !== bytes) yield;
+  return yield* parseJson(plain, limits.maxNesting, limits.maxValues);
 }
 
 /** JSON by any of its names; a request that names no type is taken for JSON. */

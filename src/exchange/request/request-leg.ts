@@ -8,10 +8,11 @@ import { discard, passThrough } from '../pass.ts';
 import { checkEvent, checkMove, type RequestPhase, requestMoves } from '../phases.ts';
 import { cutBytes } from '../pieces.ts';
 import type { RequestOutcome } from '../request-outcome.ts';
+import { runSteps, type Steps } from '../steps.ts';
 import { digestFields, translatedTrailers } from '../trailers.ts';
 import type { BodyModes, ExchangeReply, HeaderMap, HeaderMutation, RequestEvent, Reserve } from '../types.ts';
 import { heapSizeOf } from './heap-size.ts';
-import { type PreparedRequest, prepareRequest } from './prepare-request.ts';
+import { largeBodyBytes, type PreparedRequest, prepareRequest } from './prepare-request.ts';
 import { notCounted, pathNeedsModel, type RequestPath, routeOf, upstreamPath } from './route.ts';
 
 export interface RequestLegOptions {
@@ -88,13 +89,25 @@ export class RequestLeg {
 
   /** The replies to one message. Throws `ProtocolError` for a message that the phase does not allow. */
   handle(event: RequestEvent): ExchangeReply[] {
+    return runSteps(this.handleInSteps(event));
+  }
+
+  /** The same, for a body whose translation may take long. Until the last step the leg takes no other event. */
+  *handleInSteps(event: RequestEvent): Steps<ExchangeReply[]> {
     checkEvent(requestMoves, this.#phase, event.type);
-    const replies = this.#handle(event);
+    const replies = yield* this.#handle(event);
     if (this.#phase === 'translated' && this.#facts === null) {
       this.#facts = factsOf(this.#headers);
       this.#headers = noHeaders;
     }
     return replies;
+  }
+
+  /** Whether translating the body, with this message, may take long: it is large, or may become so. */
+  isLarge(event: RequestEvent): boolean {
+    if (this.#phase !== 'collecting_body' || event.type === 'request_headers') return false;
+    const bytes = this.#clientBytes + (event.type === 'request_body' ? event.body.length : 0);
+    return bytes > largeBodyBytes || this.#headers.has('content-encoding');
   }
 
   phase(): RequestPhase {
@@ -116,12 +129,12 @@ export class RequestLeg {
     };
   }
 
-  #handle(event: RequestEvent): ExchangeReply[] {
+  *#handle(event: RequestEvent): Steps<ExchangeReply[]> {
     switch (this.#phase) {
       case 'awaiting_headers':
         return event.type === 'request_headers' ? this.#onHeaders(event) : [];
       case 'collecting_body':
-        return event.type === 'request_body' ? this.#onBody(event) : this.#onTrailers();
+        return yield* event.type === 'request_body' ? this.#onBody(event) : this.#onTrailers();
       case 'translated':
         if (event.type === 'request_trailers') return [translatedTrailers(event.type)];
         return event.type === 'request_body' ? discard(event, this.#headerTiming === 'deferred') : [];
@@ -191,7 +204,7 @@ export class RequestLeg {
     }
   }
 
-  #onBody({ type, body, endOfStream }: Extract<RequestEvent, { type: 'request_body' }>): ExchangeReply[] {
+  *#onBody({ type, body, endOfStream }: Extract<RequestEvent, { type: 'request_body' }>): Steps<ExchangeReply[]> {
     this.#clientBytes += body.length;
     if (this.#clientBytes > this.#options.maxRequestBytes) return this.#refuse(type, this.#tooLarge());
     if (this.#headerTiming === 'replaceable' && !endOfStream) return this.#refuse(type, partialBody());
@@ -199,18 +212,18 @@ export class RequestLeg {
     if (overload !== null) return this.#refuse(type, overload);
     const isLast = endOfStream || this.#headerTiming === 'with_body';
     this.#pieces.push(isLast ? body : retainable(body));
-    if (isLast) return this.#translate(type);
+    if (isLast) return yield* this.#translate(type);
     this.#move(type, 'collecting_body');
     // The bytes are buffered until the body is complete.
     return this.#headerTiming === 'sent' ? [{ type, body: noBytes, endOfStream: false }] : [];
   }
 
-  #translate(event: 'request_body' | 'request_trailers'): ExchangeReply[] {
+  *#translate(event: 'request_body' | 'request_trailers'): Steps<ExchangeReply[]> {
     const { settings, maxRequestBytes, clock, reserve } = this.#options;
     let prepared: PreparedRequest;
     let path: string;
     try {
-      prepared = prepareRequest(
+      prepared = yield* prepareRequest(
         this.#pieces,
         this.#headers,
         settings,
@@ -267,8 +280,8 @@ export class RequestLeg {
     return this.#clientBytes < smallBodyBytes && !this.#headers.has('content-encoding');
   }
 
-  #onTrailers(): ExchangeReply[] {
-    if (this.#headerTiming === 'deferred') return this.#translate('request_trailers');
+  *#onTrailers(): Steps<ExchangeReply[]> {
+    if (this.#headerTiming === 'deferred') return yield* this.#translate('request_trailers');
     // Every body message already has its reply; no message is left to carry the translated body.
     return this.#refuse(
       'request_trailers',

@@ -12,10 +12,10 @@ const stops = [...document.matchAll(/`([\w./-]+\.ts):([\w.]+)`/g)].map(([, file 
 /** A function or class at the top of the file, or a method of one of its classes. */
 function declares(source: string, symbol: string): boolean {
   const [owner, method] = symbol.split('.');
-  const top = new RegExp(`^(export )?(async )?(function|class|const) ${owner}\\b`, 'm').exec(source);
+  const top = new RegExp(`^(export )?(async )?(function\\*?|class|const) ${owner}\\b`, 'm').exec(source);
   if (top === null || method === undefined) return top !== null;
   const [body = ''] = source.slice(top.index).split(/^}/m, 1);
-  return new RegExp(`^  (async )?#?${method}\\(`, 'm').test(body);
+  return new RegExp(`^  (async )?\\*?#?${method}\\(`, 'm').test(body);
 }
 
 test('the tour of docs/architecture.md has a request, a token and a refusal', () => {

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { readConfig } from '../../../../src/config.ts';
 import { parseJson } from '../../../../src/exchange/request/json-text.ts';
 import { prepareRequest } from '../../../../src/exchange/request/prepare-request.ts';
+import { runSteps } from '../../../../src/exchange/steps.ts';
 import { createCountedIds } from '../../../support/context.ts';
 import { createTestSettings } from '../../../support/settings.ts';
 
@@ -10,7 +11,7 @@ import { createTestSettings } from '../../../support/settings.ts';
 const maxValues = readConfig({}).MAX_REQUEST_VALUES;
 const settings = createTestSettings({ profile: 'openai', limits: { maxValues } });
 
-const prepare = (body: Buffer) =>
+const steps = (body: Buffer) =>
   prepareRequest(
     [body],
     new Map(),
@@ -20,6 +21,7 @@ const prepare = (body: Buffer) =>
     () => null,
     'responses',
   );
+const prepare = (body: Buffer) => runSteps(steps(body));
 const each = (count: number, entry: (index: number) => string) =>
   Array.from({ length: count }, (_, i) => entry(i)).join(',');
 const schema = (text: string) =>
@@ -95,9 +97,41 @@ it('counts what stands outside strings, however long they are and whatever they 
     fc.property(fc.array(text, { maxLength: 6 }), (texts) => {
       const bytes = Buffer.from(JSON.stringify(texts));
       const values = 2 + Math.max(texts.length - 1, 0);
-      expect(parseJson(bytes, 1, values)).toEqual(texts);
-      expect(() => parseJson(bytes, 1, values - 1)).toThrow(expect.objectContaining({ status: 413 }));
+      expect(runSteps(parseJson(bytes, 1, values))).toEqual(texts);
+      expect(() => runSteps(parseJson(bytes, 1, values - 1))).toThrow(expect.objectContaining({ status: 413 }));
     }),
     { numRuns: 500 },
   );
+});
+
+describe('a body of the largest size', () => {
+  const MiB = 1024 * 1024;
+  const image = (size: number) => `{"type":"input_image","image_url":"data:image/png;base64,${'A'.repeat(size)}"}`;
+  const text = (size: number) => `{"type":"input_text","text":"${'word '.repeat(size / 5)}"}`;
+
+  it.each([
+    ['images', Buffer.from(inMessage(each(6, () => image(10 * MiB))))],
+    ['text', Buffer.from(inMessage(each(6, () => text(9 * MiB))))],
+  ])('of %s is translated in steps, none of which takes more than a third of it all', (_name, body) => {
+    expect(body.length).toBeGreaterThan(50 * MiB);
+    // The least of three: a collection may fall into any step.
+    const shares = Array.from({ length: 3 }, () => {
+      const times = timesOf(steps(body));
+      expect(times.length).toBeGreaterThan(6);
+      return Math.max(...times) / times.reduce((sum, time) => sum + time);
+    });
+    expect(Math.min(...shares)).toBeLessThan(1 / 3);
+  });
+
+  /** CPU time of each step, microseconds. */
+  function timesOf(work: Iterator<void>): number[] {
+    const times: number[] = [];
+    for (;;) {
+      const start = process.cpuUsage();
+      const { done } = work.next();
+      const { user, system } = process.cpuUsage(start);
+      times.push(user + system);
+      if (done) return times;
+    }
+  }
 });

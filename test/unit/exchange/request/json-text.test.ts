@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { parseJson } from '../../../../src/exchange/request/json-text.ts';
+import { runSteps } from '../../../../src/exchange/steps.ts';
 
 const big = '12345678901234567890';
 const parse = (text: string) =>
-  parseJson(Buffer.from(text), 64, Number.POSITIVE_INFINITY) as { readonly number: unknown };
+  runSteps(parseJson(Buffer.from(text), 64, Number.POSITIVE_INFINITY)) as { readonly number: unknown };
 
 describe('a number that a double would change', () => {
   it('is written as it was read', () => {
@@ -32,8 +33,8 @@ describe('a body of many values', () => {
     const many = (count: number) => Buffer.from(`[${value.repeat(count)}1]`);
     const most = 1000;
     const fitting = Math.floor((most - 2) / weight);
-    expect(parseJson(many(fitting), 64, most)).toHaveLength(fitting + 1);
-    expect(() => parseJson(many(fitting + 1), 64, most)).toThrow(
+    expect(runSteps(parseJson(many(fitting), 64, most))).toHaveLength(fitting + 1);
+    expect(() => runSteps(parseJson(many(fitting + 1), 64, most))).toThrow(
       expect.objectContaining({ status: 413, code: 'request_too_large' }),
     );
   });

@@ -1,6 +1,7 @@
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { readRequestBody } from '../../../../src/exchange/request/request-body.ts';
+import { runSteps } from '../../../../src/exchange/steps.ts';
 import type { Reserve } from '../../../../src/exchange/types.ts';
 import { ApiError } from '../../../../src/schema/api-error.ts';
 import { chatRequestJson } from '../../../../src/schema/chat-request.ts';
@@ -20,12 +21,8 @@ interface Sent {
 function read(body: string | Uint8Array, sent: Sent = {}): unknown {
   const { contentType = 'application/json', contentEncoding = null } = sent;
   const bytes = typeof body === 'string' ? Buffer.from(body) : body;
-  return readRequestBody(
-    bytes,
-    { contentType, contentEncoding },
-    { ...limits, ...sent.limits },
-    sent.reserve ?? (() => null),
-  );
+  const given = { contentType, contentEncoding };
+  return runSteps(readRequestBody(bytes, given, { ...limits, ...sent.limits }, sent.reserve ?? (() => null)));
 }
 
 /** Status, code and param of what was thrown. */
