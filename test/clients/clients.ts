@@ -25,6 +25,7 @@ export const features = {
   'local-shell': 'The older tool `local_shell`',
   remark: 'Structured output with a remark before a tool call',
   history: 'A conversation that began with hosted tools',
+  'input-tokens': 'Tokens counted before a turn',
   effort: 'A change of effort within a conversation',
 } as const;
 export type Feature = keyof typeof features;

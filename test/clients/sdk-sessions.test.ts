@@ -47,6 +47,21 @@ for (const client of ['openai', 'openai-python'] as const)
       expect(JSON.stringify(summary?.messages)).toContain('The code word is heron.');
       expect(next?.messages.at(-1)).toEqual({ role: 'user', content: 'What was it?' });
     });
+
+    clientTest(client, 'input-tokens', 'has a turn counted by a server that can', async () => {
+      const counted = { count: 17, max_model_len: 32_768, tokens: [] };
+      mesh.upstream.script(modelOf(client, 'input-tokens'), { body: [JSON.stringify(counted)] });
+      expect(await run('input-tokens')).toEqual({ outcome: 17 });
+      const [request] = mesh.upstream.received(modelOf(client, 'input-tokens'));
+      expect(request?.path).toBe('/tokenize');
+      expect(request?.json()).toMatchObject({
+        messages: [
+          { role: 'system', content: 'Be brief.' },
+          { role: 'user', content: 'Hi' },
+        ],
+        tools: [{ function: { name: 'get_weather' } }],
+      });
+    });
   });
 
 describeClient('openai', (run) => {

@@ -82,6 +82,8 @@ export const scenarios = {
     ];
     return answers.map(({ output, output_parsed: parsed }) => ({ types: output.map(({ type }) => type), parsed }));
   },
+  'input-tokens': async ({ baseURL, model }) =>
+    (await responses(baseURL).inputTokens.count({ model, instructions, input: 'Hi', tools })).input_tokens,
   'rate-limit': create,
   error: create,
   cut: stream,

@@ -95,6 +95,11 @@ def compaction(baseURL, model):
     return {"types": types, "text": answer.output_text}
 
 
+def input_tokens(baseURL, model):
+    counted = responses(baseURL).input_tokens.count(model=model, instructions=INSTRUCTIONS, input="Hi", tools=TOOLS)
+    return counted.input_tokens
+
+
 def history(baseURL, model):
     items = [
         {"role": "user", "content": "Which bird is it?"},
@@ -128,6 +133,7 @@ scenarios = {
     "reasoning": reasoning,
     "compaction": compaction,
     "history": history,
+    "input-tokens": input_tokens,
     "rate-limit": create,
     "error": create,
     "cut": stream,
