@@ -136,7 +136,9 @@ export const profileFlags = {
 
   // What is sent: tools
   strict: z.boolean().describe('Understands `strict` of functions and of JSON schemas.'),
-  customTools: z.enum(['native', 'wrapped']).describe('Takes custom tools; otherwise each is wrapped in a function.'),
+  customTools: z
+    .enum(['native', 'wrapped', 'wrapped_strict'])
+    .describe('Takes custom tools; otherwise each is wrapped in a function, which may be marked `strict`.'),
   parallelToolCalls: z.boolean().describe('Takes `parallel_tool_calls`.'),
   stubTools: z
     .boolean()

@@ -167,12 +167,16 @@ const azure = row(
 const vllm = row(
   'vllm',
   generic,
-  'vLLM’s OpenAI-compatible server. Its own `/v1/responses` exists beside; behind this filter it is used through Chat.',
+  'vLLM’s OpenAI-compatible server. Its own `/v1/responses` exists beside; behind this filter it is used through Chat. Recordings of vLLM 0.32 are replayed by the tests. It holds a function’s arguments to their schema only where the function is `strict`: otherwise even `tool_choice: "required"` can give arguments that are no object. With a reasoning parser, `response_format` and functions that are not strict at once are a 500. A call that its parser cannot read is text in a JSON answer and missing from a stream.',
   {
     maxTokensField: ['max_completion_tokens', 'The newer name of the limit.'],
     reasoningReplay: [
       'both',
-      'Took `reasoning_content`, then `reasoning` (vllm#27752); both are sent, and the one it does not know is ignored.',
+      'Took `reasoning_content`, then `reasoning` (vllm#27752); both are sent, and the one it does not know is ignored. 0.32 reads either (observed).',
+    ],
+    customTools: [
+      'wrapped_strict',
+      '0.32 refuses custom tools, and gave a wrapping function that was not strict the bare string `"Oslo"` for arguments (observed).',
     ],
     video: [true, 'Takes `video_url` parts.'],
     tokenizePath: ['/tokenize', 'Takes a chat request there and applies the model’s template.'],

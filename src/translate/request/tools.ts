@@ -90,7 +90,8 @@ function customOf({ chatName: name, description, format }: CustomDefinition, pro
   const rules =
     grammar === null ? '' : `The input must conform to this ${grammar.syntax} grammar:\n${grammar.definition}`;
   const text = [description ?? '', rules].filter((paragraph) => paragraph !== '').join('\n\n');
-  return { type: 'function', function: { name, ...described(text), parameters: wrapperParameters } };
+  const strict = profile.customTools === 'wrapped_strict' ? { strict: true } : {};
+  return { type: 'function', function: { name, ...described(text), parameters: wrapperParameters, ...strict } };
 }
 
 /** Keys up to which a schema is copied to add its `type`. JSON Schema has some sixty keywords. */

@@ -75,7 +75,7 @@ describe('the output of one turn as the input of the next', () => {
     );
   });
 
-  const wrapping = profileNames.filter((name) => profileOf(name)?.customTools === 'wrapped' && name !== 'mistral');
+  const wrapping = profileNames.filter((name) => profileOf(name)?.customTools !== 'native' && name !== 'mistral');
   it.each(wrapping)('gives %s its words and its calls back, whatever it does with reasoning', (profile) => {
     fc.assert(
       fc.property(text, fc.option(text), calls, (content, reasoning, tool_calls) => {
