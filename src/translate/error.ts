@@ -113,7 +113,7 @@ function errorOf(reading: ErrorReading, status: number, retryAfterHeader: string
       status: 400,
       type: 'invalid_request',
       code: 'context_length_exceeded',
-      param: reading.param ?? 'input',
+      param: clientParam(reading.param) ?? 'input',
     });
 
   const kind = kindOf(status, reading);
@@ -122,9 +122,37 @@ function errorOf(reading: ErrorReading, status: number, retryAfterHeader: string
     status: kind.status,
     type: kind.type,
     code: reading.code || kind.code,
-    param: reading.param ?? kind.param ?? null,
+    param: clientParam(reading.param) ?? kind.param ?? null,
     ...(retryAfter !== null && { headers: { 'retry-after': retryAfter } }),
   });
+}
+
+/** The Responses field that a Chat field is made from. Fields that are not listed reach the upstream as the client sent them. */
+const fieldsOfClients = new Map([
+  ['messages', 'input'],
+  ['prompt', 'input'],
+  ['input_tokens', 'input'], // vLLM, of a prompt over its context
+  ['max_tokens', 'max_output_tokens'],
+  ['max_completion_tokens', 'max_output_tokens'],
+  ['max_new_tokens', 'max_output_tokens'],
+  ['response_format', 'text.format'],
+  ['reasoning_effort', 'reasoning.effort'],
+  ['verbosity', 'text.verbosity'],
+  ['logprobs', 'top_logprobs'],
+  ['functions', 'tools'],
+  ['tools', 'tools'],
+  ['tool_choice', 'tool_choice'],
+  ['function_call', 'tool_choice'],
+]);
+
+/**
+ * An upstream's `param` in the client's words: `body.messages.0.role` is `input`. What follows such a field is left out,
+ * since its indices are those of the translated request.
+ */
+function clientParam(param: string | null): string | null {
+  if (param === null) return null;
+  const own = param.replace(/^body\.(?=.)/, '');
+  return fieldsOfClients.get(/^\w*/.exec(own)?.[0] ?? '') ?? own;
 }
 
 interface Kind {
@@ -175,7 +203,8 @@ const contextOverflow = new RegExp(
     'exceed_context_size', // llama.cpp
     'maximum context length', // OpenAI, vLLM, Mistral
     "longer than the (?:maximum model length|model's context length)", // vLLM, SGLang
-    'context window',
+    'context ?window', // and LiteLLM's ContextWindowExceededError
+    'available context size', // llama.cpp, also in LiteLLM's words
     'prompt is too long', // Anthropic
     'maximum prompt length', // xAI
     'input length .*exceeds', // Ollama, TensorRT-LLM
