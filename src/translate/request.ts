@@ -6,7 +6,7 @@ import { compactionRequest, fitConversation, summaryTokens } from './request/com
 import { Dropped, type UnknownType } from './request/dropped.ts';
 import { echoOf } from './request/echo.ts';
 import { translateEffort } from './request/effort.ts';
-import { invalidValue, missingParameter, unsupportedValue } from './request/errors.ts';
+import { invalidValue, missingParameter, unsupportedParameter, unsupportedValue } from './request/errors.ts';
 import { translateMessages } from './request/messages.ts';
 import { pairCalls } from './request/pairing.ts';
 import { parseRequest } from './request/parse/request.ts';
@@ -87,6 +87,9 @@ export function translateRequest(
     put(chat, 'stream_options', streamOptions(profile));
   }
   const offered = isCompaction ? noTools : choice.tools;
+  if (offered.length > 0 && !profile.tools) {
+    throw unsupportedParameter('tools', `The upstream (profile '${profile.name}') takes no tools. Leave 'tools' out.`);
+  }
   if (offered.length > 0) put(chat, 'tools', offered.map(chatOf));
   if (!isCompaction) {
     put(chat, 'tool_choice', choice.chat);

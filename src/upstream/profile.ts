@@ -135,6 +135,7 @@ export const profileFlags = {
   phase: z.boolean().describe('Takes `phase` (`commentary`, `final_answer`) on assistant messages.'),
 
   // What is sent: tools
+  tools: z.boolean().describe('Takes tools; elsewhere a request that offers some is refused here.'),
   strict: z.boolean().describe('Understands `strict` of functions and of JSON schemas.'),
   customTools: z
     .enum(['native', 'wrapped', 'wrapped_strict'])

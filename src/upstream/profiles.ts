@@ -95,6 +95,7 @@ const generic: BuiltInProfile = {
     assistantPrefix: false,
     cacheControl: false,
     phase: false,
+    tools: true,
     strict: true,
     customTools: 'wrapped',
     parallelToolCalls: true,
@@ -503,6 +504,174 @@ const dashscope = row(
   },
 );
 
+const zai = row(
+  'zai',
+  generic,
+  'z.ai (GLM), and bigmodel.cn, whose API is the same. For its coding plan set `UPSTREAM_PATH` to `/api/coding/paas/v4/chat/completions`.',
+  {
+    path: ['/api/paas/v4/chat/completions', 'Where its Chat API lives (docs.z.ai, Chat Completion).'],
+    refusedFields: [['presence_penalty', 'frequency_penalty', 'logprobs'], 'Not in its API.'],
+    defaults: [
+      { thinking: { type: 'enabled', clear_thinking: false } },
+      'By default earlier reasoning is cleared; GLM works better when it is kept (docs.z.ai, Preserved Thinking).',
+    ],
+    jsonSchema: ['json_object', 'Keeps to JSON, not to a schema: the schema is told in a system message.'],
+    reasoningEffort: ['thinking_type', 'A switch, `thinking: {"type"}`.'],
+    reasoningReplay: ['reasoning_content', 'Reads earlier reasoning from this field.'],
+    emptyAssistantContent: ['empty', 'Its templates or its validation want text, if only an empty one. †'],
+    audio: [false, 'Its messages have no sound; leaving it out would make the model answer about nothing.'],
+    video: [true, 'Takes `video_url` parts.'],
+    strict: [false, 'Not in its API.'],
+    parallelToolCalls: [false, 'Not in its API.'],
+    toolChoice: [ignoredChoice, 'Knows `auto` only, which is the default.'],
+  },
+);
+
+const minimax = row('minimax', generic, 'MiniMax (api.minimax.io). Its models always think.', {
+  refusedFields: [['presence_penalty', 'frequency_penalty'], 'Ignored there.'],
+  defaults: [{ reasoning_split: true }, 'Without it the reasoning comes inside the text.'],
+  jsonSchema: ['prompt', 'Its M2 models do not take `response_format`. †'],
+  reasoningEffort: ['none', 'Not in its API.'],
+  reasoningReplay: [
+    'reasoning_details',
+    'Its documentation demands the whole message back, `reasoning_details` included, between calls.',
+  ],
+  emptyAssistantContent: ['empty', 'Its templates or its validation want text, if only an empty one. †'],
+  audio: [false, 'Its messages have no sound; leaving it out would make the model answer about nothing.'],
+  strict: [false, 'Not in its API. †'],
+});
+
+const cerebras = row(
+  'cerebras',
+  generic,
+  'Cerebras. It refuses fields it does not support with a 400 (inference-docs.cerebras.ai, OpenAI Compatibility).',
+  {
+    maxTokensField: ['max_completion_tokens', 'The newer name of the limit.'],
+    refusedFields: [['presence_penalty', 'frequency_penalty'], 'A 400.'],
+    user: [true, 'In its documentation.'],
+    serviceTiers: [{ auto: 'auto', default: 'default', flex: 'flex', priority: 'priority' }, 'Its tiers. †'],
+    effortRules: [[{ models: /gpt-oss/i, efforts: gptOssEfforts }], 'gpt-oss knows low, medium and high.'],
+    reasoningReplay: ['reasoning', 'Reads earlier reasoning from this field. †'],
+    audio: [false, 'Its messages have no sound; leaving it out would make the model answer about nothing.'],
+  },
+);
+
+const bedrock = row(
+  'bedrock',
+  generic,
+  'Amazon Bedrock’s own Chat endpoint (`bedrock-runtime.REGION.amazonaws.com`), with a Bedrock API key. gpt-oss puts its reasoning into the text, as `<reasoning>…</reasoning>`.',
+  {
+    path: ['/openai/v1/chat/completions', 'Where its Chat API lives.'],
+    maxTokensField: ['max_completion_tokens', 'The newer name of the limit.'],
+    serviceTiers: [{ default: 'default', flex: 'flex', priority: 'priority' }, 'Its tiers. †'],
+    effortRules: [[{ models: /gpt-oss/i, efforts: gptOssEfforts }], 'gpt-oss knows low, medium and high.'],
+    audio: [false, 'Its messages have no sound; leaving it out would make the model answer about nothing.'],
+    stubTools: [
+      true,
+      'Calls in the history without tools are a 400, “toolConfig must be defined” (litellm#31400, opencode#10259).',
+    ],
+  },
+);
+
+const databricks = row(
+  'databricks',
+  generic,
+  'Databricks (Foundation Model APIs). Claude’s reasoning comes as parts of the content.',
+  {
+    path: ['/serving-endpoints/chat/completions', 'Where its Chat API lives.'],
+    refusedFields: [['presence_penalty', 'frequency_penalty'], 'Not in its API.'],
+    audio: [false, 'Its messages have no sound; leaving it out would make the model answer about nothing.'],
+    cacheControl: [true, 'Passed on to Claude models.'],
+    parallelToolCalls: [false, 'Not in its API. †'],
+    stubTools: [true, 'Its Claude models come from Bedrock and refuse calls in the history without tools. †'],
+  },
+);
+
+const perplexity = row('perplexity', generic, 'Perplexity (Sonar). It searches the web itself, and takes no tools.', {
+  path: ['/chat/completions', 'Where its Chat API lives: without `/v1`.'],
+  includeUsage: [false, 'Usage comes by itself.'],
+  refusedFields: [['logprobs', 'stop'], 'Not in its API.'],
+  effortRules: [
+    [{ models: /./, efforts: { none: 'minimal', xhigh: 'high', max: 'high' } }],
+    'Knows minimal, low, medium and high; only sonar-deep-research reads them.',
+  ],
+  alternateRoles: [
+    true,
+    'A 400: “After the (optional) system message(s), user and assistant roles should be alternating.”',
+  ],
+  needsUser: [true, 'The last message must be the user’s or a tool’s. †'],
+  emptyAssistantContent: ['empty', 'Null is refused. †'],
+  audio: [false, 'Its messages have no sound; leaving it out would make the model answer about nothing.'],
+  tools: [false, 'Not in its API.'],
+  strict: [false, 'Not in its API.'],
+});
+
+const cohere = row(
+  'cohere',
+  generic,
+  'Cohere’s compatibility API. What it does not support is in its documentation (docs.cohere.com, Compatibility API).',
+  {
+    path: ['/compatibility/v1/chat/completions', 'Where its Chat API lives.'],
+    refusedFields: [['logprobs'], '`top_logprobs` is not supported.'],
+    effortRules: [
+      [{ models: /./, efforts: { minimal: 'none', low: 'high', medium: 'high', xhigh: 'high', max: 'high' } }],
+      'Knows none and high: its thinking is on or off.',
+    ],
+    audio: [false, 'Its messages have no sound; leaving it out would make the model answer about nothing.'],
+    parallelToolCalls: [false, 'Not supported.'],
+    toolChoice: [modeChoice, 'A named function is not supported: it is offered alone and required.'],
+  },
+);
+
+const nim = row(
+  'nim',
+  generic,
+  'NVIDIA NIM, as a container and at integrate.api.nvidia.com. Most containers run vLLM, and the template of the model.',
+  {
+    reasoningReplay: ['reasoning_content', 'Its containers name the field so. †'],
+    audio: [false, 'Its messages have no sound; leaving it out would make the model answer about nothing. †'],
+    parallelToolCalls: [false, 'Not in its API; unknown fields are a 422 there. †'],
+    strict: [false, 'Not in its API. †'],
+  },
+  templateRules,
+);
+
+const huggingface = row(
+  'huggingface',
+  generic,
+  'Hugging Face’s router (router.huggingface.co), to many providers. A model’s name may end in a provider, `:fireworks-ai`, or a policy, `:fastest`.',
+  {
+    emptyAssistantContent: ['empty', 'Some of its providers refuse null. †'],
+    audio: [false, 'Its messages have no sound; leaving it out would make the model answer about nothing.'],
+  },
+  templateRules,
+);
+
+const vertex = row(
+  'vertex',
+  gemini,
+  'Vertex AI (OpenAI-compatible endpoint). Its path names your project and location: set `UPSTREAM_PATH` to `/v1/projects/PROJECT/locations/LOCATION/endpoints/openapi/chat/completions`. Models are named `google/gemini-…`; the access token must be renewed each hour.',
+  {
+    path: ['/v1/projects/-/locations/global/endpoints/openapi/chat/completions', 'A pattern, to be replaced.'],
+  },
+);
+
+const llamaCppPython = row(
+  'llama-cpp-python',
+  generic,
+  'The server of llama-cpp-python, as observed in 0.3.36 with `chatml-function-calling`. With logprobs its streams lose characters that are split over tokens, and a prompt that is too long is, in a stream, a 200 without a body.',
+  {
+    includeUsage: [false, 'Its streams have no usage (observed).'],
+    jsonSchema: ['json_object', 'Has no `json_schema` (observed): the schema is told in a system message.'],
+    emptyAssistantContent: ['empty', 'Null beside tool calls is a 500 (observed).'],
+    audio: [false, 'Its messages have no sound; leaving it out would make the model answer about nothing.'],
+    strict: [false, 'Not in its API.'],
+    parallelToolCalls: [false, 'Not in its API.'],
+    toolChoice: [dashscopeChoice, '`required` is a 200 without a body, or a 500 (observed).'],
+  },
+  templateRules,
+);
+
 /** Every built-in profile, in the order of the documentation. */
 export const builtInProfiles: readonly BuiltInProfile[] = [
   generic,
@@ -525,6 +694,17 @@ export const builtInProfiles: readonly BuiltInProfile[] = [
   xai,
   moonshot,
   dashscope,
+  zai,
+  minimax,
+  cerebras,
+  bedrock,
+  databricks,
+  perplexity,
+  cohere,
+  nim,
+  huggingface,
+  vertex,
+  llamaCppPython,
 ];
 
 const byName = new Map(builtInProfiles.map(({ profile }) => [profile.name, profile]));

@@ -4,9 +4,10 @@ import type { ChatMessage } from '../../../src/schema/chat-request.ts';
 import type { ResponseContext } from '../../../src/translate/context.ts';
 import { translateRequest } from '../../../src/translate/request.ts';
 import { StreamTranslator } from '../../../src/translate/stream.ts';
-import { profileNames, profileOf } from '../../../src/upstream/profiles.ts';
+import { profileOf } from '../../../src/upstream/profiles.ts';
 import { faultsOfChat } from '../../support/chat-rules.ts';
 import { createCountedIds } from '../../support/context.ts';
+import { profilesWithTools } from '../../support/profiles-with-tools.ts';
 import { createTestSettings } from '../../support/settings.ts';
 
 /**
@@ -98,7 +99,7 @@ function saidIn({ content, tool_calls }: ChatMessage): unknown {
 }
 
 describe('a conversation of several turns', () => {
-  it.each(profileNames)('is the one the upstream had, for %s', (name) => {
+  it.each(profilesWithTools)('is the one the upstream had, for %s', (name) => {
     const settings = createTestSettings({ profile: name });
     fc.assert(
       fc.property(fc.array(turn, { minLength: 1, maxLength: 3 }), (turns) => {

@@ -4,8 +4,9 @@ import type { ChatMessage } from '../../../src/schema/chat-request.ts';
 import type { OutputItem } from '../../../src/schema/response-resource.ts';
 import { translateCompletion } from '../../../src/translate/completion.ts';
 import { translateRequest } from '../../../src/translate/request.ts';
-import { profileNames, profileOf } from '../../../src/upstream/profiles.ts';
+import { profileOf } from '../../../src/upstream/profiles.ts';
 import { createCountedIds } from '../../support/context.ts';
+import { profilesWithTools } from '../../support/profiles-with-tools.ts';
 import { createTestSettings } from '../../support/settings.ts';
 
 /**
@@ -75,7 +76,7 @@ describe('the output of one turn as the input of the next', () => {
     );
   });
 
-  const wrapping = profileNames.filter((name) => profileOf(name)?.customTools !== 'native' && name !== 'mistral');
+  const wrapping = profilesWithTools.filter((name) => profileOf(name)?.customTools !== 'native' && name !== 'mistral');
   it.each(wrapping)('gives %s its words and its calls back, whatever it does with reasoning', (profile) => {
     fc.assert(
       fc.property(text, fc.option(text), calls, (content, reasoning, tool_calls) => {

@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { ApiError } from '../../../../src/schema/api-error.ts';
 import { createResponseFields } from '../../../../src/schema/create-response.ts';
 import { translateRequest } from '../../../../src/translate/request.ts';
-import { profileNames } from '../../../../src/upstream/profiles.ts';
 import { createCountedIds } from '../../../support/context.ts';
+import { profilesWithTools } from '../../../support/profiles-with-tools.ts';
 import { createTestSettings } from '../../../support/settings.ts';
 
 /**
@@ -86,7 +86,7 @@ function outcomeOf(body: object, profile: string): string {
   }
 }
 
-describe.each(profileNames)('for %s', (profile) => {
+describe.each(profilesWithTools)('for %s', (profile) => {
   const cases = Object.entries(telling).flatMap(([name, values]) => values.map((value) => [name, value] as const));
 
   it.each(cases)('%s does not vanish: %j', (name, value) => {
@@ -113,7 +113,7 @@ describe('a marked value of a random request', () => {
     extras,
   });
   const request = fc.record({
-    profile: fc.constantFrom(...profileNames),
+    profile: fc.constantFrom(...profilesWithTools),
     items: fc.array(item, { minLength: 1, maxLength: 4 }),
     tools: fc.array(extras, { maxLength: 2 }),
   });

@@ -2,15 +2,15 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ApiError } from '../../../../src/schema/api-error.ts';
 import { type TranslatedRequest, translateRequest } from '../../../../src/translate/request.ts';
-import { profileNames } from '../../../../src/upstream/profiles.ts';
 import { faultsOfChat } from '../../../support/chat-rules.ts';
 import { createCountedIds } from '../../../support/context.ts';
+import { profilesWithTools } from '../../../support/profiles-with-tools.ts';
 import { createTestSettings, type SettingsOverrides } from '../../../support/settings.ts';
 
 const translate = (body: unknown, settings: SettingsOverrides): TranslatedRequest =>
   translateRequest(body, createTestSettings(settings), { now: () => 1, newId: createCountedIds() });
 
-const profile = fc.constantFrom(...profileNames);
+const profile = fc.constantFrom(...profilesWithTools);
 
 const textPart = fc.record({ type: fc.constantFrom('input_text', 'text'), text: fc.string() });
 const imagePart = fc.record(
