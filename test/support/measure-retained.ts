@@ -1,6 +1,7 @@
 /**
  * Compares what a stream translator counts with how the heap grows, for each kind of endless stream. A script, because it
- * needs a small heap of its own: `node --expose-gc test/support/measure-retained.ts` prints a JSON line for each kind.
+ * needs a small heap of its own, and no compiler beside it that refers to its objects:
+ * `node --expose-gc --no-concurrent-recompilation test/support/measure-retained.ts` prints a JSON line for each kind.
  */
 
 import { StreamTranslator } from '../../src/translate/stream.ts';

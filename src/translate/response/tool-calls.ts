@@ -28,6 +28,9 @@ interface Call {
   scanner: ObjectScanner | null;
 }
 
+/** What is kept of a call that was sent, beside what its tracker keeps: how it is written, and its scanner. */
+const writtenBytes = 200;
+
 const none: readonly ThoughtSignature[] = [];
 
 /** The tool calls of one answer, from fragments to items. */
@@ -171,6 +174,7 @@ export class ToolCalls {
     tracked.unsent = tracked.text.toString();
     this.#hasSent = true;
     const { name, text, isCustom } = tracked;
+    this.#parts.output.retained.add(writtenBytes);
     const written = { name, text, isCustom, isWhole: () => isWhole(call) };
     call.item = openCallItem(written, this.#idOf(call), this.#parts);
     return null;
