@@ -50,7 +50,9 @@ export function translateCompletion(completion: unknown, context: ResponseContex
   const outputError = callError ?? writer.output.finish();
   if (upstreamError !== null && !writer.output.hasItems()) throw upstreamError;
   const error = upstreamError ?? outputError;
-  const response = writer.end(error === null ? outcomeOf(choice.finish_reason) : { status: 'failed', error });
+  const response = writer.end(
+    error === null ? outcomeOf(choice.finish_reason, writer.output.isEmpty()) : { status: 'failed', error },
+  );
   return { response, events: log.take(), error: writer.failure(), finishReason: textOf(choice.finish_reason) || null };
 }
 

@@ -217,7 +217,9 @@ export class StreamTranslator {
 
   #finish(reason: 'done' | 'eof'): void {
     const error = this.#missingEnd(reason) ?? this.#response.output.finish();
-    this.#response.end(error === null ? outcomeOf(this.#finishReason) : { status: 'failed', error });
+    this.#response.end(
+      error === null ? outcomeOf(this.#finishReason, this.#response.output.isEmpty()) : { status: 'failed', error },
+    );
   }
 
   /** `[DONE]` without a `finish_reason` is an end; the end of the bytes without either is a cut (decision D9). */

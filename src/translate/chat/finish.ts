@@ -6,44 +6,109 @@ export type Outcome =
   | { readonly status: 'incomplete'; readonly reason: 'max_output_tokens' | 'content_filter' }
   | { readonly status: 'failed'; readonly error: ApiError };
 
-const completed: Outcome = { status: 'completed' };
-
-/** The reasons of an answer that was cut off, in lower case: OpenAI, Mistral, Anthropic, Gemini. */
-const tooLong = new Set(['length', 'max_tokens', 'model_length', 'max_output_tokens']);
-/** OpenAI and Azure, Gemini, Zhipu, Anthropic. */
-const filtered = new Set(['content_filter', 'content_filtered', 'safety', 'recitation', 'sensitive', 'refusal']);
-
-const failures = new Map<string, { code: string; type: ApiErrorType; message: string }>();
-function failsWith(reasons: readonly string[], type: ApiErrorType, code: string | null, message: string): void {
-  for (const reason of reasons) failures.set(reason, { type, code: code ?? reason, message });
+interface Failure {
+  readonly type: ApiErrorType;
+  readonly code: string;
+  readonly message: string;
 }
-failsWith(['error'], 'model_error', 'upstream_error', 'The upstream ended the answer with an error.');
-failsWith(
-  ['abort', 'aborted', 'cancelled', 'cancel'],
-  'server_error',
-  'request_cancelled',
-  'The upstream cancelled the request before the answer was complete.',
+
+type Meaning = 'completed' | 'max_output_tokens' | 'content_filter' | Failure;
+
+const meanings = new Map<string, Meaning>();
+function means(meaning: Meaning, ...reasons: readonly string[]): void {
+  for (const reason of reasons) meanings.set(reason, meaning);
+}
+
+// In lower case, by vendor; the same table is in docs/answers.md §1.6.
+means('completed', 'stop', 'tool_calls', 'function_call'); // OpenAI and nearly everybody
+means('completed', 'end_turn', 'stop_sequence', 'tool_use', 'pause_turn'); // Anthropic, Bedrock
+means('completed', 'eos', 'eos_token', 'stop_str', 'tool_call', 'complete'); // Together, TGI, SGLang, Cohere
+means('max_output_tokens', 'length', 'max_tokens', 'model_length', 'max_output_tokens'); // OpenAI, Anthropic, Mistral, Gemini
+means('max_output_tokens', 'model_context_window_exceeded', 'error_limit'); // Anthropic and Bedrock, Cohere
+means('content_filter', 'content_filter', 'content_filtered', 'refusal'); // OpenAI and Azure, Bedrock, Anthropic
+means('content_filter', 'guardrail_intervened'); // Bedrock
+means('content_filter', 'sensitive', 'error_toxic'); // Zhipu, Cohere
+means('content_filter', 'safety', 'recitation', 'blocklist', 'prohibited_content', 'spii', 'language'); // Gemini
+means('content_filter', 'image_safety', 'image_prohibited_content', 'image_recitation', 'model_armor'); // Gemini, Vertex
+
+means(
+  { type: 'model_error', code: 'upstream_error', message: 'The upstream ended the answer with an error.' },
+  'error',
 );
-failsWith(
-  ['insufficient_system_resource'],
-  'server_error',
-  null,
-  'The upstream ran out of resources before the answer was complete. Try again later.',
+means(
+  {
+    type: 'model_error',
+    code: 'invalid_tool_call',
+    message: 'The model called a tool in a way the upstream could not read. Try again.',
+  },
+  ...['malformed_function_call', 'unexpected_tool_call', 'too_many_tool_calls', 'malformed_response'], // Gemini
+  ...['malformed_tool_use', 'malformed_model_output'], // Bedrock
 );
-failsWith(['repetition'], 'model_error', null, 'The upstream stopped the model because it repeated itself.');
-failsWith(['network_error'], 'model_error', null, 'The upstream lost the connection to the model.');
+means(
+  {
+    type: 'server_error',
+    code: 'request_cancelled',
+    message: 'The upstream cancelled the request before the answer was complete.',
+  },
+  ...['abort', 'aborted', 'cancelled', 'cancel', 'user_cancel'], // vLLM, SGLang, Cohere
+);
+means(
+  {
+    type: 'server_error',
+    code: 'insufficient_system_resource',
+    message: 'The upstream ran out of resources before the answer was complete. Try again later.',
+  },
+  'insufficient_system_resource', // DeepSeek
+);
+means(
+  {
+    type: 'model_error',
+    code: 'repetition',
+    message: 'The upstream stopped the model because it repeated itself.',
+  },
+  'repetition', // vLLM
+);
+means(
+  { type: 'model_error', code: 'network_error', message: 'The upstream lost the connection to the model.' },
+  'network_error', // Zhipu
+);
 
 /**
- * What a `finish_reason` means (docs/answers.md §1.6), in any case of letters. Null, missing and unknown ones mean a normal
- * end: some servers never send one, and what was produced is there. Whether tools were called plays no part.
+ * What a `finish_reason` means (docs/answers.md §1.6), in any case of letters. Null and missing ones mean a normal end: some
+ * servers never send one. So do unknown ones after some output; without any (`isEmpty`), the answer has failed, since an
+ * agent would take an empty one for the end of its task. Whether tools were called plays no part.
  */
-export function outcomeOf(finishReason: unknown): Outcome {
-  if (typeof finishReason !== 'string') return completed;
-  const reason = finishReason.toLowerCase();
-  if (tooLong.has(reason)) return { status: 'incomplete', reason: 'max_output_tokens' };
-  if (filtered.has(reason)) return { status: 'incomplete', reason: 'content_filter' };
-  const failure = failures.get(reason);
-  if (failure === undefined) return completed;
-  const { message, type, code } = failure;
-  return { status: 'failed', error: new ApiError(message, { status: 502, type, code }) };
+export function outcomeOf(finishReason: unknown, isEmpty: boolean): Outcome {
+  if (typeof finishReason !== 'string' || finishReason.trim() === '') return { status: 'completed' };
+  const meaning = meaningOf(finishReason) ?? (isEmpty ? emptyAnswer(finishReason) : 'completed');
+  switch (meaning) {
+    case 'completed':
+      return { status: 'completed' };
+    case 'max_output_tokens':
+    case 'content_filter':
+      return { status: 'incomplete', reason: meaning };
+    default: {
+      const { message, type, code } = meaning;
+      return { status: 'failed', error: new ApiError(message, { status: 502, type, code }) };
+    }
+  }
+}
+
+/** Proxies in front of Gemini write both its reason and their own: `function_call_filter: MALFORMED_FUNCTION_CALL`. */
+function meaningOf(finishReason: string): Meaning | undefined {
+  const reason = finishReason.trim().toLowerCase();
+  const whole = meanings.get(reason);
+  if (whole !== undefined) return whole;
+  const colon = reason.indexOf(':');
+  if (colon < 0) return undefined;
+  return meanings.get(reason.slice(colon + 1).trim()) ?? meanings.get(reason.slice(0, colon).trim());
+}
+
+/** Reasons are words; a longer text is not repeated. */
+const MAX_SHOWN_REASON = 64;
+
+function emptyAnswer(finishReason: string): Failure {
+  const shown = finishReason.length > MAX_SHOWN_REASON ? '…' : finishReason;
+  const message = `The upstream ended the answer before it began, with the reason “${shown}”.`;
+  return { type: 'model_error', code: 'upstream_error', message };
 }
