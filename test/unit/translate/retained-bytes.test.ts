@@ -12,7 +12,11 @@ interface Measured {
 
 function measure(): Measured[] {
   const script = fileURLToPath(new URL('../../support/measure-retained.ts', import.meta.url));
-  const { stdout, stderr, status } = spawnSync(process.execPath, ['--expose-gc', '--no-concurrent-recompilation', script], { encoding: 'utf8' });
+  const { stdout, stderr, status } = spawnSync(
+    process.execPath,
+    ['--expose-gc', '--no-concurrent-recompilation', script],
+    { encoding: 'utf8' },
+  );
   if (status !== 0) throw new Error(stderr);
   return stdout
     .trim()
