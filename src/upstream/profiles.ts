@@ -599,7 +599,7 @@ const perplexity = row('perplexity', generic, 'Perplexity (Sonar). It searches t
     true,
     'A 400: “After the (optional) system message(s), user and assistant roles should be alternating.”',
   ],
-  needsUser: [true, 'The last message must be the user’s or a tool’s. †'],
+  needsUser: [true, 'A conversation without a question is refused. †'],
   emptyAssistantContent: ['empty', 'Null is refused. †'],
   audio: [false, 'Its messages have no sound; leaving it out would make the model answer about nothing.'],
   tools: [false, 'Not in its API.'],

@@ -1,0 +1,129 @@
+/**
+ * What hosted servers and engines refuse, by hand, from the documentation or the observation named with each. Nothing here knows
+ * how requests are translated or what the profiles say.
+ */
+
+interface Body {
+  readonly messages: readonly {
+    readonly role: string;
+    readonly content?: unknown;
+    readonly tool_calls?: readonly {
+      readonly extra_content?: { readonly google?: { readonly thought_signature?: string } };
+    }[];
+  }[];
+  readonly tools?: readonly { readonly function?: { readonly strict?: boolean } }[];
+  readonly tool_choice?: unknown;
+  readonly reasoning_effort?: string;
+  readonly response_format?: { readonly type: string };
+  readonly [field: string]: unknown;
+}
+
+export interface ServerGuard {
+  readonly profile: string;
+  readonly source: string;
+  /** Throws for a body that the server answers with an error. */
+  check(body: Body): void;
+}
+
+export const serverGuards: readonly ServerGuard[] = [
+  {
+    profile: 'zai',
+    source: 'docs.z.ai, Chat Completion: the values of tool_choice and response_format',
+    check(body) {
+      refuseFields(body, ['presence_penalty', 'frequency_penalty', 'logprobs', 'top_logprobs', 'parallel_tool_calls']);
+      if (body.tool_choice !== undefined && body.tool_choice !== 'auto') refuse('tool_choice only supports auto');
+      if (body.response_format?.type === 'json_schema') refuse('response_format only supports text and json_object');
+    },
+  },
+  {
+    profile: 'minimax',
+    source: 'platform.minimax.io, OpenAI-compatible API',
+    check(body) {
+      refuseFields(body, ['presence_penalty', 'frequency_penalty', 'response_format']);
+      if (body['reasoning_split'] === undefined) refuse('the reasoning is inside the text');
+      if (partTypes(body).includes('input_audio')) refuse('audio input is not supported');
+    },
+  },
+  {
+    profile: 'cerebras',
+    source: 'inference-docs.cerebras.ai, OpenAI Compatibility: unsupported fields are a 400',
+    check(body) {
+      refuseFields(body, ['presence_penalty', 'frequency_penalty']);
+    },
+  },
+  ...['bedrock', 'databricks'].map((profile) => ({
+    profile,
+    source: 'litellm#31400, opencode#10259',
+    check({ messages, tools }: Body) {
+      const called = messages.some(({ role, tool_calls }) => role === 'tool' || tool_calls !== undefined);
+      if (called && tools === undefined)
+        refuse('The toolConfig field must be defined when using toolUse and toolResult content blocks.');
+    },
+  })),
+  {
+    profile: 'perplexity',
+    source: 'docs.perplexity.ai, Chat Completions, and its own message',
+    check(body) {
+      refuseFields(body, ['tools', 'tool_choice', 'logprobs', 'stop', 'stream_options']);
+      const spoken = body.messages.filter(({ role }, index) => role !== 'system' || index > 0);
+      const complaint = 'After the (optional) system message(s), user and assistant roles should be alternating.';
+      if (spoken.some(({ role, tool_calls }) => role === 'tool' || tool_calls !== undefined)) return; // no tools there at all
+      for (const [index, { role }] of spoken.entries()) if ((role === 'user') !== (index % 2 === 0)) refuse(complaint);
+    },
+  },
+  {
+    profile: 'cohere',
+    source: 'docs.cohere.com, Compatibility API: unsupported parameters',
+    check(body) {
+      refuseFields(body, ['parallel_tool_calls', 'top_logprobs', 'service_tier', 'metadata', 'store']);
+      if (typeof body.tool_choice === 'object') refuse('tool_choice must be a string');
+      refuseEfforts(body, ['none', 'high']);
+    },
+  },
+  {
+    profile: 'nim',
+    source: 'NIM for LLMs, API reference: unknown fields are a 422',
+    check(body) {
+      refuseFields(body, ['parallel_tool_calls', 'verbosity', 'prompt_cache_key']);
+      if (body.tools?.some((tool) => tool.function?.strict !== undefined)) refuse('extra fields not permitted: strict');
+    },
+  },
+  {
+    profile: 'vertex',
+    source: 'ai.google.dev, Thought signatures and OpenAI compatibility',
+    check(body) {
+      refuseEfforts(body, ['none', 'minimal', 'low', 'medium', 'high']);
+      for (const { tool_calls = [] } of body.messages) {
+        if (tool_calls.length > 0 && !tool_calls.some((call) => call.extra_content?.google?.thought_signature))
+          refuse('Function call is missing a thought_signature');
+      }
+    },
+  },
+  {
+    profile: 'llama-cpp-python',
+    source: 'observed: llama-cpp-python 0.3.36 with chatml-function-calling',
+    check(body) {
+      if (body.messages.some(({ content }) => content === null)) refuse('500: content is null');
+      if (body.tool_choice === 'required') refuse('200 without a body');
+      if (body.response_format?.type === 'json_schema') refuse('Input should be text or json_object');
+    },
+  },
+];
+
+function refuse(message: string): never {
+  throw new Error(message);
+}
+
+function refuseFields(body: Body, names: readonly string[]): void {
+  for (const name of names) if (body[name] !== undefined) refuse(`${name} is not supported`);
+}
+
+function refuseEfforts({ reasoning_effort: effort }: Body, known: readonly string[]): void {
+  if (effort !== undefined && !known.includes(effort)) refuse(`reasoning_effort ${effort} is not supported`);
+}
+
+function partTypes({ messages }: Body): string[] {
+  return messages.flatMap(({ content }) =>
+    Array.isArray(content) ? content.map(({ type }: { type: string }) => type) : [],
+  );
+}

@@ -1,0 +1,61 @@
+import { readdirSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { ApiError } from '../../../src/schema/api-error.ts';
+import { chatRequestJson } from '../../../src/schema/chat-request.ts';
+import { translateRequest } from '../../../src/translate/request.ts';
+import { createCountedIds } from '../../support/context.ts';
+import { blockOf, readGoldenCases } from '../../support/golden.ts';
+import { type ServerGuard, serverGuards } from '../../support/server-guards.ts';
+import { createTestSettings } from '../../support/settings.ts';
+
+type Body = Parameters<ServerGuard['check']>[0];
+
+const golden = new URL('../../golden/', import.meta.url);
+const requests = readdirSync(golden)
+  .filter((name) => /^request-.*\.md$/.test(name))
+  .flatMap((name) => readGoldenCases(new URL(name, golden)))
+  .flatMap((one) => {
+    const request = blockOf(one, 'request');
+    return request === null ? [] : [{ where: one.where, request: JSON.parse(request) as unknown }];
+  });
+
+describe.each(serverGuards)('$profile', (guard) => {
+  it(`is sent nothing it refuses, by any golden request (${guard.source})`, () => {
+    const sent = requests.filter(({ where, request }) => {
+      const body = bodyOf(request, guard.profile);
+      if (body === null) return false;
+      expect(() => guard.check(body), `${where}: ${JSON.stringify(body)}`).not.toThrow();
+      return true;
+    });
+    expect(sent.length).toBeGreaterThan(100);
+  });
+
+  it('would refuse some of what generic sends', () => {
+    const refused = requests.filter(({ request }) => {
+      const body = bodyOf(request, 'generic');
+      return body !== null && complaintOf(guard, body) !== null;
+    });
+    expect(refused.length).toBeGreaterThan(0);
+  });
+});
+
+function complaintOf(guard: ServerGuard, body: Body): string | null {
+  try {
+    guard.check(body);
+    return null;
+  } catch (thrown) {
+    return (thrown as Error).message;
+  }
+}
+
+/** The body as the upstream gets it; null for a request that is refused. */
+function bodyOf(request: unknown, profile: string): Body | null {
+  const settings = createTestSettings({ profile, orphanOutputs: 'synthesize', missingOutputs: 'synthesize' });
+  try {
+    const { chat, passthrough } = translateRequest(request, settings, { now: () => 1, newId: createCountedIds() });
+    return JSON.parse(chatRequestJson(chat, passthrough));
+  } catch (thrown) {
+    if (thrown instanceof ApiError) return null;
+    throw thrown;
+  }
+}
