@@ -1,5 +1,6 @@
 import { ApiError, type ApiErrorType } from '../schema/api-error.ts';
 import type { LooseChunk, LooseError } from '../schema/chat-completion.ts';
+import { saysContextOverflow } from './chat/context-overflow.ts';
 import { type ErrorReading, isNonEmpty, readErrorBody, readErrorValue } from './chat/error-body.ts';
 import { choiceOf, objectOf } from './chat/loose.ts';
 
@@ -113,7 +114,7 @@ function errorOf(reading: ErrorReading, status: number, retryAfterHeader: string
       status: 400,
       type: 'invalid_request',
       code: 'context_length_exceeded',
-      param: clientParam(reading.param) ?? 'input',
+      param: 'input', // agents look for this alone
     });
 
   const kind = kindOf(status, reading);
@@ -155,6 +156,8 @@ function clientParam(param: string | null): string | null {
   return fieldsOfClients.get(/^\w*/.exec(own)?.[0] ?? '') ?? own;
 }
 
+const unsupportedInput = /\b(?:image|audio|video) input is not supported/i;
+
 interface Kind {
   readonly status: number;
   readonly type: ApiErrorType;
@@ -184,6 +187,9 @@ row([503, 529], 503, 'server_error', 'server_overloaded');
 row([504, 524], 504, 'server_error', 'upstream_timeout');
 
 function kindOf(status: number, { type, message, provider }: ErrorReading): Kind {
+  // llama.cpp with a model that takes text alone answers 500, at which SDKs try three times.
+  if (status === 500 && unsupportedInput.test(message))
+    return { status: 400, type: 'invalid_request', code: 'unsupported_value', param: 'input' };
   const known = kinds.get(status);
   if (status === 404 && /model/i.test(message))
     return { status, type: 'not_found', code: 'model_not_found', param: 'model' };
@@ -196,29 +202,8 @@ function kindOf(status: number, { type, message, provider }: ErrorReading): Kind
   return { status: 502, type: 'server_error', code: 'invalid_upstream_response' };
 }
 
-/** Messages of servers whose context is too small for the prompt, under whatever status. Codex acts on this one code. */
-const contextOverflow = new RegExp(
-  [
-    'context_length_exceeded', // OpenAI, Groq
-    'exceed_context_size', // llama.cpp
-    'maximum context length', // OpenAI, vLLM, Mistral
-    "longer than the (?:maximum model length|model's context length)", // vLLM, SGLang
-    'context ?window', // and LiteLLM's ContextWindowExceededError
-    'available context size', // llama.cpp, also in LiteLLM's words
-    'prompt is too long', // Anthropic
-    'maximum prompt length', // xAI
-    'input length .*exceeds', // Ollama, TensorRT-LLM
-    'input token count .*exceeds', // Gemini
-    'input is too long', // Bedrock
-    'exceeded model token limit', // Moonshot
-    'tokens \\+ `max_new_tokens` must be', // TGI
-    'too many tokens(?!.*\\b(?:wait|minute|hour|day)\\b)', // Cohere; rate limits have the same words and the time to wait
-  ].join('|'),
-  'i',
-);
-
 function isContextOverflow({ message, code, type }: ErrorReading): boolean {
-  return contextOverflow.test(`${code} ${type} ${message.slice(0, MAX_MESSAGE_BYTES)}`);
+  return saysContextOverflow(`${code} ${type} ${message.slice(0, MAX_MESSAGE_BYTES)}`);
 }
 
 function messageOf({ message }: ErrorReading, status: number): string {
