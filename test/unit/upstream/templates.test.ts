@@ -9,7 +9,20 @@ import { createTestSettings, type SettingsOverrides } from '../../support/settin
 import { type TemplateGuard, templateGuards } from '../../support/template-guards.ts';
 
 /** Profiles of servers that run the template of the model itself. */
-const selfHosted = ['generic', 'vllm', 'sglang', 'llama.cpp', 'ollama', 'lmstudio', 'tgi', 'together', 'fireworks'];
+const selfHosted = [
+  'generic',
+  'vllm',
+  'sglang',
+  'llama.cpp',
+  'ollama',
+  'lmstudio',
+  'tgi',
+  'together',
+  'fireworks',
+  'nim',
+  'huggingface',
+  'llama-cpp-python',
+];
 
 const golden = new URL('../../golden/', import.meta.url);
 const requests = readdirSync(golden)
