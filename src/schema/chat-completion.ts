@@ -80,6 +80,8 @@ export interface LooseToolCall {
   readonly function?: unknown;
   readonly custom?: unknown;
   readonly extra_content?: unknown;
+  /** Google's own name for a signature, from proxies. */
+  readonly thoughtSignature?: unknown;
 }
 
 /** The `function` of a call, or the `function_call` of a message. */

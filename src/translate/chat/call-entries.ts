@@ -52,9 +52,10 @@ export function isThought(delta: LooseMessage): boolean {
   return objectOf<LooseGoogleExtras>(google)?.thought === true;
 }
 
-/** The thought signature that Gemini's OpenAI endpoint puts on a call, or on the message. `''` if there is none. */
-export function signatureOf(carrier: Pick<LooseMessage, 'extra_content'>): string {
-  if (carrier.extra_content == null) return '';
+/** The thought signature that Gemini's OpenAI endpoint puts on a call, or on the message; some proxies put it on the
+ * call as Gemini's own API names it. `''` if there is none. */
+export function signatureOf(carrier: Pick<LooseToolCall, 'extra_content' | 'thoughtSignature'>): string {
+  if (carrier.extra_content == null) return textOf(carrier.thoughtSignature);
   const google = objectOf<LooseExtraContent>(carrier.extra_content)?.google;
   return textOf(objectOf<LooseGoogleExtras>(google)?.thought_signature);
 }

@@ -1,7 +1,8 @@
 import type { LooseReasoningDetail } from '../../schema/chat-completion.ts';
 import { mergeReasoningDetails } from '../chat/reasoning-source.ts';
+import type { ResponseContext } from '../context.ts';
 import { type RetainedBytes, RetainedList } from '../retained-bytes.ts';
-import type { ReasoningExtras } from './reasoning-item.ts';
+import { carriedDetails, type ReasoningExtras } from './reasoning-item.ts';
 
 /** A Gemini thought signature. */
 export interface ThoughtSignature {
@@ -43,9 +44,9 @@ export class EnvelopeContents {
     this.#signatureBytes += signatureEntry + this.#retained.addValue(signature.signature);
   }
 
-  /** Must it travel even in an item without text? A signature must: without it the next turn fails. */
-  needsItem(wantsEncryptedReasoning: boolean): boolean {
-    return this.#signatures.length > 0 || (this.#details.all().length > 0 && wantsEncryptedReasoning);
+  /** Must it travel even in an item without text? */
+  needsItem(context: Pick<ResponseContext, 'wantsEncryptedReasoning' | 'profile'>): boolean {
+    return this.#signatures.length > 0 || carriedDetails(this.#details.all(), context).length > 0;
   }
 
   /** The details with those of one index joined, and the signatures by `call_id`. */

@@ -246,7 +246,7 @@ export class OutputWriter {
 
   /** What must go back to the upstream needs an item to travel in, even without text. */
   #carryEnvelope(): void {
-    if (this.#pendingEnvelope?.needsItem(this.#context.wantsEncryptedReasoning)) this.#reasoningItem();
+    if (this.#pendingEnvelope?.needsItem(this.#context)) this.#reasoningItem();
   }
 
   #readText(content: string, extras: ChunkExtras): void {

@@ -1,4 +1,6 @@
+import type { LooseReasoningDetail } from '../../schema/chat-completion.ts';
 import type { ItemStatus, ReasoningItem } from '../../schema/response-resource.ts';
+import { objectOf } from '../chat/loose.ts';
 import type { ResponseContext } from '../context.ts';
 import { encodeReasoningEnvelope, type ReasoningEnvelope } from '../reasoning-envelope.ts';
 
@@ -31,23 +33,37 @@ export function reasoningItemOf(
 }
 
 /**
- * The envelope an item needs, or null. Asked for (`include: ["reasoning.encrypted_content"]`), it holds everything; a
- * Gemini signature goes along even unasked, because the next turn fails without it.
+ * The envelope an item needs, or null. Asked for (`include: ["reasoning.encrypted_content"]`), it holds everything. What the
+ * next turn fails without goes along even unasked: Gemini's signatures, and OpenRouter's encrypted details.
  */
 export function envelopeOf(
   text: string,
   { details, signatures }: ReasoningExtras,
-  { wantsEncryptedReasoning, profile }: Pick<ResponseContext, 'wantsEncryptedReasoning' | 'profile'>,
+  context: Pick<ResponseContext, 'wantsEncryptedReasoning' | 'profile'>,
 ): ReasoningEnvelope | null {
+  const { wantsEncryptedReasoning, profile } = context;
   const hasSignatures = Object.keys(signatures).length > 0;
-  if (!wantsEncryptedReasoning && !hasSignatures) return null;
-  const hasDetails = wantsEncryptedReasoning && details.length > 0;
+  const carried = carriedDetails(details, context);
+  const hasDetails = carried.length > 0;
   const hasText = wantsEncryptedReasoning && text !== '';
   if (!hasText && !hasDetails && !hasSignatures) return null;
   return {
     ...(hasText && { t: text }),
-    ...(hasDetails && { d: details }),
+    ...(hasDetails && { d: carried }),
     ...(hasSignatures && { g: signatures }),
     p: profile.name,
   };
+}
+
+/**
+ * The details that go into an envelope: all of them where the client asked, else the encrypted ones, and only where they
+ * would be given back. Texts can be large, and a model does without them.
+ */
+export function carriedDetails<Detail>(
+  details: readonly Detail[],
+  { wantsEncryptedReasoning, profile }: Pick<ResponseContext, 'wantsEncryptedReasoning' | 'profile'>,
+): readonly Detail[] {
+  if (wantsEncryptedReasoning || details.length === 0) return details;
+  if (profile.reasoningReplay !== 'reasoning_details') return [];
+  return details.filter((detail) => objectOf<LooseReasoningDetail>(detail)?.type === 'reasoning.encrypted');
 }
