@@ -34,7 +34,7 @@ export interface ResponseContext {
   readonly toolNames: ReadonlySet<string>;
   /** Offered names that must be given back as something else: custom tools, namespaces, shortened names. */
   readonly restoredTools: ReadonlyMap<string, RestoredTool>;
-  /** Offered names the model may call; null when all may be (`tool_choice.allowed_tools`). */
+  /** The names the model may call, by `tool_choice`: one, none or `allowed_tools`; null when it sets no bound. */
   readonly allowedTools: ReadonlySet<string> | null;
   readonly wantsEncryptedReasoning: boolean;
   readonly wantsLogprobs: boolean;

@@ -34,9 +34,15 @@ export function translateToolChoice(
   if (choice === null) return { chat: undefined, tools: all, allowed: null, echo: 'auto' };
   switch (choice.type) {
     case 'mode':
-      return { ...choiceOfMode(choice.mode, all), allowed: null, echo: choice.mode };
-    case 'named':
-      return { ...choiceOfOne(offeredBy(choice.tool)), allowed: null, echo: echoOf(choice.tool) };
+      return {
+        ...choiceOfMode(choice.mode, all),
+        allowed: choice.mode === 'none' ? new Set() : null,
+        echo: choice.mode,
+      };
+    case 'named': {
+      const tool = offeredBy(choice.tool);
+      return { ...choiceOfOne(tool), allowed: new Set([tool.name]), echo: echoOf(choice.tool) };
+    }
     case 'allowed_tools':
       return choiceOfAllowed(choice.mode, choice.tools);
   }

@@ -271,9 +271,12 @@ function isAllowed(name: string, { context: { allowedTools } }: CallParts): bool
   return allowedTools === null || allowedTools.has(name);
 }
 
-/** `tool_choice.tools` is a promise to the client; many servers do not know of it, so it is kept here. */
+/**
+ * A tool named by `tool_choice`, `none` and `allowed_tools` are promises to the client. Some servers ignore them (llama.cpp a
+ * name, most of them `allowed_tools`), so they are kept here.
+ */
 function toolNotAllowed(name: string): ApiError {
-  return new ApiError(`The model called “${name}”, which “tool_choice.tools” does not allow.`, {
+  return new ApiError(`The model called “${name}”, which “tool_choice” does not allow.`, {
     status: 502,
     type: 'model_error',
     code: 'tool_not_allowed',
