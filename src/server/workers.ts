@@ -161,6 +161,8 @@ export function workerNumber(): number | null {
 export function joinSupervisor(collect: () => Promise<MetricObject[]>): WorkerHandle | null {
   const number = workerNumber();
   if (number === null) return null;
+  // A message that finds the supervisor gone, ours or Node's own: Node ends a worker that is disconnected anyway.
+  process.on('error', () => {});
   const send = (message: WorkerMessage) => void process.send?.(message);
   setInterval(send, ALIVE_EVERY_MS, { type: 'alive' } satisfies WorkerMessage).unref();
   process.on('message', (message: SupervisorMessage) => {
