@@ -65,6 +65,7 @@ export interface LooseContentPart {
   readonly type?: unknown;
   readonly text?: unknown;
   readonly thinking?: unknown;
+  readonly summary?: unknown;
   readonly refusal?: unknown;
 }
 

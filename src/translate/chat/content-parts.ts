@@ -37,7 +37,7 @@ function partsOf(parts: readonly unknown[]): ContentTexts {
         break;
       case 'thinking':
       case 'reasoning':
-        thinking += thinkingOf(part.thinking ?? part.text);
+        thinking += thinkingOf(part.thinking ?? part.text ?? part.summary);
         break;
       case 'refusal':
         refusal += textOf(part.refusal);
@@ -47,7 +47,7 @@ function partsOf(parts: readonly unknown[]): ContentTexts {
   return { text, thinking, refusal };
 }
 
-/** Mistral nests text parts in `thinking`; others give a string. */
+/** Mistral nests text parts in `thinking`, Databricks in `summary`; others give a string. */
 function thinkingOf(thinking: unknown): string {
   if (typeof thinking === 'string') return thinking;
   let text = '';
