@@ -33,6 +33,7 @@ describe('what Istio makes of envoy/istio', () => {
     expect(typedConfig).toMatchObject({
       grpcService: { envoyGrpc: { clusterName: service, authority: 'responses-extproc' } },
       messageTimeout: '10s',
+      metadataOptions: { receivingNamespaces: { untyped: ['responses_extproc'] } },
       statusOnError: { code: 'ServiceUnavailable' },
       processingMode: {
         requestHeaderMode: 'SEND',
