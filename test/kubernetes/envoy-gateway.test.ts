@@ -3,8 +3,13 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { renderChart } from '../../scripts/kubernetes-render.ts';
+import { clusterOf, connectionManagerOf } from '../../tools/mesh/envoy-config.ts';
 import { envoyVersions } from '../matrix/versions.ts';
 import { createAuthority } from '../support/certificates.ts';
+import { addClusterLike } from '../support/envoy-clusters.ts';
+import { startTestMesh } from '../support/mesh.ts';
+import { startRateLimitService } from '../support/rate-limit-service.ts';
+import { completion } from '../support/upstream.ts';
 import { type Resource, translateForEnvoyGateway } from './envoy-gateway.ts';
 import { liveThrough } from './lifetime.ts';
 import { committedManifests, environmentOf, type KubernetesObject, objectOf, parseObjects } from './manifests.ts';
@@ -38,6 +43,18 @@ function listenerOf(listeners: readonly Resource[]): Resource {
 
 function managerOf(of: Resource): Resource {
   return of['defaultFilterChain'].filters.at(-1).typedConfig;
+}
+
+/** The chart with the guide's example of a rate limit of this kind. */
+function limitedAsInGuide(kind: 'local' | 'global'): KubernetesObject[] {
+  const examples = [...guide.matchAll(/^```yaml\n(gateway:.*?)^```/gms)].map(
+    ([, example = '']) => parse(example).gateway,
+  );
+  const example = examples.find(({ envoyGateway }) => kind in (envoyGateway?.backendTraffic?.rateLimit ?? {}));
+  return renderChart([
+    ...['--set', 'gateway.kind=envoy-gateway'],
+    ...['--set-json', `gateway.envoyGateway=${JSON.stringify(example?.envoyGateway)}`],
+  ]).flatMap(({ text }) => parseObjects(text));
 }
 
 describe('what Envoy Gateway makes of envoy/gateway', () => {
@@ -78,6 +95,7 @@ describe('what Envoy Gateway makes of envoy/gateway', () => {
       responseTrailerMode: 'SEND',
     });
     expect(typedConfig.failureModeAllow ?? false).toBe(false);
+    expect(typedConfig['metadataOptions']).toEqual({ receivingNamespaces: { untyped: ['responses_extproc'] } });
     expect(typedConfig).toMatchObject({ messageTimeout: '10s', statusOnError: { code: 'ServiceUnavailable' } });
     expect(typedConfig.mutationRules).toBeUndefined(); // the path may be rewritten
   });
@@ -154,23 +172,83 @@ spec:
   targetRefs: [{ group: gateway.networking.k8s.io, kind: HTTPRoute, name: responses-extproc }]
   apiKeyAuth: { credentialRefs: [{ name: keys }], extractFrom: [{ headers: [x-api-key] }] }
 `);
-  const [, example = ''] = /^```yaml\n(gateway:[\s\S]*?)^```/m.exec(guide) ?? [];
-  const values = [
-    'gateway.kind=envoy-gateway',
-    `gateway.envoyGateway=${JSON.stringify(parse(example).gateway.envoyGateway)}`,
-  ];
-  const limited = renderChart(values.flatMap((value, index) => [index === 0 ? '--set' : '--set-json', value]));
-  const other = translateForEnvoyGateway([
-    ...limited.flatMap(({ text }) => parseObjects(text)),
-    ...upstream,
-    ...policies,
-  ]);
+  const other = translateForEnvoyGateway([...limitedAsInGuide('local'), ...upstream, ...policies]);
   const names = managerOf(listenerOf(other.listeners))['httpFilters'].map(({ name }: Resource) => name as string);
   const place = (part: string) => names.findIndex((name: string) => name.includes(part));
   expect(place('api_key_auth')).toBeGreaterThanOrEqual(0);
   expect(place('api_key_auth')).toBeLessThan(place('ext_proc'));
   expect(place('ext_proc')).toBeLessThan(place('local_ratelimit'));
   expect(place('local_ratelimit')).toBeLessThan(place('router'));
+});
+
+describe('the guide’s budget of tokens', () => {
+  const limited = translateForEnvoyGateway([...limitedAsInGuide('global'), ...upstream]);
+  const filters: Resource[] = managerOf(listenerOf(limited.listeners))['httpFilters'];
+  const limiterName = 'envoy.filters.http.ratelimit';
+  const route: Resource = limited.routes
+    .flatMap((config) => config['virtualHosts'].flatMap((host: Resource) => host['routes']))
+    .find(({ match }: Resource) => match.pathSeparatedPrefix === '/v1/responses');
+
+  test('a request asks, and the end of its answer takes what the service says that it cost', () => {
+    expect(limited.conditions.get('BackendTrafficPolicy/responses-extproc')).toMatchObject([{ status: 'True' }]);
+    expect(filters.map(({ name }) => name)).toEqual([filterName, limiterName, 'envoy.filters.http.router']);
+    const client = { requestHeaders: { headerName: 'x-client' } };
+    expect(route['typedPerFilterConfig'][limiterName].rateLimits).toMatchObject([
+      { actions: [{}, client], hitsAddend: { number: '0' } },
+      {
+        actions: [{}, client],
+        hitsAddend: { format: '%DYNAMIC_METADATA(responses_extproc:total_tokens)%' },
+        applyOnStreamDone: true,
+      },
+    ]);
+  });
+
+  test('Envoy keeps it: who has used it up gets a 429, and nobody else', async () => {
+    const limiter = await startRateLimitService(10);
+    const mesh = await startTestMesh({
+      edit(config) {
+        const envoyYaml = connectionManagerOf(config);
+        Reflect.deleteProperty(envoyYaml, 'local_reply_config'); // Envoy Gateway has none: the service words the refusal
+        const { http_filters, route_config } = envoyYaml;
+        const filter = filters.find(({ name }) => name === limiterName) ?? {};
+        // Envoy's 20 ms, after which it lets a request pass, are short on a busy machine.
+        const typedConfig = { ...filter['typedConfig'], timeout: '60s' };
+        (http_filters as unknown[]).splice(-1, 0, { ...filter, typedConfig });
+        route_config.virtual_hosts[0]['typed_per_filter_config'] = {
+          [limiterName]: route['typedPerFilterConfig'][limiterName],
+        };
+        const cluster = typedConfig.rateLimitService.grpcService.envoyGrpc.clusterName;
+        addClusterLike(config, 'responses_extproc', cluster, { host: '127.0.0.1', port: limiter.port });
+        Reflect.deleteProperty(clusterOf(config, cluster), 'health_checks');
+      },
+    });
+    try {
+      mesh.upstream.script('m', { body: [completion({ content: 'Hi' })] }); // five tokens
+      const post = (client: string) => mesh.post({ model: 'm', input: 'Hi' }, { headers: { 'x-client': client } });
+      const chat = { model: 'm', messages: [{ role: 'user', content: 'Hi' }] };
+      const untranslated = await fetch(`${mesh.url}/v1/chat/completions`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'x-client': 'eve' },
+        body: JSON.stringify(chat),
+      });
+      expect(await untranslated.json()).toMatchObject({ usage: { total_tokens: 5 } });
+      for (const used of [5, 10]) {
+        const answer = await post('ada');
+        expect(answer.status).toBe(200);
+        await answer.text();
+        await expect.poll(() => limiter.used.get('ada')).toBe(used);
+      }
+      const refused = await post('ada');
+      expect(refused.status).toBe(429);
+      expect(await refused.json()).toMatchObject({ error: { code: 'rate_limit_exceeded' } });
+      expect(mesh.upstream.received('m')).toHaveLength(3);
+      expect((await post('bob')).status).toBe(200);
+      expect(limiter.used.get('eve')).toBe(0);
+    } finally {
+      await mesh.close();
+      limiter.close();
+    }
+  });
 });
 
 test('with TLS, Envoy checks the service’s certificate by its name in the cluster', () => {
