@@ -140,12 +140,16 @@ export class ToolCalls {
   #sendOne(call: Call): ApiError | null {
     const error = call.item === null ? this.#openInOrder(call) : null;
     if (error !== null) return error;
+    this.#sendText(call);
+    return null;
+  }
+
+  #sendText(call: Call): void {
     const { unsent } = call.tracked;
-    if (unsent === '') return null;
+    if (unsent === '') return;
     call.tracked.unsent = '';
     call.item?.add(unsent);
     this.#parts.output.settle();
-    return null;
   }
 
   /** What comes after the arguments of a call that is closed is dropped: they were whole, and more would spoil them. */
@@ -177,6 +181,8 @@ export class ToolCalls {
     this.#parts.output.retained.add(writtenBytes);
     const written = { name, text, isCustom, isWhole: () => isWhole(call) };
     call.item = openCallItem(written, this.#idOf(call), this.#parts);
+    // Before another item begins: that may close this one.
+    this.#sendText(call);
     return null;
   }
 
