@@ -168,9 +168,7 @@ function withoutMessage(error: { readonly message: string }): object {
 
 /** vLLM makes up a call's id for each answer. */
 function withoutIds(item: OutputItem): object {
-  // vLLM gives the logprobs of reasoning and of end tokens too, in JSON others than in a stream.
-  const content = item.type === 'message' ? { content: item.content.map((part) => ({ ...part, logprobs: [] })) } : {};
-  return { ...item, id: '', ...content, ...('call_id' in item && { call_id: '' }) };
+  return { ...item, id: '', ...('call_id' in item && { call_id: '' }) };
 }
 
 /** The Responses request whose answer this may be: tools and formats decide how it is read. */

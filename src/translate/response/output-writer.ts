@@ -9,7 +9,8 @@ import { objectOf, textOf } from '../chat/loose.ts';
 import { reasoningOf } from '../chat/reasoning-source.ts';
 import { newTagReader, type ThinkTagReader, type ThinkTagTexts } from '../chat/think-tags.ts';
 import type { ResponseContext } from '../context.ts';
-import { type RetainedBytes, RetainedList } from '../retained-bytes.ts';
+import type { RetainedBytes } from '../retained-bytes.ts';
+import { AnswerLogprobs } from './answer-logprobs.ts';
 import { EnvelopeContents } from './envelope-contents.ts';
 import type { EventLog } from './event-log.ts';
 import { MessageItemWriter } from './message-item-writer.ts';
@@ -70,7 +71,8 @@ export class OutputWriter {
   #tags: ThinkTagReader | null;
   /** White space before any text: kept back, because before calls it is only a template's markup (docs/answers.md §1.3). */
   #space = '';
-  #spaceLogprobs: RetainedList<Logprob> | null = null;
+  /** Null until the upstream sends any. */
+  #logprobs: AnswerLogprobs | null = null;
   /** Citations that came before any message, until one has text. */
   #earlyCitations: CitationList | null = null;
   /** What waits for a reasoning item, to go into its envelope. */
@@ -86,6 +88,15 @@ export class OutputWriter {
 
   /** Writes what a delta adds. Errors are the model's: a call that is not allowed. */
   add(delta: LooseMessage, extras: ChunkExtras): ApiError | null {
+    if (extras.logprobs.length === 0) return this.#add(delta, extras);
+    this.#logprobs ??= new AnswerLogprobs(this.#retained);
+    this.#logprobs.push(extras.logprobs);
+    const error = this.#add(delta, extras);
+    this.#logprobs.trim();
+    return error;
+  }
+
+  #add(delta: LooseMessage, extras: ChunkExtras): ApiError | null {
     const reasoning = reasoningOf(delta);
     if (reasoning.details.length > 0) this.#envelope().addDetails(reasoning.details);
     if (reasoning.text !== '') {
@@ -130,8 +141,12 @@ export class OutputWriter {
     this.#tags = null;
     this.#reason(tagged.thinking);
     this.#carryEnvelope();
-    if (tagged.text.trim() === '') this.#keepSpace(tagged.text, extras.logprobs);
-    else this.#text(tagged.text, extras.logprobs, false);
+    if (extras.logprobs.length > 0) {
+      this.#logprobs = new AnswerLogprobs(this.#retained);
+      this.#logprobs.push(extras.logprobs);
+    }
+    if (tagged.text.trim() === '') this.#keepSpace(tagged.text);
+    else this.#text(tagged.text, false);
     if (extras.citations.length > 0) this.cite(extras.citations);
     this.#refuse(content.refusal || textOf(message.refusal));
     return calls?.send() ?? null;
@@ -145,7 +160,7 @@ export class OutputWriter {
     switch (field.name) {
       case 'content':
         if (this.#current?.type !== 'message' || !(this.#tags?.isThrough() ?? true)) return false;
-        this.#current.item.text(text, noLogprobs);
+        this.#current.item.text(text, this.#logprobsOf(text));
         return true;
       case 'reasoning_content':
       case 'reasoning':
@@ -183,7 +198,7 @@ export class OutputWriter {
     if (error !== null) return error;
     this.#carryEnvelope();
     if (this.hasItems()) return null;
-    if (this.#space !== '') this.#sendSpace((space, logprobs) => this.#begin(space, logprobs));
+    if (this.#space !== '') this.#begin(this.#takeSpace());
     return !this.hasItems() && this.nameless() > 0 ? namelessCall() : null;
   }
 
@@ -251,14 +266,14 @@ export class OutputWriter {
 
   #readText(content: string, extras: ChunkExtras): void {
     if (content === '') return;
-    if (this.#tags === null) this.#text(content, extras.logprobs, extras.isLast);
-    else this.#addTagged(this.#tags.push(content), extras.logprobs);
+    if (this.#tags === null) this.#text(content, extras.isLast);
+    else this.#addTagged(this.#tags.push(content));
   }
 
   /** Gemini writes `<thought>` before the first of them and `</thought>` before the answer. */
   #readThought(content: string): void {
     if (this.#tags?.expects(content)) {
-      this.#addTagged(this.#tags.push(content), noLogprobs);
+      this.#addTagged(this.#tags.push(content));
       return;
     }
     this.#flushTags();
@@ -266,48 +281,49 @@ export class OutputWriter {
     this.#reason(content);
   }
 
-  #addTagged({ thinking, text: answer }: ThinkTagTexts, logprobs: readonly Logprob[]): void {
+  #addTagged({ thinking, text: answer }: ThinkTagTexts): void {
     this.#reason(thinking);
     if (answer === '') return;
-    this.#text(answer, logprobs, false);
+    this.#text(answer, false);
     if (this.#context.profile.thinkTags === 'auto' && this.#tags?.isThrough()) this.#tags = null;
   }
 
-  #text(delta: string, logprobs: readonly Logprob[], isLast: boolean): void {
+  #text(delta: string, isLast: boolean): void {
     if (this.#current?.type === 'message') {
       const { item } = this.#current;
       const repeatsAll = isLast && this.#context.profile.dedupeTail && delta === item.written();
-      if (!repeatsAll) item.text(delta, logprobs);
+      if (!repeatsAll) item.text(delta, this.#logprobsOf(delta));
     } else if (delta.trim() === '') {
-      this.#keepSpace(delta, logprobs);
-      if (this.#space.length > MAX_LEADING_SPACE) this.#sendSpace((space, ofSpace) => this.#begin(space, ofSpace));
+      this.#keepSpace(delta);
+      if (this.#space.length > MAX_LEADING_SPACE) this.#begin(this.#takeSpace());
     } else {
-      if (this.#space !== '') this.#sendSpace((space, ofSpace) => this.#messageItem().text(space, ofSpace));
-      this.#begin(delta, logprobs);
+      if (this.#space !== '') {
+        const space = this.#takeSpace();
+        this.#messageItem().text(space, this.#logprobsOf(space));
+      }
+      this.#begin(delta);
     }
   }
 
-  /** After a call it is dropped: text that follows has a message of its own. */
-  #keepSpace(delta: string, logprobs: readonly Logprob[]): void {
-    if (this.#calls?.hasSent()) return;
-    this.#space += delta;
-    if (logprobs.length === 0) return;
-    this.#spaceLogprobs ??= new RetainedList(this.#retained);
-    for (const logprob of logprobs) this.#spaceLogprobs.push(logprob);
+  #logprobsOf(text: string): readonly Logprob[] {
+    return this.#logprobs?.take(text) ?? noLogprobs;
   }
 
-  #sendSpace(write: (space: string, logprobs: readonly Logprob[]) => void): void {
-    const [space, logprobs] = [this.#space, this.#spaceLogprobs];
+  /** After a call it is dropped: text that follows has a message of its own. */
+  #keepSpace(delta: string): void {
+    if (!this.#calls?.hasSent()) this.#space += delta;
+  }
+
+  #takeSpace(): string {
+    const space = this.#space;
     this.#space = '';
-    this.#spaceLogprobs = null;
-    logprobs?.release();
-    write(space, logprobs?.all() ?? noLogprobs);
+    return space;
   }
 
   /** The first text of a message. */
-  #begin(delta: string, logprobs: readonly Logprob[]): void {
+  #begin(delta: string): void {
     const message = this.#messageItem();
-    message.text(delta, logprobs);
+    message.text(delta, this.#logprobsOf(delta));
     if (this.#earlyCitations === null) return;
     const early = this.#earlyCitations;
     this.#earlyCitations = null;
@@ -357,7 +373,7 @@ export class OutputWriter {
   }
 
   #flushTags(): void {
-    if (this.#tags !== null) this.#addTagged(this.#tags.finish(), noLogprobs);
+    if (this.#tags !== null) this.#addTagged(this.#tags.finish());
   }
 
   #closeCurrent(): void {
