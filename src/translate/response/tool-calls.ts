@@ -263,9 +263,12 @@ export class WholeCalls {
   }
 }
 
-/** A native custom call's input can end anywhere, so only the end of the answer ends it. */
+/**
+ * Has all of the call come, and been sent? A native custom call's input can end anywhere, so only the end of the answer ends
+ * it.
+ */
 function isWhole(call: Call): boolean {
-  if (call.tracked.isCustom) return false;
+  if (call.tracked.isCustom || call.tracked.unsent !== '') return false;
   if (call.scanner === null) {
     call.scanner = new ObjectScanner();
     call.scanner.push(call.tracked.text.toString());
