@@ -102,19 +102,20 @@ describe('what Envoy Gateway makes of envoy/gateway', () => {
 
   test('it is on for the routes of the API, and for no other', () => {
     const seen = routes.map(({ match, typedPerFilterConfig }) => [
-      match.pathSeparatedPrefix ?? match.prefix,
+      match.pathSeparatedPrefix ?? match.prefix ?? `${match.path}?${match.queryParameters[0].name}`,
       filterName in (typedPerFilterConfig ?? {}),
     ]);
     expect(Object.fromEntries(seen)).toEqual({
       '/v1/conversations': true,
       '/v1/responses': true,
+      '/v1/models?client_version': true,
       '/v1/models': false,
       '/': false,
     });
   });
 
   test('no route ends a long answer, silence does, and nothing that reached the model is sent again', () => {
-    expect(routes).toHaveLength(4);
+    expect(routes).toHaveLength(5);
     for (const { route } of routes) {
       expect(route).toMatchObject({ timeout: '0s', idleTimeout: '900s' });
       expect(route.retryPolicy).toMatchObject({
@@ -274,7 +275,7 @@ test('a translator that is not there makes the routes answer 500, not pass', () 
   const affected = other.routes
     .flatMap((config) => config['virtualHosts'].flatMap((host: Resource) => host['routes']))
     .filter((route: Resource) => String(route['name']).includes('/responses-extproc/'));
-  expect(affected).toHaveLength(2);
+  expect(affected).toHaveLength(3);
   for (const route of affected) expect(route.directResponse).toMatchObject({ status: 500 });
 });
 

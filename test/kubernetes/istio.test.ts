@@ -50,13 +50,14 @@ describe('what Istio makes of envoy/istio', () => {
 
   test('it is on for the routes of the API, which take as much as the service, and for no other', () => {
     const seen = routes.map(({ match, typedPerFilterConfig = {}, requestBodyBufferLimit }) => [
-      match.pathSeparatedPrefix ?? match.prefix,
+      match.pathSeparatedPrefix ?? match.prefix ?? `${match.path}?${match.queryParameters[0].name}`,
       ['responses-extproc' in typedPerFilterConfig, requestBodyBufferLimit],
     ]);
     const limit = environment['MAX_REQUEST_BYTES'];
     expect(Object.fromEntries(seen)).toEqual({
       '/v1/conversations': [true, limit],
       '/v1/responses': [true, limit],
+      '/v1/models?client_version': [true, limit],
       '/v1/models': [false, undefined],
       '/': [false, undefined],
     });
@@ -65,7 +66,7 @@ describe('what Istio makes of envoy/istio', () => {
   test('no route ends a long answer, silence does, and nothing that reached the model is sent again', () => {
     expect(manager['streamIdleTimeout']).toBe('900s');
     expect(manager['upgradeConfigs']).toEqual([{ upgradeType: 'websocket' }]);
-    expect(routes).toHaveLength(4);
+    expect(routes).toHaveLength(5);
     for (const { route } of routes) {
       expect(route).toMatchObject({ timeout: '0s', idleTimeout: '900s' });
       expect(route.retryPolicy).toMatchObject({
@@ -114,7 +115,7 @@ test('beside an endpoint picker, the service sees a request first, and the picke
   const translated: Resource[] = beside.routes
     .flatMap((config) => config['virtualHosts'].flatMap((host: Resource) => host['routes'] ?? []))
     .filter((route: Resource) => route['name'] === 'llm.responses-extproc.0');
-  expect(translated).toHaveLength(2);
+  expect(translated).toHaveLength(3);
   for (const { typedPerFilterConfig, route } of translated) {
     expect(Object.keys(typedPerFilterConfig).sort()).toEqual(['envoy.filters.http.ext_proc', 'responses-extproc']);
     expect(route.cluster).toMatch(/^outbound\|54321\|\|models-ip-/);

@@ -158,7 +158,7 @@ export function parseInput(
         leaveOutReference(item, at);
         return;
       case 'compaction':
-      case 'compaction_summary': // Codex before 0.150
+      case 'compaction_summary': // an older name
       case 'context_compaction':
         addCompaction(type, item, at);
         return;
