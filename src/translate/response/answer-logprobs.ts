@@ -25,8 +25,10 @@ export class AnswerLogprobs {
     this.#retained = retained;
   }
 
-  /** Adds those of one chunk. */
+  /** Adds those of one chunk. What no text took of many chunks before is reasoning or markup, and is dropped. */
   push(logprobs: readonly Logprob[]): void {
+    const excess = this.#waiting.length - MAX_WAITING_TOKENS;
+    if (excess > 0) this.#drop(excess);
     for (const logprob of logprobs) {
       this.#waiting.push(logprob);
       this.#sizes.push(this.#retained.addValue(logprob));
@@ -41,12 +43,6 @@ export class AnswerLogprobs {
     const taken = this.#waiting.slice(run.start, run.end);
     this.#drop(run.end);
     return taken;
-  }
-
-  /** Call it after each chunk: what no text has needed by then is reasoning or markup. */
-  trim(): void {
-    const excess = this.#waiting.length - MAX_WAITING_TOKENS;
-    if (excess > 0) this.#drop(excess);
   }
 
   #drop(count: number): void {
@@ -89,18 +85,19 @@ function startOf(tokens: readonly Logprob[], end: number, text: Buffer): number 
         replaced = MAX_REPLACED_BYTES;
       } else if (piece.length > 0) {
         const at = placeOf(piece, text.subarray(0, rest), replaced);
-        if (at === null) return possible;
+        if (at === null) return withEmptyBefore(tokens, possible);
         rest = at;
         replaced = 0;
       }
     }
     if (rest === 0) return withEmptyBefore(tokens, index);
-    possible = rest <= replaced ? withEmptyBefore(tokens, index) : null;
+    possible = rest <= replaced ? index : null;
   }
-  return possible;
+  return withEmptyBefore(tokens, possible);
 }
 
-function withEmptyBefore(tokens: readonly Logprob[], index: number): number {
+function withEmptyBefore(tokens: readonly Logprob[], index: number | null): number | null {
+  if (index === null) return null;
   let start = index;
   while (tokens[start - 1]?.bytes.length === 0) start--;
   return start;

@@ -88,15 +88,7 @@ export class OutputWriter {
 
   /** Writes what a delta adds. Errors are the model's: a call that is not allowed. */
   add(delta: LooseMessage, extras: ChunkExtras): ApiError | null {
-    if (extras.logprobs.length === 0) return this.#add(delta, extras);
-    this.#logprobs ??= new AnswerLogprobs(this.#retained);
-    this.#logprobs.push(extras.logprobs);
-    const error = this.#add(delta, extras);
-    this.#logprobs.trim();
-    return error;
-  }
-
-  #add(delta: LooseMessage, extras: ChunkExtras): ApiError | null {
+    if (extras.logprobs.length > 0) this.#pushLogprobs(extras.logprobs);
     const reasoning = reasoningOf(delta);
     if (reasoning.details.length > 0) this.#envelope().addDetails(reasoning.details);
     if (reasoning.text !== '') {
@@ -141,10 +133,7 @@ export class OutputWriter {
     this.#tags = null;
     this.#reason(tagged.thinking);
     this.#carryEnvelope();
-    if (extras.logprobs.length > 0) {
-      this.#logprobs = new AnswerLogprobs(this.#retained);
-      this.#logprobs.push(extras.logprobs);
-    }
+    if (extras.logprobs.length > 0) this.#pushLogprobs(extras.logprobs);
     if (tagged.text.trim() === '') this.#keepSpace(tagged.text);
     else this.#text(tagged.text, false);
     if (extras.citations.length > 0) this.cite(extras.citations);
@@ -303,6 +292,11 @@ export class OutputWriter {
       }
       this.#begin(delta);
     }
+  }
+
+  #pushLogprobs(logprobs: readonly Logprob[]): void {
+    this.#logprobs ??= new AnswerLogprobs(this.#retained);
+    this.#logprobs.push(logprobs);
   }
 
   #logprobsOf(text: string): readonly Logprob[] {

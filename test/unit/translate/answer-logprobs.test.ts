@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { AnswerLogprobs } from '../../../src/translate/response/answer-logprobs.ts';
-import { RetainedBytes } from '../../../src/translate/retained-bytes.ts';
+import { RetainedBytes, uncounted } from '../../../src/translate/retained-bytes.ts';
+import { growthOf, LINEAR_GROWTH } from '../../support/growth.ts';
 
 const logprob = (token: string, bytes: readonly number[] = [...Buffer.from(token)]) => ({
   token,
@@ -15,7 +16,6 @@ function taken(chunks: readonly (readonly [tokens: readonly string[], text: stri
   return chunks.map(([tokens, text]) => {
     logprobs.push(tokens.map((token) => logprob(token)));
     const own = text === '' ? [] : logprobs.take(text);
-    logprobs.trim();
     return own.map(({ token }) => token);
   });
 }
@@ -79,11 +79,8 @@ describe('the logprobs of the answer', () => {
   it('that no text takes are not kept for ever, and are counted while they are', () => {
     const retained = new RetainedBytes();
     const logprobs = new AnswerLogprobs(retained);
-    const push = () => {
-      logprobs.push([logprob('thought')]);
-      logprobs.trim();
-    };
-    for (let count = 0; count < 512; count++) push();
+    const push = () => logprobs.push([logprob('thought')]);
+    for (let count = 0; count < 513; count++) push();
     const most = retained.total();
     expect(most).toBeGreaterThan(512 * 50);
     for (let count = 0; count < 512; count++) push();
@@ -91,5 +88,22 @@ describe('the logprobs of the answer', () => {
     logprobs.push([logprob('answer')]);
     logprobs.take('answer');
     expect(retained.total()).toBe(0);
+  });
+
+  it.each<[string, (count: number) => { tokens: readonly string[]; text: string }]>([
+    ['tokens without bytes', (count) => ({ tokens: ['a', ...Array(count).fill(''), '\uFFFD'], text: 'bc' })],
+    ['the same token', (count) => ({ tokens: Array(count).fill('a'), text: `b${'a'.repeat(count)}` })],
+    ['U+FFFD', (count) => ({ tokens: ['x', ...Array(count).fill('\uFFFD')], text: 'abc' })],
+  ])('cost what their number says: %s', (_name, of) => {
+    const growth = growthOf(2_000, (count) => {
+      const { tokens, text } = of(count);
+      const all = tokens.map((token) => logprob(token));
+      return () => {
+        const logprobs = new AnswerLogprobs(uncounted);
+        logprobs.push(all);
+        logprobs.take(text);
+      };
+    });
+    expect(growth).toBeLessThan(LINEAR_GROWTH);
   });
 });
