@@ -23,8 +23,8 @@ const serial = { fileParallelism: false, sequence: { groupOrder: 1 } };
 /** One project per kind of thing that is real: nothing, a gRPC client, an Envoy binary, containers. */
 export default defineConfig({
   test: {
-    // vitest leaves one core to itself; of two that is half the machine.
-    maxWorkers: Math.max(2, availableParallelism() - 1),
+    // One more than there are cores: many tests wait for processes that they started.
+    maxWorkers: availableParallelism() + 1,
     projects: [
       {
         test: {
