@@ -4,7 +4,27 @@ import { describeVariables } from './config.ts';
 /** What the process was asked to do; `wrong_usage` has the message for standard error. */
 export type Command =
   | { readonly type: 'serve' | 'help' | 'version' | 'print_config' }
+  | { readonly type: SubcommandName; readonly args: readonly string[] }
   | { readonly type: 'wrong_usage'; readonly message: string };
+
+/** What the program does besides serving, with the line that `--help` has for each. */
+const subcommands = {
+  explain: 'show what becomes of a Responses request, field by field, and of a recorded answer',
+  doctor: 'probe a Chat server and name the profile that fits it',
+} as const;
+
+export type SubcommandName = keyof typeof subcommands;
+
+/** A subcommand: takes its own arguments, writes to the terminal it is given, and resolves to the exit code. */
+export type Subcommand = (args: readonly string[], terminal: Terminal) => Promise<number>;
+
+/** What a subcommand has of its process. */
+export interface Terminal {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly stdin: NodeJS.ReadStream;
+  readonly stdout: NodeJS.WriteStream;
+  readonly stderr: NodeJS.WriteStream;
+}
 
 const options = {
   help: { type: 'boolean', short: 'h' },
@@ -14,6 +34,8 @@ const options = {
 
 /** Reads the command line (without `node` and the file). A flag that is not known is wrong usage, never ignored. */
 export function readCommand(args: readonly string[]): Command {
+  const [first = '', ...rest] = args;
+  if (isSubcommand(first)) return { type: first, args: rest };
   try {
     const { values } = parseArgs({ args: [...args], options, strict: true, allowPositionals: false });
     if (values.help) return { type: 'help' };
@@ -25,14 +47,24 @@ export function readCommand(args: readonly string[]): Command {
   }
 }
 
+function isSubcommand(word: string): word is SubcommandName {
+  return Object.hasOwn(subcommands, word);
+}
+
 /** The text of `--help`: the options, and every environment variable with its default. */
 export function helpText(): string {
   const variables = describeVariables().map(
     ({ name, fallback, meaning }) => `  ${name}${fallback === '' ? '' : ` (default ${fallback})`}\n      ${meaning}`,
   );
-  return `Usage: node dist/main.js [options]
+  const commands = Object.entries(subcommands).map(([name, summary]) => `  ${name.padEnd(14)}  ${summary}`);
+  return `Usage: responses-extproc [options]
+       responses-extproc COMMAND …
 
-An Envoy ext_proc service that makes any Chat Completions server speak the OpenAI Responses API.
+An Envoy ext_proc service that makes any Chat Completions server speak the OpenAI Responses API. Without a command it
+serves until it is told to stop.
+
+Commands, each with a --help of its own:
+${commands.join('\n')}
 
 Options:
   -h, --help      show this text

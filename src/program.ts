@@ -1,6 +1,6 @@
 import cluster from 'node:cluster';
 import { checkConfig } from './check-config.ts';
-import { helpText, readCommand } from './command-line.ts';
+import { helpText, readCommand, type Subcommand, type SubcommandName } from './command-line.ts';
 import { ConfigError, readConfig, redactConfig } from './config.ts';
 import { memoryOfProcess } from './memory.ts';
 import { serve } from './serve.ts';
@@ -44,9 +44,30 @@ async function main(): Promise<void> {
     case 'print_config':
       printConfig();
       return;
+    case 'explain':
+    case 'doctor':
+      await runSubcommand(await loadSubcommand(command.type), command.args);
+      return;
     case 'serve':
       await run();
   }
+}
+
+/** Loaded only when it is asked for: the service starts no slower for it. */
+async function loadSubcommand(name: SubcommandName): Promise<Subcommand> {
+  switch (name) {
+    case 'explain':
+      return (await import('./explain/command.ts')).explain;
+    case 'doctor':
+      return (await import('./doctor/command.ts')).doctor;
+  }
+}
+
+async function runSubcommand(subcommand: Subcommand, args: readonly string[]): Promise<void> {
+  const { env, stdin, stdout, stderr } = process;
+  // Whoever reads may stop early, as `head` does.
+  for (const stream of [stdout, stderr]) stream.on('error', () => process.exit(process.exitCode));
+  process.exitCode = await subcommand(args, { env, stdin, stdout, stderr });
 }
 
 /** The configuration in use: the environment's, with sizes lowered to what fits this process's memory. */

@@ -20,6 +20,11 @@ describe('the command line', () => {
     expect(run(['-h']).stdout).toBe(stdout);
   });
 
+  it('--help shows the subcommands', () => {
+    const { stdout } = run(['--help']);
+    for (const name of ['explain', 'doctor']) expect(stdout).toMatch(new RegExp(`^  ${name} +\\w`, 'm'));
+  });
+
   it('--version shows the version of package.json', () => {
     const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
     expect(run(['--version'])).toMatchObject({ status: 0, stdout: `${version}\n`, stderr: '' });

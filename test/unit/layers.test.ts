@@ -15,11 +15,16 @@ const uses: Readonly<Record<string, readonly string[]>> = {
   telemetry: ['config', 'exchange', 'extproc', 'schema', 'upstream'],
   server: ['bytes', 'config', 'exchange', 'extproc', 'schema', 'telemetry', 'translate', 'upstream'],
   config: ['exchange', 'upstream'],
+  'exchange-file': [],
+  // Nothing uses the rooms of subcommands but the program that loads them.
+  explain: ['command-line', 'config', 'exchange', 'exchange-file', 'schema', 'server', 'sse', 'translate', 'upstream'],
+  doctor: ['command-line', 'config', 'exchange', 'schema', 'sse', 'translate', 'upstream'],
 };
 
 /** Rooms without sockets, clock, randomness or environment: these packages and built-ins are all they may use. */
 const pure: Readonly<Record<string, readonly string[]>> = {
   bytes: [],
+  'exchange-file': ['zod'],
   schema: ['zod'],
   upstream: ['yaml', 'zod'],
   // The global `Buffer` is looked up anew each time it is used.

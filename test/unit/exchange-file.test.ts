@@ -1,0 +1,69 @@
+import { describe, expect, it } from 'vitest';
+import {
+  bodyOf,
+  bytesOf,
+  type ExchangeFile,
+  exchangeFileHead,
+  pieceOf,
+  readExchangeFile,
+  saysItIsAnExchange,
+} from '../../src/exchange-file.ts';
+
+const headers = [{ name: 'content-type', value: 'application/json' }];
+const complete: ExchangeFile = {
+  ...exchangeFileHead,
+  profile: 'vllm',
+  started_at: '2026-11-22T11:00:00.000Z',
+  client_request: { method: 'POST', path: '/v1/responses', headers, body: '{"model":"m","input":"x"}' },
+  chat_request: { method: 'POST', path: '/v1/chat/completions', headers, body: '{}' },
+  chat_response: { status: 200, headers, pieces: [{ at_ms: 12.5, text: '{}' }] },
+  client_response: { status: 200, headers, pieces: [{ at_ms: 13, text: '{}' }] },
+  dropped: ['web_search'],
+  outcome: 'completed',
+  error: null,
+};
+
+describe('an exchange file', () => {
+  it('is read as it was written', () => {
+    const value: unknown = JSON.parse(JSON.stringify(complete));
+    expect(saysItIsAnExchange(value)).toBe(true);
+    expect(readExchangeFile(value)).toEqual(complete);
+  });
+
+  it('of a refused request has no other side', () => {
+    const refused = { ...complete, chat_request: null, chat_response: null, client_response: null };
+    const error = { code: 'invalid_type', message: 'No.' };
+    expect(readExchangeFile({ ...refused, error })).toEqual({ ...refused, error });
+  });
+
+  it.each([
+    [{ ...complete, version: 2 }, 'version'],
+    [{ ...complete, profile: 7 }, 'profile'],
+    [{ ...complete, client_request: { method: 'POST', path: '/', headers } }, 'client_request'],
+    [{ ...complete, chat_response: { status: 200, headers, pieces: [{ at_ms: 1 }] } }, 'chat_response.pieces.0'],
+    [{ ...complete, chat_response: { status: 7, headers, pieces: [] } }, 'chat_response.status'],
+    [[], 'file'],
+  ])('that is not whole is refused, with the field named: %#', (value, field) => {
+    expect(() => readExchangeFile(value)).toThrow(new RegExp(`^${field}`, 'm'));
+  });
+
+  it('is not any other JSON', () => {
+    for (const other of [null, [], 'x', {}, { format: 'har' }]) expect(saysItIsAnExchange(other)).toBe(false);
+  });
+
+  it.each([
+    ['text', Buffer.from('data: é\n\n')],
+    ['nothing', Buffer.alloc(0)],
+    ['a byte order mark', Buffer.from('\ufeff{}')],
+    ['a character that was cut', Buffer.from('é').subarray(0, 1)],
+    ['gzip', Buffer.from([0x1f, 0x8b, 0x08, 0x00, 0xff])],
+  ])('keeps every byte: %s', (_what, bytes) => {
+    const file = readExchangeFile({
+      ...complete,
+      client_request: { method: 'POST', path: '/v1/responses', headers, ...bodyOf(bytes) },
+      chat_response: { status: 200, headers, pieces: [pieceOf(1, bytes)] },
+    });
+    expect(bytesOf(file.client_request)).toEqual(bytes);
+    expect(file.chat_response?.pieces.map(bytesOf)).toEqual([bytes]);
+  });
+});
