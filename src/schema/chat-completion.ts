@@ -56,7 +56,7 @@ export interface LooseMessage {
   readonly reasoning_details?: unknown;
   readonly thinking?: unknown;
   readonly thinking_blocks?: unknown;
-  /** Gemini. */
+  /** Gemini, and gateways that carry signatures of others. */
   readonly extra_content?: unknown;
 }
 
@@ -97,7 +97,7 @@ export interface LooseCustomCall {
   readonly input?: unknown;
 }
 
-/** Gemini's carrier of thought signatures. */
+/** What must go back beside a call or a message, an object for each vendor; Gemini's holds thought signatures. */
 export interface LooseExtraContent {
   readonly google?: unknown;
 }

@@ -54,14 +54,14 @@ export interface ChatMessage {
   readonly reasoning?: string;
   /** OpenRouter: opaque, given back as they came. */
   readonly reasoning_details?: readonly unknown[];
-  readonly extra_content?: GeminiExtraContent;
+  readonly extra_content?: ExtraContent;
   /** Mistral: the answer continues this message. */
   readonly prefix?: boolean;
 }
 
-/** Gemini's thought signature, on a message or a tool call. */
-export interface GeminiExtraContent {
-  readonly google: { readonly thought_signature: string };
+/** What a server wants back with a message or a tool call, by vendor: Gemini's thought signature, and others' as they came. */
+export interface ExtraContent extends JsonObject {
+  readonly google?: unknown;
 }
 
 /** OpenAI's breakpoint, and Anthropic's, which routers know too. */
@@ -90,7 +90,7 @@ export interface ChatThinkingPart {
   readonly thinking: readonly { readonly type: 'text'; readonly text: string }[];
 }
 
-export type ChatToolCall = { readonly id: string; readonly extra_content?: GeminiExtraContent } & (
+export type ChatToolCall = { readonly id: string; readonly extra_content?: ExtraContent } & (
   | { readonly type: 'function'; readonly function: { readonly name: string; readonly arguments: string } }
   | { readonly type: 'custom'; readonly custom: { readonly name: string; readonly input: string } }
 );

@@ -1,3 +1,5 @@
+import type { LooseGoogleExtras } from '../schema/chat-completion.ts';
+import type { ExtraContent } from '../schema/chat-request.ts';
 import { jsonTextOf, objectOf, textOf } from './chat/loose.ts';
 
 /**
@@ -11,21 +13,60 @@ export interface ReasoningEnvelope {
   readonly d?: readonly unknown[];
   /** Gemini thought signatures by `call_id`; the key `''` is the message's own. */
   readonly g?: Readonly<Record<string, string>>;
-  /** Name of the profile that made it: details and signatures go back to no other. */
+  /** Any other `extra_content`, by the same keys, as it came. */
+  readonly x?: Readonly<Record<string, ExtraContent>>;
+  /** Name of the profile that made it: details, signatures and extra contents go back to no other. */
   readonly p?: string;
 }
 
 /** The same, as it comes back from a client. */
 type LooseEnvelope = { readonly [Field in keyof ReasoningEnvelope]?: unknown };
 /** Keyed by ids. */
-type LooseSignatures = Readonly<Record<string, unknown>>;
+type LooseById = Readonly<Record<string, unknown>>;
+
+/** Extra contents by `call_id`, as the envelope holds them: nearly all are one thought signature and nothing else. */
+export function packExtraContents(
+  contents: Readonly<Record<string, ExtraContent>>,
+): Pick<ReasoningEnvelope, 'g' | 'x'> {
+  const signatures: [string, string][] = [];
+  const others: [string, ExtraContent][] = [];
+  for (const [callId, content] of Object.entries(contents)) {
+    const signature = signatureOf(content);
+    const isAlone = Object.keys(content).length === 1 && Object.keys(objectOf(content.google) ?? {}).length === 1;
+    if (signature !== '' && isAlone) signatures.push([callId, signature]);
+    else others.push([callId, content]);
+  }
+  return {
+    ...(signatures.length > 0 && { g: Object.fromEntries(signatures) }),
+    ...(others.length > 0 && { x: Object.fromEntries(others) }),
+  };
+}
+
+/** The reverse of `packExtraContents`. */
+export function unpackExtraContents({
+  g = {},
+  x = {},
+}: Pick<ReasoningEnvelope, 'g' | 'x'>): Readonly<Record<string, ExtraContent>> {
+  const signed = Object.entries(g).map(([callId, signature]) => [callId, googleExtra(signature)] as const);
+  return Object.fromEntries([...signed, ...Object.entries(x)]);
+}
+
+/** Gemini's thought signature as its endpoint takes it. */
+export function googleExtra(signature: string): ExtraContent {
+  return { google: { thought_signature: signature } };
+}
+
+/** Gemini's thought signature in that content; `''` for none. */
+export function signatureOf(content: ExtraContent): string {
+  return textOf(objectOf<LooseGoogleExtras>(content.google)?.thought_signature);
+}
 
 const PREFIX = 'orr1.';
 
 /** The envelope as text for `encrypted_content`. */
 export function encodeReasoningEnvelope(envelope: ReasoningEnvelope): string {
-  // Details that cannot be written are left out: only the upstream would have used them.
-  const json = jsonTextOf(envelope) || jsonTextOf({ ...envelope, d: undefined });
+  // What is nested too deeply to be written is left out: only the upstream would have used them.
+  const json = jsonTextOf(envelope) || jsonTextOf({ ...envelope, d: undefined, x: undefined });
   return PREFIX + Buffer.from(json).toString('base64url');
 }
 
@@ -50,13 +91,19 @@ export function decodeReasoningEnvelope(
     return null;
   }
   if (value === null || !isNestedWithin(value, maxNesting)) return null;
-  const signatures = objectOf<LooseSignatures>(value.g);
+  const signatures = objectOf<LooseById>(value.g);
+  const extras = objectOf<LooseById>(value.x);
   const envelope = {
     ...(textOf(value.t) !== '' && { t: textOf(value.t) }),
     ...(Array.isArray(value.d) && { d: value.d as readonly unknown[] }),
     ...(signatures !== null && {
       g: Object.fromEntries(
         Object.entries(signatures).filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
+      ),
+    }),
+    ...(extras !== null && {
+      x: Object.fromEntries(
+        Object.entries(extras).filter((entry): entry is [string, ExtraContent] => objectOf(entry[1]) !== null),
       ),
     }),
     ...(textOf(value.p) !== '' && { p: textOf(value.p) }),

@@ -95,7 +95,9 @@ export const profileFlags = {
     ),
   geminiSignatures: z
     .boolean()
-    .describe('Tool calls carry a thought signature in `extra_content`, and must give it back.'),
+    .describe(
+      'Refuses calls without a thought signature: those made elsewhere get Google’s word for “no signature”. What came in `extra_content` goes back to every server.',
+    ),
 
   // What is sent: messages
   developerRole: z.enum(['keep', 'system']).describe('Whether the role `developer` is known.'),

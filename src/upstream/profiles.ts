@@ -410,10 +410,7 @@ const gemini = row(
       ],
       'Gemini 3 and 2.5 Pro cannot be told not to think; no model knows more than high.',
     ],
-    geminiSignatures: [
-      true,
-      'Thinking models refuse a call that comes back without its thought signature; calls made elsewhere get Google’s word for “no signature”. †',
-    ],
+    geminiSignatures: [true, 'Thinking models refuse a call without a thought signature. †'],
   },
 );
 

@@ -6,6 +6,7 @@ import type {
   LooseMessage,
   LooseToolCall,
 } from '../../schema/chat-completion.ts';
+import type { ExtraContent } from '../../schema/chat-request.ts';
 import { countOf, jsonTextOf, objectOf, objectsOf, textOf } from './loose.ts';
 
 /** One `tool_calls` entry of a message or delta. An empty string stands for a field that is absent. */
@@ -52,10 +53,55 @@ export function isThought(delta: LooseMessage): boolean {
   return objectOf<LooseGoogleExtras>(google)?.thought === true;
 }
 
-/** The thought signature that Gemini's OpenAI endpoint puts on a call, or on the message; some proxies put it on the
- * call as Gemini's own API names it. `''` if there is none. */
-export function signatureOf(carrier: Pick<LooseToolCall, 'extra_content' | 'thoughtSignature'>): string {
-  if (carrier.extra_content == null) return textOf(carrier.thoughtSignature);
-  const google = objectOf<LooseExtraContent>(carrier.extra_content)?.google;
-  return textOf(objectOf<LooseGoogleExtras>(google)?.thought_signature);
+/**
+ * What the server wants back with a call or a message: its `extra_content`, whatever is in it, without Gemini's mark on
+ * thinking and without what is empty. Gemini's OpenAI endpoint puts the thought signature there; some proxies put it on the
+ * call as Gemini's own API names it. Null if there is nothing.
+ */
+export function extraContentOf(
+  carrier: Pick<LooseToolCall, 'extra_content' | 'thoughtSignature'>,
+): ExtraContent | null {
+  if (carrier.extra_content == null) {
+    const signature = textOf(carrier.thoughtSignature);
+    return signature === '' ? null : { google: { thought_signature: signature } };
+  }
+  const vendors = Object.entries(objectOf<LooseExtraContent>(carrier.extra_content) ?? {}).flatMap(
+    ([vendor, value]: [string, unknown]) => {
+      const kept = vendor === 'google' ? withoutMark(value) : value;
+      return isGiven(kept) ? [[vendor, kept] as const] : [];
+    },
+  );
+  return vendors.length === 0 ? null : Object.fromEntries(vendors);
+}
+
+function withoutMark(value: unknown): unknown {
+  const google = objectOf<LooseGoogleExtras>(value);
+  if (google === null) return value;
+  return Object.fromEntries(Object.entries(google).filter(([name, field]) => name !== 'thought' && isGiven(field)));
+}
+
+function isGiven(value: unknown): boolean {
+  if (value === null || value === undefined || value === '') return false;
+  return typeof value !== 'object' || Object.keys(value).length > 0;
+}
+
+/** Several pieces of one call's or message's extra content: fields that a later piece repeats are the later one's. */
+export function joinExtraContent(pieces: readonly ExtraContent[]): ExtraContent {
+  const [first = {}] = pieces;
+  if (pieces.length < 2) return first;
+  const byVendor = new Map<string, unknown[]>();
+  for (const piece of pieces) {
+    for (const [vendor, value] of Object.entries(piece)) {
+      const values = byVendor.get(vendor);
+      if (values === undefined) byVendor.set(vendor, [value]);
+      else values.push(value);
+    }
+  }
+  return Object.fromEntries(Array.from(byVendor, ([vendor, values]) => [vendor, joinValues(values)]));
+}
+
+function joinValues(values: readonly unknown[]): unknown {
+  const last = values.at(-1);
+  if (objectOf(last) === null) return last;
+  return Object.fromEntries(values.flatMap((value) => Object.entries(objectOf(value) ?? {})));
 }

@@ -1,3 +1,7 @@
+import type { LooseReasoningDetail } from '../../schema/chat-completion.ts';
+import type { ExtraContent } from '../../schema/chat-request.ts';
+import { objectOf } from '../chat/loose.ts';
+import { unpackExtraContents } from '../reasoning-envelope.ts';
 import type { TranslationSettings } from '../settings.ts';
 import type { InputReasoning } from './parsed.ts';
 
@@ -6,8 +10,8 @@ export interface EarlierReasoning {
   readonly text: string;
   /** OpenRouter's `reasoning_details`, when they came from this profile's upstream. */
   readonly details: readonly unknown[];
-  /** Gemini's signatures by call id, likewise. */
-  readonly signatures: Readonly<Record<string, string>>;
+  /** What calls, and the message (`''`), must have back, by call id; likewise. */
+  readonly extraContents: Readonly<Record<string, ExtraContent>>;
 }
 
 /** A reasoning item with what its `encrypted_content` holds, where that was made here. */
@@ -18,9 +22,19 @@ export function earlierReasoningOf(
   const ours = envelope !== null && envelope.p === profile.name; // never replayed to another provider
   // With this setting summaries are the upstream's own text; other servers' summaries only paraphrase it.
   const ownSummaries = reasoningEvents === 'summary' ? summaries : [];
+  const whole = text || envelope?.t || ownSummaries.join('\n\n');
   return {
-    text: text || envelope?.t || ownSummaries.join('\n\n'),
-    details: (ours && envelope.d) || [],
-    signatures: (ours && envelope.g) || {},
+    text: whole,
+    details: ours ? detailsOf(envelope.d ?? [], whole) : [],
+    extraContents: ours ? unpackExtraContents(envelope) : {},
   };
+}
+
+/** A signed detail travels without its text, which is the item's; a signature alone would be refused. */
+function detailsOf(details: readonly unknown[], text: string): readonly unknown[] {
+  return details.flatMap((value): unknown[] => {
+    const detail = objectOf<LooseReasoningDetail>(value);
+    if (detail?.text !== null) return [value];
+    return text === '' ? [] : [{ ...detail, text }];
+  });
 }

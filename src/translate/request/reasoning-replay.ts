@@ -1,12 +1,13 @@
-import type { ChatMessage, ChatToolCall } from '../../schema/chat-request.ts';
+import type { ChatMessage, ChatToolCall, ExtraContent } from '../../schema/chat-request.ts';
 import type { Profile } from '../../upstream/profile.ts';
+import { googleExtra, signatureOf } from '../reasoning-envelope.ts';
 import type { Turn } from './turn.ts';
 
 /** Gives earlier reasoning back in the field the server reads it from. */
 export interface ReasoningReplay {
   /** Fields for the turn's assistant message; null when the turn has no reasoning this server would take. */
   fieldsOf(turn: Turn): Partial<ChatMessage> | null;
-  /** The turn's calls with the signatures their upstream gave them. */
+  /** The turn's calls with what their upstream wants back with them. */
   signed(calls: ChatToolCall[], turn: Turn): ChatToolCall[];
   /** Applies what depends on the whole conversation: scope and backfill. `lastQuestion` is the index of the user's last message. */
   finish(messages: ChatMessage[], lastQuestion: number): ChatMessage[];
@@ -20,11 +21,11 @@ export function createReasoningReplay(profile: Profile): ReasoningReplay {
 
   function fieldsOf(turn: Turn): Partial<ChatMessage> | null {
     const text = turn.reasoning.map((item) => item.text).join('');
-    const own = profile.geminiSignatures ? signatureOf(turn, '') : null;
-    if (own !== null) return { extra_content: { google: { thought_signature: own } } };
     const details = mode === 'reasoning_details' ? turn.reasoning.flatMap((item) => item.details) : [];
-    if (details.length > 0) return { reasoning_details: details };
-    return text === '' ? null : fieldsOfText(text, turn);
+    const reasoning =
+      details.length > 0 ? { reasoning_details: details } : text === '' ? null : fieldsOfText(text, turn);
+    const own = extraContentOf(turn, '');
+    return own === null ? reasoning : { ...reasoning, extra_content: own };
   }
 
   function fieldsOfText(text: string, turn: Turn): Partial<ChatMessage> | null {
@@ -46,13 +47,14 @@ export function createReasoningReplay(profile: Profile): ReasoningReplay {
   }
 
   function signed(calls: ChatToolCall[], turn: Turn): ChatToolCall[] {
-    if (!profile.geminiSignatures || calls.length === 0) return calls;
-    const signatures: (string | null)[] = turn.calls.map(({ callId }) => signatureOf(turn, callId));
+    if (calls.length === 0) return calls;
+    const contents = turn.calls.map(({ callId }) => extraContentOf(turn, callId));
     // Of parallel calls only the first is signed; a turn of another provider has no signature at all.
-    if (!signatures.some((signature) => signature !== null)) signatures[0] = noSignature;
+    const isSigned = contents.some((content) => content !== null && signatureOf(content) !== '');
+    if (profile.geminiSignatures && !isSigned) contents[0] = { ...contents[0], ...googleExtra(noSignature) };
     return calls.map((call, index) => {
-      const signature = signatures[index] ?? null;
-      return signature === null ? call : { ...call, extra_content: { google: { thought_signature: signature } } };
+      const content = contents[index] ?? null;
+      return content === null ? call : { ...call, extra_content: content };
     });
   }
 
@@ -71,9 +73,9 @@ export function createReasoningReplay(profile: Profile): ReasoningReplay {
   return { fieldsOf, signed, finish };
 }
 
-function signatureOf(turn: Turn, callId: string): string | null {
-  for (const { signatures } of turn.reasoning) {
-    if (Object.hasOwn(signatures, callId)) return signatures[callId] ?? null;
+function extraContentOf(turn: Turn, callId: string): ExtraContent | null {
+  for (const { extraContents } of turn.reasoning) {
+    if (Object.hasOwn(extraContents, callId)) return extraContents[callId] ?? null;
   }
   return null;
 }

@@ -1,26 +1,28 @@
 import type { LooseReasoningDetail } from '../../schema/chat-completion.ts';
+import type { ExtraContent } from '../../schema/chat-request.ts';
+import { joinExtraContent } from '../chat/call-entries.ts';
 import { mergeReasoningDetails } from '../chat/reasoning-source.ts';
 import type { ResponseContext } from '../context.ts';
 import { type RetainedBytes, RetainedList } from '../retained-bytes.ts';
 import { carriedDetails, type ReasoningExtras } from './reasoning-item.ts';
 
-/** A Gemini thought signature. */
-export interface ThoughtSignature {
-  readonly signature: string;
+/** What one call, or the message, must have back. */
+export interface CarriedExtra {
+  readonly content: ExtraContent;
   /** Gives the `call_id` it belongs to, minting it if none came; `''` for the message's own. */
   readonly callId: () => string;
 }
 
-/** The object and closure of a signature, and its place in the list. */
-const signatureEntry = 150;
+/** The object and closure of an extra, and its place in the list. */
+const extraEntry = 150;
 
 /** What goes back to the upstream in the envelope of a reasoning item, gathered until the item is closed. */
 export class EnvelopeContents {
   readonly #retained: RetainedBytes;
   readonly #details: RetainedList<LooseReasoningDetail>;
-  readonly #signatures: ThoughtSignature[] = [];
+  readonly #extras: CarriedExtra[] = [];
   #areDetailsWhole = false;
-  #signatureBytes = 0;
+  #extraBytes = 0;
 
   constructor(retained: RetainedBytes) {
     this.#retained = retained;
@@ -38,29 +40,40 @@ export class EnvelopeContents {
     this.addDetails(details);
   }
 
-  addSignature(signature: ThoughtSignature): void {
-    this.#signatures.push(signature);
-    this.#retained.add(signatureEntry);
-    this.#signatureBytes += signatureEntry + this.#retained.addValue(signature.signature);
+  addExtra(extra: CarriedExtra): void {
+    this.#extras.push(extra);
+    this.#retained.add(extraEntry);
+    this.#extraBytes += extraEntry + this.#retained.addValue(extra.content);
   }
 
   /** Must it travel even in an item without text? */
   needsItem(context: Pick<ResponseContext, 'wantsEncryptedReasoning' | 'profile'>): boolean {
-    return this.#signatures.length > 0 || carriedDetails(this.#details.all(), context).length > 0;
+    return this.#extras.length > 0 || carriedDetails(this.#details.all(), '', context).length > 0;
   }
 
-  /** The details with those of one index joined, and the signatures by `call_id`. */
+  /** The details with those of one index joined, and the extra contents by `call_id`. */
   extras(): ReasoningExtras {
     return {
       details: this.#areDetailsWhole ? this.#details.all() : mergeReasoningDetails(this.#details.all()),
-      signatures: Object.fromEntries(this.#signatures.map(({ callId, signature }) => [callId(), signature])),
+      extraContents: this.#extraContents(),
     };
+  }
+
+  #extraContents(): ReasoningExtras['extraContents'] {
+    const byCall = new Map<string, ExtraContent[]>();
+    for (const { callId, content } of this.#extras) {
+      const id = callId();
+      const contents = byCall.get(id);
+      if (contents === undefined) byCall.set(id, [content]);
+      else contents.push(content);
+    }
+    return Object.fromEntries(Array.from(byCall, ([id, contents]) => [id, joinExtraContent(contents)]));
   }
 
   /** The item is closed, and its envelope written: none of this is kept any longer. */
   release(): void {
     this.#details.release();
-    this.#retained.release(this.#signatureBytes);
-    this.#signatureBytes = 0;
+    this.#retained.release(this.#extraBytes);
+    this.#extraBytes = 0;
   }
 }

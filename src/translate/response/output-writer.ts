@@ -1,7 +1,7 @@
 import type { ApiError } from '../../schema/api-error.ts';
 import type { LooseAudio, LooseMessage, LooseReasoningDetail } from '../../schema/chat-completion.ts';
 import type { Logprob, OutputItem, UrlCitation } from '../../schema/response-resource.ts';
-import { callEntriesOf, isThought, signatureOf } from '../chat/call-entries.ts';
+import { callEntriesOf, extraContentOf, isThought } from '../chat/call-entries.ts';
 import { CitationList } from '../chat/citations.ts';
 import { contentOf } from '../chat/content-parts.ts';
 import type { DeltaField } from '../chat/fast-delta.ts';
@@ -102,11 +102,11 @@ export class OutputWriter {
     if (delta.audio != null) this.#readText(transcriptOf(delta), extras);
     if (extras.citations.length > 0) this.cite(extras.citations);
     this.#refuse(textOf(delta.refusal) || content.refusal);
-    const signature = signatureOf(delta);
-    if (signature !== '') this.#envelope().addSignature({ signature, callId: () => '' });
+    const own = extraContentOf(delta);
+    if (own !== null) this.#envelope().addExtra({ content: own, callId: ofMessage });
     const calls = this.#callsFor(delta);
     if (calls === null) return null;
-    for (const ofCall of calls.gather(delta)) this.#envelope().addSignature(ofCall);
+    for (const extra of calls.gather(delta)) this.#envelope().addExtra(extra);
     return calls.send();
   }
 
@@ -114,7 +114,7 @@ export class OutputWriter {
    * Writes a whole message, as a JSON completion has it; called once, before `finish`. It differs from one large delta in
    * this, because nothing can follow:
    *
-   * - what only carries an envelope comes first, as reasoning does, and holds all signatures;
+   * - what only carries an envelope comes first, as reasoning does, and holds what all calls carry;
    * - `reasoning_details` go back as they are, and each entry of `tool_calls` is a call of its own, closed before the next;
    * - think tags are read to their end, so that reasoning and text are one delta each;
    * - a transcript counts only without a text of its own;
@@ -243,9 +243,9 @@ export class OutputWriter {
 
   #addWholeEnvelope(message: LooseMessage, details: readonly LooseReasoningDetail[], calls: WholeCalls | null): void {
     if (details.length > 0) this.#envelope().addWholeDetails(details);
-    for (const ofCall of calls?.signatures ?? []) this.#envelope().addSignature(ofCall);
-    const signature = signatureOf(message);
-    if (signature !== '') this.#envelope().addSignature({ signature, callId: () => '' });
+    for (const extra of calls?.extras ?? []) this.#envelope().addExtra(extra);
+    const content = extraContentOf(message);
+    if (content !== null) this.#envelope().addExtra({ content, callId: ofMessage });
   }
 
   /** What must go back to the upstream needs an item to travel in, even without text. */
@@ -361,8 +361,9 @@ export class OutputWriter {
     // `auto` looks at the very start of the answer alone.
     if (this.#tags !== null)
       this.#tags = this.#context.profile.thinkTags === 'on' ? newTagReader(this.#context.profile) : null;
-    this.#carryEnvelope();
+    // Before what must go back gets an item of its own: that closes the message.
     if (this.#current?.type === 'message') this.#current.item.markCommentary();
+    this.#carryEnvelope();
     this.#closeCurrent();
   }
 
@@ -374,6 +375,11 @@ export class OutputWriter {
     if (this.#current !== null) this.#output.close(this.#current.item.outputIndex);
     this.#current = null;
   }
+}
+
+/** The key of what belongs to the message itself. */
+function ofMessage(): string {
+  return '';
 }
 
 /** Both kinds of text in a content that is whole. */

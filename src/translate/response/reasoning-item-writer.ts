@@ -124,4 +124,4 @@ export class ReasoningItemWriter implements OpenItem {
   }
 }
 
-const noExtras: ReasoningExtras = { details: [], signatures: {} };
+const noExtras: ReasoningExtras = { details: [], extraContents: {} };

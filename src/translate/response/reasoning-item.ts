@@ -1,15 +1,16 @@
 import type { LooseReasoningDetail } from '../../schema/chat-completion.ts';
+import type { ExtraContent } from '../../schema/chat-request.ts';
 import type { ItemStatus, ReasoningItem } from '../../schema/response-resource.ts';
-import { objectOf } from '../chat/loose.ts';
+import { objectOf, textOf } from '../chat/loose.ts';
 import type { ResponseContext } from '../context.ts';
-import { encodeReasoningEnvelope, type ReasoningEnvelope } from '../reasoning-envelope.ts';
+import { encodeReasoningEnvelope, packExtraContents, type ReasoningEnvelope } from '../reasoning-envelope.ts';
 
 /** What one reasoning item holds beside its text. */
 export interface ReasoningExtras {
   /** `reasoning_details` as they go back. */
   readonly details: readonly unknown[];
-  /** Gemini thought signatures by `call_id`. */
-  readonly signatures: Readonly<Record<string, string>>;
+  /** What calls, and the message (`''`), must have back, by `call_id`. */
+  readonly extraContents: Readonly<Record<string, ExtraContent>>;
 }
 
 /**
@@ -34,36 +35,44 @@ export function reasoningItemOf(
 
 /**
  * The envelope an item needs, or null. Asked for (`include: ["reasoning.encrypted_content"]`), it holds everything. What the
- * next turn fails without goes along even unasked: Gemini's signatures, and OpenRouter's encrypted details.
+ * next turn fails without goes along even unasked: signatures in `extra_content`, and OpenRouter's encrypted details.
  */
 export function envelopeOf(
   text: string,
-  { details, signatures }: ReasoningExtras,
+  { details, extraContents }: ReasoningExtras,
   context: Pick<ResponseContext, 'wantsEncryptedReasoning' | 'profile'>,
 ): ReasoningEnvelope | null {
   const { wantsEncryptedReasoning, profile } = context;
-  const hasSignatures = Object.keys(signatures).length > 0;
-  const carried = carriedDetails(details, context);
+  const hasExtras = Object.keys(extraContents).length > 0;
+  const carried = carriedDetails(details, text, context);
   const hasDetails = carried.length > 0;
   const hasText = wantsEncryptedReasoning && text !== '';
-  if (!hasText && !hasDetails && !hasSignatures) return null;
+  if (!hasText && !hasDetails && !hasExtras) return null;
   return {
     ...(hasText && { t: text }),
     ...(hasDetails && { d: carried }),
-    ...(hasSignatures && { g: signatures }),
+    ...(hasExtras && packExtraContents(extraContents)),
     p: profile.name,
   };
 }
 
 /**
- * The details that go into an envelope: all of them where the client asked, else the encrypted ones, and only where they
- * would be given back. Texts can be large, and a model does without them.
+ * The details that go into an envelope: all of them where the client asked, else the encrypted and the signed ones, and only
+ * where they would be given back. The text of a signed one can be large and is in the item already, so it is null where
+ * it is the item's `text`.
  */
-export function carriedDetails<Detail>(
-  details: readonly Detail[],
+export function carriedDetails(
+  details: readonly unknown[],
+  text: string,
   { wantsEncryptedReasoning, profile }: Pick<ResponseContext, 'wantsEncryptedReasoning' | 'profile'>,
-): readonly Detail[] {
+): readonly unknown[] {
   if (wantsEncryptedReasoning || details.length === 0) return details;
   if (profile.reasoningReplay !== 'reasoning_details') return [];
-  return details.filter((detail) => objectOf<LooseReasoningDetail>(detail)?.type === 'reasoning.encrypted');
+  return details.flatMap((value): unknown[] => {
+    const detail = objectOf<LooseReasoningDetail>(value);
+    if (detail?.type === 'reasoning.encrypted') return [detail];
+    if (detail === null || textOf(detail.signature) === '') return [];
+    if (detail.text !== text) return [detail];
+    return [{ ...detail, text: null }];
+  });
 }

@@ -1,11 +1,11 @@
 import { ApiError } from '../../schema/api-error.ts';
 import type { LooseMessage, LooseToolCall } from '../../schema/chat-completion.ts';
-import { type CallFragment, callEntriesOf, fragmentOf, signatureOf } from '../chat/call-entries.ts';
+import { type CallFragment, callEntriesOf, extraContentOf, fragmentOf } from '../chat/call-entries.ts';
 import { clientTools, isClientToolType, isRunnable } from '../client-tools.ts';
 import type { ResponseContext } from '../context.ts';
 import { type CallItemWriter, openCallItem } from './call-item-writers.ts';
 import { CallTracker, isCompleteJson, type TrackedCall } from './call-tracker.ts';
-import type { ThoughtSignature } from './envelope-contents.ts';
+import type { CarriedExtra } from './envelope-contents.ts';
 import type { EventLog } from './event-log.ts';
 import { ObjectScanner } from './object-scanner.ts';
 import type { Output } from './output.ts';
@@ -31,7 +31,7 @@ interface Call {
 /** What is kept of a call that was sent, beside what its tracker keeps: how it is written, and its scanner. */
 const writtenBytes = 200;
 
-const none: readonly ThoughtSignature[] = [];
+const none: readonly CarriedExtra[] = [];
 
 /** The tool calls of one answer, from fragments to items. */
 export class ToolCalls {
@@ -52,21 +52,21 @@ export class ToolCalls {
   }
 
   /**
-   * Gathers the calls in a delta; sends nothing yet. Gives the signatures in it, which must be in a reasoning item before
-   * the calls are sent.
+   * Gathers the calls in a delta; sends nothing yet. Gives what must go back with them, which must be in a reasoning item
+   * before the calls are sent.
    */
-  gather(delta: LooseMessage): readonly ThoughtSignature[] {
+  gather(delta: LooseMessage): readonly CarriedExtra[] {
     const entries = callEntriesOf(delta);
     if (entries.length === 0) return none;
-    const signatures: ThoughtSignature[] = [];
+    const extras: CarriedExtra[] = [];
     for (const entry of entries) {
       const fragment = fragmentOf(entry);
       const call = this.#gatherOne(this.#tracker.track(fragment));
       this.#growText(call, fragment.text);
-      const signature = signatureOf(entry);
-      if (signature !== '') signatures.push({ signature, callId: () => this.#idOf(call) });
+      const content = extraContentOf(entry);
+      if (content !== null) extras.push({ content, callId: () => this.#idOf(call) });
     }
-    return signatures;
+    return extras;
   }
 
   /** Sends what was gathered. An error means that the model made a call that is not allowed. */
@@ -205,8 +205,8 @@ export class ToolCalls {
 
 /** The tool calls of a message that came in one piece: each entry is a call of its own, and is closed before the next. */
 export class WholeCalls {
-  /** Of the calls that are sent. They must be in a reasoning item before the calls are. */
-  readonly signatures: readonly ThoughtSignature[];
+  /** What must go back with the calls that are sent. It must be in a reasoning item before they are. */
+  readonly extras: readonly CarriedExtra[];
   readonly #parts: CallParts;
   readonly #calls: { readonly call: CallFragment; readonly callId: string }[] = [];
   #nameless = 0;
@@ -215,7 +215,7 @@ export class WholeCalls {
   /** Nothing after a call that is not allowed is read, since it fails the answer. */
   constructor(entries: readonly LooseToolCall[], parts: CallParts) {
     this.#parts = parts;
-    const signatures: ThoughtSignature[] = [];
+    const extras: CarriedExtra[] = [];
     const callIds = new Set<string>();
     for (const entry of entries) {
       const call = fragmentOf(entry);
@@ -229,11 +229,11 @@ export class WholeCalls {
       }
       const callId = call.id === '' || callIds.has(call.id) ? parts.context.newId('call') : call.id;
       callIds.add(callId);
-      const signature = signatureOf(entry);
-      if (signature !== '') signatures.push({ signature, callId: () => callId });
+      const content = extraContentOf(entry);
+      if (content !== null) extras.push({ content, callId: () => callId });
       this.#calls.push({ call, callId });
     }
-    this.signatures = signatures;
+    this.extras = extras;
   }
 
   /** Sends all of them. The last stays open: its status is that of the answer. */

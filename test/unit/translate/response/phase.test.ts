@@ -31,6 +31,11 @@ describe('the phase of a message', () => {
     expect(phasesOf({ content: 'Let me look.', tool_calls: [call] }, 'tool_calls')).toEqual(['commentary']);
   });
 
+  it('is commentary also where an item with the call’s signature stands between', () => {
+    const signed = { ...call, extra_content: { google: { thought_signature: 's' } } };
+    expect(phasesOf({ content: 'Let me look.', tool_calls: [signed] }, 'tool_calls')).toEqual(['commentary']);
+  });
+
   it('is the final answer where none follows', () => {
     expect(phasesOf({ content: 'Done.' }, 'stop')).toEqual(['final_answer']);
   });
