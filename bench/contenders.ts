@@ -1,12 +1,11 @@
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Child, startChild } from '../tools/mesh/child-process.ts';
 import { findEnvoy } from '../tools/mesh/envoy-binary.ts';
 import { clusterOf, placeEnvoy } from '../tools/mesh/envoy-config.ts';
-import { shippedEnvoyConfig } from '../tools/mesh/parts.ts';
 import { anyFreePort, untilListening } from '../tools/mesh/ports.ts';
 import type { LoadOptions, LoadReport } from './load.ts';
 import { cpuSeconds, residentBytes } from './process-figures.ts';
@@ -39,26 +38,32 @@ const loadCore = '1';
 const canPin = availableParallelism() > 1 && spawnSync('taskset', ['--version']).status === 0;
 
 const here = import.meta.dirname;
+/** The root of this tree; a comparison has another one. */
+export const ownRoot = dirname(here);
 
 /** Starts the upstream all contenders share; gives its port. */
 export async function startUpstream(): Promise<{ readonly port: number; readonly child: Child }> {
   return startTelling('upstream', loadCore, [join(here, 'upstream.ts')]);
 }
 
-/**
- * Starts a filter and, with the shipped configuration, an Envoy in front of it. With `workers`, the service has so many
- * processes with an address each, Envoy as many threads, and both may use every core.
- */
+export interface ContenderOptions {
+  /** So many processes of the service with an address each, as many threads of Envoy, on every core. */
+  readonly workers?: number;
+  /** The tree whose service and `envoy.yaml` are started; built. This one unless given. */
+  readonly root?: string;
+}
+
+/** Starts a filter and, with the shipped configuration, an Envoy in front of it. */
 export async function startContender(
   name: ContenderName,
   upstreamPort: number,
-  { workers, ...environment }: { workers?: number; [variable: `${Uppercase<string>}`]: string } = {},
+  { workers, root = ownRoot }: ContenderOptions = {},
 ): Promise<Contender> {
   const folder = mkdtempSync(join(tmpdir(), 'bench-'));
   const filter =
     name === 'noop'
       ? await startTelling('noop', measuredCore, [...probe, join(here, 'noop.ts')])
-      : await startService({ ...environment, ...workersOf(workers) }, workers);
+      : await startService(root, { workers, cores: coresOf(workers) });
   const port = await anyFreePort();
   const places = {
     listen: at(port),
@@ -66,7 +71,7 @@ export async function startContender(
     service: at(filter.port),
     upstream: at(upstreamPort),
   };
-  const config = placeEnvoy(readFileSync(shippedEnvoyConfig, 'utf8'), places);
+  const config = placeEnvoy(readFileSync(join(root, 'envoy/envoy.yaml'), 'utf8'), places);
   const endpoints: unknown[] = clusterOf(config, 'responses_extproc').load_assignment.endpoints[0].lb_endpoints;
   for (let number = 2; number <= (workers ?? 1); number++)
     endpoints.push({
@@ -105,16 +110,11 @@ export async function startContender(
   };
 }
 
-/** Worker N listens on 127.0.0.N. */
-function workersOf(workers: number | undefined): Record<string, string> {
-  return workers === undefined ? {} : { WORKERS: `${workers}` };
-}
-
 function coresOf(workers: number | undefined): string {
   return workers === undefined ? measuredCore : `${measuredCore},${loadCore}`;
 }
 
-interface Started {
+export interface Started {
   readonly port: number;
   readonly child: Child;
   /** Asks the probe inside (`event-loop-probe.ts`); gives the line of its answer. */
@@ -131,21 +131,28 @@ async function startTelling(name: string, core: string, args: readonly string[])
   return { port, child, ask: (answer) => askProbe(child, lines, answer) };
 }
 
-async function startService(environment: Record<string, string>, workers: number | undefined): Promise<Started> {
+/** Starts the built service of the tree at `root`, on these cores; several workers have an address each, 127.0.0.1 and on. */
+export async function startService(
+  root: string,
+  { workers, cores }: { workers: number | undefined; cores: string },
+): Promise<Started> {
   const lines = createLineReader();
   const port = await anyFreePort();
-  // `{worker}` only where there are several: an address each.
-  const listen = workers === undefined || workers === 1 ? {} : { BENCH_LISTEN: `127.0.0.{worker}:${port}` };
   const variables = {
     ...process.env,
     NODE_ARGS: probe.join(' '),
-    ...environment,
-    ...listen,
+    ...workersOf(workers, port),
     EXTPROC_PORT: String(port),
   };
-  const child = startPinned('service', coresOf(workers), join(here, 'contender.sh'), [], lines.onLine, variables);
+  const child = startPinned('service', cores, join(root, 'bench/contender.sh'), [], lines.onLine, variables);
   await Promise.race([untilListening(port, AbortSignal.timeout(30_000)), diedOf(child)]);
   return { port, child, ask: (answer) => askProbe(child, lines, answer) };
+}
+
+/** Worker N listens on 127.0.0.N where there are several. */
+function workersOf(workers: number | undefined, port: number): Record<string, string> {
+  if (workers === undefined) return {};
+  return { WORKERS: `${workers}`, ...(workers > 1 ? { BENCH_LISTEN: `127.0.0.{worker}:${port}` } : {}) };
 }
 
 function askProbe(child: Child, lines: LineReader, answer: string): Promise<string> {
@@ -177,23 +184,33 @@ function startPinned(
   onLine: (line: string) => void,
   environment = process.env,
 ): Child {
-  if (!canPin) return startChild(name, command, args, { onLine, environment });
-  return startChild(name, 'taskset', ['-c', core, command, ...args], { onLine, environment });
+  const pinned = canPin ? (['taskset', ['-c', core, command, ...args]] as const) : ([command, args] as const);
+  const child = startChild(name, ...pinned, { onLine, environment });
+  running.add(child);
+  child.ended.then(() => running.delete(child));
+  return child;
 }
 
+/** Children have process groups of their own: a Ctrl-C in the middle of a slice would leave them behind. */
+const running = new Set<Child>();
+
+process.once('exit', () => {
+  for (const child of running) child.kill('SIGKILL');
+});
+
 async function runLoad(options: LoadOptions): Promise<LoadReport> {
+  return (await runReporting('load.ts', loadCore, options)) as LoadReport;
+}
+
+/** Runs a script of the bench to its end, its options as JSON in its argument; gives the JSON of its last line. */
+export async function runReporting(script: string, cores: string, options: object): Promise<unknown> {
   const lines: string[] = [];
-  const load = startPinned(
-    'load',
-    loadCore,
-    process.execPath,
-    [join(here, 'load.ts'), JSON.stringify(options)],
-    (line) => lines.push(line),
-  );
+  const args = [join(here, script), JSON.stringify(options)];
+  const load = startPinned(script, cores, process.execPath, args, (line) => lines.push(line));
   const end = await load.ended;
   const report = lines.at(-1);
-  if (end !== 'exit code 0' || report === undefined) throw new Error(`load: ${end}\n${lines.join('\n')}`);
-  return JSON.parse(report) as LoadReport;
+  if (end !== 'exit code 0' || report === undefined) throw new Error(`${script}: ${end}\n${lines.join('\n')}`);
+  return JSON.parse(report);
 }
 
 interface LineReader {

@@ -2,8 +2,8 @@ import { type Contender, type ContenderName, type Slice, startContender, startUp
 import type { LoadOptions } from './load.ts';
 import { type Cell, median, ratio } from './table.ts';
 
-interface Scenario {
-  readonly name: string;
+export interface Scenario {
+  readonly name: 'paced' | 'burst' | 'json' | 'history';
   readonly what: string;
   readonly unit: 'token' | 'request';
   readonly load: Omit<LoadOptions, 'port' | 'api'>;
@@ -11,7 +11,7 @@ interface Scenario {
 
 const paced = { tokens: 125, pauseMs: 20, tokenBytes: 32 };
 
-export const scenarios: readonly Scenario[] = [
+export const scenarios: readonly (Scenario & { readonly name: 'paced' | 'burst' | 'json' })[] = [
   {
     name: 'paced',
     what: '100 streams of 50 tokens a second, every token its own message',
@@ -83,7 +83,7 @@ export async function runScenarios(
   return scenarios.flatMap((scenario) => rowsOf(scenario, (name) => slices.get(keyOf(scenario.name, name)) ?? []));
 }
 
-const warmUp = {
+export const warmUp = {
   stream: true,
   knobs: { tokens: 64, pauseMs: 0, tokenBytes: 32 },
   connections: 16,
@@ -125,7 +125,7 @@ function rowsOf(scenario: Scenario, of: (name: ContenderName) => readonly Slice[
 }
 
 /** CPU µs for one token or request. */
-function costOf({ unit }: Scenario, slice: Slice, part: 'envoy' | 'filter'): number {
+export function costOf({ unit }: Scenario, slice: Slice, part: 'envoy' | 'filter'): number {
   return (slice.cpuSeconds[part] * 1e6) / (unit === 'token' ? slice.tokens : slice.requests);
 }
 
@@ -176,6 +176,7 @@ export async function runWorkers(rounds: number): Promise<Cell[][]> {
   return rows;
 }
 
-function rateOf({ unit }: Scenario, slice: Slice): number {
+/** Tokens or requests a second. */
+export function rateOf({ unit }: Scenario, slice: Slice): number {
   return (unit === 'token' ? slice.tokens : slice.requests) / slice.seconds;
 }

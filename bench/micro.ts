@@ -1,5 +1,8 @@
-/** Prices of the pure core: CPU µs for one token or one message, without sockets. `node bench/micro.ts` */
-
+/**
+ * Prices of the pure core: CPU µs for one token or one message, without sockets. `node bench/micro.ts`; a comparison
+ * (`npm run bench -- --compare REF`) runs it many times, for `--ms 30` each and only `--group exchange` or all but it.
+ */
+import { parseArgs } from 'node:util';
 import { createContentDecoder } from '../src/exchange/content-coding.ts';
 import { Exchange } from '../src/exchange/exchange.ts';
 import type { ExchangeReply } from '../src/exchange/types.ts';
@@ -60,26 +63,28 @@ let sink: unknown;
 
 export const headings = ['part', 'what', 'CPU µs each'];
 
-/** The rows of the table. */
-export function microRows(): Cell[][] {
-  return cases().map(({ group, name, operations, work }) => [group, name, microsecondsOf(work, operations)]);
+/** The rows of the table, of these groups or all. Each case runs for five times `ms`, after twice that to warm up. */
+export function microRows({ ms = 150, groups }: { ms?: number; groups?: readonly string[] } = {}): Cell[][] {
+  return cases()
+    .filter(({ group }) => groups === undefined || groups.includes(group))
+    .map(({ group, name, operations, work }) => [group, name, microsecondsOf(work, operations, ms)]);
 }
 
 /** The best of several rounds: what disturbs only ever adds. */
-function microsecondsOf(work: () => void, operations: number): number {
-  const forMs = (ms: number): number => {
+function microsecondsOf(work: () => void, operations: number, ms: number): number {
+  const run = (forMs: number): number => {
     const begun = performance.now();
     const before = process.cpuUsage();
     let calls = 0;
-    while (performance.now() - begun < ms) {
+    while (performance.now() - begun < forMs) {
       work();
       calls += 1;
     }
     const { user, system } = process.cpuUsage(before);
     return (user + system) / (calls * operations);
   };
-  forMs(300);
-  return Math.min(...Array.from({ length: 5 }, () => forMs(150)));
+  run(2 * ms);
+  return Math.min(...Array.from({ length: 5 }, () => run(ms)));
 }
 
 function cases(): Case[] {
@@ -221,6 +226,8 @@ const streamRequest = requestBody(true);
 const jsonRequest = requestBody(false);
 
 if (import.meta.main) {
-  console.log(tableOf(headings, microRows()));
+  const { values } = parseArgs({ options: { ms: { type: 'string' }, group: { type: 'string', multiple: true } } });
+  const ms = values.ms === undefined ? {} : { ms: Number(values.ms) };
+  console.log(tableOf(headings, microRows({ ...ms, ...(values.group === undefined ? {} : { groups: values.group }) })));
   if (sink === undefined) throw new Error('Nothing was measured.');
 }

@@ -4,19 +4,42 @@ import { readdirSync, readFileSync } from 'node:fs';
 const ticksPerSecond = 100;
 const pageBytes = 4096;
 
-/** CPU seconds (user and system) a process and its descendants have used. Linux only: it reads /proc. */
+/**
+ * CPU seconds (user and system) that the living threads of a process and its descendants have used. Linux only: it reads
+ * /proc. In ns where the kernel counts them (CONFIG_SCHED_INFO), else in ticks of 10 ms, which are 4 % of a slice of
+ * the paced load.
+ */
 export function cpuSeconds(pid: number): number {
-  let ticks = 0;
-  for (const member of family(pid)) {
-    const fields = statOf(member);
-    ticks += Number(fields[11]) + Number(fields[12]);
+  return family(pid).reduce((sum, member) => sum + (scheduledSeconds(member) ?? tickSeconds(member)), 0);
+}
+
+/** CPU seconds of each process that a process has started, by its id. */
+export function cpuSecondsOfChildren(pid: number): ReadonlyMap<number, number> {
+  return new Map(
+    family(pid)
+      .slice(1)
+      .map((member) => [member, scheduledSeconds(member) ?? tickSeconds(member)]),
+  );
+}
+
+function scheduledSeconds(pid: number): number | null {
+  try {
+    const tasks = readdirSync(`/proc/${pid}/task`);
+    const ns = tasks.map((task) => Number(readFileSync(`/proc/${pid}/task/${task}/schedstat`, 'utf8').split(' ')[0]));
+    return ns.reduce((sum, part) => sum + part, 0) / 1e9;
+  } catch {
+    return null; // no such file on this kernel, or a thread that ended just now
   }
-  return ticks / ticksPerSecond;
+}
+
+function tickSeconds(pid: number): number {
+  const fields = statOf(pid);
+  return fields.length === 0 ? 0 : (Number(fields[11]) + Number(fields[12])) / ticksPerSecond;
 }
 
 /** Resident bytes of a process and its descendants. */
 export function residentBytes(pid: number): number {
-  return family(pid).reduce((sum, member) => sum + Number(statOf(member)[21]) * pageBytes, 0);
+  return family(pid).reduce((sum, member) => sum + Number(statOf(member)[21] ?? 0) * pageBytes, 0);
 }
 
 function family(pid: number): number[] {

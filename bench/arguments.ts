@@ -1,0 +1,64 @@
+import { parseArgs } from 'node:util';
+import { fewestPairs } from './verdict.ts';
+
+/** Parts of a plain run. */
+export const parts = ['envoy', 'workers', 'capacity', 'floor', 'sizes', 'slow', 'start', 'micro'] as const;
+export type PartName = (typeof parts)[number];
+
+/** Parts of a comparison; `envoy` stands for the three that need one. */
+export const comparedParts = ['micro', 'exchange', 'start', 'idle', 'paced', 'burst', 'json'] as const;
+export type ComparedPartName = (typeof comparedParts)[number];
+const withEnvoy: readonly ComparedPartName[] = ['paced', 'burst', 'json'];
+
+export type BenchArguments =
+  | { readonly type: 'run'; readonly only: ReadonlySet<PartName>; readonly rounds: number }
+  | {
+      readonly type: 'compare';
+      /** Whatever git takes for a commit. */
+      readonly ref: string;
+      readonly only: ReadonlySet<ComparedPartName>;
+      readonly rounds: number;
+    };
+
+const defaultRounds = { run: 5, compare: 9 } as const;
+
+/** What the command line asks for. Throws an Error that names the option and what it may be. */
+export function parseBenchArguments(args: readonly string[]): BenchArguments {
+  const { values } = parseArgs({
+    args: [...args],
+    options: { only: { type: 'string' }, rounds: { type: 'string' }, compare: { type: 'string' } },
+  });
+  const names = values.only?.split(',');
+  if (values.compare === undefined)
+    return {
+      type: 'run',
+      only: new Set((names ?? parts).map((name) => oneOf(parts, name))),
+      rounds: roundsOf(values.rounds, defaultRounds.run, 1),
+    };
+  // git would take it for an option of its own.
+  if (values.compare === '' || values.compare.startsWith('-'))
+    throw new Error('--compare needs a commit, tag or branch.');
+  const only = (names ?? comparedParts).flatMap((name) =>
+    name === 'envoy' ? withEnvoy : [oneOf(comparedParts, name, ', envoy')],
+  );
+  return {
+    type: 'compare',
+    ref: values.compare,
+    only: new Set(only),
+    rounds: roundsOf(values.rounds, defaultRounds.compare, fewestPairs),
+  };
+}
+
+function oneOf<Name extends string>(names: readonly Name[], given: string, more = ''): Name {
+  const name = names.find((candidate) => candidate === given);
+  if (name === undefined) throw new Error(`--only: there is no part "${given}"; there are ${names.join(', ')}${more}.`);
+  return name;
+}
+
+function roundsOf(given: string | undefined, otherwise: number, least: number): number {
+  if (given === undefined) return otherwise;
+  const rounds = Number(given);
+  if (!Number.isInteger(rounds) || rounds < least)
+    throw new Error(`--rounds: "${given}" is not a whole number of at least ${least}.`);
+  return rounds;
+}

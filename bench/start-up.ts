@@ -1,0 +1,117 @@
+import { spawnSync } from 'node:child_process';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Child, startChild } from '../tools/mesh/child-process.ts';
+import { anyFreePort } from '../tools/mesh/ports.ts';
+import { ownRoot } from './contenders.ts';
+import { cpuSeconds, residentBytes } from './process-figures.ts';
+import { type Cell, median, ratio } from './table.ts';
+
+/** What one start of a process took. */
+interface Start {
+  readonly ms: number;
+  /** User and system time of all its threads. */
+  readonly cpuMs: number;
+}
+
+/** One cold start of a tree's built service, with bare Node (`node -e 0`) beside it. */
+export interface StartSlice {
+  readonly bare: Start;
+  /** `main.js --print-config`: reads the configuration and ends. */
+  readonly printConfig: Start;
+  /** From the start of the process to the first connection that is accepted. */
+  readonly listening: Start;
+}
+
+/** Starts the built service of the tree at `root` cold. Rejects when it does not start. */
+export async function measureStart(root: string): Promise<StartSlice> {
+  const printConfig = timed([join(root, 'dist/main.js'), '--print-config']);
+  const { child, ...listening } = await startListening(root);
+  await child.stop();
+  return { bare: measureBare(), printConfig, listening };
+}
+
+function measureBare(): Start {
+  const runs = Array.from({ length: 3 }, () => timed(['-e', '0']));
+  return { ms: median(runs.map(({ ms }) => ms)), cpuMs: median(runs.map(({ cpuMs }) => cpuMs)) };
+}
+
+/** Resident MB of the service that has listened for a moment and has had nothing to do; and of a Node that waits. */
+export async function measureIdle(root: string): Promise<{ readonly serviceMb: number; readonly bareMb: number }> {
+  const { child } = await startListening(root);
+  const bare = startChild('bare', process.execPath, ['-e', 'setInterval(() => {}, 1e9)']);
+  await sleep(1_500);
+  const [serviceMb, bareMb] = [child, bare].map(({ pid }) => residentBytes(pid) / 1e6) as [number, number];
+  await Promise.all([child.stop(), bare.stop()]);
+  return { serviceMb, bareMb };
+}
+
+export const startHeadings = ['what', 'ms', '×', 'CPU ms', '×', 'MB resident', '×'];
+
+/** Medians of `rounds` cold starts, with their ratios to bare Node's. */
+export async function runStart(rounds: number): Promise<Cell[][]> {
+  const slices: StartSlice[] = [];
+  const idle: Awaited<ReturnType<typeof measureIdle>>[] = [];
+  for (let round = 0; round < rounds; round++) {
+    slices.push(await measureStart(ownRoot));
+    idle.push(await measureIdle(ownRoot));
+  }
+  const of = (what: keyof StartSlice) => ({
+    ms: median(slices.map((slice) => slice[what].ms)),
+    cpuMs: median(slices.map((slice) => slice[what].cpuMs)),
+  });
+  const bare = of('bare');
+  const bareMb = median(idle.map((one) => one.bareMb));
+  const serviceMb = median(idle.map((one) => one.serviceMb));
+  const row = (name: string, { ms, cpuMs }: Start, memory: readonly Cell[]): Cell[] => [
+    name,
+    ...[ms, ratio(ms, bare.ms), cpuMs, ratio(cpuMs, bare.cpuMs)],
+    ...memory,
+  ];
+  return [
+    ['bare Node: `node -e 0`', bare.ms, '', bare.cpuMs, '', bareMb, ''],
+    row('`main.js --print-config`', of('printConfig'), ['', '']),
+    row('the service, until it listens', of('listening'), [serviceMb, ratio(serviceMb, bareMb)]),
+  ];
+}
+
+/** Runs Node to its end. The shell's `time` reads what the kernel has counted for the ended process, to the millisecond. */
+function timed(args: readonly string[]): Start {
+  const script = 'TIMEFORMAT="%R %U %S"; time "$@" > /dev/null';
+  const { stderr } = spawnSync('bash', ['-c', script, 'bash', process.execPath, ...args], { encoding: 'utf8' });
+  const figures = /^([\d.]+) ([\d.]+) ([\d.]+)$/m.exec(stderr)?.slice(1).map(Number);
+  const [real = Number.NaN, user = Number.NaN, system = Number.NaN] = figures ?? [];
+  if (figures === undefined) throw new Error(`node ${args.join(' ')} could not be timed: ${stderr}`);
+  return { ms: real * 1000, cpuMs: (user + system) * 1000 };
+}
+
+async function startListening(root: string): Promise<Start & { readonly child: Child }> {
+  const port = await anyFreePort();
+  const begun = performance.now();
+  const lines: string[] = [];
+  const child = startChild('service', join(root, 'bench/contender.sh'), [], {
+    environment: { ...process.env, EXTPROC_PORT: String(port), DRAIN_DELAY_MS: '0' },
+    onLine: (line) => lines.push(line),
+  });
+  let ended = false;
+  child.ended.then(() => {
+    ended = true;
+  });
+  while (!(await accepts(port))) {
+    if (ended) throw new Error(`The service did not start: ${lines.join('\n')}`);
+    await sleep(2);
+  }
+  return { ms: performance.now() - begun, cpuMs: cpuSeconds(child.pid) * 1000, child };
+}
+
+function accepts(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ port, host: '127.0.0.1' });
+    socket.once('connect', () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.once('error', () => resolve(false));
+  });
+}

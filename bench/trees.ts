@@ -1,0 +1,80 @@
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { ownRoot } from './contenders.ts';
+
+/** The files of one commit, built. */
+export interface Tree {
+  /** What it is called in tables. */
+  readonly name: string;
+  readonly root: string;
+}
+
+/** Builds this tree, whatever is in it now. Throws when the build fails. */
+export function buildOwnTree(): Tree {
+  npm(ownRoot, ['run', 'build', '--silent']);
+  return { name: 'work tree', root: ownRoot };
+}
+
+/**
+ * Checks a commit out below `.cache`, with this tree's packages where its lock file is the same and with its own
+ * otherwise, and builds it. The files go when this process does. Throws when git knows no such commit, when its packages
+ * cannot be installed and when its build fails.
+ */
+export function checkOut(ref: string, note: (line: string) => void): Tree {
+  const commit = git(ownRoot, ['rev-parse', '--verify', '--quiet', '--end-of-options', `${ref}^{commit}`]);
+  if (commit === null) throw new Error(`git knows no commit "${ref}".`);
+  const name = ref === commit ? commit.slice(0, 10) : `${ref} (${commit.slice(0, 10)})`;
+  const root = join(ownRoot, '.cache', `compare-${commit.slice(0, 10)}-${process.pid}`);
+  mkdirSync(join(ownRoot, '.cache'), { recursive: true });
+  process.once('exit', () => remove(root));
+  if (git(ownRoot, ['worktree', 'add', '--detach', '--quiet', root, commit]) === null)
+    throw new Error(`git could not check out ${name} into ${root}.`);
+  const [lock, ownLock] = [root, ownRoot].map((folder) => readFileSync(join(folder, 'package-lock.json'), 'utf8'));
+  if (lock === ownLock) symlinkSync(join(ownRoot, 'node_modules'), join(root, 'node_modules'));
+  else {
+    note(`${name} has other packages: npm ci …`);
+    npm(root, ['ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error']);
+  }
+  note(`building ${name} …`);
+  npm(root, ['run', 'build', '--silent']);
+  return { name, root };
+}
+
+/** What the prices of the pure core are measured with. */
+const microFiles = ['micro.ts', 'fixtures.ts', 'table.ts'];
+
+/**
+ * Gives another tree this tree's way to measure the pure core, so that a change of that is no difference between the two.
+ * Where the other one's sources do not go with it (a function has another name there) it keeps its own.
+ */
+export function shareMicro({ root, name }: Tree, note: (line: string) => void): void {
+  for (const file of microFiles) cpSync(join(ownRoot, 'bench', file), join(root, 'bench', file));
+  const trial = spawnSync(process.execPath, [join(root, 'bench/micro.ts'), '--ms', '1'], { encoding: 'utf8' });
+  if (trial.status === 0) return;
+  git(root, ['checkout', '--quiet', '--', 'bench']);
+  note(`${name} does not run this tree's bench/micro.ts and is measured with its own: ${lastLine(trial.stderr)}`);
+}
+
+function lastLine(text: string): string {
+  return /\w*Error: .*/.exec(text)?.[0] ?? text.trim().slice(-200);
+}
+
+function remove(root: string): void {
+  // Not with the folder: git would follow nothing, but say why in words for every file that was built.
+  git(ownRoot, ['worktree', 'remove', '--force', root]);
+  rmSync(root, { recursive: true, force: true });
+  git(ownRoot, ['worktree', 'prune']);
+}
+
+/** Standard output of git; null when it fails. */
+function git(folder: string, args: readonly string[]): string | null {
+  const { status, stdout } = spawnSync('git', ['-C', folder, ...args], { encoding: 'utf8' });
+  return status === 0 ? stdout.trim() : null;
+}
+
+function npm(root: string, args: readonly string[]): void {
+  // Its output goes where notes go: standard output is for tables.
+  const { status, error } = spawnSync('npm', args, { cwd: root, stdio: ['ignore', 2, 2] });
+  if (status !== 0) throw new Error(`npm ${args.join(' ')} failed in ${root}${error ? `: ${error.message}` : ''}.`);
+}

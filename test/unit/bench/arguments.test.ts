@@ -1,0 +1,35 @@
+import { describe, expect, it } from 'vitest';
+import { comparedParts, parseBenchArguments, parts } from '../../../bench/arguments.ts';
+
+describe('the command line of npm run bench', () => {
+  it('runs every part five times unless told otherwise', () => {
+    expect(parseBenchArguments([])).toEqual({ type: 'run', only: new Set(parts), rounds: 5 });
+    const given = parseBenchArguments(['--only', 'micro,capacity', '--rounds', '2']);
+    expect(given).toEqual({ type: 'run', only: new Set(['micro', 'capacity']), rounds: 2 });
+  });
+
+  it('compares every part nine times unless told otherwise', () => {
+    const compared = { type: 'compare', ref: 'main~3', only: new Set(comparedParts), rounds: 9 };
+    expect(parseBenchArguments(['--compare', 'main~3'])).toEqual(compared);
+    const given = parseBenchArguments(['--compare', 'v1', '--only', 'exchange,start', '--rounds', '6']);
+    expect(given).toEqual({ type: 'compare', ref: 'v1', only: new Set(['exchange', 'start']), rounds: 6 });
+  });
+
+  it('takes `envoy` for the three comparisons that run one', () => {
+    const { only } = parseBenchArguments(['--compare', 'v1', '--only', 'envoy']);
+    expect(only).toEqual(new Set(['paced', 'burst', 'json']));
+  });
+
+  it.each([
+    [['--only', 'micro,macro'], 'no part "macro"; there are envoy, workers'],
+    [['--compare', 'v1', '--only', 'sizes'], 'no part "sizes"; there are micro, exchange'],
+    [['--rounds', '0'], '--rounds: "0" is not a whole number of at least 1'],
+    [['--rounds', 'many'], '--rounds: "many"'],
+    [['--compare', 'v1', '--rounds', '5'], '--rounds: "5" is not a whole number of at least 6'],
+    [['--compare='], '--compare needs a commit'],
+    [['--compare=--force'], '--compare needs a commit'],
+    [['--compere', 'v1'], '--compere'],
+  ])('refuses %j by name', (args, message) => {
+    expect(() => parseBenchArguments(args)).toThrow(message);
+  });
+});
