@@ -6,6 +6,7 @@
 import { cpus } from 'node:os';
 import { findEnvoy } from '../tools/mesh/envoy-binary.ts';
 import { type BenchArguments, parseBenchArguments } from './arguments.ts';
+import { capacityHeadings, capacityNote, runCapacity } from './capacity.ts';
 import { compareWith, comparisonHeadings } from './comparison.ts';
 import { runScenarios, runWorkers, scenarioHeadings, scenarios, workerHeadings } from './envoy-scenarios.ts';
 import { headings as microHeadings, microRows } from './micro.ts';
@@ -38,6 +39,8 @@ async function run({ only, rounds }: BenchArguments & { type: 'run' }): Promise<
     console.log(`\n${tableOf(scenarioHeadings, await runScenarios(rounds, note))}\n`);
   }
   if (only.has('workers')) console.log(`${tableOf(workerHeadings, await runWorkers(rounds))}\n`);
+  if (only.has('capacity'))
+    console.log(`${capacityNote}\n\n${tableOf(capacityHeadings, await runCapacity(rounds, note))}\n`);
   if (only.has('sizes')) console.log(`${tableOf(sizeHeadings, await runSizes())}\n`);
   if (only.has('slow')) console.log(`${tableOf(slowHeadings, await runSlowStreams())}\n`);
   if (only.has('start')) console.log(`${tableOf(startHeadings, await runStart(rounds))}\n`);
