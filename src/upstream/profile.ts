@@ -156,7 +156,7 @@ export const profileFlags = {
   thinkTags: z
     .enum(['off', 'auto', 'on'])
     .describe(
-      'Reasoning in tags inside the text (`<think>`, `<thinking>`, `<thought>`, `<reasoning>`, `<seed:think>`, `<mm:think>`, `[THINK]`): left there; read at the very start of the answer; or after calls too.',
+      'Reasoning in tags inside the text (`<think>`, `<thinking>`, `<thought>`, `<reasoning>`, `<seed:think>`, `<mm:think>`, `[THINK]`, Harmony’s channels): left there; read at the very start of the answer; or after calls too.',
     ),
   implicitThink: z
     .boolean()

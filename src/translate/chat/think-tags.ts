@@ -12,14 +12,31 @@ export interface ThinkTagTexts {
 }
 
 /** Qwen, DeepSeek and most others; Gemini; Seed; MiniMax; Mistral. */
-const tagPairs = new Map([
+const tagPairs: readonly (readonly [opening: string, closing: string])[] = [
   ...['think', 'thinking', 'thought', 'reasoning', 'seed:think', 'mm:think'].map(
     (name) => [`<${name}>`, `</${name}>`] as const,
   ),
-  ['[THINK]', '[/THINK]'] as const,
+  ['[THINK]', '[/THINK]'],
+];
+const allClosingTags = tagPairs.map(([, closing]) => closing);
+
+/** gpt-oss, where a server does not read its Harmony format: channels, of which the last is the answer. */
+const harmonyAnswer = '<|channel|>final<|message|>';
+const harmonyThinking = '<|channel|>analysis<|message|>';
+const harmonyTurn = '<|start|>assistant';
+
+/** What may stand at the start, with what ends the thinking after it; null where the answer follows at once. */
+const openings = new Map<string, readonly string[] | null>([
+  ...tagPairs.map(([opening, closing]) => [opening, [closing]] as const),
+  ...['', harmonyTurn].flatMap((turn): [string, readonly string[] | null][] => [
+    [
+      turn + harmonyThinking,
+      [`<|end|>${harmonyTurn}${harmonyAnswer}`, `${harmonyTurn}${harmonyAnswer}`, harmonyAnswer],
+    ],
+    [turn + harmonyAnswer, null],
+  ]),
 ]);
-const openingTags = [...tagPairs.keys()];
-const allClosingTags = [...tagPairs.values()];
+const openingTags = [...openings.keys()];
 
 /** With more white space than this no tag is waited for. */
 const MAX_LEADING_SPACE = 256;
@@ -110,11 +127,12 @@ export class ThinkTagReader {
 function openedBy(text: string, implicitThink: boolean, isEnd: boolean): { state: Begun; rest: string } | null {
   const trimmed = text.trimStart();
   const tag = openingTags.find((candidate) => trimmed.startsWith(candidate));
-  if (tag !== undefined)
-    return {
-      state: { at: 'thinking', closingTags: [tagPairs.get(tag) ?? ''], isFirst: true },
-      rest: trimmed.slice(tag.length),
-    };
+  if (tag !== undefined) {
+    const closingTags = openings.get(tag) ?? null;
+    const rest = trimmed.slice(tag.length);
+    if (closingTags === null) return { state: { at: 'answer', newlinesToSkip: 0 }, rest };
+    return { state: { at: 'thinking', closingTags, isFirst: true }, rest };
+  }
   const isShort = text.length <= MAX_LEADING_SPACE;
   if (!isEnd && isShort && openingTags.some((candidate) => candidate.startsWith(trimmed))) return null;
   if (implicitThink) return { state: { at: 'thinking', closingTags: allClosingTags, isFirst: true }, rest: text };

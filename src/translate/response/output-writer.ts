@@ -285,6 +285,8 @@ export class OutputWriter {
     } else if (delta.trim() === '') {
       this.#keepSpace(delta);
       if (this.#space.length > MAX_LEADING_SPACE) this.#begin(this.#takeSpace());
+    } else if (this.#current?.type === 'reasoning') {
+      this.#begin(withoutBlankLines(this.#takeSpace() + delta));
     } else {
       if (this.#space !== '') {
         const space = this.#takeSpace();
@@ -303,9 +305,11 @@ export class OutputWriter {
     return this.#logprobs?.take(text) ?? noLogprobs;
   }
 
-  /** After a call it is dropped: text that follows has a message of its own. */
+  /** After a call it is dropped: text that follows has a message of its own. Blank lines after reasoning are its template's. */
   #keepSpace(delta: string): void {
-    if (!this.#calls?.hasSent()) this.#space += delta;
+    if (this.#calls?.hasSent()) return;
+    this.#space += delta;
+    if (this.#current?.type === 'reasoning') this.#space = withoutBlankLines(this.#space);
   }
 
   #takeSpace(): string {
@@ -387,6 +391,11 @@ function readToEnd(tags: ThinkTagReader, content: string): ThinkTagTexts {
   const begun = tags.push(content);
   const rest = tags.finish();
   return { thinking: begun.thinking + rest.thinking, text: begun.text + rest.text };
+}
+
+/** The text from its first line on that is not blank. */
+function withoutBlankLines(text: string): string {
+  return text.replace(/^\s*\n/, '');
 }
 
 /** The transcript of an answer in speech. */
