@@ -136,8 +136,28 @@ function checkOutput(response: Fields | undefined, items: readonly OpenItem[], f
     if (item.type === 'compaction') continue;
     const status = item.done?.['status'];
     const isLast = index === items.length - 1;
-    const wanted = isLast && response?.['status'] !== 'completed' ? 'incomplete' : 'completed';
-    if (status !== wanted && !(isLast && response?.['status'] === 'failed'))
-      fault(`${item.id} is ${status}, not ${wanted}`);
+    if (response?.['status'] === 'completed') {
+      if (status !== 'completed') fault(`${item.id} is ${status} in a completed response`);
+    } else if (isLast) {
+      if (status !== 'incomplete' && response?.['status'] !== 'failed') fault(`${item.id} is ${status}, and the last`);
+    } else {
+      const wanted = statusOfEarlier(item);
+      if (wanted !== null && status !== wanted) fault(`${item.id} is ${status}, not ${wanted}`);
+    }
+  }
+}
+
+/** What an item before the last must be when the answer was cut; null where its text does not tell. */
+function statusOfEarlier({ type, done }: OpenItem): 'completed' | 'incomplete' | null {
+  if (type === 'message' || type === 'reasoning') return 'completed';
+  // The input of other calls is not JSON, or was unwrapped from it.
+  if (type !== 'function_call') return null;
+  const text = String(done?.['arguments']).trim();
+  // What stands for no arguments at all; and what an early `}` may have ended.
+  if (text === '{}') return null;
+  try {
+    return typeof JSON.parse(text) === 'object' && text.startsWith('{') ? 'completed' : 'incomplete';
+  } catch {
+    return text.startsWith('{') && text.endsWith('}') ? null : 'incomplete';
   }
 }

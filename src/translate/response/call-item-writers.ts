@@ -27,8 +27,8 @@ export interface WrittenCall {
   /** Arguments, or a native custom call's input, read when the item is closed. */
   readonly text: { toString(): string };
   readonly isCustom: boolean;
-  /** Have its arguments certainly come to their end? Asked only in a stream. */
-  readonly isWhole?: () => boolean;
+  /** Have its arguments certainly come to their end? */
+  readonly isWhole: () => boolean;
 }
 
 interface Parts {
@@ -72,9 +72,9 @@ function itemOf(
   return callItemOf({ id, callId, name: call.name, arguments: text, isCustom, status }, context);
 }
 
-/** A call in one piece is closed by who wrote it, so it is never asked. */
-function isWhole({ call }: NamedCall): boolean {
-  return call.isWhole?.() ?? false;
+/** The input of a native custom call can end anywhere: a call that follows it says that it has ended. */
+function isCut({ call }: NamedCall): boolean {
+  return !call.isCustom && !call.isWhole();
 }
 
 class FunctionCallWriter implements CallItemWriter {
@@ -84,6 +84,7 @@ class FunctionCallWriter implements CallItemWriter {
   readonly #named: NamedCall;
   readonly #name: string;
   readonly #context: ResponseContext;
+  #hasDelta = false;
 
   constructor(named: NamedCall, name: string, { log, output, context }: Parts) {
     this.#log = log;
@@ -97,6 +98,7 @@ class FunctionCallWriter implements CallItemWriter {
   }
 
   add(delta: string): void {
+    this.#hasDelta = true;
     this.#log.emit({
       type: 'response.function_call_arguments.delta',
       item_id: this.#id,
@@ -106,14 +108,18 @@ class FunctionCallWriter implements CallItemWriter {
   }
 
   isWhole(): boolean {
-    return isWhole(this.#named);
+    return this.#named.call.isWhole();
+  }
+
+  isCut(): boolean {
+    return isCut(this.#named);
   }
 
   close(status: ClosingStatus): CallItem {
     const text = this.#named.call.text.toString();
     const whole = argumentsOf(text);
     // Clients that add the deltas up must arrive at what the done event repeats.
-    if (text === '') this.add(whole);
+    if (!this.#hasDelta) this.add(whole);
     this.#log.emit({
       type: 'response.function_call_arguments.done',
       item_id: this.#id,
@@ -150,7 +156,11 @@ class CustomCallWriter implements CallItemWriter {
   }
 
   isWhole(): boolean {
-    return isWhole(this.#named);
+    return this.#named.call.isWhole();
+  }
+
+  isCut(): boolean {
+    return isCut(this.#named);
   }
 
   close(status: ClosingStatus): CallItem {
@@ -197,7 +207,11 @@ class WholeCallWriter implements CallItemWriter {
   add(): void {}
 
   isWhole(): boolean {
-    return isWhole(this.#named);
+    return this.#named.call.isWhole();
+  }
+
+  isCut(): boolean {
+    return isCut(this.#named);
   }
 
   close(status: ClosingStatus): CallItem {
@@ -222,6 +236,10 @@ class ShellCallWriter implements CallItemWriter {
 
   isWhole(): boolean {
     return this.#whole.isWhole();
+  }
+
+  isCut(): boolean {
+    return this.#whole.isCut();
   }
 
   close(status: ClosingStatus): CallItem {

@@ -13,6 +13,8 @@ export interface TrackedCall {
   /** The end of `text` that is not in an event yet. Of a call that was not sent, nothing is: it has no second copy. */
   unsent: string;
   readonly isCustom: boolean;
+  /** `text` is `{}`, which some servers send before the arguments: it is the arguments only if no more of them come. */
+  holdsPlaceholder: boolean;
   /** Its item was sent: name and id can no longer change. */
   isSent: boolean;
 }
@@ -58,6 +60,21 @@ export class CallTracker {
     if (text === '') return;
     // xAI sends the whole arguments again at the end.
     if (text.startsWith('{') && text === call.text.toString() && !call.isCustom && isCompleteJson(text)) return;
+    if (call.holdsPlaceholder) {
+      call.holdsPlaceholder = false;
+      if (text.trimStart().startsWith('{')) {
+        call.text.clear();
+        call.unsent = '';
+      }
+    } else if (text.startsWith('{}') && !call.isCustom && call.text.isEmpty()) {
+      call.holdsPlaceholder = text === '{}';
+      this.#append(call, withoutPlaceholder(text));
+      return;
+    }
+    this.#append(call, text);
+  }
+
+  #append(call: TrackedCall, text: string): void {
     call.text.append(text);
     if (call.isSent) call.unsent += text;
   }
@@ -137,7 +154,16 @@ export class CallTracker {
 
   #open({ id, index, isCustom }: CallFragment): TrackedCall {
     const text = new GrowingText(this.#retained);
-    const call: TrackedCall = { upstreamId: '', index, name: '', text, unsent: '', isCustom, isSent: false };
+    const call: TrackedCall = {
+      upstreamId: '',
+      index,
+      name: '',
+      text,
+      unsent: '',
+      isCustom,
+      holdsPlaceholder: false,
+      isSent: false,
+    };
     this.#calls.push(call);
     this.#retained.add(callBytes);
     if (index !== null) this.#byIndex.set(index, call);
@@ -157,10 +183,15 @@ export class CallTracker {
 /** A name with arguments after complete arguments begins another call, unless it repeats them (xAI). */
 function isNext(call: TrackedCall, fragment: CallFragment): boolean {
   if (fragment.name === '' || !fragment.text.trimStart().startsWith('{')) return false;
+  const isSame = fragment.name === call.name && fragment.id !== '' && fragment.index === call.index;
+  if (isSame && call.holdsPlaceholder) return false;
   const written = call.text.toString();
-  const isRepeated =
-    fragment.name === call.name && fragment.text === written && fragment.id !== '' && fragment.index === call.index;
-  return !isRepeated && !call.isCustom && isCompleteJson(written);
+  return !(isSame && fragment.text === written) && !call.isCustom && isCompleteJson(written);
+}
+
+/** Arguments without the empty object that some servers write in front of them: `{}{"city":"Oslo"}`. */
+export function withoutPlaceholder(text: string): string {
+  return /^\{\}\s*\{/.test(text) ? text.slice(2).trimStart() : text;
 }
 
 /** Arguments are an object: the last character settles nearly every case, so that a long text is seldom parsed in vain. */

@@ -72,7 +72,7 @@ export class CompactionWriter implements AnswerWriter {
       type: 'compaction',
       encrypted_content: encodeCompactionEnvelope(envelope),
     };
-    this.#output.register(this.#output.add(item), { isWhole: () => true, close: () => item });
+    this.#output.register(this.#output.add(item), { isWhole: () => true, isCut: () => false, close: () => item });
   }
 
   close(): void {

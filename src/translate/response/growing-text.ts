@@ -22,6 +22,12 @@ export class GrowingText {
     if (this.#pieces.length === piecesToFold) this.toString();
   }
 
+  /** Forgets the text. What little it had stays counted. */
+  clear(): void {
+    this.#text = '';
+    this.#pieces = [];
+  }
+
   isEmpty(): boolean {
     return this.#text === '' && this.#pieces.length === 0;
   }

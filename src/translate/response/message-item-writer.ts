@@ -71,6 +71,11 @@ export class MessageItemWriter implements OpenItem {
     return false;
   }
 
+  /** As above: only the last item can be one. */
+  isCut(): boolean {
+    return false;
+  }
+
   /** Adds to the refusal. It is a part of its own: an open text part is closed. */
   refusal(delta: string): void {
     this.#openRefusal().text.append(delta);

@@ -10,6 +10,8 @@ export interface OpenItem {
   close(status: ClosingStatus): OutputItem;
   /** Has all of it certainly come? Asked only when another item begins: whatever else is open is closed before that. */
   isWhole(): boolean;
+  /** Is some of it missing? Asked of items before the last, when the answer ends. */
+  isCut(): boolean;
 }
 
 /** An item without its texts, once it is closed: objects, ids, its places in lists. */
@@ -72,12 +74,12 @@ export class Output {
     if (item != null) this.#end(index, item, 'completed');
   }
 
-  /** Closes what is open in order of `output_index`; the last gets `lastStatus`, the others are completed. */
+  /** Closes what is open in order of `output_index`; the last and those that were cut get `lastStatus`, others are completed. */
   closeAll(lastStatus: ClosingStatus): void {
     const last = this.#open.findLastIndex((item) => item != null);
     for (let index = 0; index <= last; index++) {
       const item = this.#open[index];
-      if (item != null) this.#end(index, item, index === last ? lastStatus : 'completed');
+      if (item != null) this.#end(index, item, index === last || item.isCut() ? lastStatus : 'completed');
     }
   }
 

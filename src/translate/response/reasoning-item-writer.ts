@@ -70,6 +70,11 @@ export class ReasoningItemWriter implements OpenItem {
     return false;
   }
 
+  /** As above: only the last item can be one. */
+  isCut(): boolean {
+    return false;
+  }
+
   /** What the item carries back to the upstream beside its text. */
   envelope(): EnvelopeContents {
     this.#envelope ??= new EnvelopeContents(this.#retained);

@@ -4,12 +4,12 @@ import { type CallFragment, callEntriesOf, extraContentOf, fragmentOf } from '..
 import { clientTools, isClientToolType, isRunnable } from '../client-tools.ts';
 import type { ResponseContext } from '../context.ts';
 import { type CallItemWriter, openCallItem } from './call-item-writers.ts';
-import { CallTracker, isCompleteJson, type TrackedCall } from './call-tracker.ts';
+import { CallTracker, isCompleteJson, type TrackedCall, withoutPlaceholder } from './call-tracker.ts';
 import type { CarriedExtra } from './envelope-contents.ts';
 import type { EventLog } from './event-log.ts';
 import { ObjectScanner } from './object-scanner.ts';
 import type { Output } from './output.ts';
-import { restoredToolOf } from './tool-restoration.ts';
+import { calledNameOf, restoredToolOf } from './tool-restoration.ts';
 
 /** What calls are written with. */
 export interface CallParts {
@@ -109,7 +109,7 @@ export class ToolCalls {
   /** An error when a call of a tool that the client runs holds nothing to run: its arguments could not be read. */
   unrunnable(): ApiError | null {
     for (const { tracked, item } of this.#calls.values()) {
-      const error = item === null ? null : unrunnableCall(tracked, this.#parts);
+      const error = item === null ? null : unrunnableCall({ ...tracked, name: this.#nameOf(tracked) }, this.#parts);
       if (error !== null) return error;
     }
     return null;
@@ -146,7 +146,7 @@ export class ToolCalls {
 
   #sendText(call: Call): void {
     const { unsent } = call.tracked;
-    if (unsent === '') return;
+    if (unsent === '' || call.tracked.holdsPlaceholder) return;
     call.tracked.unsent = '';
     call.item?.add(unsent);
     this.#parts.output.settle();
@@ -155,8 +155,10 @@ export class ToolCalls {
   /** What comes after the arguments of a call that is closed is dropped: they were whole, and more would spoil them. */
   #growText(call: Call, text: string): void {
     if (call.item !== null && !this.#parts.output.isOpen(call.item.outputIndex)) return;
+    const { holdsPlaceholder } = call.tracked;
     this.#tracker.growText(call.tracked, text);
-    call.scanner?.push(text);
+    if (holdsPlaceholder) call.scanner = null;
+    else call.scanner?.push(text);
   }
 
   /** Calls keep the model's order: one whose name could have grown until now is sent first. */
@@ -172,12 +174,13 @@ export class ToolCalls {
 
   #open(call: Call): ApiError | null {
     const { tracked } = call;
-    if (!isAllowed(tracked.name, this.#parts)) return toolNotAllowed(tracked.name);
+    const name = this.#nameOf(tracked);
+    if (!isAllowed(name, this.#parts)) return toolNotAllowed(name);
     this.#parts.beforeCall();
     tracked.isSent = true;
     tracked.unsent = tracked.text.toString();
     this.#hasSent = true;
-    const { name, text, isCustom } = tracked;
+    const { text, isCustom } = tracked;
     this.#parts.output.retained.add(writtenBytes);
     const written = { name, text, isCustom, isWhole: () => isWhole(call) };
     call.item = openCallItem(written, this.#idOf(call), this.#parts);
@@ -187,9 +190,15 @@ export class ToolCalls {
   }
 
   /** The item shows its arguments from the start, so it waits for all of them. */
-  #needsMore({ tracked: { name, text, isCustom } }: Call): boolean {
-    const { kind } = restoredToolOf({ name, isCustom }, this.#parts.context);
-    return isClientToolType(kind) && !isCompleteJson(text.toString());
+  #needsMore({ tracked }: Call): boolean {
+    const { text, isCustom, holdsPlaceholder } = tracked;
+    const { kind } = restoredToolOf({ name: this.#nameOf(tracked), isCustom }, this.#parts.context);
+    return isClientToolType(kind) && (holdsPlaceholder || !isCompleteJson(text.toString()));
+  }
+
+  /** The tracker keeps the upstream's own name, which later fragments may repeat. */
+  #nameOf({ name }: TrackedCall): string {
+    return calledNameOf(name, this.#parts.context);
   }
 
   /** The upstream's id, unless it is missing or another call of this answer has it. */
@@ -218,11 +227,16 @@ export class WholeCalls {
     const extras: CarriedExtra[] = [];
     const callIds = new Set<string>();
     for (const entry of entries) {
-      const call = fragmentOf(entry);
-      if (call.name === '') {
+      const fragment = fragmentOf(entry);
+      if (fragment.name === '') {
         this.#nameless += 1;
         continue;
       }
+      const call = {
+        ...fragment,
+        name: calledNameOf(fragment.name, parts.context),
+        text: fragment.isCustom ? fragment.text : withoutPlaceholder(fragment.text),
+      };
       if (!isAllowed(call.name, parts)) {
         this.#error = toolNotAllowed(call.name);
         break;
@@ -236,14 +250,16 @@ export class WholeCalls {
     this.extras = extras;
   }
 
-  /** Sends all of them. The last stays open: its status is that of the answer. */
+  /** Sends all of them. The last stays open, and those that were cut: their status is that of the answer. */
   send(): ApiError | null {
-    let previous: CallItemWriter | null = null;
+    let isFirst = true;
     for (const { call, callId } of this.#calls) {
-      if (previous === null) this.#parts.beforeCall();
-      else this.#parts.output.close(previous.outputIndex);
-      previous = openCallItem(call, callId, this.#parts);
-      if (call.text !== '') previous.add(call.text);
+      if (isFirst) this.#parts.beforeCall();
+      isFirst = false;
+      const item = openCallItem({ ...call, isWhole: () => isWholeText(call.text) }, callId, this.#parts);
+      if (call.text !== '') item.add(call.text);
+      if (call !== this.#calls.at(-1)?.call && (call.isCustom || isWholeText(call.text)))
+        this.#parts.output.close(item.outputIndex);
     }
     return this.#error;
   }
@@ -268,12 +284,20 @@ export class WholeCalls {
  * it.
  */
 function isWhole(call: Call): boolean {
-  if (call.tracked.isCustom || call.tracked.unsent !== '') return false;
+  const { isCustom, unsent, holdsPlaceholder } = call.tracked;
+  if (isCustom || (unsent !== '' && !holdsPlaceholder)) return false;
   if (call.scanner === null) {
     call.scanner = new ObjectScanner();
     call.scanner.push(call.tracked.text.toString());
   }
   return call.scanner.isWhole();
+}
+
+/** The same of a text in one piece. */
+function isWholeText(text: string): boolean {
+  const scanner = new ObjectScanner();
+  scanner.push(text);
+  return scanner.isWhole();
 }
 
 function isAllowed(name: string, { context: { allowedTools } }: CallParts): boolean {

@@ -25,6 +25,28 @@ export interface ChatCall {
 
 export type CallItem = FunctionCallItem | CustomToolCallItem | ToolSearchCallItem | ClientToolItem;
 
+/**
+ * The Chat name of the tool that a model means. Most call it by that name. Servers that do not read gpt-oss's Harmony format
+ * to its end leave `functions.` in front of the name, or a marker behind it (`get_tide<|channel|>commentary`); and models call a
+ * tool of a namespace by its own name, which is enough where only one has it. Other names are left as they are.
+ */
+export function calledNameOf(
+  name: string,
+  { toolNames, restoredTools }: Pick<ResponseContext, 'toolNames' | 'restoredTools'>,
+): string {
+  if (toolNames.has(name)) return name;
+  const marker = name.indexOf('<|');
+  const bare = marker > 0 ? name.slice(0, marker).trimEnd() : name;
+  for (const candidate of [bare, bare.replace(/^functions\./, '')]) {
+    if (toolNames.has(candidate)) return candidate;
+    const [meant, ...others] = Array.from(restoredTools).filter(
+      ([, tool]) => 'namespace' in tool && tool.namespace !== undefined && tool.name === candidate,
+    );
+    if (meant !== undefined && others.length === 0) return meant[0];
+  }
+  return bare;
+}
+
 /** What a call of that name is given back as. A name that was never offered stands for itself: the client answers. */
 export function restoredToolOf(
   { name, isCustom }: Pick<ChatCall, 'name' | 'isCustom'>,
