@@ -129,15 +129,18 @@ function entryOf(
     apply_patch_tool_type: 'freeform',
     truncation_policy: { mode: 'tokens', limit: 10_000 },
     supports_parallel_tool_calls: profile.parallelToolCalls,
-    context_window: windowOf(model) ?? contextWindow,
+    context_window: contextWindowIn(model) ?? contextWindow,
     experimental_supported_tools: [],
     base_instructions: instructions,
   };
   return { ...entry, ...overrides.get('*'), ...overrides.get(slug) };
 }
 
-/** The window that is in force comes before the one the model was trained with. */
-function windowOf(model: LooseModel): number | null {
+/**
+ * The context window, in tokens, that an entry of a list of models names; null when it names none. The window that is in
+ * force comes before the one the model was trained with.
+ */
+export function contextWindowIn(model: LooseModel): number | null {
   const meta = objectOf<LooseMeta>(model.meta);
   const candidates = [
     model.max_model_len, // vLLM, SGLang

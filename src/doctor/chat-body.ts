@@ -1,0 +1,124 @@
+import { type Findings, factOf, fewTokens, found, type Known, type ProbeRequest, taken } from './probe.ts';
+
+/** A function tool as a Chat server takes it. */
+interface FunctionTool {
+  readonly type: 'function';
+  readonly function: {
+    readonly name: string;
+    readonly description: string;
+    readonly parameters: object;
+    readonly strict?: boolean;
+  };
+}
+
+/** A message of a conversation that is sent. */
+type Message = Readonly<Record<string, unknown>> & { readonly role: string };
+
+const ofCity = {
+  type: 'object',
+  properties: { city: { type: 'string', description: 'Name of the city' } },
+  required: ['city'],
+  additionalProperties: false,
+};
+
+/** The tools that are offered. */
+export const getWeather = tool('get_weather', 'The weather of a city, now');
+export const getTime = tool('get_time', 'The local time in a city, now');
+export const strictWeather: FunctionTool = {
+  ...getWeather,
+  function: { ...getWeather.function, strict: true },
+};
+
+/** Questions that a tool answers. */
+export const weatherQuestion = 'What is the weather in Oslo? Use the tool get_weather.';
+export const twoCities =
+  'What is the weather in Oslo, and what is it in Rome? Call get_weather once for each city, both at once.';
+
+export function user(content: unknown): Message {
+  return { role: 'user', content };
+}
+
+export function assistant(content: string): Message {
+  return { role: 'assistant', content };
+}
+
+export function system(content: string): Message {
+  return { role: 'system', content };
+}
+
+/** A POST to the Chat API; `many` where the answer itself is looked at. Fields in `fields` win. */
+export function chat(known: Known, tokens: 'few' | 'many', fields: Readonly<Record<string, unknown>>): ProbeRequest {
+  const field = limitFieldOf(known.findings);
+  const limit = tokens === 'few' ? Math.min(fewTokens, known.manyTokens) : known.manyTokens;
+  return { path: 'chat', body: { model: known.model, ...(field !== null && { [field]: limit }), ...fields } };
+}
+
+/** The field that limits the answer; null when the server takes neither. */
+export function limitFieldOf(findings: Findings): 'max_tokens' | 'max_completion_tokens' | null {
+  for (const results of [['works'], ['accepted']] as const)
+    for (const name of ['max_tokens', 'max_completion_tokens'] as const)
+      if (found(findings, name, ...results)) return name;
+  // What is ignored does no harm, and may be read for other models.
+  return found(findings, 'max_tokens', 'ignored') ? 'max_tokens' : null;
+}
+
+/** How calls in a history must look so that this server takes them. */
+export interface CallForm {
+  readonly content: null | '';
+  readonly nineCharacterIds: boolean;
+  readonly signature: boolean;
+}
+
+/** The forms in which a finished call is tried, in this order, by the probe that tries each. */
+export const callForms: ReadonlyMap<string, CallForm> = new Map([
+  ['tool_result', { content: null, nineCharacterIds: false, signature: false }],
+  ['tool_result_empty', { content: '', nineCharacterIds: false, signature: false }],
+  ['tool_result_ids', { content: null, nineCharacterIds: true, signature: false }],
+  ['tool_result_both', { content: '', nineCharacterIds: true, signature: false }],
+  ['tool_result_signed', { content: null, nineCharacterIds: false, signature: true }],
+]);
+
+/** The form that was taken; null when none was, or none was tried. */
+export function callFormOf(findings: Findings): CallForm | null {
+  for (const [name, form] of callForms) if (taken(findings, name)) return form;
+  return null;
+}
+
+/** An assistant's calls of `get_weather`, one for each city, and the tool's answers. */
+export function finishedCalls(form: CallForm, cities: readonly string[], fields: object = {}): Message[] {
+  const calls = cities.map((city, index) => ({ id: callId(form, index), city }));
+  return [
+    {
+      role: 'assistant',
+      content: form.content,
+      tool_calls: calls.map(({ id, city }) => ({
+        id,
+        type: 'function',
+        function: { name: 'get_weather', arguments: JSON.stringify({ city }) },
+        // Google's word for “no signature”.
+        ...(form.signature && {
+          extra_content: { google: { thought_signature: 'skip_thought_signature_validator' } },
+        }),
+      })),
+      ...fields,
+    },
+    ...calls.map(({ id, city }, index) => toolResult(id, `${city}: ${17 + index} degrees, snow`)),
+  ];
+}
+
+export function toolResult(id: string, content: unknown): Message {
+  return { role: 'tool', tool_call_id: id, content };
+}
+
+export function callId({ nineCharacterIds }: CallForm, index: number): string {
+  return nineCharacterIds ? `pR0b3Ca1${index}` : `call_probe_${index}`;
+}
+
+/** What the server says of its context window; null when it says nothing. */
+export function contextWindowOf(findings: Findings): number | null {
+  return factOf(findings, 'contextWindow') ?? null;
+}
+
+function tool(name: string, description: string): FunctionTool {
+  return { type: 'function', function: { name, description, parameters: ofCity } };
+}

@@ -1,0 +1,82 @@
+import { type AnsweredCall, type ReadAnswer, readChatAnswer, reasoningText } from './chat-answer.ts';
+import type { Answer, Facts, Finding } from './probe.ts';
+
+/** Ways in which models write a call when the server does not read it. */
+const callMarkup =
+  /<tool_call>|<function=|\[TOOL_CALLS\]|<\|python_tag\|>|<\|tool_calls?_(?:begin|section)|<｜tool▁calls?/;
+
+/** Judges a Chat answer by what was answered; errors and broken answers are judged here. */
+export function judged(answer: Answer | undefined, judge: (answer: ReadAnswer) => Finding): Finding {
+  if (answer === undefined) return { result: 'not_tested', detail: 'no request was sent' };
+  // Slow is not wrong: nothing follows from it for the profile.
+  if (answer.outcome === 'timed_out') return { result: 'not_tested', detail: `${answer.reason} (--timeout)` };
+  const read = readChatAnswer(answer);
+  switch (read.type) {
+    case 'error':
+      return {
+        result: 'refused',
+        detail: `${read.status}: ${read.message}`,
+        ...(read.status >= 500 && { facts: { serverError: true } }),
+      };
+    case 'broken':
+      return { result: 'broken', detail: read.message };
+    case 'answer':
+      return judge(read);
+  }
+}
+
+/** Judges by the status alone. */
+export function acceptance([answer]: readonly Answer[]): Finding {
+  return judged(answer, () => ({ result: 'accepted', detail: 'answered' }));
+}
+
+/** An answer that was cut before it said anything shows nothing. */
+export function ranOut(answer: ReadAnswer): Finding | null {
+  if (answer.finish !== 'length' || answer.said.trim() !== '' || answer.calls.length > 0) return null;
+  const reasoned = reasoningText(answer) === '' ? '' : ', all of them reasoning';
+  return {
+    result: 'not_tested',
+    detail: `the answer's tokens were used up${reasoned}: raise --max-tokens`,
+    facts: { outOfTokens: true },
+  };
+}
+
+/** Judges an answer that should be calls; `wanted` says whether they are the right ones. */
+export function judgeCalls(answer: ReadAnswer, wanted: (calls: readonly AnsweredCall[]) => Finding): Finding {
+  if (answer.calls.length > 0) {
+    const finding = wanted(answer.calls);
+    return withFacts(
+      finding,
+      answer.calls.every(({ arguments: text }) => isObject(text)) ? {} : { badArguments: true },
+    );
+  }
+  const cut = ranOut(answer);
+  if (cut !== null) return cut;
+  if (callMarkup.test(answer.text))
+    return { result: 'ignored', detail: 'the call came as text of the answer', facts: { callAsText: true } };
+  return { result: 'ignored', detail: answer.said === '' ? 'no call, and no text' : 'text instead of a call' };
+}
+
+/** The calls in a few words. */
+export function describeCalls(calls: readonly AnsweredCall[]): string {
+  return calls.map(({ name, arguments: text }) => `${name}(${text.slice(0, 60)})`).join(', ');
+}
+
+export function isObject(text: string): boolean {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value);
+  } catch {
+    return false;
+  }
+}
+
+function withFacts(finding: Finding, facts: Facts): Finding {
+  return Object.keys(facts).length === 0 ? finding : { ...finding, facts: { ...finding.facts, ...facts } };
+}
+
+/** The first words of a text, in quotes. */
+export function quote(text: string): string {
+  const line = text.replace(/[\p{Cc}\p{Cf}\s]+/gu, ' ').trim();
+  return `“${line.length > 40 ? `${line.slice(0, 40)}…` : line}”`;
+}

@@ -1,0 +1,132 @@
+/**
+ * What became of a probe:
+ *
+ * - `works`: the effect was seen in the answer.
+ * - `accepted`: an ordinary answer came; whether there was an effect cannot be seen from outside.
+ * - `ignored`: an answer came, and the effect was missing.
+ * - `refused`: the server answered with an error.
+ * - `broken`: neither an answer nor an error that can be read, or a server in trouble (502, 503, 504).
+ * - `not_tested`: the question did not arise, or a limit was reached.
+ */
+export type Result = 'works' | 'accepted' | 'ignored' | 'refused' | 'broken' | 'not_tested';
+
+/** One HTTP request of a probe. */
+export interface ProbeRequest {
+  /** `chat` and `models` of the API that is probed, or a path of the same host. */
+  readonly path: 'chat' | 'models' | `/${string}`;
+  /** Sent as JSON in a POST; without it, a GET. */
+  readonly body?: object;
+  /** Another key than the one given. */
+  readonly key?: 'wrong';
+  /** Disconnect at the first event of the stream. */
+  readonly until?: 'first_event';
+  /** Milliseconds to wait before it. */
+  readonly wait?: number;
+}
+
+/** What came back, as text: reading it is the judges' work. */
+export interface Answer {
+  /** `answered` whole; `aborted` by us at the first event; or what went wrong on the way. */
+  readonly outcome: 'answered' | 'aborted' | 'timed_out' | 'too_large' | 'unreachable';
+  /** 0 when no headers came. */
+  readonly status: number;
+  readonly contentType: string | null;
+  /** The headers `keep-alive`, `retry-after` and `location`. */
+  readonly keepAlive: string | null;
+  readonly retryAfter: string | null;
+  readonly location: string | null;
+  readonly body: string;
+  /** Why nothing (more) came; `''` when all came. */
+  readonly reason: string;
+  readonly milliseconds: number;
+}
+
+/** What a judge saw besides the result, for later probes, the profile and the warnings. */
+export interface Facts {
+  /** The engine that the server says it is, as a profile's name, and its version. */
+  readonly software?: string;
+  readonly version?: string;
+  /** Tokens of the context window. */
+  readonly contextWindow?: number;
+  /** Where running requests can be counted. */
+  readonly activity?: '/slots' | '/metrics';
+  /** Seconds after which the server closes an idle connection. */
+  readonly idleSeconds?: number;
+  /** The field of the message that carries reasoning. */
+  readonly reasoningField?: string;
+  /** Reasoning in the text: with its opening tag, or only with the closing one. */
+  readonly tags?: 'whole' | 'closing';
+  /** Counted beside the completion's tokens, not among them. */
+  readonly reasoningExtra?: boolean;
+  /** Arguments of a call that are no JSON object. */
+  readonly badArguments?: boolean;
+  /** A call that came as text of the answer. */
+  readonly callAsText?: boolean;
+  /** Fields of earlier reasoning that the prompt's token count shows to be read, or that are refused. */
+  readonly replayRead?: readonly string[];
+  readonly replayRefused?: readonly string[];
+  /** The status was a 5xx although the request was at fault. */
+  readonly serverError?: boolean;
+  /** No token was left for the answer. */
+  readonly outOfTokens?: boolean;
+}
+
+/** The judgement of one probe. */
+export interface Finding {
+  readonly result: Result;
+  /** What was seen, in a few words. */
+  readonly detail: string;
+  readonly facts?: Facts;
+}
+
+export type Findings = ReadonlyMap<string, Finding>;
+
+/** What is known when a probe is asked. */
+export interface Known {
+  readonly model: string;
+  /** Whether a key is sent. */
+  readonly hasKey: boolean;
+  /** Output tokens of one request that must show an effect; others get `fewTokens`. */
+  readonly manyTokens: number;
+  readonly findings: Findings;
+}
+
+/** One question to the server. `request` and `judge` are pure. */
+export interface Probe {
+  readonly name: string;
+  readonly group: 'server' | 'text' | 'tools' | 'turns' | 'fields' | 'reasoning' | 'limits';
+  /** What is asked, in a few words. */
+  readonly asks: string;
+  /** The most it may spend: requests, and output tokens of each. */
+  readonly requests: number;
+  readonly tokens: 'none' | 'few' | 'many';
+  /** An agent cannot work without it. */
+  readonly essential?: true;
+  /** An error is the expected answer: 401 and 429 do not end the run. */
+  readonly expectsRefusal?: true;
+  /** The requests, one after another; or why there is nothing to ask. */
+  request(known: Known): readonly ProbeRequest[] | string;
+  judge(answers: readonly Answer[], known: Known): Finding;
+  /** What a result means for those who use the server through this product. */
+  readonly means: Partial<Readonly<Record<Result, string>>>;
+}
+
+/** Output tokens of a request of which only the status matters. */
+export const fewTokens = 16;
+
+/** The finding of that name has one of these results. */
+export function found(findings: Findings, name: string, ...results: readonly Result[]): boolean {
+  const result = findings.get(name)?.result;
+  return result !== undefined && results.includes(result);
+}
+
+/** The first value of that fact, in the order of the probes. */
+export function factOf<Name extends keyof Facts>(findings: Findings, name: Name): Facts[Name] | undefined {
+  for (const { facts } of findings.values()) if (facts?.[name] !== undefined) return facts[name];
+  return undefined;
+}
+
+/** The server takes it: with an effect, or without an error at least. */
+export function taken(findings: Findings, name: string): boolean {
+  return found(findings, name, 'works', 'accepted');
+}

@@ -1,0 +1,19 @@
+import type { Probe } from '../probe.ts';
+import { fieldProbes } from './field-probes.ts';
+import { limitProbes } from './limit-probes.ts';
+import { reasoningProbes } from './reasoning-probes.ts';
+import { serverProbes } from './server-probes.ts';
+import { textProbes } from './text-probes.ts';
+import { toolProbes } from './tool-probes.ts';
+import { turnProbes } from './turn-probes.ts';
+
+/** Every probe, in the order in which they are asked: later ones look at what earlier ones found. */
+export const allProbes: readonly Probe[] = [
+  ...serverProbes,
+  ...textProbes,
+  ...toolProbes,
+  ...turnProbes,
+  ...fieldProbes,
+  ...reasoningProbes,
+  ...limitProbes,
+];

@@ -1,0 +1,139 @@
+import { contextWindowIn } from '../../translate/catalog.ts';
+import { countOf, jsonOf, objectOf, objectsOf, textOf } from '../../translate/chat/loose.ts';
+import { shorten } from '../chat-answer.ts';
+import type { Answer, Facts, Finding, Known, Probe } from '../probe.ts';
+
+interface LooseListed {
+  readonly id?: unknown;
+  readonly owned_by?: unknown;
+}
+
+/** Who says in `owned_by` what serves the model. */
+const owners: Readonly<Record<string, string>> = { vllm: 'vllm', sglang: 'sglang', llamacpp: 'llama.cpp' };
+
+export const serverProbes: readonly Probe[] = [
+  {
+    name: 'models',
+    group: 'server',
+    asks: 'the list of models',
+    requests: 1,
+    tokens: 'none',
+    request: () => [{ path: 'models' }],
+    judge: judgeModels,
+    means: {
+      works: 'Codex can get its catalog from it (model_catalog_url).',
+      ignored: 'Check the name: the server’s list does not have it.',
+      refused: 'Codex can get no catalog: set model_context_window in its config.toml.',
+    },
+  },
+  {
+    name: 'software',
+    group: 'server',
+    asks: 'which engine it is',
+    requests: 5,
+    tokens: 'none',
+    request: () => signs.map(({ path }) => ({ path })),
+    judge: judgeSoftware,
+    means: {
+      works: 'Its profile is where the comparison begins.',
+      ignored: 'It names no engine: the profile is chosen by the probes alone.',
+    },
+  },
+];
+
+function judgeModels([answer]: readonly Answer[], { model }: Known): Finding {
+  const facts: Facts = { ...idleOf(answer) };
+  const list = answer?.status === 200 ? objectOf<{ data?: unknown }>(jsonOf(answer.body)) : null;
+  if (answer === undefined || list === null)
+    return { result: 'refused', detail: answer?.reason || `status ${answer?.status ?? 0}`, facts };
+  const models = objectsOf<LooseListed>(list.data);
+  const names = models.map(({ id }) => textOf(id));
+  const listed = models.find(({ id }) => id === model);
+  const owner = owners[textOf(listed?.owned_by ?? models[0]?.owned_by)];
+  const contextWindow = listed === undefined ? null : contextWindowIn(listed);
+  const known: Facts = {
+    ...facts,
+    ...(owner !== undefined && { software: owner }),
+    ...(contextWindow !== null && { contextWindow }),
+  };
+  if (listed === undefined)
+    return {
+      result: 'ignored',
+      detail: `the list has ${shorten(names.slice(0, 8).join(', ')) || 'no models'}`,
+      facts: known,
+    };
+  const window = contextWindow === null ? '' : `, context window ${contextWindow}`;
+  return { result: 'works', detail: `listed${window}`, facts: known };
+}
+
+interface LooseProps {
+  readonly default_generation_settings?: unknown;
+  readonly build_info?: unknown;
+  readonly version?: unknown;
+}
+
+/** Where engines tell what they are: the facts and the words that an answer's body gives, or null. */
+const signs: readonly { readonly path: `/${string}`; read(body: string): { words: string; facts: Facts } | null }[] = [
+  {
+    path: '/props',
+    read(body) {
+      const props = objectOf<LooseProps>(jsonOf(body));
+      const settings = objectOf<{ n_ctx?: unknown }>(props?.default_generation_settings);
+      if (settings === null) return null;
+      const contextWindow = countOf(settings.n_ctx);
+      return {
+        words: `llama.cpp ${textOf(props?.build_info)}`,
+        facts: { software: 'llama.cpp', ...(contextWindow !== null && { contextWindow }) },
+      };
+    },
+  },
+  {
+    path: '/slots',
+    read: (body) => (Array.isArray(jsonOf(body)) ? { words: '', facts: { activity: '/slots' } } : null),
+  },
+  {
+    path: '/api/version',
+    read(body) {
+      const version = textOf(objectOf<LooseProps>(jsonOf(body))?.version);
+      return version === '' ? null : { words: `Ollama ${version}`, facts: { software: 'ollama' } };
+    },
+  },
+  {
+    path: '/metrics',
+    read: (body) =>
+      body.includes('vllm:num_requests_running')
+        ? { words: 'vLLM', facts: { software: 'vllm', activity: '/metrics' } }
+        : null,
+  },
+  {
+    path: '/version',
+    read(body) {
+      const version = textOf(objectOf<LooseProps>(jsonOf(body))?.version);
+      return version === '' ? null : { words: version, facts: {} };
+    },
+  },
+];
+
+function judgeSoftware(answers: readonly Answer[], { findings }: Known): Finding {
+  const read = signs.flatMap(({ read: readSign }, index) => {
+    const answer = answers[index];
+    return (answer?.status === 200 ? readSign(answer.body) : null) ?? [];
+  });
+  const named = findings.get('models')?.facts?.software;
+  const facts: Facts = Object.assign(named === undefined ? {} : { software: named }, ...read.map((sign) => sign.facts));
+  if (facts.software === undefined) return { result: 'ignored', detail: 'it names no engine' };
+  const words = shorten(
+    read
+      .map((sign) => sign.words.trim())
+      .filter((text) => text !== '')
+      .join(' '),
+  );
+  const window = facts.contextWindow === undefined ? '' : `, context window ${facts.contextWindow}`;
+  return { result: 'works', detail: `${words || facts.software}${window}`, facts };
+}
+
+/** `Keep-Alive: timeout=5, max=100` */
+function idleOf(answer: Answer | undefined): Facts {
+  const seconds = /timeout=(\d{1,6})/.exec(answer?.keepAlive ?? '')?.[1];
+  return seconds === undefined ? {} : { idleSeconds: Number(seconds) };
+}

@@ -1,0 +1,119 @@
+import { type ReadAnswer, reasoningText, tagsIn } from '../chat-answer.ts';
+import { chat, user } from '../chat-body.ts';
+import { judged, quote, ranOut } from '../judge.ts';
+import type { Answer, Facts, Finding, Probe, ProbeRequest } from '../probe.ts';
+import { fewTokens } from '../probe.ts';
+
+const sayHello = [user('Reply with the single word: hello')];
+const countToTwenty = [user('Count from 1 to 20 in words, one number after another.')];
+const count = [user('Count from 1 to 200 in words, one number after another.')];
+
+export const textProbes: readonly Probe[] = [
+  limitProbe('max_tokens'),
+  limitProbe('max_completion_tokens'),
+  {
+    name: 'text',
+    group: 'text',
+    asks: 'a text, as JSON',
+    requests: 1,
+    tokens: 'many',
+    essential: true,
+    request: (known) => [chat(known, 'many', { messages: sayHello })],
+    judge: judgeText,
+    means: { refused: 'Nothing else can work.', broken: 'Nothing else can work.' },
+  },
+  {
+    name: 'stream',
+    group: 'text',
+    asks: 'a text, as a stream',
+    requests: 1,
+    tokens: 'many',
+    essential: true,
+    request: (known) => [chat(known, 'many', { messages: countToTwenty, stream: true })],
+    judge: judgeStream,
+    means: {
+      ignored: 'Codex sees nothing before the answer is complete.',
+      refused: 'Agents stream: every request of theirs would fail.',
+      broken: 'Agents stream: every request of theirs would fail.',
+    },
+  },
+  {
+    name: 'stream_usage',
+    group: 'text',
+    asks: 'usage in a stream (stream_options)',
+    requests: 1,
+    tokens: 'few',
+    request: (known) => [
+      chat(known, 'few', { messages: sayHello, stream: true, stream_options: { include_usage: true } }),
+    ],
+    judge: ([answer]) =>
+      judged(answer, ({ usage }) =>
+        usage === null
+          ? { result: 'ignored', detail: 'no usage in the stream' }
+          : { result: 'works', detail: `${usage.input_tokens} in, ${usage.output_tokens} out` },
+      ),
+    means: {
+      ignored: 'Codex cannot tell when its context is full, and compacts too late.',
+      refused: 'The field is not sent; usage comes only if the server adds it by itself.',
+    },
+  },
+];
+
+/** First of all, since it bounds what the other probes can cost. */
+function limitProbe(name: 'max_tokens' | 'max_completion_tokens'): Probe {
+  return {
+    name,
+    group: 'text',
+    asks: `a limit by ${name}`,
+    requests: 1,
+    tokens: 'few',
+    request: ({ model }): ProbeRequest[] => [{ path: 'chat', body: { model, messages: count, [name]: fewTokens } }],
+    judge: ([answer]) =>
+      judged(answer, ({ finish, usage }) => {
+        const tokens = usage?.output_tokens ?? null;
+        if (finish === 'length') return { result: 'works', detail: `cut at ${tokens ?? 'the limit'}` };
+        if (tokens === null) return { result: 'accepted', detail: 'ended before the limit' };
+        if (tokens > 2 * fewTokens)
+          return { result: 'ignored', detail: `${tokens} tokens, although ${fewTokens} were allowed` };
+        return { result: 'accepted', detail: 'ended before the limit' };
+      }),
+    means: { ignored: 'With this field a client’s max_output_tokens limits nothing.' },
+  };
+}
+
+function judgeText([answer]: readonly Answer[]): Finding {
+  return judged(answer, (read) => {
+    const cut = ranOut(read);
+    const facts: Facts = { ...tagFact(read), ...fieldFact([...read.reasoning.keys()][0]) };
+    // Reasoning is an answer too: the model is slow to come to the point, the server works.
+    if (cut !== null && reasoningText(read) !== '')
+      return { result: 'works', detail: 'reasoning only: raise --max-tokens', facts: { ...facts, outOfTokens: true } };
+    if (cut !== null) return cut;
+    if (read.said.trim() === '') return { result: 'broken', detail: 'a 200 without text', facts };
+    return { result: 'works', detail: quote(read.said), facts };
+  });
+}
+
+function judgeStream([answer]: readonly Answer[]): Finding {
+  return judged(answer, (read) => {
+    if (!read.streamed) return { result: 'ignored', detail: 'JSON came instead of a stream' };
+    if (read.deltas === 0) return { result: 'broken', detail: 'a stream without text' };
+    const finish = read.finish === '' ? ', without a finish_reason' : '';
+    const done = read.done ? '' : ', without [DONE]';
+    const alone = read.deltas === 1 && read.text.length > 40 ? ', all at once' : '';
+    return {
+      result: 'works',
+      detail: `${read.deltas} ${read.deltas === 1 ? 'piece' : 'pieces'}${alone}${finish}${done}`,
+    };
+  });
+}
+
+function fieldFact(field: string | undefined): Facts {
+  return field === undefined ? {} : { reasoningField: field };
+}
+
+/** Reasoning inside the text, where there is some. */
+export function tagFact({ text }: ReadAnswer): Facts {
+  const tags = tagsIn(text);
+  return tags === null ? {} : { tags };
+}

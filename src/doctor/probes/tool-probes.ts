@@ -1,0 +1,182 @@
+import type { AnsweredCall } from '../chat-answer.ts';
+import { chat, getTime, getWeather, strictWeather, twoCities, user, weatherQuestion } from '../chat-body.ts';
+import { acceptance, describeCalls, judgeCalls, judged } from '../judge.ts';
+import { type Answer, type Finding, found, type Known, type Probe, type ProbeRequest } from '../probe.ts';
+
+const ask = [user(weatherQuestion)];
+const both = [getWeather, getTime];
+
+export const toolProbes: readonly Probe[] = [
+  {
+    name: 'tool_call',
+    group: 'tools',
+    asks: 'a tool call, as JSON',
+    requests: 1,
+    tokens: 'many',
+    essential: true,
+    request: (known) => [chat(known, 'many', { messages: ask, tools: both })],
+    judge: calls('get_weather'),
+    means: {
+      ignored: 'The server does not read the model’s calls, or the model does not call: Codex can do nothing.',
+      refused: 'Codex can do nothing: it works by tools.',
+      broken: 'Codex can do nothing: it works by tools.',
+    },
+  },
+  {
+    name: 'tool_stream',
+    group: 'tools',
+    asks: 'a tool call, as a stream',
+    requests: 1,
+    tokens: 'many',
+    essential: true,
+    request: (known) => [chat(known, 'many', { messages: ask, tools: both, stream: true })],
+    judge: calls('get_weather'),
+    means: {
+      ignored: 'Codex streams: its calls would be lost.',
+      refused: 'Codex streams: its calls would be lost.',
+      broken: 'Codex streams: its calls would be lost.',
+    },
+  },
+  {
+    name: 'tool_required',
+    group: 'tools',
+    asks: 'tool_choice "required"',
+    requests: 1,
+    tokens: 'many',
+    request: choosing('required'),
+    judge: calls('get_weather'),
+    means: { ignored: 'A client that requires a call may get text.', broken: 'The profile does not send it.' },
+  },
+  {
+    name: 'tool_any',
+    group: 'tools',
+    asks: 'tool_choice "any", another word for it',
+    requests: 1,
+    tokens: 'many',
+    request: (known) =>
+      found(known.findings, 'tool_required', 'refused') ? choosing('any')(known) : '“required” is not refused',
+    judge: calls('get_weather'),
+    means: {},
+  },
+  {
+    name: 'tool_named',
+    group: 'tools',
+    asks: 'tool_choice with a name',
+    requests: 1,
+    tokens: 'many',
+    // The question is for the other tool: only the choice can lead to this one.
+    request: choosing({ type: 'function', function: { name: 'get_time' } }),
+    judge: calls('get_time'),
+    means: { ignored: 'The function is offered alone instead.', refused: 'The function is offered alone instead.' },
+  },
+  {
+    name: 'tool_allowed',
+    group: 'tools',
+    asks: 'tool_choice "allowed_tools"',
+    requests: 1,
+    tokens: 'many',
+    request: choosing({
+      type: 'allowed_tools',
+      allowed_tools: { mode: 'required', tools: [{ type: 'function', function: { name: 'get_time' } }] },
+    }),
+    judge: calls('get_time'),
+    means: {
+      ignored: 'Only the allowed tools are offered instead.',
+      refused: 'Only the allowed tools are offered instead.',
+    },
+  },
+  {
+    name: 'tool_none',
+    group: 'tools',
+    asks: 'tool_choice "none"',
+    requests: 1,
+    tokens: 'many',
+    request: choosing('none'),
+    judge: ([answer]) =>
+      judged(answer, (read) =>
+        read.calls.length > 0
+          ? { result: 'ignored', detail: describeCalls(read.calls) }
+          : { result: 'works', detail: 'no call' },
+      ),
+    means: { ignored: 'A call that was not to be made fails the request.' },
+  },
+  {
+    name: 'tool_parallel',
+    group: 'tools',
+    asks: 'two calls in one answer, as a stream',
+    requests: 1,
+    tokens: 'many',
+    request: (known) => [chat(known, 'many', { messages: [user(twoCities)], tools: [getWeather], stream: true })],
+    judge: ([answer]) =>
+      judged(answer, (read) =>
+        judgeCalls(read, (made) =>
+          made.length > 1
+            ? { result: 'works', detail: describeCalls(made) }
+            : { result: 'ignored', detail: `one call: ${describeCalls(made)}` },
+        ),
+      ),
+    means: { ignored: 'One call a turn: slower, and nothing is lost.' },
+  },
+  {
+    name: 'parallel_off',
+    group: 'tools',
+    asks: 'parallel_tool_calls: false',
+    requests: 1,
+    tokens: 'many',
+    request: (known) => [
+      chat(known, 'many', { messages: [user(twoCities)], tools: [getWeather], parallel_tool_calls: false }),
+    ],
+    judge: ([answer], { findings }) =>
+      judged(answer, (read) => {
+        if (read.calls.length > 1) return { result: 'ignored', detail: describeCalls(read.calls) };
+        const proves = read.calls.length === 1 && found(findings, 'tool_parallel', 'works');
+        return { result: proves ? 'works' : 'accepted', detail: read.calls.length === 1 ? 'one call' : 'answered' };
+      }),
+    means: { ignored: 'A client that forbids parallel calls may get some.', refused: 'The profile does not send it.' },
+  },
+  {
+    name: 'tool_strict',
+    group: 'tools',
+    asks: 'a function that is strict',
+    requests: 1,
+    tokens: 'few',
+    request: (known) => [chat(known, 'few', { messages: ask, tools: [strictWeather] })],
+    judge: acceptance,
+    means: { refused: 'The profile does not send it, and names it as left out.' },
+  },
+  {
+    name: 'tool_custom',
+    group: 'tools',
+    asks: 'a custom (free-form) tool',
+    requests: 1,
+    tokens: 'few',
+    request: (known) => [
+      chat(known, 'few', {
+        messages: [user('Use the tool write_note to write: hello')],
+        tools: [{ type: 'custom', custom: { name: 'write_note', description: 'Writes a note' } }],
+      }),
+    ],
+    judge: acceptance,
+    means: { refused: 'Custom tools (Codex’s apply_patch) are wrapped in functions.' },
+  },
+];
+
+function choosing(choice: unknown): (known: Known) => readonly ProbeRequest[] {
+  return (known) => [chat(known, 'many', { messages: ask, tools: both, tool_choice: choice })];
+}
+
+/** A judge that wants a call of that tool, with arguments that name a city. */
+function calls(name: string): (answers: readonly Answer[]) => Finding {
+  return ([answer]) =>
+    judged(answer, (read) =>
+      judgeCalls(read, (made) => ({
+        result: made.some((call) => call.name === name) ? 'works' : 'ignored',
+        detail: describe(made),
+      })),
+    );
+}
+
+function describe(made: readonly AnsweredCall[]): string {
+  const withoutId = made.some(({ id }) => id === '') ? ', without an id' : '';
+  return `${describeCalls(made)}${withoutId}`;
+}

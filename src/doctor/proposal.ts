@@ -1,0 +1,171 @@
+import { type FlagName, type Profile, type ProfileFlags, profileFlags, profileForModel } from '../upstream/profile.ts';
+import { builtInProfiles, profileNames } from '../upstream/profiles.ts';
+import { readProfilesFile } from '../upstream/profiles-file.ts';
+import { conflictsOf, type Evidence, evidenceOf } from './evidence.ts';
+import { type Findings, factOf } from './probe.ts';
+
+/** A flag in which the server differs from the profile, with the probes that say so. */
+export interface Difference {
+  readonly flag: FlagName;
+  readonly value: unknown;
+  readonly from: string;
+}
+
+/** The profile that fits a server. */
+export interface Proposal {
+  /** The built-in profile that comes closest. */
+  readonly base: string;
+  /** Why that one, in a few words. */
+  readonly because: string;
+  readonly differences: readonly Difference[];
+  /** A name of its own, for `UPSTREAM_PROFILE`; the base's own when nothing differs. */
+  readonly name: string;
+  /** A profiles file, in YAML. */
+  readonly file: string;
+}
+
+/** Hosts whose API a profile was written for. */
+const hosts: readonly (readonly [RegExp, string])[] = [
+  [/(^|\.)openai\.azure\.com$|\.cognitiveservices\.azure\.com$|\.services\.ai\.azure\.com$/, 'azure'],
+  [/^api\.openai\.com$/, 'openai'],
+  [/^api\.groq\.com$/, 'groq'],
+  [/^api\.mistral\.ai$/, 'mistral'],
+  [/^api\.deepseek\.com$/, 'deepseek'],
+  [/^openrouter\.ai$/, 'openrouter'],
+  [/^api\.together\.(xyz|ai)$/, 'together'],
+  [/^api\.fireworks\.ai$/, 'fireworks'],
+  [/^generativelanguage\.googleapis\.com$/, 'gemini'],
+  [/(^|-)aiplatform\.googleapis\.com$/, 'vertex'],
+  [/^api\.anthropic\.com$/, 'anthropic'],
+  [/^api\.x\.ai$/, 'xai'],
+  [/^api\.moonshot\.(ai|cn)$/, 'moonshot'],
+  [/^dashscope(-intl|-us)?\.aliyuncs\.com$/, 'dashscope'],
+  [/^api\.z\.ai$|^open\.bigmodel\.cn$/, 'zai'],
+  [/^api\.minimax(i)?\.(io|chat|com)$/, 'minimax'],
+  [/^api\.cerebras\.ai$/, 'cerebras'],
+  [/^bedrock-runtime\./, 'bedrock'],
+  [/\.databricks(apps)?\.com$|\.azuredatabricks\.net$/, 'databricks'],
+  [/^api\.perplexity\.ai$/, 'perplexity'],
+  [/^api\.cohere\.(ai|com)$/, 'cohere'],
+  [/^integrate\.api\.nvidia\.com$/, 'nim'],
+  [/^router\.huggingface\.co$/, 'huggingface'],
+];
+
+/** Engines that would have said what they are: their profiles are not guessed. */
+const engines: ReadonlySet<string> = new Set(['vllm', 'sglang', 'llama.cpp', 'ollama']);
+
+/** How much an unconfirmed flag of a profile counts against it, beside a flag that is wrong. */
+const ASSUMPTION = 0.5;
+
+/**
+ * The built-in profile that fits best, and the flags that differ. A host or an engine that is known decides; without one it
+ * is the profile with the fewest wrong flags, and of its other flags the fewest that nothing confirms.
+ */
+export function proposeProfile(findings: Findings, url: URL, model: string): Proposal {
+  const evidence = evidenceOf(findings, url.pathname, model);
+  const { base, because } = chooseBase(evidence, findings, url.hostname, model);
+  const differences = differencesOf(evidence, base, model);
+  const name = differences.length === 0 ? base.name : nameFor(model);
+  const file = fileFor({ base: base.name, name: nameFor(model), differences, model, byModel: ofRules(base, model) });
+  check(file, nameFor(model), evidence, model);
+  return { base: base.name, because, differences, name, file };
+}
+
+function chooseBase(
+  evidence: readonly Evidence[],
+  findings: Findings,
+  host: string,
+  model: string,
+): { base: Profile; because: string } {
+  const profiles = builtInProfiles.map(({ profile }) => profile);
+  const known = hosts.find(([pattern]) => pattern.test(host))?.[1];
+  const software = factOf(findings, 'software');
+  const named = profiles.find(({ name }) => name === (known ?? software));
+  if (named !== undefined)
+    return { base: named, because: known === undefined ? 'the engine says so' : `the host is ${host}` };
+  const [generic] = profiles;
+  if (generic === undefined) throw new Error('There are no profiles.');
+  const scored = profiles
+    .filter(({ name }) => !engines.has(name))
+    .map((profile) => ({ profile, ...scoreOf(evidence, profile, generic, model) }));
+  const [best] = scored.toSorted((one, other) => one.score - other.score);
+  if (best === undefined) throw new Error('There are no profiles.');
+  return { base: best.profile, because: 'it comes closest to what the probes found' };
+}
+
+function scoreOf(evidence: readonly Evidence[], profile: Profile, generic: Profile, model: string) {
+  const flags = profileForModel(profile, model);
+  const conflicts = differencesOf(evidence, profile, model).length;
+  // What the profile says beyond generic, and generic with the same evidence would not.
+  const told = new Set(differencesOf(evidence, generic, model).map(({ flag }) => flag));
+  const assumptions = flagNames.filter(
+    (name) => JSON.stringify(flags[name]) !== JSON.stringify(generic[name]) && !told.has(name) && name !== 'path',
+  ).length;
+  return { conflicts, score: conflicts + ASSUMPTION * assumptions };
+}
+
+const flagNames = Object.keys(profileFlags) as FlagName[];
+
+function differencesOf(evidence: readonly Evidence[], base: Profile, model: string): Difference[] {
+  let flags: ProfileFlags = profileForModel(base, model);
+  const differences = new Map<FlagName, Difference>();
+  for (const { fits, change, from } of evidence) {
+    if (fits(flags)) continue;
+    const changed = change(flags);
+    for (const flag of Object.keys(changed) as FlagName[])
+      if (JSON.stringify(changed[flag]) !== JSON.stringify(flags[flag]) || flag === 'effortRules')
+        differences.set(flag, { flag, value: changed[flag], from });
+    flags = { ...flags, ...changed };
+  }
+  return [...differences.values()];
+}
+
+/** Flags that a rule of the base sets for this model: a flag of the new profile would not win over it, a rule does. */
+function ofRules(base: Profile, model: string): ReadonlySet<string> {
+  return new Set(base.models.filter(({ match }) => match.test(model)).flatMap(({ flags }) => Object.keys(flags)));
+}
+
+/** `probed-` and the model's name, as far as a profile's name can have it. */
+function nameFor(model: string): string {
+  const words = model
+    .toLowerCase()
+    .replace(/[^\w.-]+/g, '-')
+    .slice(0, 50);
+  const name = `probed-${words}`.replace(/-+$/, '');
+  return profileNames.includes(name) ? `${name}-1` : name;
+}
+
+function fileFor(proposal: {
+  readonly base: string;
+  readonly name: string;
+  readonly differences: readonly Difference[];
+  readonly model: string;
+  readonly byModel: ReadonlySet<string>;
+}): string {
+  const { base, name, differences, model, byModel } = proposal;
+  const line = ({ flag, value, from }: Difference, indent: string) => `${indent}${flag}: ${inYaml(value)} # ${from}\n`;
+  const own = differences.filter(({ flag }) => !byModel.has(flag));
+  const ruled = differences.filter(({ flag }) => byModel.has(flag));
+  const rule = `/^${model.replace(/[^\w\s:-]/g, '\\$&')}$/`;
+  return [
+    '# Made by responses-extproc doctor; the probes that say so stand behind each flag.\n',
+    `profiles:\n  ${JSON.stringify(name)}:\n    extends: ${JSON.stringify(base)}\n`,
+    ...own.map((difference) => line(difference, '    ')),
+    ...(ruled.length === 0 ? [] : [`    models:\n      ${JSON.stringify(rule)}:\n`]),
+    ...ruled.map((difference) => line(difference, '        ')),
+  ].join('');
+}
+
+/** JSON is YAML; a regular expression is written as its text. */
+function inYaml(value: unknown): string {
+  return JSON.stringify(value, (_key, part) => (part instanceof RegExp ? String(part) : part));
+}
+
+/** The file is read as the service reads it, and must say what was found. Throws if it does not. */
+function check(file: string, name: string, evidence: readonly Evidence[], model: string): void {
+  const profile = readProfilesFile(file, 'the proposed file').get(name);
+  if (profile === undefined) throw new Error(`The proposed file has no profile ${name}.`);
+  const wrong = conflictsOf(evidence, profileForModel(profile, model));
+  if (wrong.length > 0)
+    throw new Error(`The proposed profile contradicts ${wrong.map(({ from }) => from).join('; ')}.`);
+}

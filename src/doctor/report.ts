@@ -1,0 +1,185 @@
+import type { Finding, Findings, Probe, Result } from './probe.ts';
+import type { Proposal } from './proposal.ts';
+import type { Limits, Run, Spending } from './run.ts';
+
+/** All that a run found out. */
+export interface Report {
+  readonly url: string;
+  readonly model: string;
+  readonly limits: Limits;
+  readonly run: Run;
+  readonly proposal: Proposal | null;
+  readonly warnings: readonly string[];
+  readonly verdict: Verdict;
+}
+
+/** Whether an agent can work with the server, and which probes say no. */
+export interface Verdict {
+  readonly outcome: 'usable' | 'unusable' | 'unclear';
+  readonly failing: readonly string[];
+}
+
+const words: Readonly<Record<Result, string>> = {
+  works: 'works',
+  accepted: 'accepted',
+  ignored: 'IGNORED',
+  refused: 'REFUSED',
+  broken: 'BROKEN',
+  not_tested: 'not tested',
+};
+
+const colours: Readonly<Record<Result, number>> = {
+  works: 32,
+  accepted: 32,
+  ignored: 33,
+  refused: 33,
+  broken: 31,
+  not_tested: 90,
+};
+
+/** Only the essential probes count. What was not tested leaves it open. */
+export function verdictOf(probes: readonly Probe[], findings: Findings, turnTaken: boolean): Verdict {
+  const essential = probes.filter((probe) => probe.essential);
+  const failing = essential.filter(({ name }) => isFailure(findings.get(name))).map(({ name }) => name);
+  const triedTurn = isFailure(findings.get('tool_result')) && !turnTaken;
+  const all = [...failing, ...(triedTurn ? ['tool_result'] : [])];
+  if (all.length > 0) return { outcome: 'unusable', failing: all };
+  const open = essential.filter(({ name }) => findings.get(name)?.result === 'not_tested').map(({ name }) => name);
+  return { outcome: open.length > 0 || !turnTaken ? 'unclear' : 'usable', failing: open };
+}
+
+function isFailure(finding: Finding | undefined): boolean {
+  return finding?.result === 'refused' || finding?.result === 'ignored' || finding?.result === 'broken';
+}
+
+/** What is printed before the first request. */
+export function announcement(url: string, model: string, spending: Spending, limits: Limits): string {
+  const { requests, inputTokens, outputTokens } = spending;
+  return `Probing ${url} with the model ${model}.
+At most ${requests} requests, ${outputTokens} output tokens and about ${inputTokens} input tokens, in at most ${limits.seconds} s. Mostly it is far less.
+`;
+}
+
+/** The report as text: a table by groups, the profile, the warnings. `width` is where lines break. */
+export function textReport(report: Report, probes: readonly Probe[], width: number, colour: boolean): string {
+  const { run, proposal, warnings } = report;
+  const paint = (code: number, text: string) => (colour ? `\u001b[${code}m${text}\u001b[0m` : text);
+  const lines: string[] = [''];
+  let group = '';
+  for (const probe of probes) {
+    const finding = run.findings.get(probe.name);
+    if (finding === undefined) continue;
+    // A variant that was not needed is no news.
+    if (finding.result === 'not_tested' && run.stopped === null && isVariant(probe)) continue;
+    if (probe.group !== group) {
+      group = probe.group;
+      lines.push(paint(1, group));
+    }
+    lines.push(...rowOf(probe, finding, width, paint));
+  }
+  lines.push('');
+  if (run.stopped !== null) lines.push(...wrap(`STOPPED: ${run.stopped}`, width, ''), '');
+  if (proposal !== null) lines.push(...profileLines(proposal, width, paint));
+  if (warnings.length > 0) {
+    lines.push(paint(1, 'For Codex and other agents'));
+    for (const warning of warnings) lines.push(...wrap(`- ${warning}`, width, '  '));
+    lines.push('');
+  }
+  lines.push(...wrap(verdictText(report.verdict), width, ''));
+  const { requests, inputTokens, outputTokens } = run.spent;
+  lines.push(`Spent: ${requests} requests, ${outputTokens} output tokens, ${inputTokens} input tokens.`, '');
+  return lines.join('\n');
+}
+
+/** The report for programs. */
+export function jsonReport(
+  { url, model, limits, run, proposal, warnings, verdict }: Report,
+  probes: readonly Probe[],
+): string {
+  const findings = probes.flatMap((probe) => {
+    const finding = run.findings.get(probe.name);
+    if (finding === undefined) return [];
+    const { result, detail } = finding;
+    return [
+      { probe: probe.name, group: probe.group, asks: probe.asks, result, detail, means: probe.means[result] ?? null },
+    ];
+  });
+  const profile =
+    proposal === null
+      ? null
+      : {
+          name: proposal.name,
+          extends: proposal.base,
+          because: proposal.because,
+          flags: proposal.differences.map(({ flag, value, from }) => ({ flag, value: plain(value), from })),
+          file: proposal.file,
+        };
+  const whole = { url, model, limits, verdict, stopped: run.stopped, findings, profile, warnings, spent: run.spent };
+  return `${JSON.stringify(whole, null, 2)}\n`;
+}
+
+function isVariant({ name }: Probe): boolean {
+  return (
+    name.startsWith('tool_result_') || name === 'tool_any' || name === 'json_object' || name.startsWith('reasoning_')
+  );
+}
+
+/** Columns: the probe with what it asks, the result, what was seen and what it means. */
+function rowOf(probe: Probe, finding: Finding, width: number, paint: (code: number, text: string) => string): string[] {
+  const meaning = probe.means[finding.result];
+  const result = paint(colours[finding.result], words[finding.result].padEnd(10));
+  const told = meaning === undefined ? finding.detail : `${finding.detail}. ${meaning}`;
+  const indent = 2 + NAME + 1 + 10 + 2;
+  const [first = '', ...rest] = wrap(told, Math.max(width - indent, 30), '');
+  return [
+    `  ${probe.name.padEnd(NAME)} ${result}  ${first}`.trimEnd(),
+    ...rest.map((line) => `${' '.repeat(indent)}${line}`),
+  ];
+}
+
+const NAME = 21;
+
+function profileLines(proposal: Proposal, width: number, paint: (code: number, text: string) => string): string[] {
+  const { base, because, differences, name, file } = proposal;
+  const lines = [paint(1, 'Profile'), ...wrap(`The profile that fits best is ${base} (${because}).`, width, '')];
+  if (differences.length === 0) return [...lines, `No flag differs: UPSTREAM_PROFILE=${name}`, ''];
+  const what = differences.length === 1 ? 'One flag differs' : `${differences.length} flags differ`;
+  lines.push(`${what}. As a file for UPSTREAM_PROFILES_FILE, with UPSTREAM_PROFILE=${name}:`, '');
+  lines.push(
+    ...file
+      .trimEnd()
+      .split('\n')
+      .map((line) => `  ${line}`),
+    '',
+  );
+  return lines;
+}
+
+function verdictText({ outcome, failing }: Verdict): string {
+  switch (outcome) {
+    case 'usable':
+      return 'Verdict: agents can work with this server.';
+    case 'unusable':
+      return `Verdict: agents cannot work with this server as it is: ${failing.join(', ')}.`;
+    case 'unclear':
+      return `Verdict: open${failing.length === 0 ? '' : `, since ${failing.join(', ')} could not be tested`}.`;
+  }
+}
+
+/** The text in lines of at most `width`, those after the first indented. */
+function wrap(text: string, width: number, indent: string): string[] {
+  const lines: string[] = [];
+  let line = '';
+  for (const word of text.split(' ')) {
+    if (line !== '' && line.length + 1 + word.length > width) {
+      lines.push(line);
+      line = indent;
+    }
+    line += line === '' || line === indent ? word : ` ${word}`;
+  }
+  return [...lines, line];
+}
+
+function plain(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value, (_key, part) => (part instanceof RegExp ? String(part) : part)));
+}

@@ -1,0 +1,164 @@
+import { readChatAnswer, shorten } from './chat-answer.ts';
+import {
+  type Answer,
+  type Finding,
+  type Findings,
+  fewTokens,
+  type Known,
+  type Probe,
+  type ProbeRequest,
+} from './probe.ts';
+import { maxOverflowTokens } from './probes/limit-probes.ts';
+import type { Send } from './send.ts';
+
+/** How much a run may spend. */
+export interface Limits {
+  readonly requests: number;
+  /** Output tokens of one request. */
+  readonly tokensPerRequest: number;
+  /** Tokens in all, in and out. */
+  readonly tokens: number;
+  readonly seconds: number;
+}
+
+/** What a run spends at most, or has spent. */
+export interface Spending {
+  readonly requests: number;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+}
+
+/** A run that is over. */
+export interface Run {
+  readonly findings: Findings;
+  readonly spent: Spending;
+  /** Why it ended before all was asked; null when it did not. */
+  readonly stopped: string | null;
+}
+
+/** Input tokens that a request of the usual size counts as, beforehand. */
+const USUAL_INPUT = 200;
+
+/** The most that these probes can spend within the limits: what is announced before the first request. */
+export function worstCase(probes: readonly Probe[], limits: Limits): Spending {
+  let [requests, outputTokens, asking] = [0, 0, 0];
+  for (const probe of probes) {
+    requests += probe.requests;
+    if (probe.tokens === 'none') continue;
+    asking += probe.requests;
+    // Of several requests with many tokens one has them; the others ask for little or nothing.
+    outputTokens +=
+      probe.tokens === 'many' ? limits.tokensPerRequest + (probe.requests - 1) * fewTokens : probe.requests * fewTokens;
+  }
+  const inputTokens = asking * USUAL_INPUT + maxOverflowTokens;
+  const share = Math.min(1, limits.tokens / (inputTokens + outputTokens));
+  return {
+    requests: Math.min(requests, limits.requests),
+    inputTokens: Math.floor(inputTokens * share),
+    outputTokens: Math.floor(outputTokens * share),
+  };
+}
+
+/**
+ * Asks the probes one after another, until all are asked, a limit is reached, or the server answers in a way that makes
+ * further questions useless: 401, 402, 403, 429, a redirect, not at all. `now` counts milliseconds.
+ */
+export async function runProbes(
+  probes: readonly Probe[],
+  target: { readonly model: string; readonly hasKey: boolean },
+  limits: Limits,
+  parts: {
+    readonly send: Send;
+    readonly now: () => number;
+    onProbe(probe: Probe, index: number): void;
+  },
+): Promise<Run> {
+  const findings = new Map<string, Finding>();
+  const spent = { requests: 0, inputTokens: 0, outputTokens: 0 };
+  const end = parts.now() + limits.seconds * 1000;
+  let stopped: string | null = null;
+  for (const [position, probe] of probes.entries()) {
+    const known: Known = { ...target, manyTokens: limits.tokensPerRequest, findings };
+    const asked = stopped === null ? probe.request(known) : 'not reached';
+    const over =
+      typeof asked === 'string'
+        ? null
+        : (overLimit(asked, spent, limits) ?? (parts.now() > end ? 'the time is used up (--max-time)' : null));
+    let finding: Finding;
+    if (typeof asked === 'string' || over !== null) {
+      finding = { result: 'not_tested', detail: over ?? String(asked) };
+    } else {
+      parts.onProbe(probe, position);
+      const answers: Answer[] = [];
+      for (const [number, request] of asked.entries()) {
+        const answer = await parts.send(request, { probe: probe.name, index: number });
+        answers.push(answer);
+        spent.requests += 1;
+        charge(spent, request, answer);
+        stopped = reasonToStop(probe, answer);
+        if (stopped !== null) break;
+      }
+      finding = stopped === null ? probe.judge(answers, known) : { result: 'not_tested', detail: stopped };
+      if (stopped === null && probe.name === 'text' && finding.result !== 'works')
+        stopped = `A plain question is not answered: ${finding.detail}`;
+    }
+    findings.set(probe.name, finding);
+  }
+  return { findings, spent, stopped };
+}
+
+/** Why these requests cannot be afforded; null when they can. */
+function overLimit(asked: readonly ProbeRequest[], spent: Spending, limits: Limits): string | null {
+  if (spent.requests + asked.length > limits.requests) return 'the requests are used up (--max-requests)';
+  const tokens = asked.reduce((sum, request) => sum + inputOf(request) + outputOf(request), 0);
+  if (spent.inputTokens + spent.outputTokens + tokens > limits.tokens)
+    return 'the tokens are used up (--max-total-tokens)';
+  return null;
+}
+
+/** Counted by the server where it counts, else estimated from the size. */
+function charge(spent: { inputTokens: number; outputTokens: number }, request: ProbeRequest, answer: Answer): void {
+  if (request.body === undefined) return;
+  const read = readChatAnswer(answer);
+  if (read.type !== 'answer') return;
+  spent.inputTokens += read.usage?.input_tokens || inputOf(request);
+  spent.outputTokens += read.usage?.output_tokens || outputOf(request);
+}
+
+interface SizedBody {
+  readonly max_tokens?: number;
+  readonly max_completion_tokens?: number;
+}
+
+/** A token is four bytes of JSON, about; data URLs are counted by servers in their own ways. */
+function inputOf({ body }: ProbeRequest): number {
+  return body === undefined ? 0 : Math.ceil(JSON.stringify(body).length / 4);
+}
+
+function outputOf({ body }: ProbeRequest): number {
+  const { max_tokens: older, max_completion_tokens: newer }: SizedBody = body ?? {};
+  return newer ?? older ?? 0;
+}
+
+/** Statuses after which every other request would fare the same. */
+const finalStatuses: ReadonlyMap<number, string> = new Map([
+  [401, 'the key is missing or wrong. Give it with --key, or in the variable that --key-env names'],
+  [402, 'the account cannot pay for requests'],
+  [403, 'the key may not do this'],
+  [429, 'too many requests, or a quota is used up. Try again later'],
+]);
+
+/** Why there is no use in asking on; null when there is. */
+function reasonToStop(probe: Probe, answer: Answer): string | null {
+  const { outcome, status, location, reason, retryAfter } = answer;
+  if (probe.group === 'server' && outcome !== 'unreachable') return null;
+  if (outcome === 'unreachable' && status === 0) return `The server cannot be reached (${reason}).`;
+  if (status >= 300 && status < 400)
+    return `The server redirects (${status}) to ${shorten(location ?? 'nowhere')}: give that URL if it is the right one. The key is not sent there.`;
+  const why = finalStatuses.get(status);
+  if (why === undefined || (probe.expectsRefusal === true && status !== 429)) return null;
+  const read = readChatAnswer(answer);
+  const said = read.type === 'error' ? ` The server says: ${read.message}` : '';
+  const wait = status === 429 && retryAfter !== null ? ` (retry-after: ${shorten(retryAfter)})` : '';
+  return `Status ${status}${wait}: ${why}.${said}`;
+}

@@ -1,0 +1,100 @@
+import { type IncomingMessage, request as requestHttp } from 'node:http';
+import { request as requestHttps } from 'node:https';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Answer, ProbeRequest } from './probe.ts';
+
+/**
+ * Sends one request of a probe; `from` says which probe's, and which of its requests, from 0 on. Never rejects: what goes
+ * wrong is in the answer.
+ */
+export type Send = (request: ProbeRequest, from: { readonly probe: string; readonly index: number }) => Promise<Answer>;
+
+/** Where requests go, and how much one may take. */
+export interface Target {
+  /** The Chat API's own URL, `…/chat/completions`. */
+  readonly chatUrl: URL;
+  /** Sent as the bearer token, to this URL's host only; null for none. */
+  readonly key: string | null;
+  readonly timeoutMs: number;
+}
+
+/** Bytes of one answer that are read. */
+const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
+
+/**
+ * Sends requests over connections of their own. Redirects are not followed and no proxy is used: the key reaches the host
+ * that was named, and no other.
+ */
+export function createSend({ chatUrl, key, timeoutMs }: Target): Send {
+  return async (request) => {
+    if (request.wait !== undefined) await sleep(request.wait);
+    const url = urlOf(request.path, chatUrl);
+    const token = request.key === 'wrong' ? 'wrong-key-of-the-doctor' : key;
+    return exchange(url, request, token, timeoutMs);
+  };
+}
+
+/** `chat` and `models` beside each other; other paths at the host's root. */
+function urlOf(path: ProbeRequest['path'], chatUrl: URL): URL {
+  if (path === 'chat') return chatUrl;
+  if (path !== 'models') return new URL(path, chatUrl);
+  const models = new URL(chatUrl);
+  models.pathname = chatUrl.pathname.replace(/chat\/completions$/, 'models');
+  return models;
+}
+
+function exchange(url: URL, { body, until }: ProbeRequest, token: string | null, timeoutMs: number): Promise<Answer> {
+  const started = performance.now();
+  const bytes = body === undefined ? null : Buffer.from(JSON.stringify(body));
+  const send = url.protocol === 'https:' ? requestHttps : requestHttp;
+  return new Promise((resolve) => {
+    let response: IncomingMessage | null = null;
+    const pieces: Buffer[] = [];
+    let size = 0;
+    const settle = (outcome: Answer['outcome'], reason = '') => {
+      clearTimeout(timer);
+      request.destroy();
+      const header = (name: string) => {
+        const value = response?.headers[name];
+        return typeof value === 'string' ? value : null;
+      };
+      resolve({
+        outcome,
+        status: response?.statusCode ?? 0,
+        contentType: header('content-type'),
+        keepAlive: header('keep-alive'),
+        retryAfter: header('retry-after'),
+        location: header('location'),
+        body: Buffer.concat(pieces).toString('utf8'),
+        reason,
+        milliseconds: performance.now() - started,
+      });
+    };
+    const request = send(url, {
+      method: bytes === null ? 'GET' : 'POST',
+      agent: false,
+      headers: {
+        accept: 'application/json, text/event-stream',
+        // Asked for, so that the server says how long it would keep it.
+        connection: 'keep-alive',
+        'user-agent': 'responses-extproc-doctor',
+        ...(token !== null && { authorization: `Bearer ${token}` }),
+        ...(bytes !== null && { 'content-type': 'application/json', 'content-length': bytes.length }),
+      },
+    });
+    const timer = setTimeout(() => settle('timed_out', `no whole answer within ${timeoutMs / 1000} s`), timeoutMs);
+    request.on('error', (error: NodeJS.ErrnoException) => settle('unreachable', error.code ?? error.message));
+    request.on('response', (incoming) => {
+      response = incoming;
+      incoming.on('data', (piece: Buffer) => {
+        pieces.push(piece);
+        size += piece.length;
+        if (size > MAX_ANSWER_BYTES) settle('too_large', `an answer over ${MAX_ANSWER_BYTES / 1024 / 1024} MiB`);
+        else if (until === 'first_event' && incoming.statusCode === 200 && piece.includes('data:')) settle('aborted');
+      });
+      incoming.on('end', () => settle('answered'));
+      incoming.on('error', (error: NodeJS.ErrnoException) => settle('unreachable', error.code ?? error.message));
+    });
+    request.end(bytes ?? undefined);
+  });
+}

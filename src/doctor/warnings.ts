@@ -1,0 +1,123 @@
+import { type Facts, type Findings, factOf, found, type Result } from './probe.ts';
+
+/** Something a user should know before pointing an agent there. */
+interface Rule {
+  /** The probe that shows it, and the results that do. */
+  readonly probe?: string;
+  readonly results?: readonly Result[];
+  /** Or a fact. */
+  applies?(findings: Findings, insecureKey: boolean): boolean;
+  text(findings: Findings): string;
+}
+
+const failing: readonly Result[] = ['refused', 'ignored', 'broken'];
+
+/** Codex's own prompt, its tools and a first file fill about this many tokens. */
+const SMALL_WINDOW = 32_000;
+
+const rules: readonly Rule[] = [
+  {
+    applies: (_findings, insecureKey) => insecureKey,
+    text: () => 'The key travels unencrypted: the URL begins with http:// and the host is not this machine.',
+  },
+  {
+    applies: (findings) => factOf(findings, 'callAsText') === true,
+    text: () =>
+      'The model’s calls come as text. The server must read them: vLLM needs --enable-auto-tool-choice and the model’s --tool-call-parser, SGLang --tool-call-parser, llama.cpp --jinja and a template with tools.',
+  },
+  {
+    probe: 'tool_call',
+    results: failing,
+    text: () => 'Codex works by tool calls alone: without them it can read and change nothing.',
+  },
+  {
+    probe: 'tool_stream',
+    results: failing,
+    text: () => 'Codex streams every request: tool calls must work in streams too.',
+  },
+  {
+    applies: (findings) => factOf(findings, 'badArguments') === true,
+    text: () =>
+      'Arguments of a call were no JSON object. Tools that are marked strict may help (vLLM keeps to the schema of those alone).',
+  },
+  {
+    probe: 'stream_usage',
+    results: failing,
+    text: () => 'Streams have no usage: Codex cannot see its context fill up, and does not compact in time.',
+  },
+  {
+    applies: (findings) => (factOf(findings, 'contextWindow') ?? SMALL_WINDOW) < SMALL_WINDOW,
+    text: (findings) =>
+      `The context window of ${windowText(findings)} tokens is small: Codex’s instructions and tools alone take about 10,000.`,
+  },
+  {
+    applies: (findings) => factOf(findings, 'contextWindow') !== undefined,
+    text: (findings) =>
+      `Without a catalog Codex assumes 272,000 tokens: set model_context_window = ${windowText(findings)} in its config.toml, or model_catalog_url.`,
+  },
+  {
+    applies: (findings) => found(findings, 'text', 'works') && factOf(findings, 'contextWindow') === undefined,
+    text: () => 'The server does not tell its context window: set model_context_window in Codex’s config.toml.',
+  },
+  {
+    probe: 'overflow',
+    results: ['ignored'],
+    text: () =>
+      'Prompts that are too long are cut without a word: the agent forgets its task. Raise the server’s context window.',
+  },
+  {
+    probe: 'overflow',
+    results: ['refused'],
+    text: () =>
+      'The error for a prompt that is too long is not recognised: agents do not compact on it. Please report its text.',
+  },
+  {
+    probe: 'cancel',
+    results: ['ignored'],
+    text: () => 'A cancelled request keeps the server busy: after Esc in Codex the next answer waits.',
+  },
+  {
+    probe: 'schema_with_tools',
+    results: failing,
+    text: () => 'A schema and tools at once do not work: codex exec --output-schema cannot use tools here.',
+  },
+  {
+    applies: (findings) => factOf(findings, 'tags') !== undefined,
+    text: () =>
+      'Reasoning comes inside the text. A reasoning parser of the server does better (vLLM and SGLang: --reasoning-parser; llama.cpp: --reasoning-format auto).',
+  },
+  {
+    probe: 'reasoning_replay',
+    results: ['ignored'],
+    text: () =>
+      'Earlier reasoning does not reach the model: it may repeat its thoughts in long sessions. Some templates have a switch for it.',
+  },
+  {
+    applies: (findings) => [...findings.values()].some(({ facts }) => facts?.serverError === true),
+    text: () => 'Some mistakes of a request are answered with a 5xx: clients repeat such requests, in vain.',
+  },
+  {
+    applies: (findings) => factOf(findings, 'idleSeconds') !== undefined,
+    text: (findings) =>
+      `The server closes connections that were idle for ${factOf(findings, 'idleSeconds')} s: set the idle_timeout of Envoy’s cluster below that.`,
+  },
+  {
+    probe: 'error_key',
+    results: ['ignored'],
+    text: () => 'The server answers without a valid key.',
+  },
+];
+
+/** What matters for Codex and other agents, the gravest first. `insecureKey`: a key is sent in the clear. */
+export function warningsOf(findings: Findings, insecureKey: boolean): string[] {
+  return rules
+    .filter(({ probe, results, applies }) =>
+      probe === undefined ? applies?.(findings, insecureKey) : found(findings, probe, ...(results ?? [])),
+    )
+    .map(({ text }) => text(findings));
+}
+
+function windowText(findings: Findings): string {
+  const window: Facts['contextWindow'] = factOf(findings, 'contextWindow');
+  return String(window ?? 0);
+}

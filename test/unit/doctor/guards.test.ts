@@ -1,0 +1,182 @@
+import { readdirSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { ApiError } from '../../../src/schema/api-error.ts';
+import { chatRequestJson } from '../../../src/schema/chat-request.ts';
+import { translateRequest } from '../../../src/translate/request.ts';
+import type { Profile } from '../../../src/upstream/profile.ts';
+import { profileOf } from '../../../src/upstream/profiles.ts';
+import { readProfilesFile } from '../../../src/upstream/profiles-file.ts';
+import { createCountedIds } from '../../support/context.ts';
+import { blockOf, readGoldenCases } from '../../support/golden.ts';
+import { type Behaviour, type ProbedBody, startProbedServer } from '../../support/probed-server.ts';
+import { type DoctorReport, runDoctorJson } from '../../support/run-doctor.ts';
+import { type ServerGuard, serverGuards } from '../../support/server-guards.ts';
+import { createTestSettings } from '../../support/settings.ts';
+import { type TemplateGuard, templateGuards } from '../../support/template-guards.ts';
+import { refusalsOfVllm } from '../../support/vllm-rules.ts';
+
+/** A model whose name says nothing: what is found is found by the probes. */
+const nameless = 'some-model';
+
+const golden = new URL('../../golden/', import.meta.url);
+const requests = readdirSync(golden)
+  .filter((name) => /^request-.*\.md$/.test(name))
+  .flatMap((name) => readGoldenCases(new URL(name, golden)))
+  .flatMap((one) => {
+    const request = blockOf(one, 'request');
+    return request === null ? [] : [{ where: one.where, request: JSON.parse(request) as Record<string, unknown> }];
+  });
+
+/** The profile and the flags that the doctor proposes for a server that refuses what the guard refuses. */
+const expectedForServers: Readonly<Record<string, { base: string; flags: object; code: number }>> = {
+  // At its own host it is known by that; elsewhere nothing confirms the rest of its profile.
+  zai: {
+    base: 'generic',
+    flags: {
+      parallelToolCalls: false,
+      toolChoice: { sent: false, required: null, named: false, allowed: false },
+      refusedFields: ['presence_penalty', 'frequency_penalty', 'logprobs'],
+      jsonSchema: 'json_object',
+    },
+    code: 0,
+  },
+  minimax: { base: 'minimax', flags: {}, code: 0 },
+  cerebras: { base: 'generic', flags: { refusedFields: ['presence_penalty', 'frequency_penalty'] }, code: 0 },
+  bedrock: { base: 'generic', flags: { stubTools: true }, code: 0 },
+  databricks: { base: 'generic', flags: { stubTools: true }, code: 0 },
+  perplexity: { base: 'perplexity', flags: {}, code: 1 },
+  cohere: { base: 'cohere', flags: {}, code: 0 },
+  nim: { base: 'nim', flags: {}, code: 0 },
+  vertex: { base: 'gemini', flags: {}, code: 0 },
+  'llama-cpp-python': { base: 'llama-cpp-python', flags: {}, code: 0 },
+};
+
+const expectedForTemplates: Readonly<Record<string, { flags: object; code: number }>> = {
+  'open-mistral-nemo-2407': { flags: { nineCharacterIds: true, alternateRoles: true }, code: 0 },
+  'Devstral-2-123B-Instruct-2512': { flags: { alternateRoles: true }, code: 0 },
+  'mistralai/Mistral-Small-3.2-24B-Instruct-2506': { flags: { alternateRoles: true }, code: 0 },
+  // A turn after a tool is no alternation there: no tools for that model.
+  'google/gemma-3-27b-it': { flags: { alternateRoles: true }, code: 1 },
+  'Qwen/Qwen3-32B': { flags: {}, code: 0 },
+  'Qwen/Qwen3.5-122B-A10B': { flags: { needsUser: true }, code: 0 },
+  'meta-llama/Llama-3.3-70B-Instruct': { flags: { singleCalls: true }, code: 0 },
+  'deepseek-ai/DeepSeek-V3.1': { flags: {}, code: 0 },
+  'openai/gpt-oss-120b': { flags: {}, code: 0 },
+};
+
+describe.each(serverGuards)('a server like $profile', (guard) => {
+  it('is recognised, and takes every golden request by the profile that is proposed', async () => {
+    const expected = expectedForServers[guard.profile];
+    const { code, report } = await diagnose(behaviourOf(guard));
+    const { path: _path, ...flags } = flagsOf(report);
+    expect({ base: report.profile?.extends, flags, code }).toEqual(expected);
+    const sent = requests.filter(({ where, request }) => {
+      const body = bodyOf(request, proposed(report));
+      if (body === null) return false;
+      expect(() => guard.check(body as GuardBody), `${where}: ${JSON.stringify(body)}`).not.toThrow();
+      return true;
+    });
+    expect(sent.length).toBeGreaterThan(50);
+  });
+});
+
+describe.each(templateGuards)('a server with the template of $model', (guard) => {
+  const behaviour: Behaviour = { check: ({ messages }) => guard.check(messages as Messages) };
+
+  it('is recognised by the probes alone, and takes every golden request by the profile that is proposed', async () => {
+    const { code, report } = await diagnose(behaviour);
+    expect(report.profile?.extends).toBe('generic');
+    expect({ flags: flagsOf(report), code }).toEqual(expectedForTemplates[guard.model]);
+    expect(accepted(guard, nameless, proposed(report))).toBeGreaterThan(100);
+  });
+
+  it('needs no flag where the model’s name says enough', async () => {
+    const { report } = await diagnose(behaviour, guard.model);
+    expect(flagsOf(report)).toEqual({});
+    expect(accepted(guard, guard.model, proposed(report))).toBeGreaterThan(100);
+  });
+});
+
+it('a server that refuses what vLLM refuses needs no flag', async () => {
+  const { code, report } = await diagnose({
+    check(body) {
+      const [refused] = refusalsOfVllm(body);
+      if (refused !== undefined) throw new Error(refused);
+    },
+  });
+  expect({ code, base: report.profile?.extends, flags: flagsOf(report) }).toEqual({
+    code: 0,
+    base: 'generic',
+    flags: {},
+  });
+});
+
+/** Every guard stands in the tables, so that a new one is expected to give something. */
+it('the tables have each guard', () => {
+  expect(Object.keys(expectedForServers).toSorted()).toEqual(serverGuards.map(({ profile }) => profile).toSorted());
+  expect(Object.keys(expectedForTemplates).toSorted()).toEqual(templateGuards.map(({ model }) => model).toSorted());
+});
+
+type GuardBody = Parameters<ServerGuard['check']>[0];
+type Messages = Parameters<TemplateGuard['check']>[0];
+
+/** MiniMax does not refuse a request that does not split: it leaves the reasoning in the text. */
+function behaviourOf({ profile, check }: ServerGuard): Behaviour {
+  const checked: Behaviour = { check: (body) => check(body as GuardBody) };
+  // Its streams have no usage (observed).
+  if (profile === 'llama-cpp-python') return { ...checked, ignores: ['stream_options'] };
+  if (profile !== 'minimax') return checked;
+  return {
+    reasoning: 'tags',
+    reasoningField: 'reasoning_split',
+    check: (body) => check({ ...(body as GuardBody), reasoning_split: true }),
+  };
+}
+
+async function diagnose(behaviour: Behaviour, model = nameless): Promise<{ code: number; report: DoctorReport }> {
+  const server = await startProbedServer(behaviour);
+  try {
+    return await runDoctorJson([`http://127.0.0.1:${server.port}`, '--model', model]);
+  } finally {
+    await server.close();
+  }
+}
+
+function flagsOf({ profile }: DoctorReport): Record<string, unknown> {
+  return Object.fromEntries((profile?.flags ?? []).map(({ flag, value }) => [flag, value]));
+}
+
+/** The profile as the service reads it from the file. */
+function proposed({ profile }: DoctorReport): Profile {
+  if (profile === null) throw new Error('No profile was proposed.');
+  const own = [...readProfilesFile(profile.file, 'probed.yaml').values()];
+  expect(own.length).toBe(1);
+  const [first] = own;
+  return first ?? (profileOf('generic') as Profile);
+}
+
+/** How many golden requests reach the template; throws for one that it refuses. */
+function accepted(guard: TemplateGuard, model: string, profile: Profile): number {
+  return requests.filter(({ where, request }) => {
+    const body = bodyOf({ ...request, model }, profile);
+    if (body === null || (guard.withoutTools && hasTools(body))) return false;
+    expect(() => guard.check(body.messages as Messages), `${where}: ${JSON.stringify(body.messages)}`).not.toThrow();
+    return true;
+  }).length;
+}
+
+function hasTools({ messages }: ProbedBody): boolean {
+  return messages.some((message) => message.role === 'tool' || message['tool_calls'] !== undefined);
+}
+
+/** The body as the upstream gets it; null for a request that is refused. */
+function bodyOf(request: object, profile: Profile): ProbedBody | null {
+  const settings = { ...createTestSettings({ orphanOutputs: 'synthesize', missingOutputs: 'synthesize' }), profile };
+  try {
+    const { chat, passthrough } = translateRequest(request, settings, { now: () => 1, newId: createCountedIds() });
+    return JSON.parse(chatRequestJson(chat, passthrough));
+  } catch (thrown) {
+    if (thrown instanceof ApiError) return null;
+    throw thrown;
+  }
+}
