@@ -26,6 +26,7 @@ function anchorsOf(file: string): ReadonlySet<string> {
     for (let count = 1; found.has(unique); count += 1) unique = `${anchor}-${count}`;
     found.add(unique);
   }
+  for (const [, anchor = ''] of text.matchAll(/<a id="([^"]+)"><\/a>/g)) found.add(anchor);
   anchors.set(file, found);
   return found;
 }

@@ -1,5 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { mappingRowsFile, mappingRowsModule } from '../../../scripts/mapping-rows.ts';
+import { mappingRows } from '../../../src/explain/mapping-rows.ts';
 import { createResponseFields } from '../../../src/schema/create-response.ts';
 import { type PublishedSchema, publishedSchemas } from '../../support/published-schema.ts';
 
@@ -23,8 +25,24 @@ describe('docs/mapping.md', () => {
   });
 
   it('defines every decision, D1 to D21', () => {
-    const labels = [...text.matchAll(/^\| (D\d+) \|/gm)].map(([, label]) => label);
+    const labels = [...text.matchAll(/^\| <a id="row-d\d+"><\/a>(D\d+) \|/gm)].map(([, label]) => label);
     expect(labels).toEqual(Array.from({ length: 21 }, (_, index) => `D${index + 1}`));
+  });
+
+  it('has an anchor for every row, each its own', () => {
+    const tables = text.slice(0, text.indexOf('## The catalog for Codex')) + text.slice(text.indexOf('## The body'));
+    const headers = /^\|.*\n\| ---/gm;
+    const first = [...tables.replaceAll(headers, '').matchAll(/^\| (?!---)(.*)$/gm)].map(([, line = '']) => line);
+    expect(first.length).toBeGreaterThan(100);
+    const anchors = first.map((line) => /^<a id="(row-[\w-]+)"><\/a>/.exec(line)?.[1] ?? `none: ${line}`);
+    expect(anchors.filter((anchor) => anchor.startsWith('none'))).toEqual([]);
+    expect(new Set(anchors).size).toBe(anchors.length);
+    // What `explain` prints links to these.
+    expect(mappingRows.map(({ anchor }) => anchor)).toEqual(anchors);
+  });
+
+  it('is what `explain` quotes (else: node scripts/mapping-rows.ts)', () => {
+    expect(readFileSync(mappingRowsFile, 'utf8')).toBe(mappingRowsModule(text));
   });
 
   it('links cases that exist', () => {
