@@ -1,6 +1,6 @@
 import type { Metadata } from '@grpc/grpc-js';
 import type { Config } from '../config.ts';
-import { Exchange } from '../exchange/exchange.ts';
+import { Exchange, type ExchangeOptions } from '../exchange/exchange.ts';
 import type { BodyModes } from '../exchange/types.ts';
 import { ApiError } from '../schema/api-error.ts';
 import type { TranslationSettings } from '../translate/settings.ts';
@@ -11,13 +11,16 @@ import type { Admission } from './overload.ts';
 import type { OpenExchange } from './process.ts';
 import type { ProfileSource } from './profile-source.ts';
 
+/** What is read of a call's metadata. */
+export type CallMetadata = Pick<Metadata, 'get'>;
+
 /** Creates exchanges as configured. */
 export interface ExchangeFactory {
   /**
    * `metadata` is the call's; `admission` is its admission by the overload guard, the error that refuses it, or null
    * without a guard.
    */
-  open(metadata: Metadata, modes: BodyModes | null, admission: Admission | ApiError | null): OpenExchange;
+  open(metadata: CallMetadata, modes: BodyModes | null, admission: Admission | ApiError | null): OpenExchange;
 }
 
 /**
@@ -27,11 +30,14 @@ export interface ExchangeFactory {
 const profileKey = 'x-upstream-profile';
 const pathKey = 'x-upstream-path';
 
+const systemClock: ExchangeOptions['clock'] = { now: () => Math.floor(Date.now() / 1000), newId };
+
 /** The factory for a configuration. `onMisconfigured` is told of routes that name an unknown profile or an invalid path. */
 export function createExchangeFactory(
   config: Config,
-  profiles: ProfileSource,
+  profiles: Pick<ProfileSource, 'profileOf' | 'names'>,
   onMisconfigured: (problem: string) => void,
+  clock: ExchangeOptions['clock'] = systemClock,
 ): ExchangeFactory {
   const files = readOperatorFiles(config);
   const settings = new WeakMap<Profile, TranslationSettings>();
@@ -42,7 +48,6 @@ export function createExchangeFactory(
     maxErrorBytes: config.MAX_ERROR_BYTES,
     maxSseEventBytes: config.MAX_SSE_EVENT_BYTES,
   };
-  const clock = { now: () => Math.floor(Date.now() / 1000), newId };
 
   function settingsFor(profile: Profile): TranslationSettings {
     const known = settings.get(profile) ?? translationSettings(config, profile, files);
@@ -87,12 +92,12 @@ export function createExchangeFactory(
   };
 }
 
-function textOf(metadata: Metadata, key: string): string | null {
+function textOf(metadata: CallMetadata, key: string): string | null {
   const value = metadata.get(key)[0];
   return value === undefined || value.length === 0 ? null : String(value);
 }
 
-function unknownProfile(name: string, profiles: ProfileSource): string {
+function unknownProfile(name: string, profiles: Pick<ProfileSource, 'names'>): string {
   return `${profileKey} is ${JSON.stringify(name)}; it must be one of ${profiles.names().join(', ')}`;
 }
 

@@ -1,0 +1,139 @@
+import { type Config, describeVariables } from '../config.ts';
+import { type FlagName, type Profile, profileFlags, profileForModel } from '../upstream/profile.ts';
+import { builtInProfiles } from '../upstream/profiles.ts';
+import { isSame } from './differences.ts';
+import { valueAt } from './fields.ts';
+import type { RequestRun, Setup } from './run-request.ts';
+
+/** A flag of the profile or a variable of the environment without whose value something would have been otherwise. */
+export interface Cause {
+  readonly kind: 'flag' | 'variable';
+  readonly name: string;
+  /** As it is. */
+  readonly value: unknown;
+  /** What it says. */
+  readonly meaning: string;
+  /** Why this server, or this model, has this value, with the source; null where nothing is recorded. */
+  readonly reason: string | null;
+}
+
+/** The setup with one flag or variable changed. */
+export interface Variation {
+  readonly cause: Cause;
+  readonly setup: Setup;
+}
+
+/** A variation with what became of the same request under it. */
+export interface VariedRun {
+  readonly cause: Cause;
+  readonly run: RequestRun;
+}
+
+/**
+ * Every other value that a flag has in some built-in profile, and every other choice of a variable. `model` decides which
+ * rules of the profile count.
+ */
+export function variationsOf({ config, profile }: Setup, model: string, body: unknown): readonly Variation[] {
+  const settled = { ...profileForModel(profile, model), models: [] };
+  const flags = flagNames.flatMap((name) => {
+    const cause: Cause = {
+      kind: 'flag',
+      name,
+      value: asJson(settled[name]),
+      meaning: profileFlags[name].description ?? '',
+      reason: reasonOf(profile, model, name),
+    };
+    return otherValuesOf(name, settled[name]).map((value) => ({
+      cause,
+      setup: { config, profile: { ...settled, [name]: value } },
+    }));
+  });
+  const variables = Object.entries(choicesFor(config, body)).flatMap(([name, values]) => {
+    const value = config[name as keyof Config];
+    const cause: Cause = { kind: 'variable', name, value, meaning: meaningOf.get(name) ?? '', reason: null };
+    return values
+      .filter((other) => !isSame(other, value))
+      .map((other) => ({ cause, setup: { config: { ...config, [name]: other }, profile } }));
+  });
+  return [...variables, ...flags];
+}
+
+/** The causes of all varied runs for which `isOtherwise`, each once. */
+export function causesOf(runs: readonly VariedRun[], isOtherwise: (run: RequestRun) => boolean): readonly Cause[] {
+  const found = new Map<string, Cause>();
+  for (const { cause, run } of runs) if (!found.has(cause.name) && isOtherwise(run)) found.set(cause.name, cause);
+  return [...found.values()];
+}
+
+const meaningOf = new Map(describeVariables().map(({ name, meaning }) => [name, meaning]));
+
+const flagNames = Object.keys(profileFlags) as FlagName[];
+
+/** Values that some server has; the order is that of the documentation. */
+function otherValuesOf(name: FlagName, value: unknown): readonly unknown[] {
+  const known: unknown[] = [];
+  for (const { profile } of builtInProfiles) {
+    const other = profile[name];
+    if (!isSameFlag(other, value) && !known.some((one) => isSameFlag(one, other))) known.push(other);
+  }
+  return known;
+}
+
+function isSameFlag(one: unknown, other: unknown): boolean {
+  return isSame(asJson(one), asJson(other));
+}
+
+/** Flags hold regular expressions, which JSON has not. */
+function asJson(value: unknown): unknown {
+  const asText = (_key: string, inner: unknown) => (inner instanceof RegExp ? String(inner) : inner);
+  return JSON.parse(JSON.stringify(value, asText));
+}
+
+/** The rule for the model that sets the flag, or the built-in profile's own reason; an operator's profile has none. */
+function reasonOf(profile: Profile, model: string, name: FlagName): string | null {
+  const rule = profile.models.findLast(({ match, flags }) => match.test(model) && name in flags);
+  if (rule !== undefined) return `Models ${rule.match}: ${rule.reason ?? 'a rule of the profile.'}`;
+  let builtIn = builtInProfiles.find((one) => one.profile.name === profile.name) ?? null;
+  while (builtIn !== null) {
+    const reason = builtIn.reasons[name];
+    if (reason !== undefined) return reason;
+    builtIn = builtIn.base;
+  }
+  return null;
+}
+
+/** Larger than what any request needs. */
+const enough = 2 ** 31 - 1;
+
+/** The values worth trying of each variable that the translation of a request reads. */
+function choicesFor(config: Config, body: unknown): { readonly [Name in keyof Config]?: readonly Config[Name][] } {
+  const tools = valueAt(body, ['tools']);
+  const types = (Array.isArray(tools) ? tools : [])
+    .map((tool) => valueAt(tool, ['type']))
+    .filter((type) => typeof type === 'string');
+  return {
+    DEFAULT_MODEL: ['a-model'],
+    OMITTED_STORE: ['accept', 'reject'],
+    DROPPED_TOOLS: [[], [...config.DROPPED_TOOLS, ...types]],
+    UNSUPPORTED_ITEMS: ['drop', 'reject'],
+    UNKNOWN_ITEMS: ['text', 'drop', 'reject'],
+    CONTEXT_MANAGEMENT: ['accept', 'reject'],
+    ORPHAN_OUTPUTS: ['reject', 'synthesize'],
+    MISSING_OUTPUTS: ['reject', 'synthesize'],
+    FOREIGN_COMPACTION: ['drop', 'reject'],
+    UNKNOWN_FIELDS: ['forward', 'reject', 'ignore'],
+    REASONING_EVENTS: ['summary', 'reasoning_text', 'reasoning'],
+    COMPACTION_MAX_TOKENS: [config.COMPACTION_MAX_TOKENS + 1],
+    MODEL_CONTEXT_WINDOW: [0, 1_000_000_000],
+    MAX_REQUEST_BYTES: [enough],
+    MAX_REQUEST_VALUES: [100_000_000],
+    MAX_INPUT_ITEMS: [enough],
+    MAX_TEXT_BYTES: [enough],
+    MAX_IMAGE_URL_BYTES: [enough],
+    MAX_FILE_BYTES: [enough],
+    MAX_TOOLS: [enough],
+    MAX_NESTING: [1000],
+    // A route's own path.
+    UPSTREAM_PATH: config.UPSTREAM_PATH === '' ? [] : [''],
+  };
+}

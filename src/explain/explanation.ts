@@ -1,0 +1,443 @@
+import { readRequestBody } from '../exchange/request/request-body.ts';
+import { runSteps } from '../exchange/steps.ts';
+import type { ApiErrorObject } from '../schema/api-error.ts';
+import { type Cause, causesOf, type VariedRun, variationsOf } from './causes.ts';
+import { differences, isSame, recordOf } from './differences.ts';
+import { fieldsOf, type Path, pathOf, pathText, valueAt, without, withValue } from './fields.ts';
+import { linkOf, rowOf, rowOfError, rowOfValue } from './mapping-link.ts';
+import { answered, type ClientRequest, type RequestRun, runRequest, type Setup } from './run-request.ts';
+
+/**
+ * - `sent`: under its own name, with its own value; a message as a message, a function as a function.
+ * - `renamed`: with its own value, under another name.
+ * - `rewritten`: as something else.
+ * - `in_response`: not sent; the Response shows it.
+ * - `dropped`: left out, and named in `x-responses-dropped`.
+ * - `left_out`: without any effect on the Chat request or the Response.
+ * - `needed`: the request is refused without it, so that its effect cannot be told apart.
+ * - `refused`: the request is refused because of it.
+ * - `absent`: the request does not set it.
+ */
+export type Fate =
+  | 'sent'
+  | 'renamed'
+  | 'rewritten'
+  | 'in_response'
+  | 'dropped'
+  | 'left_out'
+  | 'needed'
+  | 'refused'
+  | 'absent';
+
+/** Why, and where to read about it. */
+export interface Reason {
+  /** Flags of the profile and variables of the environment that decided it; none where it is always so. */
+  readonly causes: readonly Cause[];
+  /** The row of `docs/mapping.md`: what it says, and its address. */
+  readonly rule: string;
+  readonly link: string;
+}
+
+/** A part of the Chat request; `value` is absent where the place is empty because of the field. */
+export interface ChatPlace {
+  /** `messages[0].content`, `header accept`, or `path`. */
+  readonly path: string;
+  readonly value?: unknown;
+}
+
+/** What became of one field. */
+export interface ExplainedField extends Reason {
+  readonly field: string;
+  readonly value?: unknown;
+  readonly fate: Fate;
+  /** Where in the Chat request it can be seen. */
+  readonly becomes: readonly ChatPlace[];
+  /** Where in the Response it can be seen. */
+  readonly in_response: readonly string[];
+  /** What of it is dropped, as `x-responses-dropped` names it. */
+  readonly dropped: readonly string[];
+}
+
+/** A name of `x-responses-dropped`. */
+export interface ExplainedName extends Reason {
+  readonly name: string;
+}
+
+/** A part of the Chat request that no field of the request became. */
+export interface AddedPlace extends ChatPlace {
+  readonly causes: readonly Cause[];
+}
+
+/** A refusal: what the client gets instead of an answer. */
+export interface Refusal extends Reason {
+  readonly status: number;
+  readonly error: ApiErrorObject;
+}
+
+/** What became of a request. Its keys are the machine form's. */
+export interface RequestExplanation {
+  readonly profile: string;
+  readonly model: string | null;
+  readonly request: { readonly method: string; readonly path: string };
+  readonly outcome: 'sent' | 'refused' | 'passed';
+  readonly chat_request: {
+    readonly method: string;
+    readonly path: string;
+    readonly headers: Readonly<Record<string, string>>;
+    readonly headers_set: readonly string[];
+    readonly headers_removed: readonly string[];
+    readonly body: unknown;
+  } | null;
+  /** The first is the one the client gets; the others are what it would get next. */
+  readonly refusals: readonly Refusal[];
+  readonly fields: readonly ExplainedField[];
+  readonly dropped: readonly ExplainedName[];
+  readonly added: readonly AddedPlace[];
+  /** What was not looked into, and why. */
+  readonly notes: readonly string[];
+}
+
+export interface ExplainOptions {
+  readonly setup: Setup;
+  readonly request: ClientRequest;
+  /** Unix seconds. */
+  readonly now: number;
+  /** The fields to explain; null for all. */
+  readonly fields: readonly Path[] | null;
+  /** What links begin with; empty for a path in the repository. */
+  readonly linkBase: string;
+}
+
+/** Bytes of request bodies that may be translated to find where fields went, and as many again to find out why. */
+const probedBytes = 64 * 1024 * 1024;
+
+const maxRefusals = 20;
+
+/**
+ * Explains a request by running it through the service's own exchange: as it is, then without each of its fields (what
+ * differs is what the field became), then under every other value of each flag and variable (what differs is what they
+ * decide). Nothing here knows how a field is translated.
+ */
+export function explainRequest({ setup, request, now, fields, linkBase }: ExplainOptions): RequestExplanation {
+  const notes: string[] = [];
+  const run = runRequest(setup, request, now);
+  const body = readable(setup, request);
+  const rerun = (value: unknown, changed = setup) => runRequest(changed, withBody(request, value), now);
+  const model = valueAt(body, ['model']);
+  const modelName = typeof model === 'string' && model !== '' ? model : setup.config.DEFAULT_MODEL;
+
+  const common = {
+    profile: setup.profile.name,
+    model: modelName === '' ? null : modelName,
+    request: { method: request.method, path: request.path },
+    outcome: run.type,
+  };
+  const nothing = { chat_request: null, refusals: [], fields: [], dropped: [], added: [], notes };
+  if (run.type === 'passed') return { ...common, ...nothing };
+
+  let varied: readonly VariedRun[] | null = null;
+  /** The same request under every variation; made when it is first needed. */
+  function variedRuns(): readonly VariedRun[] {
+    if (varied !== null) return varied;
+    const variations = variationsOf(setup, modelName, body);
+    const affordable = variations.length * request.body.length <= probedBytes;
+    if (!affordable) notes.push('The request is too large to find out which flags and variables decided.');
+    const tried = affordable && body !== undefined ? variations : [];
+    varied = tried.map((variation) => ({ cause: variation.cause, run: rerun(body, variation.setup) }));
+    return varied;
+  }
+
+  if (run.type === 'refused') {
+    const refused = refusalsOf(run, body, rerun);
+    const refusals = refused.map((one, index): Refusal => {
+      const next = refused[index + 1]?.error;
+      const overcome = (other: RequestRun) =>
+        other.type === 'sent' || (other.type === 'refused' && next !== undefined && isSame(other.error, next));
+      // Only of the first is it known what else would have become of the request.
+      const causes = index === 0 ? causesOf(variedRuns(), overcome) : [];
+      const row = rowOfError(one.error.param, one.error.code);
+      return { status: one.status, error: one.error, causes, rule: row.rule, link: linkOf(row, linkBase) };
+    });
+    return { ...common, ...nothing, refusals };
+  }
+
+  const base = run;
+  const baseAnswer = answered(sentAgain()).response;
+  function sentAgain() {
+    const again = runRequest(setup, request, now);
+    if (again.type !== 'sent') throw new Error('The same request came to another end.');
+    return again;
+  }
+
+  function explainField(path: Path): ExplainedField {
+    const field = pathText(path);
+    const value = valueAt(body, path);
+    const row = rowOfValue(field, value);
+    const head = { field, ...(value === undefined ? {} : { value }) };
+    const tail = { rule: row.rule, link: linkOf(row, linkBase) };
+    const none = { becomes: [], in_response: [], dropped: [], causes: [] };
+    if (value === undefined) return { ...head, fate: 'absent', ...none, ...tail };
+    const pair = withAndWithout(path, value);
+    if (pair === null) return { ...head, fate: 'needed', ...none, ...tail };
+    const [present, missing] = pair;
+    const becomes = withRole(placesOf(present, missing), value, present);
+    // Without an element of a list the others have other names.
+    const isOwn = (name: string) =>
+      typeof path.at(-1) === 'number'
+        ? name.startsWith(`${field}.`) || name.startsWith(`${field}[`)
+        : !missing.dropped.includes(name);
+    const dropped = present.dropped.filter(isOwn);
+    const repeated = differences(
+      answered(missing).response,
+      present === base ? baseAnswer : answered(present).response,
+    );
+    const in_response = repeated.map((difference) => difference.path);
+    const fate = fateOf({ field, value, becomes, dropped, in_response });
+    const isDecidedBy = (other: RequestRun) => isDecided(other, { path, value, fate, becomes, dropped });
+    const causes = fate === 'sent' && dropped.length === 0 ? [] : causesOf(variedRuns(), isDecidedBy);
+    return { ...head, fate, becomes, in_response, dropped, causes, ...tail };
+  }
+
+  /** The request as it is and without the field; where it is refused without it, with something else in its place. */
+  function withAndWithout(path: Path, value: unknown): readonly [Sent, Sent] | null {
+    // A call that has lost its output, or an output its call, is no reason to refuse these.
+    const { config, profile } = setup;
+    const lenient: Setup = {
+      config: { ...config, ORPHAN_OUTPUTS: 'synthesize', MISSING_OUTPUTS: 'synthesize' },
+      profile,
+    };
+    if (path[0] === 'input' && valueAt(value, ['output']) !== undefined) {
+      const other = rerun(withValue(body, [...path, 'output'], '…'), lenient);
+      if (other.type === 'sent') return [base, other];
+    }
+    const missing = rerun(without(body, path), lenient);
+    if (missing.type === 'sent') return [base, missing];
+    if (path[0] === 'tools') {
+      const free = without(body, ['tool_choice']);
+      const [present, less] = [rerun(free), rerun(without(free, path))];
+      if (present.type === 'sent' && less.type === 'sent') return [present, less];
+    }
+    const other = rerun(withValue(body, path, replacementOf(path, value)), lenient);
+    return other.type === 'sent' ? [base, other] : null;
+  }
+
+  const wanted = fields ?? fieldsOf(body);
+  const [explained, left] = affordableOf(wanted, request.body.length);
+  if (left > 0)
+    notes.push(`The request is too large to follow each of its items: ${left} of them, the oldest, are not shown.`);
+  const fieldsExplained = explained.map(explainField);
+
+  return {
+    ...common,
+    chat_request: {
+      method: base.method,
+      path: base.path,
+      headers: withoutSecrets(base.headers),
+      headers_set: Object.keys(base.headerChanges.set ?? {}).filter((name) => !name.startsWith(':')),
+      headers_removed: base.headerChanges.remove ?? [],
+      body: base.chat,
+    },
+    refusals: [],
+    fields: fieldsExplained,
+    dropped: base.dropped.map((name) => {
+      const row = rowOf(name);
+      const causes = causesOf(variedRuns(), (other) => isNotDropped(name, other));
+      return { name, causes, rule: row.rule, link: linkOf(row, linkBase) };
+    }),
+    added: fields === null && left === 0 ? addedTo(base, fieldsExplained, variedRuns()) : [],
+    notes,
+  };
+}
+
+type Sent = Extract<RequestRun, { type: 'sent' }>;
+
+/** Of a client's key and cookies only that they are there: what is printed gets pasted. */
+function withoutSecrets(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  const secret = /authorization|cookie|api-?key|token|secret/;
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, secret.test(name) ? '…' : value]));
+}
+
+/** The body as a value, as the service reads it; undefined for what it cannot read. */
+function readable({ config }: Setup, { headers, body }: ClientRequest): unknown {
+  const names = {
+    contentType: headers.get('content-type') ?? null,
+    contentEncoding: headers.get('content-encoding') ?? null,
+  };
+  const limits = {
+    maxRequestBytes: config.MAX_REQUEST_BYTES,
+    maxNesting: config.MAX_NESTING,
+    maxValues: config.MAX_REQUEST_VALUES,
+  };
+  try {
+    return runSteps(readRequestBody(body, names, limits, () => null));
+  } catch {
+    return undefined;
+  }
+}
+
+function withBody(request: ClientRequest, value: unknown): ClientRequest {
+  const headers = new Map(request.headers);
+  for (const name of ['content-encoding', 'content-length']) headers.delete(name);
+  return { ...request, headers, body: Buffer.from(JSON.stringify(value)) };
+}
+
+/** Fields that can be followed within the budget, and how many items cannot. The last items are the most interesting. */
+function affordableOf(fields: readonly Path[], bodyBytes: number): readonly [readonly Path[], number] {
+  const most = Math.max(1, Math.floor(probedBytes / Math.max(1, bodyBytes)));
+  const isItem = (path: Path) => path[0] === 'input' && path.length > 1;
+  const items = fields.filter(isItem);
+  const left = Math.min(items.length, Math.max(0, fields.length - most));
+  const hidden = new Set(items.slice(0, left));
+  return [fields.filter((path) => !hidden.has(path)), left];
+}
+
+/** The refusal, and those that would follow if what each names were taken out. */
+function refusalsOf(
+  first: Extract<RequestRun, { type: 'refused' }>,
+  body: unknown,
+  rerun: (value: unknown) => RequestRun,
+): readonly Extract<RequestRun, { type: 'refused' }>[] {
+  const found = [first];
+  let value = body;
+  let last = first;
+  while (found.length < maxRefusals) {
+    const path = last.error.param === null ? null : pathOf(last.error.param);
+    if (path === null) break;
+    // An item, a part or a tool as a whole: without the field alone it would be refused for lacking it.
+    const element = path.slice(0, path.findLastIndex((step) => typeof step === 'number') + 1);
+    const place = element.length === 0 ? path : element;
+    if (valueAt(value, place) === undefined) break;
+    value = without(value, place);
+    const next = rerun(value);
+    if (next.type !== 'refused' || isSame(next.error, last.error)) break;
+    found.push(next);
+    last = next;
+  }
+  return found;
+}
+
+/** Something that is accepted in that place and leads to something else. */
+function replacementOf(path: Path, value: unknown): unknown {
+  if (path[0] === 'input' && path.length === 2) return { type: 'message', role: 'user', content: '…' };
+  if (typeof value === 'string') return `${value}-`;
+  return path[0] === 'input' && path.length === 1 ? '…' : null;
+}
+
+/** Where the Chat request differs because of the field: in its body, its path, its headers. */
+function placesOf(present: Sent, missing: Sent): readonly ChatPlace[] {
+  const inBody = differences(missing.chat, present.chat);
+  const inHeaders = differences(missing.headerChanges.set, present.headerChanges.set).filter(
+    ({ path }) => path !== 'content-length',
+  );
+  return [
+    ...inBody.flatMap(({ path, after }) =>
+      // The first of a list brings the list.
+      Array.isArray(after) && /^\w+$/.test(path)
+        ? after.map((element, index) => placeOf({ path: `${path}[${index}]`, after: element }))
+        : [placeOf({ path, after })],
+    ),
+    ...inHeaders.map((one) => placeOf({ ...one, path: one.path === ':path' ? 'path' : `header ${one.path}` })),
+  ];
+}
+
+function placeOf({ path, after }: { readonly path: string; readonly after: unknown }): ChatPlace {
+  return after === undefined ? { path } : { path, value: after };
+}
+
+function fateOf({
+  field,
+  value,
+  becomes,
+  dropped,
+  in_response,
+}: Pick<ExplainedField, 'field' | 'value' | 'becomes' | 'dropped' | 'in_response'>): Fate {
+  if (becomes.some((place) => place.path === field && isSame(place.value, value))) return 'sent';
+  if (becomes.length === 1 && becomes.some((place) => isPlain(value, place.value))) return 'sent';
+  if (becomes.some((place) => place.value !== undefined && isSame(place.value, value))) return 'renamed';
+  if (becomes.length > 0) return 'rewritten';
+  if (dropped.length > 0) return 'dropped';
+  return in_response.length > 0 ? 'in_response' : 'left_out';
+}
+
+/** A message that is the same message, or a function that is the same function, in the words of the other API. */
+function isPlain(value: unknown, chat: unknown): boolean {
+  const names = ['name', 'description', 'parameters', 'strict'];
+  if (valueAt(value, ['type']) === 'function')
+    return names.every((name) => isSame(valueAt(value, [name]), valueAt(chat, ['function', name])));
+  const role = valueAt(value, ['role']);
+  return typeof role === 'string' && role === valueAt(chat, ['role']);
+}
+
+/** Whether under this variation something else became of the field. */
+function isDecided(
+  other: RequestRun,
+  field: { readonly path: Path; readonly value: unknown } & Pick<ExplainedField, 'fate' | 'becomes' | 'dropped'>,
+): boolean {
+  if (field.dropped.some((name) => isNotDropped(name, other))) return true;
+  if (other.type !== 'sent') return false;
+  switch (field.fate) {
+    case 'renamed':
+    case 'rewritten':
+      return field.becomes.some((place) => !isThere(place, other));
+    case 'in_response':
+    case 'left_out':
+      return isSame(valueAt(other.chat, field.path), field.value);
+    case 'sent':
+    case 'dropped':
+    case 'needed':
+    case 'refused':
+    case 'absent':
+      return false;
+  }
+}
+
+/** Whether the place, or for a message or tool the whole of it wherever it stands, is the same there. */
+function isThere({ path, value }: ChatPlace, other: Sent): boolean {
+  if (path === 'path') return other.path === value;
+  if (path.startsWith('header ')) return other.headers[path.slice('header '.length)] === value;
+  const steps = pathOf(path);
+  if (steps === null) return true;
+  const [list, index] = steps;
+  if (typeof index !== 'number' || typeof list !== 'string') return isSame(valueAt(other.chat, steps), value);
+  const elements = valueAt(other.chat, [list]);
+  return Array.isArray(elements) && elements.some((element) => isSame(valueAt(element, steps.slice(2)), value));
+}
+
+/** The name is not dropped there: it is sent, or the request is refused for it. */
+function isNotDropped(name: string, other: RequestRun): boolean {
+  if (other.type === 'sent') return !other.dropped.includes(name);
+  if (other.type !== 'refused' || other.error.param === null) return false;
+  const element = (path: string) => /^.*\[\d+\]/.exec(path)?.[0] ?? path;
+  return element(other.error.param) === element(name);
+}
+
+/** The role of the message that an item became, where it is another than its own. */
+function withRole(places: readonly ChatPlace[], value: unknown, { chat }: Sent): readonly ChatPlace[] {
+  const [, index] = places.map(({ path }) => /^messages\[(\d+)\]/.exec(path)).find((match) => match !== null) ?? [];
+  const role = valueAt(value, ['role']);
+  if (index === undefined || typeof role !== 'string') return places;
+  const other = valueAt(chat, ['messages', Number(index), 'role']);
+  return other === role ? places : [...places, { path: `messages[${index}].role`, value: other }];
+}
+
+/** The parts of the Chat request that came from no field, with the flags that put them there. */
+function addedTo(base: Sent, fields: readonly ExplainedField[], varied: readonly VariedRun[]): readonly AddedPlace[] {
+  const covered = new Set(fields.flatMap(({ becomes }) => becomes.map(({ path }) => partOf(path))));
+  const parts = Object.entries(recordOf(base.chat) ?? {}).flatMap(([name, value]) =>
+    Array.isArray(value)
+      ? value.map((element, index) => ({ path: `${name}[${index}]`, value: element }))
+      : [{ path: name, value }],
+  );
+  const coveredValues = parts.filter(({ path }) => covered.has(path)).map(({ value }) => JSON.stringify(value));
+  return parts
+    .filter(({ path, value }) => !covered.has(path) && !coveredValues.includes(JSON.stringify(value)))
+    .map((part) => ({
+      ...part,
+      causes: causesOf(varied, (other) => other.type === 'sent' && !isThere(part, other)),
+    }));
+}
+
+/** The top-level field, or the element of a top-level list: `messages[2].content` is in `messages[2]`. */
+function partOf(path: string): string {
+  return /^[^.[]+(\[\d+\])?/.exec(path)?.[0] ?? path;
+}

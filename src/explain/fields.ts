@@ -1,0 +1,65 @@
+import { recordOf } from './differences.ts';
+
+/** A place in the client's request: names and indices. */
+export type Path = readonly (string | number)[];
+
+/** The fields that a request sets, in its own order: its items and tools one by one, `text` and `reasoning` by key. */
+export function fieldsOf(body: unknown): readonly Path[] {
+  return Object.entries(recordOf(body) ?? {}).flatMap(([name, value]): readonly Path[] => {
+    if (splitLists.has(name) && Array.isArray(value) && value.length > 0)
+      return value.map((_element, index) => [name, index]);
+    const keys = splitObjects.has(name) ? Object.keys(recordOf(value) ?? {}) : [];
+    return keys.length === 0 ? [[name]] : keys.map((key) => [name, key]);
+  });
+}
+
+const splitLists = new Set(['input', 'tools', 'include']);
+const splitObjects = new Set(['text', 'reasoning', 'stream_options']);
+
+/** `input[3].content` as OpenAI's errors have it. */
+export function pathText(path: Path): string {
+  return path.map((step, index) => (typeof step === 'number' ? `[${step}]` : index === 0 ? step : `.${step}`)).join('');
+}
+
+/** The reverse; null for a text that is no path. */
+export function pathOf(text: string): Path | null {
+  if (!/^[^.[\]]+(\.[^.[\]]+|\[\d+\])*$/.test(text)) return null;
+  return [...text.matchAll(/\[(\d+)\]|[^.[\]]+/g)].map(([name, index]) => (index === undefined ? name : Number(index)));
+}
+
+/** What stands at the path; undefined where nothing does. */
+export function valueAt(value: unknown, path: Path): unknown {
+  let here = value;
+  for (const step of path) {
+    if (typeof step === 'number' ? !Array.isArray(here) : recordOf(here) === null) return undefined;
+    here = (here as Readonly<Record<string | number, unknown>>)[step];
+  }
+  return here;
+}
+
+/** A copy without that place; of a list, the elements behind it move up. */
+export function without(value: unknown, path: Path): unknown {
+  const [step, ...rest] = path;
+  if (step === undefined) return undefined;
+  if (Array.isArray(value))
+    return value.flatMap((element, index) => {
+      if (index !== step) return [element];
+      return rest.length === 0 ? [] : [without(element, rest)];
+    });
+  return Object.fromEntries(
+    Object.entries(recordOf(value) ?? {}).flatMap(([name, inner]) => {
+      if (name !== step) return [[name, inner]];
+      return rest.length === 0 ? [] : [[name, without(inner, rest)]];
+    }),
+  );
+}
+
+/** A copy with another value at that place. */
+export function withValue(value: unknown, path: Path, replacement: unknown): unknown {
+  const [step, ...rest] = path;
+  if (step === undefined) return replacement;
+  if (Array.isArray(value))
+    return value.map((element, index) => (index === step ? withValue(element, rest, replacement) : element));
+  const record = recordOf(value) ?? {};
+  return { ...record, [step]: withValue(record[step], rest, replacement) };
+}

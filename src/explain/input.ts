@@ -1,0 +1,147 @@
+import { createReadStream } from 'node:fs';
+import { bytesOf, type ExchangeFile, readExchangeFile, saysItIsAnExchange } from '../exchange-file.ts';
+import { recordOf } from './differences.ts';
+import { valueAt } from './fields.ts';
+import type { RecordedAnswer } from './run-answer.ts';
+import type { ClientRequest } from './run-request.ts';
+
+/** A file, or standard input, that cannot be used. The message is for the one who called. */
+export class InputError extends Error {
+  override readonly name = 'InputError';
+}
+
+/** What a request file holds besides the request. */
+export interface RequestInput {
+  readonly request: ClientRequest;
+  /** Of a saved exchange: the profile it ran under, and its answer. */
+  readonly profile: string | null;
+  readonly answer: RecordedAnswer | null;
+}
+
+/** Larger than any body that the service takes in its default configuration. */
+const maxBytes = 256 * 1024 * 1024;
+
+/** The whole of a file, or of standard input for null. Throws `InputError`. */
+export async function readInput(file: string | null, stdin: NodeJS.ReadableStream): Promise<Buffer> {
+  const name = file ?? 'standard input';
+  const pieces: Buffer[] = [];
+  let size = 0;
+  try {
+    for await (const piece of file === null ? stdin : createReadStream(file)) {
+      const bytes = Buffer.from(piece as Buffer);
+      size += bytes.length;
+      if (size > maxBytes) throw new InputError(`it is larger than ${maxBytes} bytes`);
+      pieces.push(bytes);
+    }
+  } catch (error) {
+    throw new InputError(`${name} cannot be read: ${messageOf(error)}`);
+  }
+  return Buffer.concat(pieces);
+}
+
+/**
+ * A request in any of its forms: the body alone, which goes to `path`; `{"method", "path", "headers", "body"}`; or a
+ * saved exchange. Throws `InputError` for an exchange that is not whole.
+ */
+export function requestIn(bytes: Buffer, path: string): RequestInput {
+  const value = parsed(bytes);
+  if (saysItIsAnExchange(value)) {
+    const { client_request: client, profile, chat_response } = exchangeIn(value);
+    const headers = headersOf(client.headers.map(({ name, value: text }) => [name, text]));
+    const request = { method: client.method, path: client.path, headers, body: bytesOf(client) };
+    return { request, profile, answer: chat_response === null ? null : answerOf(chat_response) };
+  }
+  return { request: recordedRequest(value) ?? plainRequest(bytes, path), profile: null, answer: null };
+}
+
+/** A recorded answer: JSON, an event stream, lines of JSON, or the answer of a saved exchange. Throws `InputError`. */
+export function answerIn(bytes: Buffer, status: number): RecordedAnswer {
+  const value = parsed(bytes);
+  if (saysItIsAnExchange(value)) {
+    const { chat_response } = exchangeIn(value);
+    if (chat_response === null) throw new InputError('the exchange has no answer of the upstream');
+    return answerOf(chat_response);
+  }
+  const type =
+    value !== undefined ? 'application/json' : isLinesOfJson(bytes) ? 'application/x-ndjson' : 'text/event-stream';
+  return { status, headers: new Map([['content-type', type]]), chunks: chunksOf([{ atMs: null, bytes }], type) };
+}
+
+function exchangeIn(value: unknown): ExchangeFile {
+  try {
+    return readExchangeFile(value);
+  } catch (error) {
+    throw new InputError(`not a whole exchange:\n${messageOf(error)}`);
+  }
+}
+
+function answerOf({ status, headers: given, pieces }: NonNullable<ExchangeFile['chat_response']>): RecordedAnswer {
+  const headers = headersOf(given.map(({ name, value }) => [name, value]));
+  const recorded = pieces.map((piece) => ({ atMs: piece.at_ms, bytes: bytesOf(piece) }));
+  // Compressed pieces cannot be cut where an event ends.
+  const isPlain = (headers.get('content-encoding') ?? 'identity') === 'identity';
+  return { status, headers, chunks: isPlain ? chunksOf(recorded, headers.get('content-type') ?? '') : recorded };
+}
+
+type Chunks = RecordedAnswer['chunks'];
+
+/** The same bytes cut where an event ends, each at the time at which its last byte was there. JSON is one chunk. */
+function chunksOf(pieces: Chunks, type: string): Chunks {
+  const whole = Buffer.concat(pieces.map(({ bytes }) => bytes));
+  const text = whole.toString('latin1');
+  const isJson = /json/.test(type) && !/ndjson|jsonl|stream/.test(type);
+  const separator = /event-stream/.test(type) ? /\r\n\r\n|\n\n|\r\r/g : /\n/g;
+  const ends = isJson ? [] : [...text.matchAll(separator)].map(({ index, 0: { length } }) => index + length);
+  if (ends.at(-1) !== whole.length && whole.length > 0) ends.push(whole.length);
+  let piece = 0;
+  let arrived = pieces[0]?.bytes.length ?? 0;
+  return ends.map((end, index) => {
+    while (arrived < end) arrived += pieces[++piece]?.bytes.length ?? whole.length;
+    return { atMs: pieces[piece]?.atMs ?? null, bytes: whole.subarray(ends[index - 1] ?? 0, end) };
+  });
+}
+
+/** A request as recordings of clients have it; null for anything else. */
+function recordedRequest(value: unknown): ClientRequest | null {
+  const [path, body] = [valueAt(value, ['path']), valueAt(value, ['body'])];
+  if (typeof path !== 'string' || body === undefined) return null;
+  const method = valueAt(value, ['method']);
+  const headers = headersOf(
+    Object.entries(recordOf(valueAt(value, ['headers'])) ?? {}).map(([name, text]) => [name, String(text)]),
+  );
+  const text = typeof body === 'string' ? body : JSON.stringify(body);
+  return { method: typeof method === 'string' ? method : 'POST', path, headers, body: Buffer.from(text) };
+}
+
+function plainRequest(body: Buffer, path: string): ClientRequest {
+  return { method: 'POST', path, headers: new Map([['content-type', 'application/json']]), body };
+}
+
+/** Lower-case names; a repeated header is joined, as Envoy does. */
+function headersOf(given: readonly (readonly [name: string, value: string])[]): Map<string, string> {
+  const headers = new Map<string, string>();
+  for (const [name, value] of given) {
+    const key = name.toLowerCase();
+    const before = headers.get(key);
+    if (!key.startsWith(':')) headers.set(key, before === undefined ? value : `${before}, ${value}`);
+  }
+  return headers;
+}
+
+function isLinesOfJson(bytes: Buffer): boolean {
+  const [first = ''] = bytes.toString('utf8').trimStart().split('\n', 1);
+  return first.startsWith('{') && parsed(Buffer.from(first)) !== undefined;
+}
+
+/** Undefined for what is no JSON. */
+function parsed(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(bytes.toString('utf8').replace(/^\ufeff/, ''));
+  } catch {
+    return undefined;
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

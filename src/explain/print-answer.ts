@@ -1,0 +1,90 @@
+import { recordOf } from './differences.ts';
+import { valueAt } from './fields.ts';
+import type { AnswerRun, AnswerStep, ClientEvent } from './run-answer.ts';
+import { cut, prettyJson, printable, type Style, short } from './style.ts';
+
+/** What became of a recorded answer, for a person: each piece of the upstream's beside the events it caused. */
+export function printAnswer(answer: AnswerRun, style: Style, full: boolean): string {
+  const { paint, width } = style;
+  const failed = answer.errorCode === null ? '' : `, ${answer.errorCode}`;
+  const title = `${paint('bold', 'The answer')}: HTTP ${answer.status}, ${printable(answer.outcome + failed)}`;
+  const headers = Object.entries(answer.headers).map(([name, value]) => `  ${printable(`${name}: ${value}`)}`);
+  const events = answer.steps.flatMap((step) => step.events);
+  const left = Math.floor((width - 12) / 2);
+  const rows =
+    events.length === 0
+      ? []
+      : [columnTitles(left, style), ...answer.steps.flatMap((step) => stepLines(step, left, style, full))];
+  const body =
+    answer.body === null ? [] : [paint('bold', 'Body'), ...prettyJson(answer.body, { width, full }).split('\n')];
+  return `${[title, ...headers, ...rows, ...body].join('\n')}\n`;
+}
+
+function columnTitles(left: number, { paint }: Style): string {
+  return paint('bold', `${'chunk'.padEnd(left + 7)} events`);
+}
+
+function stepLines(
+  { chunk, atMs, text, events }: AnswerStep,
+  left: number,
+  { paint, width }: Style,
+  full: boolean,
+): readonly string[] {
+  const number = (chunk === null ? 'end' : String(chunk)).padStart(4);
+  const time = atMs === null ? '' : `${atMs.toFixed(1)} ms  `;
+  const what = printable(cut(time + (chunk === null ? 'of the upstream’s body' : chunkText(text)), left));
+  const right = full ? Number.MAX_SAFE_INTEGER : width - left - 9;
+  const shown = events.length === 0 ? [paint('dim', '–')] : events.map((event) => eventText(event, right, paint));
+  return shown.map(
+    (event, index) =>
+      `${index === 0 ? `${paint('dim', number)}  ${what.padEnd(left)}` : ' '.repeat(left + 6)}  ${event}`,
+  );
+}
+
+/** What a piece says, without what all pieces say: the delta, the finish reason, the usage. */
+function chunkText(text: string): string {
+  const data = text.trim().replace(/^data: ?/, '');
+  const chunk = parsed(data);
+  const choice = valueAt(chunk, ['choices', 0]);
+  const said = {
+    delta: valueAt(choice, ['delta']),
+    message: valueAt(choice, ['message']),
+    finish_reason: valueAt(choice, ['finish_reason']) ?? undefined,
+    usage: valueAt(chunk, ['usage']) ?? undefined,
+    error: valueAt(chunk, ['error']),
+  };
+  const parts = Object.entries(said).filter(([, value]) => value !== undefined);
+  if (parts.length === 0) return data.replaceAll(/\s+/g, ' ');
+  return parts.map(([name, value]) => `${name} ${JSON.stringify(value)}`).join(' ');
+}
+
+/** Its type, then what is its own: where it belongs, and what it brings. */
+function eventText({ event, data }: ClientEvent, width: number, paint: Style['paint']): string {
+  const record = recordOf(data);
+  if (record === null) return printable(String(data));
+  const { type, sequence_number: _number, response, ...own } = record;
+  const name = String(type ?? event ?? '');
+  const status = valueAt(response, ['status']);
+  const brought = response === undefined ? Object.fromEntries(byWeight(own)) : { status, ...briefly(response) };
+  const rest = Object.keys(brought).length === 0 ? '' : short(brought, Math.max(10, width - name.length - 1));
+  return `${paint('cyan', printable(name))} ${paint('dim', rest)}`.trimEnd();
+}
+
+/** What is new first; ids and indices, which repeat, last. */
+function byWeight(own: Readonly<Record<string, unknown>>): readonly (readonly [string, unknown])[] {
+  const weightOf = (name: string) => (/_(id|index)$/.test(name) ? 1 : 0);
+  return Object.entries(own).toSorted(([one], [other]) => weightOf(one) - weightOf(other));
+}
+
+function briefly(response: unknown): Readonly<Record<string, unknown>> {
+  const [usage, error] = [valueAt(response, ['usage']), valueAt(response, ['error'])];
+  return { ...(usage == null ? {} : { usage }), ...(error == null ? {} : { error }) };
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,201 @@
+import type { Cause } from './causes.ts';
+import type { ChatPlace, ExplainedField, ExplainedName, Fate, Reason, RequestExplanation } from './explanation.ts';
+import { type Colour, cut, prettyJson, printable, type Style, short, wrap } from './style.ts';
+
+/** The explanation of a request for a person; `full` shortens nothing. */
+export function printRequest(explanation: RequestExplanation, style: Style, full: boolean): string {
+  const { request, profile, model, outcome, chat_request: chat } = explanation;
+  const from = style.paint('bold', printable(`${request.method} ${request.path}`));
+  const under = style.paint('dim', printable(`profile ${profile}${model === null ? '' : `, model ${model}`}`));
+  if (outcome === 'passed')
+    return `${from}  ${under}\nNot a request that this service translates: it passes as it is, body and all.\n`;
+  if (chat === null) return `${from}  ${under}\n\n${printRefusals(explanation, style)}`;
+  const to = style.paint('bold', printable(`${chat.method} ${chat.path}`));
+  const sections = [
+    `${from} → ${to}  ${under}`,
+    section('Headers of the Chat request', headerLines(chat, style), style),
+    section('Body of the Chat request', prettyJson(chat.body, { width: style.width - 2, full }).split('\n'), style),
+    section('What became of each field', fieldLines(explanation.fields, style, full), style),
+    section('Dropped, and named in x-responses-dropped', droppedLines(explanation, style), style),
+    section('Added', addedLines(explanation, style), style),
+    section(
+      'Notes',
+      explanation.notes.flatMap((note) => wrap(note, style.width - 2)),
+      style,
+    ),
+  ];
+  return `${sections.filter((text) => text !== '').join('\n\n')}\n`;
+}
+
+function section(title: string, lines: readonly string[], { paint }: Style): string {
+  return lines.length === 0 ? '' : [paint('bold', title), ...lines.map((line) => `  ${line}`)].join('\n');
+}
+
+function headerLines(
+  chat: NonNullable<RequestExplanation['chat_request']>,
+  { paint, width }: Style,
+): readonly string[] {
+  const names = Object.keys(chat.headers);
+  const lines = names.map((name) => {
+    const isSet = chat.headers_set.includes(name);
+    const text = printable(`${name}: ${cut(chat.headers[name] ?? '', width - name.length - 20)}`);
+    return isSet ? text : paint('dim', `${text}  (the client’s own)`);
+  });
+  return [...lines, ...chat.headers_removed.map((name) => paint('dim', `${printable(name)} removed`))];
+}
+
+const colourOf: { readonly [Name in Fate]: Colour } = {
+  sent: 'green',
+  renamed: 'cyan',
+  rewritten: 'yellow',
+  in_response: 'blue',
+  dropped: 'red',
+  left_out: 'dim',
+  needed: 'green',
+  refused: 'red',
+  absent: 'dim',
+};
+
+const wordsOf: { readonly [Name in Fate]: string } = {
+  sent: 'sent',
+  renamed: 'renamed',
+  rewritten: 'rewritten',
+  in_response: 'in Response',
+  dropped: 'dropped',
+  left_out: 'left out',
+  needed: 'needed',
+  refused: 'refused',
+  absent: 'not set',
+};
+
+function fieldLines(fields: readonly ExplainedField[], style: Style, full: boolean): readonly string[] {
+  const groups = full ? fields.map((field) => [field]) : grouped(fields);
+  const names = groups.map(nameOf);
+  const nameWidth = Math.min(36, Math.max(0, ...names.map((name) => name.length)));
+  const indent = ' '.repeat(nameWidth + 2 + fateWidth + 2);
+  let above = '';
+  return groups.flatMap((group, index) => {
+    const [field] = group as [ExplainedField];
+    const name = cut(names[index] ?? '', nameWidth).padEnd(nameWidth);
+    const fate = style.paint(colourOf[field.fate], wordsOf[field.fate].padEnd(fateWidth));
+    const becomes = becomesText(group, style.width - indent.length - 2);
+    const reason =
+      field.fate === 'sent' && field.dropped.length === 0
+        ? []
+        : reasonLines(field, style, style.width - indent.length - 2);
+    const key = reason.join('\n');
+    const isRepeated = key !== '' && key === above;
+    above = key;
+    return [
+      `${printable(name)}  ${fate}  ${becomes}`.trimEnd(),
+      ...(isRepeated ? [`${indent}${style.paint('dim', '(likewise)')}`] : reason.map((line) => indent + line)),
+    ];
+  });
+}
+
+const fateWidth = 'in Response'.length;
+
+/** Three and more items or tools in a row that were only sent are one line. */
+function grouped(fields: readonly ExplainedField[]): readonly (readonly ExplainedField[])[] {
+  const groups: ExplainedField[][] = [];
+  const listOf = ({ field }: ExplainedField) => /^(\w+)\[\d+\]$/.exec(field)?.[1];
+  for (const field of fields) {
+    const last = groups.at(-1)?.[0];
+    const joins =
+      last !== undefined &&
+      isPlain(last) &&
+      isPlain(field) &&
+      listOf(last) !== undefined &&
+      listOf(last) === listOf(field);
+    if (joins) groups.at(-1)?.push(field);
+    else groups.push([field]);
+  }
+  return groups.flatMap((group) => (group.length < 3 ? group.map((field) => [field]) : [group]));
+}
+
+function isPlain({ fate, becomes, dropped }: ExplainedField): boolean {
+  return fate === 'sent' && becomes.length === 1 && dropped.length === 0;
+}
+
+function nameOf(group: readonly ExplainedField[]): string {
+  const [first, last] = [group[0]?.field ?? '', group.at(-1)?.field ?? ''];
+  return group.length === 1 ? first : `${first}…[${/\d+/.exec(last)?.[0]}]`;
+}
+
+/** Where a field can be seen now. */
+function becomesText(group: readonly ExplainedField[], width: number): string {
+  const [field] = group as [ExplainedField];
+  if (group.length > 1) {
+    const paths = group.map(({ becomes }) => becomes[0]?.path ?? '');
+    return `${paths[0]}…[${/\d+/.exec(paths.at(-1) ?? '')?.[0]}]`;
+  }
+  if (field.fate === 'in_response') return printable(cut(field.in_response.join(', '), width));
+  if (field.fate === 'absent') return 'the request does not set it';
+  if (field.fate === 'needed') return 'the request is refused without it';
+  if (field.fate === 'dropped') {
+    const others = field.dropped.filter((name) => name !== field.field);
+    return others.length === 0 ? '' : printable(cut(`as ${others.join(', ')}`, width));
+  }
+  const most = field.becomes.length > 1 ? Math.max(30, Math.floor(width / field.becomes.length) - 2) : width;
+  return cut(
+    joinedPlaces(field.becomes)
+      .map((place) => placeText(place, most))
+      .join(', '),
+    Math.max(width, 40),
+  );
+}
+
+/** Elements of one list in a row as one place. */
+function joinedPlaces(places: readonly ChatPlace[]): readonly ChatPlace[] {
+  const parts = places.map(({ path }) => /^(\w+)\[(\d+)\]$/.exec(path));
+  const [first, last] = [parts[0], parts.at(-1)];
+  if (places.length < 2 || first == null || last == null || parts.some((part) => part?.[1] !== first[1])) return places;
+  return [{ path: `${first[1]}[${first[2]}…${last[2]}]` }];
+}
+
+function placeText({ path, value }: ChatPlace, width: number): string {
+  return value === undefined
+    ? printable(path)
+    : printable(`${path}: `) + short(value, Math.max(12, width - path.length - 2));
+}
+
+/** Why: the flags and variables that decided, and what the mapping says; then where to read on. */
+function reasonLines({ causes, rule, link }: Reason, { paint }: Style, width: number): readonly string[] {
+  return [...causes.flatMap((cause) => wrap(causeText(cause), width)), ...wrap(rule, width), paint('dim', link)];
+}
+
+function causeText({ kind, name, value, meaning, reason }: Cause): string {
+  const shown = short(value, 60);
+  if (kind === 'variable') return `${name} is ${shown}: ${meaning}`;
+  return `The profile’s flag ${name} is ${shown}.${reason === null ? '' : ` ${reason}`} (The flag: ${meaning})`;
+}
+
+/** What is explained with its field is only named. */
+function droppedLines({ dropped, fields }: RequestExplanation, style: Style): readonly string[] {
+  const explained = new Set(fields.flatMap((field) => field.dropped));
+  const isExplained = ({ name }: ExplainedName) => explained.has(name);
+  const names = dropped.filter(isExplained).map(({ name }) => style.paint('red', printable(name)));
+  const others = dropped.filter((one) => !isExplained(one));
+  const lines = others.flatMap(({ name, ...reason }) => [
+    style.paint('red', printable(name)),
+    ...reasonLines(reason, style, style.width - 6).map((line) => `  ${line}`),
+  ]);
+  return [...names, ...lines];
+}
+
+function addedLines({ added }: RequestExplanation, style: Style): readonly string[] {
+  return added.flatMap(({ causes, ...place }) => [
+    style.paint('magenta', placeText(place, style.width - 4)),
+    ...causes.flatMap((cause) => wrap(causeText(cause), style.width - 6)).map((line) => `  ${line}`),
+  ]);
+}
+
+function printRefusals({ refusals, notes }: RequestExplanation, style: Style): string {
+  const blocks = refusals.map(({ status, error, ...reason }, index) => {
+    const where = error.param === null ? '' : `, ${error.param}`;
+    const title = index === 0 ? `Refused: HTTP ${status} ${error.code}${where}` : `And then: ${error.code}${where}`;
+    const lines = [...wrap(error.message, style.width - 2), ...reasonLines(reason, style, style.width - 2)];
+    return [style.paint('red', printable(title)), ...lines.map((line) => `  ${line}`)].join('\n');
+  });
+  return `${[...blocks, ...notes].join('\n\n')}\n`;
+}

@@ -1,0 +1,117 @@
+import type { Exchange } from '../exchange/exchange.ts';
+import type { ExchangeReply, HeaderMap } from '../exchange/types.ts';
+import { SseDecoder } from '../sse/decode.ts';
+
+/** An upstream's answer: its bytes in pieces, `atMs` after the exchange began where that is known. */
+export interface RecordedAnswer {
+  readonly status: number;
+  readonly headers: HeaderMap;
+  readonly chunks: readonly { readonly atMs: number | null; readonly bytes: Buffer }[];
+}
+
+/** An event of the client's stream; `data` is the parsed JSON, or the text of what is none, as `[DONE]`. */
+export interface ClientEvent {
+  readonly event: string | null;
+  readonly data: unknown;
+}
+
+/** What one piece of the upstream's answer caused. */
+export interface AnswerStep {
+  /** Counted from 1; null is the end of the upstream's body. */
+  readonly chunk: number | null;
+  readonly atMs: number | null;
+  readonly text: string;
+  readonly events: readonly ClientEvent[];
+}
+
+/** What became of an answer. */
+export interface AnswerRun {
+  /** What the client gets. */
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  /** As `ExchangeSummary` has it. */
+  readonly outcome: string;
+  readonly errorCode: string | null;
+  readonly steps: readonly AnswerStep[];
+  /** The client's body where it is JSON: a Response, or an error; null for a stream. */
+  readonly body: unknown;
+  /** The Response as it is in the end; null where there is none. */
+  readonly response: unknown;
+}
+
+/** Gives an upstream's answer to an exchange whose request was sent, a piece at a time, and collects what the client gets. */
+export function runAnswer(exchange: Exchange, answer: RecordedAnswer): AnswerRun {
+  const collected = createCollector();
+  const steps: AnswerStep[] = [];
+  const headers = new Map([[':status', String(answer.status)], ...answer.headers]);
+  collected.take(exchange.handle({ type: 'response_headers', headers, endOfStream: false }));
+  for (const [index, { atMs, bytes }] of answer.chunks.entries()) {
+    const replies = exchange.handle({ type: 'response_body', body: bytes, endOfStream: false });
+    steps.push({ chunk: index + 1, atMs, text: bytes.toString(), events: collected.take(replies) });
+  }
+  const last = exchange.handle({ type: 'response_body', body: Buffer.alloc(0), endOfStream: true });
+  const events = collected.take(last);
+  if (events.length > 0) steps.push({ chunk: null, atMs: null, text: '', events });
+  const { outcome, errorCode } = exchange.summary();
+  return { outcome, errorCode, steps, ...collected.result() };
+}
+
+/** Puts the client's side together from the replies to Envoy. */
+function createCollector() {
+  const decoder = new SseDecoder({ maxEventBytes: 2 ** 31 - 1 });
+  const json: Buffer[] = [];
+  let status = 200;
+  let headers: Readonly<Record<string, string>> = {};
+  let isStream = false;
+  let response: unknown = null;
+
+  function readEvents(bytes: Buffer): ClientEvent[] {
+    return decoder.push(bytes).flatMap((message): ClientEvent[] => {
+      if (message.type === 'comment') return [];
+      const data = parsed(message.data);
+      response = responseOf(data) ?? response;
+      return [{ event: message.event, data }];
+    });
+  }
+
+  return {
+    /** The events that these replies bring to the client. */
+    take(replies: readonly ExchangeReply[]): ClientEvent[] {
+      const events: ClientEvent[] = [];
+      for (const reply of replies) {
+        if (reply.type === 'immediate_response') {
+          ({ status, headers } = reply);
+          json.length = 0;
+          json.push(Buffer.from(reply.body));
+          isStream = false;
+        } else if (reply.type === 'response_headers' && reply.headers?.set !== undefined) {
+          headers = reply.headers.set;
+          status = Number(headers[':status'] ?? status);
+          isStream = headers['content-type']?.startsWith('text/event-stream') ?? false;
+        } else if (reply.type === 'response_body' && reply.body !== undefined) {
+          if (isStream) events.push(...readEvents(Buffer.from(reply.body)));
+          else json.push(Buffer.from(reply.body));
+        }
+      }
+      return events;
+    },
+    result() {
+      const shown = Object.fromEntries(Object.entries(headers).filter(([name]) => !name.startsWith(':')));
+      const body = isStream ? null : parsed(Buffer.concat(json).toString());
+      return { status, headers: shown, body, response: isStream ? response : body };
+    },
+  };
+}
+
+/** The Response inside a terminal event. */
+function responseOf(data: unknown): unknown {
+  return typeof data === 'object' && data !== null && 'response' in data ? data.response : null;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,132 @@
+import type { Config } from '../config.ts';
+import type { Exchange } from '../exchange/exchange.ts';
+import { parseJson } from '../exchange/request/json-text.ts';
+import { runSteps } from '../exchange/steps.ts';
+import type { ExchangeReply, HeaderMap, HeaderMutation } from '../exchange/types.ts';
+import type { ApiErrorObject } from '../schema/api-error.ts';
+import { createExchangeFactory } from '../server/exchanges.ts';
+import type { Profile } from '../upstream/profile.ts';
+import { type AnswerRun, runAnswer } from './run-answer.ts';
+
+/** What a request is run under: the service's configuration, and the profile in place of the one that it names. */
+export interface Setup {
+  readonly config: Config;
+  readonly profile: Profile;
+}
+
+/** A request as a client sends it; `headers` without pseudo headers. */
+export interface ClientRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: HeaderMap;
+  readonly body: Buffer;
+}
+
+/** What became of a request. */
+export type RequestRun =
+  | {
+      readonly type: 'sent';
+      readonly method: string;
+      readonly path: string;
+      /** All headers the upstream gets, lower-case names to values, without pseudo headers. */
+      readonly headers: Readonly<Record<string, string>>;
+      readonly headerChanges: HeaderMutation;
+      /** The body as a value; numbers that a JavaScript number would change are `JSON.rawJSON`. */
+      readonly chat: unknown;
+      readonly dropped: readonly string[];
+      /** The exchange, which waits for the upstream's answer. */
+      readonly exchange: Exchange;
+    }
+  | { readonly type: 'refused'; readonly status: number; readonly error: ApiErrorObject }
+  /** Not a request for this service: it passes as it is. */
+  | { readonly type: 'passed' };
+
+/** The modes of the shipped envoy.yaml. What is translated does not depend on them. */
+const modes = { request: 'BUFFERED', response: 'FULL_DUPLEX_STREAMED' } as const;
+
+const noMetadata = { get: () => [] };
+
+/** Deeper and larger than any body that the service makes. */
+const unlimited = 2 ** 31;
+
+/**
+ * Runs a request through an exchange of the service's own. Ids are counted, `resp_1`, and `now` (Unix seconds) stands
+ * still, so that two runs of one request differ in nothing.
+ */
+export function runRequest({ config, profile }: Setup, request: ClientRequest, now: number): RequestRun {
+  const profiles = { profileOf: () => profile, names: () => [profile.name] };
+  const clock = { now: () => now, newId: createCountedIds() };
+  const factory = createExchangeFactory(config, profiles, () => {}, clock);
+  const { exchange } = factory.open(noMetadata, modes, null);
+  const headers = new Map([[':method', request.method], [':path', request.path], ...request.headers]);
+  const hasBody = request.body.length > 0;
+  const replies = exchange.handle({ type: 'request_headers', headers, endOfStream: !hasBody });
+  if (hasBody) replies.push(...exchange.handle({ type: 'request_body', body: request.body, endOfStream: true }));
+  const refusal = replies.find((reply) => reply.type === 'immediate_response');
+  if (refusal !== undefined)
+    return { type: 'refused', status: refusal.status, error: JSON.parse(Buffer.from(refusal.body).toString()).error };
+  const bodies = replies.flatMap((reply) => (reply.type === 'request_body' && reply.body ? [reply.body] : []));
+  if (exchange.summary().outcome === 'passed' || bodies.length === 0) return { type: 'passed' };
+  const text = Buffer.concat(bodies).toString();
+  const headerChanges = changesOf(replies);
+  const changed = applied(headerChanges, headers);
+  return {
+    type: 'sent',
+    method: changed.get(':method') ?? '',
+    path: changed.get(':path') ?? '',
+    headers: Object.fromEntries([...changed].filter(([name]) => !name.startsWith(':'))),
+    headerChanges,
+    chat: readJson(Buffer.from(text)),
+    dropped: exchange.summary().dropped,
+    exchange,
+  };
+}
+
+/** What a plain answer to this request becomes, since the Response repeats parts of its request. Uses the run's exchange up. */
+export function answered(run: Extract<RequestRun, { type: 'sent' }>): AnswerRun {
+  const chunks = [{ atMs: null, bytes: Buffer.from(JSON.stringify(plainAnswer)) }];
+  return runAnswer(run.exchange, { status: 200, headers: new Map([['content-type', 'application/json']]), chunks });
+}
+
+/** It has all that a request may ask for: reasoning, log probabilities. */
+const plainAnswer = {
+  id: 'chatcmpl-1',
+  object: 'chat.completion',
+  created: 1,
+  model: 'upstream',
+  choices: [
+    {
+      index: 0,
+      finish_reason: 'stop',
+      message: { role: 'assistant', reasoning_content: 'Hm.', content: 'Yes' },
+      logprobs: { content: [{ token: 'Yes', logprob: -0.1, bytes: [89, 101, 115], top_logprobs: [] }] },
+    },
+  ],
+  usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
+};
+
+/** JSON as the service reads it. Throws `ApiError` for what is no JSON. */
+export function readJson(bytes: Uint8Array): unknown {
+  return runSteps(parseJson(bytes, unlimited, unlimited));
+}
+
+function changesOf(replies: readonly ExchangeReply[]): HeaderMutation {
+  for (const reply of replies) if (reply.type === 'request_body' && reply.headers !== undefined) return reply.headers;
+  return {};
+}
+
+function applied({ set = {}, remove = [] }: HeaderMutation, headers: HeaderMap): Map<string, string> {
+  const changed = new Map([...headers, ...Object.entries(set)]);
+  for (const name of remove) if (!(name in set)) changed.delete(name);
+  return changed;
+}
+
+/** `resp_1`, `msg_1`, `msg_2`, … */
+function createCountedIds(): (prefix: string) => string {
+  const counts = new Map<string, number>();
+  return (prefix) => {
+    const count = (counts.get(prefix) ?? 0) + 1;
+    counts.set(prefix, count);
+    return `${prefix}_${count}`;
+  };
+}

@@ -1,0 +1,100 @@
+import { readdirSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { explainRequest, type RequestExplanation } from '../../src/explain/explanation.ts';
+import { answerIn } from '../../src/explain/input.ts';
+import { mappingRows } from '../../src/explain/mapping-rows.ts';
+import { printAnswer } from '../../src/explain/print-answer.ts';
+import { printRequest } from '../../src/explain/print-request.ts';
+import { type AnswerRun, runAnswer } from '../../src/explain/run-answer.ts';
+import { type ClientRequest, runRequest } from '../../src/explain/run-request.ts';
+import { configOf } from '../support/config-of-settings.ts';
+import { CREATED_AT } from '../support/context.ts';
+import { eventLines } from '../support/event-lines.ts';
+import { blockOf, type GoldenCase, readGoldenCases } from '../support/golden.ts';
+import { createTestSettings, type SettingsOverrides } from '../support/settings.ts';
+import { upstreamOf } from '../support/upstream-notation.ts';
+
+/** Every case of a request and of a stream, as `explain` shows it: what it says is what the service does. */
+const folder = new URL('.', import.meta.url);
+const casesOf = (name: RegExp) =>
+  readdirSync(folder)
+    .filter((file) => name.test(file))
+    .flatMap((file) => readGoldenCases(new URL(file, folder)));
+
+const plain = { width: 100, paint: (_colour: unknown, text: string) => text };
+const anchors = new Set(mappingRows.map(({ anchor }) => anchor));
+
+const paths = { compact: '/v1/responses/compact', input_tokens: '/v1/responses/input_tokens' };
+
+function requestOf(body: string, endpoint: string | undefined): ClientRequest {
+  const path = endpoint === 'compact' || endpoint === 'input_tokens' ? paths[endpoint] : '/v1/responses';
+  return { method: 'POST', path, headers: new Map([['content-type', 'application/json']]), body: Buffer.from(body) };
+}
+
+interface RequestCase extends GoldenCase {
+  readonly settings: SettingsOverrides & { readonly endpoint?: string };
+}
+
+const requests = casesOf(/^request-.*\.md$/).flatMap((golden) => {
+  const settings = JSON.parse(blockOf(golden, 'settings') ?? '{}');
+  const profiles = JSON.parse(blockOf(golden, 'profiles') ?? JSON.stringify([settings.profile ?? 'generic']));
+  return profiles.map((profile: string | object) => ({ ...golden, settings: { ...settings, profile } }));
+});
+
+describe.each(requests)('$where $title', (golden: RequestCase) => {
+  const isCount = golden.settings.endpoint === 'input_tokens';
+  const request = requestOf(blockOf(golden, 'request') ?? '', golden.settings.endpoint);
+  const setup = { config: configOf(golden.settings), profile: createTestSettings(golden.settings).profile };
+
+  it('is explained as it is translated', () => {
+    const explanation = explainRequest({ setup, request, now: CREATED_AT, fields: null, linkBase: '' });
+    const [refusal] = explanation.refusals;
+    if (refusal === undefined) {
+      const { body } = explanation.chat_request ?? {};
+      if (isCount) expect(JSON.parse(blockOf(golden, 'chat') ?? '')).toMatchObject(body as object);
+      else expect(body).toEqual(JSON.parse(blockOf(golden, 'chat') ?? ''));
+      expect(explanation.dropped.map(({ name }) => name)).toEqual(JSON.parse(blockOf(golden, 'dropped') ?? '[]'));
+    } else if (isCount && refusal.status === 501) {
+      expect(setup.profile.tokenizePath).toBeNull();
+    } else if (refusal.error.code === 'request_too_large') {
+      // The cases of what a body's items carry have a limit that is less than the body itself.
+      expect(golden.settings.limits).toHaveProperty('maxValues');
+    } else {
+      expect({ status: refusal.status, error: refusal.error }).toEqual(JSON.parse(blockOf(golden, 'error') ?? ''));
+    }
+    expect(linksOf(explanation).filter((link) => !anchors.has(link.replace('docs/mapping.md#', '')))).toEqual([]);
+    expect(printRequest(explanation, plain, false)).toContain(request.path);
+  });
+});
+
+function linksOf({ fields, dropped, refusals }: RequestExplanation): string[] {
+  return [...fields, ...dropped, ...refusals].map(({ link }) => link);
+}
+
+/** Those of a request that can be written: the others are of a context that no request alone leads to. */
+const streams = casesOf(/^stream-.*\.md$/).filter(
+  (golden) => blockOf(golden, 'context') === null && blockOf(golden, 'client error') === null,
+);
+
+describe.each(streams)('$where $title', (golden) => {
+  it('replayed, gives the events written beside it', () => {
+    const body = blockOf(golden, 'request') ?? '{"model":"test-model","input":"Hi","stream":true}';
+    const setup = { config: configOf({}), profile: createTestSettings().profile };
+    const run = runRequest(setup, requestOf(body, undefined), CREATED_AT);
+    if (run.type !== 'sent') throw new Error('the request was not sent');
+    const isJson = blockOf(golden, 'upstream json') !== null;
+    const bytes = isJson ? Buffer.from(blockOf(golden, 'upstream json') ?? '') : upstreamOf(golden);
+    const answer = answerIn(bytes, 200);
+    expect(Buffer.concat(answer.chunks.map((chunk) => chunk.bytes))).toEqual(bytes);
+    const replayed = runAnswer(run.exchange, answer);
+    expect(eventLines(textOf(replayed)).join('\n')).toBe(blockOf(golden, 'client'));
+    const shown = printAnswer(replayed, plain, false);
+    for (const { data } of replayed.steps.flatMap(({ events }) => events))
+      expect(shown).toContain(typeof data === 'string' ? data : (data as { type: string }).type);
+  });
+});
+
+function textOf({ steps }: AnswerRun): string {
+  const events = steps.flatMap((step) => step.events);
+  return events.map(({ data }) => `data: ${typeof data === 'string' ? data : JSON.stringify(data)}\n\n`).join('');
+}
