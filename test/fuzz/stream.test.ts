@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { afterAll, expect, it } from 'vitest';
+import { eventsOf } from '../../src/inspect/view/event-lines.ts';
 import { ApiError } from '../../src/schema/api-error.ts';
 import { SseDecoder, SseLimitError } from '../../src/sse/decode.ts';
 import { translateCompletion } from '../../src/translate/completion.ts';
 import { chunks, contexts } from '../support/chat-chunks.ts';
 import { type ContextSettings, createTestContext } from '../support/context.ts';
-import { eventsOf } from '../support/event-lines.ts';
 import { faultsOfStream } from '../support/invariants.ts';
 import { faultsOfEvent, faultsOfResponse } from '../support/published-schema.ts';
 import { runStream, withoutKeepalives } from '../support/run-stream.ts';

@@ -1,11 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { eventsOf } from '../../src/inspect/view/event-lines.ts';
 import { ApiError } from '../../src/schema/api-error.ts';
 import type { OutputItem, ResponseResource } from '../../src/schema/response-resource.ts';
 import { translateRequest } from '../../src/translate/request.ts';
 import { createCountedIds } from '../support/context.ts';
 import { type HttpMessage, play } from '../support/envoy-model.ts';
-import { eventsOf } from '../support/event-lines.ts';
 import { exchangeOptions } from '../support/exchange-options.ts';
 import { blockOf, readGoldenCases } from '../support/golden.ts';
 import { faultsOfStream } from '../support/invariants.ts';

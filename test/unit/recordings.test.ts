@@ -1,12 +1,12 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { eventsOf } from '../../src/inspect/view/event-lines.ts';
 import { ApiError } from '../../src/schema/api-error.ts';
 import type { OutputItem, ResponseResource } from '../../src/schema/response-resource.ts';
 import { translateCompletion } from '../../src/translate/completion.ts';
 import type { ResponseContext } from '../../src/translate/context.ts';
 import { translateRequest } from '../../src/translate/request.ts';
 import { createCountedIds } from '../support/context.ts';
-import { eventsOf } from '../support/event-lines.ts';
 import { faultsOfStream } from '../support/invariants.ts';
 import { faultsOfEvent, faultsOfResponse } from '../support/published-schema.ts';
 import { runStream, withoutKeepalives } from '../support/run-stream.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { BodyMode, BodyModes } from '../../../src/exchange/types.ts';
+import { eventLines } from '../../../src/inspect/view/event-lines.ts';
 import { type HttpMessage, play } from '../../support/envoy-model.ts';
-import { eventLines } from '../../support/event-lines.ts';
 import { faultsOfStream } from '../../support/invariants.ts';
 import { inPiecesOf } from '../../support/split.ts';
 

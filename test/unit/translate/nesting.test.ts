@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { eventsOf } from '../../../src/inspect/view/event-lines.ts';
 import { translateCompletion } from '../../../src/translate/completion.ts';
 import { StreamTranslator } from '../../../src/translate/stream.ts';
 import { createTestContext } from '../../support/context.ts';
-import { eventsOf } from '../../support/event-lines.ts';
 import { faultsOfStream } from '../../support/invariants.ts';
 import { runStream } from '../../support/run-stream.ts';
 

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { eventsOf } from '../../../src/inspect/view/event-lines.ts';
 import { ApiError } from '../../../src/schema/api-error.ts';
 import type { ResponseResource } from '../../../src/schema/response-resource.ts';
 import { encodeSseEvents } from '../../../src/sse/encode.ts';
@@ -7,7 +8,6 @@ import { type TranslatedCompletion, translateCompletion } from '../../../src/tra
 import type { ResponseContext } from '../../../src/translate/context.ts';
 import { StreamTranslator } from '../../../src/translate/stream.ts';
 import { createTestContext } from '../../support/context.ts';
-import { eventsOf } from '../../support/event-lines.ts';
 import { growthOf, LINEAR_GROWTH } from '../../support/growth.ts';
 import { faultsOfStream } from '../../support/invariants.ts';
 import { runStream } from '../../support/run-stream.ts';

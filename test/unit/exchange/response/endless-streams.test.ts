@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { EventStreamReader } from '../../../../src/exchange/response/event-stream-reader.ts';
+import { eventsOf } from '../../../../src/inspect/view/event-lines.ts';
 import { endlessContext, endlessStreams } from '../../../support/endless-streams.ts';
-import { eventsOf } from '../../../support/event-lines.ts';
 import { faultsOfStream } from '../../../support/invariants.ts';
 
 const maxResponseBytes = 50_000;

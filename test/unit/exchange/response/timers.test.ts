@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { Exchange, type ExchangeOptions } from '../../../../src/exchange/exchange.ts';
 import type { ExchangeReply } from '../../../../src/exchange/types.ts';
-import { eventLines } from '../../../support/event-lines.ts';
+import { eventLines } from '../../../../src/inspect/view/event-lines.ts';
 import { exchangeOptions, headersOf } from '../../../support/exchange-options.ts';
 
 const chunk = (delta: object, finish: string | null = null): Buffer =>

@@ -3,9 +3,9 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { Exchange } from '../../../../src/exchange/exchange.ts';
 import type { BodyModes } from '../../../../src/exchange/types.ts';
+import { eventLines } from '../../../../src/inspect/view/event-lines.ts';
 import { ApiError } from '../../../../src/schema/api-error.ts';
 import { carry, type HttpMessage, play } from '../../../support/envoy-model.ts';
-import { eventLines } from '../../../support/event-lines.ts';
 import { exchangeOptions, headersOf } from '../../../support/exchange-options.ts';
 import { inPiecesOf } from '../../../support/split.ts';
 

@@ -27,7 +27,8 @@ export function eventLines(stream: string): string[] {
   return lines;
 }
 
-function lineOf(event: StreamEvent): string {
+/** One event as such a line. */
+export function lineOf(event: StreamEvent): string {
   const name = event.type.replace(/^response\./, '');
   return [name, placeOf(event), ...payloadOf(event)].filter((word) => word !== '').join(' ');
 }
@@ -88,7 +89,7 @@ function ofItem(item: Fields): string[] {
 /** The envelope of `encrypted_content` is base64url: readers of a case want to see its content. */
 function opened(envelope: string): string {
   const [prefix, body = ''] = envelope.split('.', 2);
-  return `${prefix} ${Buffer.from(body, 'base64url').toString('utf8')}`;
+  return `${prefix} ${textOfBase64Url(body)}`;
 }
 
 function ofPart({ type, text, refusal, annotations, logprobs }: Fields): string[] {
@@ -104,4 +105,10 @@ function ofPart({ type, text, refusal, annotations, logprobs }: Fields): string[
 
 function json(value: unknown): string {
   return JSON.stringify(value);
+}
+
+/** The UTF-8 text in base64url. */
+export function textOfBase64Url(base64url: string): string {
+  const bytes = atob(base64url.replaceAll('-', '+').replaceAll('_', '/'));
+  return new TextDecoder().decode(Uint8Array.from(bytes, (character) => character.charCodeAt(0)));
 }
