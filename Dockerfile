@@ -14,6 +14,7 @@ COPY package.json package-lock.json ./
 RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY tsconfig.json tsconfig.build.json ./
 COPY src src
+COPY scripts/build-inspector.ts scripts/
 # Type declarations, source maps and documentation of the dependencies are half of their size.
 RUN npm run build \
  && npm prune --omit=dev --ignore-scripts --no-audit --no-fund \

@@ -87,6 +87,17 @@ export default defineConfig({
         },
       },
       {
+        // The inspector's page in Debian's Chromium: `npm run test:browser`.
+        test: {
+          ...shared,
+          name: 'browser',
+          include: ['test/browser/**/*.test.ts'],
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+          ...serial,
+        },
+      },
+      {
         // Heavy: thousands of streams, gigabytes: `npm run test:faults`.
         test: {
           ...shared,

@@ -16,6 +16,7 @@ export function createNpmPackage(folder: string, repository?: string): void {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
   compile(folder);
+  run(process.execPath, join(import.meta.dirname, 'build-inspector.ts'), join(folder, 'src/inspect/built-page'));
   for (const file of files) cpSync(join(root, file), join(folder, file), { recursive: true });
   const bin = 'bin/responses-extproc.mjs';
   cpSync(join(import.meta.dirname, 'npm-bin.mjs'), join(folder, bin));
@@ -45,13 +46,18 @@ function compile(folder: string): void {
       typeRoots: [join(root, 'node_modules/@types')],
     };
     const include = ['src', 'tools/mesh'].map((part) => join(root, part));
-    writeFileSync(project, JSON.stringify({ extends: join(root, 'tsconfig.json'), compilerOptions, include }));
+    const exclude = [join(root, 'src/inspect/page')]; // bundled for the browser
+    writeFileSync(project, JSON.stringify({ extends: join(root, 'tsconfig.json'), compilerOptions, include, exclude }));
     const tsc = join(root, 'node_modules/.bin/tsc');
-    const { status, stdout, error } = spawnSync(tsc, ['--project', project], { cwd: root, encoding: 'utf8' });
-    if (status !== 0) throw new Error(`The package does not compile:\n${error?.message ?? stdout}`);
+    run(tsc, '--project', project);
   } finally {
     rmSync(settings, { recursive: true });
   }
+}
+
+function run(program: string, ...args: string[]): void {
+  const { status, stdout, stderr, error } = spawnSync(program, args, { cwd: root, encoding: 'utf8' });
+  if (status !== 0) throw new Error(`The package does not compile:\n${error?.message ?? stdout + stderr}`);
 }
 
 if (import.meta.main) {

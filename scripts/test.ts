@@ -9,7 +9,12 @@ import { runVitest } from './vitest-report.ts';
 
 const root = join(import.meta.dirname, '..');
 const bin = join(root, 'node_modules/.bin');
-const checks = { 'type-check': ['tsc', '--noEmit'], lint: ['biome', 'check', '.'], 'unused code': ['knip'] } as const;
+const checks = {
+  'type-check': ['tsc', '--noEmit'],
+  'type-check of the page': ['tsc', '--noEmit', '-p', 'src/inspect/page/tsconfig.json'],
+  lint: ['biome', 'check', '.'],
+  'unused code': ['knip'],
+} as const;
 
 let passed = 0;
 let failed = 0;

@@ -51,6 +51,16 @@ const variables = z.object({
     '127.0.0.1:9090',
     'Address of the admin server (probes, metrics), `HOST:PORT`; `off` disables it.',
   ),
+  INSPECT: variable(
+    z.enum(['on', 'off']),
+    'off',
+    'The inspector, a page at `/inspect` of the admin port that shows requests and answers **with their contents** (docs/inspector.md).',
+  ),
+  INSPECT_SEND_TO: variable(
+    z.url({ protocol: /^https?$/ }).or(z.literal('')),
+    '',
+    'Base URL of the proxy, such as `http://127.0.0.1:10000/v1`, for the inspector’s form that sends a request; without it the form shows a command to copy.',
+  ),
   LOG_LEVEL: variable(z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']), 'info', 'Minimum log level.'),
   UPSTREAM_PROFILE: variable(
     z.string().min(1),
@@ -278,6 +288,12 @@ const environment = variables.superRefine((config, context) => {
     });
   if ((config.TLS_CERT_FILE === '') !== (config.TLS_KEY_FILE === ''))
     context.addIssue({ code: 'custom', path: ['TLS_CERT_FILE and TLS_KEY_FILE'], message: 'set both or neither' });
+  if (config.INSPECT === 'on' && config.ADMIN_LISTEN === 'off')
+    context.addIssue({
+      code: 'custom',
+      path: ['INSPECT'],
+      message: 'is a page of the admin port, which ADMIN_LISTEN disables',
+    });
   if (config.TLS_CLIENT_CA_FILE !== '' && config.TLS_CERT_FILE === '')
     context.addIssue({ code: 'custom', path: ['TLS_CLIENT_CA_FILE'], message: 'needs TLS_CERT_FILE and TLS_KEY_FILE' });
 });

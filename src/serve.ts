@@ -11,7 +11,7 @@ import { createOverloadGuard } from './server/overload.ts';
 import { describeProfiles, openProfiles, type ProfileSource } from './server/profile-source.ts';
 import { createService } from './server/server.ts';
 import { createTlsCredentials, type TlsCredentials } from './server/tls.ts';
-import { joinSupervisor } from './server/workers.ts';
+import { joinSupervisor, type WorkerHandle } from './server/workers.ts';
 import { createOccasionalWarning, type Log } from './telemetry/log.ts';
 import type { LogOutput } from './telemetry/log-output.ts';
 import { createMetrics, type Metrics } from './telemetry/metrics.ts';
@@ -50,11 +50,14 @@ export async function serve(config: Config, log: Log, output: LogOutput): Promis
   const tracing = await loadTracing(config, log, metrics);
   const tls = tlsOf(config, log, metrics);
   const profiles = profilesOf(config, log, metrics);
+  const inspection = config.INSPECT === 'on' ? await loadInspection(config, worker) : null;
   const observers: ExchangeObserver[] = [createExchangeLog(log), createExchangeMetrics(metrics)];
+  if (inspection !== null) observers.push(inspection.recorder.observer);
   if (tracing !== null) observers.push(createExchangeTrace(tracing));
   const warnOfHandshake = createOccasionalWarning(log, 'a TLS handshake failed');
   const service = createService({
     config: { ...config, LISTEN: config.LISTEN.replaceAll('{worker}', String(worker?.number ?? 1)) },
+    createExchange: inspection?.recorder.createExchange,
     credentials: tls?.credentials,
     guard,
     observers,
@@ -82,7 +85,9 @@ export async function serve(config: Config, log: Log, output: LogOutput): Promis
           ready,
           metrics: async () => ({ contentType: metrics.registry.contentType, body: await metrics.registry.metrics() }),
           config: () => ({ version, ...redactConfig(config), profiles: describeProfiles(profiles) }),
+          routes: inspection?.inspector ?? null,
         });
+  if (admin !== null && inspection !== null) warnOfInspector(log, admin.address);
   log.info({ version, listen, admin: admin?.address ?? null, profile: config.UPSTREAM_PROFILE }, 'listening');
 
   return {
@@ -95,10 +100,39 @@ export async function serve(config: Config, log: Log, output: LogOutput): Promis
       const outcome = await service.drain(config.DRAIN_TIMEOUT_MS, config.DRAIN_DELAY_MS);
       tls?.close();
       profiles.close();
+      inspection?.inspector?.close();
       await Promise.all([tracing?.close(), admin?.close()]);
       log.info({ outcome }, 'stopped');
     },
   };
+}
+
+/** Recording costs memory and time: none of its code is loaded where it is off. In a worker the page is the supervisor's. */
+async function loadInspection(config: Config, worker: WorkerHandle | null) {
+  const { createRecorder } = await import('./inspect/recorded-exchange.ts');
+  if (worker !== null) {
+    const { createWorkerSink } = await import('./inspect/worker-link.ts');
+    return { recorder: createRecorder(createWorkerSink(worker.sendRecorded)), inspector: null };
+  }
+  const { inspector, store } = await loadInspector(config);
+  return { recorder: createRecorder(store), inspector };
+}
+
+/** The inspector's page, and the store that it shows. */
+export async function loadInspector(config: Config) {
+  const { createInspector } = await import('./inspect/inspector.ts');
+  const { createExchangeStore } = await import('./inspect/store.ts');
+  const store = createExchangeStore();
+  const sendTo = config.INSPECT_SEND_TO === '' ? null : config.INSPECT_SEND_TO;
+  return { store, inspector: await createInspector({ store, version, sendTo }) };
+}
+
+/** Says where the inspector is, and what it means to have it on. */
+export function warnOfInspector(log: Log, address: string): void {
+  log.warn(
+    { url: `http://${address}/inspect` },
+    'INSPECT=on: whoever reaches the admin port sees the contents of requests and answers',
+  );
 }
 
 /** The OpenTelemetry packages cost memory and start-up time: they are loaded only when there is somewhere to send spans. */

@@ -56,7 +56,7 @@ const unlimited = 2 ** 31;
 export function runRequest({ config, profile }: Setup, request: ClientRequest, now: number): RequestRun {
   const profiles = { profileOf: () => profile, names: () => [profile.name] };
   const clock = { now: () => now, newId: createCountedIds() };
-  const factory = createExchangeFactory(config, profiles, () => {}, clock);
+  const factory = createExchangeFactory(config, profiles, () => {}, { clock });
   const { exchange } = factory.open(noMetadata, modes, null);
   const headers = new Map([[':method', request.method], [':path', request.path], ...request.headers]);
   const hasBody = request.body.length > 0;

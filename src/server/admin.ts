@@ -8,6 +8,16 @@ export interface AdminSources {
   metrics(): Promise<{ readonly contentType: string; readonly body: string }>;
   /** The configuration in use, with secrets redacted. */
   config(): Readonly<Record<string, unknown>>;
+  /** Further pages, where there are any. */
+  readonly routes?: AdminRoutes | null;
+}
+
+/** Pages that answer for themselves: streams, other methods, headers of their own. */
+export interface AdminRoutes {
+  /** Answers the request, or returns false for a path that is not one of these. */
+  handle(request: IncomingMessage, response: ServerResponse): boolean;
+  /** For the list of pages. */
+  readonly paths: readonly string[];
 }
 
 export interface AdminServer {
@@ -28,7 +38,7 @@ const MAX_CONNECTIONS = 64;
 const IDLE_MS = 10_000;
 
 /**
- * Serves probes, metrics and the configuration in use, read-only. `listen` is `HOST:PORT` (an IPv6 host in brackets).
+ * Serves probes, metrics and the configuration in use, read-only, and the given routes. `listen` is `HOST:PORT` (an IPv6 host in brackets).
  * Rejects when it cannot listen there.
  */
 export async function startAdminServer(listen: string, sources: AdminSources, idleMs = IDLE_MS): Promise<AdminServer> {
@@ -44,7 +54,8 @@ export async function startAdminServer(listen: string, sources: AdminSources, id
   };
 
   const server = createServer((request, response) => {
-    renderPage(request, pages)
+    if (sources.routes?.handle(request, response) === true) return;
+    renderPage(request, pages, sources.routes?.paths ?? [])
       .catch((error: unknown) => ({ status: 500, body: `${error instanceof Error ? error.message : error}\n` }))
       .then((page) => send(request, response, page));
   });
@@ -96,9 +107,10 @@ function boundConnections(server: Server, most: number): void {
 async function renderPage(
   request: IncomingMessage,
   pages: Readonly<Record<string, () => Page | Promise<Page>>>,
+  more: readonly string[],
 ): Promise<Page> {
   const path = (request.url ?? '/').split('?', 1)[0] ?? '/';
-  if (path === '/') return { status: 200, body: `${Object.keys(pages).join('\n')}\n` };
+  if (path === '/') return { status: 200, body: `${[...Object.keys(pages), ...more].join('\n')}\n` };
   const page = Object.hasOwn(pages, path) ? pages[path] : undefined;
   if (page === undefined) return { status: 404, body: 'not found\n' };
   if (request.method !== 'GET' && request.method !== 'HEAD') return { status: 405, body: 'only GET\n' };

@@ -32,12 +32,21 @@ const pathKey = 'x-upstream-path';
 
 const systemClock: ExchangeOptions['clock'] = { now: () => Math.floor(Date.now() / 1000), newId };
 
-/** The factory for a configuration. `onMisconfigured` is told of routes that name an unknown profile or an invalid path. */
+/**
+ * The factory for a configuration. `onMisconfigured` is told of routes that name an unknown profile or an invalid path;
+ * `createExchange` replaces the class of its exchanges.
+ */
 export function createExchangeFactory(
   config: Config,
   profiles: Pick<ProfileSource, 'profileOf' | 'names'>,
   onMisconfigured: (problem: string) => void,
-  clock: ExchangeOptions['clock'] = systemClock,
+  {
+    clock = systemClock,
+    createExchange = (options) => new Exchange(options),
+  }: {
+    readonly clock?: ExchangeOptions['clock'] | undefined;
+    readonly createExchange?: ((options: ExchangeOptions) => Exchange) | undefined;
+  } = {},
 ): ExchangeFactory {
   const files = readOperatorFiles(config);
   const settings = new WeakMap<Profile, TranslationSettings>();
@@ -74,7 +83,7 @@ export function createExchangeFactory(
       const modes = given ?? configuredModes;
       // A route that names a profile uses that profile's path, not UPSTREAM_PATH, which belongs to the configured one.
       const configuredPath = name === null && config.UPSTREAM_PATH !== '' ? config.UPSTREAM_PATH : null;
-      const exchange = new Exchange({
+      const exchange = createExchange({
         modes,
         settings: settingsFor(profile ?? configuredProfile()),
         bodyLimits,

@@ -5,6 +5,7 @@ import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Server, ServerCredentials, type ServiceDefinition, type UntypedServiceImplementation } from '@grpc/grpc-js';
 import type { Config } from '../config.ts';
+import type { Exchange, ExchangeOptions } from '../exchange/exchange.ts';
 import { healthService, processMethod } from '../extproc/messages.ts';
 import { createExchangeFactory } from './exchanges.ts';
 import { createCallInterceptor } from './grpc-call.ts';
@@ -19,6 +20,8 @@ import { createTicker } from './ticker.ts';
 export interface ServiceOptions {
   readonly config: Config;
   readonly observers: readonly ExchangeObserver[];
+  /** Makes the exchanges, in place of the class itself: one that records them. */
+  readonly createExchange?: ((options: ExchangeOptions) => Exchange) | undefined;
   /** The built-in profiles, unless given. */
   readonly profiles?: ProfileSource;
   /** Plain HTTP/2 when there are none. */
@@ -81,7 +84,9 @@ export function createService(options: ServiceOptions): Service {
   const { firstMessageMs = defaultFirstMessageMs } = options;
   // Where Envoy buffers, one message carries a whole request or response body.
   const maxMessageBytes = Math.max(config.MAX_REQUEST_BYTES, config.MAX_RESPONSE_BYTES) + messageRoom;
-  const factory = createExchangeFactory(config, options.profiles ?? builtInProfileSource, onMisconfigured);
+  const factory = createExchangeFactory(config, options.profiles ?? builtInProfileSource, onMisconfigured, {
+    createExchange: options.createExchange,
+  });
   const ticker = createTicker(tickMs);
   const processCalls = createCallInterceptor(processMethod.path, maxMessageBytes, (call) =>
     processCall(call, {

@@ -36,6 +36,8 @@ export interface TestService {
   readonly log: readonly LogLine[];
   /** Waits for the line that satisfies the test. */
   logged(wanted: (line: LogLine) => boolean): Promise<LogLine>;
+  /** `http://127.0.0.1:PORT` of its admin port. */
+  readonly adminUrl: string;
   /** The body of a GET to its admin port. */
   admin(path: string): Promise<string>;
   /** A figure of its metrics, summed over labels. */
@@ -51,7 +53,7 @@ export interface TestService {
 export interface TestMeshOptions {
   readonly envoy?: EnvoyBinary;
   readonly http2Upstream?: boolean;
-  /** Variables of the service. */
+  /** Variables of the service; `{proxy}` is Envoy's URL. */
   readonly environment?: Readonly<Record<string, string>>;
   /** Changes the shipped configuration, addresses already replaced. */
   readonly edit?: (config: EnvoyConfig) => void;
@@ -78,7 +80,11 @@ export async function startTestMesh(options: TestMeshOptions = {}): Promise<Test
   if (options.http2Upstream) speakHttp2(config);
   options.edit?.(config);
 
-  const service = await startTestService(grpc, metrics, options.environment ?? {});
+  const service = await startTestService(
+    grpc,
+    metrics,
+    withProxy(options.environment ?? {}, `http://127.0.0.1:${listen}`),
+  );
   const lines: string[] = [];
   const envoy = startEnvoy(options.envoy ?? findEnvoy(process.env), config, {
     folder,
@@ -114,6 +120,10 @@ export async function startTestMesh(options: TestMeshOptions = {}): Promise<Test
   };
 }
 
+function withProxy(environment: Readonly<Record<string, string>>, url: string): Record<string, string> {
+  return Object.fromEntries(Object.entries(environment).map(([name, value]) => [name, value.replace('{proxy}', url)]));
+}
+
 async function startTestService(
   port: number,
   metrics: number,
@@ -132,7 +142,8 @@ async function startTestService(
     const failed = endedUnasked(child, raw);
     await Promise.race([untilListening(port, over.signal), failed]).finally(() => over.abort());
   }
-  const admin = async (path: string) => (await fetch(`http://127.0.0.1:${metrics}${path}`)).text();
+  const adminUrl = `http://127.0.0.1:${metrics}`;
+  const admin = async (path: string) => (await fetch(adminUrl + path)).text();
   await start();
   return {
     get pid() {
@@ -140,6 +151,7 @@ async function startTestService(
     },
     log,
     logged: (wanted) => untilFound(() => log, wanted, 'service log'),
+    adminUrl,
     admin,
     async metric(name) {
       const values = (await admin('/metrics')).matchAll(new RegExp(`^${name}(?:\\{.*\\})? (\\S+)$`, 'gm'));

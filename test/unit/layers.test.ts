@@ -16,6 +16,8 @@ const uses: Readonly<Record<string, readonly string[]>> = {
   server: ['bytes', 'config', 'exchange', 'extproc', 'schema', 'telemetry', 'translate', 'upstream'],
   config: ['exchange', 'upstream'],
   'exchange-file': [],
+  // The service loads it where it is on, and nothing of the service knows it.
+  inspect: ['exchange', 'exchange-file', 'server'],
   // Nothing uses the rooms of subcommands but the program that loads them.
   explain: ['command-line', 'config', 'exchange', 'exchange-file', 'schema', 'server', 'sse', 'translate', 'upstream'],
   doctor: ['command-line', 'config', 'exchange', 'schema', 'sse', 'translate', 'upstream'],

@@ -40,7 +40,7 @@ async function run(options: MeshOptions, stop: AbortSignal): Promise<void> {
   const config = envoyConfigFor(options, places, folder);
 
   const children = [
-    startService(serviceEnvironment(options, service, metrics), (line) => show(`service | ${line}`)),
+    startService(serviceEnvironment(options, { listen: port, service, metrics }), (line) => show(`service | ${line}`)),
     startEnvoy(envoy, config, {
       folder,
       concurrency: 2,
@@ -63,6 +63,8 @@ async function run(options: MeshOptions, stop: AbortSignal): Promise<void> {
     console.log(
       `Envoy ${envoy.version}, its admin page: http://127.0.0.1:${admin}   metrics: http://127.0.0.1:${metrics}/metrics`,
     );
+    if (process.env['INSPECT'] !== 'off' && process.env['ADMIN_LISTEN'] === undefined)
+      console.log(`See each request and what it becomes: http://127.0.0.1:${metrics}/inspect`);
     await Promise.race([untilAborted(stop), ended]);
   } finally {
     over.abort();
@@ -94,12 +96,18 @@ function envoyConfigFor(options: MeshOptions, places: EnvoyPlaces, folder: strin
 }
 
 /** The user's own variables apply, except for the address that Envoy must know. */
-function serviceEnvironment(options: MeshOptions, port: number, metrics: number): Record<string, string> {
-  const { ADMIN_LISTEN = `127.0.0.1:${metrics}` } = process.env;
+function serviceEnvironment(
+  options: MeshOptions,
+  ports: { readonly listen: number; readonly service: number; readonly metrics: number },
+): Record<string, string> {
+  const { ADMIN_LISTEN = `127.0.0.1:${ports.metrics}`, INSPECT = ADMIN_LISTEN === 'off' ? 'off' : 'on' } = process.env;
+  const { INSPECT_SEND_TO = `http://127.0.0.1:${ports.listen}/v1` } = process.env;
   return {
     ADMIN_LISTEN,
+    INSPECT,
+    INSPECT_SEND_TO,
     ...stopAtOnce,
-    LISTEN: `127.0.0.1:${port}`,
+    LISTEN: `127.0.0.1:${ports.service}`,
     ...(options.profile === undefined ? {} : { UPSTREAM_PROFILE: options.profile }),
   };
 }

@@ -1,0 +1,117 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { AdminRoutes } from '../server/admin.ts';
+import { hostProblem, originProblem, securityHeaders } from './access.ts';
+import { createLivePages } from './live-pages.ts';
+import { loadPage } from './page-files.ts';
+import { createRequestSender } from './send-request.ts';
+import type { ExchangeStore } from './store.ts';
+
+export interface InspectorOptions {
+  readonly store: ExchangeStore;
+  readonly version: string;
+  /** Base URL that the page's form sends requests to; null without one. */
+  readonly sendTo: string | null;
+}
+
+/** The pages of the inspector on the admin port, everything below `/inspect`. */
+export interface Inspector extends AdminRoutes {
+  close(): void;
+}
+
+/** What the form may send. */
+const MAX_SENT_BYTES = 1024 * 1024;
+
+/** Rejects when the page was not built. */
+export async function createInspector({ store, version, sendTo }: InspectorOptions): Promise<Inspector> {
+  const files = await loadPage();
+  const pages = createLivePages(store);
+  const sender = sendTo === null ? null : createRequestSender(sendTo, `responses-extproc/${version} inspector`);
+  const about = { version, send_to: sendTo, limits: store.limits };
+
+  /** `/inspect/exchanges/7` and `/inspect/exchanges/7/events`. */
+  function exchangePage(response: ServerResponse, id: number, live: boolean): void {
+    const exchange = store.get(id);
+    if (exchange === undefined) sendText(response, 404, 'This exchange is not in memory any more.');
+    else if (!live) sendJson(response, 200, exchange.detail());
+    else if (!pages.openExchange(response, exchange)) sendText(response, 503, tooManyPages);
+  }
+
+  async function sendFromForm(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const problem = originProblem(request.headers);
+    if (problem !== null) return sendText(response, 403, problem);
+    if (sender === null) return sendText(response, 404, 'INSPECT_SEND_TO is not set.');
+    const body = await readBody(request, MAX_SENT_BYTES);
+    if (body === null) return sendText(response, 413, `A request may have ${MAX_SENT_BYTES} bytes.`);
+    try {
+      const { status, requestId } = await sender.send(body);
+      sendJson(response, 200, { status, request_id: requestId });
+    } catch (error) {
+      sendText(response, 502, reasonOf(error));
+    }
+  }
+
+  async function answer(request: IncomingMessage, response: ServerResponse, path: string): Promise<void> {
+    const problem = hostProblem(request.headers);
+    if (problem !== null) return sendText(response, 403, problem);
+    if (path === '/inspect/send')
+      return request.method === 'POST' ? sendFromForm(request, response) : sendText(response, 405, 'only POST');
+    if (request.method !== 'GET' && request.method !== 'HEAD') return sendText(response, 405, 'only GET');
+    const file = files.get(path === '/inspect' ? '/inspect/' : path);
+    if (file !== undefined) return send(response, 200, file.contentType, file.body);
+    if (path === '/inspect/about') return sendJson(response, 200, about);
+    if (path === '/inspect/events') return pages.openList(response) ? undefined : sendText(response, 503, tooManyPages);
+    const [, id, live] = /^\/inspect\/exchanges\/(\d{1,15})(\/events)?$/.exec(path) ?? [];
+    if (id === undefined) return sendText(response, 404, 'not found');
+    exchangePage(response, Number(id), live !== undefined);
+  }
+
+  return {
+    handle(request, response) {
+      const path = (request.url ?? '/').split('?', 1)[0] ?? '/';
+      if (path !== '/inspect' && !path.startsWith('/inspect/')) return false;
+      answer(request, response, path).catch((error: unknown) => {
+        if (response.headersSent) response.destroy();
+        else sendText(response, 500, reasonOf(error));
+      });
+      return true;
+    },
+    paths: ['/inspect'],
+    close() {
+      pages.close();
+      sender?.close();
+    },
+  };
+}
+
+const tooManyPages = 'Too many pages are open.';
+
+/** An exception's message; of fetch, which says only that it failed, that of its cause. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message;
+}
+
+/** Null for a body that is too long. */
+async function readBody(request: IncomingMessage, maxBytes: number): Promise<string | null> {
+  const pieces: Buffer[] = [];
+  let size = 0;
+  for await (const piece of request as AsyncIterable<Buffer>) {
+    size += piece.length;
+    if (size > maxBytes) return null;
+    pieces.push(piece);
+  }
+  return Buffer.concat(pieces).toString('utf8');
+}
+
+function sendJson(response: ServerResponse, status: number, value: unknown): void {
+  send(response, status, 'application/json', Buffer.from(JSON.stringify(value)));
+}
+
+function sendText(response: ServerResponse, status: number, text: string): void {
+  send(response, status, 'text/plain; charset=utf-8', Buffer.from(`${text}\n`));
+}
+
+function send(response: ServerResponse, status: number, contentType: string, body: Buffer): void {
+  response.writeHead(status, { ...securityHeaders, 'content-type': contentType, 'content-length': body.length });
+  response.end(response.req.method === 'HEAD' ? undefined : body);
+}

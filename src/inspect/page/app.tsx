@@ -1,0 +1,136 @@
+import type { JSX } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { Detail } from './detail.tsx';
+import { clientName, count, duration, size, timeOfDay, toneOf } from './format.ts';
+import type { ListedRow, Model } from './model.ts';
+import { SendDialog } from './send-dialog.tsx';
+import { VirtualList } from './virtual-list.tsx';
+
+/** The page: the list of exchanges, and the one that is selected. */
+export function App({ model }: { readonly model: Model }): JSX.Element {
+  const filter = useRef<HTMLInputElement>(null);
+  const [isSending, setSending] = useState(false);
+
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      const isTyping = event.target instanceof HTMLInputElement || event.target instanceof HTMLTextAreaElement;
+      if (isTyping || event.ctrlKey || event.metaKey || event.altKey || document.querySelector('dialog[open]')) return;
+      if (event.key === '/') filter.current?.focus();
+      else if (event.key === 'p') model.setPaused(!model.isPaused);
+      else if (event.key === 'n') setSending(true);
+      else if (event.key === 'Escape') model.select(null);
+      else return;
+      event.preventDefault();
+    };
+    addEventListener('keydown', onKey);
+    return () => removeEventListener('keydown', onKey);
+  }, []);
+
+  const rows = model.visibleRows();
+  const selected = model.selectedId === null ? null : rows.findIndex(({ row }) => row.id === model.selectedId);
+  const select = (index: number) => model.select(rows[index]?.row.id ?? null);
+  return (
+    <div class={model.selectedId === null ? 'app' : 'app has-selection'}>
+      <header class="bar">
+        <h1>
+          <img src="/inspect/icon.svg" alt="" width="18" height="18" />
+          Inspector
+        </h1>
+        <label class="filter">
+          <span class="hidden">Filter exchanges</span>
+          <input
+            ref={filter}
+            type="search"
+            placeholder="Filter: model, client, outcome, code …  /"
+            value={model.filter}
+            onInput={(event) => model.setFilter(event.currentTarget.value)}
+            onKeyDown={(event) => {
+              if (event.key !== 'ArrowDown' && event.key !== 'Enter') return;
+              event.preventDefault();
+              document.getElementById('exchanges')?.focus();
+            }}
+          />
+        </label>
+        <button type="button" aria-pressed={model.isPaused} onClick={() => model.setPaused(!model.isPaused)} title="p">
+          {model.isPaused ? `Resume${model.waiting > 0 ? ` (${model.waiting} new)` : ''}` : 'Pause'}
+        </button>
+        <button type="button" class="primary" onClick={() => setSending(true)} title="n">
+          Send a request
+        </button>
+        <Status model={model} />
+      </header>
+      <main>
+        <section class="exchanges" aria-label="Exchanges">
+          {rows.length === 0 ? <Empty model={model} onSend={() => setSending(true)} /> : null}
+          <VirtualList
+            id="exchanges"
+            label="Exchanges, newest first"
+            class={rows.length === 0 ? 'exchange-list without-rows' : 'exchange-list'}
+            count={rows.length}
+            rowHeight={46}
+            keyOf={(index) => rows[index]?.row.id ?? index}
+            rowAt={(index) => {
+              const listed = rows[index];
+              return listed === undefined ? null : <Row listed={listed} />;
+            }}
+            selected={selected}
+            onSelect={select}
+            onOpen={() => document.getElementById('detail-title')?.focus()}
+          />
+        </section>
+        <Detail model={model} />
+      </main>
+      {isSending ? <SendDialog model={model} onClose={() => setSending(false)} /> : null}
+    </div>
+  );
+}
+
+function Status({ model }: { readonly model: Model }): JSX.Element {
+  const words = { connecting: 'connecting', live: 'live', lost: 'connection lost' } as const;
+  const limits = model.about?.limits;
+  const limit = limits === undefined ? '' : ` of ${size(limits.maxBytes)}`;
+  return (
+    <p class="status" role="status">
+      <span class={`dot ${model.connection}`} />
+      {words[model.connection]} · {count(model.total)} {model.total === 1 ? 'exchange' : 'exchanges'} ·{' '}
+      {size(model.heldBytes)}
+      {limit}
+      {model.skipped > 0 ? <span class="warn"> · this page was slow: {model.skipped} updates skipped</span> : null}
+    </p>
+  );
+}
+
+function Empty({ model, onSend }: { readonly model: Model; readonly onSend: () => void }): JSX.Element {
+  if (model.total > 0) return <p class="empty">No exchange matches the filter.</p>;
+  return (
+    <div class="empty">
+      <p>No requests yet. What clients send appears here as it runs.</p>
+      <button type="button" onClick={onSend}>
+        Send a request
+      </button>
+    </div>
+  );
+}
+
+function Row({ listed: { row, isGone } }: { readonly listed: ListedRow }): JSX.Element {
+  const path = `${row.method ?? ''} ${row.path ?? ''}`;
+  const tokens = row.output_tokens === null ? null : `${count(row.input_tokens)} → ${count(row.output_tokens)} tok`;
+  const speed = row.tokens_per_second === null ? null : `${row.tokens_per_second.toFixed(0)} tok/s`;
+  const running = row.outcome === 'running' && row.pieces[1] > 0 ? `${count(row.pieces[1])} pieces` : null;
+  const facts = [
+    clientName(row.client),
+    tokens ?? running,
+    row.first_event_ms === null ? null : `first ${duration(row.first_event_ms)}`,
+    speed,
+    row.worker === null ? null : `w${row.worker}`,
+  ];
+  return (
+    <div class={isGone ? 'exchange gone' : 'exchange'}>
+      <span class={`dot ${toneOf(row.outcome)}`} />
+      <span class="name">{row.model ?? path}</span>
+      <span class={`outcome ${toneOf(row.outcome)}`}>{row.error_code ?? row.outcome}</span>
+      <time>{timeOfDay(row.started_at)}</time>
+      <span class="facts">{facts.filter((fact) => fact !== null).join(' · ')}</span>
+    </div>
+  );
+}

@@ -1,0 +1,44 @@
+import type { JSX } from 'preact';
+import { duration } from './format.ts';
+
+/** Columns of the drawing; pieces in the same one are one stroke. */
+const COLUMNS = 600;
+
+/** When pieces came from the upstream (above) and when some were sent to the client (below), on one line of time. */
+export function Axis(props: {
+  readonly upstream: readonly number[];
+  readonly client: readonly number[];
+  /** When it ended, in ms; null while it runs. */
+  readonly end: number | null;
+}): JSX.Element {
+  const { upstream, client, end } = props;
+  const last = Math.max(upstream.at(-1) ?? 0, client.at(-1) ?? 0, end ?? 0, 1);
+  return (
+    <div class="axis">
+      <span class="from">0</span>
+      <svg
+        viewBox={`0 0 ${COLUMNS} 20`}
+        preserveAspectRatio="none"
+        role="img"
+        aria-label={`${upstream.length} pieces from the upstream and ${client.length} to the client in ${duration(last)}`}
+      >
+        <path class="upstream" d={strokes(upstream, last, 1, 9)} />
+        <path class="client" d={strokes(client, last, 11, 19)} />
+        <path class="line" d={`M0 10H${COLUMNS}`} />
+      </svg>
+      <span class="to">{duration(last)}</span>
+    </div>
+  );
+}
+
+function strokes(times: readonly number[], last: number, from: number, to: number): string {
+  let path = '';
+  let before = -1;
+  for (const time of times) {
+    const column = Math.round((time / last) * (COLUMNS - 1));
+    if (column === before) continue;
+    before = column;
+    path += `M${column} ${from}V${to}`;
+  }
+  return path;
+}

@@ -1,0 +1,43 @@
+const clock = new Intl.DateTimeFormat('en-GB', {
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+  fractionalSecondDigits: 1,
+});
+
+/** `14:05:09.3`, in the reader's time zone. */
+export function timeOfDay(unixMs: number): string {
+  return clock.format(unixMs);
+}
+
+/** `9.3 ms`, `412 ms`, `3.4 s`, `2 min 5 s`; a dash for what is unknown. */
+export function duration(ms: number | null): string {
+  if (ms === null) return '–';
+  if (ms < 10) return `${ms.toFixed(1)} ms`;
+  if (ms < 1000) return `${Math.round(ms)} ms`;
+  if (ms < 60_000) return `${(ms / 1000).toFixed(ms < 10_000 ? 2 : 1)} s`;
+  return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`;
+}
+
+/** `812 B`, `14.2 KiB`, `3.1 MiB`. */
+export function size(bytes: number): string {
+  if (bytes < 1024) return `${bytes} B`;
+  return bytes < 1024 * 1024 ? `${(bytes / 1024).toFixed(1)} KiB` : `${(bytes / 1024 / 1024).toFixed(1)} MiB`;
+}
+
+/** `12,345`; a dash for what is unknown. */
+export function count(number: number | null): string {
+  return number === null ? '–' : number.toLocaleString('en-US');
+}
+
+/** The program of a `user-agent`, without what comes after it: `codex_cli_rs/0.9`. */
+export function clientName(userAgent: string | null): string {
+  return userAgent?.split(' ')[0] ?? '–';
+}
+
+/** What an outcome means to the eye. */
+export function toneOf(outcome: string): string {
+  if (outcome === 'completed') return 'good';
+  if (outcome === 'running' || outcome === 'open') return 'busy';
+  return outcome === 'passed' ? 'quiet' : outcome === 'incomplete' || outcome === 'aborted' ? 'warn' : 'bad';
+}

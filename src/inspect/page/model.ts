@@ -1,0 +1,260 @@
+import type { ExchangeFile, ExchangeFilePiece } from '../../exchange-file.ts';
+import type { ExchangeDetail, ExchangeRow, StoreLimits } from '../store.ts';
+import { createTimeline, type Timeline } from '../view/timeline.ts';
+
+/** Rows that the page keeps, also of exchanges that are not in the service's memory any more. */
+const MAX_ROWS = 5000;
+
+/** A row as the page has it. */
+export interface ListedRow {
+  readonly row: ExchangeRow;
+  /** Its contents are not in memory any more. */
+  readonly isGone: boolean;
+  /** What the filter looks in, in lower case. */
+  readonly words: string;
+}
+
+export interface ShownExchange {
+  readonly detail: ExchangeDetail;
+  readonly timeline: Timeline;
+  /** Counts what was added, since the timeline grows in place. */
+  readonly version: number;
+}
+
+export interface About {
+  readonly version: string;
+  readonly send_to: string | null;
+  readonly limits: StoreLimits;
+}
+
+type Connection = 'connecting' | 'live' | 'lost';
+
+/** All that the page shows. Changes are told of once a frame. */
+export class Model {
+  about: About | null = null;
+  connection: Connection = 'connecting';
+  heldBytes = 0;
+  filter = '';
+  isPaused = false;
+  /** Updates that this page was too slow for: it was sent the state after them. */
+  skipped = 0;
+  selectedId: number | null = null;
+  shown: ShownExchange | null = null;
+  /** Why nothing is shown of what is selected. */
+  problem: string | null = null;
+  /** Follow the newest exchange. */
+  #rows = new Map<number, ListedRow>();
+  /** What the list shows while it is paused. */
+  #frozen: readonly ListedRow[] | null = null;
+  #visible: readonly ListedRow[] | null = null;
+  #details: EventSource | null = null;
+  /** Of a request that the form sent, to select its exchange when it comes. */
+  #awaited: string | null = null;
+  #frame = 0;
+  readonly #listeners = new Set<() => void>();
+
+  onChange(listener: () => void): void {
+    this.#listeners.add(listener);
+  }
+
+  connect(): void {
+    void this.#loadAbout();
+    const source = new EventSource('/inspect/events');
+    source.addEventListener('open', () => this.#set({ connection: 'live' }));
+    source.addEventListener('error', () => this.#set({ connection: 'lost' }));
+    source.addEventListener('list', (event) => this.#onList(JSON.parse(event.data) as ListMessage));
+  }
+
+  /** The rows that the list shows: newest first, those that the filter lets through. */
+  visibleRows(): readonly ListedRow[] {
+    if (this.#visible !== null) return this.#visible;
+    const words = this.filter
+      .toLowerCase()
+      .split(/\s+/)
+      .filter((word) => word !== '');
+    const rows = this.#frozen ?? [...this.#rows.values()].reverse();
+    this.#visible = words.length === 0 ? rows : rows.filter((row) => words.every((word) => row.words.includes(word)));
+    return this.#visible;
+  }
+
+  get total(): number {
+    return this.#rows.size;
+  }
+
+  /** How many exchanges came since the list was paused. */
+  get waiting(): number {
+    const newest = this.#frozen?.[0]?.row.id ?? 0;
+    return this.#frozen === null ? 0 : [...this.#rows.keys()].filter((id) => id > newest).length;
+  }
+
+  setFilter(filter: string): void {
+    this.filter = filter;
+    this.#listChanged();
+  }
+
+  setPaused(isPaused: boolean): void {
+    this.isPaused = isPaused;
+    this.#frozen = isPaused ? [...this.#rows.values()].reverse() : null;
+    this.#listChanged();
+  }
+
+  select(id: number | null): void {
+    if (id === this.selectedId && this.problem === null) return;
+    this.#details?.close();
+    this.#details = null;
+    this.selectedId = id;
+    this.shown = null;
+    this.problem = null;
+    if (id !== null) this.#open(id);
+    this.#changed();
+  }
+
+  /** Sends a request with the form. Rejects with the reason. */
+  async send(body: string): Promise<void> {
+    const response = await fetch('/inspect/send', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body,
+    });
+    if (!response.ok) throw new Error((await response.text()).trim());
+    const { request_id } = (await response.json()) as { request_id: string };
+    this.#awaited = request_id;
+    this.#selectAwaited();
+  }
+
+  #open(id: number): void {
+    const listed = this.#rows.get(id);
+    if (listed?.isGone === true) {
+      this.problem = 'This exchange is not in memory any more: the newest are kept.';
+      return;
+    }
+    const source = new EventSource(`/inspect/exchanges/${id}/events`);
+    this.#details = source;
+    source.addEventListener('exchange', (event) => {
+      const detail = JSON.parse(event.data) as ExchangeDetail & { skipped: number };
+      const timeline = timelineOf(detail.file);
+      timeline.add(detail.file.chat_response?.pieces ?? [], detail.file.client_response?.pieces ?? []);
+      this.#show({ detail, timeline, version: 0 }, detail.skipped);
+    });
+    source.addEventListener('pieces', (event) => this.#onPieces(JSON.parse(event.data) as PiecesMessage));
+    source.addEventListener('end', () => source.close());
+    source.addEventListener('evicted', () => {
+      source.close();
+      this.#set({ problem: 'This exchange left the memory while it was shown.' });
+    });
+    source.addEventListener('error', () => {
+      if (source.readyState === EventSource.CLOSED && this.shown === null)
+        this.#set({ problem: 'This exchange is not in memory any more, or too many pages are open.' });
+    });
+  }
+
+  async #loadAbout(): Promise<void> {
+    const response = await fetch('/inspect/about');
+    this.#set({ about: (await response.json()) as About });
+  }
+
+  #onList({ reset, rows, gone, held_bytes, skipped }: ListMessage): void {
+    // After a lost connection, or of a service that was started anew: what it does not have is gone.
+    if (reset) for (const [id, listed] of this.#rows) this.#rows.set(id, { ...listed, isGone: true });
+    for (const id of gone) {
+      const listed = this.#rows.get(id);
+      if (listed !== undefined) this.#rows.set(id, { ...listed, isGone: true });
+    }
+    for (const row of rows) this.#rows.set(row.id, { row, isGone: false, words: wordsOf(row) });
+    for (const id of this.#rows.keys()) {
+      if (this.#rows.size <= MAX_ROWS) break;
+      this.#rows.delete(id);
+    }
+    this.heldBytes = held_bytes;
+    this.skipped += skipped;
+    this.#listChanged();
+    this.#selectAwaited();
+  }
+
+  #onPieces({ row, chat_response, client_response, skipped }: PiecesMessage): void {
+    if (this.shown === null) return;
+    const { detail, timeline, version } = this.shown;
+    timeline.add(chat_response, client_response);
+    const file = withPieces(detail.file, chat_response, client_response);
+    this.#show({ detail: { ...detail, row, file }, timeline, version: version + 1 }, skipped);
+  }
+
+  #show(shown: ShownExchange, skipped: number): void {
+    this.skipped += skipped;
+    this.#set({ shown, problem: null });
+  }
+
+  #selectAwaited(): void {
+    if (this.#awaited === null) return;
+    for (const { row } of this.#rows.values())
+      if (row.request_id === this.#awaited) {
+        this.#awaited = null;
+        this.select(row.id);
+        return;
+      }
+  }
+
+  #listChanged(): void {
+    this.#visible = null;
+    this.#changed();
+  }
+
+  #set(values: Partial<Pick<Model, 'about' | 'connection' | 'problem' | 'shown'>>): void {
+    Object.assign(this, values);
+    this.#changed();
+  }
+
+  #changed(): void {
+    if (this.#frame !== 0) return;
+    this.#frame = requestAnimationFrame(() => {
+      this.#frame = 0;
+      for (const listener of this.#listeners) listener();
+    });
+  }
+}
+
+interface ListMessage {
+  readonly reset: boolean;
+  readonly rows: readonly ExchangeRow[];
+  readonly gone: readonly number[];
+  readonly held_bytes: number;
+  readonly skipped: number;
+}
+
+interface PiecesMessage {
+  readonly row: ExchangeRow;
+  readonly chat_response: readonly ExchangeFilePiece[];
+  readonly client_response: readonly ExchangeFilePiece[];
+  readonly skipped: number;
+}
+
+function timelineOf({ chat_response, client_response }: ExchangeFile): Timeline {
+  return createTimeline({ upstreamIsStream: isStream(chat_response), clientIsStream: isStream(client_response) });
+}
+
+/** Whether a response is an event stream. */
+export function isStream(response: ExchangeFile['chat_response']): boolean {
+  const type = response?.headers.find(({ name }) => name === 'content-type')?.value ?? '';
+  return type.startsWith('text/event-stream');
+}
+
+/** The pieces are added in place: there may be many, and each update has a few. */
+function withPieces(
+  file: ExchangeFile,
+  upstream: readonly ExchangeFilePiece[],
+  client: readonly ExchangeFilePiece[],
+): ExchangeFile {
+  file.chat_response?.pieces.push(...upstream);
+  file.client_response?.pieces.push(...client);
+  return file;
+}
+
+function wordsOf(row: ExchangeRow): string {
+  const { client, model, outcome, status, error_code, path, method, profile, request_id, worker, finish_reason } = row;
+  const more = [row.stream === true ? 'stream' : null, worker === null ? null : `worker ${worker}`];
+  const words = [client, model, outcome, status, error_code, path, method, profile, request_id, finish_reason, ...more];
+  return words
+    .filter((word) => word !== null)
+    .join(' ')
+    .toLowerCase();
+}

@@ -1,0 +1,128 @@
+import type { ComponentChildren, JSX } from 'preact';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+
+export interface VirtualListProps {
+  readonly label: string;
+  readonly count: number;
+  /** Pixels; all rows are equally high. */
+  readonly rowHeight: number;
+  readonly rowAt: (index: number) => ComponentChildren;
+  readonly keyOf?: (index: number) => string | number;
+  /** Of the row that the arrow keys move from; null without a selection. Undefined for a list that has none. */
+  readonly selected?: number | null;
+  readonly onSelect?: (index: number) => void;
+  readonly onOpen?: () => void;
+  /** Stay at the end while it grows, if it is scrolled there. */
+  readonly followsEnd?: boolean;
+  readonly class?: string;
+  readonly id: string;
+}
+
+/** Rows beyond the visible ones, on either side. */
+const MARGIN = 6;
+
+/** A list of which only the visible rows are in the document, however many there are. */
+export function VirtualList(props: VirtualListProps): JSX.Element {
+  const { label, count, rowHeight, rowAt, keyOf, selected, onSelect, onOpen, id } = props;
+  const box = useRef<HTMLDivElement>(null);
+  const [view, setView] = useState({ top: 0, height: 600 });
+  const atEnd = useRef(true);
+
+  const measure = () => {
+    const element = box.current;
+    if (element === null) return;
+    atEnd.current = element.scrollTop + element.clientHeight >= element.scrollHeight - 2 * rowHeight;
+    setView((before) =>
+      before.top === element.scrollTop && before.height === element.clientHeight
+        ? before
+        : { top: element.scrollTop, height: element.clientHeight },
+    );
+  };
+
+  useLayoutEffect(() => {
+    const element = box.current;
+    if (element === null) return;
+    measure();
+    const observer = new ResizeObserver(measure);
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, []);
+
+  useLayoutEffect(() => {
+    const element = box.current;
+    if (props.followsEnd === true && atEnd.current && element !== null) element.scrollTop = element.scrollHeight;
+  }, [count]);
+
+  useLayoutEffect(() => {
+    const element = box.current;
+    if (element === null || selected === undefined || selected === null || selected < 0) return;
+    const top = selected * rowHeight;
+    if (top < element.scrollTop) element.scrollTop = top;
+    else if (top + rowHeight > element.scrollTop + element.clientHeight)
+      element.scrollTop = top + rowHeight - element.clientHeight;
+  }, [selected]);
+
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (onSelect === undefined || count === 0) return;
+    if (event.key === 'Enter') {
+      onOpen?.();
+      return;
+    }
+    const page = Math.max(1, Math.floor(view.height / rowHeight) - 1);
+    const from = selected ?? -1;
+    const targets: Readonly<Record<string, number>> = {
+      ArrowDown: from + 1,
+      ArrowUp: from - 1,
+      PageDown: from + page,
+      PageUp: from - page,
+      Home: 0,
+      End: count - 1,
+    };
+    const target = targets[event.key];
+    if (target === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    onSelect(Math.max(0, Math.min(count - 1, target)));
+  };
+
+  const first = Math.max(0, Math.floor(view.top / rowHeight) - MARGIN);
+  const last = Math.min(count, Math.ceil((view.top + view.height) / rowHeight) + MARGIN);
+  const rows = [];
+  for (let index = first; index < last; index += 1) {
+    const isSelected = index === selected;
+    rows.push(
+      // The list has the focus and names its active row.
+      // biome-ignore lint/a11y/useKeyWithClickEvents: the list handles the keys
+      <div
+        key={keyOf?.(index) ?? index}
+        id={`${id}-${index}`}
+        class={isSelected ? 'row selected' : 'row'}
+        role={onSelect === undefined ? 'listitem' : 'option'}
+        aria-selected={onSelect === undefined ? undefined : isSelected}
+        aria-setsize={count}
+        aria-posinset={index + 1}
+        style={{ height: `${rowHeight}px`, transform: `translateY(${index * rowHeight}px)` }}
+        onClick={onSelect === undefined ? undefined : () => onSelect(index)}
+      >
+        {rowAt(index)}
+      </div>,
+    );
+  }
+  return (
+    <div
+      ref={box}
+      id={id}
+      class={`list ${props.class ?? ''}`}
+      role={onSelect === undefined ? 'list' : 'listbox'}
+      aria-label={label}
+      // What scrolls must be reachable with the keyboard.
+      tabIndex={0}
+      aria-activedescendant={selected == null || selected < 0 ? undefined : `${id}-${selected}`}
+      onScroll={measure}
+      onKeyDown={onKeyDown}
+    >
+      <div class="list-space" style={{ height: `${count * rowHeight}px` }}>
+        {rows}
+      </div>
+    </div>
+  );
+}

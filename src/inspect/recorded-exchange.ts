@@ -1,0 +1,285 @@
+import { inspect } from 'node:util';
+import { ContentCodingError, decodeContent, parseContentCodings } from '../exchange/content-coding.ts';
+import { Exchange, type ExchangeOptions, type ExchangeSummary } from '../exchange/exchange.ts';
+import type { Steps } from '../exchange/steps.ts';
+import type { ExchangeEvent, ExchangeReply, HeaderMap, HeaderMutation, RequestEvent } from '../exchange/types.ts';
+import type { EndedCall, ExchangeObserver } from '../server/observer.ts';
+import {
+  type BodyName,
+  type ExchangeFacts,
+  type Head,
+  MAX_EXCHANGE_BYTES,
+  type Recording,
+  type RecordingSink,
+} from './recording.ts';
+import { redactBody, redactHeaders, redactPath } from './redact.ts';
+
+/** What a service needs to record its exchanges. */
+export interface Recorder {
+  createExchange(options: ExchangeOptions): Exchange;
+  readonly observer: ExchangeObserver;
+}
+
+/** Records each exchange in `sink`, from its first message to its end. */
+export function createRecorder(sink: RecordingSink): Recorder {
+  return {
+    createExchange: (options) => new RecordedExchange(options, sink),
+    observer: {
+      onStart: (exchange) => ({
+        onEnd(call) {
+          if (exchange instanceof RecordedExchange) exchange.ended(call);
+        },
+      }),
+    },
+  };
+}
+
+const MAX_CAUSE_LENGTH = 16 * 1024;
+const MAX_CLIENT_LENGTH = 120;
+
+/** An exchange that records its messages and replies. Where nothing is recorded there is none, and nothing to ask for each token. */
+class RecordedExchange extends Exchange {
+  readonly #recording: Recording;
+  readonly #startedAt = performance.now();
+  #requestHeaders: HeaderMap = noHeaders;
+  #responseHeaders: HeaderMap = noHeaders;
+  #clientBody: WholeBody | null;
+  #chatBody: WholeBody | null;
+  #upstreamAnswered = false;
+  #clientAnswered = false;
+  #summarised = false;
+
+  constructor(options: ExchangeOptions, sink: RecordingSink) {
+    super(options);
+    this.#recording = sink.open(Date.now());
+    this.#clientBody = new WholeBody('client_request', this.#recording);
+    this.#chatBody = new WholeBody('chat_request', this.#recording);
+  }
+
+  override handle(event: ExchangeEvent): ExchangeReply[] {
+    this.#onEvent(event);
+    const replies = super.handle(event);
+    this.#onReplies(event, replies);
+    return replies;
+  }
+
+  override *handleInSteps(event: RequestEvent): Steps<ExchangeReply[]> {
+    this.#onEvent(event);
+    const replies = yield* super.handleInSteps(event);
+    this.#onReplies(event, replies);
+    return replies;
+  }
+
+  override tick(at: number, blocked?: boolean): ExchangeReply[] {
+    const replies = super.tick(at, blocked);
+    if (replies.length > 0) this.#onReplies(null, replies);
+    return replies;
+  }
+
+  ended({ how, summary, times, cause }: EndedCall): void {
+    this.#endRequest(true);
+    const thrown = cause ?? summary.errorCause;
+    this.#recording.facts({
+      ...this.#factsOf(summary),
+      // How the call ended says more than the outcome of an exchange that was still open.
+      outcome: how === 'done' ? summary.outcome : how,
+      cause: thrown === undefined || thrown === null ? null : inspect(thrown, { depth: 4 }).slice(0, MAX_CAUSE_LENGTH),
+      durationMs: times.duration,
+      firstTokenMs: times.firstToken,
+    });
+  }
+
+  #now(): number {
+    return performance.now() - this.#startedAt;
+  }
+
+  #onEvent(event: ExchangeEvent): void {
+    switch (event.type) {
+      case 'response_body':
+        if (event.body.length > 0) this.#recording.piece('chat_response', this.#now(), event.body);
+        return;
+      case 'request_headers':
+        this.#requestHeaders = event.headers;
+        this.#recording.head('client_request', headOf(event.headers));
+        this.#recording.facts(this.#factsOf(this.summary()));
+        return;
+      case 'request_body':
+        this.#clientBody?.push(event.body);
+        return;
+      case 'response_headers':
+        this.#upstreamAnswered = true;
+        this.#endRequest(false);
+        this.#responseHeaders = event.headers;
+        this.#recording.head('chat_response', headOf(event.headers));
+        return;
+      case 'request_trailers':
+      case 'response_trailers':
+        return;
+    }
+  }
+
+  #onReplies(event: ExchangeEvent | null, replies: readonly ExchangeReply[]): void {
+    for (const reply of replies) this.#onReply(event, reply);
+    if (this.#summarised || replies.length === 0 || event?.type.startsWith('response')) return;
+    const summary = this.summary();
+    if (summary.model === null) return;
+    this.#summarised = true;
+    this.#recording.facts(this.#factsOf(summary));
+  }
+
+  #onReply(event: ExchangeEvent | null, reply: ExchangeReply): void {
+    switch (reply.type) {
+      case 'response_body': {
+        if (!this.#clientAnswered || reply.headers !== undefined) this.#answerClient(reply.headers);
+        const body = reply.body ?? (event?.type === 'response_body' ? event.body : noBytes);
+        if (body.length > 0) this.#recording.piece('client_response', this.#now(), body);
+        return;
+      }
+      case 'request_headers':
+        this.#recording.head('chat_request', headOf(changed(this.#requestHeaders, reply.headers)));
+        return;
+      case 'request_body': {
+        if (reply.headers !== undefined)
+          this.#recording.head('chat_request', headOf(changed(this.#requestHeaders, reply.headers)));
+        this.#chatBody?.push(reply.body ?? (event?.type === 'request_body' ? event.body : noBytes));
+        if (reply.endOfStream) this.#endRequest(false);
+        return;
+      }
+      case 'response_headers':
+        this.#answerClient(reply.headers);
+        return;
+      case 'immediate_response':
+        this.#endRequest(false);
+        if (!this.#upstreamAnswered) this.#recording.withdraw('chat_request');
+        this.#recording.head('client_response', {
+          ...noRequest,
+          status: reply.status,
+          headers: redactHeaders(new Map(Object.entries(reply.headers))),
+        });
+        if (reply.body.length > 0) this.#recording.piece('client_response', this.#now(), reply.body);
+        return;
+      case 'request_trailers':
+      case 'response_trailers':
+        return;
+    }
+  }
+
+  #answerClient(headers: HeaderMutation | undefined): void {
+    this.#clientAnswered = true;
+    this.#recording.head('client_response', headOf(changed(this.#responseHeaders, headers)));
+  }
+
+  /** Both bodies of the request are complete, or as much of them as there will be. */
+  #endRequest(over: boolean): void {
+    const at = this.#now();
+    const isDecoded = this.#clientBody?.end(at, this.#requestHeaders.get('content-encoding') ?? null) ?? false;
+    // The body is shown decoded, so these headers would be wrong of it.
+    if (isDecoded)
+      this.#recording.head(
+        'client_request',
+        headOf(changed(this.#requestHeaders, { remove: ['content-encoding', 'content-length'] })),
+      );
+    this.#clientBody = null;
+    this.#chatBody?.end(at, null);
+    this.#chatBody = null;
+    if (over) this.#requestHeaders = noHeaders;
+  }
+
+  #factsOf(summary: ExchangeSummary): ExchangeFacts {
+    const { usage } = summary;
+    return {
+      client: this.#requestHeaders.get('user-agent')?.slice(0, MAX_CLIENT_LENGTH) ?? null,
+      requestId: summary.requestId,
+      profile: summary.profile,
+      model: summary.model ?? summary.asked.model,
+      stream: summary.stream ?? summary.asked.stream,
+      dropped: summary.dropped,
+      outcome: null,
+      status: summary.status,
+      upstreamStatus: summary.upstreamStatus,
+      errorCode: summary.errorCode,
+      cause: null,
+      finishReason: summary.finishReason,
+      inputTokens: usage?.input_tokens ?? null,
+      cachedTokens: usage?.input_tokens_details.cached_tokens ?? null,
+      outputTokens: usage?.output_tokens ?? null,
+      reasoningTokens: usage?.output_tokens_details.reasoning_tokens ?? null,
+      events: summary.events,
+      durationMs: null,
+      firstTokenMs: null,
+    };
+  }
+}
+
+const noHeaders: HeaderMap = new Map();
+const noBytes = new Uint8Array(0);
+const noRequest = { method: null, path: null, status: null } as const;
+
+/** A request's body: credentials are found, and compressed bytes read, only in the whole. */
+class WholeBody {
+  readonly #body: BodyName;
+  readonly #recording: Recording;
+  #pieces: Uint8Array[] = [];
+  #size = 0;
+  #omitted = 0;
+
+  constructor(body: BodyName, recording: Recording) {
+    this.#body = body;
+    this.#recording = recording;
+  }
+
+  push(bytes: Uint8Array): void {
+    const room = Math.min(bytes.length, MAX_EXCHANGE_BYTES - this.#size);
+    if (room > 0) this.#pieces.push(new Uint8Array(bytes.subarray(0, room)));
+    this.#size += Math.max(room, 0);
+    this.#omitted += bytes.length - Math.max(room, 0);
+  }
+
+  /** Whether a content coding was undone. */
+  end(atMs: number, contentEncoding: string | null): boolean {
+    const sent = Buffer.concat(this.#pieces);
+    const bytes = decoded(sent, contentEncoding);
+    this.#pieces = [];
+    if (bytes.length > 0) this.#recording.piece(this.#body, atMs, redacted(bytes));
+    if (this.#omitted > 0) this.#recording.omit(this.#body, this.#omitted);
+    return bytes !== sent;
+  }
+}
+
+/** The body without its content coding; as it is where that cannot be undone. */
+function decoded(bytes: Buffer, contentEncoding: string | null): Uint8Array {
+  const codings = parseContentCodings(contentEncoding);
+  if (codings === null || codings.length === 0 || bytes.length === 0) return bytes;
+  try {
+    return decodeContent(bytes, codings, MAX_EXCHANGE_BYTES);
+  } catch (thrown) {
+    if (thrown instanceof ContentCodingError) return bytes;
+    throw thrown;
+  }
+}
+
+function redacted(bytes: Uint8Array): Uint8Array {
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
+  const kept = redactBody(text);
+  // Bytes that are not UTF-8 stay as they are, unless something in them was replaced.
+  return kept === text ? bytes : Buffer.from(kept);
+}
+
+function headOf(headers: HeaderMap): Head {
+  const path = headers.get(':path');
+  const status = headers.get(':status');
+  return {
+    method: headers.get(':method') ?? null,
+    path: path === undefined ? null : redactPath(path),
+    status: status === undefined ? null : Number(status),
+    headers: redactHeaders(headers),
+  };
+}
+
+/** The headers as Envoy sends them on: it removes, then overwrites or adds. */
+function changed(headers: HeaderMap, { set = {}, remove = [] }: HeaderMutation = {}): HeaderMap {
+  const result = new Map(headers);
+  for (const name of remove) result.delete(name);
+  for (const [name, value] of Object.entries(set)) result.set(name, value);
+  return result;
+}

@@ -1,0 +1,58 @@
+import type { HeaderMap } from '../exchange/types.ts';
+
+/** Stands for a value that is not kept. */
+export const REDACTED = '[redacted]';
+
+/**
+ * Names of headers, query parameters and JSON fields that carry credentials: `authorization`, `proxy-authorization`, `cookie`,
+ * `set-cookie`, `api-key`, `x-goog-api-key`, `x-amz-security-token` and their like. A word of the name decides, so that
+ * a header of a vendor that nobody has listed is not shown either; `tokens` counts something and is none of them.
+ */
+const credentialWord =
+  /(^|[-_.])(auth|authorization|authentication|cookie2?|key|apikey|token|secret|password|passwd|pwd|credentials?|jwt|signature|sig|assertion|bearer)($|[-_.])/i;
+/** The same inside one word: `apiKey`, `accessToken`, `clientSecret`. */
+const credentialInCamelCase = /(api|access|private|secret|session|refresh|id|auth)(key|token)$|secret$|password$/i;
+
+/** Whether what is called so is never kept. */
+export function isCredential(name: string): boolean {
+  return credentialWord.test(name) || credentialInCamelCase.test(name);
+}
+
+/** The headers as they may be kept, without the pseudo headers. */
+export function redactHeaders(headers: HeaderMap): { name: string; value: string }[] {
+  const kept: { name: string; value: string }[] = [];
+  for (const [name, value] of headers)
+    if (!name.startsWith(':')) kept.push({ name, value: isCredential(name) ? REDACTED : value });
+  return kept;
+}
+
+/** Query parameters that are part of the protocol and hold no secret. */
+const plainParameters = new Set(['api-version', 'client_version', 'limit', 'after', 'before', 'order', 'alt']);
+
+/** The path with the values of its query left out, but for a few that are known to be harmless. */
+export function redactPath(path: string): string {
+  const at = path.indexOf('?');
+  if (at === -1) return path;
+  const query = path
+    .slice(at + 1)
+    .split('&')
+    .map((pair) => {
+      const [name = '', ...value] = pair.split('=');
+      return value.length === 0 || plainParameters.has(name) ? pair : `${name}=${REDACTED}`;
+    });
+  return `${path.slice(0, at)}?${query.join('&')}`;
+}
+
+const fieldWithText = /"((?:[^"\\]|\\.){1,64})"(\s*:\s*)"(?:[^"\\]|\\.)*"/g;
+/** An MCP server's credentials are given with the tool; other names that `isCredential` knows are a prompt's own words here. */
+const credentialField =
+  /^((proxy-)?authorization|(set-)?cookie|([a-z0-9]+[-_])*api[-_]?key|([a-z0-9]+[-_])*(access|refresh|auth|id|bearer|security)[-_]?token|client[-_]?secret|password)$/i;
+const mayHaveOne = /authorization|cookie|api[-_]?key|token"|secret|password/i;
+
+/** A JSON body with the text of fields that are called like credentials replaced. Other bodies come back as they are. */
+export function redactBody(body: string): string {
+  if (!mayHaveOne.test(body)) return body;
+  return body.replace(fieldWithText, (whole, name: string, colon: string) =>
+    credentialField.test(name) ? `"${name}"${colon}"${REDACTED}"` : whole,
+  );
+}

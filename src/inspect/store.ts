@@ -1,0 +1,352 @@
+import { bodyOf, type ExchangeFile, type ExchangeFileRequest, exchangeFileHead } from '../exchange-file.ts';
+import { PieceLog, roundMs } from './piece-log.ts';
+import {
+  type BodyName,
+  bodyNames,
+  type ExchangeFacts,
+  type Head,
+  MAX_EXCHANGE_BYTES,
+  type Recording,
+  type RecordingSink,
+} from './recording.ts';
+
+export interface StoreLimits {
+  readonly maxExchanges: number;
+  /** Bytes of memory, of all exchanges together. */
+  readonly maxBytes: number;
+  /** The same of one exchange: what comes after is counted and not kept. */
+  readonly maxExchangeBytes: number;
+}
+
+/** What the inspector keeps. */
+export const defaultStoreLimits: StoreLimits = {
+  maxExchanges: 200,
+  maxBytes: 64 * 1024 * 1024,
+  maxExchangeBytes: MAX_EXCHANGE_BYTES,
+};
+
+/** One line of the list, as JSON. */
+export interface ExchangeRow {
+  readonly id: number;
+  /** Unix milliseconds. */
+  readonly started_at: number;
+  readonly worker: number | null;
+  readonly client: string | null;
+  readonly request_id: string | null;
+  readonly method: string | null;
+  readonly path: string | null;
+  readonly profile: string;
+  readonly model: string | null;
+  readonly stream: boolean | null;
+  /** `running` until it has ended. */
+  readonly outcome: string;
+  readonly status: number | null;
+  readonly error_code: string | null;
+  readonly input_tokens: number | null;
+  readonly cached_tokens: number | null;
+  readonly output_tokens: number | null;
+  readonly reasoning_tokens: number | null;
+  readonly finish_reason: string | null;
+  readonly dropped: number;
+  /** Pieces received from the upstream, and sent to the client. */
+  readonly pieces: readonly [number, number];
+  readonly first_event_ms: number | null;
+  readonly duration_ms: number | null;
+  readonly tokens_per_second: number | null;
+  /** Bytes that were not kept. */
+  readonly omitted_bytes: number;
+}
+
+/** One exchange whole, as JSON. */
+export interface ExchangeDetail {
+  readonly row: ExchangeRow;
+  readonly file: ExchangeFile;
+  /** Bytes of each body that were not kept, because the exchange is longer than what is kept of one. */
+  readonly omitted: Readonly<Record<BodyName, number>>;
+}
+
+export interface ExchangeStore extends RecordingSink {
+  /** The same, for an exchange of a worker. */
+  open(startedAt: number, worker?: number | null): StoredExchange;
+  /** Oldest first. */
+  list(): Iterable<StoredExchange>;
+  get(id: number): StoredExchange | undefined;
+  readonly heldBytes: number;
+  readonly limits: StoreLimits;
+}
+
+/** Keeps the newest exchanges in memory, within limits; those that have ended are evicted before those that run. */
+export function createExchangeStore(limits: StoreLimits = defaultStoreLimits): ExchangeStore {
+  const exchanges = new Map<number, StoredExchange>();
+  let lastId = 0;
+  let heldBytes = 0;
+
+  function evict(keep: StoredExchange): void {
+    while (exchanges.size > limits.maxExchanges || heldBytes > limits.maxBytes) {
+      const oldest = oldestBut(keep);
+      if (oldest === undefined) return;
+      exchanges.delete(oldest.id);
+      oldest.discard();
+    }
+  }
+
+  function oldestBut(keep: StoredExchange): StoredExchange | undefined {
+    let running: StoredExchange | undefined;
+    for (const exchange of exchanges.values()) {
+      if (exchange === keep) continue;
+      if (exchange.isOver) return exchange;
+      running ??= exchange;
+    }
+    return running;
+  }
+
+  return {
+    limits,
+    open(startedAt, worker = null) {
+      lastId += 1;
+      const exchange = new StoredExchange(lastId, startedAt, worker, limits.maxExchangeBytes, (bytes) => {
+        heldBytes += bytes;
+        if (bytes > 0) evict(exchange);
+      });
+      exchanges.set(lastId, exchange);
+      exchange.begin();
+      return exchange;
+    },
+    list: () => exchanges.values(),
+    get: (id) => exchanges.get(id),
+    get heldBytes() {
+      return heldBytes;
+    },
+  };
+}
+
+/** What an exchange takes without anything in it, about. */
+const EMPTY_EXCHANGE_BYTES = 2048;
+const noFacts: ExchangeFacts = {
+  client: null,
+  requestId: null,
+  profile: '',
+  model: null,
+  stream: null,
+  dropped: [],
+  outcome: null,
+  status: null,
+  upstreamStatus: null,
+  errorCode: null,
+  cause: null,
+  finishReason: null,
+  inputTokens: null,
+  cachedTokens: null,
+  outputTokens: null,
+  reasoningTokens: null,
+  events: 0,
+  durationMs: null,
+  firstTokenMs: null,
+};
+
+/** What is kept of one exchange. A class, since it is touched by each token. */
+export class StoredExchange implements Recording {
+  readonly id: number;
+  readonly worker: number | null;
+  readonly #startedAt: number;
+  readonly #maxBytes: number;
+  readonly #account: (bytes: number) => void;
+  readonly #heads = new Map<BodyName, Head>();
+  readonly #logs: Readonly<Record<BodyName, PieceLog>> = {
+    client_request: new PieceLog(),
+    chat_request: new PieceLog(),
+    chat_response: new PieceLog(),
+    client_response: new PieceLog(),
+  };
+  readonly #omitted: Record<BodyName, number> = {
+    client_request: 0,
+    chat_request: 0,
+    chat_response: 0,
+    client_response: 0,
+  };
+  #facts: ExchangeFacts = noFacts;
+  #heldBytes = 0;
+  #discarded = false;
+  /** Counts what was recorded: whoever shows the exchange compares it with what was shown. */
+  version = 0;
+  /** The same, of all but pieces. */
+  shape = 0;
+
+  constructor(
+    id: number,
+    startedAt: number,
+    worker: number | null,
+    maxBytes: number,
+    account: (bytes: number) => void,
+  ) {
+    this.id = id;
+    this.worker = worker;
+    this.#startedAt = startedAt;
+    this.#maxBytes = maxBytes;
+    this.#account = account;
+  }
+
+  /** Counts itself; its store knows it now. */
+  begin(): void {
+    this.#hold(EMPTY_EXCHANGE_BYTES);
+  }
+
+  get isOver(): boolean {
+    return this.#facts.outcome !== null;
+  }
+
+  /** True once it was evicted: what is recorded after that goes nowhere. */
+  get isDiscarded(): boolean {
+    return this.#discarded;
+  }
+
+  head(body: BodyName, head: Head): void {
+    if (this.#discarded) return;
+    this.#heads.set(body, head);
+    this.#hold(head.headers.reduce((sum, { name, value }) => sum + name.length + value.length + 64, 0));
+    this.#reshaped();
+  }
+
+  withdraw(body: BodyName): void {
+    if (this.#discarded) return;
+    this.#heads.delete(body);
+    this.#reshaped();
+  }
+
+  piece(body: BodyName, atMs: number, bytes: Uint8Array): void {
+    if (this.#discarded) return;
+    const log = this.#logs[body];
+    const room = this.#maxBytes - this.#heldBytes;
+    const kept = bytes.length <= room ? bytes : bytes.subarray(0, Math.max(room, 0));
+    if (kept.length < bytes.length) this.omit(body, bytes.length - kept.length);
+    if (kept.length === 0) return;
+    const before = log.heldBytes;
+    log.push(atMs, kept);
+    this.version += 1;
+    this.#hold(log.heldBytes - before);
+  }
+
+  omit(body: BodyName, bytes: number): void {
+    this.#omitted[body] += bytes;
+    this.#reshaped();
+  }
+
+  facts(facts: ExchangeFacts): void {
+    if (this.#discarded) return;
+    this.#facts = { ...facts, client: facts.client ?? this.#facts.client };
+    this.#hold(facts.cause?.length ?? 0);
+    this.#reshaped();
+  }
+
+  /** It will not go on: the process that it ran in is gone. */
+  abort(cause: string): void {
+    this.facts({ ...this.#facts, outcome: 'aborted', cause });
+  }
+
+  /** Frees what it holds. */
+  discard(): void {
+    this.#discarded = true;
+    this.#heads.clear();
+    for (const body of bodyNames) this.#logs[body].clear();
+    this.#account(-this.#heldBytes);
+    this.#heldBytes = 0;
+    this.#reshaped();
+  }
+
+  /** How many pieces there are of that body. */
+  count(body: BodyName): number {
+    return this.#logs[body].count;
+  }
+
+  /** The pieces of that body from the given one on. */
+  piecesFrom(body: BodyName, first: number): ReturnType<PieceLog['piecesFrom']> {
+    return this.#logs[body].piecesFrom(first);
+  }
+
+  row(): ExchangeRow {
+    const facts = this.#facts;
+    const head = this.#heads.get('client_request');
+    const first = this.#logs.client_response.timeOf(0);
+    return {
+      id: this.id,
+      started_at: this.#startedAt,
+      worker: this.worker,
+      client: facts.client,
+      request_id: facts.requestId,
+      method: head?.method ?? null,
+      path: head?.path ?? null,
+      profile: facts.profile,
+      model: facts.model,
+      stream: facts.stream,
+      outcome: facts.outcome ?? 'running',
+      status: facts.status ?? this.#heads.get('client_response')?.status ?? null,
+      error_code: facts.errorCode,
+      input_tokens: facts.inputTokens,
+      cached_tokens: facts.cachedTokens,
+      output_tokens: facts.outputTokens,
+      reasoning_tokens: facts.reasoningTokens,
+      finish_reason: facts.finishReason,
+      dropped: facts.dropped.length,
+      pieces: [this.#logs.chat_response.count, this.#logs.client_response.count],
+      first_event_ms: first === null ? null : roundMs(first),
+      duration_ms: facts.durationMs === null ? null : roundMs(facts.durationMs),
+      tokens_per_second: this.#tokensPerSecond(),
+      omitted_bytes: bodyNames.reduce((sum, body) => sum + this.#omitted[body], 0),
+    };
+  }
+
+  detail(): ExchangeDetail {
+    return { row: this.row(), file: this.#file(), omitted: { ...this.#omitted } };
+  }
+
+  #file(): ExchangeFile {
+    const { profile, dropped, outcome, errorCode, cause } = this.#facts;
+    return {
+      ...exchangeFileHead,
+      profile,
+      started_at: new Date(this.#startedAt).toISOString(),
+      client_request: this.#request('client_request') ?? noRequest,
+      chat_request: this.#request('chat_request'),
+      chat_response: this.#response('chat_response'),
+      client_response: this.#response('client_response'),
+      dropped: [...dropped],
+      outcome: outcome ?? 'running',
+      error: errorCode === null && cause === null ? null : { code: errorCode, cause },
+    };
+  }
+
+  #request(body: BodyName): ExchangeFileRequest | null {
+    const head = this.#heads.get(body);
+    if (head === undefined) return null;
+    const { method, path, headers } = head;
+    return { method: method ?? '', path: path ?? '', headers: [...headers], ...bodyOf(this.#logs[body].whole()) };
+  }
+
+  #response(body: BodyName): ExchangeFile['chat_response'] {
+    const head = this.#heads.get(body);
+    if (head === undefined) return null;
+    return { status: head.status ?? 200, headers: [...head.headers], pieces: this.#logs[body].piecesFrom(0) };
+  }
+
+  /** Of a stream: from its first delta to the upstream's last piece. */
+  #tokensPerSecond(): number | null {
+    const { outputTokens, firstTokenMs, stream } = this.#facts;
+    const log = this.#logs.chat_response;
+    const last = log.timeOf(log.count - 1);
+    if (stream !== true || outputTokens === null || outputTokens < 2 || firstTokenMs === null || last === null)
+      return null;
+    return last <= firstTokenMs ? null : Math.round(((outputTokens - 1) / (last - firstTokenMs)) * 10_000) / 10;
+  }
+
+  #reshaped(): void {
+    this.version += 1;
+    this.shape += 1;
+  }
+
+  #hold(bytes: number): void {
+    this.#heldBytes += bytes;
+    this.#account(bytes);
+  }
+}
+
+const noRequest: ExchangeFileRequest = { method: '', path: '', headers: [], body: '' };

@@ -1,0 +1,63 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+
+/** Where Debian, Fedora and Arch put it. */
+const places = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
+
+/** A real browser, of this machine: nothing is downloaded. Throws what to install where there is none. */
+export function startBrowser(): Promise<Browser> {
+  const executablePath = process.env['CHROMIUM_BIN'] ?? places.find((path) => existsSync(path));
+  if (executablePath === undefined)
+    throw new Error('No browser: install Debian’s package `chromium`, or set CHROMIUM_BIN to a Chromium.');
+  // Tests run as root in containers, where Chromium's sandbox cannot.
+  return chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-dev-shm-usage'] });
+}
+
+/** The inspector's page, with all that must not happen on it: errors, messages on the console, requests elsewhere. */
+export interface InspectorPage {
+  readonly page: Page;
+  readonly problems: readonly string[];
+  /** Clicks what downloads a file; resolves with its name and text. */
+  download(click: () => Promise<void>): Promise<{ readonly name: string; readonly text: string }>;
+  close(): Promise<void>;
+}
+
+/** Opens it; `url` is that of the admin port. */
+export async function openInspector(
+  browser: Browser,
+  url: string,
+  options: BrowserContextOptions = {},
+): Promise<InspectorPage> {
+  const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, ...options });
+  const page = await context.newPage();
+  const problems: string[] = [];
+  page.on('pageerror', (error) => problems.push(error.message));
+  page.on('dialog', (dialog) => {
+    problems.push(`a dialog: ${dialog.message()}`);
+    void dialog.dismiss();
+  });
+  page.on('console', (message) => {
+    if (message.type() === 'error' || message.type() === 'warning') problems.push(message.text());
+  });
+  page.on('request', (request) => {
+    if (!request.url().startsWith(url) && !request.url().startsWith('blob:')) problems.push(request.url());
+  });
+  await page.goto(`${url}/inspect`);
+  await page.getByText('live ·').waitFor();
+  return {
+    page,
+    problems,
+    async download(click) {
+      const [file] = await Promise.all([page.waitForEvent('download'), click()]);
+      const folder = mkdtempSync(join(tmpdir(), 'responses-extproc-download-'));
+      const path = join(folder, 'file');
+      await file.saveAs(path);
+      const text = readFileSync(path, 'utf8');
+      rmSync(folder, { recursive: true });
+      return { name: file.suggestedFilename(), text };
+    },
+    close: () => context.close(),
+  };
+}
