@@ -3,6 +3,7 @@ import type { LooseChunk, LooseError } from '../schema/chat-completion.ts';
 import { saysContextOverflow } from './chat/context-overflow.ts';
 import { type ErrorReading, isNonEmpty, readErrorBody, readErrorValue } from './chat/error-body.ts';
 import { choiceOf, objectOf } from './chat/loose.ts';
+import { saysUnsupportedMedia } from './chat/unsupported-media.ts';
 
 /** An answer with an error status, as far as it was read. */
 export interface ErrorAnswer {
@@ -133,6 +134,9 @@ const fieldsOfClients = new Map([
   ['messages', 'input'],
   ['prompt', 'input'],
   ['input_tokens', 'input'], // vLLM, of a prompt over its context
+  ['image', 'input'], // vLLM, of media that it does not take
+  ['audio', 'input'],
+  ['video', 'input'],
   ['max_tokens', 'max_output_tokens'],
   ['max_completion_tokens', 'max_output_tokens'],
   ['max_new_tokens', 'max_output_tokens'],
@@ -155,8 +159,6 @@ function clientParam(param: string | null): string | null {
   const own = param.replace(/^body\.(?=.)/, '');
   return fieldsOfClients.get(/^\w*/.exec(own)?.[0] ?? '') ?? own;
 }
-
-const unsupportedInput = /\b(?:image|audio|video) input is not supported/i;
 
 interface Kind {
   readonly status: number;
@@ -187,8 +189,8 @@ row([503, 529], 503, 'server_error', 'server_overloaded');
 row([504, 524], 504, 'server_error', 'upstream_timeout');
 
 function kindOf(status: number, { type, message, provider }: ErrorReading): Kind {
-  // llama.cpp with a model that takes text alone answers 500, at which SDKs try three times.
-  if (status === 500 && unsupportedInput.test(message))
+  // Whatever the status: at llama.cpp's 500 SDKs try three times, and OpenRouter's 404 says nothing of the model.
+  if (saysUnsupportedMedia(message.slice(0, MAX_MESSAGE_BYTES)))
     return { status: 400, type: 'invalid_request', code: 'unsupported_value', param: 'input' };
   const known = kinds.get(status);
   if (status === 404 && /model/i.test(message))

@@ -126,6 +126,7 @@ function parseImage(
     );
   }
   checkBytes(url, settings.limits.maxImageUrlBytes, `${at}.image_url`, 'image URL');
+  if (!settings.profile.image) throw notSupported(at, 'images', settings.profile.name);
   const isReduced = detail === 'original' && !settings.profile.originalDetail;
   if (isReduced) dropped.push('input[].content[].detail.original');
   return {
