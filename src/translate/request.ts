@@ -101,10 +101,11 @@ export function translateRequest(
   putVendorFields(chat, request, profile, dropped);
   if (profile.moderation) put(chat, 'moderation', request.moderation);
   if (profile.stubTools && chat.tools === undefined) putStubTools(chat, profile);
-  const effort = request.reasoning?.effort;
+  const effort = request.reasoning?.effort ?? null;
   // The client's own switch is the whole of what it wants of the server's reasoning.
   const hasOwnSwitch = profile.reasoningEffort === 'thinking_and_effort' && passthrough.has('thinking');
-  if (effort != null && !hasOwnSwitch) Object.assign(chat, translateEffort(effort, model, profile, dropped));
+  if (!hasOwnSwitch)
+    Object.assign(chat, translateEffort(effort, { model, hasTools: offered.length > 0 }, profile, dropped));
   putDefaults(chat, passthrough, profile);
 
   return {

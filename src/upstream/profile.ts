@@ -81,6 +81,12 @@ export const profileFlags = {
   effortRules: z
     .array(effortRule)
     .describe('Efforts a model refuses, and what it is sent instead; the first rule that matches the model counts.'),
+  effortWithTools: z
+    .string()
+    .nullable()
+    .describe(
+      'Effort sent with every request that offers tools, whatever was asked for, where the server refuses others.',
+    ),
   reasoningReplay: z
     .enum(['none', 'reasoning_content', 'reasoning', 'both', 'reasoning_details', 'mistral_thinking'])
     .describe('How earlier reasoning is given back.'),
@@ -124,8 +130,9 @@ export const profileFlags = {
     .enum(['openai', 'mistral', 'openrouter', 'none'])
     .describe('The shape of file parts; `none` takes only text files, as text.'),
   originalDetail: z.boolean().describe('Takes the image detail `original`; elsewhere it is `high`, and named.'),
-  audio: z.boolean().describe('Takes `input_audio` parts.'),
-  video: z.boolean().describe('Takes `video_url` parts.'),
+  image: z.boolean().describe('Takes `image_url` parts; elsewhere a request with an image is refused here.'),
+  audio: z.boolean().describe('Takes `input_audio` parts; as for images.'),
+  video: z.boolean().describe('Takes `video_url` parts; as for images.'),
   nineCharacterIds: z.boolean().describe('Tool call ids must be nine letters or digits.'),
   toolMessageName: z.boolean().describe('Tool messages repeat the function’s name.'),
   assistantAfterTool: z.boolean().describe('After a tool message only an assistant or another tool may follow.'),

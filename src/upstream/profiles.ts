@@ -7,6 +7,16 @@ const mistralChoice: ToolChoiceSupport = { ...modeChoice, required: 'any' };
 const dashscopeChoice: ToolChoiceSupport = { ...namedChoice, required: null };
 const ignoredChoice: ToolChoiceSupport = { sent: false, required: null, named: false, allowed: false };
 
+/** OpenAI's models that take no function tools while they reason. */
+const toolsWithoutReasoning: readonly ModelRule[] = [
+  {
+    match: /gpt-5\.[4-6]/i,
+    reason:
+      'Over Chat they answer 400, “Function tools with reasoning_effort are not supported”, also where no effort is asked for, since they reason by default; with `none` they take tools (litellm#34569, pipecat#4043). The Responses API of the server itself has no such limit.',
+    flags: { effortWithTools: 'none' },
+  },
+];
+
 const threeEfforts = { minimal: 'low', xhigh: 'high', max: 'high' };
 const gptOssEfforts = { ...threeEfforts, none: 'low' };
 
@@ -21,18 +31,33 @@ export interface BuiltInProfile {
   readonly reasons: Partial<Readonly<Record<FlagName, string>>>;
 }
 
-/** What chat templates refuse, by the model's name, on servers that run the template of the model. */
+/**
+ * What chat templates refuse, by the model's name, on servers that run the template of the model. An empty text is sent where
+ * an assistant message holds only calls: several templates ask for the length of the content, or look into it.
+ */
 const templateRules: readonly ModelRule[] = [
   {
     match: /(?:mis|minis|magis|mix|pix|vox)tral|(?:dev|code|math)stral/i,
     reason:
-      'Their templates raise an error for a system message that is not the first, for two users in a row (Codex begins with two), and, the older ones, for tool call ids of any other form (vllm#6862, vllm#9019).',
-    flags: { systemMessages: 'leading_only', alternateRoles: true, needsUser: true, nineCharacterIds: true },
+      'Their templates raise an error for a system message that is not the first, for two users in a row (Codex begins with two), for null content, and, the older ones, for tool call ids of any other form (mistral-common `template_generator.py` and `validator.py`, llama.cpp `mistralai-Mistral-Small-3.1-24B-Instruct-2503.jinja`, vllm#6862, vllm#9019).',
+    flags: {
+      systemMessages: 'leading_only',
+      alternateRoles: true,
+      needsUser: true,
+      nineCharacterIds: true,
+      emptyAssistantContent: 'empty',
+    },
   },
   {
     match: /gemma-?[23]/i,
-    reason: 'Their templates raise an error unless user and assistant take turns; they have no tools.',
-    flags: { systemMessages: 'leading_only', alternateRoles: true, needsUser: true },
+    reason:
+      'Their templates raise an error unless user and assistant take turns, and for null content; only vLLM’s `tool_chat_template_gemma3_pythonic.jinja` knows tools.',
+    flags: {
+      systemMessages: 'leading_only',
+      alternateRoles: true,
+      needsUser: true,
+      emptyAssistantContent: 'empty',
+    },
   },
   {
     match: /qwen-?3\.[5-9]|qwen-?[4-9]/i,
@@ -41,8 +66,14 @@ const templateRules: readonly ModelRule[] = [
   },
   {
     match: /llama-?v?3(?!\d)/i,
-    reason: 'Their templates raise “This model only supports single tool-calls at once!”.',
-    flags: { singleCalls: true },
+    reason:
+      'Their templates raise “This model only supports single tool-calls at once!”, and put the tools into the first message after the system’s, which must be there (vLLM `tool_chat_template_llama3.1_json.jinja`).',
+    flags: { singleCalls: true, needsUser: true, emptyAssistantContent: 'empty' },
+  },
+  {
+    match: /gpt-oss/i,
+    reason: 'Its template looks for Harmony’s markers in the content, which null has none of.',
+    flags: { emptyAssistantContent: 'empty' },
   },
 ];
 
@@ -73,6 +104,7 @@ const generic: BuiltInProfile = {
     jsonSchema: 'native',
     reasoningEffort: 'reasoning_effort',
     effortRules: [],
+    effortWithTools: null,
     reasoningReplay: 'none',
     reasoningScope: 'all',
     reasoningBackfill: null,
@@ -87,6 +119,7 @@ const generic: BuiltInProfile = {
     refusalField: false,
     file: 'none',
     originalDetail: false,
+    image: true,
     audio: true,
     video: false,
     nineCharacterIds: false,
@@ -125,7 +158,7 @@ function row(
 const openai = row(
   'openai',
   generic,
-  'OpenAI. api.openai.com, and proxies that only pass on to it. It has a Responses API of its own; this profile is for models and features behind its Chat endpoint. Over Chat, gpt-5.4 to 5.6 refuse function tools together with reasoning (send effort `none`), and GPT-6 Astra and 6.1 Sol take no tools at all: use their Responses API.',
+  'OpenAI. api.openai.com, and proxies that only pass on to it. It has a Responses API of its own; this profile is for models and features behind its Chat endpoint. Over Chat, gpt-5.4 to 5.6 refuse function tools together with reasoning, so beside tools they are sent effort `none`, which is named; GPT-6 Astra and 6.1 Sol take no tools at all: use their Responses API.',
   {
     maxTokensField: ['max_completion_tokens', 'Reasoning models refuse `max_tokens`.'],
     obfuscationOff: [true, 'It pads its deltas by default; padding is added here, where the client asks for it.'],
@@ -149,6 +182,7 @@ const openai = row(
     thinkTags: ['off', 'Its answers hold no reasoning: a tag in them is text.'],
     toolChoice: [fullChoice, '`allowed_tools` too.'],
   },
+  toolsWithoutReasoning,
 );
 
 const azure = row(
@@ -163,6 +197,7 @@ const azure = row(
     originalDetail: [false, 'Not in its API. †'],
     serviceTiers: [{ auto: 'auto', default: 'default', flex: 'flex', priority: 'priority' }, 'Without `scale`.'],
   },
+  toolsWithoutReasoning,
 );
 
 const vllm = row(
@@ -638,10 +673,18 @@ const huggingface = row(
   generic,
   'Hugging Face’s router (router.huggingface.co), to many providers. A model’s name may end in a provider, `:fireworks-ai`, or a policy, `:fastest`.',
   {
-    emptyAssistantContent: ['empty', 'Some of its providers refuse null. †'],
-    audio: [false, 'Its messages have no sound; leaving it out would make the model answer about nothing.'],
+    emptyAssistantContent: ['empty', 'Its types have text or parts, and no null (huggingface.js `chat-completion`).'],
+    audio: [false, 'Its parts are text and images (huggingface.js `chat-completion`).'],
   },
-  templateRules,
+  [
+    ...templateRules,
+    {
+      match: /qwen3-coder/i,
+      reason:
+        'A 500, “strict=True is not supported for Qwen Coder model.” (pydantic-ai#3062); other models’ providers want it (inspect_ai#3043).',
+      flags: { strict: false },
+    },
+  ],
 );
 
 const vertex = row(

@@ -11,7 +11,7 @@ interface Body {
       readonly extra_content?: { readonly google?: { readonly thought_signature?: string } };
     }[];
   }[];
-  readonly tools?: readonly { readonly function?: { readonly strict?: boolean } }[];
+  readonly tools?: readonly { readonly type?: string; readonly function?: { readonly strict?: boolean } }[];
   readonly tool_choice?: unknown;
   readonly reasoning_effort?: string;
   readonly response_format?: { readonly type: string };
@@ -20,6 +20,8 @@ interface Body {
 
 export interface ServerGuard {
   readonly profile: string;
+  /** The model that is asked for, where what is refused depends on it. */
+  readonly model?: string;
   readonly source: string;
   /** Throws for a body that the server answers with an error. */
   check(body: Body): void;
@@ -89,6 +91,35 @@ export const serverGuards: readonly ServerGuard[] = [
     },
   },
   {
+    profile: 'huggingface',
+    model: 'Qwen/Qwen3-Coder-480B-A35B-Instruct:fastest',
+    source:
+      'huggingface/huggingface.js packages/tasks/src/tasks/chat-completion/inference.ts: content, parts, tools; pydantic-ai#3062: strict',
+    check({ messages, tools = [], tool_choice: choice, response_format: format, ...body }) {
+      if (messages.some(({ content }) => content === null)) refuse('content: text or parts');
+      const type = partTypes({ messages }).find((one) => one !== 'text' && one !== 'image_url');
+      if (type !== undefined) refuse(`parts are text and image_url, not ${type}`);
+      if (tools.some((tool) => tool.type !== 'function')) refuse('only functions are supported as a tool');
+      if (tools.some((tool) => tool.function?.strict !== undefined))
+        refuse('500: strict=True is not supported for Qwen Coder model.');
+      const isNamed = typeof choice === 'object' && choice !== null && 'function' in choice;
+      if (choice !== undefined && !isNamed && !['auto', 'none', 'required'].includes(String(choice)))
+        refuse('tool_choice is auto, none, required or a function');
+      if (format !== undefined && !['text', 'json_schema', 'json_object'].includes(format.type))
+        refuse('response_format');
+      if (Number(body['top_logprobs'] ?? 0) > 0 && body['logprobs'] !== true) refuse('top_logprobs needs logprobs');
+    },
+  },
+  {
+    profile: 'openai',
+    model: 'gpt-5.6-terra',
+    source: 'litellm#34569: tools alone and with effort low are a 400, with none a 200',
+    check({ tools, reasoning_effort: effort }) {
+      if (tools !== undefined && effort !== 'none')
+        refuse('Function tools with reasoning_effort are not supported for gpt-5.6-terra in /v1/chat/completions.');
+    },
+  },
+  {
     profile: 'vertex',
     source: 'ai.google.dev, Thought signatures and OpenAI compatibility',
     check(body) {
@@ -122,7 +153,7 @@ function refuseEfforts({ reasoning_effort: effort }: Body, known: readonly strin
   if (effort !== undefined && !known.includes(effort)) refuse(`reasoning_effort ${effort} is not supported`);
 }
 
-function partTypes({ messages }: Body): string[] {
+function partTypes({ messages }: Pick<Body, 'messages'>): string[] {
   return messages.flatMap(({ content }) =>
     Array.isArray(content) ? content.map(({ type }: { type: string }) => type) : [],
   );

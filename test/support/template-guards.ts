@@ -1,7 +1,8 @@
 /**
  * What chat templates check, by hand: each guard throws what the template's `raise_exception` (or Jinja itself) would, for the
- * messages as a server gives them to the template. Written from the templates on Hugging Face named with each; nothing here
- * knows how requests are translated.
+ * messages as a client sends them: vLLM, SGLang and llama.cpp put an empty text in the place of null content before they call
+ * the template, others do not. Each was compared with the template, or the code, that is named with it; nothing here knows
+ * how requests are translated.
  */
 
 interface Message {
@@ -10,9 +11,10 @@ interface Message {
   readonly tool_calls?: readonly {
     readonly id?: string;
     readonly type: string;
-    readonly function?: { readonly arguments: string };
+    readonly function?: { readonly name: string; readonly arguments: string };
   }[];
   readonly tool_call_id?: string;
+  readonly name?: string;
 }
 
 export interface TemplateGuard {
@@ -22,13 +24,14 @@ export interface TemplateGuard {
   readonly model: string;
   /** The template has no place for calls and their outputs at all: conversations with some are not for this model. */
   readonly withoutTools?: boolean;
-  /** Throws for messages that the template refuses. */
-  check(messages: readonly Message[]): void;
+  /** Throws for messages that the template refuses, in a request that offers tools or none. */
+  check(messages: readonly Message[], hasTools: boolean): void;
 }
 
 export const templateGuards: readonly TemplateGuard[] = [
   {
-    source: 'mistralai/Mistral-Nemo-Instruct-2407 tokenizer_config.json (as Mistral-7B-Instruct-v0.3)',
+    source:
+      'mistralai/Mistral-Nemo-Instruct-2407 tokenizer_config.json; with ids of nine or more characters ggml-org/llama.cpp models/templates/mistralai-Mistral-Small-3.1-24B-Instruct-2503.jinja',
     model: 'open-mistral-nemo-2407',
     check(messages) {
       const rest = withoutLeadingSystem(messages);
@@ -47,7 +50,8 @@ export const templateGuards: readonly TemplateGuard[] = [
     },
   },
   {
-    source: 'mistralai/Devstral-2-123B-Instruct-2512 chat_template.jinja (as Ministral-3)',
+    source:
+      'mistralai/mistral-common src/mistral_common/integrations/chat_templates/template_generator.py, which makes those of Devstral 2 and Ministral 3',
     model: 'Devstral-2-123B-Instruct-2512',
     check(messages) {
       const rest = withoutLeadingSystem(messages);
@@ -62,11 +66,16 @@ export const templateGuards: readonly TemplateGuard[] = [
           raise(`Only user, assistant and tool roles are supported, got ${role}.`);
         if (role === 'assistant' && isBlank(content) && tool_calls.length === 0)
           raise('Assistant message must have a string or a list of chunks in content or a list of tool calls.');
+        // `message['content'] | length`
+        if (role === 'assistant' && content == null) raise("object of type 'NoneType' has no len()");
+        if (role === 'user' && isBlank(content) && typeof content !== 'string')
+          raise('User message must have a string or a list of chunks in content');
       }
     },
   },
   {
-    source: 'vLLM mistral tokenizer mode: mistral_common/protocol/instruct/validator.py (V3 and later)',
+    source:
+      'mistralai/mistral-common src/mistral_common/protocol/instruct/validator.py, V13; vLLM marks a last assistant message as a prefix before it is asked',
     model: 'mistralai/Mistral-Small-3.2-24B-Instruct-2506',
     check(messages) {
       const after: Readonly<Record<string, readonly string[]>> = {
@@ -75,24 +84,51 @@ export const templateGuards: readonly TemplateGuard[] = [
         assistant: ['assistant', 'user', 'tool'],
         tool: ['assistant', 'tool'],
       };
+      const [first] = messages;
+      if (messages.length === 1 && !['user', 'system'].includes(first?.role ?? ''))
+        raise('Conversation must start with a user message or system message');
       messages.forEach(({ role }, index) => {
         const previous = messages[index - 1]?.role;
-        if (previous === undefined ? !['system', 'user'].includes(role) : !(after[previous] ?? []).includes(role))
+        if (previous !== undefined && !(after[previous] ?? []).includes(role))
           raise(`Unexpected role '${role}' after role '${previous}'`);
-        if (role === 'system' && index > 0) raise(`Unexpected role 'system' after role '${previous}'`);
       });
       pairedCalls(messages);
+      const names = messages.flatMap(({ name, tool_calls = [] }) => [
+        name,
+        ...tool_calls.map((call) => call.function?.name),
+      ]);
+      for (const name of names)
+        if (name !== undefined && !/^[a-zA-Z0-9_-]{1,64}$/.test(name))
+          raise(`Function name was ${name} but must be a-z, A-Z, 0-9, or contain underscores and dashes`);
+      const ids = messages.flatMap(({ tool_call_id, tool_calls = [] }) => [
+        tool_call_id,
+        ...tool_calls.map(({ id }) => id),
+      ]);
+      for (const id of ids)
+        if (id !== undefined && !/^[a-zA-Z0-9]{9}$/.test(id))
+          raise(`Tool call id was ${id} but must be a-z, A-Z, 0-9, with a length of 9.`);
     },
   },
   {
-    source: 'google/gemma-3-27b-it chat_template.json',
+    source: 'google/gemma-3-27b-it chat_template.json, as repeated in many public repositories',
     model: 'google/gemma-3-27b-it',
     withoutTools: true,
     check(messages) {
+      const rest = withoutLeadingSystem(messages);
+      alternating(rest, 'Conversation roles must alternate user/assistant/user/assistant/...');
+      if (rest.some(({ content }) => content == null)) raise('Invalid content type');
+    },
+  },
+  {
+    source: 'vllm-project/vllm examples/tool_chat_template_gemma3_pythonic.jinja',
+    model: 'gemma-3-12b-it-with-tools',
+    check(messages) {
+      const rest = withoutLeadingSystem(messages);
       alternating(
-        withoutLeadingSystem(messages),
+        rest.filter(({ role, tool_calls }) => role !== 'tool' && tool_calls === undefined),
         'Conversation roles must alternate user/assistant/user/assistant/...',
       );
+      if (rest.some(({ content }) => content == null)) raise('Invalid content type');
     },
   },
   {
@@ -105,11 +141,14 @@ export const templateGuards: readonly TemplateGuard[] = [
     },
   },
   {
-    source: 'Qwen/Qwen3.5 chat_template.jinja',
+    source: 'Qwen/Qwen3.5 chat_template.jinja, as quoted and rebuilt in several public repositories',
     model: 'Qwen/Qwen3.5-122B-A10B',
     check(messages) {
       if (messages.length === 0) raise('No messages provided.');
-      if (!messages.some(({ role }) => role === 'user')) raise('No user query found in messages.');
+      const isQuery = ({ role, content }: Message) =>
+        role === 'user' &&
+        !(typeof content === 'string' && /^<tool_response>.*<\/tool_response>$/s.test(content.trim()));
+      if (!messages.some(isQuery)) raise('No user query found in messages.');
       messages.forEach(({ role, content }, index) => {
         if (!['system', 'developer', 'user', 'assistant', 'tool'].includes(role)) raise('Unexpected message role.');
         if (role !== 'system') return;
@@ -121,9 +160,16 @@ export const templateGuards: readonly TemplateGuard[] = [
     },
   },
   {
-    source: 'meta-llama/Llama-3.3-70B-Instruct tokenizer_config.json (as vLLM tool_chat_template_llama3.1_json.jinja)',
+    source: 'vllm-project/vllm examples/tool_chat_template_llama3.1_json.jinja (as meta-llama/Llama-3.3-70B-Instruct)',
     model: 'meta-llama/Llama-3.3-70B-Instruct',
-    check(messages) {
+    check(messages, hasTools) {
+      const [, ...afterFirst] = withoutLeadingSystem(messages);
+      const [first] = withoutLeadingSystem(messages);
+      if (hasTools && first === undefined)
+        raise("Cannot put tools in the first user message when there's no first user message!");
+      if (hasTools && first?.content == null) raise("'NoneType' object is not iterable");
+      for (const { content, role, tool_calls } of afterFirst)
+        if (content == null && role !== 'tool' && tool_calls === undefined) raise("'NoneType' object is not iterable");
       for (const { tool_calls } of messages)
         if (tool_calls !== undefined && tool_calls.length !== 1)
           raise('This model only supports single tool-calls at once!');
@@ -131,7 +177,7 @@ export const templateGuards: readonly TemplateGuard[] = [
     },
   },
   {
-    source: 'deepseek-ai/DeepSeek-V3.1 chat_template.jinja',
+    source: 'ggml-org/llama.cpp models/templates/deepseek-ai-DeepSeek-V3.1.jinja',
     model: 'deepseek-ai/DeepSeek-V3.1',
     check(messages) {
       for (const { role, content, tool_calls } of messages) {
@@ -142,12 +188,20 @@ export const templateGuards: readonly TemplateGuard[] = [
     },
   },
   {
-    source: 'openai/gpt-oss-120b chat_template.jinja',
+    source: 'openai/gpt-oss-120b chat_template.jinja, as embedded in several public repositories',
     model: 'openai/gpt-oss-120b',
     check(messages) {
       let hasCall = false;
-      for (const { role, tool_calls = [] } of messages) {
-        if (role === 'assistant') hasCall = tool_calls.length > 0 || hasCall;
+      for (const { role, content, tool_calls = [] } of messages) {
+        if (role === 'assistant') hasCall = tool_calls.length > 0;
+        // `"<|channel|>analysis<|message|>" in message.content`
+        if (role === 'assistant' && content == null) raise("argument of type 'NoneType' is not iterable");
+        if (
+          role === 'assistant' &&
+          typeof content === 'string' &&
+          /<\|channel\|>(?:analysis|final)<\|message\|>/.test(content)
+        )
+          raise('You have passed a message containing <|channel|> tags in the content field.');
         if (role === 'tool' && !hasCall)
           raise('Message has tool role, but there was no previous assistant message with a tool call!');
       }

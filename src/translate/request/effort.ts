@@ -3,20 +3,21 @@ import type { Profile } from '../../upstream/profile.ts';
 import type { Dropped } from './dropped.ts';
 
 /**
- * `reasoning.effort` as the field the profile's server reads. A null effort sends nothing: the server's default stays.
- * `dropped` receives
- * `reasoning.effort` where the server has no such field, and `reasoning.effort.max` (say) where it gets another value or
- * only a switch.
+ * `reasoning.effort` as the field the profile's server reads. A null effort sends nothing: the server's default stays, but
+ * where the request `hasTools` and the profile has an effort for that. `dropped` receives `reasoning.effort` where the server
+ * has no such field, and `reasoning.effort.max` (say) where it gets another value or only a switch.
  */
 export function translateEffort(
-  effort: string | null,
-  model: string,
+  asked: string | null,
+  { model, hasTools }: { readonly model: string; readonly hasTools: boolean },
   profile: Profile,
   dropped: Dropped,
 ): Pick<ChatCompletionRequest, 'reasoning_effort' | 'reasoning' | 'thinking' | 'enable_thinking'> {
+  const fixed = hasTools ? profile.effortWithTools : null;
+  const effort = asked ?? fixed;
   if (effort === null) return {};
   const rule = profile.effortRules.find(({ models }) => models.test(model));
-  const value = rule?.efforts[effort] ?? effort;
+  const value = fixed ?? rule?.efforts[effort] ?? effort;
   if (profile.reasoningEffort === 'none') {
     dropped.push('reasoning.effort');
     return {};

@@ -16,13 +16,13 @@ const requests = readdirSync(golden)
   .flatMap((name) => readGoldenCases(new URL(name, golden)))
   .flatMap((one) => {
     const request = blockOf(one, 'request');
-    return request === null ? [] : [{ where: one.where, request: JSON.parse(request) as unknown }];
+    return request === null ? [] : [{ where: one.where, request: JSON.parse(request) as Record<string, unknown> }];
   });
 
 describe.each(serverGuards)('$profile', (guard) => {
   it(`is sent nothing it refuses, by any golden request (${guard.source})`, () => {
     const sent = requests.filter(({ where, request }) => {
-      const body = bodyOf(request, guard.profile);
+      const body = bodyOf(request, guard, guard.profile);
       if (body === null) return false;
       expect(() => guard.check(body), `${where}: ${JSON.stringify(body)}`).not.toThrow();
       return true;
@@ -32,7 +32,7 @@ describe.each(serverGuards)('$profile', (guard) => {
 
   it('would refuse some of what generic sends', () => {
     const refused = requests.filter(({ request }) => {
-      const body = bodyOf(request, 'generic');
+      const body = bodyOf(request, guard, 'generic');
       return body !== null && complaintOf(guard, body) !== null;
     });
     expect(refused.length).toBeGreaterThan(0);
@@ -49,7 +49,8 @@ function complaintOf(guard: ServerGuard, body: Body): string | null {
 }
 
 /** The body as the upstream gets it; null for a request that is refused. */
-function bodyOf(request: unknown, profile: string): Body | null {
+function bodyOf(given: object, { model }: ServerGuard, profile: string): Body | null {
+  const request = model === undefined ? given : { ...given, model };
   const settings = createTestSettings({ profile, orphanOutputs: 'synthesize', missingOutputs: 'synthesize' });
   try {
     const { chat, passthrough } = translateRequest(request, settings, { now: () => 1, newId: createCountedIds() });

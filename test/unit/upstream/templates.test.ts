@@ -36,9 +36,9 @@ const requests = readdirSync(golden)
 describe.each(templateGuards)('the template of $model', (guard) => {
   it.each(selfHosted)('takes every golden request, as %s sends it', (profile) => {
     const taken = requests.filter(({ where, request }) => {
-      const messages = messagesOf({ ...request, model: guard.model }, { profile });
-      if (messages === null || (guard.withoutTools && hasTools(messages))) return false;
-      expect(() => guard.check(messages), `${where}: ${JSON.stringify(messages)}`).not.toThrow();
+      const sent = sentFor({ ...request, model: guard.model }, { profile });
+      if (sent === null || (guard.withoutTools && hasCalls(sent.messages))) return false;
+      expect(() => guard.check(sent.messages, sent.hasTools), `${where}: ${JSON.stringify(sent)}`).not.toThrow();
       return true;
     });
     expect(taken.length).toBeGreaterThan(100);
@@ -50,10 +50,14 @@ describe.each(templateGuards)('the template of $model', (guard) => {
         conversation,
         fc.constantFrom(...selfHosted),
         fc.option(fc.string()),
-        (input, profile, instructions) => {
-          const messages = messagesOf({ model: guard.model, input, instructions }, { profile });
-          if (messages === null || (guard.withoutTools && hasTools(messages))) return;
-          expect(() => guard.check(messages)).not.toThrow();
+        fc.boolean(),
+        (input, profile, instructions, withTools) => {
+          const sent = sentFor(
+            { model: guard.model, input, instructions, ...(withTools ? { tools } : {}) },
+            { profile },
+          );
+          if (sent === null || (guard.withoutTools && hasCalls(sent.messages))) return;
+          expect(() => guard.check(sent.messages, sent.hasTools)).not.toThrow();
         },
       ),
       { numRuns: 500 },
@@ -71,7 +75,10 @@ describe('the guards themselves', () => {
   });
   const tool = { role: 'tool', tool_call_id: 'aB3dE6gH9', content: 'x' };
   const system = { role: 'system', content: 'x' };
-  const cut = { ...calls(), tool_calls: [{ id: 'aB3dE6gH9', type: 'function', function: { arguments: '"Oslo"' } }] };
+  const cut = {
+    ...calls(),
+    tool_calls: [{ id: 'aB3dE6gH9', type: 'function', function: { name: 'f', arguments: '"Oslo"' } }],
+  };
 
   it.each([
     ['nemo', [user, user], /must alternate/],
@@ -82,35 +89,50 @@ describe('the guards themselves', () => {
     ['Devstral', [user, { role: 'assistant', content: '' }], /must have a string/],
     ['Mistral-Small', [user, calls('aB3dE6gH9'), tool, user], /Unexpected role 'user' after role 'tool'/],
     ['Mistral-Small', [user, assistant, system], /Unexpected role 'system' after role 'assistant'/],
+    ['Mistral-Small', [assistant], /must start with/],
+    ['Mistral-Small', [user, calls('call_1'), { ...tool, tool_call_id: 'call_1' }], /length of 9/],
+    ['Mistral-Small', [user, calls('aB3dE6gH9'), assistant], /same number/],
+    ['Devstral', [user, calls('aB3dE6gH9'), tool], /no len/],
+    ['Devstral', [user, system], /got system/],
     ['gemma', [system, user, user], /must alternate/],
+    ['with-tools', [user, calls('a'), { ...tool, content: 'x' }], /Invalid content type/],
+    ['with-tools', [user, { ...calls('a'), content: '' }, tool, user], /must alternate/],
     ['Qwen3-32B', [user, cut, tool], /mapping/],
     ['Qwen3.5', [user, system], /must be at the beginning/],
     ['Qwen3.5', [system, assistant], /No user query/],
+    ['Qwen3.5', [{ role: 'user', content: '<tool_response>\n4\n</tool_response>' }], /No user query/],
     ['Llama', [user, calls('a', 'b')], /single tool-calls/],
+    ['Llama', [system], /no first user message/],
     ['DeepSeek', [{ role: 'user', content: null }], /concatenate/],
     ['gpt-oss', [user, tool], /no previous assistant message/],
+    ['gpt-oss', [user, { ...calls('a'), content: '' }, tool, assistant, tool], /no previous assistant message/],
+    ['gpt-oss', [user, calls('a'), tool], /not iterable/],
+    ['gpt-oss', [{ role: 'assistant', content: '<|channel|>final<|message|>Hi' }], /channel/],
   ])('refuse what the template of %s refuses', (name, messages, complaint) => {
     const guard = templateGuards.find(({ model }) => model.includes(name));
-    expect(() => guard?.check(messages)).toThrow(complaint);
+    expect(() => guard?.check(messages, true)).toThrow(complaint);
   });
 });
 
-/** The messages as the upstream gets them; null for a request that is refused. */
-function messagesOf(request: object, overrides: SettingsOverrides): Parameters<TemplateGuard['check']>[0] | null {
+type Messages = Parameters<TemplateGuard['check']>[0];
+
+/** What the upstream gets; null for a request that is refused. */
+function sentFor(request: object, overrides: SettingsOverrides): { messages: Messages; hasTools: boolean } | null {
   const settings = createTestSettings({ ...overrides, orphanOutputs: 'synthesize', missingOutputs: 'synthesize' });
   try {
     const { chat } = translateRequest(request, settings, { now: () => 1, newId: createCountedIds() });
-    return JSON.parse(JSON.stringify(chat.messages));
+    return { messages: JSON.parse(JSON.stringify(chat.messages)), hasTools: chat.tools !== undefined };
   } catch (thrown) {
     if (thrown instanceof ApiError) return null;
     throw thrown;
   }
 }
 
-function hasTools(messages: Parameters<TemplateGuard['check']>[0]): boolean {
+function hasCalls(messages: Messages): boolean {
   return messages.some(({ role, tool_calls }) => role === 'tool' || tool_calls !== undefined);
 }
 
+const tools = [{ type: 'function', name: 'f' }];
 const callId = fc.constantFrom('call_0', 'call_1', 'aB3dE6gH9');
 const image = fc.constant({ type: 'input_image', image_url: 'https://x.test/a.png' });
 const text = (type: string) => fc.record({ type: fc.constant(type), text: fc.string() });
