@@ -59,8 +59,8 @@ export async function diagnose(
     now: () => performance.now(),
     onProbe: ({ name, asks }, index) => onProgress(`${index + 1}/${allProbes.length} ${name}: ${asks}`),
   });
-  // Nothing follows from a server that did not answer a plain question.
-  const proposal = run.findings.get('text')?.result === 'works' ? proposeProfile(run.findings, chatUrl, model) : null;
+  // Half the evidence would look like a whole profile.
+  const proposal = run.stopped === null ? proposeProfile(run.findings, chatUrl, model) : null;
   return {
     url: chatUrl.href,
     model,

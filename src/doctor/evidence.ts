@@ -127,7 +127,10 @@ function customEvidence(strictMatters: boolean): Evidence {
 
 /** Each part of the flag counts only where its probe showed something. */
 function toolChoiceEvidence(findings: Findings): Evidence[] {
-  const lacks = (name: string) => found(findings, name, 'refused', 'ignored', 'broken');
+  // Where the model never calls, that it does not call by a choice says nothing of the field.
+  const calls = found(findings, 'tool_call', 'works') || found(findings, 'tool_required', 'works');
+  const lacks = (name: string) =>
+    found(findings, name, 'refused', 'broken') || (calls && found(findings, name, 'ignored'));
   const works = (name: string) => found(findings, name, 'works');
   const known: Partial<{ -readonly [Part in keyof ToolChoiceSupport]: ToolChoiceSupport[Part] }> = {};
   if (works('tool_required')) known.required = 'required';

@@ -30,15 +30,17 @@ export function acceptance([answer]: readonly Answer[]): Finding {
   return judged(answer, () => ({ result: 'accepted', detail: 'answered' }));
 }
 
-/** An answer that was cut before it said anything shows nothing. */
-export function ranOut(answer: ReadAnswer): Finding | null {
-  if (answer.finish !== 'length' || answer.said.trim() !== '' || answer.calls.length > 0) return null;
-  const reasoned = reasoningText(answer) === '' ? '' : ', all of them reasoning';
-  return {
-    result: 'not_tested',
-    detail: `the answer's tokens were used up${reasoned}: raise --max-tokens`,
-    facts: { outOfTokens: true },
-  };
+/** An answer without text or call shows nothing: it was cut, or all of it is reasoning. Null for others. */
+export function sayingNothing(answer: ReadAnswer): Finding | null {
+  if (answer.said.trim() !== '' || answer.calls.length > 0) return null;
+  const reasoned = reasoningText(answer) !== '';
+  if (answer.finish === 'length')
+    return {
+      result: 'not_tested',
+      detail: `the answer's tokens were used up${reasoned ? ', all of them reasoning' : ''}: raise --max-tokens`,
+      facts: { outOfTokens: true },
+    };
+  return reasoned ? { result: 'not_tested', detail: 'reasoning only, and no text' } : null;
 }
 
 /** Judges an answer that should be calls; `wanted` says whether they are the right ones. */
@@ -50,11 +52,16 @@ export function judgeCalls(answer: ReadAnswer, wanted: (calls: readonly Answered
       answer.calls.every(({ arguments: text }) => isObject(text)) ? {} : { badArguments: true },
     );
   }
-  const cut = ranOut(answer);
+  const cut = sayingNothing(answer);
   if (cut !== null) return cut;
-  if (callMarkup.test(answer.text))
+  if (showsMarkup(answer))
     return { result: 'ignored', detail: 'the call came as text of the answer', facts: { callAsText: true } };
   return { result: 'ignored', detail: answer.said === '' ? 'no call, and no text' : 'text instead of a call' };
+}
+
+/** Does the text hold a call as models write it? */
+export function showsMarkup({ text }: ReadAnswer): boolean {
+  return callMarkup.test(text);
 }
 
 /** The calls in a few words. */

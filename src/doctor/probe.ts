@@ -67,6 +67,8 @@ export interface Facts {
   readonly replayRefused?: readonly string[];
   /** The status was a 5xx although the request was at fault. */
   readonly serverError?: boolean;
+  /** The answer ended, and all of it was reasoning. */
+  readonly reasoningOnly?: boolean;
   /** No token was left for the answer. */
   readonly outOfTokens?: boolean;
 }

@@ -54,6 +54,9 @@ const hosts: readonly (readonly [RegExp, string])[] = [
 /** Engines that would have said what they are: their profiles are not guessed. */
 const engines: ReadonlySet<string> = new Set(['vllm', 'sglang', 'llama.cpp', 'ollama']);
 
+/** What another profile than generic must save, to be chosen by the probes alone: one flag in common is a coincidence. */
+const GUESS = 1.5;
+
 /** How much an unconfirmed flag of a profile counts against it, beside a flag that is wrong. */
 const ASSUMPTION = 0.5;
 
@@ -87,13 +90,13 @@ function chooseBase(
   if (generic === undefined) throw new Error('There are no profiles.');
   const scored = profiles
     .filter(({ name }) => !engines.has(name))
-    .map((profile) => ({ profile, ...scoreOf(evidence, profile, generic, model) }));
+    .map((profile) => ({ profile, score: scoreOf(evidence, profile, generic, model) }));
   const [best] = scored.toSorted((one, other) => one.score - other.score);
   if (best === undefined) throw new Error('There are no profiles.');
   return { base: best.profile, because: 'it comes closest to what the probes found' };
 }
 
-function scoreOf(evidence: readonly Evidence[], profile: Profile, generic: Profile, model: string) {
+function scoreOf(evidence: readonly Evidence[], profile: Profile, generic: Profile, model: string): number {
   const flags = profileForModel(profile, model);
   const conflicts = differencesOf(evidence, profile, model).length;
   // What the profile says beyond generic, and generic with the same evidence would not.
@@ -101,7 +104,7 @@ function scoreOf(evidence: readonly Evidence[], profile: Profile, generic: Profi
   const assumptions = flagNames.filter(
     (name) => JSON.stringify(flags[name]) !== JSON.stringify(generic[name]) && !told.has(name) && name !== 'path',
   ).length;
-  return { conflicts, score: conflicts + ASSUMPTION * assumptions };
+  return conflicts + ASSUMPTION * assumptions + (profile === generic ? 0 : GUESS);
 }
 
 const flagNames = Object.keys(profileFlags) as FlagName[];

@@ -1,6 +1,6 @@
 import type { Finding, Findings, Probe, Result } from './probe.ts';
 import type { Proposal } from './proposal.ts';
-import type { Limits, Run, Spending } from './run.ts';
+import { type Limits, NOT_REACHED, type Run, type Spending } from './run.ts';
 
 /** All that a run found out. */
 export interface Report {
@@ -69,8 +69,8 @@ export function textReport(report: Report, probes: readonly Probe[], width: numb
   for (const probe of probes) {
     const finding = run.findings.get(probe.name);
     if (finding === undefined) continue;
-    // A variant that was not needed is no news.
-    if (finding.result === 'not_tested' && run.stopped === null && isVariant(probe)) continue;
+    // Neither a variant that was not needed is news, nor all that comes after the end.
+    if (finding.result === 'not_tested' && (isVariant(probe) || finding.detail === NOT_REACHED)) continue;
     if (probe.group !== group) {
       group = probe.group;
       lines.push(paint(1, group));

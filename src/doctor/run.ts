@@ -36,6 +36,9 @@ export interface Run {
   readonly stopped: string | null;
 }
 
+/** The detail of probes after the one that ended the run. */
+export const NOT_REACHED = 'not reached';
+
 /** Input tokens that a request of the usual size counts as, beforehand. */
 const USUAL_INPUT = 200;
 
@@ -79,7 +82,7 @@ export async function runProbes(
   let stopped: string | null = null;
   for (const [position, probe] of probes.entries()) {
     const known: Known = { ...target, manyTokens: limits.tokensPerRequest, findings };
-    const asked = stopped === null ? probe.request(known) : 'not reached';
+    const asked = stopped === null ? probe.request(known) : NOT_REACHED;
     const over =
       typeof asked === 'string'
         ? null
@@ -99,10 +102,11 @@ export async function runProbes(
         if (stopped !== null) break;
       }
       finding = stopped === null ? probe.judge(answers, known) : { result: 'not_tested', detail: stopped };
-      if (stopped === null && probe.name === 'text' && finding.result !== 'works')
+      if (stopped === null && probe.name === 'text' && finding.result !== 'works' && !finding.facts?.reasoningOnly)
         stopped = `A plain question is not answered: ${finding.detail}`;
     }
-    findings.set(probe.name, finding);
+    // What servers and models say goes to a terminal.
+    findings.set(probe.name, { ...finding, detail: shorten(finding.detail) });
   }
   return { findings, spent, stopped };
 }
@@ -148,11 +152,22 @@ const finalStatuses: ReadonlyMap<number, string> = new Map([
   [429, 'too many requests, or a quota is used up. Try again later'],
 ]);
 
+/** Failures to connect. A connection that was cut may be the fault of one request. */
+const connecting = /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|EPROTO|ERR_SSL|.*CERT)/;
+
+function hintFor(reason: string): string {
+  if (reason.includes('CERT')) return ' For a certificate of your own set NODE_EXTRA_CA_CERTS to its file.';
+  return reason === 'EPROTO' || reason.startsWith('ERR_SSL')
+    ? ' Does the server speak TLS? Then the URL begins with https://, else with http://.'
+    : '';
+}
+
 /** Why there is no use in asking on; null when there is. */
 function reasonToStop(probe: Probe, answer: Answer): string | null {
   const { outcome, status, location, reason, retryAfter } = answer;
-  if (probe.group === 'server' && outcome !== 'unreachable') return null;
-  if (outcome === 'unreachable' && status === 0) return `The server cannot be reached (${reason}).`;
+  if (outcome === 'unreachable' && connecting.test(reason))
+    return `The server cannot be reached, at ${probe.name}: ${reason}.${hintFor(reason)}`;
+  if (probe.group === 'server') return null;
   if (status >= 300 && status < 400)
     return `The server redirects (${status}) to ${shorten(location ?? 'nowhere')}: give that URL if it is the right one. The key is not sent there.`;
   const why = finalStatuses.get(status);

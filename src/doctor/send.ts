@@ -43,6 +43,11 @@ function urlOf(path: ProbeRequest['path'], chatUrl: URL): URL {
   return models;
 }
 
+/** Servers quote keys in their errors. A short one may be any word of an answer: the report is searched for it instead. */
+function withoutKey(text: string, key: string | null): string {
+  return key === null || key.length < 8 ? text : text.replaceAll(key, '[key]');
+}
+
 function exchange(url: URL, { body, until }: ProbeRequest, token: string | null, timeoutMs: number): Promise<Answer> {
   const started = performance.now();
   const bytes = body === undefined ? null : Buffer.from(JSON.stringify(body));
@@ -65,7 +70,7 @@ function exchange(url: URL, { body, until }: ProbeRequest, token: string | null,
         keepAlive: header('keep-alive'),
         retryAfter: header('retry-after'),
         location: header('location'),
-        body: Buffer.concat(pieces).toString('utf8'),
+        body: withoutKey(Buffer.concat(pieces).toString('utf8'), token),
         reason,
         milliseconds: performance.now() - started,
       });

@@ -12,7 +12,7 @@ interface Rule {
 
 const failing: readonly Result[] = ['refused', 'ignored', 'broken'];
 
-/** Codex's own prompt, its tools and a first file fill about this many tokens. */
+/** Below this an agent's instructions, its tools and a few files leave little room. */
 const SMALL_WINDOW = 32_000;
 
 const rules: readonly Rule[] = [
@@ -24,6 +24,11 @@ const rules: readonly Rule[] = [
     applies: (findings) => factOf(findings, 'callAsText') === true,
     text: () =>
       'The model’s calls come as text. The server must read them: vLLM needs --enable-auto-tool-choice and the model’s --tool-call-parser, SGLang --tool-call-parser, llama.cpp --jinja and a template with tools.',
+  },
+  {
+    applies: (findings) => factOf(findings, 'reasoningOnly') === true,
+    text: () =>
+      'Whole answers come as reasoning: the server’s reasoning parser does not fit this model (vLLM, SGLang: --reasoning-parser).',
   },
   {
     probe: 'tool_call',
@@ -48,7 +53,7 @@ const rules: readonly Rule[] = [
   {
     applies: (findings) => (factOf(findings, 'contextWindow') ?? SMALL_WINDOW) < SMALL_WINDOW,
     text: (findings) =>
-      `The context window of ${windowText(findings)} tokens is small: Codex’s instructions and tools alone take about 10,000.`,
+      `The context window of ${windowText(findings)} tokens is small for agents: Codex’s instructions, its tools and a few files fill it.`,
   },
   {
     applies: (findings) => factOf(findings, 'contextWindow') !== undefined,

@@ -8,6 +8,8 @@ import type { AddressInfo } from 'node:net';
 export interface Behaviour {
   /** Throws for a body that is refused; a message may begin with a status other than 400. */
   check?(body: ProbedBody): void;
+  /** Requests that are never answered. */
+  hangs?(body: ProbedBody): boolean;
   /** Fields that are read past. */
   readonly ignores?: readonly string[];
   /** Where the model's reasoning goes: a field's name, or into the text. */
@@ -74,6 +76,7 @@ export async function startProbedServer(behaviour: Behaviour = {}): Promise<Prob
     const body = text === '' ? null : (JSON.parse(text) as ProbedBody);
     const path = request.url ?? '';
     requests.push({ path, headers: request.headers, body });
+    if (body !== null && behaviour.hangs?.(body)) return;
     const reply = behaviour.respond?.(path, body, request) ?? (body === null ? null : refusal(behaviour, body));
     if (reply !== null) {
       response.writeHead(reply.status, { 'content-type': 'application/json', ...reply.headers }).end(reply.body);

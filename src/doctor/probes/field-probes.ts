@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer';
 import { chat, getWeather, user, weatherQuestion } from '../chat-body.ts';
-import { acceptance, isObject, judgeCalls, judged, quote, ranOut } from '../judge.ts';
+import { acceptance, isObject, judgeCalls, judged, quote, sayingNothing } from '../judge.ts';
 import { found, type Probe } from '../probe.ts';
 
 const askCity = [user('Name one city and the number of people who live there. Answer in JSON.')];
@@ -29,7 +29,7 @@ export const fieldProbes: readonly Probe[] = [
       judged(answer, (read) => {
         if (fitsCity(read.said)) return { result: 'works', detail: quote(read.said) };
         return (
-          ranOut(read) ??
+          sayingNothing(read) ??
           (read.finish === 'length' && read.said.trimStart().startsWith('{')
             ? { result: 'accepted', detail: 'JSON that was cut: raise --max-tokens' }
             : { result: 'ignored', detail: quote(read.said) })
@@ -54,7 +54,7 @@ export const fieldProbes: readonly Probe[] = [
       judged(answer, (read) =>
         isObject(read.said)
           ? { result: 'works', detail: quote(read.said) }
-          : (ranOut(read) ?? { result: 'ignored', detail: quote(read.said) }),
+          : (sayingNothing(read) ?? { result: 'ignored', detail: quote(read.said) }),
       ),
     means: { works: 'Answers are JSON by the server, and the schema is told in words.' },
   },
@@ -95,7 +95,10 @@ export const fieldProbes: readonly Probe[] = [
       judged(answer, (read) =>
         /\bred\b/i.test(read.said)
           ? { result: 'works', detail: quote(read.said) }
-          : (ranOut(read) ?? { result: 'ignored', detail: `the picture is red, the answer ${quote(read.said)}` }),
+          : (sayingNothing(read) ?? {
+              result: 'ignored',
+              detail: `the picture is red, the answer ${quote(read.said)}`,
+            }),
       ),
     means: {
       ignored: 'Either the model cannot see, or the server leaves images out without a word.',
@@ -150,8 +153,8 @@ export const fieldProbes: readonly Probe[] = [
     ],
     judge: ([answer]) =>
       judged(answer, ({ said: text }) => {
-        if (/charlie/i.test(text)) return { result: 'ignored', detail: quote(text) };
-        return { result: /bravo/i.test(text) ? 'works' : 'accepted', detail: quote(text) };
+        if (text.includes('charlie')) return { result: 'ignored', detail: quote(text) };
+        return { result: text.includes('bravo') ? 'works' : 'accepted', detail: quote(text) };
       }),
     means: {
       ignored: 'Requests with it are refused here, by name.',

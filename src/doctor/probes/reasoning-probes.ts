@@ -1,4 +1,4 @@
-import { type ReadAnswer, readChatAnswer, reasoningText } from '../chat-answer.ts';
+import { type ReadAnswer, readChatAnswer, reasoningText, tagsIn } from '../chat-answer.ts';
 import { callFormOf, chat, finishedCalls, getWeather, user, weatherQuestion } from '../chat-body.ts';
 import { acceptance, judged } from '../judge.ts';
 import { type Answer, type Facts, type Finding, factOf, found, type Known, type Probe } from '../probe.ts';
@@ -113,6 +113,7 @@ function isExtra({ usage }: ReadAnswer, reasoning: number): boolean {
 function judgeNoEffort([answer]: readonly Answer[], { findings }: Known): Finding {
   return judged(answer, (read) => {
     if (reasoningText(read) !== '') return { result: 'ignored', detail: `reasoning in ${fieldsOf(read)}` };
+    if (tagsIn(read.text) === 'whole') return { result: 'ignored', detail: 'reasoning in the text' };
     const reasoned = found(findings, 'reasoning', 'works') && read.said.trim() !== '';
     return { result: reasoned ? 'works' : 'accepted', detail: reasoned ? 'no reasoning' : 'answered' };
   });

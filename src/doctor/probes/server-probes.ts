@@ -36,7 +36,7 @@ export const serverProbes: readonly Probe[] = [
     judge: judgeSoftware,
     means: {
       works: 'Its profile is where the comparison begins.',
-      ignored: 'It names no engine: the profile is chosen by the probes alone.',
+      ignored: 'The profile is chosen by the probes alone.',
     },
   },
 ];

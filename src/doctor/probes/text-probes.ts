@@ -1,6 +1,6 @@
 import { type ReadAnswer, reasoningText, tagsIn } from '../chat-answer.ts';
 import { chat, user } from '../chat-body.ts';
-import { judged, quote, ranOut } from '../judge.ts';
+import { judged, quote, sayingNothing } from '../judge.ts';
 import type { Answer, Facts, Finding, Probe, ProbeRequest } from '../probe.ts';
 import { fewTokens } from '../probe.ts';
 
@@ -83,12 +83,13 @@ function limitProbe(name: 'max_tokens' | 'max_completion_tokens'): Probe {
 
 function judgeText([answer]: readonly Answer[]): Finding {
   return judged(answer, (read) => {
-    const cut = ranOut(read);
     const facts: Facts = { ...tagFact(read), ...fieldFact([...read.reasoning.keys()][0]) };
-    // Reasoning is an answer too: the model is slow to come to the point, the server works.
-    if (cut !== null && reasoningText(read) !== '')
+    const nothing = sayingNothing(read);
+    // Reasoning that was cut is an answer too: the model is slow to come to the point, the server works.
+    if (nothing?.facts?.outOfTokens && reasoningText(read) !== '')
       return { result: 'works', detail: 'reasoning only: raise --max-tokens', facts: { ...facts, outOfTokens: true } };
-    if (cut !== null) return cut;
+    if (nothing?.facts?.outOfTokens) return nothing;
+    if (nothing !== null) return { result: 'broken', detail: nothing.detail, facts: { ...facts, reasoningOnly: true } };
     if (read.said.trim() === '') return { result: 'broken', detail: 'a 200 without text', facts };
     return { result: 'works', detail: quote(read.said), facts };
   });

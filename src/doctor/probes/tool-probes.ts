@@ -1,6 +1,6 @@
 import type { AnsweredCall } from '../chat-answer.ts';
 import { chat, getTime, getWeather, strictWeather, twoCities, user, weatherQuestion } from '../chat-body.ts';
-import { acceptance, describeCalls, judgeCalls, judged } from '../judge.ts';
+import { acceptance, describeCalls, judgeCalls, judged, showsMarkup } from '../judge.ts';
 import { type Answer, type Finding, found, type Known, type Probe, type ProbeRequest } from '../probe.ts';
 
 const ask = [user(weatherQuestion)];
@@ -96,7 +96,7 @@ export const toolProbes: readonly Probe[] = [
       judged(answer, (read) =>
         read.calls.length > 0
           ? { result: 'ignored', detail: describeCalls(read.calls) }
-          : { result: 'works', detail: 'no call' },
+          : { result: 'works', detail: showsMarkup(read) ? 'no call, but its markup is in the text' : 'no call' },
       ),
     means: { ignored: 'A call that was not to be made fails the request.' },
   },

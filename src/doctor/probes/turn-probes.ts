@@ -11,7 +11,7 @@ import {
   user,
   weatherQuestion,
 } from '../chat-body.ts';
-import { acceptance, judged, quote } from '../judge.ts';
+import { acceptance, judged, quote, sayingNothing } from '../judge.ts';
 import { type Answer, type Finding, found, type Known, type Probe, type ProbeRequest } from '../probe.ts';
 
 const plainForm: CallForm = { content: null, nineCharacterIds: false, signature: false };
@@ -150,9 +150,11 @@ function resultProbe(name: string, form: CallForm): Probe {
 }
 
 function judgeTurn([answer]: readonly Answer[]): Finding {
-  return judged(answer, ({ said: text, calls }) => {
+  return judged(answer, (read) => {
+    const { said: text, calls } = read;
     if (text.includes('17')) return { result: 'works', detail: `the answer has the output: ${quote(text)}` };
-    return { result: 'accepted', detail: calls.length > 0 ? 'another call' : quote(text) };
+    const shown = calls.length > 0 ? 'another call' : (sayingNothing(read)?.detail ?? quote(text));
+    return { result: 'accepted', detail: shown };
   });
 }
 

@@ -44,10 +44,18 @@ const expectedForServers: Readonly<Record<string, { base: string; flags: object;
   cerebras: { base: 'generic', flags: { refusedFields: ['presence_penalty', 'frequency_penalty'] }, code: 0 },
   bedrock: { base: 'generic', flags: { stubTools: true }, code: 0 },
   databricks: { base: 'generic', flags: { stubTools: true }, code: 0 },
-  perplexity: { base: 'perplexity', flags: {}, code: 1 },
+  perplexity: {
+    base: 'generic',
+    flags: { tools: false, includeUsage: false, alternateRoles: true, refusedFields: ['logprobs', 'stop'] },
+    code: 1,
+  },
   cohere: { base: 'cohere', flags: {}, code: 0 },
-  nim: { base: 'nim', flags: {}, code: 0 },
-  vertex: { base: 'gemini', flags: {}, code: 0 },
+  nim: { base: 'generic', flags: { strict: false, parallelToolCalls: false }, code: 0 },
+  vertex: {
+    base: 'generic',
+    flags: { geminiSignatures: true, effortRules: [{ models: '/./', efforts: { xhigh: 'high', max: 'high' } }] },
+    code: 0,
+  },
   'llama-cpp-python': { base: 'llama-cpp-python', flags: {}, code: 0 },
 };
 
@@ -71,7 +79,7 @@ describe.each(serverGuards)('a server like $profile', (guard) => {
     const { path: _path, ...flags } = flagsOf(report);
     expect({ base: report.profile?.extends, flags, code }).toEqual(expected);
     const sent = requests.filter(({ where, request }) => {
-      const body = bodyOf(request, proposed(report));
+      const body = bodyOf({ ...request, model: nameless }, proposed(report));
       if (body === null) return false;
       expect(() => guard.check(body as GuardBody), `${where}: ${JSON.stringify(body)}`).not.toThrow();
       return true;
