@@ -100,7 +100,7 @@ export const serverGuards: readonly ServerGuard[] = [
       const type = partTypes({ messages }).find((one) => one !== 'text' && one !== 'image_url');
       if (type !== undefined) refuse(`parts are text and image_url, not ${type}`);
       if (tools.some((tool) => tool.type !== 'function')) refuse('only functions are supported as a tool');
-      if (tools.some((tool) => tool.function?.strict !== undefined))
+      if (/qwen3-coder/i.test(String(body['model'])) && tools.some((tool) => tool.function?.strict !== undefined))
         refuse('500: strict=True is not supported for Qwen Coder model.');
       const isNamed = typeof choice === 'object' && choice !== null && 'function' in choice;
       if (choice !== undefined && !isNamed && !['auto', 'none', 'required'].includes(String(choice)))
@@ -114,9 +114,9 @@ export const serverGuards: readonly ServerGuard[] = [
     profile: 'openai',
     model: 'gpt-5.6-terra',
     source: 'litellm#34569: tools alone and with effort low are a 400, with none a 200',
-    check({ tools, reasoning_effort: effort }) {
-      if (tools !== undefined && effort !== 'none')
-        refuse('Function tools with reasoning_effort are not supported for gpt-5.6-terra in /v1/chat/completions.');
+    check({ model, tools, reasoning_effort: effort }) {
+      if (/gpt-5\.[4-6]/.test(String(model)) && tools !== undefined && effort !== 'none')
+        refuse(`Function tools with reasoning_effort are not supported for ${model} in /v1/chat/completions.`);
     },
   },
   {

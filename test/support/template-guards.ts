@@ -24,8 +24,8 @@ export interface TemplateGuard {
   readonly model: string;
   /** The template has no place for calls and their outputs at all: conversations with some are not for this model. */
   readonly withoutTools?: boolean;
-  /** Throws for messages that the template refuses, in a request that offers tools or none. */
-  check(messages: readonly Message[], hasTools: boolean): void;
+  /** Throws for messages that the template refuses, in a request that offers tools or (by default) none. */
+  check(messages: readonly Message[], hasTools?: boolean): void;
 }
 
 export const templateGuards: readonly TemplateGuard[] = [
