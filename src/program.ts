@@ -80,7 +80,7 @@ function configOf() {
 function printConfig(): void {
   const { config } = configOf();
   const profiles = openProfiles(config);
-  const shown = { ...redactConfig(config), profiles: describeProfiles(profiles) };
+  const shown = { ...redactConfig(config), ...describeProfiles(profiles) };
   process.stdout.write(`${JSON.stringify(shown, null, 2)}\n`);
   profiles.close();
 }

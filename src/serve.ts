@@ -84,7 +84,7 @@ export async function serve(config: Config, log: Log, output: LogOutput): Promis
       : await startAdminServer(config.ADMIN_LISTEN, {
           ready,
           metrics: async () => ({ contentType: metrics.registry.contentType, body: await metrics.registry.metrics() }),
-          config: () => ({ version, ...redactConfig(config), profiles: describeProfiles(profiles) }),
+          config: () => ({ version, ...redactConfig(config), ...describeProfiles(profiles) }),
           routes: inspection?.inspector ?? null,
         });
   if (admin !== null && inspection !== null) warnOfInspector(log, admin.address);

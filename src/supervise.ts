@@ -45,7 +45,7 @@ export async function supervise(config: Config, log: Log, output: LogOutput): Pr
             ]);
             return { contentType: all.contentType, body: await all.metrics() };
           },
-          config: () => ({ version, ...redactConfig(config), profiles: describeProfiles(profiles) }),
+          config: () => ({ version, ...redactConfig(config), ...describeProfiles(profiles) }),
           routes: inspection?.inspector ?? null,
         });
   if (admin !== null && inspection !== null) warnOfInspector(log, admin.address);

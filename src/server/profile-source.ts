@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { type Config, ConfigError } from '../config.ts';
 import type { Profile } from '../upstream/profile.ts';
 import { profileNames, profileOf } from '../upstream/profiles.ts';
-import { readProfilesFile } from '../upstream/profiles-file.ts';
+import { ProfilesFileError, readProfilesFile } from '../upstream/profiles-file.ts';
 
 /** The profiles that routes may name: the built-in ones and those of the operator's file. */
 export interface ProfileSource {
@@ -11,6 +11,8 @@ export interface ProfileSource {
   names(): readonly string[];
   /** The profiles of the file, by name; for `/config` and `--print-config`. */
   ofFile(): ReadonlyMap<string, Profile>;
+  /** Why the file as it is now cannot be used, so that the profiles in force are older than it; null while it can. */
+  problem(): string | null;
   /** Reads the file now; what has changed and is valid counts from the next exchange on. */
   reload(): void;
   /** Stops watching the file. */
@@ -44,6 +46,7 @@ export const builtInProfileSource: ProfileSource = {
   profileOf,
   names: () => profileNames,
   ofFile: () => new Map(),
+  problem: () => null,
   reload() {},
   close() {},
 };
@@ -59,8 +62,9 @@ export function createProfileSource(
   observer: ProfileSourceObserver,
   intervalMs = 10_000,
 ): ProfileSource {
-  let text = readText(file);
+  let text: string | null = readText(file);
   let profiles = readProfiles(text, file, required);
+  let problem: string | null = null;
 
   function reload(): void {
     try {
@@ -68,9 +72,14 @@ export function createProfileSource(
       if (next === text) return;
       text = next; // also where it is not valid: one message for each change
       profiles = readProfiles(next, file, required);
+      problem = null;
       observer.reloaded([...profiles.keys()]);
-    } catch (error) {
-      observer.rejected(error instanceof Error ? error : new Error(String(error)));
+    } catch (thrown) {
+      const error = thrown instanceof Error ? thrown : new Error(String(thrown));
+      if (error instanceof ProfilesFileError || error.message !== problem) observer.rejected(error);
+      // A file that could not be read is a change when it can be read again, whatever is in it.
+      if (!(error instanceof ProfilesFileError)) text = null;
+      problem = error.message;
     }
   }
 
@@ -79,15 +88,20 @@ export function createProfileSource(
     profileOf: (name) => profileOf(name) ?? profiles.get(name),
     names: () => [...profileNames, ...profiles.keys()],
     ofFile: () => profiles,
+    problem: () => problem,
     reload,
     close: () => clearInterval(timer),
   };
 }
 
-/** The profiles of the file with every flag, as JSON can show them. */
+/** The profiles of the file with every flag, as JSON can show them, and what is wrong with the file if anything is. */
 export function describeProfiles(source: ProfileSource): Readonly<Record<string, unknown>> {
   const asText = (_key: string, value: unknown) => (value instanceof RegExp ? String(value) : value);
-  return JSON.parse(JSON.stringify(Object.fromEntries(source.ofFile()), asText));
+  const problem = source.problem();
+  return {
+    profiles: JSON.parse(JSON.stringify(Object.fromEntries(source.ofFile()), asText)),
+    ...(problem !== null && { profilesProblem: problem }),
+  };
 }
 
 function readText(file: string): string {
@@ -99,6 +113,6 @@ function readText(file: string): string {
 function readProfiles(text: string, file: string, required: string): ReadonlyMap<string, Profile> {
   const profiles = readProfilesFile(text, file);
   if (profileOf(required) === undefined && !profiles.has(required))
-    throw new Error(`${file}: there is no profile '${required}', which UPSTREAM_PROFILE names`);
+    throw new ProfilesFileError(file, [`there is no profile '${required}', which UPSTREAM_PROFILE names`]);
   return profiles;
 }

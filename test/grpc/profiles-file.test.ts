@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { readConfig } from '../../src/config.ts';
 import { createProfileSource, openProfiles, type ProfileSource } from '../../src/server/profile-source.ts';
 import { type RunningService, startService } from '../support/service.ts';
+import { startServiceProcess } from '../support/service-process.ts';
 
 const mine = 'profiles:\n  mine:\n    extends: vllm\n    maxTokensField: max_tokens\n';
 
@@ -55,6 +56,7 @@ describe('a profiles file', () => {
       writeFileSync(file, text);
       profiles.reload();
       profiles.reload();
+      expect(profiles.problem() === null).toBe(text === mine);
       expect(profiles.profileOf('mine')?.maxTokensField).toBe('max_tokens');
     }
     expect(log.length).toBe(3);
@@ -76,9 +78,16 @@ describe('a profiles file', () => {
     profiles.reload();
     rmSync(file);
     profiles.reload();
+    profiles.reload();
+    expect(log.length).toBe(2);
     expect(log[0]).toContain('larger than 1048576 bytes');
     expect(log[1]).toContain('ENOENT');
     expect(profiles.profileOf('mine')).toBeDefined();
+    expect(profiles.problem()).toContain('ENOENT');
+    writeFileSync(file, mine);
+    profiles.reload();
+    expect(log[2]).toBe('taken mine');
+    expect(profiles.problem()).toBeNull();
   });
 });
 
@@ -123,6 +132,21 @@ describe('the service', () => {
       maxTokensField: 'max_tokens',
       video: true,
     });
+  });
+
+  it('logs and counts a file that was broken while it runs, and shows it in /config beside the profiles in force', async () => {
+    const running = await startServiceProcess({ UPSTREAM_PROFILES_FILE: file, UPSTREAM_PROFILE: 'mine' });
+    try {
+      writeFileSync(file, 'profiles: {mine: {extends: vllm, video: 3}}');
+      const { reason } = await running.logged(({ msg }) => msg === 'the changed profiles file cannot be used');
+      expect(reason).toBe(`${file}: profile 'mine': flag 'video' takes true, false (got 3)`);
+      expect(await running.metric('responses_extproc_profile_reloads_total', { result: 'rejected' })).toBe(1);
+      expect(await running.metric('responses_extproc_profile_reloads_total', { result: 'taken' })).toBe(0);
+      const shown = await (await running.get('/config')).json();
+      expect(shown).toMatchObject({ profiles: { mine: { maxTokensField: 'max_tokens' } }, profilesProblem: reason });
+    } finally {
+      await running.remove();
+    }
   });
 
   it('refuses a profile that neither it nor the file has', () => {
