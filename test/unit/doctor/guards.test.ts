@@ -96,7 +96,9 @@ describe.each(serverGuards)('a server like $profile', (guard) => {
 });
 
 describe.each(templateGuards)('a server with the template of $model', (guard) => {
-  const behaviour: Behaviour = { check: ({ messages }) => guard.check(messages as Messages) };
+  const behaviour: Behaviour = {
+    check: ({ messages, tools }) => guard.check(messages as Messages, tools !== undefined),
+  };
 
   it('is recognised by the probes alone, and takes every golden request by the profile that is proposed', async () => {
     const { code, report } = await diagnose(behaviour);
@@ -175,7 +177,10 @@ function accepted(guard: TemplateGuard, model: string, profile: Profile): number
   return requests.filter(({ where, request }) => {
     const body = bodyOf({ ...request, model }, profile);
     if (body === null || (guard.withoutTools && hasTools(body))) return false;
-    expect(() => guard.check(body.messages as Messages), `${where}: ${JSON.stringify(body.messages)}`).not.toThrow();
+    expect(
+      () => guard.check(body.messages as Messages, hasTools(body)),
+      `${where}: ${JSON.stringify(body.messages)}`,
+    ).not.toThrow();
     return true;
   }).length;
 }
