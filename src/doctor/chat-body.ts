@@ -50,7 +50,17 @@ export function system(content: string): Message {
 export function chat(known: Known, tokens: 'few' | 'many', fields: Readonly<Record<string, unknown>>): ProbeRequest {
   const field = limitFieldOf(known.findings);
   const limit = tokens === 'few' ? Math.min(fewTokens, known.manyTokens) : known.manyTokens;
-  return { path: 'chat', body: { model: known.model, ...(field !== null && { [field]: limit }), ...fields } };
+  // Some models take tools only where they do not reason: what is asked of their tools is asked without.
+  const effort = 'tools' in fields && taken(known.findings, 'tools_no_effort');
+  return {
+    path: 'chat',
+    body: {
+      model: known.model,
+      ...(field !== null && { [field]: limit }),
+      ...(effort && { reasoning_effort: 'none' }),
+      ...fields,
+    },
+  };
 }
 
 /** The field that limits the answer; null when the server takes neither. */

@@ -108,6 +108,8 @@ function toolEvidence(findings: Findings): Evidence[] {
   if (refused('tool_call') && refused('tool_stream')) return [equal('tool_call', { tools: false })];
   const strictMatters = factOf(findings, 'badArguments') === true && taken(findings, 'tool_strict');
   return [
+    ...when(found(findings, 'tools', 'works', 'accepted'), 'tools', { effortWithTools: null }),
+    ...when(taken(findings, 'tools_no_effort'), 'tools, tools_no_effort', { effortWithTools: 'none' }),
     // A server that takes tools, whatever the profile says.
     ...when(taken(findings, 'tool_call'), 'tool_call', { tools: true }),
     ...when(refused('tool_strict') && !refused('tool_call'), 'tool_strict', { strict: false }),
@@ -175,6 +177,9 @@ function fieldEvidence(findings: Findings): Evidence[] {
         ),
       }),
     },
+    ...when(found(findings, 'image', 'works'), 'image', { image: true }),
+    // What takes no picture takes no moving ones: a video is not asked for.
+    ...when(found(findings, 'image', 'refused', 'broken'), 'image', { image: false, video: false }),
     ...when(found(findings, 'audio', 'refused', 'broken'), 'audio', { audio: false }),
     ...schemaEvidence(findings),
   ];

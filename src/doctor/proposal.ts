@@ -1,5 +1,4 @@
-import { type FlagName, type Profile, type ProfileFlags, profileFlags } from '../upstream/profile.ts';
-import { profileForModel } from '../upstream/profile-for-model.ts';
+import { type FlagName, type Profile, type ProfileFlags, profileFlags, profileForModel } from '../upstream/profile.ts';
 import { builtInProfiles, profileNames } from '../upstream/profiles.ts';
 import { readProfilesFile } from '../upstream/profiles-file.ts';
 import { conflictsOf, type Evidence, evidenceOf } from './evidence.ts';
@@ -152,7 +151,7 @@ function fileFor(proposal: {
   const ruled = differences.filter(({ flag }) => byModel.has(flag));
   const rule = `/^${model.replace(/[^\w\s:-]/g, '\\$&')}$/`;
   return [
-    '# Made by responses-extproc doctor; the probes that say so stand behind each flag.\n',
+    `# Made by responses-extproc doctor from what the model ${JSON.stringify(model)} answered; behind each flag, the probes that say so.\n`,
     `profiles:\n  ${JSON.stringify(name)}:\n    extends: ${JSON.stringify(base)}\n`,
     ...own.map((difference) => line(difference, '    ')),
     ...(ruled.length === 0 ? [] : [`    models:\n      ${JSON.stringify(rule)}:\n`]),

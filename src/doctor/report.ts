@@ -64,7 +64,7 @@ At most ${requests} requests, ${outputTokens} output tokens and about ${inputTok
 export function textReport(report: Report, probes: readonly Probe[], width: number, colour: boolean): string {
   const { run, proposal, warnings } = report;
   const paint = (code: number, text: string) => (colour ? `\u001b[${code}m${text}\u001b[0m` : text);
-  const lines: string[] = [''];
+  const lines: string[] = ['', `  ${'probe'.padEnd(NAME)} result      what was seen, and what it means`];
   let group = '';
   for (const probe of probes) {
     const finding = run.findings.get(probe.name);
@@ -120,7 +120,11 @@ export function jsonReport(
 
 function isVariant({ name }: Probe): boolean {
   return (
-    name.startsWith('tool_result_') || name === 'tool_any' || name === 'json_object' || name.startsWith('reasoning_')
+    name.startsWith('tool_result_') ||
+    name === 'tool_any' ||
+    name === 'tools_no_effort' ||
+    name === 'json_object' ||
+    name.startsWith('reasoning_')
   );
 }
 

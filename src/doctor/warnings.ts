@@ -77,6 +77,16 @@ const rules: readonly Rule[] = [
       'The error for a prompt that is too long is not recognised: agents do not compact on it. Please report its text.',
   },
   {
+    probe: 'image',
+    results: ['refused', 'broken'],
+    text: () => 'No images: screenshots that are pasted into Codex, and its view_image tool, are refused.',
+  },
+  {
+    probe: 'image',
+    results: ['ignored'],
+    text: () => 'Images are taken and not seen: the model answers about screenshots that it does not know.',
+  },
+  {
     probe: 'cancel',
     results: ['ignored'],
     text: () => 'A cancelled request keeps the server busy: after Esc in Codex the next answer waits.',

@@ -48,6 +48,20 @@ describe('the command line', () => {
   );
 });
 
+describe('doctor', () => {
+  it('ends by itself, with an exit code, and its report on standard output', () => {
+    const { status, stdout } = run(['doctor', 'http://127.0.0.1:9', '--model', 'm'], { UPSTREAM_API_KEY: 'sk-secret' });
+    expect(status).toBe(3);
+    expect(stdout).toContain('At most ');
+    expect(stdout).toContain('cannot be reached');
+    expect(stdout).not.toContain('sk-secret');
+  });
+
+  it('says what is wrong with its options', () => {
+    expect(run(['doctor'])).toMatchObject({ status: 2, stdout: '', stderr: expect.stringContaining('URL') });
+  });
+});
+
 describe('npm run dev', () => {
   it('does not wait for the drain when it restarts', () => {
     const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));

@@ -102,7 +102,7 @@ export const fieldProbes: readonly Probe[] = [
       ),
     means: {
       ignored: 'Either the model cannot see, or the server leaves images out without a word.',
-      refused: 'Codex’s view_image and pasted screenshots are refused.',
+      refused: 'Requests with images (screenshots, Codex’s view_image) are refused here, by name.',
     },
   },
   {

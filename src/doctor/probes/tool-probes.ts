@@ -8,6 +8,31 @@ const both = [getWeather, getTime];
 
 export const toolProbes: readonly Probe[] = [
   {
+    name: 'tools',
+    group: 'tools',
+    asks: 'tools, offered',
+    requests: 1,
+    tokens: 'few',
+    request: (known) => [chat(known, 'few', { messages: ask, tools: both })],
+    judge: acceptance,
+    means: { refused: 'Every request of an agent offers tools.', broken: 'Every request of an agent offers tools.' },
+  },
+  {
+    name: 'tools_no_effort',
+    group: 'tools',
+    asks: 'tools, with the effort none',
+    requests: 1,
+    tokens: 'few',
+    request: (known) =>
+      found(known.findings, 'tools', 'refused', 'broken')
+        ? [chat(known, 'few', { messages: ask, tools: both, reasoning_effort: 'none' })]
+        : 'tools are taken as they are',
+    judge: acceptance,
+    means: {
+      accepted: 'The profile sends this effort with every request that has tools: the model does not reason there.',
+    },
+  },
+  {
     name: 'tool_call',
     group: 'tools',
     asks: 'a tool call, as JSON',

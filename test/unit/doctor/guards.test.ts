@@ -95,6 +95,17 @@ describe.each(serverGuards)('a server like $profile', (guard) => {
   });
 });
 
+it('a model that takes tools only without reasoning is recognised, and gets its tools so', async () => {
+  const guard = serverGuards.find(({ profile }) => profile === 'openai');
+  if (guard?.model === undefined) throw new Error('The guard of OpenAI names no model.');
+  const { code, report } = await diagnose(behaviourOf(guard), guard.model);
+  expect({ base: report.profile?.extends, flags: flagsOf(report), code }).toEqual({
+    base: 'generic',
+    flags: { effortWithTools: 'none' },
+    code: 0,
+  });
+});
+
 describe.each(templateGuards)('a server with the template of $model', (guard) => {
   const behaviour: Behaviour = {
     check: ({ messages, tools }) => guard.check(messages as Messages, tools !== undefined),
@@ -178,7 +189,7 @@ function accepted(guard: TemplateGuard, model: string, profile: Profile): number
     const body = bodyOf({ ...request, model }, profile);
     if (body === null || (guard.withoutTools && hasTools(body))) return false;
     expect(
-      () => guard.check(body.messages as Messages, hasTools(body)),
+      () => guard.check(body.messages as Messages, body.tools !== undefined),
       `${where}: ${JSON.stringify(body.messages)}`,
     ).not.toThrow();
     return true;

@@ -117,6 +117,34 @@ describe('a run is bounded', () => {
   });
 });
 
+it('a run begins no probe after --max-time', async () => {
+  await withServer({ hangs: (body) => body.tools !== undefined }, async (_server, url) => {
+    const { code, report } = await runDoctorJson([url, '--model', 'm', '--timeout', '1', '--max-time', '1']);
+    expect(report.findings.at(-1)?.detail).toBe('the time is used up (--max-time)');
+    expect(code).toBe(3);
+  });
+});
+
+it('an answer without end is not read to its end', async () => {
+  const behaviour: Behaviour = {
+    respond: (_path, body) => (body?.logprobs === true ? { status: 200, body: 'x'.repeat(9 * 1024 * 1024) } : null),
+  };
+  await withServer(behaviour, async (_server, url) => {
+    const { report } = await runDoctorJson([url, '--model', 'm']);
+    expect(report.findings.find(({ probe }) => probe === 'logprobs')).toMatchObject({
+      result: 'broken',
+      detail: 'an answer over 8 MiB',
+    });
+  });
+});
+
+it('the wrong scheme is named as a possible cause', async () => {
+  await withServer({}, async (_server, url) => {
+    const { report } = await runDoctorJson([url.replace('http:', 'https:'), '--model', 'm']);
+    expect(report.stopped).toContain('begins with https://, else with http://');
+  });
+});
+
 describe('the key', () => {
   it('is sent to the server that was named, and to no other', async () => {
     await withServer({}, async (other, otherUrl) => {

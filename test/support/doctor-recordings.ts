@@ -1,0 +1,32 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { diagnose } from '../../src/doctor/command.ts';
+import type { Answer } from '../../src/doctor/probe.ts';
+import type { Report } from '../../src/doctor/report.ts';
+
+interface Recording {
+  readonly about: { readonly model: string; readonly note: string };
+  readonly answers: Readonly<Record<string, readonly Answer[]>>;
+}
+
+const folder = new URL('../recordings/doctor/', import.meta.url);
+
+/** The servers whose answers to the probes were recorded. */
+export const doctorRecordings = readdirSync(folder).map((file) => file.replace(/\.json$/, ''));
+
+/**
+ * The doctor, asking a recording; probes in `hidden` get a 404. Throws at a request that was not recorded: then record anew
+ * (`scripts/record-doctor.ts`).
+ */
+export function replayDoctor(name: string, hidden: readonly string[] = []): Promise<Report> {
+  const { about, answers } = JSON.parse(readFileSync(new URL(`${name}.json`, folder), 'utf8')) as Recording;
+  const limits = { requests: 100, tokensPerRequest: 512, tokens: 100_000, seconds: 900 };
+  return diagnose(
+    { chatUrl: new URL('http://127.0.0.1:8080/v1/chat/completions'), model: about.model, key: null, limits },
+    async (_request, { probe, index }) => {
+      const answer = answers[probe]?.[index];
+      if (answer === undefined) throw new Error(`${name} has no answer to request ${index} of ${probe}`);
+      return hidden.includes(probe) ? { ...answer, status: 404, body: '' } : answer;
+    },
+    () => {},
+  );
+}

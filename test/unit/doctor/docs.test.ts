@@ -1,0 +1,24 @@
+import { readFileSync } from 'node:fs';
+import { expect, it } from 'vitest';
+import { allProbes } from '../../../src/doctor/probes/all-probes.ts';
+import { textReport } from '../../../src/doctor/report.ts';
+import { profileFlags } from '../../../src/upstream/profile.ts';
+import { replayDoctor } from '../../support/doctor-recordings.ts';
+
+const page = readFileSync(new URL('../../../docs/doctor.md', import.meta.url), 'utf8');
+
+/** After a change of the report: put the received text into the page. */
+it('the report of docs/doctor.md is what the recorded server gives', async () => {
+  const shown = /<!-- report: .*?-->\n\n```\n(.*?)```\n/s.exec(page)?.[1];
+  expect(shown).toBe(textReport(await replayDoctor('llama.cpp'), allProbes, 120, false).trimStart());
+});
+
+it('docs/doctor.md has every probe, and no flag that there is not', () => {
+  const table = page.slice(page.indexOf('## Probes'));
+  const rows = table.split('\n').filter((line) => line.startsWith('| `'));
+  const named = rows.flatMap((row) => [...(row.split('|')[1] ?? '').matchAll(/`([\w]+)`/g)].map(([, name]) => name));
+  expect(named.toSorted()).toEqual(allProbes.map(({ name }) => name).toSorted());
+  const flags = rows.flatMap((row) => [...(row.split('|')[3] ?? '').matchAll(/`(\w+)`/g)].map(([, name = '']) => name));
+  expect(flags.length).toBeGreaterThan(20);
+  for (const flag of flags) expect(Object.keys(profileFlags)).toContain(flag);
+});
