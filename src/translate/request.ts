@@ -7,11 +7,12 @@ import { Dropped, type UnknownType } from './request/dropped.ts';
 import { echoOf } from './request/echo.ts';
 import { translateEffort } from './request/effort.ts';
 import { invalidValue, missingParameter, unsupportedParameter, unsupportedValue } from './request/errors.ts';
+import { earlierReasoningOf } from './request/input-reasoning.ts';
 import { translateMessages } from './request/messages.ts';
 import { pairCalls } from './request/pairing.ts';
 import { parseRequest } from './request/parse/request.ts';
 import { settingsForModel } from './request/parse/settings-for-model.ts';
-import type { CreateResponse, InputItem, InputMessage } from './request/parsed.ts';
+import type { CreateResponse, InputItem, InputMessage, InputReasoning } from './request/parsed.ts';
 import { translateTextFormat } from './request/text-format.ts';
 import { translateToolChoice } from './request/tool-choice.ts';
 import { createToolTable, type OfferedTool } from './request/tools.ts';
@@ -63,6 +64,8 @@ export function translateRequest(
   const { compaction } = settings;
   const isCompaction = kind === 'compaction' || kind === 'compact_endpoint';
   const maxTokens = isCompaction ? summaryTokens(compaction, request.max_output_tokens) : request.max_output_tokens;
+  if (profile.reasoningReplay === 'none' && input.some((item) => item.kind === 'reasoning' && hasText(item, settings)))
+    dropped.push('input[].reasoning');
   const tools = createToolTable(request.tools, profile, dropped);
   const format = translateTextFormat(request.text.format, settings, dropped);
   const choice = translateToolChoice(request.tool_choice, tools, settings, dropped);
@@ -177,6 +180,10 @@ function put<Name extends keyof ChatCompletionRequest>(
   value: ChatCompletionRequest[Name] | null,
 ): void {
   if (value != null) chat[name] = value;
+}
+
+function hasText(reasoning: InputReasoning, settings: TranslationSettings): boolean {
+  return earlierReasoningOf(reasoning, settings).text !== '';
 }
 
 /** A developer message with that text; null for no text. */
