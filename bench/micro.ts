@@ -4,7 +4,7 @@
  */
 import { parseArgs } from 'node:util';
 import { createContentDecoder } from '../src/exchange/content-coding.ts';
-import { Exchange } from '../src/exchange/exchange.ts';
+import { Exchange, type ExchangeOptions } from '../src/exchange/exchange.ts';
 import type { ExchangeReply } from '../src/exchange/types.ts';
 import { decodeRequest } from '../src/extproc/decode.ts';
 import { deserializeRequest } from '../src/extproc/deserialize-request.ts';
@@ -12,6 +12,8 @@ import { encodeReply } from '../src/extproc/encode.ts';
 import type { ProcessingRequest } from '../src/extproc/generated/envoy/service/ext_proc/v3/ProcessingRequest.ts';
 import { processMethod } from '../src/extproc/messages.ts';
 import { serializeReply } from '../src/extproc/serialize-reply.ts';
+import { createRecorder } from '../src/inspect/recorded-exchange.ts';
+import { createExchangeStore } from '../src/inspect/store.ts';
 import { readSseData } from '../src/sse/data.ts';
 import { SseDecoder } from '../src/sse/decode.ts';
 import { encodeSseEvents } from '../src/sse/encode.ts';
@@ -133,6 +135,7 @@ function streamCases(): Case[] {
   let pushed = 0;
   const events = [...translator.push(parsed[0]), ...translator.push(parsed[1])].slice(-1);
   const exchanges = createRing(() => openExchange(true));
+  const recorded = createRing(() => openRecorded(true));
   return [
     caseOf('stream', 'JSON.parse of a chunk: the floor', perPiece, () => chunks.map((chunk) => JSON.parse(chunk))),
     caseOf('stream', 'SSE decode, a token a piece', perPiece, () => alone.map((bytes) => decoder.push(bytes))),
@@ -152,6 +155,9 @@ function streamCases(): Case[] {
     caseOf('stream', 'content-encoding: identity', 1, () => plain?.push(together)),
     caseOf('stream', `exchange, a token a piece, ${streams} streams in turn`, perPiece, () =>
       alone.map((body) => exchanges.next().handle({ type: 'response_body', body, endOfStream: false })),
+    ),
+    caseOf('stream', 'the same with INSPECT=on', perPiece, () =>
+      alone.map((body) => recorded.next().handle({ type: 'response_body', body, endOfStream: false })),
     ),
     caseOf('stream', `exchange, ${perPiece} tokens a piece, ${streams} streams in turn`, perPiece, () =>
       exchanges.next().handle({ type: 'response_body', body: together, endOfStream: false }),
@@ -183,6 +189,7 @@ function wholeCases(): Case[] {
   const stream = Buffer.concat([together, Buffer.from('data: [DONE]\n\n')]);
   return [
     caseOf('exchange', 'opened: headers both ways, small request', 1, () => openExchange(true)),
+    caseOf('exchange', 'the same with INSPECT=on', 1, () => openRecorded(true)),
     caseOf('exchange', 'whole, JSON answer of 512 bytes', 1, answered(false, completion)),
     caseOf('exchange', `whole, stream of ${perPiece} tokens in one piece`, 1, answered(true, stream)),
   ];
@@ -212,14 +219,21 @@ function createRing(open: () => Exchange): { next(): Exchange } {
   };
 }
 
-function openExchange(stream: boolean): Exchange {
-  const exchange = new Exchange(exchangeOptions());
+function openExchange(stream: boolean, create = (options: ExchangeOptions) => new Exchange(options)): Exchange {
+  const exchange = create(exchangeOptions());
   const contentType = stream ? 'text/event-stream' : 'application/json';
   exchange.handle({ type: 'request_headers', headers: new Map(requestHeaders), endOfStream: false });
   exchange.handle({ type: 'request_body', body: stream ? streamRequest : jsonRequest, endOfStream: true });
   const headers = new Map([...responseHeaders, ['content-type', contentType]] as [string, string][]);
   exchange.handle({ type: 'response_headers', headers, endOfStream: false });
   return exchange;
+}
+
+/** As with INSPECT=on. */
+const recorder = createRecorder(createExchangeStore());
+
+function openRecorded(stream: boolean): Exchange {
+  return openExchange(stream, recorder.createExchange);
 }
 
 const streamRequest = requestBody(true);

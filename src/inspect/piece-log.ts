@@ -1,27 +1,26 @@
 import { type ExchangeFilePiece, pieceOf } from '../exchange-file.ts';
+import type { ChunkMemory } from './chunk-memory.ts';
 
-const FIRST_CAPACITY = 512;
-/** Two numbers in lists that grow by half. */
-const BYTES_PER_PIECE = 24;
-const nothing = Buffer.alloc(0);
+/** Three numbers in lists that grow by half. */
+const BYTES_PER_PIECE = 36;
 
-/**
- * Pieces of a body with their times, in one buffer: adding one costs a copy of its bytes. A class, since it is touched by
- * each token.
- */
+/** Pieces of a body with their times; the bytes are in a memory that may have other bodies too. A class, since it is touched by each token. */
 export class PieceLog {
-  #bytes: Buffer = nothing;
-  #size = 0;
+  readonly #memory: ChunkMemory;
+  readonly #starts: number[] = [];
   readonly #ends: number[] = [];
   readonly #times: number[] = [];
 
+  constructor(memory: ChunkMemory) {
+    this.#memory = memory;
+  }
+
   /** Copies the bytes, since what arrives is a view of the socket's buffer. `at` is in milliseconds. */
   push(at: number, bytes: Uint8Array): void {
-    const end = this.#size + bytes.length;
-    if (end > this.#bytes.length) this.#grow(end);
-    this.#bytes.set(bytes, this.#size);
-    this.#size = end;
-    this.#ends.push(end);
+    const memory = this.#memory;
+    this.#starts.push(memory.size);
+    memory.add(bytes);
+    this.#ends.push(memory.size);
     this.#times.push(at);
   }
 
@@ -30,9 +29,9 @@ export class PieceLog {
     return this.#ends.length;
   }
 
-  /** Memory that it takes. */
+  /** Memory that it takes besides the bytes. */
   get heldBytes(): number {
-    return this.#bytes.length + this.#ends.length * BYTES_PER_PIECE;
+    return this.#ends.length * BYTES_PER_PIECE;
   }
 
   /** Milliseconds; null without that piece. */
@@ -40,14 +39,14 @@ export class PieceLog {
     return this.#times[index] ?? null;
   }
 
-  /** The bytes of one piece: a view. */
+  /** The bytes of one piece. */
   bytesOf(index: number): Buffer {
-    return this.#bytes.subarray(index === 0 ? 0 : this.#ends[index - 1], this.#ends[index]);
+    return this.#memory.read(this.#starts[index] ?? 0, this.#ends[index] ?? 0);
   }
 
-  /** All bytes as one: a view. */
+  /** All bytes as one. */
   whole(): Buffer {
-    return this.#bytes.subarray(0, this.#size);
+    return Buffer.concat(this.#starts.map((_start, index) => this.bytesOf(index)));
   }
 
   /** The pieces from that one on. */
@@ -58,23 +57,21 @@ export class PieceLog {
     return pieces;
   }
 
-  /** All pieces for a message to another process; `ends` and `times` are copies. */
+  /** All pieces for a message to another process: the bytes as one, and where each piece ends in them. */
   toTransfer(): { readonly latin1: string; readonly ends: readonly number[]; readonly times: readonly number[] } {
-    return { latin1: this.whole().toString('latin1'), ends: [...this.#ends], times: [...this.#times] };
+    let end = 0;
+    const ends = this.#ends.map((at, index) => {
+      end += at - (this.#starts[index] ?? 0);
+      return end;
+    });
+    return { latin1: this.whole().toString('latin1'), ends, times: [...this.#times] };
   }
 
-  /** Forgets all pieces. */
+  /** Forgets all pieces; their bytes stay where they are. */
   clear(): void {
-    this.#bytes = nothing;
-    this.#size = 0;
+    this.#starts.length = 0;
     this.#ends.length = 0;
     this.#times.length = 0;
-  }
-
-  #grow(atLeast: number): void {
-    const larger = Buffer.allocUnsafeSlow(Math.max(FIRST_CAPACITY, atLeast, this.#bytes.length * 2));
-    larger.set(this.whole());
-    this.#bytes = larger;
   }
 }
 

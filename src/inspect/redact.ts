@@ -15,8 +15,16 @@ const credentialInCamelCase = /(api|access|private|secret|session|refresh|id|aut
 
 /** Whether what is called so is never kept. */
 export function isCredential(name: string): boolean {
-  return credentialWord.test(name) || credentialInCamelCase.test(name);
+  const known = verdicts.get(name);
+  if (known !== undefined) return known;
+  const verdict = credentialWord.test(name) || credentialInCamelCase.test(name);
+  if (verdicts.size < MAX_VERDICTS) verdicts.set(name, verdict);
+  return verdict;
 }
+
+/** Headers are mostly the same; clients may send any, so there is an end to what is remembered. */
+const verdicts = new Map<string, boolean>();
+const MAX_VERDICTS = 1000;
 
 /** The headers as they may be kept, without the pseudo headers. */
 export function redactHeaders(headers: HeaderMap): { name: string; value: string }[] {

@@ -1,4 +1,5 @@
 import { bodyOf, type ExchangeFile, type ExchangeFileRequest, exchangeFileHead } from '../exchange-file.ts';
+import { ChunkMemory, type ChunkPool, createChunkPool, POOL_BYTES } from './chunk-memory.ts';
 import { PieceLog, roundMs } from './piece-log.ts';
 import {
   type BodyName,
@@ -12,7 +13,7 @@ import {
 
 export interface StoreLimits {
   readonly maxExchanges: number;
-  /** Bytes of memory, of all exchanges together. */
+  /** Bytes of memory, of all exchanges together and of what waits to be used again. */
   readonly maxBytes: number;
   /** The same of one exchange: what comes after is counted and not kept. */
   readonly maxExchangeBytes: number;
@@ -79,7 +80,8 @@ export interface ExchangeStore extends RecordingSink {
 export function createExchangeStore(limits: StoreLimits = defaultStoreLimits): ExchangeStore {
   const exchanges = new Map<number, StoredExchange>();
   let lastId = 0;
-  let heldBytes = 0;
+  const pool = createChunkPool();
+  let heldBytes = POOL_BYTES;
 
   function evict(keep: StoredExchange): void {
     while (exchanges.size > limits.maxExchanges || heldBytes > limits.maxBytes) {
@@ -104,7 +106,7 @@ export function createExchangeStore(limits: StoreLimits = defaultStoreLimits): E
     limits,
     open(startedAt, worker = null) {
       lastId += 1;
-      const exchange = new StoredExchange(lastId, startedAt, worker, limits.maxExchangeBytes, (bytes) => {
+      const exchange = new StoredExchange(lastId, startedAt, worker, limits.maxExchangeBytes, pool, (bytes) => {
         heldBytes += bytes;
         if (bytes > 0) evict(exchange);
       });
@@ -152,12 +154,8 @@ export class StoredExchange implements Recording {
   readonly #maxBytes: number;
   readonly #account: (bytes: number) => void;
   readonly #heads = new Map<BodyName, Head>();
-  readonly #logs: Readonly<Record<BodyName, PieceLog>> = {
-    client_request: new PieceLog(),
-    chat_request: new PieceLog(),
-    chat_response: new PieceLog(),
-    client_response: new PieceLog(),
-  };
+  readonly #memory: ChunkMemory;
+  readonly #logs: Readonly<Record<BodyName, PieceLog>>;
   readonly #omitted: Record<BodyName, number> = {
     client_request: 0,
     chat_request: 0,
@@ -177,6 +175,7 @@ export class StoredExchange implements Recording {
     startedAt: number,
     worker: number | null,
     maxBytes: number,
+    pool: ChunkPool,
     account: (bytes: number) => void,
   ) {
     this.id = id;
@@ -184,6 +183,14 @@ export class StoredExchange implements Recording {
     this.#startedAt = startedAt;
     this.#maxBytes = maxBytes;
     this.#account = account;
+    const memory = new ChunkMemory(pool);
+    this.#memory = memory;
+    this.#logs = {
+      client_request: new PieceLog(memory),
+      chat_request: new PieceLog(memory),
+      chat_response: new PieceLog(memory),
+      client_response: new PieceLog(memory),
+    };
   }
 
   /** Counts itself; its store knows it now. */
@@ -220,10 +227,10 @@ export class StoredExchange implements Recording {
     const kept = bytes.length <= room ? bytes : bytes.subarray(0, Math.max(room, 0));
     if (kept.length < bytes.length) this.omit(body, bytes.length - kept.length);
     if (kept.length === 0) return;
-    const before = log.heldBytes;
+    const before = log.heldBytes + this.#memory.heldBytes;
     log.push(atMs, kept);
     this.version += 1;
-    this.#hold(log.heldBytes - before);
+    this.#hold(log.heldBytes + this.#memory.heldBytes - before);
   }
 
   omit(body: BodyName, bytes: number): void {
@@ -248,6 +255,7 @@ export class StoredExchange implements Recording {
     this.#discarded = true;
     this.#heads.clear();
     for (const body of bodyNames) this.#logs[body].clear();
+    this.#memory.clear();
     this.#account(-this.#heldBytes);
     this.#heldBytes = 0;
     this.#reshaped();

@@ -1,3 +1,4 @@
+import { ChunkMemory, type ChunkPool, createChunkPool } from './chunk-memory.ts';
 import { PieceLog } from './piece-log.ts';
 import {
   type BodyName,
@@ -37,6 +38,7 @@ const MAX_WAITING_BYTES = 2 * MAX_EXCHANGE_BYTES;
  * or cannot be.
  */
 export function createWorkerSink(send: (updates: readonly RecordUpdate[], sent: () => void) => void): RecordingSink {
+  const pool = createChunkPool();
   const changed = new Set<WorkerRecording>();
   let updates: RecordUpdate[] = [];
   let waitingBytes = 0;
@@ -78,7 +80,7 @@ export function createWorkerSink(send: (updates: readonly RecordUpdate[], sent: 
   return {
     open(startedAt) {
       lastId += 1;
-      const recording = new WorkerRecording(lastId, outbox);
+      const recording = new WorkerRecording(lastId, outbox, pool);
       outbox.add({ type: 'open', id: lastId, startedAt });
       return recording;
     },
@@ -94,11 +96,13 @@ interface Outbox {
 class WorkerRecording implements Recording {
   readonly #id: number;
   readonly #outbox: Outbox;
+  readonly #memory: ChunkMemory;
   readonly #logs = new Map<BodyName, PieceLog>();
 
-  constructor(id: number, outbox: Outbox) {
+  constructor(id: number, outbox: Outbox, pool: ChunkPool) {
     this.#id = id;
     this.#outbox = outbox;
+    this.#memory = new ChunkMemory(pool);
   }
 
   head(body: BodyName, head: Head): void {
@@ -126,7 +130,7 @@ class WorkerRecording implements Recording {
     }
     let log = this.#logs.get(body);
     if (log === undefined) {
-      log = new PieceLog();
+      log = new PieceLog(this.#memory);
       this.#logs.set(body, log);
     }
     log.push(atMs, bytes);
@@ -145,6 +149,7 @@ class WorkerRecording implements Recording {
       add({ type: 'pieces', id: this.#id, body, ...log.toTransfer() });
       log.clear();
     }
+    this.#memory.clear();
   }
 }
 

@@ -6,17 +6,17 @@ import { translateCompletion } from '../../src/translate/completion.ts';
 import type { ResponseContext } from '../../src/translate/context.ts';
 import { translateRequest } from '../../src/translate/request.ts';
 import { COMPLETED_AT, CREATED_AT, createCountedIds, createTestContext, emptyResponse } from '../support/context.ts';
-import { blockOf, type GoldenCase, readGoldenCases } from '../support/golden.ts';
+import { blockOf, type GoldenCase, goldenFolder, readGoldenCases } from '../support/golden.ts';
 import { faultsOfResponse } from '../support/published-schema.ts';
 import { createTestSettings } from '../support/settings.ts';
 
 /**
- * Each case is a completion (`json upstream`), its request (`json request`, whole) or what is special about it (`json
+ * Each case is a completion (`json upstream`), its request (`json request`, whole, with its `json settings`) or what is special about it (`json
  * context`, see `ContextSettings`), and the outcome: the fields of the Response that a plain completed one would not have
  * (`json client`), or the error (`json error`). An `encrypted_content` is written as what is inside it.
  */
-const files = readdirSync(new URL('.', import.meta.url)).filter((name) => /^completion-.*\.md$/.test(name));
-const cases = files.flatMap((name) => readGoldenCases(new URL(name, import.meta.url)));
+const files = readdirSync(goldenFolder).filter((name) => /^completion-.*\.md$/.test(name));
+const cases = files.flatMap((name) => readGoldenCases(new URL(name, goldenFolder)));
 
 describe.each(cases)('$where: $title', (golden) => {
   const error = blockOf(golden, 'error');
@@ -57,7 +57,11 @@ function contextOf(golden: GoldenCase): ResponseContext {
   const request = blockOf(golden, 'request');
   if (request === null) return createTestContext(JSON.parse(blockOf(golden, 'context') ?? '{}'));
   const clock = { now: () => CREATED_AT, newId: createCountedIds() };
-  const { context } = translateRequest(JSON.parse(request), createTestSettings(), clock);
+  const { context } = translateRequest(
+    JSON.parse(request),
+    createTestSettings(JSON.parse(blockOf(golden, 'settings') ?? '{}')),
+    clock,
+  );
   return { ...context, now: () => COMPLETED_AT };
 }
 

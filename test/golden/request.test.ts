@@ -6,7 +6,7 @@ import type { Endpoint } from '../../src/translate/context.ts';
 import { type TranslatedRequest, translateRequest } from '../../src/translate/request.ts';
 import { faultsOfChat } from '../support/chat-rules.ts';
 import { createCountedIds, emptyResponse, minimalEcho } from '../support/context.ts';
-import { blockOf, type GoldenCase, readGoldenCases } from '../support/golden.ts';
+import { blockOf, type GoldenCase, goldenFolder, readGoldenCases } from '../support/golden.ts';
 import { faultsOfError, faultsOfResponse } from '../support/published-schema.ts';
 import { createTestSettings, type SettingsOverrides } from '../support/settings.ts';
 
@@ -16,9 +16,9 @@ import { createTestSettings, type SettingsOverrides } from '../support/settings.
  * (`json echo`), what is named as left out (`json dropped`), what the answer's translation is told (`json context`); or
  * the error (`json error`). Where several profiles share an outcome, `json profiles` lists them.
  */
-const files = readdirSync(new URL('.', import.meta.url)).filter((name) => /^request-.*\.md$/.test(name));
+const files = readdirSync(goldenFolder).filter((name) => /^request-.*\.md$/.test(name));
 const cases = files
-  .flatMap((name) => readGoldenCases(new URL(name, import.meta.url)))
+  .flatMap((name) => readGoldenCases(new URL(name, goldenFolder)))
   .flatMap((golden) => profilesOf(golden).map((profile) => ({ ...golden, profile })));
 
 describe.each(cases)('$where: $title ($profile)', (golden) => {

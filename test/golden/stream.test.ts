@@ -4,7 +4,7 @@ import { eventLines, eventsOf } from '../../src/inspect/view/event-lines.ts';
 import { DONE, encodeSseEvents } from '../../src/sse/encode.ts';
 import { translateCompletion } from '../../src/translate/completion.ts';
 import type { ResponseContext } from '../../src/translate/context.ts';
-import { blockOf, type GoldenCase, readGoldenCases } from '../support/golden.ts';
+import { blockOf, type GoldenCase, goldenFolder, readGoldenCases } from '../support/golden.ts';
 import { streamContextOf } from '../support/golden-context.ts';
 import { faultsOfStream } from '../support/invariants.ts';
 import { faultsOfEvent, faultsOfResponse } from '../support/published-schema.ts';
@@ -15,18 +15,16 @@ import { upstreamOf } from '../support/upstream-notation.ts';
 
 /**
  * Each case is what the upstream sends (`chunks upstream`, `sse upstream` or `sse upstream escaped`, see
- * `test/support/upstream-notation.ts`; or `json upstream json`), its request (`json request`) or what is special about it
+ * `test/support/upstream-notation.ts`; or `json upstream json`), its request (`json request`, with its `json settings`) or what is special about it
  * (`json context`), the client's events as lines (`events client`), and sometimes the terminal event's whole response.
  * An upstream whose first event is an error has the HTTP error too (`json client error`); its `events client` are what the
  * client gets where the body mode has sent the headers before.
  */
 const blankLine = Buffer.from('\n\n');
-const folder = new URL('./', import.meta.url);
-
-const files = readdirSync(folder).filter((name) => /^stream-.*\.md$/.test(name));
+const files = readdirSync(goldenFolder).filter((name) => /^stream-.*\.md$/.test(name));
 
 describe.each(files)('%s', (file) => {
-  describe.each(readGoldenCases(new URL(file, folder)))('$where $title', testCase);
+  describe.each(readGoldenCases(new URL(file, goldenFolder)))('$where $title', testCase);
 });
 
 function testCase(golden: GoldenCase): void {

@@ -12,6 +12,10 @@ export function streamContextOf(golden: GoldenCase): ResponseContext {
     return createTestContext({ stream: true, ...settings });
   }
   const newId = createCountedIds();
-  const { context } = translateRequest(JSON.parse(request), createTestSettings(), { now: () => CREATED_AT, newId });
+  const { context } = translateRequest(
+    JSON.parse(request),
+    createTestSettings(JSON.parse(blockOf(golden, 'settings') ?? '{}')),
+    { now: () => CREATED_AT, newId },
+  );
   return context;
 }

@@ -1,4 +1,6 @@
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 
 /** A fenced block of a case: ```` ```json request ```` has the language `json` and the name `request`. */
 export interface GoldenBlock {
@@ -15,6 +17,9 @@ export interface GoldenCase {
   readonly prose: string;
   readonly blocks: readonly GoldenBlock[];
 }
+
+/** Where the cases are: test/golden, or GOLDEN_FOLDER, for a case that was saved somewhere else. */
+export const goldenFolder = pathToFileURL(`${process.env['GOLDEN_FOLDER'] ?? join(import.meta.dirname, '../golden')}/`);
 
 /** Reads every `## ` section of a Markdown file as a case. Throws if there is none, one has no block, or a fence is not closed. */
 export function readGoldenCases(file: URL): GoldenCase[] {

@@ -1,0 +1,94 @@
+const CHUNK_BYTES = 16 * 1024;
+/** Chunks that wait to be used again. */
+const MAX_FREE_CHUNKS = 64;
+
+/** Memory in chunks that are used again: fresh memory costs more than what is written into it. */
+export interface ChunkPool {
+  take(): Buffer;
+  give(chunk: Buffer): void;
+}
+
+/** Bytes that a pool holds besides what was taken from it. */
+export const POOL_BYTES = MAX_FREE_CHUNKS * CHUNK_BYTES;
+
+export function createChunkPool(): ChunkPool {
+  const free: Buffer[] = [];
+  return {
+    take: () => free.pop() ?? Buffer.allocUnsafeSlow(CHUNK_BYTES),
+    give(chunk) {
+      if (free.length < MAX_FREE_CHUNKS) free.push(chunk);
+    },
+  };
+}
+
+/** Bytes that grow at the end, in chunks of a pool. A class, since it is touched by each token. */
+export class ChunkMemory {
+  readonly #pool: ChunkPool;
+  #chunks: Buffer[] = [];
+  #last: Buffer = nothing;
+  /** Where the last chunk has room. */
+  #at = 0;
+  #size = 0;
+
+  constructor(pool: ChunkPool) {
+    this.#pool = pool;
+  }
+
+  /** How many bytes were added. */
+  get size(): number {
+    return this.#size;
+  }
+
+  /** Memory that it takes. */
+  get heldBytes(): number {
+    return this.#chunks.length * CHUNK_BYTES;
+  }
+
+  /** Copies the bytes to the end. */
+  add(bytes: Uint8Array): void {
+    const end = this.#at + bytes.length;
+    if (end <= this.#last.length) {
+      this.#last.set(bytes, this.#at);
+      this.#at = end;
+      this.#size += bytes.length;
+    } else this.#addInParts(bytes);
+  }
+
+  /** A copy of the bytes in between. */
+  read(start: number, end: number): Buffer {
+    const copy = Buffer.allocUnsafe(end - start);
+    for (let at = start; at < end; ) {
+      const offset = at % CHUNK_BYTES;
+      const length = Math.min(CHUNK_BYTES - offset, end - at);
+      this.#chunks[Math.floor(at / CHUNK_BYTES)]?.copy(copy, at - start, offset, offset + length);
+      at += length;
+    }
+    return copy;
+  }
+
+  /** Gives all chunks back. */
+  clear(): void {
+    for (const chunk of this.#chunks) this.#pool.give(chunk);
+    this.#chunks = [];
+    this.#last = nothing;
+    this.#at = 0;
+    this.#size = 0;
+  }
+
+  #addInParts(bytes: Uint8Array): void {
+    for (let from = 0; from < bytes.length; ) {
+      if (this.#at === this.#last.length) {
+        this.#last = this.#pool.take();
+        this.#chunks.push(this.#last);
+        this.#at = 0;
+      }
+      const part = bytes.subarray(from, from + this.#last.length - this.#at);
+      this.#last.set(part, this.#at);
+      this.#at += part.length;
+      from += part.length;
+    }
+    this.#size += bytes.length;
+  }
+}
+
+const nothing = Buffer.alloc(0);

@@ -1,0 +1,190 @@
+import { request as httpRequest } from 'node:http';
+import { connect as connectTcp } from 'node:net';
+import { afterEach, describe, expect, it } from 'vitest';
+import type { ExchangeDetail, ExchangeRow } from '../../src/inspect/store.ts';
+import { connectExtProc, type ExtProcClient } from '../support/extproc-client.ts';
+import { beginStream, endStream, sendRequest } from '../support/scripted-exchange.ts';
+import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts';
+
+const streamed = (model: string) => JSON.stringify({ model, input: 'Hi', stream: true });
+
+let service: ServiceProcess | undefined;
+const clients: ExtProcClient[] = [];
+const ends: (() => void)[] = [];
+afterEach(async () => {
+  for (const end of ends.splice(0)) end();
+  for (const client of clients.splice(0)) client.close();
+  await service?.remove();
+  service = undefined;
+});
+
+async function start(environment: Readonly<Record<string, string>>): Promise<ServiceProcess> {
+  service = await startServiceProcess(environment);
+  return service;
+}
+
+async function stream(address: string, model: string) {
+  const client = connectExtProc(address);
+  clients.push(client);
+  const { call } = await sendRequest(client, streamed(model));
+  await beginStream(call);
+  return call;
+}
+
+/** The events of a live page, as they come. */
+async function live(running: ServiceProcess, path: string) {
+  const stop = new AbortController();
+  ends.push(() => stop.abort());
+  const admin = (await running.get('/healthz')).url.replace('/healthz', '');
+  const response = await fetch(admin + path, { signal: stop.signal });
+  const events: { readonly event: string; readonly data: unknown }[] = [];
+  void (async () => {
+    let text = '';
+    for await (const piece of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
+      text += piece;
+      const blocks = text.split('\n\n');
+      text = blocks.pop() ?? '';
+      for (const block of blocks) {
+        const [, event = '', data = ''] = /^event: (.*)\ndata: (.*)$/.exec(block) ?? [];
+        if (event !== '') events.push({ event, data: JSON.parse(data) });
+      }
+    }
+  })().catch(() => {}); // the test ended
+  return { response, events };
+}
+
+interface List {
+  readonly rows: readonly ExchangeRow[];
+}
+
+async function rowsOf(running: ServiceProcess): Promise<ExchangeRow[]> {
+  const { events } = await live(running, '/inspect/events');
+  await expect.poll(() => events.length).toBeGreaterThan(0);
+  const [first] = events as { readonly data: List }[];
+  return [...(first?.data.rows ?? [])];
+}
+
+describe('INSPECT', () => {
+  it('is off by default: there is no such page, and nobody is warned', async () => {
+    const running = await start({});
+    expect((await running.get('/inspect')).status).toBe(404);
+    expect((await running.get('/inspect/events')).status).toBe(404);
+    expect(await (await running.get('/')).text()).not.toContain('inspect');
+    expect(running.log.filter(({ level }) => level === 'warn')).toEqual([]);
+  });
+
+  it('is a page of the admin port when it is on, and the log warns of it', async () => {
+    const running = await start({ INSPECT: 'on' });
+    const line = await running.logged(({ msg }) => String(msg).includes('INSPECT=on'));
+    expect(line).toMatchObject({ level: 'warn', url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/inspect$/) });
+    expect(line['msg']).toContain('sees the contents');
+    const page = await running.get('/inspect');
+    expect(page.status).toBe(200);
+    expect(page.headers.get('content-security-policy')).toContain("default-src 'none'");
+    for (const [, path = ''] of (await page.text()).matchAll(/(?:src|href)="([^"]+)"/g)) {
+      const file = await running.get(path);
+      expect([path, file.status]).toEqual([path, 200]);
+      expect(file.headers.get('x-content-type-options')).toBe('nosniff');
+    }
+    expect(await (await running.get('/')).text()).toContain('/inspect');
+    for (const path of ['/inspectx', '/inspect/nothing', '/inspect/exchanges/99', '/inspect/../config%00'])
+      expect((await running.get(path)).status, path).toBe(404);
+  });
+
+  it('needs the admin port', async () => {
+    await expect(start({ INSPECT: 'on', ADMIN_LISTEN: 'off' })).rejects.toThrow(/INSPECT: is a page of the admin port/);
+  });
+
+  it('shows a stream while it runs, and its end', async () => {
+    const running = await start({ INSPECT: 'on' });
+    const call = await stream(running.listen[0] ?? '', 'm-live');
+    const [row] = await rowsOf(running);
+    expect(row).toMatchObject({ model: 'm-live', outcome: 'running', stream: true });
+    const { events } = await live(running, `/inspect/exchanges/${row?.id}/events`);
+    await expect.poll(() => events[0]?.event).toBe('exchange');
+    await endStream(call);
+    call.halfClose();
+    await expect.poll(() => events.at(-1)?.event).toBe('end');
+    const detail = (await (await running.get(`/inspect/exchanges/${row?.id}`)).json()) as ExchangeDetail;
+    expect(detail.file).toMatchObject({ outcome: 'completed', chat_response: { status: 200 } });
+    const pieces = detail.file.client_response?.pieces ?? [];
+    expect(pieces.map((piece) => ('text' in piece ? piece.text : '')).join('')).toContain('response.completed');
+  });
+
+  it('with workers it shows the exchanges of all of them', async () => {
+    const running = await start({ INSPECT: 'on', WORKERS: '2', LISTEN: '127.0.0.1:0,127.0.0.1:0' });
+    const calls = [];
+    for (let index = 0; index < 8; index += 1)
+      calls.push(await stream(running.listen[index % running.listen.length] ?? '', `m-${index}`));
+    await expect.poll(async () => (await rowsOf(running)).length).toBe(8);
+    const rows = await rowsOf(running);
+    expect(new Set(rows.map(({ model }) => model)).size).toBe(8);
+    expect(new Set(rows.map(({ worker }) => worker))).toEqual(new Set([1, 2]));
+    for (const call of calls) {
+      await endStream(call);
+      call.halfClose();
+    }
+    await expect
+      .poll(async () => (await rowsOf(running)).map(({ outcome }) => outcome))
+      .toEqual(Array.from({ length: 8 }, () => 'completed'));
+  });
+
+  it('what a worker was doing when it died has ended', async () => {
+    const running = await start({ INSPECT: 'on', WORKERS: '2' });
+    await stream(running.listen[0] ?? '', 'm-lost');
+    await expect.poll(async () => (await rowsOf(running)).length).toBe(1);
+    for (const pid of running.workers()) process.kill(pid, 'SIGKILL');
+    await expect.poll(async () => (await rowsOf(running))[0]?.outcome).toBe('aborted');
+  });
+
+  it('is refused to other names, and its form to other sites', async () => {
+    const running = await start({ INSPECT: 'on', INSPECT_SEND_TO: 'http://127.0.0.1:9/v1' });
+    const admin = new URL((await running.get('/healthz')).url);
+    const send = (method: string, path: string, headers: Record<string, string>) =>
+      new Promise<number>((resolve, reject) => {
+        const sent = httpRequest({ host: admin.hostname, port: admin.port, method, path, headers }, (response) => {
+          response.resume();
+          resolve(response.statusCode ?? 0);
+        });
+        sent.on('error', reject);
+        sent.end(method === 'POST' ? '{}' : undefined);
+      });
+    for (const path of ['/inspect', '/inspect/page.js', '/inspect/events', '/inspect/exchanges/1', '/inspect/send'])
+      expect(await send('GET', path, { host: 'evil.example' }), path).toBe(403);
+    const own = { host: admin.host, origin: admin.origin, 'content-type': 'application/json' };
+    expect(await send('POST', '/inspect/send', { ...own, origin: 'http://evil.example' })).toBe(403);
+    expect(await send('POST', '/inspect/send', { ...own, 'content-type': 'text/plain' })).toBe(403);
+    expect(await send('POST', '/inspect/send', own)).toBe(502); // nothing listens there
+    expect(await send('POST', '/inspect', own)).toBe(405);
+    expect(await send('GET', '/inspect/send', { host: admin.host })).toBe(405);
+    // Other pages of the port are as they were.
+    expect(await send('GET', '/readyz', { host: 'anything.example' })).toBe(200);
+  });
+
+  it('a page that does not read costs a bounded buffer, and others go on', async () => {
+    const running = await start({ INSPECT: 'on' });
+    const admin = new URL((await running.get('/healthz')).url);
+    const call = await stream(running.listen[0] ?? '', 'm-slow');
+    const [row] = await rowsOf(running);
+    const stuck = connectTcp(Number(admin.port), admin.hostname);
+    ends.push(() => stuck.destroy());
+    stuck.pause();
+    stuck.write(`GET /inspect/exchanges/${row?.id}/events HTTP/1.1\r\nhost: ${admin.host}\r\n\r\n`);
+    const text = 'x'.repeat(100_000);
+    const chunk = Buffer.from(`data: {"choices":[{"index":0,"delta":{"content":"${text}"}}]}\n\n`);
+    for (let index = 0; index < 60; index += 1) {
+      call.send({ type: 'response_body', body: chunk, endOfStream: false });
+      await call.next();
+    }
+    expect((await rowsOf(running))[0]).toMatchObject({ model: 'm-slow', outcome: 'running' });
+    expect((await running.get('/healthz')).status).toBe(200);
+  });
+
+  it('more streams than it has room for are refused', async () => {
+    const running = await start({ INSPECT: 'on' });
+    const statuses = [];
+    for (let index = 0; index < 33; index += 1) statuses.push((await live(running, '/inspect/events')).response.status);
+    expect(statuses.filter((status) => status === 200)).toHaveLength(32);
+    expect(statuses.at(-1)).toBe(503);
+  });
+});

@@ -1,0 +1,66 @@
+import { describe, expect, it } from 'vitest';
+import { isCredential, REDACTED, redactBody, redactHeaders, redactPath } from '../../../src/inspect/redact.ts';
+
+describe('what is never kept', () => {
+  it.each([
+    ...['authorization', 'proxy-authorization', 'cookie', 'set-cookie', 'x-api-key', 'api-key', 'x-goog-api-key'],
+    ...['x-amz-security-token', 'ocp-apim-subscription-key', 'x-auth-token', 'x-client-secret', 'openai-password'],
+    ...[
+      'X-Api-Key',
+      'x-vendor-credentials',
+      'x-signature',
+      'x-access-token',
+      'x-goog-iam-authorization-token',
+      'apikey',
+    ],
+  ])('the value of %s', (name) => {
+    expect(isCredential(name)).toBe(true);
+    expect(redactHeaders(new Map([[name, 'sk-1']]))).toEqual([{ name, value: REDACTED }]);
+  });
+
+  it.each([
+    ...['content-type', 'user-agent', 'x-request-id', 'x-ratelimit-remaining-tokens', 'openai-organization', 'accept'],
+    ...['session_id', 'traceparent', 'x-responses-dropped', 'www-authenticate', 'monkey', 'x-stainless-os'],
+  ])('%s is kept', (name) => {
+    expect(redactHeaders(new Map([[name, 'x']]))).toEqual([{ name, value: 'x' }]);
+  });
+
+  it('pseudo headers are no headers', () => {
+    expect(redactHeaders(new Map([[':path', '/v1']]))).toEqual([]);
+  });
+
+  it.each([
+    ['/v1/responses', '/v1/responses'],
+    ['/v1/responses?api-version=2026-01-01', '/v1/responses?api-version=2026-01-01'],
+    ['/v1/responses?key=sk-1&api-version=1&x', `/v1/responses?key=${REDACTED}&api-version=1&x`],
+    ['/v1/responses?a=b=c?d', `/v1/responses?a=${REDACTED}`],
+  ])('query values of %s, unless they are known to be harmless', (path, kept) => {
+    expect(redactPath(path)).toBe(kept);
+  });
+
+  it('credentials of an MCP server in a tool', () => {
+    const tool = {
+      type: 'mcp',
+      authorization: 'tok\\"en',
+      headers: { Authorization: 'Bearer x', 'X-Api-Key': 'y', Accept: 'z' },
+    };
+    const body = JSON.stringify({ input: 'my password: "hunter2"', tools: [tool], prompt_cache_key: 'k' });
+    const kept = JSON.parse(redactBody(body));
+    expect(kept).toEqual({
+      input: 'my password: "hunter2"',
+      tools: [
+        {
+          type: 'mcp',
+          authorization: REDACTED,
+          headers: { Authorization: REDACTED, 'X-Api-Key': REDACTED, Accept: 'z' },
+        },
+      ],
+      prompt_cache_key: 'k',
+    });
+  });
+
+  it('a schema that describes such a field stays as it is', () => {
+    const body = '{"properties":{"api_key":{"type":"string"},"token":{"type":"string"}},"thought_signature":"abc"}';
+    expect(redactBody(body)).toBe(body);
+  });
+});

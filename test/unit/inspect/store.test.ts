@@ -1,0 +1,116 @@
+import { describe, expect, it } from 'vitest';
+import { bytesOf, readExchangeFile } from '../../../src/exchange-file.ts';
+import { POOL_BYTES } from '../../../src/inspect/chunk-memory.ts';
+import type { ExchangeFacts, Head } from '../../../src/inspect/recording.ts';
+import {
+  createExchangeStore,
+  defaultStoreLimits,
+  type ExchangeStore,
+  type StoreLimits,
+} from '../../../src/inspect/store.ts';
+import { recordedFacts } from '../../support/recorded-facts.ts';
+
+const request: Head = { method: 'POST', path: '/v1/responses', status: null, headers: [{ name: 'a', value: 'b' }] };
+const response: Head = { method: null, path: null, status: 200, headers: [] };
+const over: ExchangeFacts = { ...recordedFacts, outcome: 'completed' };
+const KiB = 1024;
+
+function storeWith(limits: Partial<StoreLimits>): ExchangeStore {
+  return createExchangeStore({ ...defaultStoreLimits, ...limits });
+}
+
+function idsOf(store: ExchangeStore): number[] {
+  return [...store.list()].map(({ id }) => id);
+}
+
+describe('the store of exchanges', () => {
+  it('keeps 200 exchanges in 64 MiB', () => {
+    expect(defaultStoreLimits).toMatchObject({ maxExchanges: 200, maxBytes: 64 * KiB * KiB });
+  });
+
+  it('evicts the oldest that has ended, before any that runs', () => {
+    const store = storeWith({ maxExchanges: 3 });
+    const [first, second] = [store.open(1), store.open(2)];
+    second.facts(over);
+    store.open(3);
+    store.open(4);
+    expect(idsOf(store)).toEqual([1, 3, 4]);
+    expect([first.isDiscarded, second.isDiscarded]).toEqual([false, true]);
+    store.open(5);
+    expect(idsOf(store)).toEqual([3, 4, 5]);
+    expect(store.get(first.id)).toBeUndefined();
+  });
+
+  it('counts the bytes of all exchanges, and never holds more than it may', () => {
+    const maxBytes = POOL_BYTES + 256 * KiB;
+    const store = storeWith({ maxBytes, maxExchangeBytes: 64 * KiB });
+    for (let index = 0; index < 50; index += 1) {
+      const exchange = store.open(index);
+      for (let piece = 0; piece < 20; piece += 1) {
+        exchange.piece('chat_response', piece, Buffer.alloc(KiB, 'x'));
+        expect(store.heldBytes).toBeLessThanOrEqual(maxBytes);
+      }
+      exchange.facts(over);
+    }
+    expect(idsOf(store).length).toBeGreaterThan(2);
+    expect(idsOf(store).at(-1)).toBe(50);
+    for (const exchange of store.list()) exchange.discard();
+    expect(store.heldBytes).toBe(POOL_BYTES);
+  });
+
+  it('counts what many tiny pieces cost besides their bytes', () => {
+    const store = storeWith({});
+    const exchange = store.open(1);
+    const before = store.heldBytes;
+    for (let index = 0; index < 1000; index += 1) exchange.piece('chat_response', index, Buffer.from('x'));
+    expect(store.heldBytes - before).toBeGreaterThan(16 * 1000);
+  });
+
+  it('keeps the beginning of an exchange that is too long, and says what it left out', () => {
+    const store = storeWith({ maxExchangeBytes: 20 * KiB });
+    const exchange = store.open(1);
+    exchange.head('client_request', request);
+    for (let index = 0; index < 30; index += 1) exchange.piece('chat_response', index, Buffer.alloc(KiB, 'x'));
+    const { omitted, row } = exchange.detail();
+    expect(omitted.chat_response).toBeGreaterThan(10 * KiB);
+    expect(row.omitted_bytes).toBe(omitted.chat_response);
+    const kept = exchange.piecesFrom('chat_response', 0).reduce((sum, piece) => sum + bytesOf(piece).length, 0);
+    expect(kept + omitted.chat_response).toBe(30 * KiB);
+  });
+
+  it('copies what it keeps, since the bytes are a view of a socket’s buffer', () => {
+    const exchange = storeWith({}).open(1);
+    const bytes = Buffer.from('data: {}\n\n');
+    exchange.piece('chat_response', 1, bytes);
+    bytes.fill('!');
+    expect(exchange.piecesFrom('chat_response', 0)).toEqual([{ at_ms: 1, text: 'data: {}\n\n' }]);
+  });
+
+  it('gives an exchange as the file that explain reads, bytes that are no text in Base64', () => {
+    const exchange = storeWith({}).open(Date.UTC(2026, 10, 22));
+    exchange.head('client_request', request);
+    exchange.piece('client_request', 0.5, Buffer.from('{"model":"m"}'));
+    exchange.head('chat_response', response);
+    exchange.piece('chat_response', 1.23456, Buffer.from([0xff, 0xfe]));
+    exchange.facts({ ...recordedFacts, outcome: 'failed', errorCode: 'upstream_timeout', cause: 'Error: x' });
+    const file = readExchangeFile(JSON.parse(JSON.stringify(exchange.detail().file)));
+    expect(file).toMatchObject({
+      started_at: '2026-11-22T00:00:00.000Z',
+      client_request: { method: 'POST', path: '/v1/responses', body: '{"model":"m"}' },
+      chat_request: null,
+      chat_response: { status: 200, pieces: [{ at_ms: 1.235, base64: '//4=' }] },
+      client_response: null,
+      outcome: 'failed',
+      error: { code: 'upstream_timeout', cause: 'Error: x' },
+    });
+  });
+
+  it('computes the speed of a stream from its first delta on', () => {
+    const exchange = storeWith({}).open(1);
+    for (const at of [100, 200, 1100]) exchange.piece('chat_response', at, Buffer.from('x'));
+    exchange.facts({ ...over, stream: true, outputTokens: 51, firstTokenMs: 100 });
+    expect(exchange.row().tokens_per_second).toBe(50);
+    exchange.facts({ ...over, stream: false, outputTokens: 51, firstTokenMs: null });
+    expect(exchange.row().tokens_per_second).toBeNull();
+  });
+});
