@@ -4,8 +4,8 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type FlagName, profileFlags } from '../src/upstream/profile.ts';
-import { type BuiltInProfile, builtInProfiles } from '../src/upstream/profiles.ts';
+import { type FlagName, type ModelRule, profileFlags } from '../src/upstream/profile.ts';
+import { type BuiltInProfile, builtInProfiles, templateRules } from '../src/upstream/profiles.ts';
 import { profilesFileJsonSchema, takenBy } from '../src/upstream/profiles-file.ts';
 
 const start = '<!-- profiles: written by scripts/profile-docs.ts -->';
@@ -16,7 +16,7 @@ export function withProfileDocs(document: string): string {
   const [before, rest] = document.split(start);
   const after = rest?.split(end)[1];
   if (before === undefined || after === undefined) throw new Error(`There is no ${start} … ${end}`);
-  return `${before}${start}\n\n${[...builtInProfiles.map(sectionOf), flagTable()].join('\n\n')}\n\n${end}${after}`;
+  return `${before}${start}\n\n${[...builtInProfiles.map(sectionOf), templateTable(), flagTable()].join('\n\n')}\n\n${end}${after}`;
 }
 
 /** The JSON schema as the file that is committed. */
@@ -29,17 +29,34 @@ export const jsonSchemaFile = join(import.meta.dirname, '../docs/upstream-profil
 
 function sectionOf({ profile, base, about, reasons }: BuiltInProfile): string {
   const heading = `## ${profile.name}\n\n${about}`;
-  if (base === null) return heading;
+  const rules = profile.models.length === ownRulesOf(profile).length ? '' : `\n\n${templateNote}`;
+  if (base === null) return `${heading}${rules}`;
   const flags = Object.keys(profileFlags).filter((flag): flag is FlagName => flag in reasons);
   const rows = flags.map((flag) => `| \`${flag}\` | ${code(profile[flag])} | ${cell(reasons[flag] ?? '')} |`);
-  const ofModels = profile.models.flatMap(({ match, flags: some, reason = '' }) =>
+  const ofModels = ownRulesOf(profile).flatMap(({ match, flags: some, reason = '' }) =>
     Object.entries(some).map(
       ([flag, value]) => `| \`${flag}\` for models ${code(match)} | ${code(value)} | ${cell(reason)} |`,
     ),
   );
   const table = [...rows, ...ofModels];
   const as = base.profile.name === 'generic' ? '' : `\n\nAs \`${base.profile.name}\`, but:`;
-  return `${heading}${as}\n\n| Flag | Value | Why |\n| --- | --- | --- |\n${table.join('\n')}`;
+  return `${heading}${rules}${as}\n\n| Flag | Value | Why |\n| --- | --- | --- |\n${table.join('\n')}`;
+}
+
+const templateNote = 'With the rules for [chat templates](#chat-templates).';
+
+function ownRulesOf({ models }: BuiltInProfile['profile']): readonly ModelRule[] {
+  return models.filter((rule) => !templateRules.includes(rule));
+}
+
+function templateTable(): string {
+  const rows = templateRules.map(({ match, flags, reason = '' }) => {
+    const set = Object.entries(flags).map(([flag, value]) => `\`${flag}\` ${code(value)}`);
+    return `| ${code(match)} | ${set.join(', ')} | ${cell(reason)} |`;
+  });
+  const about =
+    'What the template of a model refuses belongs to the model, so the profiles of servers that run it have these rules, by the model’s name. The tests put every golden request, and random conversations, through the checks of these templates and of those that need no rule.';
+  return `## Chat templates\n\n${about}\n\n| Models | Flags | Why |\n| --- | --- | --- |\n${rows.join('\n')}`;
 }
 
 function flagTable(): string {

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { BodyMode } from './exchange/types.ts';
 import { profileNames, profileOf } from './upstream/profiles.ts';
 

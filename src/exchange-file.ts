@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 
 /** Marks the file, and the version of its form: a reader refuses others. */
 const format = 'responses-extproc exchange';

@@ -1,3 +1,5 @@
+import module from 'node:module';
+import { fileURLToPath } from 'node:url';
 import { nodeTooOld } from './node-version.ts';
 
 // Everything else is imported after the check: an old Node would fail on the first import that it lacks.
@@ -6,4 +8,6 @@ if (tooOld !== null) {
   process.stderr.write(`${tooOld}\n`);
   process.exit(1);
 }
-await import('./program.ts');
+// What V8 compiled at an earlier start: the image has it, elsewhere the first start writes it where it may.
+module.enableCompileCache(fileURLToPath(new URL('../.cache/compile', import.meta.url)));
+void import('./program.ts');

@@ -10,13 +10,17 @@ if (ADMIN_LISTEN === 'off') fail('ADMIN_LISTEN is off: give the container anothe
 const { host, port } = parseHostPort(ADMIN_LISTEN);
 const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '[::1]' : host.includes(':') ? `[${host}]` : host;
 
-try {
-  const response = await fetch(`http://${reachable}:${port}/readyz`, { signal: AbortSignal.timeout(2_500) });
-  const body = await response.text();
-  if (!response.ok) fail(`${response.status} ${body.trim()}`);
-  process.stdout.write(body);
-} catch (error) {
-  fail(String(error instanceof Error ? (error.cause ?? error) : error));
+void probe();
+
+async function probe(): Promise<void> {
+  try {
+    const response = await fetch(`http://${reachable}:${port}/readyz`, { signal: AbortSignal.timeout(2_500) });
+    const body = await response.text();
+    if (!response.ok) fail(`${response.status} ${body.trim()}`);
+    process.stdout.write(body);
+  } catch (error) {
+    fail(String(error instanceof Error ? (error.cause ?? error) : error));
+  }
 }
 
 function fail(reason: string): never {

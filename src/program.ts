@@ -1,4 +1,3 @@
-import cluster from 'node:cluster';
 import { checkConfig } from './check-config.ts';
 import { helpText, readCommand, type Subcommand, type SubcommandName } from './command-line.ts';
 import { ConfigError, readConfig, redactConfig } from './config.ts';
@@ -14,15 +13,13 @@ import { version } from './version.ts';
 
 /** Command line → configuration → log → server; then signals. The only file that ends the process. */
 const command = readCommand(process.argv.slice(2));
-try {
-  await main();
-} catch (error) {
+main().catch((error: unknown) => {
   const message = error instanceof ConfigError ? error.message : String(error);
   // Read by a program, as the log is, unless a person sits there.
   const json = command.type === 'serve' && !process.stderr.isTTY;
   process.stderr.write(`${json ? startFailureLine(message) : message}\n`);
   process.exit(1);
-}
+});
 
 /** What keeps the service from starting, as a line of the log. */
 function startFailureLine(message: string): string {
@@ -95,8 +92,9 @@ async function run(): Promise<void> {
   // Node would wait for a write that hangs, for as long as the log's reader does not read.
   process.once('exit', () => output.flushAtExit() || process.kill(process.pid, 'SIGKILL'));
   process.stderr.on('error', () => {}); // its reader is gone: no reason to end
-  if (cluster.isPrimary) for (const reason of lowered) log.warn({ reason }, 'a limit does not fit the memory');
-  const running = await (config.WORKERS > 1 && cluster.isPrimary ? supervise : serve)(config, log, output);
+  const isWorker = workerNumber() !== null;
+  if (!isWorker) for (const reason of lowered) log.warn({ reason }, 'a limit does not fit the memory');
+  const running = await (config.WORKERS > 1 && !isWorker ? supervise : serve)(config, log, output);
 
   let stopping = false;
   const stop = async (signal: NodeJS.Signals) => {
@@ -111,7 +109,7 @@ async function run(): Promise<void> {
   process.on('SIGTERM', stop);
   process.on('SIGINT', (signal) => {
     // A terminal signals every process; a worker waits for the supervisor's SIGTERM.
-    if (cluster.isWorker) return;
+    if (isWorker) return;
     // A second Ctrl-C means not waiting for the drain.
     if (stopping) process.exit(1);
     void stop(signal);

@@ -1,4 +1,5 @@
-import { type FlagName, type Profile, type ProfileFlags, profileFlags, profileForModel } from '../upstream/profile.ts';
+import { type FlagName, type Profile, type ProfileFlags, profileFlags } from '../upstream/profile.ts';
+import { profileForModel } from '../upstream/profile-for-model.ts';
 import { builtInProfiles, profileNames } from '../upstream/profiles.ts';
 import { readProfilesFile } from '../upstream/profiles-file.ts';
 import { conflictsOf, type Evidence, evidenceOf } from './evidence.ts';

@@ -1,5 +1,6 @@
 import { type Config, describeVariables } from '../config.ts';
-import { type FlagName, type Profile, profileFlags, profileForModel } from '../upstream/profile.ts';
+import { type FlagName, type Profile, profileFlags } from '../upstream/profile.ts';
+import { profileForModel } from '../upstream/profile-for-model.ts';
 import { builtInProfiles } from '../upstream/profiles.ts';
 import { isSame } from './differences.ts';
 import { valueAt } from './fields.ts';

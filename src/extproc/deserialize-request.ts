@@ -1,6 +1,6 @@
 import type { BodyMode, BodyModes, ExchangeEvent, HeaderMap } from '../exchange/types.ts';
 import { type DecodedRequest, decodeRequest } from './decode.ts';
-import { processMethod } from './messages.ts';
+import { loadDefinitions } from './methods.ts';
 
 /**
  * A `ProcessingRequest` from its bytes. Fast path: headers and bodies in the exact form in which Envoy writes them are
@@ -10,7 +10,7 @@ import { processMethod } from './messages.ts';
  * docs/decisions/0007-hand-written-decoders.md.
  */
 export function deserializeRequest(bytes: Buffer): DecodedRequest {
-  return readByHand(bytes) ?? decodeRequest(processMethod.requestDeserialize(bytes));
+  return readByHand(bytes) ?? decodeRequest(loadDefinitions().processMethod.requestDeserialize(bytes));
 }
 
 /** Where the next byte is read. */

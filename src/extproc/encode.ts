@@ -9,11 +9,14 @@ import type { Struct } from './generated/google/protobuf/Struct.ts';
 export function encodeReply(reply: ExchangeReply, modes: BodyModes): ProcessingResponse {
   const message = encodeMessage(reply, modes);
   if (!('metadata' in reply) || reply.metadata === undefined) return message;
-  return { ...message, dynamic_metadata: { fields: { [NAMESPACE]: { structValue: structOf(reply.metadata) } } } };
+  return {
+    ...message,
+    dynamic_metadata: { fields: { [METADATA_NAMESPACE]: { structValue: structOf(reply.metadata) } } },
+  };
 }
 
 /** Of the dynamic metadata; the filter's `metadata_options` must list it. */
-const NAMESPACE = 'responses_extproc';
+export const METADATA_NAMESPACE = 'responses_extproc';
 
 /** Text may become part of a header or of a line in a log, so it is reduced like a header's. */
 function structOf(metadata: UsageMetadata): Struct {

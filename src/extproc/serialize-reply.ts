@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer';
-import type { BodyModes, ExchangeReply, HeaderMutation } from '../exchange/types.ts';
-import { encodeReply, headerText, isHeaderName } from './encode.ts';
-import { processMethod } from './messages.ts';
+import type { BodyModes, ExchangeReply, HeaderMutation, UsageMetadata } from '../exchange/types.ts';
+import { encodeReply, headerText, isHeaderName, METADATA_NAMESPACE } from './encode.ts';
+import { loadDefinitions } from './methods.ts';
 
 /**
  * A reply as the bytes of its `ProcessingResponse`, exactly as protobufjs writes `encodeReply(reply)`. Fast path: headers
@@ -10,18 +10,15 @@ import { processMethod } from './messages.ts';
  * 1.5 times its CPU time (`bench/micro.ts`): docs/decisions/0007-hand-written-decoders.md.
  */
 export function serializeReply(reply: ExchangeReply, modes: BodyModes, roomInFront = 0): Buffer {
-  // Once in an exchange.
-  if (reply.type !== 'immediate_response' && reply.metadata !== undefined)
-    return serializeGeneral(reply, modes, roomInFront);
   switch (reply.type) {
     case 'response_body':
-      return serialize(0x22, reply.headers, reply, modes.response === 'FULL_DUPLEX_STREAMED', roomInFront);
+      return serialize(0x22, reply, reply, modes.response === 'FULL_DUPLEX_STREAMED', roomInFront);
     case 'request_body':
-      return serialize(0x1a, reply.headers, reply, modes.request === 'FULL_DUPLEX_STREAMED', roomInFront);
+      return serialize(0x1a, reply, reply, modes.request === 'FULL_DUPLEX_STREAMED', roomInFront);
     case 'response_headers':
-      return serialize(0x12, reply.headers, null, false, roomInFront);
+      return serialize(0x12, reply, null, false, roomInFront);
     case 'request_headers':
-      return serialize(0x0a, reply.headers, null, false, roomInFront);
+      return serialize(0x0a, reply, null, false, roomInFront);
     case 'request_trailers':
     case 'response_trailers':
     case 'immediate_response':
@@ -30,7 +27,7 @@ export function serializeReply(reply: ExchangeReply, modes: BodyModes, roomInFro
 }
 
 function serializeGeneral(reply: ExchangeReply, modes: BodyModes, roomInFront: number): Buffer {
-  const written = processMethod.responseSerialize(encodeReply(reply, modes));
+  const written = loadDefinitions().processMethod.responseSerialize(encodeReply(reply, modes));
   return roomInFront === 0 ? written : Buffer.concat([Buffer.alloc(roomInFront), written]);
 }
 
@@ -47,17 +44,19 @@ let at = 0;
 
 function serialize(
   tag: number,
-  headers: HeaderMutation | undefined,
+  { headers, metadata }: { readonly headers?: HeaderMutation; readonly metadata?: UsageMetadata },
   body: BodyReply | null,
   streamed: boolean,
   roomInFront: number,
 ): Buffer {
   const ofBody = body === null ? 0 : sizeOfBody(body, streamed);
-  // Without headers the size is exact, and the buffer is the message.
+  // Without headers and metadata the size is exact, and the buffer is the message.
   const size =
-    headers === undefined ? sizeOfField(sizeOfField(ofBody)) : ofBody + roomForHeaders(headers) + 2 * roomForTag;
+    (headers === undefined ? sizeOfField(sizeOfField(ofBody)) : ofBody + roomForHeaders(headers) + 2 * roomForTag) +
+    (metadata === undefined ? 0 : roomForMetadata(metadata));
   bytes = Buffer.allocUnsafe(size + roomInFront);
   at = bytes.length;
+  if (metadata !== undefined) putMetadata(metadata);
   const end = at;
   if (body !== null) putBody(body, streamed);
   if (headers !== undefined) putHeaders(headers);
@@ -97,6 +96,39 @@ function putHeaders({ set = {}, remove = [] }: HeaderMutation): void {
     putTag(0x0a, endOfOption); // set_headers
   }
   if (at < end) putTag(0x12, end); // header_mutation
+}
+
+/** A `google.protobuf.Struct` of numbers and texts, under the one name of the namespace. */
+function putMetadata(metadata: UsageMetadata): void {
+  const end = at;
+  const names = Object.keys(metadata);
+  for (let index = names.length - 1; index >= 0; index--) {
+    const name = names[index] ?? '';
+    const value = metadata[name] ?? '';
+    const endOfEntry = at;
+    if (typeof value === 'number') {
+      at -= 8;
+      bytes.writeDoubleLE(value, at);
+      putByte(0x11); // number_value
+    } else putText(0x1a, headerText(value)); // string_value
+    putTag(0x12, endOfEntry); // value
+    putText(0x0a, name); // key
+    putTag(0x0a, endOfEntry); // fields
+  }
+  putTag(0x2a, end); // struct_value
+  putTag(0x12, end); // value
+  putText(0x0a, METADATA_NAMESPACE); // key
+  putTag(0x0a, end); // fields
+  putTag(0x42, end); // dynamic_metadata
+}
+
+function roomForMetadata(metadata: UsageMetadata): number {
+  let room = 5 * roomForTag + METADATA_NAMESPACE.length;
+  for (const name in metadata) {
+    const value = metadata[name] ?? '';
+    room += 4 * roomForTag + 3 * name.length + (typeof value === 'number' ? 9 : value.length);
+  }
+  return room;
 }
 
 /** Tag and length: five bytes of length are the most. */

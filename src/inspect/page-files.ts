@@ -1,14 +1,11 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 
 /** A file of the page, by its path. */
 export interface PageFile {
   readonly contentType: string;
   readonly body: Buffer;
 }
-
-/** What makes the page of its sources; only the clone has it. */
-const builder = new URL('../../scripts/build-inspector.ts', import.meta.url);
 
 const names: Readonly<Record<string, { readonly path: string; readonly contentType: string }>> = {
   'index.html': { path: '/inspect/', contentType: 'text/html; charset=utf-8' },
@@ -18,11 +15,11 @@ const names: Readonly<Record<string, { readonly path: string; readonly contentTy
 };
 
 /**
- * The page's files by path: built, beside the compiled service; in the clone they are built now. Rejects where neither is
- * possible.
+ * The page's files by path: from the sources they are built now, and the bundled service has them beside it. Rejects where
+ * one is missing or does not compile.
  */
 export async function loadPage(): Promise<ReadonlyMap<string, PageFile>> {
-  const contents = builtFiles() ?? (await buildFiles());
+  const contents = import.meta.filename.endsWith('.ts') ? await buildFiles() : builtFiles();
   const files = new Map<string, PageFile>();
   for (const [name, { path, contentType }] of Object.entries(names)) {
     const body = contents.get(name);
@@ -32,15 +29,13 @@ export async function loadPage(): Promise<ReadonlyMap<string, PageFile>> {
   return files;
 }
 
-function builtFiles(): Map<string, Buffer> | null {
-  // Beside this file, or beside the one that it was bundled into.
-  for (const folder of [join(import.meta.dirname, 'built-page'), join(import.meta.dirname, 'inspect/built-page')])
-    if (existsSync(folder)) return new Map(Object.keys(names).map((name) => [name, readFileSync(join(folder, name))]));
-  return null;
+function builtFiles(): Map<string, Buffer> {
+  const folder = join(dirname(import.meta.filename), 'inspect');
+  return new Map(Object.keys(names).map((name) => [name, readFileSync(join(folder, name))]));
 }
 
 async function buildFiles(): Promise<Map<string, Buffer>> {
-  if (!existsSync(builder)) throw new Error('The inspector’s page is missing: it was not built into this package.');
+  const builder = new URL('../../scripts/build-inspector.ts', import.meta.url);
   const { buildInspector }: { buildInspector(): Promise<Map<string, Buffer>> } = await import(builder.href);
   return buildInspector();
 }

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 
 /**
  * What clients send to `POST /v1/responses`, by its own field names: Open Responses 2026-04-24 (`CreateResponseBody`) and

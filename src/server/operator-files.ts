@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { z } from 'zod';
+import * as z from 'zod';
 import { type Config, ConfigError } from '../config.ts';
 import { type CatalogSettings, defaultCatalogInstructions } from '../translate/catalog.ts';
 import { defaultCompactionPrompt } from '../translate/request/compaction.ts';

@@ -1,8 +1,17 @@
 import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { type Config, ConfigError } from '../config.ts';
 import type { Profile } from '../upstream/profile.ts';
 import { profileNames, profileOf } from '../upstream/profiles.ts';
-import { ProfilesFileError, readProfilesFile } from '../upstream/profiles-file.ts';
+
+// YAML and a schema of every flag: loaded where there is a file to read.
+const require = createRequire(import.meta.url);
+let loaded: typeof import('../upstream/profiles-file.ts') | undefined;
+
+function fileReader(): typeof import('../upstream/profiles-file.ts') {
+  loaded ??= require('../upstream/profiles-file.ts') as typeof import('../upstream/profiles-file.ts');
+  return loaded;
+}
 
 /** The profiles that routes may name: the built-in ones and those of the operator's file. */
 export interface ProfileSource {
@@ -76,9 +85,9 @@ export function createProfileSource(
       observer.reloaded([...profiles.keys()]);
     } catch (thrown) {
       const error = thrown instanceof Error ? thrown : new Error(String(thrown));
-      if (error instanceof ProfilesFileError || error.message !== problem) observer.rejected(error);
+      if (error instanceof fileReader().ProfilesFileError || error.message !== problem) observer.rejected(error);
       // A file that could not be read is a change when it can be read again, whatever is in it.
-      if (!(error instanceof ProfilesFileError)) text = null;
+      if (!(error instanceof fileReader().ProfilesFileError)) text = null;
       problem = error.message;
     }
   }
@@ -111,6 +120,7 @@ function readText(file: string): string {
 }
 
 function readProfiles(text: string, file: string, required: string): ReadonlyMap<string, Profile> {
+  const { ProfilesFileError, readProfilesFile } = fileReader();
   const profiles = readProfilesFile(text, file);
   if (profileOf(required) === undefined && !profiles.has(required))
     throw new ProfilesFileError(file, [`there is no profile '${required}', which UPSTREAM_PROFILE names`]);

@@ -3,10 +3,10 @@ import { lstatSync, rmSync } from 'node:fs';
 import type { ServerHttp2Session } from 'node:http2';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Server, ServerCredentials, type ServiceDefinition, type UntypedServiceImplementation } from '@grpc/grpc-js';
+import { Server, ServerCredentials, type UntypedServiceImplementation } from '@grpc/grpc-js';
 import type { Config } from '../config.ts';
 import type { Exchange, ExchangeOptions } from '../exchange/exchange.ts';
-import { healthService, processMethod } from '../extproc/messages.ts';
+import { healthService, processorService } from '../extproc/methods.ts';
 import { createExchangeFactory } from './exchanges.ts';
 import { createCallInterceptor } from './grpc-call.ts';
 import { checkGrpcJsInternals, http2ServersOf, setHttp2Options } from './grpc-js-internals.ts';
@@ -88,7 +88,7 @@ export function createService(options: ServiceOptions): Service {
     createExchange: options.createExchange,
   });
   const ticker = createTicker(tickMs);
-  const processCalls = createCallInterceptor(processMethod.path, maxMessageBytes, (call) =>
+  const processCalls = createCallInterceptor(processorService.Process.path, maxMessageBytes, (call) =>
     processCall(call, {
       open: (modes) => factory.open(call.metadata, modes, guard?.admit() ?? null),
       observers,
@@ -123,7 +123,7 @@ export function createService(options: ServiceOptions): Service {
     });
   // The interceptor handles its calls; the service is registered so that the server knows the method.
   const handlers: UntypedServiceImplementation = { Process: () => {} };
-  server.addService({ Process: processMethod } as unknown as ServiceDefinition, handlers);
+  server.addService(processorService, handlers);
   server.addService(healthService, health.handlers as unknown as UntypedServiceImplementation);
 
   return {

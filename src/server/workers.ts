@@ -1,4 +1,4 @@
-import cluster, { type Worker } from 'node:cluster';
+import type { Cluster, Worker } from 'node:cluster';
 import { once } from 'node:events';
 import type { MetricObject } from 'prom-client';
 
@@ -48,6 +48,8 @@ export interface Supervisor {
 
 /** Forks `count` workers that run the program of this process again. Call it in the primary process only. */
 export function superviseWorkers(count: number, observer: SupervisorObserver): Supervisor {
+  // With child_process and dgram behind it: a single process starts without them.
+  const cluster = process.getBuiltinModule('node:cluster') as unknown as Cluster; // typed as an ES module, which it is not
   const workers = new Map<number, { worker: Worker; ready: boolean; startedAt: number; heardAt: number }>();
   const collections = new Map<number, (worker: Worker, metrics: MetricObject[]) => void>();
   const delays = new Map<number, number>();
@@ -163,7 +165,8 @@ export interface WorkerHandle {
 
 /** In a worker: its number. In any other process: null. */
 export function workerNumber(): number | null {
-  return cluster.isWorker ? Number(process.env[WORKER_NUMBER]) : null;
+  const number = process.env[WORKER_NUMBER];
+  return number === undefined || process.send === undefined ? null : Number(number);
 }
 
 /** In a worker: its handle. In any other process: null. `collect` returns this process's metrics for the supervisor. */

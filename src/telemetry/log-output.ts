@@ -16,7 +16,7 @@ export interface LogOutput {
  * lines. They wait at most this many milliseconds.
  */
 const FLUSH_MS = 200;
-const FLUSH_BYTES = 8 * 1024;
+const FLUSH_BYTES = 64 * 1024;
 /** What may wait for a slow reader; lines beyond it are lost. */
 const MAX_WAITING_BYTES = 1024 * 1024;
 const RETRY_MS = 50;

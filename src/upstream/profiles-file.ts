@@ -1,5 +1,5 @@
 import { parseDocument } from 'yaml';
-import { z } from 'zod';
+import * as z from 'zod';
 import { type FlagName, type ModelRule, type Profile, pattern, profileFlags } from './profile.ts';
 import { profileNames, profileOf } from './profiles.ts';
 

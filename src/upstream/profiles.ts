@@ -35,7 +35,7 @@ export interface BuiltInProfile {
  * What chat templates refuse, by the model's name, on servers that run the template of the model. An empty text is sent where
  * an assistant message holds only calls: several templates ask for the length of the content, or look into it.
  */
-const templateRules: readonly ModelRule[] = [
+export const templateRules: readonly ModelRule[] = [
   {
     match: /(?:mis|minis|magis|mix|pix|vox)tral|(?:dev|code|math)stral/i,
     reason:
@@ -190,7 +190,7 @@ const azure = row(
   openai,
   'Azure OpenAI. OpenAI’s API on the `v1` path. For the older path by deployment set `UPSTREAM_PATH` to `/openai/deployments/{model}/chat/completions`; the `api-version` in the query is kept. Streams begin with a chunk without choices and with an empty id, which is read past (mentat#429).',
   {
-    path: ['/openai/v1/chat/completions', 'Where its Chat API lives. †'],
+    path: ['/openai/v1/chat/completions', 'Where its Chat API lives.'],
     obfuscationOff: [false, 'Refuses the option on some API versions. †'],
     promptCacheOptions: [false, 'Not in its API. †'],
     moderation: [false, 'Not in its API. †'],
@@ -316,7 +316,10 @@ const mistral = row(
     nineCharacterIds: [true, 'Others are refused (opencode#1680, vllm#9019).'],
     toolMessageName: [true, 'Its tool messages have one.'],
     assistantAfterTool: [true, "`Unexpected role 'user' after role 'tool'`: a short assistant message is put between."],
-    assistantPrefix: [true, 'A last assistant message must be marked. †'],
+    assistantPrefix: [
+      true,
+      'A last assistant message must be marked (mistral-common `validator.py`; the AI SDK does so).',
+    ],
     toolChoice: [mistralChoice, '`any` for required; one function is offered alone.'],
   },
 );
@@ -326,10 +329,13 @@ const groq = row(
   generic,
   'api.groq.com.',
   {
-    path: ['/openai/v1/chat/completions', 'Where its Chat API lives. †'],
+    path: ['/openai/v1/chat/completions', 'Where its Chat API lives.'],
     maxTokensField: ['max_completion_tokens', 'The newer name of the limit.'],
     refusedFields: [['logprobs'], 'Gives none. †'],
-    serviceTiers: [{ auto: 'auto', default: 'on_demand', flex: 'flex' }, 'Its word for the default. †'],
+    serviceTiers: [
+      { auto: 'auto', default: 'on_demand', flex: 'flex' },
+      'Its word for the default (console.groq.com, Service Tiers).',
+    ],
     effortRules: [
       [
         {
@@ -386,7 +392,7 @@ const openrouter = row(
   generic,
   'OpenRouter. Many providers behind one API; it drops what a provider does not take.',
   {
-    path: ['/api/v1/chat/completions', 'Where its Chat API lives. †'],
+    path: ['/api/v1/chat/completions', 'Where its Chat API lives.'],
     verbosity: [true, 'Passed on to providers that have it.'],
     user: [true, 'Its label for abuse detection.'],
     promptCacheKey: [true, 'In its documentation.'],
@@ -421,7 +427,7 @@ const fireworks = row(
   generic,
   'api.fireworks.ai.',
   {
-    path: ['/inference/v1/chat/completions', 'Where its Chat API lives. †'],
+    path: ['/inference/v1/chat/completions', 'Where its Chat API lives.'],
     promptCacheKey: [true, 'In its documentation: requests of one key go to one replica.'],
     reasoningReplay: ['reasoning_content', 'Reads earlier reasoning from this field.'],
     emptyAssistantContent: ['empty', 'Its templates or its validation want text, if only an empty one.'],
@@ -436,7 +442,7 @@ const gemini = row(
   generic,
   'Gemini (OpenAI-compatible endpoint). Errors are arrays, and tool deltas have no index: both are read.',
   {
-    path: ['/v1beta/openai/chat/completions', 'Where its Chat API lives. †'],
+    path: ['/v1beta/openai/chat/completions', 'Where its Chat API lives.'],
     maxTokensField: ['max_completion_tokens', 'The newer name of the limit.'],
     effortRules: [
       [
@@ -445,7 +451,10 @@ const gemini = row(
       ],
       'Gemini 3 and 2.5 Pro cannot be told not to think; no model knows more than high.',
     ],
-    geminiSignatures: [true, 'Thinking models refuse a call without a thought signature. †'],
+    geminiSignatures: [
+      true,
+      'Gemini 3 answers 400 to a call without a thought signature (ai.google.dev, Thought signatures; LibreChat agents#37).',
+    ],
   },
 );
 
@@ -525,14 +534,14 @@ const dashscope = row(
   generic,
   'Alibaba’s endpoint for Qwen, in its OpenAI-compatible mode. Tool content must be text, which it always is here.',
   {
-    path: ['/compatible-mode/v1/chat/completions', 'Where its Chat API lives. †'],
+    path: ['/compatible-mode/v1/chat/completions', 'Where its Chat API lives.'],
     refusedFields: [['frequency_penalty'], 'Has the presence penalty only.'],
     reasoningEffort: ['enable_thinking', 'A switch of this name.'],
     reasoningReplay: ['reasoning_content', 'Reads earlier reasoning from this field.'],
     emptyAssistantContent: ['empty', 'Its templates or its validation want text, if only an empty one.'],
     video: [true, 'Takes `video_url` parts.'],
     toolChoice: [dashscopeChoice, 'No word for required.'],
-    cacheControl: [true, 'Explicit caches of Qwen models. †'],
+    cacheControl: [true, 'Explicit caches (help.aliyun.com, Context Cache).'],
   },
 );
 
@@ -560,9 +569,10 @@ const zai = row(
 );
 
 const minimax = row('minimax', generic, 'MiniMax (api.minimax.io). Its models always think.', {
+  maxTokensField: ['max_completion_tokens', 'The older name is deprecated there (as AgentScope found).'],
   refusedFields: [['presence_penalty', 'frequency_penalty'], 'Ignored there.'],
   defaults: [{ reasoning_split: true }, 'Without it the reasoning comes inside the text.'],
-  jsonSchema: ['prompt', 'Its M2 models do not take `response_format`. †'],
+  jsonSchema: ['prompt', '`response_format` is not in its API (as AgentScope found).'],
   reasoningEffort: ['none', 'Not in its API.'],
   reasoningReplay: [
     'reasoning_details',
@@ -570,7 +580,8 @@ const minimax = row('minimax', generic, 'MiniMax (api.minimax.io). Its models al
   ],
   emptyAssistantContent: ['empty', 'Its templates or its validation want text, if only an empty one. †'],
   audio: [false, 'Its messages have no sound; leaving it out would make the model answer about nothing.'],
-  strict: [false, 'Not in its API. †'],
+  strict: [false, 'Not in its API (as AgentScope found).'],
+  parallelToolCalls: [false, 'Not in its API (as AgentScope found).'],
 });
 
 const cerebras = row(

@@ -39,9 +39,17 @@ export const serverGuards: readonly ServerGuard[] = [
   },
   {
     profile: 'minimax',
-    source: 'platform.minimax.io, OpenAI-compatible API',
+    source: 'platform.minimax.io, OpenAI-compatible API; java.agentscope.io, MiniMax: what is not in its API',
     check(body) {
-      refuseFields(body, ['presence_penalty', 'frequency_penalty', 'response_format']);
+      refuseFields(body, [
+        'presence_penalty',
+        'frequency_penalty',
+        'response_format',
+        'parallel_tool_calls',
+        'max_tokens',
+      ]);
+      if (body.tools?.some((tool) => tool.function?.strict !== undefined))
+        refuse('strict is not in the schema of tools');
       if (body['reasoning_split'] === undefined) refuse('the reasoning is inside the text');
       if (partTypes(body).includes('input_audio')) refuse('audio input is not supported');
     },

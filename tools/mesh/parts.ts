@@ -1,12 +1,12 @@
-import { writeFileSync } from 'node:fs';
-import { extname, join } from 'node:path';
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { type Child, startChild } from './child-process.ts';
 import type { EnvoyBinary } from './envoy-binary.ts';
 import type { EnvoyConfig } from './envoy-config.ts';
 
 const root = join(import.meta.dirname, '../..');
-/** Compiled in the package for npm, TypeScript here. */
-const extension = extname(import.meta.filename);
+/** The package for npm has no sources, only the bundle. */
+const program = ['src/main.ts', 'dist/main.js'].map((file) => join(root, file)).find(existsSync) ?? '';
 
 /** The one Envoy configuration that is shipped. */
 export const shippedEnvoyConfig = join(root, 'envoy/envoy.yaml');
@@ -17,9 +17,9 @@ export const stopAtOnce = { DRAIN_DELAY_MS: '0', DRAIN_TIMEOUT_MS: '1000' } as c
 /** The Node flags of the Dockerfile; docs/operating.md, "The garbage collector". */
 const asTheImage = ['--single-threaded-gc', '--max-semi-space-size=16'];
 
-/** Starts the service from its sources, as in production except for the addresses. `environment` overrides our own. */
+/** Starts the service as in production except for the addresses. `environment` overrides our own. */
 export function startService(environment: Record<string, string>, onLine: (line: string) => void): Child {
-  return startChild('service', process.execPath, [...asTheImage, join(root, `src/main${extension}`)], {
+  return startChild('service', process.execPath, [...asTheImage, program], {
     environment: { DRAIN_DELAY_MS: '0', ...process.env, ...environment },
     onLine,
   });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Finding } from '../../../src/doctor/probe.ts';
 import { proposeProfile } from '../../../src/doctor/proposal.ts';
-import { profileForModel } from '../../../src/upstream/profile.ts';
+import { profileForModel } from '../../../src/upstream/profile-for-model.ts';
 import { profileNames, profileOf } from '../../../src/upstream/profiles.ts';
 import { readProfilesFile } from '../../../src/upstream/profiles-file.ts';
 

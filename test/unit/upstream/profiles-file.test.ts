@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type FlagName, profileFlags, profileForModel } from '../../../src/upstream/profile.ts';
+import { type FlagName, profileFlags } from '../../../src/upstream/profile.ts';
+import { profileForModel } from '../../../src/upstream/profile-for-model.ts';
 import { builtInProfiles, profileNames, profileOf } from '../../../src/upstream/profiles.ts';
 import { ProfilesFileError, readProfilesFile, takenBy } from '../../../src/upstream/profiles-file.ts';
 

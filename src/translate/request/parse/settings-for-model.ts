@@ -1,5 +1,5 @@
 import { isJsonObject } from '../../../schema/create-response.ts';
-import { profileForModel } from '../../../upstream/profile.ts';
+import { profileForModel } from '../../../upstream/profile-for-model.ts';
 import type { TranslationSettings } from '../../settings.ts';
 
 /** The settings with the flags the profile has for the request's model, which even reading the request depends on. */
