@@ -26,7 +26,7 @@ const exchangeFile = z.object({
   /** The profile's name. */
   profile: z.string(),
   /** ISO 8601. */
-  started_at: z.string(),
+  started_at: z.iso.datetime({ offset: true }),
   client_request: request,
   /** Null where the request was refused. */
   chat_request: request.nullable(),

@@ -49,7 +49,7 @@ async function explainAs(options: Options, { env, stdin, stdout }: Terminal): Pr
   const { input, answer } = await inputOf(options, stdin);
   const setup = setupOf(options, env, input.profile);
   const request = options.model === null ? input.request : withModel(input.request, options.model);
-  const now = Math.floor(Date.now() / 1000);
+  const now = input.startedAt ?? Math.floor(Date.now() / 1000);
   const linkBase = repository === null ? '' : `${repository}/blob/v${version}/`;
   const explanation = explainRequest({ setup, request, now, fields: options.fields, linkBase });
   const run = answer === null ? null : replayed(setup, request, now, answer);

@@ -18,9 +18,15 @@ export function differences(before: unknown, after: unknown, path = ''): readonl
   return [...names].flatMap((name) => differences(left[name], right[name], path === '' ? name : `${path}.${name}`));
 }
 
-/** Whether both are the same JSON. */
+/** Whether both are the same JSON value; the order of keys does not count, and an undefined one is as good as none. */
 export function isSame(one: unknown, other: unknown): boolean {
-  return one === other || JSON.stringify(one) === JSON.stringify(other);
+  if (one === other) return true;
+  if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return false;
+  if (Array.isArray(one) !== Array.isArray(other)) return false;
+  const [left, right] = [one as Readonly<Record<string, unknown>>, other as Readonly<Record<string, unknown>>];
+  for (const name in left) if (!isSame(left[name], right[name])) return false;
+  for (const name in right) if (right[name] !== undefined && left[name] === undefined) return false;
+  return true;
 }
 
 /** An object as what it is; null for anything else, and for a number that is kept as its text. */

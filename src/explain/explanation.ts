@@ -8,26 +8,16 @@ import { linkOf, rowOf, rowOfError, rowOfValue } from './mapping-link.ts';
 import { answered, type ClientRequest, type RequestRun, runRequest, type Setup } from './run-request.ts';
 
 /**
- * - `sent`: under its own name, with its own value; a message as a message, a function as a function.
+ * - `sent`: under its own name, with its own value; a message as a message, a call as a call, a function as a function.
  * - `renamed`: with its own value, under another name.
  * - `rewritten`: as something else.
  * - `in_response`: not sent; the Response shows it.
  * - `dropped`: left out, and named in `x-responses-dropped`.
  * - `left_out`: without any effect on the Chat request or the Response.
  * - `needed`: the request is refused without it, so that its effect cannot be told apart.
- * - `refused`: the request is refused because of it.
  * - `absent`: the request does not set it.
  */
-export type Fate =
-  | 'sent'
-  | 'renamed'
-  | 'rewritten'
-  | 'in_response'
-  | 'dropped'
-  | 'left_out'
-  | 'needed'
-  | 'refused'
-  | 'absent';
+export type Fate = 'sent' | 'renamed' | 'rewritten' | 'in_response' | 'dropped' | 'left_out' | 'needed' | 'absent';
 
 /** Why, and where to read about it. */
 export interface Reason {
@@ -106,19 +96,24 @@ export interface ExplainOptions {
   readonly fields: readonly Path[] | null;
   /** What links begin with; empty for a path in the repository. */
   readonly linkBase: string;
+  /** Bytes of request bodies that may be translated to find where fields went, and as many again to find out why. */
+  readonly probedBytes?: number;
 }
 
-/** Bytes of request bodies that may be translated to find where fields went, and as many again to find out why. */
-const probedBytes = 64 * 1024 * 1024;
+/** A few seconds: docs/decisions/0006-cpu-of-a-request.md. */
+const defaultProbedBytes = 256 * 1024 * 1024;
 
 const maxRefusals = 20;
+
+const tooLargeForCauses = 'The request is too large to find out which flags and variables decided.';
 
 /**
  * Explains a request by running it through the service's own exchange: as it is, then without each of its fields (what
  * differs is what the field became), then under every other value of each flag and variable (what differs is what they
  * decide). Nothing here knows how a field is translated.
  */
-export function explainRequest({ setup, request, now, fields, linkBase }: ExplainOptions): RequestExplanation {
+export function explainRequest(options: ExplainOptions): RequestExplanation {
+  const { setup, request, now, fields, linkBase, probedBytes = defaultProbedBytes } = options;
   const notes: string[] = [];
   const run = runRequest(setup, request, now);
   const body = readable(setup, request);
@@ -135,30 +130,36 @@ export function explainRequest({ setup, request, now, fields, linkBase }: Explai
   const nothing = { chat_request: null, refusals: [], fields: [], dropped: [], added: [], notes };
   if (run.type === 'passed') return { ...common, ...nothing };
 
-  let varied: readonly VariedRun[] | null = null;
-  /** The same request under every variation; made when it is first needed. */
-  function variedRuns(): readonly VariedRun[] {
-    if (varied !== null) return varied;
-    const variations = variationsOf(setup, modelName, body);
-    const affordable = variations.length * request.body.length <= probedBytes;
-    if (!affordable) notes.push('The request is too large to find out which flags and variables decided.');
-    const tried = affordable && body !== undefined ? variations : [];
-    varied = tried.map((variation) => ({ cause: variation.cause, run: rerun(body, variation.setup) }));
-    return varied;
+  const variations = variationsOf(setup, modelName, body);
+  /** The request with this body under every variation, as far as it comes to something else than `usual`. */
+  function varied(value: unknown, usual: RequestRun, times = 1): readonly VariedRun[] {
+    const affordable = variations.length * request.body.length * times <= probedBytes;
+    if (!affordable && !notes.includes(tooLargeForCauses)) notes.push(tooLargeForCauses);
+    return (affordable && value !== undefined ? variations : []).flatMap(({ cause, setup: changed }) => {
+      const other = rerun(value, changed);
+      return isSameRun(usual, other) ? [] : [{ cause, run: other }];
+    });
   }
 
   if (run.type === 'refused') {
     const refused = refusalsOf(run, body, rerun);
     const refusals = refused.map((one, index): Refusal => {
-      const next = refused[index + 1]?.error;
+      const next = refused[index + 1]?.run.error;
       const overcome = (other: RequestRun) =>
         other.type === 'sent' || (other.type === 'refused' && next !== undefined && isSame(other.error, next));
-      // Only of the first is it known what else would have become of the request.
-      const causes = index === 0 ? causesOf(variedRuns(), overcome) : [];
-      const row = rowOfError(one.error.param, one.error.code);
-      return { status: one.status, error: one.error, causes, rule: row.rule, link: linkOf(row, linkBase) };
+      const { status, error } = one.run;
+      const row = rowOfError(error, body);
+      const causes = causesOf(varied(one.body, one.run, refused.length), overcome);
+      return { status, error, causes, rule: row.rule, link: linkOf(row, linkBase) };
     });
     return { ...common, ...nothing, refusals };
+  }
+
+  let kept: readonly VariedRun[] | null = null;
+  /** Made when they are first needed. */
+  function variedRuns(): readonly VariedRun[] {
+    kept ??= varied(body, run);
+    return kept;
   }
 
   const base = run;
@@ -222,7 +223,7 @@ export function explainRequest({ setup, request, now, fields, linkBase }: Explai
   }
 
   const wanted = fields ?? fieldsOf(body);
-  const [explained, left] = affordableOf(wanted, request.body.length);
+  const [explained, left] = affordableOf(wanted, probedBytes / Math.max(1, request.body.length));
   if (left > 0)
     notes.push(`The request is too large to follow each of its items: ${left} of them, the oldest, are not shown.`);
   const fieldsExplained = explained.map(explainField);
@@ -282,24 +283,28 @@ function withBody(request: ClientRequest, value: unknown): ClientRequest {
 }
 
 /** Fields that can be followed within the budget, and how many items cannot. The last items are the most interesting. */
-function affordableOf(fields: readonly Path[], bodyBytes: number): readonly [readonly Path[], number] {
-  const most = Math.max(1, Math.floor(probedBytes / Math.max(1, bodyBytes)));
+function affordableOf(fields: readonly Path[], most: number): readonly [readonly Path[], number] {
   const isItem = (path: Path) => path[0] === 'input' && path.length > 1;
   const items = fields.filter(isItem);
-  const left = Math.min(items.length, Math.max(0, fields.length - most));
+  const left = Math.min(items.length, Math.max(0, Math.ceil(fields.length - most)));
   const hidden = new Set(items.slice(0, left));
   return [fields.filter((path) => !hidden.has(path)), left];
 }
 
+interface RefusedBody {
+  readonly body: unknown;
+  readonly run: Extract<RequestRun, { type: 'refused' }>;
+}
+
 /** The refusal, and those that would follow if what each names were taken out. */
 function refusalsOf(
-  first: Extract<RequestRun, { type: 'refused' }>,
+  first: RefusedBody['run'],
   body: unknown,
   rerun: (value: unknown) => RequestRun,
-): readonly Extract<RequestRun, { type: 'refused' }>[] {
-  const found = [first];
-  let value = body;
+): readonly RefusedBody[] {
+  const found: RefusedBody[] = [{ body, run: first }];
   let last = first;
+  let value = body;
   while (found.length < maxRefusals) {
     const path = last.error.param === null ? null : pathOf(last.error.param);
     if (path === null) break;
@@ -307,13 +312,23 @@ function refusalsOf(
     const element = path.slice(0, path.findLastIndex((step) => typeof step === 'number') + 1);
     const place = element.length === 0 ? path : element;
     if (valueAt(value, place) === undefined) break;
-    value = without(value, place);
+    const harmless = harmlessAt(place);
+    // The others keep their indices.
+    value = harmless === null ? without(value, place) : withValue(value, place, harmless);
     const next = rerun(value);
     if (next.type !== 'refused' || isSame(next.error, last.error)) break;
-    found.push(next);
+    found.push({ body: value, run: next });
     last = next;
   }
   return found;
+}
+
+/** An element of that list that is accepted; null where only leaving it out is. */
+function harmlessAt(place: Path): unknown {
+  const [list, index, inner] = [place[0], place.at(-1), place.at(-2)];
+  if (list === 'tools' && place.length === 2) return { type: 'function', name: `removed_${index}` };
+  if (list === 'input' && place.length === 2) return { type: 'message', role: 'user', content: '…' };
+  return inner === 'content' ? { type: 'input_text', text: '…' } : null;
 }
 
 /** Something that is accepted in that place and leads to something else. */
@@ -352,20 +367,39 @@ function fateOf({
   in_response,
 }: Pick<ExplainedField, 'field' | 'value' | 'becomes' | 'dropped' | 'in_response'>): Fate {
   if (becomes.some((place) => place.path === field && isSame(place.value, value))) return 'sent';
-  if (becomes.length === 1 && becomes.some((place) => isPlain(value, place.value))) return 'sent';
+  if (isPlain(value, becomes)) return 'sent';
   if (becomes.some((place) => place.value !== undefined && isSame(place.value, value))) return 'renamed';
   if (becomes.length > 0) return 'rewritten';
   if (dropped.length > 0) return 'dropped';
   return in_response.length > 0 ? 'in_response' : 'left_out';
 }
 
-/** A message that is the same message, or a function that is the same function, in the words of the other API. */
-function isPlain(value: unknown, chat: unknown): boolean {
-  const names = ['name', 'description', 'parameters', 'strict'];
-  if (valueAt(value, ['type']) === 'function')
-    return names.every((name) => isSame(valueAt(value, [name]), valueAt(chat, ['function', name])));
-  const role = valueAt(value, ['role']);
-  return typeof role === 'string' && role === valueAt(chat, ['role']);
+/** A message, a call, an output or a function that is the same in the words of the other API. */
+function isPlain(value: unknown, becomes: readonly ChatPlace[]): boolean {
+  const has = (wanted: unknown) => becomes.some((place) => isSame(place.value, wanted));
+  const [whole] = becomes.map((place) => place.value);
+  switch (valueAt(value, ['type'])) {
+    case 'function':
+      return functionKeys.every((key) => isSame(valueAt(value, [key]), valueAt(whole, ['function', key])));
+    case 'function_call':
+      return has(valueAt(value, ['name'])) && has(valueAt(value, ['arguments']));
+    case 'function_call_output':
+      return becomes.length === 1 && has(valueAt(value, ['output']));
+    default: {
+      const role = valueAt(value, ['role']);
+      return becomes.length === 1 && typeof role === 'string' && role === valueAt(whole, ['role']);
+    }
+  }
+}
+
+const functionKeys = ['name', 'description', 'parameters', 'strict'];
+
+/** Whether both led to the same request, or the same refusal. */
+function isSameRun(one: RequestRun, other: RequestRun): boolean {
+  if (one.type === 'refused' && other.type === 'refused') return isSame(one.error, other.error);
+  if (one.type !== 'sent' || other.type !== 'sent') return one.type === other.type;
+  const same = one.path === other.path && isSame(one.dropped, other.dropped) && isSame(one.chat, other.chat);
+  return same && isSame(one.headerChanges, other.headerChanges);
 }
 
 /** Whether under this variation something else became of the field. */
@@ -385,7 +419,6 @@ function isDecided(
     case 'sent':
     case 'dropped':
     case 'needed':
-    case 'refused':
     case 'absent':
       return false;
   }
@@ -399,6 +432,7 @@ function isThere({ path, value }: ChatPlace, other: Sent): boolean {
   if (steps === null) return true;
   const [list, index] = steps;
   if (typeof index !== 'number' || typeof list !== 'string') return isSame(valueAt(other.chat, steps), value);
+  if (isSame(valueAt(other.chat, steps), value)) return true;
   const elements = valueAt(other.chat, [list]);
   return Array.isArray(elements) && elements.some((element) => isSame(valueAt(element, steps.slice(2)), value));
 }

@@ -13,8 +13,9 @@ export class InputError extends Error {
 /** What a request file holds besides the request. */
 export interface RequestInput {
   readonly request: ClientRequest;
-  /** Of a saved exchange: the profile it ran under, and its answer. */
+  /** Of a saved exchange: the profile it ran under, when (Unix seconds), and its answer. */
   readonly profile: string | null;
+  readonly startedAt: number | null;
   readonly answer: RecordedAnswer | null;
 }
 
@@ -46,12 +47,13 @@ export async function readInput(file: string | null, stdin: NodeJS.ReadableStrea
 export function requestIn(bytes: Buffer, path: string): RequestInput {
   const value = parsed(bytes);
   if (saysItIsAnExchange(value)) {
-    const { client_request: client, profile, chat_response } = exchangeIn(value);
+    const { client_request: client, profile, started_at, chat_response } = exchangeIn(value);
+    const startedAt = Math.floor(Date.parse(started_at) / 1000);
     const headers = headersOf(client.headers.map(({ name, value: text }) => [name, text]));
     const request = { method: client.method, path: client.path, headers, body: bytesOf(client) };
-    return { request, profile, answer: chat_response === null ? null : answerOf(chat_response) };
+    return { request, profile, startedAt, answer: chat_response === null ? null : answerOf(chat_response) };
   }
-  return { request: recordedRequest(value) ?? plainRequest(bytes, path), profile: null, answer: null };
+  return { request: recordedRequest(value) ?? plainRequest(bytes, path), profile: null, startedAt: null, answer: null };
 }
 
 /** A recorded answer: JSON, an event stream, lines of JSON, or the answer of a saved exchange. Throws `InputError`. */

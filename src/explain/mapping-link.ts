@@ -1,4 +1,4 @@
-import { valueAt } from './fields.ts';
+import { pathOf, valueAt } from './fields.ts';
 import { type MappingRow, mappingRows } from './mapping-rows.ts';
 
 /** The rows of the tables of fields, in their order; rules, errors and decisions are no fields. */
@@ -35,18 +35,25 @@ export function rowOf(path: string): MappingRow {
 
 /** The row about a field with that value: of an item or a tool, its type's. */
 export function rowOfValue(path: string, value: unknown): MappingRow {
-  const [, list] = /^(input|tools)\[\d+\]$/.exec(path) ?? [];
-  if (list === undefined) return rowOf(path);
+  const [, list, inner] = /^(input|tools)\[\d+\](.*)$/.exec(path) ?? [];
   const type = valueAt(value, ['type']);
+  if (inner !== '') return (typeof type === 'string' && list === 'input' ? rowOfType.get(type) : null) ?? rowOf(path);
   if (list === 'tools') return rowOf(typeof type === 'string' ? `tools[].${type}` : 'tools[].type');
   return row(type === undefined || type === 'message' ? 'row-input-content' : rowOf(`input[].${type}`).anchor);
 }
 
-/** The row about an error: its field's, or for a field without one its code's. */
-export function rowOfError(param: string | null, code: string): MappingRow {
-  const ofCode = mappingRows.find(({ anchor, fields }) => anchor.startsWith('row-code-') && fields.includes(code));
-  const ofField = param === null ? undefined : rowOf(param);
-  return ofField ?? ofCode ?? row('row-code-invalid_value');
+/** The row about an error: its field's, by what the body has there, or for an error without a field its code's. */
+export function rowOfError(
+  { param, code }: { readonly param: string | null; readonly code: string },
+  body: unknown,
+): MappingRow {
+  const path = param === null ? null : pathOf(param);
+  if (param === null || path === null || path.length === 0)
+    return (
+      mappingRows.find(({ anchor, fields }) => anchor.startsWith('row-code-') && fields.includes(code)) ??
+      row('row-code-invalid_value')
+    );
+  return rowOfValue(param, valueAt(body, path));
 }
 
 /** Where the row can be read: under the repository's address where the package names one, else in its folder. */

@@ -1,20 +1,20 @@
 import { recordOf } from './differences.ts';
 import { valueAt } from './fields.ts';
-import type { AnswerRun, AnswerStep, ClientEvent } from './run-answer.ts';
+import type { AnswerRun, ClientEvent, ReplayedChunk } from './run-answer.ts';
 import { cut, prettyJson, printable, type Style, short } from './style.ts';
 
 /** What became of a recorded answer, for a person: each piece of the upstream's beside the events it caused. */
 export function printAnswer(answer: AnswerRun, style: Style, full: boolean): string {
   const { paint, width } = style;
-  const failed = answer.errorCode === null ? '' : `, ${answer.errorCode}`;
+  const failed = answer.error_code === null ? '' : `, ${answer.error_code}`;
   const title = `${paint('bold', 'The answer')}: HTTP ${answer.status}, ${printable(answer.outcome + failed)}`;
   const headers = Object.entries(answer.headers).map(([name, value]) => `  ${printable(`${name}: ${value}`)}`);
-  const events = answer.steps.flatMap((step) => step.events);
+  const events = answer.chunks.flatMap((chunk) => chunk.events);
   const left = Math.floor((width - 12) / 2);
   const rows =
     events.length === 0
       ? []
-      : [columnTitles(left, style), ...answer.steps.flatMap((step) => stepLines(step, left, style, full))];
+      : [columnTitles(left, style), ...answer.chunks.flatMap((chunk) => chunkLines(chunk, left, style, full))];
   const body =
     answer.body === null ? [] : [paint('bold', 'Body'), ...prettyJson(answer.body, { width, full }).split('\n')];
   return `${[title, ...headers, ...rows, ...body].join('\n')}\n`;
@@ -24,20 +24,19 @@ function columnTitles(left: number, { paint }: Style): string {
   return paint('bold', `${'chunk'.padEnd(left + 7)} events`);
 }
 
-function stepLines(
-  { chunk, atMs, text, events }: AnswerStep,
+function chunkLines(
+  { number, at_ms, text, events }: ReplayedChunk,
   left: number,
   { paint, width }: Style,
   full: boolean,
 ): readonly string[] {
-  const number = (chunk === null ? 'end' : String(chunk)).padStart(4);
-  const time = atMs === null ? '' : `${atMs.toFixed(1)} ms  `;
-  const what = printable(cut(time + (chunk === null ? 'of the upstream’s body' : chunkText(text)), left));
+  const name = (number === null ? 'end' : String(number)).padStart(4);
+  const time = at_ms === null ? '' : `${at_ms.toFixed(1)} ms  `;
+  const what = printable(cut(time + (number === null ? 'of the upstream’s body' : chunkText(text)), left));
   const right = full ? Number.MAX_SAFE_INTEGER : width - left - 9;
   const shown = events.length === 0 ? [paint('dim', '–')] : events.map((event) => eventText(event, right, paint));
   return shown.map(
-    (event, index) =>
-      `${index === 0 ? `${paint('dim', number)}  ${what.padEnd(left)}` : ' '.repeat(left + 6)}  ${event}`,
+    (event, index) => `${index === 0 ? `${paint('dim', name)}  ${what.padEnd(left)}` : ' '.repeat(left + 6)}  ${event}`,
   );
 }
 

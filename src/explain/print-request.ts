@@ -52,7 +52,6 @@ const colourOf: { readonly [Name in Fate]: Colour } = {
   dropped: 'red',
   left_out: 'dim',
   needed: 'green',
-  refused: 'red',
   absent: 'dim',
 };
 
@@ -64,7 +63,6 @@ const wordsOf: { readonly [Name in Fate]: string } = {
   dropped: 'dropped',
   left_out: 'left out',
   needed: 'needed',
-  refused: 'refused',
   absent: 'not set',
 };
 
@@ -114,7 +112,12 @@ function grouped(fields: readonly ExplainedField[]): readonly (readonly Explaine
 }
 
 function isPlain({ fate, becomes, dropped }: ExplainedField): boolean {
-  return fate === 'sent' && becomes.length === 1 && dropped.length === 0;
+  return fate === 'sent' && dropped.length === 0 && new Set(becomes.map(elementOf)).size === 1;
+}
+
+/** The message or tool that a place is in. */
+function elementOf({ path }: ChatPlace): string {
+  return /^\w+(\[\d+\])?/.exec(path)?.[0] ?? path;
 }
 
 function nameOf(group: readonly ExplainedField[]): string {
@@ -126,8 +129,8 @@ function nameOf(group: readonly ExplainedField[]): string {
 function becomesText(group: readonly ExplainedField[], width: number): string {
   const [field] = group as [ExplainedField];
   if (group.length > 1) {
-    const paths = group.map(({ becomes }) => becomes[0]?.path ?? '');
-    return `${paths[0]}…[${/\d+/.exec(paths.at(-1) ?? '')?.[0]}]`;
+    const elements = group.flatMap(({ becomes }) => becomes.map(elementOf));
+    return `${elements[0]}…[${/\d+/.exec(elements.at(-1) ?? '')?.[0]}]`;
   }
   if (field.fate === 'in_response') return printable(cut(field.in_response.join(', '), width));
   if (field.fate === 'absent') return 'the request does not set it';

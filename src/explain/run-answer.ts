@@ -15,24 +15,24 @@ export interface ClientEvent {
   readonly data: unknown;
 }
 
-/** What one piece of the upstream's answer caused. */
-export interface AnswerStep {
+/** A chunk of the upstream's answer, and what it caused. The keys are the machine form's. */
+export interface ReplayedChunk {
   /** Counted from 1; null is the end of the upstream's body. */
-  readonly chunk: number | null;
-  readonly atMs: number | null;
+  readonly number: number | null;
+  readonly at_ms: number | null;
   readonly text: string;
   readonly events: readonly ClientEvent[];
 }
 
-/** What became of an answer. */
+/** What became of an answer. Its keys are the machine form's. */
 export interface AnswerRun {
   /** What the client gets. */
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   /** As `ExchangeSummary` has it. */
   readonly outcome: string;
-  readonly errorCode: string | null;
-  readonly steps: readonly AnswerStep[];
+  readonly error_code: string | null;
+  readonly chunks: readonly ReplayedChunk[];
   /** The client's body where it is JSON: a Response, or an error; null for a stream. */
   readonly body: unknown;
   /** The Response as it is in the end; null where there is none. */
@@ -42,18 +42,18 @@ export interface AnswerRun {
 /** Gives an upstream's answer to an exchange whose request was sent, a piece at a time, and collects what the client gets. */
 export function runAnswer(exchange: Exchange, answer: RecordedAnswer): AnswerRun {
   const collected = createCollector();
-  const steps: AnswerStep[] = [];
+  const chunks: ReplayedChunk[] = [];
   const headers = new Map([[':status', String(answer.status)], ...answer.headers]);
   collected.take(exchange.handle({ type: 'response_headers', headers, endOfStream: false }));
   for (const [index, { atMs, bytes }] of answer.chunks.entries()) {
     const replies = exchange.handle({ type: 'response_body', body: bytes, endOfStream: false });
-    steps.push({ chunk: index + 1, atMs, text: bytes.toString(), events: collected.take(replies) });
+    chunks.push({ number: index + 1, at_ms: atMs, text: bytes.toString(), events: collected.take(replies) });
   }
   const last = exchange.handle({ type: 'response_body', body: Buffer.alloc(0), endOfStream: true });
   const events = collected.take(last);
-  if (events.length > 0) steps.push({ chunk: null, atMs: null, text: '', events });
+  if (events.length > 0) chunks.push({ number: null, at_ms: null, text: '', events });
   const { outcome, errorCode } = exchange.summary();
-  return { outcome, errorCode, steps, ...collected.result() };
+  return { outcome, error_code: errorCode, chunks, ...collected.result() };
 }
 
 /** Puts the client's side together from the replies to Envoy. */

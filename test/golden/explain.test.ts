@@ -89,12 +89,12 @@ describe.each(streams)('$where $title', (golden) => {
     const replayed = runAnswer(run.exchange, answer);
     expect(eventLines(textOf(replayed)).join('\n')).toBe(blockOf(golden, 'client'));
     const shown = printAnswer(replayed, plain, false);
-    for (const { data } of replayed.steps.flatMap(({ events }) => events))
+    for (const { data } of replayed.chunks.flatMap(({ events }) => events))
       expect(shown).toContain(typeof data === 'string' ? data : (data as { type: string }).type);
   });
 });
 
-function textOf({ steps }: AnswerRun): string {
-  const events = steps.flatMap((step) => step.events);
+function textOf({ chunks }: AnswerRun): string {
+  const events = chunks.flatMap((one) => one.events);
   return events.map(({ data }) => `data: ${typeof data === 'string' ? data : JSON.stringify(data)}\n\n`).join('');
 }

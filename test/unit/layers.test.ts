@@ -19,7 +19,18 @@ const uses: Readonly<Record<string, readonly string[]>> = {
   // The service loads it where it is on, and nothing of the service knows it.
   inspect: ['exchange', 'exchange-file', 'server'],
   // Nothing uses the rooms of subcommands but the program that loads them.
-  explain: ['command-line', 'config', 'exchange', 'exchange-file', 'schema', 'server', 'sse', 'translate', 'upstream'],
+  explain: [
+    'command-line',
+    'config',
+    'exchange',
+    'exchange-file',
+    'schema',
+    'server',
+    'sse',
+    'translate',
+    'upstream',
+    'version',
+  ],
   doctor: ['command-line', 'config', 'exchange', 'schema', 'sse', 'translate', 'upstream'],
 };
 

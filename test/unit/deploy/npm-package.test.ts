@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -70,6 +70,28 @@ test('the licence of everything that is in it goes with it', () => {
 test('an error in it names the place in the sources', () => {
   const map = JSON.parse(readFileSync(join(folder, 'dist/program.js.map'), 'utf8'));
   expect(map.sources.filter((source: string) => source.endsWith('src/exchange/exchange.ts'))).toHaveLength(1);
+});
+
+test('`explain` links to the repository of the package', () => {
+  const file = join(folder, '../request.json');
+  writeFileSync(file, '{"model":"m","input":"Hi","text":{"verbosity":"low"}}');
+  const { stdout, stderr, status } = run('explain', file);
+  expect({ stderr, status }).toEqual({ stderr: '', status: 0 });
+  const { version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+  expect(stdout).toContain(`https://example.com/responses-extproc/blob/v${version}/docs/mapping.md#row-text-verbosity`);
+});
+
+test('what npm packs runs from where npm puts it', () => {
+  const parent = join(folder, '..');
+  const pack = spawnSync('npm', ['pack', '--json', '--offline', folder], { cwd: parent, encoding: 'utf8' });
+  const [{ filename }] = JSON.parse(pack.stdout);
+  const installed = join(parent, '../installed/node_modules/responses-extproc');
+  mkdirSync(installed, { recursive: true });
+  spawnSync('tar', ['-xzf', join(parent, filename), '-C', installed, '--strip-components=1']);
+  const manifest = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'));
+  const bin = join(installed, manifest.bin['responses-extproc']);
+  const explained = spawnSync(bin, ['explain', '--json'], { input: '{"model":"m","input":"Hi"}', encoding: 'utf8' });
+  expect(JSON.parse(explained.stdout)).toMatchObject({ outcome: 'sent' });
 });
 
 test('`try` is the local mesh', () => {

@@ -1,0 +1,40 @@
+/**
+ * The examples of `docs/explain.md` with what they print: `node scripts/explain-docs.ts` runs each command of a `console` block
+ * and writes its output below it.
+ */
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+const root = join(import.meta.dirname, '..');
+export const explainPage = join(root, 'docs/explain.md');
+
+/** The page with the output of its commands as it is now. Throws where there is no command. */
+export function withExamples(page: string): string {
+  const folder = mkdtempSync(join(tmpdir(), 'responses-extproc-explain-docs-'));
+  try {
+    const written = page.replaceAll(
+      /```console\n\$ (.*?\n)(?:POST \/v1.*?|The answer.*?)?```/gs,
+      (_block, command: string) => `\`\`\`console\n$ ${command}${outputOf(command, folder)}\`\`\``,
+    );
+    if (!written.includes('```console\n$ ')) throw new Error('There is no command.');
+    return written;
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+function outputOf(command: string, cwd: string): string {
+  const name = `responses-extproc() { '${process.execPath}' '${join(root, 'src/main.ts')}' "$@"; }`;
+  const { PATH = '', NODE_COMPILE_CACHE = '' } = process.env;
+  const { stdout, stderr } = spawnSync('bash', ['--norc', '-c', `${name}\n${command}`], {
+    cwd,
+    env: { PATH, NODE_COMPILE_CACHE },
+    encoding: 'utf8',
+  });
+  if (stderr !== '') throw new Error(stderr);
+  return stdout;
+}
+
+if (import.meta.main) writeFileSync(explainPage, withExamples(readFileSync(explainPage, 'utf8')));

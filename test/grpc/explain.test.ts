@@ -1,0 +1,416 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { afterAll, describe, expect, it } from 'vitest';
+import { explainPage, withExamples } from '../../scripts/explain-docs.ts';
+import { type ExchangeFile, exchangeFileHead } from '../../src/exchange-file.ts';
+import type { ExplanationFile } from '../../src/explain/command.ts';
+import { eventsOf } from '../../src/inspect/view/event-lines.ts';
+
+/** `explain` as a person runs it: a process of its own, with files, pipes and terminals. */
+const root = join(import.meta.dirname, '../..');
+const main = join(root, 'src/main.ts');
+const folder = mkdtempSync(join(tmpdir(), 'responses-extproc-explain-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+interface How {
+  readonly input?: string;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+function explain(args: readonly string[], { input = '', env = {} }: How = {}) {
+  const { PATH = '', NODE_COMPILE_CACHE = '' } = process.env;
+  const clean = { PATH, NODE_COMPILE_CACHE, ...env };
+  return spawnSync(process.execPath, [main, 'explain', ...args], { input, env: clean, encoding: 'utf8', cwd: folder });
+}
+
+/** The machine form. */
+function explained(args: readonly string[], how?: How): ExplanationFile {
+  const { stdout, stderr } = explain([...args, '--json'], how);
+  expect(stderr).toBe('');
+  return JSON.parse(stdout);
+}
+
+function fileOf(name: string, content: string | Buffer): string {
+  writeFileSync(join(folder, name), content);
+  return join(folder, name);
+}
+
+const request = { model: 'm', input: 'Hi', stream: true, text: { verbosity: 'low' }, max_output_tokens: 50 };
+const requestText = JSON.stringify(request);
+const refusedText = JSON.stringify({ model: 'm', input: 'Hi', background: true });
+const escapeCode = '\x1b';
+
+function chunk(delta: object, finish_reason: string | null = null): string {
+  return `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'up', choices: [{ index: 0, delta, finish_reason }] })}\n\n`;
+}
+const sse = [
+  chunk({ role: 'assistant', content: 'Hel' }),
+  chunk({ content: 'lo' }),
+  chunk({}, 'stop'),
+  'data: [DONE]\n\n',
+];
+
+describe('a request', () => {
+  it('is read from standard input, from - and from a file, with the same result', () => {
+    const fromStdin = explain([], { input: requestText });
+    expect(fromStdin.stdout).toContain('POST /v1/responses → POST /v1/chat/completions');
+    expect(fromStdin.stdout).toContain('docs/mapping.md#row-text-verbosity');
+    expect(fromStdin.stdout).not.toContain(escapeCode);
+    expect(fromStdin).toMatchObject({ status: 0, stderr: '' });
+    expect(explain(['-'], { input: requestText }).stdout).toBe(fromStdin.stdout);
+    expect(explain([fileOf('request.json', requestText)]).stdout).toBe(fromStdin.stdout);
+  });
+
+  it('has a machine form', () => {
+    const explanation = explained([], { input: requestText });
+    expect(explanation).toMatchObject({
+      format: 'responses-extproc explanation',
+      version: 1,
+      profile: 'generic',
+      model: 'm',
+      request: { method: 'POST', path: '/v1/responses' },
+      outcome: 'sent',
+      refusals: [],
+      dropped: [{ name: 'text.verbosity' }],
+      answer: null,
+    });
+    expect(explanation.chat_request).toMatchObject({
+      path: '/v1/chat/completions',
+      body: { messages: [{ role: 'user', content: 'Hi' }], max_tokens: 50 },
+    });
+    expect(explanation.fields.map(({ field, fate }) => `${field} ${fate}`)).toEqual([
+      'model sent',
+      'input renamed',
+      'stream sent',
+      'text.verbosity dropped',
+      'max_output_tokens renamed',
+    ]);
+  });
+
+  it('that the service refuses is exit code 1', () => {
+    const { status, stdout } = explain([], { input: refusedText });
+    expect(status).toBe(1);
+    expect(stdout).toContain('Refused: HTTP 400 unsupported_value, background');
+    expect(stdout).toContain('docs/mapping.md#row-background');
+    const machine = explain(['--json'], { input: refusedText });
+    expect(machine.status).toBe(1);
+    expect(JSON.parse(machine.stdout)).toMatchObject({
+      outcome: 'refused',
+      refusals: [{ error: { param: 'background' } }],
+    });
+  });
+
+  it('that is no JSON is refused as the service refuses it', () => {
+    expect(explain([], { input: '{"model":' })).toMatchObject({
+      status: 1,
+      stdout: expect.stringContaining('invalid_json'),
+    });
+  });
+
+  it('may be for another path or model, and of one field only', () => {
+    const compact = explained(['--path', '/v1/responses/compact'], { input: '{"model":"m","input":"Hi"}' });
+    expect(compact.chat_request?.body).toMatchObject({ messages: [{}, { role: 'user' }] });
+    const input = JSON.stringify({ model: 'm', input: ['a', 'b'].map((content) => ({ role: 'user', content })) });
+    const gemma = explained(['--model', 'gemma-2'], { input });
+    expect(gemma.model).toBe('gemma-2');
+    expect(gemma.fields.flatMap(({ causes }) => causes.map(({ name }) => name))).toContain('alternateRoles');
+    const one = explained(['--field', 'text.verbosity', '--field', 'top_p'], { input: requestText });
+    expect(one.fields.map(({ field, fate }) => `${field} ${fate}`)).toEqual(['text.verbosity dropped', 'top_p absent']);
+  });
+
+  it('runs under the service’s own settings', () => {
+    const input = JSON.stringify({ ...request, odd: 1 });
+    const env = { UNKNOWN_FIELDS: 'reject', UPSTREAM_PROFILE: 'vllm' };
+    expect(explained([], { input, env })).toMatchObject({ outcome: 'refused', profile: 'vllm' });
+    expect(explained(['--profile', 'openai'], { input, env: { UPSTREAM_PROFILE: 'vllm' } })).toMatchObject({
+      profile: 'openai',
+    });
+    const profiles = fileOf('profiles.yaml', 'profiles:\n  mine:\n    extends: vllm\n    verbosity: true\n');
+    const mine = explained(['--profiles-file', profiles, '-p', 'mine'], { input });
+    expect(mine).toMatchObject({ profile: 'mine', dropped: [], chat_request: { body: { verbosity: 'low' } } });
+  });
+
+  it('of Codex, as it was recorded, is explained whole', () => {
+    const recorded = join(root, 'test/clients/recorded');
+    const files = readdirSync(recorded).filter((file) => /^codex-.*\.json$/.test(file));
+    expect(files.length).toBeGreaterThan(5);
+    for (const file of [
+      'codex-plain-turn.json',
+      'codex-agents-parent-receives-result.json',
+      'codex-remote-compaction.json',
+    ]) {
+      const { body } = JSON.parse(readFileSync(join(recorded, file), 'utf8'));
+      const explanation = explained([join(recorded, file), '--profile', 'vllm']);
+      expect(explanation, file).toMatchObject({ outcome: 'sent', request: { path: '/v1/responses' }, notes: [] });
+      const followed = explanation.fields.filter(({ field }) => field.startsWith('input['));
+      expect(followed, file).toHaveLength(body.input.length);
+      for (const { field, becomes, dropped } of followed)
+        expect(becomes.length + dropped.length, `${file} ${field}`).toBeGreaterThan(0);
+      expect(explain([join(recorded, file)]).status, file).toBe(0);
+    }
+  });
+});
+
+describe('colours', () => {
+  it('are on a terminal', () => {
+    const program = 'import pty, sys; sys.exit(pty.spawn(sys.argv[1:]) >> 8)';
+    const file = fileOf('request.json', requestText);
+    const env = { ...process.env, TERM: 'xterm', NO_COLOR: '', FORCE_COLOR: '' };
+    const terminal = (more: Readonly<Record<string, string>>) =>
+      spawnSync('python3', ['-c', program, process.execPath, main, 'explain', file], {
+        encoding: 'utf8',
+        env: { ...env, ...more },
+      });
+    const coloured = terminal({});
+    expect(coloured.status).toBe(0);
+    expect(coloured.stdout).toContain(`${escapeCode}[31mdropped`);
+    expect(terminal({ NO_COLOR: '1' }).stdout).not.toContain(escapeCode);
+    expect(terminal({ TERM: 'dumb' }).stdout).not.toContain(escapeCode);
+  });
+
+  it('are not in a pipe, unless they are forced', () => {
+    expect(explain([], { input: requestText }).stdout).not.toContain(escapeCode);
+    expect(explain([], { input: requestText, env: { FORCE_COLOR: '1' } }).stdout).toContain(escapeCode);
+    expect(explain([], { input: requestText, env: { FORCE_COLOR: '1', NO_COLOR: '1' } }).stdout).not.toContain(
+      escapeCode,
+    );
+  });
+
+  it('of a request’s own making are text', () => {
+    const input = JSON.stringify({
+      model: `m${escapeCode}[2J`,
+      input: `x${escapeCode}]0;title\x07`,
+      [`odd${escapeCode}[1m`]: '\u202e',
+    });
+    const { stdout } = explain([], { input });
+    expect(stdout).not.toContain(escapeCode);
+    expect(stdout).not.toContain('\u202e');
+    expect(stdout).toContain('\\u001b');
+  });
+});
+
+describe('a recorded answer', () => {
+  it('in a stream is shown chunk by chunk, each with its events', () => {
+    const file = fileOf('answer.sse', sse.join(''));
+    const { answer } = explained(['--response', file], { input: requestText });
+    expect(answer).toMatchObject({ status: 200, outcome: 'completed', body: null });
+    expect(answer?.chunks.map(({ number, events }) => [number, events.map(({ event }) => event)])).toEqual([
+      [1, expect.arrayContaining(['response.created', 'response.output_text.delta'])],
+      [2, ['response.output_text.delta']],
+      [3, []],
+      [4, expect.arrayContaining(['response.output_text.done', 'response.completed', null])],
+    ]);
+    const { stdout, status } = explain(['-r', file], { input: requestText });
+    expect(status).toBe(0);
+    expect(stdout).toMatch(/2 {2}delta \{"content":"lo"\} +response\.output_text\.delta \{"delta":"lo"/);
+  });
+
+  it('as JSON is shown as the Response', () => {
+    const completion = {
+      choices: [{ index: 0, message: { role: 'assistant', content: 'Hello' }, finish_reason: 'stop' }],
+    };
+    const file = fileOf('answer.json', JSON.stringify(completion));
+    const { answer } = explained(['-r', file], { input: '{"model":"m","input":"Hi"}' });
+    expect(answer).toMatchObject({
+      outcome: 'completed',
+      body: { object: 'response', output: [{ content: [{ text: 'Hello' }] }] },
+    });
+    const streamed = explained(['-r', file], { input: requestText }).answer;
+    expect(streamed?.chunks.flatMap(({ events }) => events).at(-2)?.event).toBe('response.completed');
+  });
+
+  it('that is lines of JSON is read as such', () => {
+    const lines = sse.slice(0, 3).map((line) => line.slice('data: '.length).trim());
+    const { answer } = explained(['-r', fileOf('answer.ndjson', `${lines.join('\n')}\n`)], { input: requestText });
+    expect(answer).toMatchObject({
+      outcome: 'completed',
+      chunks: [{ number: 1 }, { number: 2 }, { number: 3 }, { number: null }],
+    });
+  });
+
+  it('that is an error, or breaks off, is exit code 3', () => {
+    const error = fileOf('error.json', '{"error":{"message":"Slow down.","code":"rate_limit_exceeded"}}');
+    const limited = explain(['-r', error, '--status', '429'], { input: requestText });
+    expect(limited).toMatchObject({ status: 3, stdout: expect.stringContaining('HTTP 429') });
+    const broken = fileOf('broken.sse', sse.slice(0, 2).join(''));
+    const cut = explain(['-r', broken], { input: requestText });
+    expect(cut).toMatchObject({ status: 3, stdout: expect.stringMatching(/end +of the upstream’s body .*response/) });
+  });
+
+  it('of a refused request is not replayed', () => {
+    const { answer, outcome } = explained(['-r', fileOf('answer.sse', sse.join(''))], { input: refusedText });
+    expect({ answer, outcome }).toEqual({ answer: null, outcome: 'refused' });
+  });
+});
+
+describe('a saved exchange', () => {
+  const headers = [{ name: 'content-type', value: 'text/event-stream' }];
+  const text = sse.join('');
+  const cuts = [text.slice(0, 30), text.slice(30, 400), text.slice(400)];
+  const exchange: ExchangeFile = {
+    ...exchangeFileHead,
+    profile: 'vllm',
+    started_at: '2026-11-22T11:00:00.000Z',
+    client_request: {
+      method: 'POST',
+      path: '/v1/responses',
+      headers: [{ name: 'Content-Type', value: 'application/json' }],
+      body: requestText,
+    },
+    chat_request: null,
+    chat_response: {
+      status: 200,
+      headers,
+      pieces: cuts.map((piece, index) => ({ at_ms: 10 * (index + 1), text: piece })),
+    },
+    client_response: null,
+    dropped: [],
+    outcome: 'completed',
+    error: null,
+  };
+  const file = fileOf('exchange.json', JSON.stringify(exchange));
+
+  it('brings its request, its profile and its answer', () => {
+    const whole = explained([file]);
+    expect(whole).toMatchObject({ profile: 'vllm', outcome: 'sent', answer: { outcome: 'completed' } });
+    // Chunks end where their events end, and have come when their last byte had.
+    expect(whole.answer?.chunks.map(({ number, at_ms }) => [number, at_ms])).toEqual([
+      [1, 20],
+      [2, 20],
+      [3, 30],
+      [4, 30],
+    ]);
+    expect(whole.answer?.chunks.map(({ text: one }) => one)).toEqual(sse);
+    expect(explained(['-r', file])).toEqual(whole);
+    expect(explained([file, '-p', 'generic']).profile).toBe('generic');
+  });
+
+  it('replays to another request', () => {
+    const { request: asked, answer } = explained(['-r', file], { input: '{"model":"m","input":"Hi"}' });
+    expect(asked.path).toBe('/v1/responses');
+    expect(answer).toMatchObject({ body: { object: 'response', status: 'completed' }, chunks: [{}, {}, {}, {}] });
+  });
+
+  it('that is compressed is replayed as it arrived', () => {
+    const pieces = [{ at_ms: 1, base64: gzipSync(text).toString('base64') }];
+    const encoded = [...headers, { name: 'content-encoding', value: 'gzip' }];
+    const gzipped = { ...exchange, chat_response: { status: 200, headers: encoded, pieces } };
+    const { answer } = explained([fileOf('gzip.json', JSON.stringify(gzipped))]);
+    expect(answer).toMatchObject({ outcome: 'completed', chunks: [{ number: 1, at_ms: 1 }] });
+  });
+
+  it('that is not whole is exit code 2, with the field named', () => {
+    const cut = fileOf('cut.json', JSON.stringify({ ...exchange, client_request: { method: 'POST' } }));
+    expect(explain([cut])).toMatchObject({ status: 2, stdout: '', stderr: expect.stringContaining('client_request') });
+    const unanswered = fileOf('unanswered.json', JSON.stringify({ ...exchange, chat_response: null }));
+    const message = expect.stringContaining('no answer');
+    expect(explain(['-r', unanswered], { input: requestText })).toMatchObject({ status: 2, stderr: message });
+  });
+});
+
+describe('recorded streams', () => {
+  const recordings = join(root, 'test/recordings/vllm-qwen3');
+  const files = readdirSync(recordings).filter((file) => file.endsWith('.stream.sse'));
+
+  it.each(files)('of vLLM give every event of the stream that the service makes: %s', (file) => {
+    const { answer } = explained(['-p', 'vllm', '-r', join(recordings, file)], { input: requestText });
+    const events = answer?.chunks.flatMap((one) => one.events) ?? [];
+    const text = events.map(({ data }) => `data: ${JSON.stringify(data)}\n`).join('');
+    expect(eventsOf(text).map((event) => event['sequence_number'])).toEqual(
+      events.slice(0, -1).map((_event, index) => index),
+    );
+    expect(events.at(-1)?.data).toBe('[DONE]');
+  });
+});
+
+describe('wrong usage', () => {
+  it.each([
+    [['--colour'], '--colour'],
+    [['a.json', 'b.json'], 'a.json and b.json'],
+    [['--status', 'ok'], '--status is ok'],
+    [['--path', 'v1'], '--path is v1'],
+    [['--field', 'a..b'], '--field is a..b'],
+    [['--profile', 'nobody'], 'nobody'],
+    [['--profiles-file', '/nowhere.yaml'], 'nowhere.yaml'],
+    [['/nowhere.json'], '/nowhere.json cannot be read'],
+    [['--response', '/nowhere.sse'], '/nowhere.sse cannot be read'],
+  ])('is exit code 2 and says what is wrong: %j', (args, message) => {
+    const { status, stdout, stderr } = explain(args, { input: requestText });
+    expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
+    expect(stderr).toContain(message);
+    expect(stderr).not.toContain('    at ');
+  });
+
+  it('is an invalid setting too', () => {
+    const { status, stderr } = explain([], { input: requestText, env: { UNKNOWN_FIELDS: 'maybe' } });
+    expect({ status, stderr }).toEqual({ status: 2, stderr: expect.stringContaining('UNKNOWN_FIELDS') });
+  });
+
+  it('is a terminal without a file', () => {
+    const program = 'import pty, sys; sys.exit(pty.spawn(sys.argv[1:]) >> 8)';
+    const { status, stdout } = spawnSync('python3', ['-c', program, process.execPath, main, 'explain'], {
+      encoding: 'utf8',
+    });
+    expect({ status, stdout }).toEqual({ status: 2, stdout: expect.stringContaining('There is no request') });
+  });
+
+  it('is a file larger than any request', () => {
+    const file = fileOf('large.json', '');
+    truncateSync(file, 257 * 1024 * 1024);
+    expect(explain([file])).toMatchObject({ status: 2, stderr: expect.stringContaining('larger than') });
+  });
+});
+
+describe('docs/explain.md', () => {
+  it('shows what its commands print (else: node scripts/explain-docs.ts)', () => {
+    const page = readFileSync(explainPage, 'utf8');
+    expect(page).toBe(withExamples(page));
+    expect(page).toContain('docs/mapping.md#row-');
+  });
+
+  it('has every key of the machine form', () => {
+    const { answer, ...explanation } = explained(['-r', fileOf('answer.sse', sse.join(''))], { input: requestText });
+    const page = readFileSync(explainPage, 'utf8');
+    const chunks = answer?.chunks ?? [];
+    const objects = [
+      explanation,
+      explanation.fields[0],
+      explanation.chat_request,
+      answer,
+      chunks[0],
+      chunks[0]?.events[0],
+    ];
+    const causes = explanation.dropped.flatMap((one) => one.causes);
+    for (const object of [...objects, explanation.dropped[0], causes[0]])
+      for (const key of Object.keys(object ?? { nothing: 0 })) expect(page).toContain(`\`${key}\``);
+  });
+});
+
+describe('the command', () => {
+  it('--help says all of it', () => {
+    const { status, stdout } = explain(['--help']);
+    expect(status).toBe(0);
+    const options = 'profile profiles-file model path field response status full json help'.split(' ');
+    for (const option of options) expect(stdout).toContain(`--${option}`);
+    for (const code of [0, 1, 2, 3]) expect(stdout).toMatch(new RegExp(`^ {2}${code} {2}\\w`, 'm'));
+  });
+
+  it('ends when its reader does', async () => {
+    const input = JSON.stringify({
+      ...request,
+      input: Array.from({ length: 300 }, () => ({ role: 'user', content: 'x'.repeat(2000) })),
+    });
+    const child = spawn(process.execPath, [main, 'explain', '--full'], { stdio: ['pipe', 'pipe', 'pipe'] });
+    let stderr = '';
+    child.stderr.on('data', (text) => {
+      stderr += text;
+    });
+    child.stdout.once('data', () => child.stdout.destroy());
+    child.stdin.end(input);
+    await new Promise((resolve) => child.once('close', resolve));
+    expect(stderr).toBe('');
+  });
+});

@@ -1,0 +1,240 @@
+import { describe, expect, it } from 'vitest';
+import { type ExplainedField, type ExplainOptions, explainRequest } from '../../../src/explain/explanation.ts';
+import { pathOf } from '../../../src/explain/fields.ts';
+import type { ClientRequest } from '../../../src/explain/run-request.ts';
+import { configOf } from '../../support/config-of-settings.ts';
+import { CREATED_AT } from '../../support/context.ts';
+import { createTestSettings, type SettingsOverrides } from '../../support/settings.ts';
+
+function requestOf(body: unknown, changes: Partial<ClientRequest> = {}): ClientRequest {
+  const headers = new Map([['content-type', 'application/json']]);
+  const text = typeof body === 'string' ? body : JSON.stringify(body);
+  return { method: 'POST', path: '/v1/responses', headers, body: Buffer.from(text), ...changes };
+}
+
+function explain(body: unknown, settings: SettingsOverrides = {}, options: Partial<ExplainOptions> = {}) {
+  const setup = { config: configOf(settings), profile: createTestSettings(settings).profile };
+  return explainRequest({ setup, request: requestOf(body), now: CREATED_AT, fields: null, linkBase: '', ...options });
+}
+
+const plain = { model: 'm', input: 'Hi' };
+
+/** What became of one field of a plain request that also sets these. */
+function fieldOf(field: string, body: object, settings: SettingsOverrides = {}): ExplainedField {
+  const found = explain({ ...plain, ...body }, settings).fields.find((one) => one.field === field);
+  if (found === undefined) throw new Error(`${field} is not explained`);
+  return found;
+}
+
+const namesOf = ({ causes }: Pick<ExplainedField, 'causes'>) => causes.map(({ name }) => name);
+
+describe('a field', () => {
+  it('that has the same name and value is sent', () => {
+    const field = fieldOf('temperature', { temperature: 0.3 });
+    expect(field).toMatchObject({ fate: 'sent', becomes: [{ path: 'temperature', value: 0.3 }], causes: [] });
+    expect(field.link).toBe('docs/mapping.md#row-temperature');
+  });
+
+  it('that has another name is renamed, because of a flag', () => {
+    const field = fieldOf('max_output_tokens', { max_output_tokens: 99 });
+    expect(field).toMatchObject({ fate: 'renamed', becomes: [{ path: 'max_tokens', value: 99 }] });
+    expect(field.causes).toMatchObject([{ kind: 'flag', name: 'maxTokensField', value: 'max_tokens' }]);
+  });
+
+  it('that has another value is rewritten, because of a flag and for a reason', () => {
+    const field = fieldOf('reasoning.effort', { reasoning: { effort: 'xhigh' } }, { profile: 'groq' });
+    expect(field.fate).toBe('rewritten');
+    expect(field.becomes).toEqual([{ path: 'reasoning_effort', value: 'high' }]);
+    expect(field.dropped).toEqual(['reasoning.effort.xhigh']);
+    expect(namesOf(field)).toContain('effortRules');
+    expect(field.causes.find(({ name }) => name === 'effortRules')?.reason).toEqual(expect.any(String));
+  });
+
+  it('that the server has no field for is only in the Response', () => {
+    const field = fieldOf('user', { user: 'u' });
+    expect(field).toMatchObject({ fate: 'in_response', becomes: [], in_response: ['user'] });
+    expect(field.causes).toMatchObject([{ name: 'user', value: false }]);
+  });
+
+  it('that is dropped says by which flag', () => {
+    const field = fieldOf('text.verbosity', { text: { verbosity: 'low' } });
+    expect(field).toMatchObject({ fate: 'dropped', dropped: ['text.verbosity'], becomes: [] });
+    expect(namesOf(field)).toEqual(['verbosity']);
+  });
+
+  it('that is dropped says by which variable', () => {
+    const body = {
+      ...plain,
+      tools: [{ type: 'web_search' }, { type: 'function', name: 'f', parameters: { type: 'object' } }],
+    };
+    const { fields, dropped } = explain(body);
+    expect(dropped).toMatchObject([
+      { name: 'tools[0].web_search', causes: [{ kind: 'variable', name: 'DROPPED_TOOLS' }] },
+    ]);
+    expect(fields.find(({ field }) => field === 'tools[0]')?.fate).toBe('dropped');
+    expect(fields.find(({ field }) => field === 'tools[1]')).toMatchObject({ fate: 'sent', dropped: [] });
+  });
+
+  it('without any effect is left out', () => {
+    expect(fieldOf('client_metadata', { client_metadata: { a: 'b' } })).toMatchObject({ fate: 'left_out', causes: [] });
+  });
+
+  it('in the path shows there', () => {
+    const body = { ...plain, model: 'gpt-5' };
+    const { fields, chat_request } = explain(body, { profile: { extends: 'generic', path: '/v1/{model}/chat' } });
+    expect(chat_request?.path).toBe('/v1/gpt-5/chat');
+    expect(fields.find(({ field }) => field === 'model')?.becomes).toContainEqual({
+      path: 'path',
+      value: '/v1/gpt-5/chat',
+    });
+  });
+
+  it('that cannot be missing is told apart by another value', () => {
+    const { fields } = explain(plain);
+    expect(fields.map(({ field, fate }) => [field, fate])).toEqual([
+      ['model', 'sent'],
+      ['input', 'renamed'],
+    ]);
+  });
+
+  it('deep inside can be asked for', () => {
+    const image = { type: 'input_image', image_url: 'https://example.com/a.png', detail: 'original' };
+    const body = { ...plain, input: [{ role: 'user', content: [image] }] };
+    const fields = ['input[0].content[0].detail', 'input[0].content[0].file_id'].map((path) => pathOf(path) ?? []);
+    const [detail, absent] = explain(body, {}, { fields }).fields;
+    expect(detail).toMatchObject({ fate: 'rewritten', link: 'docs/mapping.md#row-input-content-detail' });
+    expect(detail?.becomes).toMatchObject([{ value: 'high' }]);
+    expect(detail?.dropped).toEqual(['input[].content[].detail.original']);
+    expect(namesOf(detail ?? { causes: [] })).toContain('originalDetail');
+    expect(absent?.fate).toBe('absent');
+  });
+
+  it('keeps a number that JavaScript has not', () => {
+    const { chat_request } = explain('{"model":"m","input":"Hi","odd":12345678901234567890}');
+    expect(JSON.stringify(chat_request?.body)).toContain('"odd":12345678901234567890');
+  });
+});
+
+describe('an item', () => {
+  const turn = [
+    { role: 'developer', content: 'Be brief.' },
+    { role: 'user', content: 'Go' },
+    { type: 'function_call', call_id: 'c1', name: 'f', arguments: '{"a":1}' },
+    { type: 'function_call_output', call_id: 'c1', output: 'done' },
+    { role: 'user', content: 'Go' },
+  ];
+
+  it('is followed to its message', () => {
+    const { fields } = explain({ model: 'm', input: turn });
+    const places = fields.slice(1).map(({ field, fate, becomes }) => [field, fate, becomes[0]?.path]);
+    expect(places).toEqual([
+      ['input[0]', 'rewritten', 'messages[0]'],
+      ['input[1]', 'sent', 'messages[1]'],
+      ['input[2]', 'sent', 'messages[2].tool_calls[0].function.name'],
+      ['input[3]', 'sent', 'messages[3].content'],
+      ['input[4]', 'sent', 'messages[4]'],
+    ]);
+  });
+
+  it('whose role changes says so, and why', () => {
+    const [, item] = explain({ model: 'm', input: turn }).fields;
+    expect(item?.becomes).toContainEqual({ path: 'messages[0].role', value: 'system' });
+    expect(namesOf(item ?? { causes: [] })).toContain('developerRole');
+  });
+
+  it('that a rule for the model changes names the rule', () => {
+    const body = {
+      model: 'mistral-small',
+      input: [
+        { role: 'user', content: 'a' },
+        { role: 'user', content: 'b' },
+      ],
+    };
+    const field = explain(body).fields.find((one) => one.field === 'input[1]');
+    expect(field?.becomes).toMatchObject([{ path: 'messages[0].content' }]);
+    const cause = field?.causes.find(({ name }) => name === 'alternateRoles');
+    expect(cause).toMatchObject({ value: true, reason: expect.stringContaining('tral') });
+  });
+});
+
+describe('what nothing asked for', () => {
+  it('is named as added, with the flag that added it', () => {
+    const profile = { extends: 'generic', defaults: { top_k: 7 }, needsUser: true };
+    const input = ['developer', 'assistant'].map((role) => ({ role, content: 'Go.' }));
+    const { added } = explain({ model: 'm', input }, { profile });
+    expect(added).toMatchObject([
+      { path: 'messages[1]', causes: [{ name: 'needsUser' }] },
+      { path: 'top_k', value: 7, causes: [{ name: 'defaults' }] },
+    ]);
+  });
+});
+
+describe('a refusal', () => {
+  it('names its field, row and flag', () => {
+    const audio = { type: 'input_audio', input_audio: { data: 'AAAA', format: 'wav' } };
+    const body = { model: 'm', input: [{ role: 'user', content: [audio] }] };
+    const { outcome, refusals, chat_request } = explain(body, { profile: 'groq' });
+    expect([outcome, chat_request]).toEqual(['refused', null]);
+    expect(refusals).toMatchObject([{ status: 400, link: 'docs/mapping.md#row-part-input_audio' }]);
+    expect(namesOf(refusals[0] ?? { causes: [] })).toEqual(['audio']);
+  });
+
+  it('by a setting names the setting', () => {
+    const { refusals } = explain({ ...plain, odd: 1 }, { unknownFields: 'reject' });
+    expect(refusals).toMatchObject([
+      { error: { param: 'odd' }, causes: [{ name: 'UNKNOWN_FIELDS', value: 'reject' }] },
+    ]);
+  });
+
+  it('is followed by those that would come next', () => {
+    const body = { ...plain, previous_response_id: 'resp_1', background: true, conversation: 'c' };
+    const params = explain(body).refusals.map(({ error }) => error.param);
+    expect(params.toSorted()).toEqual(['background', 'conversation', 'previous_response_id']);
+  });
+
+  it('of many is not followed for ever', () => {
+    const input = Array.from({ length: 60 }, () => ({ role: 'nobody', content: 'x' }));
+    expect(explain({ model: 'm', input }).refusals).toHaveLength(20);
+  });
+
+  it.each(['', '{', '[]', 'null', '"x"'])('of a body that is no request has a row too: %j', (body) => {
+    const { outcome, refusals } = explain(body);
+    expect(outcome).toBe('refused');
+    expect(refusals[0]?.link).toMatch(/^docs\/mapping\.md#row-/);
+  });
+});
+
+describe('other requests', () => {
+  it('that pass are said to pass', () => {
+    const request = requestOf(plain, { path: '/v1/embeddings' });
+    expect(explain(plain, {}, { request })).toMatchObject({ outcome: 'passed', chat_request: null, fields: [] });
+  });
+
+  it('have their headers as the upstream gets them, without keys', () => {
+    const headers = new Map([
+      ['content-type', 'application/json; charset=utf-8'],
+      ['authorization', 'Bearer abc'],
+      ['x-team', 'blue'],
+      ['if-none-match', '"1"'],
+    ]);
+    const { chat_request } = explain(plain, {}, { request: requestOf(plain, { headers }) });
+    expect(chat_request?.headers).toMatchObject({
+      'content-type': 'application/json',
+      authorization: '…',
+      'x-team': 'blue',
+    });
+    expect(chat_request?.headers_removed).toEqual(['if-none-match']);
+    expect(chat_request?.headers_set).toContain('accept');
+  });
+
+  it('that are too large are followed as far as it goes, the last items first', () => {
+    const input = Array.from({ length: 30 }, (_item, index) => ({ role: 'user', content: `Number ${index}` }));
+    const body = { model: 'm', input, user: 'u' };
+    const { fields, notes, added } = explain(body, {}, { probedBytes: JSON.stringify(body).length * 11 });
+    expect(fields).toHaveLength(11);
+    expect(fields.at(-2)?.field).toBe('input[29]');
+    expect(added).toEqual([]);
+    expect(notes.join()).toMatch(/flags and variables/);
+    expect(notes.join()).toMatch(/21 of them/);
+  });
+});
