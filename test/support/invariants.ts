@@ -153,11 +153,19 @@ function statusOfEarlier({ type, done }: OpenItem): 'completed' | 'incomplete' |
   // The input of other calls is not JSON, or was unwrapped from it.
   if (type !== 'function_call') return null;
   const text = String(done?.['arguments']).trim();
-  // What stands for no arguments at all; and what an early `}` may have ended.
+  // What stands for no arguments at all.
   if (text === '{}') return null;
+  if (!text.startsWith('{')) return 'incomplete';
+  if (isJson(text)) return 'completed';
+  // A brace may have seemed to end it, with nonsense before or after.
+  return text.includes('}') ? null : 'incomplete';
+}
+
+function isJson(text: string): boolean {
   try {
-    return typeof JSON.parse(text) === 'object' && text.startsWith('{') ? 'completed' : 'incomplete';
+    JSON.parse(text);
+    return true;
   } catch {
-    return text.startsWith('{') && text.endsWith('}') ? null : 'incomplete';
+    return false;
   }
 }
