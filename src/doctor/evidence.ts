@@ -178,6 +178,7 @@ function fieldEvidence(findings: Findings): Evidence[] {
       }),
     },
     ...when(found(findings, 'image', 'works'), 'image', { image: true }),
+    ...when(found(findings, 'image', 'ignored'), 'image', { image: false }),
     // What takes no picture takes no moving ones: a video is not asked for.
     ...when(found(findings, 'image', 'refused', 'broken'), 'image', { image: false, video: false }),
     ...when(found(findings, 'audio', 'refused', 'broken'), 'audio', { audio: false }),

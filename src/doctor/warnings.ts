@@ -84,7 +84,8 @@ const rules: readonly Rule[] = [
   {
     probe: 'image',
     results: ['ignored'],
-    text: () => 'Images are taken and not seen: the model answers about screenshots that it does not know.',
+    text: () =>
+      'Images are taken and not seen: the profile refuses them, so that no answer is made up about a screenshot.',
   },
   {
     probe: 'cancel',

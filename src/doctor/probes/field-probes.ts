@@ -93,7 +93,7 @@ export const fieldProbes: readonly Probe[] = [
     ],
     judge: ([answer]) =>
       judged(answer, (read) =>
-        /\bred\b/i.test(read.said)
+        /\b(?:red|crimson|scarlet)\b/i.test(read.said)
           ? { result: 'works', detail: quote(read.said) }
           : (sayingNothing(read) ?? {
               result: 'ignored',
@@ -101,7 +101,8 @@ export const fieldProbes: readonly Probe[] = [
             }),
       ),
     means: {
-      ignored: 'Either the model cannot see, or the server leaves images out without a word.',
+      ignored:
+        'Either the model cannot see, or the server leaves images out without a word: they are refused here, by name.',
       refused: 'Requests with images (screenshots, Codex’s view_image) are refused here, by name.',
     },
   },

@@ -33,7 +33,7 @@ export const limitProbes: readonly Probe[] = [
     judge: expectError,
     means: {
       ignored: 'Mistakes of a client stay unseen.',
-      accepted: 'SDKs repeat requests that got a 5xx, although these cannot succeed.',
+      refused: 'SDKs repeat requests that got a 5xx, although these cannot succeed.',
       broken: 'Errors reach the client without their reason.',
     },
   },
@@ -106,7 +106,7 @@ function expectError([answer]: readonly Answer[]): Finding {
   if (answer.status >= 400 && answer.status < 500)
     return { result: 'works', detail: `${read.status}: ${read.message}` };
   return {
-    result: 'accepted',
+    result: 'refused',
     detail: `an error, with the status ${answer.status}: ${read.message}`,
     facts: { serverError: true },
   };

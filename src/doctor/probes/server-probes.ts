@@ -44,6 +44,8 @@ export const serverProbes: readonly Probe[] = [
 function judgeModels([answer]: readonly Answer[], { model }: Known): Finding {
   const facts: Facts = { ...idleOf(answer) };
   const list = answer?.status === 200 ? objectOf<{ data?: unknown }>(jsonOf(answer.body)) : null;
+  if (answer?.status === 401 || answer?.status === 403)
+    return { result: 'not_tested', detail: `status ${answer.status}: not without a key`, facts };
   if (answer === undefined || list === null)
     return { result: 'refused', detail: answer?.reason || `status ${answer?.status ?? 0}`, facts };
   const models = objectsOf<LooseListed>(list.data);
