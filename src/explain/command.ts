@@ -96,7 +96,9 @@ function setupOf(options: Options, env: Terminal['env'], ofExchange: string | nu
   const profilesFile = options.profilesFile ?? env['UPSTREAM_PROFILES_FILE'];
   const given = { ...env, UPSTREAM_PROFILES_FILE: profilesFile };
   const name = options.profile ?? ofExchange;
-  const config: Config = readConfig(name === null ? given : { ...given, UPSTREAM_PROFILE: name });
+  const isOther = name !== null && name !== env['UPSTREAM_PROFILE'];
+  // UPSTREAM_PATH belongs to the configured profile: one that is named besides has its own, as for a route.
+  const config: Config = readConfig(isOther ? { ...given, UPSTREAM_PROFILE: name, UPSTREAM_PATH: '' } : given);
   const profiles = openProfiles(config);
   const profile = profiles.profileOf(config.UPSTREAM_PROFILE);
   profiles.close();

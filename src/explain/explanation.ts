@@ -1,5 +1,6 @@
 import { readRequestBody } from '../exchange/request/request-body.ts';
 import { runSteps } from '../exchange/steps.ts';
+import { redactHeaders } from '../inspect/redact.ts';
 import type { ApiErrorObject } from '../schema/api-error.ts';
 import { type Cause, causesOf, type VariedRun, variationsOf } from './causes.ts';
 import { differences, isSame, recordOf } from './differences.ts';
@@ -254,8 +255,8 @@ type Sent = Extract<RequestRun, { type: 'sent' }>;
 
 /** Of a client's key and cookies only that they are there: what is printed gets pasted. */
 function withoutSecrets(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
-  const secret = /authorization|cookie|api-?key|token|secret/;
-  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, secret.test(name) ? '…' : value]));
+  const shown = redactHeaders(new Map(Object.entries(headers)));
+  return Object.fromEntries(shown.map(({ name, value }) => [name, value]));
 }
 
 /** The body as a value, as the service reads it; undefined for what it cannot read. */

@@ -11,7 +11,7 @@ inspector, which has its profile and its answer with it. Without FILE, or with -
 
 Settings are those of the service: the same environment variables (responses-extproc --help), and these options:
 
-  -p, --profile NAME        the upstream's profile, instead of UPSTREAM_PROFILE
+  -p, --profile NAME        the upstream's profile, instead of UPSTREAM_PROFILE; its path comes with it
       --profiles-file FILE  profiles of your own, instead of UPSTREAM_PROFILES_FILE
   -m, --model NAME          as if the request were for this model, which rules of the profile may go by
       --path PATH           where the request is sent: /v1/responses (the default), /v1/responses/compact,

@@ -5,9 +5,13 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, describe, expect, it } from 'vitest';
 import { explainPage, withExamples } from '../../scripts/explain-docs.ts';
-import { type ExchangeFile, exchangeFileHead } from '../../src/exchange-file.ts';
+import { bytesOf, type ExchangeFile, exchangeFileHead } from '../../src/exchange-file.ts';
 import type { ExplanationFile } from '../../src/explain/command.ts';
+import type { ExchangeDetail } from '../../src/inspect/store.ts';
 import { eventsOf } from '../../src/inspect/view/event-lines.ts';
+import { connectExtProc } from '../support/extproc-client.ts';
+import { beginStream, endStream, sendRequest } from '../support/scripted-exchange.ts';
+import { startServiceProcess } from '../support/service-process.ts';
 
 /** `explain` as a person runs it: a process of its own, with files, pipes and terminals. */
 const root = join(import.meta.dirname, '../..');
@@ -128,6 +132,12 @@ describe('a request', () => {
     expect(explained(['--profile', 'openai'], { input, env: { UPSTREAM_PROFILE: 'vllm' } })).toMatchObject({
       profile: 'openai',
     });
+    const path = { UPSTREAM_PROFILE: 'vllm', UPSTREAM_PATH: '/own/v1/chat/completions' };
+    const plain = '{"model":"m","input":"Hi"}';
+    expect(explained([], { input: plain, env: path }).chat_request?.path).toBe(path.UPSTREAM_PATH);
+    expect(explained(['-p', 'groq'], { input: plain, env: path }).chat_request?.path).toBe(
+      '/openai/v1/chat/completions',
+    );
     const profiles = fileOf('profiles.yaml', 'profiles:\n  mine:\n    extends: vllm\n    verbosity: true\n');
     const mine = explained(['--profiles-file', profiles, '-p', 'mine'], { input });
     expect(mine).toMatchObject({ profile: 'mine', dropped: [], chat_request: { body: { verbosity: 'low' } } });
@@ -292,6 +302,32 @@ describe('a saved exchange', () => {
     const { request: asked, answer } = explained(['-r', file], { input: '{"model":"m","input":"Hi"}' });
     expect(asked.path).toBe('/v1/responses');
     expect(answer).toMatchObject({ body: { object: 'response', status: 'completed' }, chunks: [{}, {}, {}, {}] });
+  });
+
+  it('that the inspector saved is explained as it ran', async () => {
+    const service = await startServiceProcess({ INSPECT: 'on' });
+    const client = connectExtProc(service.listen[0] ?? '');
+    try {
+      const { call } = await sendRequest(client, requestText);
+      await beginStream(call);
+      await endStream(call);
+      call.halfClose();
+      const saved = async () => ((await (await service.get('/inspect/exchanges/1')).json()) as ExchangeDetail).file;
+      await expect.poll(async () => (await saved()).outcome).toBe('completed');
+      const recorded = await saved();
+      const { chat_request, answer, dropped } = explained([fileOf('saved.json', JSON.stringify(recorded))]);
+      const { chat_request: sent, client_response: received } = recorded;
+      if (sent === null || received === null) throw new Error('The exchange has no other side.');
+      expect(JSON.stringify(chat_request?.body)).toBe(bytesOf(sent).toString());
+      expect(chat_request?.path).toBe(sent.path);
+      expect(dropped.map(({ name }) => name)).toEqual(recorded.dropped);
+      const events = eventsOf(received.pieces.map((piece) => bytesOf(piece).toString()).join(''));
+      const replayed = answer?.chunks.flatMap((one) => one.events.map(({ event }) => event)) ?? [];
+      expect(replayed.filter((event) => event !== null)).toEqual(events.map(({ type }) => type));
+    } finally {
+      client.close();
+      await service.remove();
+    }
   });
 
   it('that is compressed is replayed as it arrived', () => {

@@ -24,6 +24,7 @@ const uses: Readonly<Record<string, readonly string[]>> = {
     'config',
     'exchange',
     'exchange-file',
+    'inspect',
     'schema',
     'server',
     'sse',

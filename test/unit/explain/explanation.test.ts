@@ -220,7 +220,7 @@ describe('other requests', () => {
     const { chat_request } = explain(plain, {}, { request: requestOf(plain, { headers }) });
     expect(chat_request?.headers).toMatchObject({
       'content-type': 'application/json',
-      authorization: '…',
+      authorization: '[redacted]',
       'x-team': 'blue',
     });
     expect(chat_request?.headers_removed).toEqual(['if-none-match']);
