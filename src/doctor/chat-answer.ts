@@ -22,6 +22,8 @@ export interface AnsweredCall {
 export type ChatAnswer =
   | { readonly type: 'error'; readonly status: number; readonly message: string }
   | { readonly type: 'broken'; readonly message: string }
+  /** No answer to this request, for reasons that need not be its own. */
+  | { readonly type: 'unanswered'; readonly message: string }
   | ReadAnswer;
 
 /** All that a judge may look at. */
@@ -52,13 +54,14 @@ const MAX_MESSAGE = 300;
 
 /** Reads an answer to a Chat request. Never throws. */
 export function readChatAnswer(answer: Answer): ChatAnswer {
-  if (answer.outcome === 'unreachable' || answer.outcome === 'timed_out' || answer.outcome === 'too_large')
-    return { type: 'broken', message: answer.reason };
+  if (answer.outcome === 'too_large') return { type: 'broken', message: answer.reason };
+  if (answer.outcome === 'unreachable') return { type: 'unanswered', message: answer.reason };
+  if (answer.outcome === 'timed_out') return { type: 'unanswered', message: `${answer.reason} (--timeout)` };
   if (answer.status < 200 || answer.status >= 300) {
     const message = shorten(readErrorBody(answer.body, answer.contentType).message || 'without a message');
     // A 500 is how some servers refuse; the others say that there was nothing to refuse.
     if (inTrouble.has(answer.status) && answer.status !== 500)
-      return { type: 'broken', message: `${answer.status}: ${message}` };
+      return { type: 'unanswered', message: `${answer.status}: ${message}` };
     return { type: 'error', status: answer.status, message };
   }
   const streamed = answer.contentType?.includes('event-stream') ?? false;

@@ -8,8 +8,6 @@ const callMarkup =
 /** Judges a Chat answer by what was answered; errors and broken answers are judged here. */
 export function judged(answer: Answer | undefined, judge: (answer: ReadAnswer) => Finding): Finding {
   if (answer === undefined) return { result: 'not_tested', detail: 'no request was sent' };
-  // Slow is not wrong: nothing follows from it for the profile.
-  if (answer.outcome === 'timed_out') return { result: 'not_tested', detail: `${answer.reason} (--timeout)` };
   const read = readChatAnswer(answer);
   switch (read.type) {
     case 'error':
@@ -20,6 +18,9 @@ export function judged(answer: Answer | undefined, judge: (answer: ReadAnswer) =
       };
     case 'broken':
       return { result: 'broken', detail: read.message };
+    // Slow or overloaded is not wrong: nothing follows from it for the profile.
+    case 'unanswered':
+      return { result: 'not_tested', detail: read.message };
     case 'answer':
       return judge(read);
   }

@@ -130,8 +130,8 @@ Results:
   accepted    an ordinary answer came; whether there was an effect cannot be seen from outside
   ignored     an answer came, and the effect was missing
   refused     the server answered with an error
-  broken      neither an answer nor an error that can be read
-  not tested  the question did not arise, a limit was reached, or the model did not play along
+  broken      a 200 that is no answer
+  not tested  the question did not arise, a limit was reached, the server was in trouble, or the model did not play along
 
 Exit codes:
   0  an agent can work with this server (with the profile that is named)

@@ -5,8 +5,9 @@
  * - `accepted`: an ordinary answer came; whether there was an effect cannot be seen from outside.
  * - `ignored`: an answer came, and the effect was missing.
  * - `refused`: the server answered with an error.
- * - `broken`: neither an answer nor an error that can be read, or a server in trouble (502, 503, 504).
- * - `not_tested`: the question did not arise, or a limit was reached.
+ * - `broken`: a 200 that is no answer.
+ * - `not_tested`: the question did not arise, a limit was reached, or the server was in trouble (502, 503, 504, a timeout, a
+ *   cut connection), which need not be this request's fault.
  */
 export type Result = 'works' | 'accepted' | 'ignored' | 'refused' | 'broken' | 'not_tested';
 

@@ -103,6 +103,7 @@ function expectError([answer]: readonly Answer[]): Finding {
   if (answer === undefined || read === null) return { result: 'not_tested', detail: 'no request was sent' };
   if (read.type === 'answer') return { result: 'ignored', detail: `${answer.status}, and an answer` };
   if (read.type === 'broken') return { result: 'broken', detail: read.message };
+  if (read.type === 'unanswered') return { result: 'not_tested', detail: read.message };
   if (answer.status >= 400 && answer.status < 500)
     return { result: 'works', detail: `${read.status}: ${read.message}` };
   return {
@@ -132,7 +133,7 @@ function judgeCancel(answers: readonly Answer[]): Finding {
     if (read.type !== 'answer') return judged(first, () => ({ result: 'accepted', detail: '' }));
     return { result: 'not_tested', detail: 'the answer was over before it could be cancelled' };
   }
-  if (first?.outcome !== 'aborted') return { result: 'broken', detail: first?.reason ?? 'no answer' };
+  if (first?.outcome !== 'aborted') return { result: 'not_tested', detail: first?.reason ?? 'no answer' };
   const busy = others.slice(0, -1).map(runningIn);
   if (busy.at(-1) === true) return { result: 'ignored', detail: 'still busy a second after the disconnect' };
   return judged(last, () => {

@@ -234,6 +234,16 @@ it('a call that comes as text is told apart from a model that does not call', as
   expect(warnings.join('\n')).toContain('--enable-auto-tool-choice');
 });
 
+it.each([502, 503, 504])('nothing follows from a %i: the server is in trouble', async (status) => {
+  const body = '{"error":{"message":"overloaded"}}';
+  const report = await diagnose({ respond: (_path, sent) => (sent?.stop === undefined ? null : { status, body }) });
+  expect(report.findings.find(({ probe }) => probe === 'stop')).toMatchObject({
+    result: 'not_tested',
+    detail: `${status}: overloaded`,
+  });
+  expect(flagsOf(report)).toEqual({});
+});
+
 it('answers that say nothing are broken, not refused', async () => {
   const report = await diagnose({
     respond: (_path, body) => (body?.stop === undefined ? null : { status: 200, body: '' }),
