@@ -18,7 +18,9 @@ COPY proto proto
 RUN npm run build && mkdir -p .cache/compile
 
 FROM ${NODE_RUNTIME_IMAGE}
+# One arena: glibc otherwise gives each of Node's threads one, which a tenth of the memory under load is lost in.
 ENV NODE_ENV=production \
+    MALLOC_ARENA_MAX=1 \
     PATH=/nodejs/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 WORKDIR /app
 COPY --from=build /app/package.json ./

@@ -16,6 +16,7 @@ export type ContenderName = 'noop' | 'service';
 /** A filter and its own Envoy, running. */
 export interface Contender {
   readonly name: ContenderName;
+  readonly filter: Started;
   /** Sends a slice of load and tells what came of it and what it cost. */
   measure(options: Omit<LoadOptions, 'port' | 'api'>): Promise<Slice>;
   /** The longest time the filter's event loop was held up while that work went on, in ms. */
@@ -51,19 +52,22 @@ export interface ContenderOptions {
   readonly workers?: number;
   /** The tree whose service and `envoy.yaml` are started; built. This one unless given. */
   readonly root?: string;
+  /** Another Envoy in front of that contender's filter, which only the other one stops. */
+  readonly beside?: Contender;
 }
 
 /** Starts a filter and, with the shipped configuration, an Envoy in front of it. */
 export async function startContender(
   name: ContenderName,
   upstreamPort: number,
-  { workers, root = ownRoot }: ContenderOptions = {},
+  { workers, root = ownRoot, beside }: ContenderOptions = {},
 ): Promise<Contender> {
   const folder = mkdtempSync(join(tmpdir(), 'bench-'));
   const filter =
-    name === 'noop'
+    beside?.filter ??
+    (name === 'noop'
       ? await startTelling('noop', measuredCore, [...probe, join(here, 'noop.ts')])
-      : await startService(root, { workers, cores: coresOf(workers) });
+      : await startService(root, { workers, cores: coresOf(workers) }));
   const port = await anyFreePort();
   const places = {
     listen: at(port),
@@ -87,6 +91,7 @@ export async function startContender(
 
   return {
     name,
+    filter,
     async measure(options) {
       const before = { envoy: cpuSeconds(envoy.pid), filter: cpuSeconds(filter.child.pid) };
       const report = await runLoad({ ...options, port, api });
@@ -104,7 +109,7 @@ export async function startContender(
     filterBytes: () => residentBytes(filter.child.pid),
     async stop() {
       await envoy.stop();
-      await filter.child.stop();
+      if (beside === undefined) await filter.child.stop();
       rmSync(folder, { recursive: true, force: true });
     },
   };

@@ -69,6 +69,13 @@ describe('the image', () => {
     expect(Number(inspect('{{.Size}}')) - node).toBeLessThan(60 * 1024 * 1024);
   });
 
+  it('has what V8 compiled when it was built, and takes it', async () => {
+    const script = `
+      const { status, directory } = require('node:module').enableCompileCache('/app/.cache/compile');
+      console.log(status === require('node:module').constants.compileCacheStatus.FAILED ? 'failed' : fs.readdirSync(directory).length > 0);`;
+    expect((await service().exec(['node', '-e', script])).stdout.trim()).toBe('true');
+  });
+
   it('can write nowhere', async () => {
     const script = "try { fs.writeFileSync('/app/x', ''); } catch (error) { console.log(error.code) }";
     expect((await service().exec(['node', '-e', script])).stdout.trim()).toBe('EROFS');

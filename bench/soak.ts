@@ -1,0 +1,63 @@
+/**
+ * `node bench/soak.ts STREAMS MINUTES [TOKENS_PER_SECOND]`: many live streams for long, through a real Envoy, and the
+ * service's memory as they grow. Each stream is checked to its end: all tokens, in order, and its terminal event. The
+ * figures are in docs/performance.md. An Envoy needs two open files a stream: each has at most 5,000.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { startContender, startUpstream } from './contenders.ts';
+import { type Cell, tableOf } from './table.ts';
+import { buildOwnTree } from './trees.ts';
+
+const POINTS = 10;
+const STREAMS_OF_ENVOY = 5_000;
+const [streams = 1000, minutes = 10, tokensPerSecond = 5] = process.argv.slice(2).map(Number);
+
+buildOwnTree();
+const upstream = await startUpstream();
+const contender = await startContender('service', upstream.port);
+const contenders = [contender];
+while (contenders.length * STREAMS_OF_ENVOY < streams)
+  contenders.push(await startContender('service', upstream.port, { beside: contender }));
+// The first streams warm the process up.
+await contender.measure({
+  stream: true,
+  knobs: { tokens: 20, pauseMs: 50, tokenBytes: 32 },
+  connections: 100,
+  requests: 5,
+});
+
+const rampSeconds = Math.max(3, streams / 200);
+const before = contender.filterBytes();
+const curve: Cell[][] = [];
+let running = true;
+const watch = (async () => {
+  for (let point = 1; point <= POINTS && running; point++) {
+    await sleep((minutes * 60_000) / POINTS);
+    const bytes = contender.filterBytes();
+    curve.push([(minutes * point) / POINTS, bytes / 1e6, (bytes - before) / 1024 / streams]);
+  }
+})();
+const slices = await Promise.all(
+  contenders.map((each) =>
+    each.measure({
+      stream: true,
+      knobs: { tokens: minutes * 60 * tokensPerSecond, pauseMs: 1000 / tokensPerSecond, tokenBytes: 32 },
+      connections: streams / contenders.length,
+      requests: 1,
+      rampSeconds,
+    }),
+  ),
+);
+running = false;
+await watch;
+console.log(
+  `${streams} streams, ${tokensPerSecond} tokens a second each, for ${minutes} minutes; opened within ${rampSeconds} s`,
+);
+console.log(`MB before: ${(before / 1e6).toFixed(0)}\n\n${tableOf(['minute', 'MB', 'KiB for a stream'], curve)}\n`);
+const failures = slices.flatMap((slice) => slice.failures);
+const sum = (of: 'requests' | 'tokens') => slices.reduce((total, slice) => total + slice[of], 0);
+console.log(`${sum('requests')} streams whole, ${failures.length} lost; ${sum('tokens')} tokens`);
+if (failures.length > 0) console.log(`The first: ${failures[0]}`);
+for (const each of contenders.toReversed()) await each.stop();
+await upstream.child.stop();
+process.exit(failures.length === 0 ? 0 : 1);
