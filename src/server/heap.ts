@@ -44,7 +44,7 @@ export interface CollectorOptions {
 export function createHeapGauge(limit: number): HeapGauge {
   const used = () => getHeapStatistics().used_heap_size;
   const gauge = new MeasuredHeap(limit, {
-    collect: exposedGc(),
+    collect: collectGarbage,
     used,
     now: () => performance.now(),
     soon: (run) => void setImmediate(run),
@@ -98,12 +98,19 @@ export class MeasuredHeap implements HeapGauge {
   }
 }
 
-/** V8's full collection, which JavaScript sees only with a flag; the flag is set for that moment. */
-function exposedGc(): () => void {
-  setFlagsFromString('--expose-gc');
-  const collect = runInNewContext('gc') as () => void;
-  setFlagsFromString('--no-expose-gc');
-  return collect;
+let collector: (() => void) | undefined;
+
+/**
+ * V8's full collection, which JavaScript sees only with a flag; the flag is set for the moment of the first call, since the
+ * context that it takes is a megabyte that most processes never need.
+ */
+function collectGarbage(): void {
+  if (collector === undefined) {
+    setFlagsFromString('--expose-gc');
+    collector = runInNewContext('gc') as () => void;
+    setFlagsFromString('--no-expose-gc');
+  }
+  collector();
 }
 
 /**
