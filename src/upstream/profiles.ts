@@ -315,6 +315,7 @@ const mistral = row(
     audio: [false, 'Its messages have no sound; leaving it out would make the model answer about nothing.'],
     nineCharacterIds: [true, 'Others are refused (opencode#1680, vllm#9019).'],
     toolMessageName: [true, 'Its tool messages have one.'],
+    needsUser: [true, 'A conversation of an assistant alone is refused (mistral-common `validator.py`).'],
     assistantAfterTool: [true, "`Unexpected role 'user' after role 'tool'`: a short assistant message is put between."],
     assistantPrefix: [
       true,

@@ -22,6 +22,8 @@ export interface TemplateGuard {
   readonly source: string;
   /** A model with that template, as clients name it. */
   readonly model: string;
+  /** The profile of the vendor’s own API, which checks the same. */
+  readonly api?: string;
   /** The template has no place for calls and their outputs at all: conversations with some are not for this model. */
   readonly withoutTools?: boolean;
   /** Throws for messages that the template refuses, in a request that offers tools or (by default) none. */
@@ -77,6 +79,7 @@ export const templateGuards: readonly TemplateGuard[] = [
     source:
       'mistralai/mistral-common src/mistral_common/protocol/instruct/validator.py, V13; vLLM marks a last assistant message as a prefix before it is asked',
     model: 'mistralai/Mistral-Small-3.2-24B-Instruct-2506',
+    api: 'mistral',
     check(messages) {
       const after: Readonly<Record<string, readonly string[]>> = {
         system: ['user', 'assistant', 'system'],
@@ -179,6 +182,7 @@ export const templateGuards: readonly TemplateGuard[] = [
   {
     source: 'ggml-org/llama.cpp models/templates/deepseek-ai-DeepSeek-V3.1.jinja',
     model: 'deepseek-ai/DeepSeek-V3.1',
+    api: 'deepseek',
     check(messages) {
       for (const { role, content, tool_calls } of messages) {
         // It raises nothing itself: Jinja does, for `'<｜User｜>' + message['content']` and the like.

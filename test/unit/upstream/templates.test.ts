@@ -34,7 +34,9 @@ const requests = readdirSync(golden)
   });
 
 describe.each(templateGuards)('the template of $model', (guard) => {
-  it.each(selfHosted)('takes every golden request, as %s sends it', (profile) => {
+  const profiles = guard.api === undefined ? selfHosted : [...selfHosted, guard.api];
+
+  it.each(profiles)('takes every golden request, as %s sends it', (profile) => {
     const taken = requests.filter(({ where, request }) => {
       const sent = sentFor({ ...request, model: guard.model }, { profile });
       if (sent === null || (guard.withoutTools && hasCalls(sent.messages))) return false;
@@ -48,7 +50,7 @@ describe.each(templateGuards)('the template of $model', (guard) => {
     fc.assert(
       fc.property(
         conversation,
-        fc.constantFrom(...selfHosted),
+        fc.constantFrom(...profiles),
         fc.option(fc.string()),
         fc.boolean(),
         (input, profile, instructions, withTools) => {
