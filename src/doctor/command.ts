@@ -31,7 +31,7 @@ export const doctor: Subcommand = async (args, { env, stdout, stderr }) => {
   const { chatUrl, model, key, limits, json, save } = options;
   const spending = worstCase(allProbes, limits);
   // In JSON mode standard output is the report alone.
-  (json ? stderr : stdout).write(announcement(chatUrl.href, model, spending, limits));
+  (json ? stderr : stdout).write(announcement(shownUrl(chatUrl), model, spending, limits));
   const send = createSend({ chatUrl, key, timeoutMs: options.timeout * 1000 });
   const report = await diagnose(options, send, (line) => {
     if (stderr.isTTY) stderr.write(`\r\u001b[K${line}`);
@@ -62,7 +62,7 @@ export async function diagnose(
   // Half the evidence would look like a whole profile.
   const proposal = run.stopped === null ? proposeProfile(run.findings, chatUrl, model) : null;
   return {
-    url: chatUrl.href,
+    url: shownUrl(chatUrl),
     model,
     limits,
     run,
@@ -70,6 +70,11 @@ export async function diagnose(
     warnings: warningsOf(run.findings, key !== null && isInTheClear(chatUrl)),
     verdict: verdictOf(allProbes, run.findings, callFormOf(run.findings) !== null),
   };
+}
+
+/** Without the query: some servers take keys there. */
+function shownUrl({ origin, pathname }: URL): string {
+  return `${origin}${pathname}`;
 }
 
 /** Before anything is spent: a file that is there is somebody's, and a folder that is not there is a mistake. */

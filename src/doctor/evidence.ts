@@ -108,7 +108,6 @@ function toolEvidence(findings: Findings): Evidence[] {
   if (refused('tool_call') && refused('tool_stream')) return [equal('tool_call', { tools: false })];
   const strictMatters = factOf(findings, 'badArguments') === true && taken(findings, 'tool_strict');
   return [
-    ...when(found(findings, 'tools', 'works', 'accepted'), 'tools', { effortWithTools: null }),
     ...when(taken(findings, 'tools_no_effort'), 'tools, tools_no_effort', { effortWithTools: 'none' }),
     // A server that takes tools, whatever the profile says.
     ...when(taken(findings, 'tool_call'), 'tool_call', { tools: true }),

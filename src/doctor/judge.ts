@@ -1,5 +1,5 @@
 import { type AnsweredCall, type ReadAnswer, readChatAnswer, reasoningText } from './chat-answer.ts';
-import type { Answer, Facts, Finding } from './probe.ts';
+import type { Answer, Finding } from './probe.ts';
 
 /** Ways in which models write a call when the server does not read it. */
 const callMarkup =
@@ -48,10 +48,9 @@ export function sayingNothing(answer: ReadAnswer): Finding | null {
 export function judgeCalls(answer: ReadAnswer, wanted: (calls: readonly AnsweredCall[]) => Finding): Finding {
   if (answer.calls.length > 0) {
     const finding = wanted(answer.calls);
-    return withFacts(
-      finding,
-      answer.calls.every(({ arguments: text }) => isObject(text)) ? {} : { badArguments: true },
-    );
+    // Arguments that were cut at the limit are not the server's fault.
+    const whole = answer.finish === 'length' || answer.calls.every(({ arguments: text }) => isObject(text));
+    return whole ? finding : { ...finding, facts: { ...finding.facts, badArguments: true } };
   }
   const cut = sayingNothing(answer);
   if (cut !== null) return cut;
@@ -77,10 +76,6 @@ export function isObject(text: string): boolean {
   } catch {
     return false;
   }
-}
-
-function withFacts(finding: Finding, facts: Facts): Finding {
-  return Object.keys(facts).length === 0 ? finding : { ...finding, facts: { ...finding.facts, ...facts } };
 }
 
 /** The first words of a text, in quotes. */

@@ -44,9 +44,8 @@ export interface Answer {
 
 /** What a judge saw besides the result, for later probes, the profile and the warnings. */
 export interface Facts {
-  /** The engine that the server says it is, as a profile's name, and its version. */
+  /** The engine that the server says it is, as a profile's name. */
   readonly software?: string;
-  readonly version?: string;
   /** Tokens of the context window. */
   readonly contextWindow?: number;
   /** Where running requests can be counted. */

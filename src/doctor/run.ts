@@ -120,13 +120,14 @@ function overLimit(asked: readonly ProbeRequest[], spent: Spending, limits: Limi
   return null;
 }
 
-/** Counted by the server where it counts, else estimated from the size. */
+/** Counted by the server where it counts, else estimated: a timeout may have cost all that was asked for, an error nothing. */
 function charge(spent: { inputTokens: number; outputTokens: number }, request: ProbeRequest, answer: Answer): void {
   if (request.body === undefined) return;
   const read = readChatAnswer(answer);
-  if (read.type !== 'answer') return;
-  spent.inputTokens += read.usage?.input_tokens || inputOf(request);
-  spent.outputTokens += read.usage?.output_tokens || outputOf(request);
+  if (read.type === 'error' || read.type === 'broken') return;
+  const usage = read.type === 'answer' ? read.usage : null;
+  spent.inputTokens += usage?.input_tokens || inputOf(request);
+  spent.outputTokens += usage?.output_tokens || outputOf(request);
 }
 
 interface SizedBody {
