@@ -4,7 +4,7 @@
  */
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { build } from 'esbuild';
+import { build, stop } from 'esbuild';
 
 const source = join(import.meta.dirname, '../src/inspect/page');
 
@@ -24,6 +24,8 @@ export async function buildInspector(): Promise<Map<string, Buffer>> {
     tsconfig: join(source, 'tsconfig.json'),
     logLevel: 'silent',
   });
+  // Its process would stay for as long as this one.
+  await stop();
   const files = new Map(
     outputFiles.map(({ path, contents }) => [path.split(/[\\/]/).at(-1) ?? '', Buffer.from(contents)]),
   );

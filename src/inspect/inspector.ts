@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AdminRoutes } from '../server/admin.ts';
 import { hostProblem, originProblem, securityHeaders } from './access.ts';
-import { createLivePages } from './live-pages.ts';
+import { createLivePages, sendGone } from './live-pages.ts';
 import { loadPage } from './page-files.ts';
 import { createRequestSender } from './send-request.ts';
 import type { ExchangeStore } from './store.ts';
@@ -31,7 +31,8 @@ export async function createInspector({ store, version, sendTo }: InspectorOptio
   /** `/inspect/exchanges/7` and `/inspect/exchanges/7/events`. */
   function exchangePage(response: ServerResponse, id: number, live: boolean): void {
     const exchange = store.get(id);
-    if (exchange === undefined) sendText(response, 404, 'This exchange is not in memory any more.');
+    if (exchange === undefined && live) sendGone(response);
+    else if (exchange === undefined) sendText(response, 404, 'This exchange is not in memory any more.');
     else if (!live) sendJson(response, 200, exchange.detail());
     else if (!pages.openExchange(response, exchange)) sendText(response, 503, tooManyPages);
   }

@@ -82,6 +82,12 @@ export function createLivePages(store: ExchangeStore): LivePages {
   };
 }
 
+/** The events of an exchange that is not in memory: a page may ask for it before it is told. */
+export function sendGone(response: ServerResponse): void {
+  response.writeHead(200, { ...securityHeaders, 'content-type': 'text/event-stream; charset=utf-8' });
+  response.end('event: evicted\ndata: {}\n\n');
+}
+
 function listUpdates(store: ExchangeStore): Update {
   const shown = new Map<number, number>();
   let first = true;

@@ -1,7 +1,8 @@
-import { spawnSync } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import type { Browser } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { bytesOf, readExchangeFile } from '../../src/exchange-file.ts';
@@ -9,6 +10,7 @@ import { type InspectorPage, openInspector, startBrowser } from '../support/brow
 import { startTestMesh, type TestMesh } from '../support/mesh.ts';
 import { completion, delta, done, eventStream, finish, usage } from '../support/upstream.ts';
 
+const run = promisify(execFile);
 const root = join(import.meta.dirname, '../..');
 let browser: Browser;
 let mesh: TestMesh;
@@ -147,7 +149,7 @@ describe('the inspector', () => {
     const became = await marks('It became, body');
     expect(became).toContain('same "model": "compared",');
     expect(became).toContain('only "messages": [← input, instructions');
-    expect(became).toContain('only "max_tokens": 900← max_output_tokens');
+    expect(became).toContain('only "max_tokens": 900,← max_output_tokens');
 
     await page.getByRole('button', { name: 'Headers' }).click();
     const header = (name: string) => page.getByRole('row', { name: new RegExp(`^${name} `) });
@@ -291,5 +293,221 @@ describe('the inspector', () => {
     const shown = (await page.locator('body').innerText()).normalize();
     expect(shown).toContain('<script>alert(1)</script>');
     expect(shown).not.toMatch(/[\u202a-\u202e\u2066-\u2069]/);
+  });
+
+  test('the form sends a request through the proxy, and shows what becomes of it', async () => {
+    mesh.upstream.script('formed', { headers: eventStream, body: [delta({ content: 'Hi' }), finish('stop'), done] });
+    const { page } = await open();
+    await page.keyboard.press('n');
+    await page.getByRole('dialog', { name: 'Send a request' }).waitFor();
+    await page.getByLabel('Model').fill('formed');
+    await page.getByLabel('Input').fill('Is it raining?');
+    await page.getByLabel('A tool').check();
+    await page.getByLabel('A JSON schema').check();
+    await page.getByLabel('Effort').selectOption('low');
+    await page.getByRole('button', { name: 'Send', exact: true }).click();
+    await page.getByRole('heading', { name: /formed.*completed/ }).waitFor();
+    await page.getByText('responses-extproc/', { exact: false }).first().waitFor();
+    expect(mesh.upstream.received('formed')[0]?.json()).toMatchObject({
+      stream: true,
+      messages: [{ role: 'user', content: 'Is it raining?' }],
+      tools: [{ type: 'function', function: { name: 'get_weather' } }],
+      response_format: { type: 'json_schema' },
+      reasoning_effort: 'low',
+    });
+    expect(await page.getByRole('dialog').count()).toBe(0);
+  });
+
+  test('works from the keyboard alone', async () => {
+    for (const model of ['key-one', 'key-two', 'key-three']) {
+      mesh.upstream.script(model, { headers: eventStream, body: [delta({ content: model }), finish('stop'), done] });
+      await answered(model, { stream: true });
+    }
+    const { page } = await open();
+    await page.keyboard.press('/');
+    await page.keyboard.type('key-');
+    await expect.poll(() => page.getByRole('option').count()).toBe(3);
+    await page.keyboard.press('ArrowDown');
+    const list = page.getByRole('listbox', { name: /newest first/ });
+    const active = () =>
+      list.evaluate((element) => [
+        element.matches(':focus-visible'),
+        element.querySelector(`#${element.getAttribute('aria-activedescendant') ?? 'none'} .name`)?.textContent,
+      ]);
+    await page.keyboard.press('ArrowDown');
+    await expect.poll(active).toEqual([true, 'key-three']);
+    await page.keyboard.press('ArrowDown');
+    await expect.poll(active).toEqual([true, 'key-two']);
+    await page.keyboard.press('End');
+    await expect.poll(active).toEqual([true, 'key-one']);
+    await page.getByRole('heading', { name: /key-one/ }).waitFor();
+    await page.keyboard.press('Enter');
+    await expect.poll(() => page.locator('#detail-title').evaluate((element) => element.matches(':focus'))).toBe(true);
+    // All that can be used is reached with Tab, and shows that it has the focus.
+    const reached = new Set<string>();
+    for (let step = 0; step < 24; step += 1) {
+      await page.keyboard.press('Tab');
+      if ((await page.locator(':focus').count()) === 0) continue; // after the last one: the browser's own
+      const [name, isVisible] = await page
+        .locator(':focus')
+        .first()
+        .evaluate((element) => [
+          element.getAttribute('aria-label') ?? element.textContent ?? '',
+          element.matches(':focus-visible'),
+        ]);
+      expect(isVisible, String(name)).toBe(true);
+      reached.add(String(name).trim());
+    }
+    for (const wanted of ['Copy as curl ▾', 'Save as golden case ▾', 'Download JSON', 'Headers', 'Client sent, body'])
+      expect([...reached]).toContain(wanted);
+    await page.keyboard.press('Escape');
+    await page.getByText('Select an exchange').waitFor();
+    await page.keyboard.press('p');
+    await page.getByRole('button', { name: 'Resume' }).waitFor();
+  });
+
+  test('the filter and the pause leave the list as it is while exchanges come', async () => {
+    mesh.upstream.script('paused', { body: [completion({ content: 'Yes' })] });
+    const { page } = await open();
+    await answered('paused');
+    await page.getByRole('searchbox').fill('paused completed');
+    await expect.poll(() => page.getByRole('option').count()).toBe(1);
+    await page.getByRole('button', { name: 'Pause' }).click();
+    await answered('paused');
+    await page.getByRole('button', { name: 'Resume (1 new)' }).waitFor();
+    expect(await page.getByRole('option').count()).toBe(1);
+    await page.getByRole('button', { name: 'Resume' }).click();
+    await expect.poll(() => page.getByRole('option').count()).toBe(2);
+    await page.getByRole('searchbox').fill('paused failed');
+    await page.getByText('No exchange matches the filter.').waitFor();
+  });
+
+  test('copies a command of either side that works when pasted', async () => {
+    mesh.upstream.script('copied', { body: [completion({ content: 'It’s fine' })] });
+    const { page } = await open({ permissions: ['clipboard-read', 'clipboard-write'] });
+    await answered('copied', { input: "It's $HOME `and` \\ more" });
+    await page.getByRole('option', { name: /copied.*completed/ }).click();
+    for (const item of ['The client’s request', 'The Chat request']) {
+      await page.getByText('Copy as curl').click();
+      await page.getByRole('menuitem', { name: item }).click();
+      await page.getByText('Copied:').first().waitFor();
+      const command = await page.evaluate('navigator.clipboard.readText()');
+      const { stdout } = await run('bash', ['-c', String(command)]);
+      expect(JSON.stringify(JSON.parse(stdout))).toContain('It’s fine');
+    }
+    const inputs = mesh.upstream.received('copied').map((request) => request.json().messages.at(-1)?.['content']);
+    expect(inputs).toEqual(Array.from({ length: 3 }, () => "It's $HOME `and` \\ more"));
+  });
+
+  test('an error is shown with its message, and what was thrown beneath it', async () => {
+    mesh.upstream.script('broken', { body: ['{"choices": [nonsense'] });
+    const { page } = await open();
+    await answered('broken');
+    await page.getByRole('option', { name: /broken/ }).click();
+    const banner = page.getByRole('alert');
+    await banner.getByText('The upstream’s response is not valid JSON.').waitFor();
+    await banner.getByText('Cause').click();
+    expect(await banner.locator('pre').textContent()).toMatch(/^SyntaxError: .*\n {4}at /);
+  });
+
+  test.each(['light', 'dark'] as const)(
+    'is readable in %s: text stands out from its background',
+    async (colorScheme) => {
+      mesh.upstream.script('colours', { headers: eventStream, body: [delta({ content: 'Hi' }), finish('stop'), done] });
+      const { page } = await open({ colorScheme });
+      await answered('colours', { stream: true, tools: [{ type: 'web_search' }] });
+      await page
+        .getByRole('option', { name: /colours.*completed/ })
+        .first()
+        .click();
+      await page.getByText('Dropped:').waitFor();
+      // WCAG 2.2, 1.4.3: 4.5 to 1.
+      const faint = await page.evaluate(`(() => {
+      const canvas = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
+      const rgb = (colour, below) => {
+        canvas.fillStyle = 'rgb(' + below.join() + ')';
+        canvas.fillRect(0, 0, 1, 1);
+        canvas.fillStyle = colour;
+        canvas.fillRect(0, 0, 1, 1);
+        return [...canvas.getImageData(0, 0, 1, 1).data].slice(0, 3);
+      };
+      const backOf = (element) => {
+        if (element === null) return [255, 255, 255];
+        return rgb(getComputedStyle(element).backgroundColor, backOf(element.parentElement));
+      };
+      const light = (colour) => {
+        const [r, g, b] = colour.map((c) => (c / 255 <= 0.03928 ? c / 255 / 12.92 : ((c / 255 + 0.055) / 1.055) ** 2.4));
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+      };
+      const found = [];
+      for (const element of document.querySelectorAll('body *')) {
+        const own = [...element.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim() !== '');
+        if (!own || element.closest(':disabled, .hidden') !== null) continue;
+        const back = backOf(element);
+        const [a, b] = [light(rgb(getComputedStyle(element).color, back)), light(back)].sort((x, y) => y - x);
+        const contrast = (a + 0.05) / (b + 0.05);
+        if (contrast < 4.5) found.push(element.className + ' ' + element.textContent.slice(0, 30) + ' ' + contrast.toFixed(2));
+      }
+      return found;
+    })()`);
+      expect(faint).toEqual([]);
+    },
+  );
+
+  test('fits a narrow window: one column, nothing cut off', async () => {
+    mesh.upstream.script('narrow', { headers: eventStream, body: [delta({ content: 'Hi' }), finish('stop'), done] });
+    const { page } = await open({ viewport: { width: 360, height: 640 } });
+    await answered('narrow', { stream: true });
+    const fits = () => page.evaluate('document.documentElement.scrollWidth <= document.documentElement.clientWidth');
+    expect(await fits()).toBe(true);
+    await page.getByRole('option', { name: /narrow.*completed/ }).click();
+    await page.getByRole('heading', { name: /narrow/ }).waitFor();
+    expect(await page.getByRole('option', { name: /narrow.*completed/ }).isVisible()).toBe(false);
+    expect(await fits()).toBe(true);
+    await page.getByRole('button', { name: '← All exchanges' }).click();
+    await page.getByRole('option', { name: /narrow.*completed/ }).waitFor();
+  });
+
+  test('5,000 exchanges stay smooth: no more elements and no more work for each than for the first thousand', async () => {
+    mesh.upstream.script('many', { body: [completion({ content: 'Yes' })] });
+    const { page } = await open();
+    const session = await page.context().newCDPSession(page);
+    // CPU time of the page's own thread: what else this machine does is not in it.
+    await session.send('Performance.enable', { timeDomain: 'threadTicks' });
+    const measured = async () => {
+      const { metrics } = await session.send('Performance.getMetrics');
+      const value = (wanted: string) => metrics.find(({ name }) => name === wanted)?.value ?? Number.NaN;
+      return { cpu: value('TaskDuration') };
+    };
+    const list = page.getByRole('listbox', { name: /newest first/ });
+    const thousand = async () => {
+      const before = await measured();
+      let sent = 0;
+      const sender = async () => {
+        for (; sent < 1000; sent += 1) await answered('many');
+      };
+      const sending = Promise.all(Array.from({ length: 16 }, sender));
+      await page.getByRole('option', { name: /many/ }).first().click();
+      for (let step = 0; step < 20; step += 1) {
+        await list.press(step % 3 === 0 ? 'PageUp' : 'PageDown');
+        await page.mouse.wheel(0, 500);
+      }
+      await sending;
+      const elements = await page.locator('*').count();
+      return { cpu: (await measured()).cpu - before.cpu, elements };
+    };
+    const first = await thousand();
+    for (let index = 0; index < 3; index += 1) await thousand();
+    const last = await thousand();
+    await expect.poll(() => page.locator('.status').textContent()).toMatch(/[5-9],\d{3} exchanges/);
+    console.log(
+      `CPU s of the page: first 1,000 ${first.cpu.toFixed(2)}, last ${last.cpu.toFixed(2)}; ${last.elements} elements`,
+    );
+    // What is not visible is not in the document.
+    expect(last.elements).toBeLessThan(1000);
+    expect(last.cpu).toBeLessThan(2 * first.cpu);
+    // The service keeps 200; the page says of the others that their contents are gone.
+    await list.press('End');
+    await page.getByText('This exchange is not in memory any more').waitFor();
   });
 });

@@ -27,7 +27,7 @@ async function post(port: number, body: unknown, signal: AbortSignal): Promise<n
   try {
     const response = await fetch(`http://127.0.0.1:${port}/v1/responses`, {
       method: 'POST',
-      headers: { 'content-type': 'application/json', 'x-request-id': probeId },
+      headers: { 'content-type': 'application/json', 'x-request-id': probeId, 'user-agent': 'npm-start' },
       body: JSON.stringify(body),
       signal,
     });

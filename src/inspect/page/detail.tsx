@@ -165,7 +165,7 @@ function Actions({ shown, base }: { readonly shown: ShownExchange; readonly base
       >
         Download JSON
       </button>
-      <span class="done" role="status">
+      <span class="notice" role="status">
         {done}
       </span>
     </div>

@@ -178,7 +178,8 @@ function droppedPaths(names: readonly string[], value: unknown): ReadonlySet<str
   return found;
 }
 
-function follow(steps: readonly string[], value: unknown, path: string, found: Set<string>): void {
+/** `isEach`: on the way there was a `[]`, so that not every value needs to have the field. */
+function follow(steps: readonly string[], value: unknown, path: string, found: Set<string>, isEach = false): void {
   const [step, ...rest] = steps;
   if (step === undefined) {
     if (path !== '') found.add(path);
@@ -186,16 +187,14 @@ function follow(steps: readonly string[], value: unknown, path: string, found: S
   }
   if (step === '[]') {
     if (Array.isArray(value))
-      for (const [index, item] of value.entries()) follow(rest, item, `${path}[${index}]`, found);
+      for (const [index, item] of value.entries()) follow(rest, item, `${path}[${index}]`, found, true);
     return;
   }
   const key = step.replace(/^\[(\d+)\]$/, '$1');
   if (typeof value === 'object' && value !== null && Object.hasOwn(value, key)) {
     const at = step === key ? (path === '' ? key : `${path}.${key}`) : `${path}[${key}]`;
-    follow(rest, childOf(value, key), at, found);
-  } else if (path !== '' && !path.endsWith(']') && rest.length === 0 && typeof value === 'object' && value !== null) {
-    return; // a field that is not in this item of several
-  } else if (path !== '') found.add(path);
+    follow(rest, childOf(value, key), at, found, isEach);
+  } else if (path !== '' && !isEach) found.add(path);
 }
 
 function childOf(value: object, key: string): unknown {
@@ -207,12 +206,15 @@ function shortened(text: string): string {
   return `${text.slice(0, MAX_SHOWN)} … ${text.length - MAX_SHOWN} more characters, in the download`;
 }
 
-/** Lines no longer than the width; each keeps its line end. */
+/** Lines no longer than the width, of whole words where that goes; each keeps its line end. */
 function brokenText(text: string, width: number): string[] {
   const lines: string[] = [];
   for (const line of text.split(/(?<=\n)/))
     for (let at = 0; at < Math.max(line.length, 1); ) {
       let end = Math.min(at + width, line.length);
+      const space = line.lastIndexOf(' ', end - 1);
+      // After a word, unless that would leave much of the line empty.
+      if (end < line.length && space > at + width / 2) end = space + 1;
       // Between the halves of a character outside the basic plane nothing is cut.
       const code = line.charCodeAt(end - 1);
       if (end < line.length && code >= 0xd800 && code <= 0xdbff) end += 1;

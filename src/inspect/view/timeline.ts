@@ -122,6 +122,7 @@ export function chunkLabel(entry: TimelineEntry): string {
   if (typeof chunk !== 'object' || chunk === null) return shortLabel(entry.raw);
   const words: string[] = [];
   for (const choice of Array.isArray(chunk.choices) ? chunk.choices : []) {
+    if (typeof choice !== 'object' || choice === null) continue;
     for (const [name, value] of Object.entries(choice.delta ?? {}))
       if (value !== null && value !== '' && !(name === 'role' && words.length > 0))
         words.push(`${name} ${JSON.stringify(value)}`);
@@ -146,10 +147,7 @@ export function eventLabel(entry: TimelineEntry): string {
 
 /** As much of an upstream's chunk as the label shows; upstreams send anything. */
 interface LooseChunk {
-  readonly choices?: readonly {
-    readonly delta?: Readonly<Record<string, unknown>>;
-    readonly finish_reason?: unknown;
-  }[];
+  readonly choices?: readonly ({ readonly delta?: object | null; readonly finish_reason?: unknown } | null)[];
   readonly usage?: { readonly prompt_tokens?: unknown; readonly completion_tokens?: unknown } | null;
   readonly error?: unknown;
 }
