@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-import type { ServiceDefinition } from '@grpc/grpc-js';
+import type { MethodDefinition } from '@grpc/proto-loader';
 
 // Loaded when a message first needs it: protobufjs and the protos would take a third of the time of a start.
 const require = createRequire(import.meta.url);
@@ -11,6 +11,17 @@ export function loadDefinitions(): typeof import('./messages.ts') {
   return loaded;
 }
 
+/** A method as a gRPC server takes it; its (de)serialisers are looked up at the first call. */
+interface Method {
+  readonly path: string;
+  readonly requestStream: boolean;
+  readonly responseStream: boolean;
+  requestSerialize(value: unknown): Buffer;
+  requestDeserialize(bytes: Buffer): unknown;
+  responseSerialize(value: unknown): Buffer;
+  responseDeserialize(bytes: Buffer): unknown;
+}
+
 /** What a server has to know of `ExternalProcessor`; its messages are in `messages.ts`. */
 export const processorService = {
   Process: lazyMethod(
@@ -19,30 +30,30 @@ export const processorService = {
     true,
     () => loadDefinitions().processMethod,
   ),
-} satisfies ServiceDefinition;
+};
 
 /** The same of `grpc.health.v1.Health`. */
 export const healthService = {
   Check: lazyMethod('/grpc.health.v1.Health/Check', false, false, () => healthMethod('Check')),
   Watch: lazyMethod('/grpc.health.v1.Health/Watch', false, true, () => healthMethod('Watch')),
-} satisfies ServiceDefinition;
+};
 
-function healthMethod(name: 'Check' | 'Watch'): Method {
+type Definition = MethodDefinition<never, never, unknown, unknown>;
+
+function healthMethod(name: 'Check' | 'Watch'): Definition {
   const method = loadDefinitions().healthService[name];
   if (method === undefined) throw new Error(`proto/ does not define grpc.health.v1.Health.${name}`);
   return method;
 }
 
-type Method = ServiceDefinition[string];
-
-function lazyMethod(path: string, requestStream: boolean, responseStream: boolean, load: () => Method): Method {
+function lazyMethod(path: string, requestStream: boolean, responseStream: boolean, load: () => Definition): Method {
   return {
     path,
     requestStream,
     responseStream,
-    requestSerialize: (value: unknown) => load().requestSerialize(value),
-    requestDeserialize: (bytes: Buffer) => load().requestDeserialize(bytes),
-    responseSerialize: (value: unknown) => load().responseSerialize(value),
-    responseDeserialize: (bytes: Buffer) => load().responseDeserialize(bytes),
+    requestSerialize: (value) => load().requestSerialize(value as never),
+    requestDeserialize: (bytes) => load().requestDeserialize(bytes),
+    responseSerialize: (value) => load().responseSerialize(value as never),
+    responseDeserialize: (bytes) => load().responseDeserialize(bytes),
   };
 }

@@ -46,7 +46,7 @@ const pure: Readonly<Record<string, readonly string[]>> = {
   // Ids that must come out the same for the same request are hashed.
   translate: ['node:crypto', 'zod'],
   exchange: ['minizlib', 'node:buffer', 'node:zlib'],
-  extproc: ['@grpc/proto-loader', 'node:buffer', 'node:url'],
+  extproc: ['@grpc/proto-loader', 'node:buffer', 'node:module', 'node:url'],
 };
 
 const root = fileURLToPath(new URL('../../src', import.meta.url));
