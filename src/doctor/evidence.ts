@@ -78,6 +78,7 @@ function messageEvidence(findings: Findings): Evidence[] {
     }),
     ...when(refused('developer'), 'developer', { developerRole: 'system' }),
     ...when(refused('no_user'), 'no_user', { needsUser: true }),
+    ...(refused('assistant_alone') ? [aloneEvidence] : []),
     ...when(refused('text_parts'), 'text_parts', { arrayContent: false }),
     ...systemEvidence(findings),
   ];
@@ -88,6 +89,13 @@ const afterToolEvidence: Evidence = {
   // Alternation repairs this as well.
   fits: ({ assistantAfterTool, alternateRoles }) => assistantAfterTool || alternateRoles,
   change: () => ({ assistantAfterTool: true }),
+};
+
+const aloneEvidence: Evidence = {
+  from: 'assistant_alone',
+  // Alternation puts a user in front of an assistant.
+  fits: ({ needsUser, alternateRoles }) => needsUser || alternateRoles,
+  change: () => ({ needsUser: true }),
 };
 
 function systemEvidence(findings: Findings): Evidence[] {

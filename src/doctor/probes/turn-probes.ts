@@ -94,6 +94,10 @@ export const turnProbes: readonly Probe[] = [
     [user('Hello.'), assistant('Hello.'), system('Be brief.'), user('Who are you?')],
     { refused: 'It becomes a user message, marked as what it is.' },
   ),
+  turn('assistant_alone', 'a conversation of one assistant message', [assistant('Hello.')], {
+    refused: 'A short user message stands in.',
+    broken: 'A short user message stands in.',
+  }),
   turn('no_user', 'a conversation without a user', [system('Say hello.')], {
     refused: 'A short user message stands in.',
   }),
