@@ -500,3 +500,14 @@ describe('a mistake of ours', () => {
     expect(guard.exchanges).toBe(0);
   });
 });
+
+test('a connection may carry 16 MiB that nobody has read, of which a call may carry 64 KiB', async () => {
+  running = await startService();
+  const session = connect(`http://${running.address}`);
+  await new Promise((resolve) => session.once('remoteSettings', resolve));
+  // The answer to a ping comes after the window.
+  await new Promise((resolve) => session.ping(resolve));
+  expect(session.state.remoteWindowSize).toBe(16 * 1024 * 1024);
+  expect(session.remoteSettings?.initialWindowSize).toBe(65_535);
+  session.destroy();
+});
