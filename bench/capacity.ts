@@ -1,16 +1,16 @@
+import { spawnSync } from 'node:child_process';
 import { availableParallelism } from 'node:os';
+import { untilListening } from '../tools/mesh/ports.ts';
 import { ownRoot, runReporting, type Started, startService } from './contenders.ts';
 import type { ExtProcLoadOptions, ExtProcLoadReport, Shape } from './extproc-load.ts';
 import { cpuSeconds, cpuSecondsOfChildren } from './process-figures.ts';
 import { type Cell, median, ratio } from './table.ts';
 
 /** What one core of the service can do: no Envoy, no HTTP client, no upstream, only messages of ext_proc on a connection. */
-export const capacityNote = [
-  'paced: 100 streams of 50 tokens a second, for each worker; the others wait for each reply and are sent the next at once:',
-  'token: 100 streams, a token to a message; burst: 32 streams, 64 tokens to a message; json: 32 small JSON answers at a time;',
-  'history: 16 requests of 256 KB at a time. Measured: messages/s, their ratio to one worker (by clock), CPU time, latency.',
-  'Computed: `messages/s of a core`, 1 s divided by the CPU time of a message; `× by CPU`, what that makes of N cores.',
-].join('\n');
+export const capacityNote = `paced: 100 streams of 50 tokens a second for each worker. The others wait for each reply and are sent the next message at once:
+token: 100 streams, a token to a message; burst: 32 streams, 64 tokens to a message; json: 32 small JSON answers at a time;
+history: 16 requests of 256 KB at a time. Measured: messages/s and its ratio to one worker beside its load (by clock), CPU time,
+latency. Computed: messages/s of a core is 1 s divided by the CPU time of a message, × by CPU what that makes of N cores.`;
 
 export const capacityHeadings = [
   'shape',
@@ -30,9 +30,8 @@ export const capacityHeadings = [
 
 interface Setup {
   readonly workers: number;
-  /** Where the load runs: beside the service on its cores, or on others. */
-  readonly load: 'same cores' | 'other cores';
-  readonly cores: { readonly service: string; readonly load: string };
+  /** Where each worker's load runs. `a core each`: a worker and its load share one core, which is theirs alone. */
+  readonly load: 'on another core' | 'a core each' | 'where it likes';
 }
 
 interface CapacitySlice {
@@ -56,25 +55,24 @@ const shapes: readonly { readonly shape: Shape; readonly streams: number }[] = [
 const sliceSeconds = 2.5;
 
 /**
- * One to so many workers as there are cores, each with an address and a load of its own. N workers and their loads share N
- * cores, so that one worker more brings one core more for both: the ratio to one worker is what workers are worth. With one
- * worker also the load elsewhere, which is what one core achieves.
+ * One to so many workers as there are cores, each with an address and a load of its own. Each worker shares a core with its
+ * load, so that one worker more brings one core more for both: the ratio to one worker is what workers are worth. Beside
+ * that one worker with its load on another core, which is what a core achieves; and all workers where the system puts them.
  */
 export async function runCapacity(rounds: number, note: (line: string) => void): Promise<Cell[][]> {
-  const running: { setup: Setup; service: Started }[] = [];
+  const running: Running[] = [];
   const slices = new Map<string, CapacitySlice[]>();
   try {
     for (const setup of setupsOf(availableParallelism())) {
-      const service = await startService(ownRoot, { workers: setup.workers, cores: setup.cores.service });
-      running.push({ setup, service });
-      for (const { shape, streams } of shapes) await measure(setup, service, { shape, streams, seconds: 1.5 });
+      const one = await start(setup);
+      running.push(one);
+      for (const shape of shapes) await measure(one, { ...shape, seconds: 1.5 });
     }
     for (let round = 0; round < rounds; round++) {
-      for (const { shape, streams } of shapes)
-        for (const { setup, service } of round % 2 === 0 ? running : running.toReversed()) {
-          const slice = await measure(setup, service, { shape, streams, seconds: sliceSeconds });
-          const key = keyOf(shape, setup);
-          slices.set(key, [...(slices.get(key) ?? []), slice]);
+      for (const shape of shapes)
+        for (const one of round % 2 === 0 ? running : running.toReversed()) {
+          const key = keyOf(shape.shape, one.setup);
+          slices.set(key, [...(slices.get(key) ?? []), await measure(one, { ...shape, seconds: sliceSeconds })]);
         }
       note(`capacity: round ${round + 1} of ${rounds}`);
     }
@@ -86,23 +84,52 @@ export async function runCapacity(rounds: number, note: (line: string) => void):
 }
 
 function setupsOf(cores: number): Setup[] {
-  const upTo = (count: number) => Array.from({ length: count }, (_, core) => core).join(',');
-  const beside = Array.from({ length: cores }, (_, index): Setup => {
-    const shared = upTo(index + 1);
-    return { workers: index + 1, load: 'same cores', cores: { service: shared, load: shared } };
-  });
-  const apart: Setup[] = cores < 2 ? [] : [{ workers: 1, load: 'other cores', cores: { service: '0', load: '1' } }];
-  return [...apart, ...beside];
+  const each = Array.from({ length: cores }, (_, index): Setup => ({ workers: index + 1, load: 'a core each' }));
+  if (cores === 1) return each;
+  return [{ workers: 1, load: 'on another core' }, ...each, { workers: cores, load: 'where it likes' }];
+}
+
+interface Running {
+  readonly setup: Setup;
+  readonly service: Started;
+}
+
+async function start(setup: Setup): Promise<Running> {
+  const { workers, load } = setup;
+  const all = Array.from({ length: workers }, (_, core) => core);
+  const service = await startService(ownRoot, { workers, cores: all.join(',') });
+  for (const core of all) await untilListening(service.port, AbortSignal.timeout(30_000), hostOf(core));
+  if (workers > 1 && load === 'a core each') {
+    // In the order of their numbers: they are forked one after the other.
+    const pids = [...cpuSecondsOfChildren(service.child.pid).keys()].sort((a, b) => a - b);
+    pids.forEach((pid, core) => void pin(pid, core));
+  }
+  return { setup, service };
+}
+
+/** Worker N listens on 127.0.0.N. */
+function hostOf(core: number): string {
+  return `127.0.0.${core + 1}`;
+}
+
+function pin(pid: number, core: number): void {
+  spawnSync('taskset', ['--all-tasks', '--pid', '--cpu-list', `${core}`, `${pid}`]);
+}
+
+function coresOfLoad({ workers, load }: Setup, index: number): string {
+  if (load === 'on another core') return '1';
+  return load === 'a core each' ? `${index}` : Array.from({ length: workers }, (_, core) => core).join(',');
 }
 
 type SliceOptions = Pick<ExtProcLoadOptions, 'shape' | 'streams' | 'seconds'>;
 
-async function measure(setup: Setup, { port, child }: Started, options: SliceOptions): Promise<CapacitySlice> {
+async function measure({ setup, service }: Running, options: SliceOptions): Promise<CapacitySlice> {
+  const { port, child } = service;
   const before = { all: cpuSeconds(child.pid), workers: cpuSecondsOfChildren(child.pid) };
   const reports = await Promise.all(
     Array.from({ length: setup.workers }, (_, index) => {
-      const load: ExtProcLoadOptions = { ...options, targets: [{ host: `127.0.0.${index + 1}`, port }] };
-      return runReporting('extproc-load.ts', setup.cores.load, load) as Promise<ExtProcLoadReport>;
+      const load: ExtProcLoadOptions = { ...options, targets: [{ host: hostOf(index), port }] };
+      return runReporting('extproc-load.ts', coresOfLoad(setup, index), load) as Promise<ExtProcLoadReport>;
     }),
   );
   const after = { all: cpuSeconds(child.pid), workers: cpuSecondsOfChildren(child.pid) };
@@ -123,7 +150,7 @@ async function measure(setup: Setup, { port, child }: Started, options: SliceOpt
 
 function rowsOf(shape: Shape, setups: readonly Setup[], of: (setup: Setup) => readonly CapacitySlice[]): Cell[][] {
   const figure = (setup: Setup, name: keyof CapacitySlice) => median(of(setup).map((slice) => slice[name]));
-  const one = setups.find(({ workers, load }) => workers === 1 && load === 'same cores');
+  const one = setups.find(({ workers, load }) => workers === 1 && load === 'a core each');
   return setups.map((setup) => {
     const rate = figure(setup, 'messagesPerSecond');
     const cpu = figure(setup, 'serviceCpu');

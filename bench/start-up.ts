@@ -1,9 +1,8 @@
 import { spawnSync } from 'node:child_process';
-import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Child, startChild } from '../tools/mesh/child-process.ts';
-import { anyFreePort } from '../tools/mesh/ports.ts';
+import { accepts, anyFreePort } from '../tools/mesh/ports.ts';
 import { ownRoot } from './contenders.ts';
 import { cpuSeconds, residentBytes } from './process-figures.ts';
 import { type Cell, median, ratio } from './table.ts';
@@ -98,20 +97,9 @@ async function startListening(root: string): Promise<Start & { readonly child: C
   child.ended.then(() => {
     ended = true;
   });
-  while (!(await accepts(port))) {
+  while (!(await accepts({ host: '127.0.0.1', port }))) {
     if (ended) throw new Error(`The service did not start: ${lines.join('\n')}`);
     await sleep(2);
   }
   return { ms: performance.now() - begun, cpuMs: cpuSeconds(child.pid) * 1000, child };
-}
-
-function accepts(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect({ port, host: '127.0.0.1' });
-    socket.once('connect', () => {
-      socket.destroy();
-      resolve(true);
-    });
-    socket.once('error', () => resolve(false));
-  });
 }

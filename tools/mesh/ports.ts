@@ -30,13 +30,14 @@ export function anyFreePort(): Promise<number> {
 }
 
 /** Resolves when something accepts connections on the port. Rejects when the signal aborts. */
-export async function untilListening(port: number, signal: AbortSignal): Promise<void> {
-  while (!(await accepts(port))) await sleep(30, undefined, { signal });
+export async function untilListening(port: number, signal: AbortSignal, host = '127.0.0.1'): Promise<void> {
+  while (!(await accepts({ host, port }))) await sleep(30, undefined, { signal });
 }
 
-function accepts(port: number): Promise<boolean> {
+/** True when something accepts connections there. */
+export function accepts({ host, port }: { host: string; port: number }): Promise<boolean> {
   return new Promise((resolve) => {
-    const socket = connect({ port, host: '127.0.0.1' });
+    const socket = connect({ port, host });
     socket.once('connect', () => {
       socket.destroy();
       resolve(true);
