@@ -2,13 +2,13 @@ import { parseArgs } from 'node:util';
 import { fewestPairs } from './verdict.ts';
 
 /** Parts of a plain run. */
-export const parts = ['envoy', 'workers', 'capacity', 'floor', 'sizes', 'slow', 'start', 'micro'] as const;
+export const parts = ['envoy', 'workers', 'capacity', 'floor', 'token', 'sizes', 'slow', 'start', 'micro'] as const;
 export type PartName = (typeof parts)[number];
 
-/** Parts of a comparison; `envoy` stands for the three that need one. */
-export const comparedParts = ['micro', 'exchange', 'start', 'idle', 'paced', 'burst', 'json'] as const;
+/** Parts of a comparison; `envoy` stands for the four that need one. */
+export const comparedParts = ['micro', 'exchange', 'start', 'idle', 'paced', 'burst', 'json', 'history'] as const;
 export type ComparedPartName = (typeof comparedParts)[number];
-const withEnvoy: readonly ComparedPartName[] = ['paced', 'burst', 'json'];
+const withEnvoy: readonly ComparedPartName[] = ['paced', 'burst', 'json', 'history'];
 
 export type BenchArguments =
   | { readonly type: 'run'; readonly only: ReadonlySet<PartName>; readonly rounds: number }

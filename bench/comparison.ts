@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import type { ComparedPartName } from './arguments.ts';
 import { type Contender, startContender, startUpstream } from './contenders.ts';
-import { costOf, rateOf, type Scenario, scenarios, warmUp } from './envoy-scenarios.ts';
+import { costOf, history, rateOf, type Scenario, scenarios, warmUp } from './envoy-scenarios.ts';
 import { measureIdle, measureStart } from './start-up.ts';
 import type { Cell } from './table.ts';
 import { buildOwnTree, checkOut, shareMicro, type Tree } from './trees.ts';
@@ -79,7 +79,7 @@ function partsOf(only: ReadonlySet<ComparedPartName>): Part[] {
     only.has('exchange') ? microPart('exchange', ['exchange'], 150) : null,
     only.has('start') ? { name: 'start', measure: inTurn(startFigures) } : null,
     only.has('idle') ? { name: 'idle', measure: inTurn(idleFigures) } : null,
-    envoyPart(scenarios.filter(({ name }) => only.has(name))),
+    envoyPart([...scenarios, history].filter(({ name }) => only.has(name))),
   ];
   return all.filter((part) => part !== null);
 }

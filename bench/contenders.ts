@@ -1,11 +1,12 @@
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import type { Settings } from 'node:http2';
 import { availableParallelism, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Child, startChild } from '../tools/mesh/child-process.ts';
 import { findEnvoy } from '../tools/mesh/envoy-binary.ts';
-import { clusterOf, placeEnvoy } from '../tools/mesh/envoy-config.ts';
+import { clusterOf, type EnvoyConfig, placeEnvoy } from '../tools/mesh/envoy-config.ts';
 import { anyFreePort, untilListening } from '../tools/mesh/ports.ts';
 import type { LoadOptions, LoadReport } from './load.ts';
 import { cpuSeconds, residentBytes } from './process-figures.ts';
@@ -23,6 +24,7 @@ export interface Contender {
   longestPauseMs(work: () => Promise<unknown>): Promise<number>;
   /** Resident bytes of the filter, now. */
   filterBytes(): number;
+  readonly envoyPid: number;
   stop(): Promise<void>;
 }
 
@@ -54,40 +56,55 @@ export interface ContenderOptions {
   readonly root?: string;
   /** Another Envoy in front of that contender's filter, which only the other one stops. */
   readonly beside?: Contender;
+  /** Changes the shipped configuration. */
+  readonly edit?: (config: EnvoyConfig) => void;
+  /** Threads of Envoy's; one, or as many as there are workers, unless given. */
+  readonly threads?: number;
+  /** Of the no-op: over a UNIX socket instead of TCP; with these settings of HTTP/2. */
+  readonly unixSocket?: boolean;
+  readonly http2Settings?: Settings & { readonly connectionWindow?: number };
 }
 
 /** Starts a filter and, with the shipped configuration, an Envoy in front of it. */
 export async function startContender(
   name: ContenderName,
   upstreamPort: number,
-  { workers, root = ownRoot, beside }: ContenderOptions = {},
+  options: ContenderOptions = {},
 ): Promise<Contender> {
+  const {
+    workers,
+    root = ownRoot,
+    beside,
+    edit,
+    threads = workers ?? 1,
+    unixSocket = false,
+    http2Settings = {},
+  } = options;
   const folder = mkdtempSync(join(tmpdir(), 'bench-'));
+  const socket = join(folder, 'noop.sock');
+  const noopArgs = [unixSocket ? `unix:${socket}` : '127.0.0.1:0', JSON.stringify(http2Settings)];
   const filter =
     beside?.filter ??
     (name === 'noop'
-      ? await startTelling('noop', measuredCore, [...probe, join(here, 'noop.ts')])
+      ? await startTelling('noop', measuredCore, [...probe, join(here, 'noop.ts'), ...noopArgs])
       : await startService(root, { workers, cores: coresOf(workers) }));
-  const port = await anyFreePort();
-  const places = {
-    listen: at(port),
-    admin: at(await anyFreePort()),
-    service: at(filter.port),
-    upstream: at(upstreamPort),
-  };
-  const config = placeEnvoy(readFileSync(join(root, 'envoy/envoy.yaml'), 'utf8'), places);
-  const endpoints: unknown[] = clusterOf(config, 'responses_extproc').load_assignment.endpoints[0].lb_endpoints;
-  for (let number = 2; number <= (workers ?? 1); number++)
-    endpoints.push({
-      endpoint: { address: { socket_address: { address: `127.0.0.${number}`, port_value: filter.port } } },
-    });
-  const file = join(folder, 'envoy.json');
-  writeFileSync(file, JSON.stringify(config));
-  const args = ['-c', file, '--concurrency', `${workers ?? 1}`, '--disable-hot-restart', '-l', 'error'];
-  const envoy = startPinned('envoy', coresOf(workers), findEnvoy(process.env).path, args, () => {});
-  await untilListening(port, AbortSignal.timeout(30_000));
   const api = name === 'noop' ? 'chat' : 'responses';
-  await untilServing({ port, api });
+  const configOf = (port: number, adminPort: number) => {
+    const places = { listen: at(port), admin: at(adminPort), service: at(filter.port), upstream: at(upstreamPort) };
+    const config = placeEnvoy(readFileSync(join(root, 'envoy/envoy.yaml'), 'utf8'), places);
+    const endpoints: unknown[] = clusterOf(config, 'responses_extproc').load_assignment.endpoints[0].lb_endpoints;
+    for (let number = 2; number <= (workers ?? 1); number++)
+      endpoints.push({
+        endpoint: { address: { socket_address: { address: `127.0.0.${number}`, port_value: filter.port } } },
+      });
+    if (unixSocket) {
+      Object.assign(clusterOf(config, 'responses_extproc'), { type: 'STATIC' });
+      endpoints.splice(0, 1, { endpoint: { address: { pipe: { path: socket } } } });
+    }
+    edit?.(config);
+    return config;
+  };
+  const { envoy, port } = await startEnvoy(folder, { configOf, api, threads, cores: coresOf(workers) });
 
   return {
     name,
@@ -106,6 +123,7 @@ export async function startContender(
       await work();
       return Number((await filter.ask('longest pause')).split(' ')[2]);
     },
+    envoyPid: envoy.pid,
     filterBytes: () => residentBytes(filter.child.pid),
     async stop() {
       await envoy.stop();
@@ -113,6 +131,40 @@ export async function startContender(
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+interface EnvoyStart {
+  readonly configOf: (port: number, adminPort: number) => EnvoyConfig;
+  readonly api: LoadOptions['api'];
+  readonly threads: number;
+  readonly cores: string;
+}
+
+/** Starts Envoy and waits until it serves. Somebody may take a port that was free: then Envoy ends, and gets others. */
+async function startEnvoy(
+  folder: string,
+  { configOf, api, threads, cores }: EnvoyStart,
+): Promise<{ readonly envoy: Child; readonly port: number }> {
+  const file = join(folder, 'envoy.json');
+  const output: string[] = [];
+  for (let attempt = 0; attempt < 3; attempt++) {
+    const port = await anyFreePort();
+    writeFileSync(file, JSON.stringify(configOf(port, await anyFreePort())));
+    const args = ['-c', file, '--concurrency', `${threads}`, '--disable-hot-restart', '-l', 'error'];
+    const envoy = startPinned('envoy', cores, findEnvoy(process.env).path, args, (line) => {
+      if (output.length < 20) output.push(line);
+    });
+    const gone = new AbortController();
+    envoy.ended.then(() => gone.abort());
+    try {
+      await untilListening(port, AbortSignal.any([gone.signal, AbortSignal.timeout(30_000)]));
+      await untilServing({ port, api }, gone.signal);
+      return { envoy, port };
+    } catch (error) {
+      if (!gone.signal.aborted) throw error;
+    }
+  }
+  throw new Error(`Envoy does not start: ${output.join('\n')}`);
 }
 
 function coresOf(workers: number | undefined): string {
@@ -167,13 +219,13 @@ function askProbe(child: Child, lines: LineReader, answer: string): Promise<stri
 }
 
 /** Envoy sends nothing to a filter it has not found healthy. */
-async function untilServing({ port, api }: Pick<LoadOptions, 'port' | 'api'>): Promise<void> {
+async function untilServing({ port, api }: Pick<LoadOptions, 'port' | 'api'>, signal: AbortSignal): Promise<void> {
   const knobs = { tokens: 1, pauseMs: 0, tokenBytes: 32 };
   for (let attempt = 0; attempt < 50; attempt++) {
     const { failures } = await runLoad({ port, api, knobs, stream: false, connections: 1 });
     if (failures.length === 0) return;
     if (attempt === 49) throw new Error(`The filter does not serve: ${failures[0]}`);
-    await sleep(200);
+    await sleep(200, undefined, { signal });
   }
 }
 

@@ -9,6 +9,8 @@ import { type BenchArguments, parseBenchArguments } from './arguments.ts';
 import { capacityHeadings, capacityNote, runCapacity } from './capacity.ts';
 import { compareWith, comparisonHeadings } from './comparison.ts';
 import { runScenarios, runWorkers, scenarioHeadings, scenarios, workerHeadings } from './envoy-scenarios.ts';
+import { runEnvoyToken, tokenHeadings } from './envoy-token.ts';
+import { floorHeadings, runFloor } from './floor.ts';
 import { headings as microHeadings, microRows } from './micro.ts';
 import { runSizes, sizeHeadings } from './sizes.ts';
 import { runSlowStreams, slowHeadings } from './slow-streams.ts';
@@ -41,6 +43,15 @@ async function run({ only, rounds }: BenchArguments & { type: 'run' }): Promise<
   if (only.has('workers')) console.log(`${tableOf(workerHeadings, await runWorkers(rounds))}\n`);
   if (only.has('capacity'))
     console.log(`${capacityNote}\n\n${tableOf(capacityHeadings, await runCapacity(rounds, note))}\n`);
+  if (only.has('floor')) console.log(`${tableOf(floorHeadings, await runFloor(rounds, note))}\n`);
+  if (only.has('token')) {
+    const rows = await runEnvoyToken(rounds);
+    console.log(
+      rows === null
+        ? 'token: left out, it needs `perf` and the right to use it.\n'
+        : `${tableOf(tokenHeadings, rows)}\n`,
+    );
+  }
   if (only.has('sizes')) console.log(`${tableOf(sizeHeadings, await runSizes())}\n`);
   if (only.has('slow')) console.log(`${tableOf(slowHeadings, await runSlowStreams())}\n`);
   if (only.has('start')) console.log(`${tableOf(startHeadings, await runStart(rounds))}\n`);

@@ -1,7 +1,9 @@
 /**
  * The floor to compare with: an ext_proc filter on grpc-js and proto-loader's own (de)serialisers that sends every body
- * back as it came. Whatever a filter in Node does on top is its own cost. `node bench/noop.ts` prints the port it took.
+ * back as it came. Whatever a filter in Node does on top is its own cost. `node bench/noop.ts [ADDRESS [SETTINGS]]` prints
+ * the port it took (0 for a socket); SETTINGS are those of HTTP/2, as JSON, `connectionWindow` beside them.
  */
+import type { Http2Server, Settings } from 'node:http2';
 import { fileURLToPath } from 'node:url';
 import { Server, ServerCredentials, type ServerDuplexStream, type ServiceDefinition } from '@grpc/grpc-js';
 import { loadSync } from '@grpc/proto-loader';
@@ -10,7 +12,18 @@ interface Body {
   readonly body: Buffer;
   readonly end_of_stream: boolean;
 }
-type Message = { readonly request: string } & Readonly<Record<string, Body | undefined>>;
+interface Message {
+  /** Which of the others is there. */
+  readonly request: `${'request' | 'response'}_${'headers' | 'body' | 'trailers'}`;
+  readonly request_body?: Body;
+  readonly response_body?: Body;
+  /** In the first message of a call. */
+  readonly protocol_config?: { readonly request_body_mode: string; readonly response_body_mode: string } | null;
+}
+interface Duplex {
+  readonly request_body: boolean;
+  readonly response_body: boolean;
+}
 
 const definition = loadSync(['envoy/service/ext_proc/v3/external_processor.proto', 'grpc/health/v1/health.proto'], {
   includeDirs: [fileURLToPath(new URL('../proto', import.meta.url))],
@@ -22,20 +35,35 @@ const definition = loadSync(['envoy/service/ext_proc/v3/external_processor.proto
 });
 const service = definition['envoy.service.ext_proc.v3.ExternalProcessor'] as ServiceDefinition;
 
-/** The request is buffered by Envoy, so nothing of it needs to be repeated; the answer is full duplex. */
-function echo(message: Message): object {
-  const kind = message.request;
-  if (kind !== 'response_body') return { [kind]: {} };
-  const { body, end_of_stream } = message[kind] as Body;
-  return { response_body: { response: { body_mutation: { streamed_response: { body, end_of_stream } } } } };
+/** Envoy keeps what it sends and asks what to do with it, but in full duplex, where it is gone unless it is sent back. */
+function echo(message: Message, duplex: Duplex): object {
+  const { request } = message;
+  if ((request !== 'request_body' && request !== 'response_body') || !duplex[request]) return { [request]: {} };
+  const { body, end_of_stream } = message[request] as Body;
+  return { [request]: { response: { body_mutation: { streamed_response: { body, end_of_stream } } } } };
 }
 
+const [address = '127.0.0.1:0', json = '{}'] = process.argv.slice(2);
+const { connectionWindow, ...settings } = JSON.parse(json) as Settings & { connectionWindow?: number };
 const server = new Server({ 'grpc.max_receive_message_length': 64 << 20 });
 // Envoy ends every call with a reset, which Node takes for an attack beyond 1,000 of them (see the service's server.ts).
-Object.assign(Reflect.get(server, 'commonServerOptions') as object, { streamResetBurst: 1e9, streamResetRate: 1e9 });
+Object.assign(Reflect.get(server, 'commonServerOptions') as object, {
+  streamResetBurst: 1e9,
+  streamResetRate: 1e9,
+  settings,
+});
 server.addService(service, {
   Process(call: ServerDuplexStream<Message, object>) {
-    call.on('data', (message: Message) => call.write(echo(message)));
+    let duplex: Duplex = { request_body: false, response_body: true };
+    call.on('data', (message: Message) => {
+      const modes = message.protocol_config;
+      if (modes != null)
+        duplex = {
+          request_body: modes.request_body_mode === 'FULL_DUPLEX_STREAMED',
+          response_body: modes.response_body_mode === 'FULL_DUPLEX_STREAMED',
+        };
+      call.write(echo(message, duplex));
+    });
     call.on('end', () => call.end());
     call.on('error', () => {});
   },
@@ -45,7 +73,10 @@ server.addService(definition['grpc.health.v1.Health'] as ServiceDefinition, {
   Check: (_call: unknown, reply: (error: null, health: object) => void) => reply(null, { status: 'SERVING' }),
   Watch: (call: ServerDuplexStream<object, object>) => call.write({ status: 'SERVING' }),
 });
-server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, port) => {
+server.bindAsync(address, ServerCredentials.createInsecure(), (error, port) => {
   if (error) throw error;
+  if (connectionWindow !== undefined)
+    for (const http2Server of (Reflect.get(server, 'http2Servers') as Map<Http2Server, unknown>).keys())
+      http2Server.on('session', (session) => session.setLocalWindowSize(connectionWindow));
   console.log(port);
 });

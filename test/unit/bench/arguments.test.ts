@@ -15,9 +15,9 @@ describe('the command line of npm run bench', () => {
     expect(given).toEqual({ type: 'compare', ref: 'v1', only: new Set(['exchange', 'start']), rounds: 6 });
   });
 
-  it('takes `envoy` for the three comparisons that run one', () => {
+  it('takes `envoy` for the four comparisons that run one', () => {
     const { only } = parseBenchArguments(['--compare', 'v1', '--only', 'envoy']);
-    expect(only).toEqual(new Set(['paced', 'burst', 'json']));
+    expect(only).toEqual(new Set(['paced', 'burst', 'json', 'history']));
   });
 
   it.each([
