@@ -57,6 +57,12 @@ export class CallTracker {
 
   /** Adds a fragment's text to a call. */
   growText(call: TrackedCall, text: string): void {
+    // Nearly every piece goes on where the one before it ended.
+    if (text.startsWith('{') || call.holdsPlaceholder) this.#growFromBrace(call, text);
+    else if (text !== '') this.#append(call, text);
+  }
+
+  #growFromBrace(call: TrackedCall, text: string): void {
     if (text === '') return;
     // xAI sends the whole arguments again at the end.
     if (text.startsWith('{') && text === call.text.toString() && !call.isCustom && isCompleteJson(text)) return;
