@@ -4,16 +4,31 @@
  */
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { build, stop } from 'esbuild';
+import { build, type Metafile, stop } from 'esbuild';
 
 const source = join(import.meta.dirname, '../src/inspect/page');
 
 /** The page's files by name. Rejects when its sources have errors. */
 export async function buildInspector(): Promise<Map<string, Buffer>> {
-  const { outputFiles } = await build({
+  return (await bundle()).files;
+}
+
+/** Writes the page into `folder`, which is made anew; resolves with what is in it, whose licences a package must name. */
+export async function writeInspector(folder: string): Promise<Metafile> {
+  const { files, metafile } = await bundle();
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  for (const [name, body] of files) writeFileSync(join(folder, name), body);
+  return metafile;
+}
+
+async function bundle(): Promise<{ readonly files: Map<string, Buffer>; readonly metafile: Metafile }> {
+  const { outputFiles, metafile } = await build({
+    absWorkingDir: join(import.meta.dirname, '..'),
     entryPoints: { page: join(source, 'main.tsx') },
     bundle: true,
     write: false,
+    metafile: true,
     outdir: source,
     format: 'esm',
     target: 'es2023',
@@ -26,19 +41,10 @@ export async function buildInspector(): Promise<Map<string, Buffer>> {
   });
   // Its process would stay for as long as this one.
   await stop();
-  const files = new Map(
-    outputFiles.map(({ path, contents }) => [path.split(/[\\/]/).at(-1) ?? '', Buffer.from(contents)]),
-  );
+  const files = new Map<string, Buffer>();
+  for (const { path, contents } of outputFiles) files.set(path.split(/[\\/]/).at(-1) ?? '', Buffer.from(contents));
   for (const name of ['index.html', 'icon.svg']) files.set(name, readFileSync(join(source, name)));
-  return files;
-}
-
-/** Writes the page into `folder`, which is made anew. */
-export async function writeInspector(folder: string): Promise<void> {
-  const files = await buildInspector();
-  rmSync(folder, { recursive: true, force: true });
-  mkdirSync(folder, { recursive: true });
-  for (const [name, body] of files) writeFileSync(join(folder, name), body);
+  return { files, metafile };
 }
 
 if (import.meta.main) {

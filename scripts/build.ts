@@ -36,9 +36,9 @@ export async function buildService(folder: string): Promise<void> {
     supported: { 'dynamic-import': false },
     plugins: [programOfItsOwn, placeInSources],
   });
-  await writeInspector(join(folder, 'inspect'));
+  const page = await writeInspector(join(folder, 'inspect'));
   writeFileSync(join(folder, 'package.json'), '{"type":"commonjs"}\n');
-  writeFileSync(join(folder, 'THIRD_PARTY_LICENSES.txt'), licensesOf(metafile));
+  writeFileSync(join(folder, 'THIRD_PARTY_LICENSES.txt'), licensesOf([metafile, page]));
 }
 
 /** Builds the local mesh as one ES module, `mesh.mjs`, into a folder of `buildService`. */
@@ -82,10 +82,9 @@ const placeInSources: Plugin = {
 };
 
 /** The licences of every package that is in the bundle, with their texts. Throws where a package has none. */
-function licensesOf(metafile: Metafile): string {
-  const folders = new Set(
-    Object.keys(metafile.inputs).flatMap((path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? []),
-  );
+function licensesOf(metafiles: readonly Metafile[]): string {
+  const inputs = metafiles.flatMap((metafile) => Object.keys(metafile.inputs));
+  const folders = new Set(inputs.flatMap((path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? []));
   const parts = [...folders].sort().map((folder) => {
     const { name, version, license } = JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8'));
     const file = readdirSync(join(root, folder)).find((entry) => /^(licen[cs]e|copying)/i.test(entry));

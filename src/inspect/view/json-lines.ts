@@ -130,7 +130,8 @@ class LineWriter {
     comma: string,
     note: string | null,
   ): void {
-    const width = Math.max(20, this.#options.columns - depth * INDENT - (key?.length ?? 0) - 4);
+    const noteWidth = note === null ? 0 : note.length + 2;
+    const width = Math.max(20, this.#options.columns - depth * INDENT - (key?.length ?? 0) - 4 - noteWidth);
     const shown = shortened(value);
     const parts = brokenText(shown, width).map((part) => visible(JSON.stringify(part).slice(1, -1)));
     for (const [index, part] of parts.entries()) {
