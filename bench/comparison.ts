@@ -37,9 +37,13 @@ export async function compareWith(
   { only, rounds, note }: { only: ReadonlySet<ComparedPartName>; rounds: number; note: (line: string) => void },
 ): Promise<{ readonly names: readonly [string, string]; readonly rows: Cell[][] }> {
   const sides = [checkOut(ref, note), buildOwnTree()] as const;
-  if (only.has('micro') || only.has('exchange')) shareMicro(sides[0], note);
+  const wanted = new Set(only);
+  if ((only.has('micro') || only.has('exchange')) && !shareMicro(sides[0], note)) {
+    wanted.delete('micro');
+    wanted.delete('exchange');
+  }
   const rows: Cell[][] = [];
-  for (const part of partsOf(only)) {
+  for (const part of partsOf(wanted)) {
     const first = await runPass(part, sides, rounds, note);
     const doubtful = [...first].filter(([, { pairs }]) => looksDifferent(pairs)).map(([name]) => name);
     if (doubtful.length > 0) note(`${part.name}: once more, for ${doubtful.join('; ')}`);
