@@ -45,6 +45,7 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
   if (status) return fail(response, status, `The model ${chat.model} always fails.`);
   if (!chat.model.startsWith('demo')) return fail(response, 404, `The model ${chat.model} does not exist: try demo.`);
 
+  if (!Array.isArray(chat.messages)) return fail(response, 400, 'messages must be an array.');
   const demo = answerDemo(chat);
   if (chat.stream !== true) return sendJson(response, 200, completionOf(chat, demo));
   response.writeHead(200, { 'content-type': 'text/event-stream' });
