@@ -1,7 +1,9 @@
 /**
- * Builds the service into `dist/`: `node scripts/build.ts [FOLDER]`. Everything it needs, dependencies included, is in one
- * file, since finding, reading and compiling 600 files is most of a start: 0.37 → 0.12 s of CPU with V8's code cache.
+ * Builds the service into `dist/`: `node scripts/build.ts [FOLDER]`. `program.js` is all that it runs, dependencies included,
+ * since finding, reading and compiling 600 files is most of a start; `src/bundle-main.ts` starts it from V8's code cache.
+ * docs/performance.md, "Cold start", has the figures.
  */
+import { createHash } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import { type BuildOptions, build, type Metafile, type Plugin } from 'esbuild';
@@ -27,14 +29,24 @@ const common = {
 export async function buildService(folder: string): Promise<void> {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
-  const { metafile } = await build({
+  const options = {
     ...common,
-    entryPoints: ['src/main.ts', 'src/program.ts', 'src/probe.ts'],
     outdir: folder,
     // CommonJS, because V8's code cache, a lazy `require` and builtins are all cheaper there than in ES modules.
     format: 'cjs',
     supported: { 'dynamic-import': false },
-    plugins: [programOfItsOwn, placeInSources],
+    plugins: [bundlesOfTheirOwn, placeInSources],
+  } as const satisfies BuildOptions;
+  const entryPoints = ['src/probe.ts', ...ownFiles].map((file) => ({ in: file, out: outputOf(file) }));
+  const { metafile } = await build({ ...options, entryPoints });
+  const id = createHash('sha256')
+    .update(readFileSync(join(folder, 'program.js')))
+    .digest('hex')
+    .slice(0, 16);
+  await build({
+    ...options,
+    entryPoints: [{ in: 'src/bundle-main.ts', out: 'main' }],
+    define: { BUILD_ID: JSON.stringify(id) },
   });
   const page = await writeInspector(join(folder, 'inspect'));
   writeFileSync(join(folder, 'package.json'), '{"type":"commonjs"}\n');
@@ -53,11 +65,32 @@ export async function buildMesh(folder: string): Promise<void> {
   });
 }
 
-/** `main.js` checks the version of Node and switches the code cache on before V8 sees the large file. */
-const programOfItsOwn: Plugin = {
-  name: 'program-of-its-own',
+/**
+ * Files with a bundle of their own: the program, and what a service rarely needs and would read at each start with it. These
+ * have copies of what they share with the program, so none may share state or classes with it.
+ */
+const ownFiles = [
+  'src/program.ts',
+  'src/explain/command.ts',
+  'src/doctor/command.ts',
+  'src/extproc/messages.ts',
+  'src/upstream/profiles-file.ts',
+  'src/telemetry/tracing.ts',
+];
+
+function outputOf(file: string): string {
+  return file.replace(/^src\/|\.ts$/g, '').replaceAll('/', '-');
+}
+
+/** Leaves those files to their own bundles. */
+const bundlesOfTheirOwn: Plugin = {
+  name: 'bundles-of-their-own',
   setup({ onResolve }) {
-    onResolve({ filter: /^\.\/program\.ts$/ }, () => ({ path: './program.js', external: true }));
+    onResolve({ filter: /^\.{1,2}\// }, ({ path, resolveDir, kind }) => {
+      const file = relative(root, join(resolveDir, path));
+      const isLoadedLate = kind === 'dynamic-import' || kind === 'require-call';
+      return isLoadedLate && ownFiles.includes(file) ? { path: `./${outputOf(file)}.js`, external: true } : undefined;
+    });
   },
 };
 

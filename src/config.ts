@@ -4,13 +4,11 @@ import { profileNames, profileOf } from './upstream/profiles.ts';
 
 const MiB = 1024 * 1024;
 
+// Making schemas is a good part of a start: what they share is made once.
 const flag = z.enum(['true', 'false']).transform((text) => text === 'true');
+const wholeNumber = z.string().regex(/^\d+$/, 'must be a whole number').transform(Number);
 const count = (least: number, most: number) =>
-  z
-    .string()
-    .regex(/^\d+$/, 'must be a whole number')
-    .transform(Number)
-    .refine((n) => n >= least && n <= most, `must be from ${least} to ${most}`);
+  wholeNumber.refine((n) => n >= least && n <= most, `must be from ${least} to ${most}`);
 const list = z.string().transform((text) =>
   text
     .split(',')
@@ -35,10 +33,11 @@ function isHostAndPort(text: string): boolean {
   const port = /^(?:\[[\da-f:]+\]|[^\s:/]+):(\d{1,5})$/i.exec(text)?.[1];
   return port !== undefined && Number(port) <= 65_535;
 }
+const anyText = z.string();
 const path = z.string().startsWith('/', 'must be a path that starts with /');
 
 /** Every variable: how it is parsed, its default as text, its meaning. The table in the docs is generated from this. */
-const variables = z.object({
+const variables = {
   LISTEN: variable(
     z.string().refine(areAddresses, 'must be HOST:PORT or unix:/path, or several with commas, with a port up to 65535'),
     '0.0.0.0:50051',
@@ -68,7 +67,7 @@ const variables = z.object({
     'Kind of Chat Completions server upstream; a route overrides it with the gRPC metadata `x-upstream-profile`.',
   ),
   UPSTREAM_PROFILES_FILE: variable(
-    z.string(),
+    anyText,
     '',
     'File with profiles of your own, YAML or JSON (“Profiles of your own” in docs/upstreams.md); read again when it changes.',
   ),
@@ -87,7 +86,7 @@ const variables = z.object({
     '',
     'Request header that is set from `prompt_cache_key`, for Envoy’s consistent hashing (envoy/README.md): one conversation, one upstream, one warm cache. In request body modes that send the headers before the body it cannot be set.',
   ),
-  DEFAULT_MODEL: variable(z.string(), '', 'Model for requests that name none; when unset they are refused.'),
+  DEFAULT_MODEL: variable(anyText, '', 'Model for requests that name none; when unset they are refused.'),
   REQUEST_BODY_MODE: variable(
     bodyMode,
     'BUFFERED',
@@ -144,7 +143,7 @@ const variables = z.object({
     'A `compaction` item that another server made: drop it and name it, or reject the request.',
   ),
   COMPACTION_PROMPT_FILE: variable(
-    z.string(),
+    anyText,
     '',
     'File with what the model is asked for when a client compacts its conversation (UTF-8, at most 64 KiB); a text of our own when unset. Read at start.',
   ),
@@ -159,12 +158,12 @@ const variables = z.object({
     'Tokens of the upstream’s context window: a conversation is shortened to it before it is compacted, and the catalog for Codex has it for models whose server says nothing; 0 is unknown.',
   ),
   MODEL_CATALOG_FILE: variable(
-    z.string(),
+    anyText,
     '',
     'JSON file with fields of the catalog for Codex by model, and under `*` for all: `{"qwen3": {"context_window": 32768}}`. Read at start.',
   ),
   CATALOG_INSTRUCTIONS_FILE: variable(
-    z.string(),
+    anyText,
     '',
     'File with the system prompt that the catalog gives Codex in place of its own (UTF-8, at most 64 KiB); a text of our own when unset. Read at start.',
   ),
@@ -245,10 +244,10 @@ const variables = z.object({
     'Maximum buffered bytes of bodies per process; more are refused with 503. 0 disables the limit.',
   ),
   WORKERS: variable(count(1, 256), '1', 'Number of worker processes.'),
-  TLS_CERT_FILE: variable(z.string(), '', 'PEM certificate chain of the gRPC server; reloaded when it changes.'),
-  TLS_KEY_FILE: variable(z.string(), '', 'PEM private key of that certificate.'),
+  TLS_CERT_FILE: variable(anyText, '', 'PEM certificate chain of the gRPC server; reloaded when it changes.'),
+  TLS_KEY_FILE: variable(anyText, '', 'PEM private key of that certificate.'),
   TLS_CLIENT_CA_FILE: variable(
-    z.string(),
+    anyText,
     '',
     'PEM certificate authorities; when set, clients need a certificate issued by one of them (mTLS).',
   ),
@@ -277,41 +276,41 @@ const variables = z.object({
     'Sampling ratio of traces that start here; a caller’s own sampling decision is kept.',
   ),
   OTEL_SERVICE_NAME: variable(z.string().min(1), 'responses-extproc', 'Service name in traces.'),
-});
+};
 
-const environment = variables.superRefine((config, context) => {
-  if (config.UPSTREAM_PROFILES_FILE === '' && profileOf(config.UPSTREAM_PROFILE) === undefined)
-    context.addIssue({
-      code: 'custom',
-      path: ['UPSTREAM_PROFILE'],
-      message: `must be one of ${profileNames.join(', ')}, or a profile of UPSTREAM_PROFILES_FILE`,
-    });
-  if ((config.TLS_CERT_FILE === '') !== (config.TLS_KEY_FILE === ''))
-    context.addIssue({ code: 'custom', path: ['TLS_CERT_FILE and TLS_KEY_FILE'], message: 'set both or neither' });
-  if (config.INSPECT === 'on' && config.ADMIN_LISTEN === 'off')
-    context.addIssue({
-      code: 'custom',
-      path: ['INSPECT'],
-      message: 'is a page of the admin port, which ADMIN_LISTEN disables',
-    });
-  if (config.TLS_CLIENT_CA_FILE !== '' && config.TLS_CERT_FILE === '')
-    context.addIssue({ code: 'custom', path: ['TLS_CLIENT_CA_FILE'], message: 'needs TLS_CERT_FILE and TLS_KEY_FILE' });
-});
-
-export type Config = Readonly<z.output<typeof variables>>;
+export type Config = { readonly [Name in keyof typeof variables]: z.output<(typeof variables)[Name]['schema']> };
 
 /** Parses the environment. Throws `ConfigError` naming every invalid variable. Unknown variables are ignored. */
 export function readConfig(given: Readonly<Record<string, string | undefined>>): Config {
-  const result = environment.safeParse(given);
-  if (result.success) return result.data;
-  const problems = new Map<string, string[]>();
-  for (const { path, message } of result.error.issues) {
-    const name = String(path[0]);
-    problems.set(name, [...(problems.get(name) ?? []), message]);
+  const config: Record<string, unknown> = {};
+  const problems: string[] = [];
+  for (const [name, { schema, fallback }] of Object.entries(variables)) {
+    const text = given[name];
+    const parsed = schema.safeParse(text === undefined || text === '' ? fallback : text);
+    if (parsed.success) config[name] = parsed.data;
+    else problems.push(`${name}: ${parsed.error.issues.map(({ message }) => message).join('; ')}${gotOf(text)}`);
   }
-  throw new ConfigError(
-    [...problems].map(([name, messages]) => `${name}: ${messages.join('; ')}${gotOf(given[name])}`),
-  );
+  // Each variable has been through the schema of its name.
+  const valid = config as Config;
+  if (problems.length === 0) problems.push(...contradictions(valid));
+  if (problems.length > 0) throw new ConfigError(problems);
+  return valid;
+}
+
+/** What is wrong with variables that are valid one by one. */
+function contradictions(config: Config): string[] {
+  const found: string[] = [];
+  if (config.UPSTREAM_PROFILES_FILE === '' && profileOf(config.UPSTREAM_PROFILE) === undefined)
+    found.push(
+      `UPSTREAM_PROFILE: must be one of ${profileNames.join(', ')}, or a profile of UPSTREAM_PROFILES_FILE${gotOf(config.UPSTREAM_PROFILE)}`,
+    );
+  if ((config.TLS_CERT_FILE === '') !== (config.TLS_KEY_FILE === ''))
+    found.push('TLS_CERT_FILE and TLS_KEY_FILE: set both or neither');
+  if (config.INSPECT === 'on' && config.ADMIN_LISTEN === 'off')
+    found.push('INSPECT: is a page of the admin port, which ADMIN_LISTEN disables (got "on")');
+  if (config.TLS_CLIENT_CA_FILE !== '' && config.TLS_CERT_FILE === '')
+    found.push(`TLS_CLIENT_CA_FILE: needs TLS_CERT_FILE and TLS_KEY_FILE${gotOf(config.TLS_CLIENT_CA_FILE)}`);
+  return found;
 }
 
 /** The configuration fit for display: user names and passwords in URLs are redacted. */
@@ -334,16 +333,18 @@ export class ConfigError extends Error {
 
 /** Rows of the documentation's table: name, default, meaning. */
 export function describeVariables(): readonly { name: string; fallback: string; meaning: string }[] {
-  return Object.entries(variables.shape).map(([name, schema]) => {
-    const { fallback, description } = schema.meta() ?? {};
-    return { name, fallback: String(fallback), meaning: String(description) };
-  });
+  return Object.entries(variables).map(([name, { fallback, meaning }]) => ({ name, fallback, meaning }));
 }
 
-/** A variable; unset or empty, it has the value of `fallback`. */
-function variable<Schema extends z.ZodType>(schema: Schema, fallback: string, description: string) {
-  const given = (text: unknown) => (text === undefined || text === '' ? fallback : text);
-  return z.preprocess(given, schema).meta({ fallback, description });
+interface Variable<Schema extends z.ZodType> {
+  readonly schema: Schema;
+  /** Its text when it is unset or empty. */
+  readonly fallback: string;
+  readonly meaning: string;
+}
+
+function variable<Schema extends z.ZodType>(schema: Schema, fallback: string, meaning: string): Variable<Schema> {
+  return { schema, fallback, meaning };
 }
 
 /** The given value for the message, unless it may contain a password. */

@@ -8,6 +8,6 @@ if (tooOld !== null) {
   process.stderr.write(`${tooOld}\n`);
   process.exit(1);
 }
-// What V8 compiled at an earlier start: the image has it, elsewhere the first start writes it where it may.
+// What Node made of the sources at an earlier start. The build has `bundle-main.ts` in place of this file.
 module.enableCompileCache(fileURLToPath(new URL('../.cache/compile', import.meta.url)));
 void import('./program.ts');

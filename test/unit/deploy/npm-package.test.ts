@@ -1,9 +1,11 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { wrap } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { Script } from 'node:vm';
 import { Client, credentials } from '@grpc/grpc-js';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createNpmPackage } from '../../../scripts/npm-package.ts';
@@ -59,6 +61,18 @@ test('the service in it serves, with proto/ from the package', async () => {
     child.kill();
     await once(child, 'exit');
   }
+});
+
+test('a service that ran keeps what V8 compiled, which the next one takes', () => {
+  const dist = join(folder, 'dist');
+  const cache = readdirSync(dist).filter((name) => name.endsWith('.cache'));
+  expect(cache).toHaveLength(1);
+  const cachedData = readFileSync(join(dist, cache[0] ?? ''));
+  const source = wrap(readFileSync(join(dist, 'program.js'), 'latin1'));
+  expect(new Script(source, { cachedData }).cachedDataRejected).toBe(false);
+  // One that was made for other sources, or by another Node, is not taken, and harms nothing.
+  writeFileSync(join(dist, cache[0] ?? ''), 'nothing that V8 made');
+  expect(run('--version')).toMatchObject({ status: 0, stderr: '' });
 });
 
 test('the licence of everything that is in it goes with it', () => {
