@@ -2,16 +2,12 @@ import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { readmeCommands } from '../../scripts/readme-commands.ts';
 import { anyFreePort } from '../../tools/mesh/ports.ts';
 
 const root = join(import.meta.dirname, '../..');
 const readme = readFileSync(join(root, 'README.md'), 'utf8');
 const scripts = Object.keys(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).scripts);
-
-/** The fenced blocks of one language. */
-function blocks(language: string): string[] {
-  return [...readme.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, 'gms'))].map(([, text = '']) => text);
-}
 
 /** Runs a line of shell in the project's folder until it ends, or until its output satisfies `enough`. */
 function shell(command: string, enough: (output: string) => boolean = () => false) {
@@ -37,10 +33,8 @@ function shell(command: string, enough: (output: string) => boolean = () => fals
 
 describe('the README', () => {
   test('its first command starts the mesh, and its curl prints what stands below it', async () => {
-    const [start = ''] = blocks('sh');
-    const [transcript = ''] = blocks('console');
-    const [, command = '', expected = ''] = /^\$ (.*?[^\\]\n)(.*)$/s.exec(transcript) ?? [];
-    expect(start.trim()).toBe('npm start');
+    const { start, curl: command, printed: expected } = readmeCommands(readme);
+    expect(start).toBe('npm start');
     expect(command).toContain('http://127.0.0.1:10000/');
 
     const port = await anyFreePort();
