@@ -1,4 +1,4 @@
-/** The table of variables, made from `src/config.ts`: `node scripts/config-table.ts` writes it into the files that show it. */
+/** The tables of variables, made from `src/config.ts`: `node scripts/config-table.ts` writes them into the files that show them. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describeVariables } from '../src/config.ts';
@@ -6,19 +6,35 @@ import { describeVariables } from '../src/config.ts';
 const start = '<!-- variables: written by scripts/config-table.ts -->';
 const end = '<!-- end of variables -->';
 
-/** Files with the table, from the root. */
-const filesWithConfigTable = ['README.md', 'docs/operating.md'] as const;
+/** The variables on the first page: what most people set. All of them are in docs/operating.md. */
+export const readmeVariables = [
+  'LISTEN',
+  'ADMIN_LISTEN',
+  'UPSTREAM_PROFILE',
+  'UPSTREAM_PROFILES_FILE',
+  'WORKERS',
+  'LOG_LEVEL',
+] as const;
 
-/** A document with its table of variables as it should be. Throws when the markers are missing. */
-export function withConfigTable(document: string): string {
+/**
+ * A document with its table of variables as it should be: of those that are named, in that order, else of all. Throws when the
+ * markers are missing, and when there is no such variable.
+ */
+export function withConfigTable(document: string, names?: readonly string[]): string {
   const [before, rest] = document.split(start);
   const after = rest?.split(end)[1];
   if (before === undefined || after === undefined) throw new Error(`There is no ${start} … ${end}`);
-  return `${before}${start}\n${configTable()}\n${end}${after}`;
+  return `${before}${start}\n${configTable(names)}\n${end}${after}`;
 }
 
-function configTable(): string {
-  const rows = describeVariables().map(({ name, fallback, meaning }) => {
+function configTable(names?: readonly string[]): string {
+  const all = describeVariables();
+  const shown = names?.map((wanted) => {
+    const variable = all.find(({ name }) => name === wanted);
+    if (variable === undefined) throw new Error(`There is no variable ${wanted}.`);
+    return variable;
+  });
+  const rows = (shown ?? all).map(({ name, fallback, meaning }) => {
     const value = fallback === '' ? '' : `\`${fallback}\``;
     return `| \`${name}\` | ${value} | ${meaning.replaceAll('|', '\\|')} |`;
   });
@@ -26,8 +42,8 @@ function configTable(): string {
 }
 
 if (import.meta.main) {
-  for (const name of filesWithConfigTable) {
+  for (const [name, names] of [['README.md', readmeVariables], ['docs/operating.md']] as const) {
     const file = join(import.meta.dirname, '..', name);
-    writeFileSync(file, withConfigTable(readFileSync(file, 'utf8')));
+    writeFileSync(file, withConfigTable(readFileSync(file, 'utf8'), names));
   }
 }

@@ -22,7 +22,7 @@ Runs Envoy with the Responses translator in front of a Chat Completions server.
   --profile NAME       what kind of server it is: ${wrapped(profileNames, 23)}
   --help               show this text
 
-Every variable of the service (README, "Configuration") may be set too: LOG_LEVEL=debug npm start
+Every variable of the service (docs/operating.md, "Settings") may be set too: LOG_LEVEL=debug npm start
 ENVOY_BIN=/path/to/envoy runs that Envoy instead of the pinned one.`;
 
 /** Reads the command line. Returns null for `--help`; throws a sentence for the user when something is wrong. */

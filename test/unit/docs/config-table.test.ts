@@ -1,9 +1,25 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { withConfigTable } from '../../../scripts/config-table.ts';
+import { readmeVariables, withConfigTable } from '../../../scripts/config-table.ts';
+import { describeVariables } from '../../../src/config.ts';
 
-test('the README’s table of variables is the one of src/config.ts (else: node scripts/config-table.ts)', () => {
-  const readme = readFileSync(join(import.meta.dirname, '../../../README.md'), 'utf8');
-  expect(readme).toBe(withConfigTable(readme));
+const readme = readFileSync(join(import.meta.dirname, '../../../README.md'), 'utf8');
+
+test('the README’s table of variables is as src/config.ts has them (else: node scripts/config-table.ts)', () => {
+  expect(readme).toBe(withConfigTable(readme, readmeVariables));
+});
+
+test('it has six, and links the page that has all', () => {
+  const shown = [...readme.matchAll(/^\| `([A-Z_]+)` \|/gm)].map(([, name]) => name);
+  expect(shown).toEqual(readmeVariables);
+  expect(shown).toHaveLength(6);
+  const [, path = '', anchor = ''] = /\[all of them\]\(([^#)]+)#([^)]+)\)/.exec(readme) ?? [];
+  const page = readFileSync(join(import.meta.dirname, '../../..', path), 'utf8');
+  const chapter = page.toLowerCase().split(`\n## ${anchor}\n`)[1]?.split('\n## ')[0] ?? '';
+  for (const { name } of describeVariables()) expect(chapter).toContain(`| \`${name.toLowerCase()}\` |`);
+});
+
+test('a variable that does not exist is not shown', () => {
+  expect(() => withConfigTable(readme, ['LISTEN', 'LISTENS'])).toThrow('There is no variable LISTENS.');
 });
