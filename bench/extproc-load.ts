@@ -93,7 +93,7 @@ const report: ExtProcLoadReport = {
 };
 console.log(JSON.stringify(report));
 
-/** One exchange after the other, until the time is over; the last one, if it is a stream, is broken off. */
+/** One exchange after the other, until the time is over; the last one, if it is a stream, is broken off after a token. */
 async function exchangesOn(client: Http2Client): Promise<void> {
   // Streams that begin together would send their tokens together.
   if (options.shape === 'paced') await sleep(Math.random() * pauseMs);
@@ -149,7 +149,7 @@ function exchangeOn(client: Http2Client): Promise<string | null> {
         if (!isStream) latencies.push(now - startedAt);
         exchanges += 1;
         end(null);
-      } else if (isStream && now >= until) end(null);
+      } else if (step.tokens > 0 && now >= until) end(null);
       else if (options.shape === 'paced' && step.tokens > 0) {
         dueAt = Math.max(dueAt + pauseMs, now - pauseMs);
         setTimeout(send, dueAt - now);
