@@ -8,14 +8,18 @@ export interface ReadmeCommands {
   readonly printed: string;
 }
 
+/** The first block of README.md in a language (`ts`), as it stands there. Throws when there is none. */
+export function readmeBlock(readme: string, language: string): string {
+  const block = new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, 'ms').exec(readme)?.[1];
+  if (block === undefined) throw new Error(`README.md has no block of ${language}.`);
+  return block;
+}
+
 /** Reads them from the text of README.md: its first `sh` block and its first `console` block. Throws when one is missing. */
 export function readmeCommands(readme: string): ReadmeCommands {
-  const start = /^```sh\n(.*?)^```$/ms.exec(readme)?.[1]?.trim();
-  const transcript = /^```console\n(.*?)^```$/ms.exec(readme)?.[1];
-  const [, curl, printed] = /^\$ (.*?[^\\])\n(.*)$/s.exec(transcript ?? '') ?? [];
-  if (start === undefined || curl === undefined || printed === undefined)
-    throw new Error(
-      'README.md has no ```sh block with a command, or no ```console block with “$ command” and its output.',
-    );
+  const start = readmeBlock(readme, 'sh').trim();
+  const [, curl, printed] = /^\$ (.*?[^\\])\n(.*)$/s.exec(readmeBlock(readme, 'console')) ?? [];
+  if (curl === undefined || printed === undefined)
+    throw new Error('The console block of README.md is not “$ command” and its output.');
   return { start, curl, printed };
 }

@@ -1,6 +1,6 @@
 /**
  * The terminal recording of README.md: `node scripts/terminal-recording.ts` runs README's own commands (`npm start`, and
- * the request below it), records each line of output with its time, and writes docs/images/terminal.svg.
+ * the request below it), records each line of output with its time, and writes docs/images/terminal.svg, and terminal-still.svg, its last frame.
  * Port 10000 must be free. What is shown is what was printed: long lines lose their middle, and long waits are shortened.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -22,6 +22,7 @@ export interface RecordedLine {
 }
 
 export const terminalFile = join(import.meta.dirname, '../docs/images/terminal.svg');
+export const terminalStillFile = join(import.meta.dirname, '../docs/images/terminal-still.svg');
 /** A longer recording, or a larger file, is refused. */
 export const MAX_SECONDS = 20;
 export const MAX_BYTES = 100_000;
@@ -171,6 +172,17 @@ const baseStyles = [
   '@media(prefers-reduced-motion:reduce){*{animation:none!important}}',
 ];
 
+/**
+ * The last frame alone, of what `terminalSvg` gave. Browsers that do not tell a picture in a page about reduced motion (Chromium)
+ * do choose between two pictures by it.
+ */
+export function stillOf(svg: string): string {
+  return svg.replace(
+    '@media(prefers-reduced-motion:reduce){*{animation:none!important}}',
+    '*{animation:none!important}',
+  );
+}
+
 /** The steps by which a pane scrolls when it is full. Empty when it never is. */
 function scrollStyle(name: PaneName, rows: readonly Row[], visible: number, seconds: number): string {
   const steps = new Map<string, number>([['0', 0]]);
@@ -221,5 +233,6 @@ function escaped(text: string): string {
 if (import.meta.main) {
   const svg = terminalSvg(await record(readFileSync(join(import.meta.dirname, '../README.md'), 'utf8')));
   writeFileSync(terminalFile, svg);
+  writeFileSync(terminalStillFile, stillOf(svg));
   console.log(`${terminalFile}: ${Buffer.byteLength(svg)} bytes`);
 }

@@ -1,8 +1,12 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { terminalFile } from '../../scripts/terminal-recording.ts';
+import { terminalFile, terminalStillFile } from '../../scripts/terminal-recording.ts';
 import { startBrowser } from '../support/browser.ts';
+
+const readmeFile = join(import.meta.dirname, '../../README.md');
 
 let browser: Browser;
 beforeAll(async () => {
@@ -29,11 +33,29 @@ test('begins empty, and ends with the whole answer', async () => {
   expect(await end.getByText('[DONE]').isVisible()).toBe(true);
 });
 
-test('shows who asks for less motion its last frame, at once', async () => {
-  const still = await openAt(0, { reducedMotion: 'reduce' });
+test('shows its last frame, at once, to who asks for less motion', async () => {
+  const end = await (await openAt(60)).screenshot();
+  const itself = await openAt(0, { reducedMotion: 'reduce' });
+  expect(await itself.evaluate('document.getAnimations().length')).toBe(0);
+  expect((await itself.screenshot()).equals(end)).toBe(true);
+
+  const still = await browser.newPage({ viewport: { width: 900, height: 640 } });
+  await still.goto(pathToFileURL(terminalStillFile).href);
   expect(await still.evaluate('document.getAnimations().length')).toBe(0);
-  const end = await openAt(60);
-  expect((await still.screenshot()).equals(await end.screenshot())).toBe(true);
+  expect((await still.screenshot()).equals(end)).toBe(true);
+});
+
+test.each([
+  ['reduce', 'terminal-still.svg'],
+  ['no-preference', 'terminal.svg'],
+] as const)('README shows who prefers %s of motion %s', async (reducedMotion, shown) => {
+  const page = await browser.newPage({ reducedMotion });
+  await page.goto(pathToFileURL(readmeFile).href);
+  const [picture = ''] =
+    /<picture>(?:(?!<\/picture>).)*terminal\.svg.*?<\/picture>/s.exec(readFileSync(readmeFile, 'utf8')) ?? [];
+  await page.setContent(picture);
+  await expect.poll(() => page.evaluate('document.images[0].naturalWidth > 0')).toBe(true);
+  expect(await page.evaluate('document.images[0].currentSrc.split("/").at(-1)')).toBe(shown);
 });
 
 test.each(['light', 'dark'] as const)('can be read on a %s page', async (colorScheme) => {

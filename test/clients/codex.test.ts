@@ -49,6 +49,14 @@ describe('Codex', () => {
     expect(messagesOf('plain', 0).at(-1)).toEqual({ role: 'user', content: 'Say hello.' });
   });
 
+  clientTest('codex', 'stream', 'works with the lines of README.md alone', async () => {
+    mesh.upstream.script('readme', answer({ text: 'Hello!' }));
+    const run = await start('readme', { provider: 'readme' }).exec('Say hello.');
+
+    expect(run).toMatchObject({ code: 0, answer: 'Hello!' });
+    expect(mesh.upstream.received('readme')).toHaveLength(1);
+  });
+
   clientTest('codex', 'stream', 'falls back from a WebSocket at once with openai_base_url', async () => {
     mesh.upstream.script('plain-base-url', answer({ text: 'Hello!' }));
     const run = await start('plain-base-url', { provider: 'openai_base_url' }).exec('Say hello.');

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { readmeBlock } from '../../scripts/readme-commands.ts';
 import { offline } from './driver.ts';
 import { clientsFolder } from './install.ts';
 
@@ -39,8 +40,8 @@ export interface Codex {
   remove(): void;
 }
 
-/** How Codex is told where the gateway is: as a provider of its own, or in place of OpenAI's address. */
-export type Provider = 'custom' | 'openai_base_url';
+/** How Codex is told where the gateway is: as a provider of its own, by the lines in README.md, or in place of OpenAI's address. */
+export type Provider = 'custom' | 'readme' | 'openai_base_url';
 
 export interface CodexOptions {
   readonly url: string;
@@ -82,8 +83,9 @@ export function createCodex(options: CodexOptions): Codex {
 function configOf({ url, model, provider = 'custom', settings = [], providerSettings = [] }: CodexOptions): string {
   const custom = provider === 'custom';
   return [
-    `model = ${JSON.stringify(model)}`,
-    custom ? 'model_provider = "envoy"' : `openai_base_url = "${url}/v1"`,
+    ...(provider === 'readme'
+      ? [readmeLines(url, model)]
+      : [`model = ${JSON.stringify(model)}`, custom ? 'model_provider = "envoy"' : `openai_base_url = "${url}/v1"`]),
     'approval_policy = "never"',
     'sandbox_mode = "danger-full-access"', // a container often allows no other, and the commands are ours
     'check_for_update_on_startup = false',
@@ -104,6 +106,12 @@ function configOf({ url, model, provider = 'custom', settings = [], providerSett
     'enabled = false',
     '',
   ].join('\n');
+}
+
+/** The lines that README.md gives for config.toml, with another address and model. */
+function readmeLines(url: string, model: string): string {
+  const lines = readmeBlock(readFileSync(join(import.meta.dirname, '../../README.md'), 'utf8'), 'toml');
+  return lines.replace('http://127.0.0.1:10000', url).replace('"your-model"', JSON.stringify(model));
 }
 
 function run(args: readonly string[], home: string, project: string): Promise<CodexRun> {

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { readmeCommands } from '../../scripts/readme-commands.ts';
+import { readmeBlock, readmeCommands } from '../../scripts/readme-commands.ts';
 import { anyFreePort } from '../../tools/mesh/ports.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -32,7 +32,7 @@ function shell(command: string, enough: (output: string) => boolean = () => fals
 }
 
 describe('the README', () => {
-  test('its first command starts the mesh, and its curl prints what stands below it', async () => {
+  test('its first command starts the mesh, its curl prints what stands below it, and its program runs', async () => {
     const { start, curl: command, printed: expected } = readmeCommands(readme);
     expect(start).toBe('npm start');
     expect(command).toContain('http://127.0.0.1:10000/');
@@ -41,7 +41,14 @@ describe('the README', () => {
     const mesh = shell(`npm start -- --port ${port}`, (output) => /^ready /m.test(output));
     expect(await mesh.result).toMatch(new RegExp(`^ready http://127\\.0\\.0\\.1:${port}/v1$`, 'm'));
     const printed = await shell(command.replace('127.0.0.1:10000', `127.0.0.1:${port}`)).result;
+    const program = readmeBlock(readme, 'ts')
+      .replace('http://127.0.0.1:10000', `http://127.0.0.1:${port}`)
+      .replace('your-model', 'demo');
+    const events = await shell(
+      `OPENAI_API_KEY=none node_modules/.bin/node --input-type=module -e '${program.replaceAll("'", '"')}'`,
+    ).result;
     await mesh.stop();
+    expect(events.trim().split('\n').at(-1)).toBe('response.completed');
 
     // `…` stands for anything, at the end for the rest.
     const pattern = expected

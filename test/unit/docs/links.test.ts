@@ -35,8 +35,8 @@ test.each(pages)('every link in %s leads somewhere', (page) => {
   const text = readFileSync(join(root, page), 'utf8')
     .replace(/^(`{3,4}).*?^\1$/gms, '')
     .replace(/`[^`\n]*`/g, '');
-  const broken = [...text.matchAll(/\]\(([^)\s]+)\)/g)]
-    .map(([, link = '']) => link)
+  const broken = [...text.matchAll(/\]\(([^)\s]+)\)|<(?:img|source)\b[^>]*\bsrc(?:set)?="([^"]+)"/g)]
+    .map(([, link, picture]) => link ?? picture ?? '')
     .filter((link) => !/^[a-z]+:/.test(link))
     .filter((link) => {
       const [path = '', anchor] = link.split('#');

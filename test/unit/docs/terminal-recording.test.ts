@@ -6,7 +6,9 @@ import {
   MAX_BYTES,
   MAX_SECONDS,
   type RecordedLine,
+  stillOf,
   terminalFile,
+  terminalStillFile,
   terminalSvg,
 } from '../../../scripts/terminal-recording.ts';
 
@@ -36,7 +38,7 @@ describe('docs/images/terminal.svg', () => {
   const svg = readFileSync(terminalFile, 'utf8');
 
   it('shows the commands of README.md, and an answer to its end (else: node scripts/terminal-recording.ts)', () => {
-    expect(readme).toContain('](docs/images/terminal.svg)');
+    expect(readme).toContain('src="docs/images/terminal.svg"');
     const { start, curl } = readmeCommands(readme);
     const [first = '', ...more] = curl.split('\n');
     const shown = textOf(svg);
@@ -52,6 +54,11 @@ describe('docs/images/terminal.svg', () => {
     );
     expect(svg).toContain('@media(prefers-reduced-motion:reduce){*{animation:none!important}}');
     expect(svg).toContain('@media(prefers-color-scheme:dark)');
+  });
+
+  it('has its last frame beside it', () => {
+    expect(readFileSync(terminalStillFile, 'utf8')).toBe(stillOf(svg));
+    expect(stillOf(svg)).not.toBe(svg);
   });
 
   it('names no folder of the machine it was made on', () => {
