@@ -215,7 +215,10 @@ const noHeaders: HeaderMap = new Map();
 const noBytes = new Uint8Array(0);
 const noRequest = { method: null, path: null, status: null } as const;
 
-/** A request's body: credentials are found, and compressed bytes read, only in the whole. */
+/**
+ * A request's body: credentials are found, and compressed bytes read, only in the whole. Until then its pieces are views of
+ * what arrived, not copies: it ends with the request.
+ */
 class WholeBody {
   readonly #body: BodyName;
   readonly #recording: Recording;
@@ -230,14 +233,15 @@ class WholeBody {
 
   push(bytes: Uint8Array): void {
     const room = Math.min(bytes.length, MAX_EXCHANGE_BYTES - this.#size);
-    if (room > 0) this.#pieces.push(new Uint8Array(bytes.subarray(0, room)));
+    if (room > 0) this.#pieces.push(room === bytes.length ? bytes : bytes.subarray(0, room));
     this.#size += Math.max(room, 0);
     this.#omitted += bytes.length - Math.max(room, 0);
   }
 
   /** Whether a content coding was undone. */
   end(atMs: number, contentEncoding: string | null): boolean {
-    const sent = Buffer.concat(this.#pieces);
+    const [only = noBytes, ...more] = this.#pieces;
+    const sent = more.length === 0 ? only : Buffer.concat(this.#pieces);
     const bytes = decoded(sent, contentEncoding);
     this.#pieces = [];
     if (bytes.length > 0) this.#recording.piece(this.#body, atMs, redacted(bytes));
@@ -247,7 +251,7 @@ class WholeBody {
 }
 
 /** The body without its content coding; as it is where that cannot be undone. */
-function decoded(bytes: Buffer, contentEncoding: string | null): Uint8Array {
+function decoded(bytes: Uint8Array, contentEncoding: string | null): Uint8Array {
   const codings = parseContentCodings(contentEncoding);
   if (codings === null || codings.length === 0 || bytes.length === 0) return bytes;
   try {

@@ -59,6 +59,20 @@ describe('what is never kept', () => {
     });
   });
 
+  it.each([
+    ['{"authorization" : "a\\\\", "x": 1}', `{"authorization" : "${REDACTED}", "x": 1}`],
+    [
+      '{"a":{"api-key":\n"sk\\"1"},"password":"p","n":1}',
+      `{"a":{"api-key":\n"${REDACTED}"},"password":"${REDACTED}","n":1}`,
+    ],
+    ['{"password":7,"cookie":null,"x":"password:y"}', '{"password":7,"cookie":null,"x":"password:y"}'],
+    ['{"password":"cut off', `{"password":"${REDACTED}"`],
+    [':', ':'],
+    ['"":"', '"":"'],
+  ])('in JSON written in any way, or cut: %s', (body, kept) => {
+    expect(redactBody(body)).toBe(kept);
+  });
+
   it('a schema that describes such a field stays as it is', () => {
     const body = '{"properties":{"api_key":{"type":"string"},"token":{"type":"string"}},"thought_signature":"abc"}';
     expect(redactBody(body)).toBe(body);
