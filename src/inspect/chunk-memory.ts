@@ -1,23 +1,19 @@
 const CHUNK_BYTES = 16 * 1024;
-/** Chunks that wait to be used again. */
-const MAX_FREE_CHUNKS = 64;
 
-/** Memory in chunks that are used again: fresh memory costs more than what is written into it. */
+/**
+ * Memory in chunks that are used again and never freed: fresh memory costs more than what is written into it, and V8 collects
+ * garbage for each that comes and goes. A pool holds as much as was ever taken from it at once.
+ */
 export interface ChunkPool {
   take(): Buffer;
   give(chunk: Buffer): void;
 }
 
-/** Bytes that a pool holds besides what was taken from it. */
-export const POOL_BYTES = MAX_FREE_CHUNKS * CHUNK_BYTES;
-
 export function createChunkPool(): ChunkPool {
   const free: Buffer[] = [];
   return {
     take: () => free.pop() ?? Buffer.allocUnsafeSlow(CHUNK_BYTES),
-    give(chunk) {
-      if (free.length < MAX_FREE_CHUNKS) free.push(chunk);
-    },
+    give: (chunk) => void free.push(chunk),
   };
 }
 

@@ -1,5 +1,5 @@
 import { bodyOf, type ExchangeFile, type ExchangeFileRequest, exchangeFileHead } from '../exchange-file.ts';
-import { ChunkMemory, type ChunkPool, createChunkPool, POOL_BYTES } from './chunk-memory.ts';
+import { ChunkMemory, type ChunkPool, createChunkPool } from './chunk-memory.ts';
 import { PieceLog, roundMs } from './piece-log.ts';
 import {
   type BodyName,
@@ -13,7 +13,7 @@ import {
 
 export interface StoreLimits {
   readonly maxExchanges: number;
-  /** Bytes of memory, of all exchanges together and of what waits to be used again. */
+  /** Bytes of memory, of all exchanges together. What they free is used again, so the process holds no more than that. */
   readonly maxBytes: number;
   /** The same of one exchange: what comes after is counted and not kept. */
   readonly maxExchangeBytes: number;
@@ -81,7 +81,7 @@ export function createExchangeStore(limits: StoreLimits = defaultStoreLimits): E
   const exchanges = new Map<number, StoredExchange>();
   let lastId = 0;
   const pool = createChunkPool();
-  let heldBytes = POOL_BYTES;
+  let heldBytes = 0;
 
   function evict(keep: StoredExchange): void {
     while (exchanges.size > limits.maxExchanges || heldBytes > limits.maxBytes) {
