@@ -1,4 +1,4 @@
-const CHUNK_BYTES = 16 * 1024;
+const CHUNK_BYTES = 8 * 1024;
 
 /**
  * Memory in chunks that are used again and never freed: fresh memory costs more than what is written into it, and V8 collects
@@ -24,15 +24,9 @@ export class ChunkMemory {
   #last: Buffer = nothing;
   /** Where the last chunk has room. */
   #at = 0;
-  #size = 0;
 
   constructor(pool: ChunkPool) {
     this.#pool = pool;
-  }
-
-  /** How many bytes were added. */
-  get size(): number {
-    return this.#size;
   }
 
   /** Memory that it takes. */
@@ -46,7 +40,6 @@ export class ChunkMemory {
     if (end <= this.#last.length) {
       this.#last.set(bytes, this.#at);
       this.#at = end;
-      this.#size += bytes.length;
     } else this.#addInParts(bytes);
   }
 
@@ -68,7 +61,6 @@ export class ChunkMemory {
     this.#chunks = [];
     this.#last = nothing;
     this.#at = 0;
-    this.#size = 0;
   }
 
   #addInParts(bytes: Uint8Array): void {
@@ -83,7 +75,6 @@ export class ChunkMemory {
       this.#at += part.length;
       from += part.length;
     }
-    this.#size += bytes.length;
   }
 }
 

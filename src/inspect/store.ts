@@ -1,5 +1,5 @@
 import { bodyOf, type ExchangeFile, type ExchangeFileRequest, exchangeFileHead } from '../exchange-file.ts';
-import { ChunkMemory, type ChunkPool, createChunkPool } from './chunk-memory.ts';
+import { type ChunkPool, createChunkPool } from './chunk-memory.ts';
 import { PieceLog, roundMs } from './piece-log.ts';
 import {
   type BodyName,
@@ -154,7 +154,6 @@ export class StoredExchange implements Recording {
   readonly #maxBytes: number;
   readonly #account: (bytes: number) => void;
   readonly #heads = new Map<BodyName, Head>();
-  readonly #memory: ChunkMemory;
   readonly #logs: Readonly<Record<BodyName, PieceLog>>;
   readonly #omitted: Record<BodyName, number> = {
     client_request: 0,
@@ -183,13 +182,11 @@ export class StoredExchange implements Recording {
     this.#startedAt = startedAt;
     this.#maxBytes = maxBytes;
     this.#account = account;
-    const memory = new ChunkMemory(pool);
-    this.#memory = memory;
     this.#logs = {
-      client_request: new PieceLog(memory),
-      chat_request: new PieceLog(memory),
-      chat_response: new PieceLog(memory),
-      client_response: new PieceLog(memory),
+      client_request: new PieceLog(pool),
+      chat_request: new PieceLog(pool),
+      chat_response: new PieceLog(pool),
+      client_response: new PieceLog(pool),
     };
   }
 
@@ -227,10 +224,11 @@ export class StoredExchange implements Recording {
     const kept = bytes.length <= room ? bytes : bytes.subarray(0, Math.max(room, 0));
     if (kept.length < bytes.length) this.omit(body, bytes.length - kept.length);
     if (kept.length === 0) return;
-    const before = log.heldBytes + this.#memory.heldBytes;
+    const before = log.heldBytes;
     log.push(atMs, kept);
     this.version += 1;
-    this.#hold(log.heldBytes + this.#memory.heldBytes - before);
+    const more = log.heldBytes - before;
+    if (more > 0) this.#hold(more);
   }
 
   omit(body: BodyName, bytes: number): void {
@@ -255,7 +253,6 @@ export class StoredExchange implements Recording {
     this.#discarded = true;
     this.#heads.clear();
     for (const body of bodyNames) this.#logs[body].clear();
-    this.#memory.clear();
     this.#account(-this.#heldBytes);
     this.#heldBytes = 0;
     this.#reshaped();
@@ -274,7 +271,7 @@ export class StoredExchange implements Recording {
   row(): ExchangeRow {
     const facts = this.#facts;
     const head = this.#heads.get('client_request');
-    const first = this.#logs.client_response.timeOf(0);
+    const first = this.#logs.client_response.firstMs;
     return {
       id: this.id,
       started_at: this.#startedAt,
@@ -339,8 +336,7 @@ export class StoredExchange implements Recording {
   /** Of a stream: from its first delta to the upstream's last piece. */
   #tokensPerSecond(): number | null {
     const { outputTokens, firstTokenMs, stream } = this.#facts;
-    const log = this.#logs.chat_response;
-    const last = log.timeOf(log.count - 1);
+    const last = this.#logs.chat_response.lastMs;
     if (stream !== true || outputTokens === null || outputTokens < 2 || firstTokenMs === null || last === null)
       return null;
     return last <= firstTokenMs ? null : Math.round(((outputTokens - 1) / (last - firstTokenMs)) * 10_000) / 10;

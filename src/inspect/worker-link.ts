@@ -1,4 +1,4 @@
-import { ChunkMemory, type ChunkPool, createChunkPool } from './chunk-memory.ts';
+import { type ChunkPool, createChunkPool } from './chunk-memory.ts';
 import { PieceLog } from './piece-log.ts';
 import {
   type BodyName,
@@ -96,13 +96,13 @@ interface Outbox {
 class WorkerRecording implements Recording {
   readonly #id: number;
   readonly #outbox: Outbox;
-  readonly #memory: ChunkMemory;
+  readonly #pool: ChunkPool;
   readonly #logs = new Map<BodyName, PieceLog>();
 
   constructor(id: number, outbox: Outbox, pool: ChunkPool) {
     this.#id = id;
     this.#outbox = outbox;
-    this.#memory = new ChunkMemory(pool);
+    this.#pool = pool;
   }
 
   head(body: BodyName, head: Head): void {
@@ -130,7 +130,7 @@ class WorkerRecording implements Recording {
     }
     let log = this.#logs.get(body);
     if (log === undefined) {
-      log = new PieceLog(this.#memory);
+      log = new PieceLog(this.#pool);
       this.#logs.set(body, log);
     }
     log.push(atMs, bytes);
@@ -149,7 +149,6 @@ class WorkerRecording implements Recording {
       add({ type: 'pieces', id: this.#id, body, ...log.toTransfer() });
       log.clear();
     }
-    this.#memory.clear();
   }
 }
 
