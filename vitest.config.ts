@@ -87,7 +87,7 @@ export default defineConfig({
         },
       },
       {
-        // The inspector's page in Debian's Chromium: `npm run test:browser`.
+        // The inspector's page and README's recording in Debian's Chromium: `npm run test:browser`.
         test: {
           ...shared,
           name: 'browser',
