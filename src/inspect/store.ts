@@ -153,7 +153,8 @@ export class StoredExchange implements Recording {
   readonly #startedAt: number;
   readonly #maxBytes: number;
   readonly #account: (bytes: number) => void;
-  readonly #heads = new Map<BodyName, Head>();
+  /** As JSON: hundreds of objects that live for a while are what a garbage collector is slowest with. */
+  readonly #heads = new Map<BodyName, Buffer>();
   readonly #logs: Readonly<Record<BodyName, PieceLog>>;
   readonly #omitted: Record<BodyName, number> = {
     client_request: 0,
@@ -206,8 +207,9 @@ export class StoredExchange implements Recording {
 
   head(body: BodyName, head: Head): void {
     if (this.#discarded) return;
-    this.#heads.set(body, head);
-    this.#hold(head.headers.reduce((sum, { name, value }) => sum + name.length + value.length + 64, 0));
+    const json = Buffer.from(JSON.stringify(head));
+    this.#heads.set(body, json);
+    this.#hold(json.length);
     this.#reshaped();
   }
 
@@ -270,7 +272,7 @@ export class StoredExchange implements Recording {
 
   row(): ExchangeRow {
     const facts = this.#facts;
-    const head = this.#heads.get('client_request');
+    const head = this.#head('client_request');
     const first = this.#logs.client_response.firstMs;
     return {
       id: this.id,
@@ -284,7 +286,7 @@ export class StoredExchange implements Recording {
       model: facts.model,
       stream: facts.stream,
       outcome: facts.outcome ?? 'running',
-      status: facts.status ?? this.#heads.get('client_response')?.status ?? null,
+      status: facts.status ?? this.#head('client_response')?.status ?? null,
       error_code: facts.errorCode,
       input_tokens: facts.inputTokens,
       cached_tokens: facts.cachedTokens,
@@ -321,16 +323,21 @@ export class StoredExchange implements Recording {
   }
 
   #request(body: BodyName): ExchangeFileRequest | null {
-    const head = this.#heads.get(body);
+    const head = this.#head(body);
     if (head === undefined) return null;
     const { method, path, headers } = head;
     return { method: method ?? '', path: path ?? '', headers: [...headers], ...bodyOf(this.#logs[body].whole()) };
   }
 
   #response(body: BodyName): ExchangeFile['chat_response'] {
-    const head = this.#heads.get(body);
+    const head = this.#head(body);
     if (head === undefined) return null;
     return { status: head.status ?? 200, headers: [...head.headers], pieces: this.#logs[body].piecesFrom(0) };
+  }
+
+  #head(body: BodyName): Head | undefined {
+    const json = this.#heads.get(body);
+    return json === undefined ? undefined : (JSON.parse(json.toString('utf8')) as Head); // written above
   }
 
   /** Of a stream: from its first delta to the upstream's last piece. */
