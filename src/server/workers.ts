@@ -173,8 +173,10 @@ export function workerNumber(): number | null {
 export function joinSupervisor(collect: () => Promise<MetricObject[]>): WorkerHandle | null {
   const number = workerNumber();
   if (number === null) return null;
-  // A message that finds the supervisor gone, ours or Node's own: Node ends a worker that is disconnected anyway.
+  // A message that finds the supervisor gone, ours or Node's own: Node ends a worker that is disconnected anyway. Node
+  // repeats the process's errors on its worker object, where one that nobody handles is thrown.
   process.on('error', () => {});
+  (process.getBuiltinModule('node:cluster') as unknown as Cluster).worker?.on('error', () => {});
   const send = (message: WorkerMessage) => void process.send?.(message);
   setInterval(send, ALIVE_EVERY_MS, { type: 'alive' } satisfies WorkerMessage).unref();
   process.on('message', (message: SupervisorMessage) => {

@@ -47,6 +47,19 @@ describe('WORKERS=2', () => {
     expect(await metric('responses_extproc_ready_workers')).toBe(2);
   });
 
+  it('survives a message that finds the other end of its channel gone', async () => {
+    // As Node reports it, of a message of its own: the worker that sees it is about to be disconnected, or is not.
+    const script = `import cluster from 'node:cluster';
+      if (cluster.isWorker) process.on('newListener', (name) => {
+        if (name === 'error') setTimeout(() => process.emit('error', new Error('write EPIPE')), 20);
+      });`;
+    const nodeOptions = ['--import', `data:text/javascript,${encodeURIComponent(script)}`];
+    service = await startServiceProcess({ WORKERS: '2' }, { nodeOptions });
+    await sleep(200);
+    expect(await service.metric('responses_extproc_ready_workers')).toBe(2);
+    expect(await service.metric('responses_extproc_worker_restarts_total')).toBe(0);
+  });
+
   it('starts a dead worker again, with counters from 0, while the other’s streams go on', async () => {
     const { listen, metric, workers, logged, get } = await start({});
     const [address = ''] = listen;
