@@ -1,29 +1,42 @@
 const CHUNK_BYTES = 8 * 1024;
+/** A time and a number of 32 bits. */
+const MARK_BYTES = 12;
+
+/** A piece of memory, with what writes numbers into it. */
+interface Chunk {
+  readonly bytes: Buffer;
+  readonly view: DataView;
+}
 
 /**
  * Memory in chunks that are used again and never freed: fresh memory costs more than what is written into it, and V8 collects
  * garbage for each that comes and goes. A pool holds as much as was ever taken from it at once.
  */
 export interface ChunkPool {
-  take(): Buffer;
-  give(chunk: Buffer): void;
+  take(): Chunk;
+  give(chunk: Chunk): void;
 }
 
 export function createChunkPool(): ChunkPool {
-  const free: Buffer[] = [];
+  const free: Chunk[] = [];
   return {
-    take: () => free.pop() ?? Buffer.allocUnsafeSlow(CHUNK_BYTES),
+    take: () => free.pop() ?? createChunk(),
     give: (chunk) => void free.push(chunk),
   };
+}
+
+function createChunk(): Chunk {
+  const bytes = Buffer.allocUnsafeSlow(CHUNK_BYTES);
+  return { bytes, view: new DataView(bytes.buffer) };
 }
 
 /** Bytes that grow at the end, in chunks of a pool. A class, since it is touched by each token. */
 export class ChunkMemory {
   readonly #pool: ChunkPool;
-  #chunks: Buffer[] = [];
-  #last: Buffer = nothing;
+  readonly #chunks: Chunk[] = [];
+  #last: Chunk = nothing;
   /** Where the last chunk has room. */
-  #at = 0;
+  #at = CHUNK_BYTES;
 
   constructor(pool: ChunkPool) {
     this.#pool = pool;
@@ -34,13 +47,36 @@ export class ChunkMemory {
     return this.#chunks.length * CHUNK_BYTES;
   }
 
+  /** Adds a time in milliseconds and a whole number below 2 ** 32, both in one chunk; gives the place of both. */
+  addMark(ms: number, word: number): number {
+    if (this.#at + MARK_BYTES > CHUNK_BYTES) this.#grow();
+    const at = this.#at;
+    this.#last.view.setFloat64(at, ms, true);
+    this.#last.view.setUint32(at + 8, word, true);
+    this.#at = at + MARK_BYTES;
+    return (this.#chunks.length - 1) * CHUNK_BYTES + at;
+  }
+
   /** Copies the bytes to the end. */
   add(bytes: Uint8Array): void {
     const end = this.#at + bytes.length;
-    if (end <= this.#last.length) {
-      this.#last.set(bytes, this.#at);
+    if (end <= CHUNK_BYTES) {
+      this.#last.bytes.set(bytes, this.#at);
       this.#at = end;
     } else this.#addInParts(bytes);
+  }
+
+  /** The mark that was added after what ends at `place`, and where it ends itself. */
+  readMark(place: number): { readonly ms: number; readonly word: number; readonly end: number } {
+    const rest = CHUNK_BYTES - (place % CHUNK_BYTES);
+    const start = rest < MARK_BYTES ? place + rest : place;
+    const { view } = this.#chunks[Math.floor(start / CHUNK_BYTES)] ?? nothing;
+    const offset = start % CHUNK_BYTES;
+    return {
+      ms: view.getFloat64(offset, true),
+      word: view.getUint32(offset + 8, true),
+      end: start + MARK_BYTES,
+    };
   }
 
   /** A copy of the bytes in between. */
@@ -49,7 +85,7 @@ export class ChunkMemory {
     for (let at = start; at < end; ) {
       const offset = at % CHUNK_BYTES;
       const length = Math.min(CHUNK_BYTES - offset, end - at);
-      this.#chunks[Math.floor(at / CHUNK_BYTES)]?.copy(copy, at - start, offset, offset + length);
+      this.#chunks[Math.floor(at / CHUNK_BYTES)]?.bytes.copy(copy, at - start, offset, offset + length);
       at += length;
     }
     return copy;
@@ -58,24 +94,26 @@ export class ChunkMemory {
   /** Gives all chunks back. */
   clear(): void {
     for (const chunk of this.#chunks) this.#pool.give(chunk);
-    this.#chunks = [];
+    this.#chunks.length = 0;
     this.#last = nothing;
+    this.#at = CHUNK_BYTES;
+  }
+
+  #grow(): void {
+    this.#last = this.#pool.take();
+    this.#chunks.push(this.#last);
     this.#at = 0;
   }
 
   #addInParts(bytes: Uint8Array): void {
     for (let from = 0; from < bytes.length; ) {
-      if (this.#at === this.#last.length) {
-        this.#last = this.#pool.take();
-        this.#chunks.push(this.#last);
-        this.#at = 0;
-      }
-      const part = bytes.subarray(from, from + this.#last.length - this.#at);
-      this.#last.set(part, this.#at);
+      if (this.#at === CHUNK_BYTES) this.#grow();
+      const part = bytes.subarray(from, from + CHUNK_BYTES - this.#at);
+      this.#last.bytes.set(part, this.#at);
       this.#at += part.length;
       from += part.length;
     }
   }
 }
 
-const nothing = Buffer.alloc(0);
+const nothing = createChunk();

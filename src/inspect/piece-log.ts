@@ -1,40 +1,65 @@
 import { type ExchangeFilePiece, pieceOf } from '../exchange-file.ts';
 import { ChunkMemory, type ChunkPool } from './chunk-memory.ts';
+import type { BodyName } from './recording.ts';
 
-/** Before the bytes of each piece: its time and its length. */
-const head = new Float64Array(2);
-const headBytes = new Uint8Array(head.buffer);
+/** Which body a piece is of, in the upper bits of its mark; its length is in the others. */
+const bodyNumber: Readonly<Record<BodyName, number>> = {
+  client_request: 0,
+  chat_request: 1,
+  chat_response: 2,
+  client_response: 3,
+};
+/** The mark of a text, which is of no body. */
+const TEXT_NUMBER = 4;
+const LENGTH_BITS = 29;
+const MAX_LENGTH = 2 ** LENGTH_BITS - 1;
 
 /**
- * Pieces of a body with their times, all in chunks: lists of numbers would be a quarter of a busy service's time in garbage
- * collections. A class, since it is touched by each token.
+ * Pieces of the four bodies of an exchange with their times, and short texts, all one after the other in one memory: lists
+ * of numbers would be a quarter of a busy service's time in garbage collections, and a memory for each body four times as
+ * many cold places to write to. A class, since it is touched by each token.
  */
 export class PieceLog {
   readonly #memory: ChunkMemory;
-  #count = 0;
-  #firstMs: number | null = null;
-  #lastMs: number | null = null;
-  /** Where the piece begins that was not read yet when the newest ones were last read. */
-  #next = { index: 0, at: 0 };
+  readonly #counts = [0, 0, 0, 0];
+  readonly #firstMs = [Number.NaN, Number.NaN, Number.NaN, Number.NaN];
+  readonly #lastMs = [Number.NaN, Number.NaN, Number.NaN, Number.NaN];
+  #marks = 0;
+  /** Of each body, what was not read yet when its newest pieces were last read. */
+  #unread: Partial<Record<BodyName, Unread>> = {};
 
   constructor(pool: ChunkPool) {
     this.#memory = new ChunkMemory(pool);
   }
 
   /** Copies the bytes, since what arrives is a view of the socket's buffer. `at` is in milliseconds. */
-  push(at: number, bytes: Uint8Array): void {
-    head[0] = at;
-    head[1] = bytes.length;
-    this.#memory.add(headBytes);
+  push(body: BodyName, at: number, bytes: Uint8Array): void {
+    const number = bodyNumber[body];
+    this.#memory.addMark(at, number * 2 ** LENGTH_BITS + bytes.length);
     this.#memory.add(bytes);
-    this.#count += 1;
-    this.#firstMs ??= at;
-    this.#lastMs = at;
+    this.#marks += 1;
+    if (this.#counts[number] === 0) this.#firstMs[number] = at;
+    this.#counts[number] = (this.#counts[number] ?? 0) + 1;
+    this.#lastMs[number] = at;
   }
 
-  /** How many pieces there are. */
-  get count(): number {
-    return this.#count;
+  /** Keeps a text that is none of the pieces; gives its place, which `textAt` takes. */
+  addText(text: string): number {
+    const bytes = Buffer.from(text);
+    const place = this.#memory.addMark(0, TEXT_NUMBER * 2 ** LENGTH_BITS + bytes.length);
+    this.#memory.add(bytes);
+    this.#marks += 1;
+    return place;
+  }
+
+  textAt(place: number): string {
+    const { word, end } = this.#memory.readMark(place);
+    return this.#memory.read(end, end + lengthOf(word)).toString('utf8');
+  }
+
+  /** How many pieces there are of that body. */
+  count(body: BodyName): number {
+    return this.#counts[bodyNumber[body]] ?? 0;
   }
 
   /** Memory that it takes. */
@@ -42,28 +67,32 @@ export class PieceLog {
     return this.#memory.heldBytes;
   }
 
-  /** When the first piece came, in milliseconds; null without one. */
-  get firstMs(): number | null {
-    return this.#firstMs;
+  /** When the first piece of that body came, in milliseconds; null without one. */
+  firstMs(body: BodyName): number | null {
+    return this.count(body) === 0 ? null : (this.#firstMs[bodyNumber[body]] ?? null);
   }
 
-  get lastMs(): number | null {
-    return this.#lastMs;
+  lastMs(body: BodyName): number | null {
+    return this.count(body) === 0 ? null : (this.#lastMs[bodyNumber[body]] ?? null);
   }
 
-  /** All bytes as one. */
-  whole(): Buffer {
-    return Buffer.concat([...this.#read(0)].map(({ bytes }) => bytes));
+  /** All bytes of that body as one. */
+  whole(body: BodyName): Buffer {
+    return Buffer.concat([...this.#read(body, 0)].map(({ bytes }) => bytes));
   }
 
-  /** The pieces from that one on. */
-  piecesFrom(first: number): ExchangeFilePiece[] {
-    return [...this.#read(first)].map(({ atMs, bytes }) => pieceOf(roundMs(atMs), bytes));
+  /** The pieces of that body from that one on. */
+  piecesFrom(body: BodyName, first: number): ExchangeFilePiece[] {
+    return [...this.#read(body, first)].map(({ atMs, bytes }) => pieceOf(roundMs(atMs), bytes));
   }
 
-  /** All pieces for a message to another process: the bytes as one, and where each piece ends in them. */
-  toTransfer(): { readonly latin1: string; readonly ends: readonly number[]; readonly times: readonly number[] } {
-    const pieces = [...this.#read(0)];
+  /** All pieces of that body for a message to another process: the bytes as one, and where each piece ends in them. */
+  toTransfer(body: BodyName): {
+    readonly latin1: string;
+    readonly ends: readonly number[];
+    readonly times: readonly number[];
+  } {
+    const pieces = [...this.#read(body, 0)];
     let end = 0;
     const ends = pieces.map(({ bytes }) => {
       end += bytes.length;
@@ -73,26 +102,41 @@ export class PieceLog {
     return { latin1, ends, times: pieces.map(({ atMs }) => atMs) };
   }
 
-  /** Forgets all pieces. */
+  /** Forgets all of it. */
   clear(): void {
     this.#memory.clear();
-    this.#count = 0;
-    this.#firstMs = null;
-    this.#lastMs = null;
-    this.#next = { index: 0, at: 0 };
+    this.#counts.fill(0);
+    this.#marks = 0;
+    this.#unread = {};
   }
 
-  *#read(first: number): Generator<{ readonly atMs: number; readonly bytes: Buffer }> {
-    let { index, at } = first >= this.#next.index ? this.#next : { index: 0, at: 0 };
-    for (; index < this.#count; index += 1) {
-      const start = at + headBytes.length;
-      const found = this.#memory.read(at, start);
-      const length = found.readDoubleLE(8);
-      at = start + length;
-      if (index >= first) yield { atMs: found.readDoubleLE(0), bytes: this.#memory.read(start, at) };
+  *#read(body: BodyName, first: number): Generator<{ readonly atMs: number; readonly bytes: Buffer }> {
+    const number = bodyNumber[body];
+    const unread = this.#unread[body] ?? beginning;
+    let { index, mark, place } = first >= unread.index ? unread : beginning;
+    for (; mark < this.#marks; mark += 1) {
+      const { ms, word, end } = this.#memory.readMark(place);
+      place = end + lengthOf(word);
+      if (Math.floor(word / 2 ** LENGTH_BITS) !== number) continue;
+      if (index >= first) yield { atMs: ms, bytes: this.#memory.read(end, place) };
+      index += 1;
     }
-    this.#next = { index, at };
+    this.#unread[body] = { index, mark, place };
   }
+}
+
+interface Unread {
+  /** The first piece of the body that was not read. */
+  readonly index: number;
+  /** How many marks were passed, and where the next one begins. */
+  readonly mark: number;
+  readonly place: number;
+}
+
+const beginning: Unread = { index: 0, mark: 0, place: 0 };
+
+function lengthOf(word: number): number {
+  return word & MAX_LENGTH;
 }
 
 /** Microseconds are as exact as the clock is. */

@@ -7,12 +7,12 @@ import type { EndedCall, ExchangeObserver } from '../server/observer.ts';
 import {
   type BodyName,
   type ExchangeFacts,
-  type Head,
+  MAX_CLIENT_LENGTH,
   MAX_EXCHANGE_BYTES,
   type Recording,
   type RecordingSink,
 } from './recording.ts';
-import { redactBody, redactHeaders, redactPath } from './redact.ts';
+import { redactBody, redactHeaders, redactMutation } from './redact.ts';
 
 /** What a service needs to record its exchanges. */
 export interface Recorder {
@@ -35,19 +35,16 @@ export function createRecorder(sink: RecordingSink): Recorder {
 }
 
 const MAX_CAUSE_LENGTH = 16 * 1024;
-const MAX_CLIENT_LENGTH = 120;
 
 /** An exchange that records its messages and replies. Where nothing is recorded there is none, and nothing to ask for each token. */
 class RecordedExchange extends Exchange {
   readonly #recording: Recording;
   readonly #startedAt = performance.now();
   #requestHeaders: HeaderMap = noHeaders;
-  #responseHeaders: HeaderMap = noHeaders;
   #clientBody: WholeBody | null;
   #chatBody: WholeBody | null;
   #upstreamAnswered = false;
   #clientAnswered = false;
-  #summarised = false;
 
   constructor(options: ExchangeOptions, sink: RecordingSink) {
     super(options);
@@ -57,27 +54,29 @@ class RecordedExchange extends Exchange {
   }
 
   override handle(event: ExchangeEvent): ExchangeReply[] {
-    this.#onEvent(event);
+    // One time for both: to translate takes microseconds, and so does it to ask for the time of each token twice.
+    const at = this.#now();
+    this.#onEvent(event, at);
     const replies = super.handle(event);
-    this.#onReplies(event, replies);
+    this.#onReplies(event, replies, at);
     return replies;
   }
 
   override *handleInSteps(event: RequestEvent): Steps<ExchangeReply[]> {
-    this.#onEvent(event);
+    this.#onEvent(event, this.#now());
     const replies = yield* super.handleInSteps(event);
-    this.#onReplies(event, replies);
+    this.#onReplies(event, replies, this.#now());
     return replies;
   }
 
   override tick(at: number, blocked?: boolean): ExchangeReply[] {
     const replies = super.tick(at, blocked);
-    if (replies.length > 0) this.#onReplies(null, replies);
+    if (replies.length > 0) this.#onReplies(null, replies, this.#now());
     return replies;
   }
 
   ended({ how, summary, times, cause }: EndedCall): void {
-    this.#endRequest(true);
+    this.#endRequest(this.#now());
     const thrown = cause ?? summary.errorCause;
     this.#recording.facts({
       ...this.#factsOf(summary),
@@ -87,30 +86,29 @@ class RecordedExchange extends Exchange {
       durationMs: times.duration,
       firstTokenMs: times.firstToken,
     });
+    this.#requestHeaders = noHeaders;
   }
 
   #now(): number {
     return performance.now() - this.#startedAt;
   }
 
-  #onEvent(event: ExchangeEvent): void {
+  #onEvent(event: ExchangeEvent, at: number): void {
     switch (event.type) {
       case 'response_body':
-        if (event.body.length > 0) this.#recording.piece('chat_response', this.#now(), event.body);
+        if (event.body.length > 0) this.#recording.piece('chat_response', at, event.body);
         return;
       case 'request_headers':
         this.#requestHeaders = event.headers;
-        this.#recording.head('client_request', headOf(event.headers));
-        this.#recording.facts(this.#factsOf(this.summary()));
+        this.#recording.head('client_request', redactHeaders(event.headers));
         return;
       case 'request_body':
         this.#clientBody?.push(event.body);
         return;
       case 'response_headers':
         this.#upstreamAnswered = true;
-        this.#endRequest(false);
-        this.#responseHeaders = event.headers;
-        this.#recording.head('chat_response', headOf(event.headers));
+        this.#endRequest(at);
+        this.#recording.head('chat_response', redactHeaders(event.headers));
         return;
       case 'request_trailers':
       case 'response_trailers':
@@ -118,45 +116,40 @@ class RecordedExchange extends Exchange {
     }
   }
 
-  #onReplies(event: ExchangeEvent | null, replies: readonly ExchangeReply[]): void {
-    for (const reply of replies) this.#onReply(event, reply);
-    if (this.#summarised || replies.length === 0 || event?.type.startsWith('response')) return;
-    const summary = this.summary();
-    if (summary.model === null) return;
-    this.#summarised = true;
-    this.#recording.facts(this.#factsOf(summary));
+  #onReplies(event: ExchangeEvent | null, replies: readonly ExchangeReply[], at: number): void {
+    for (const reply of replies) this.#onReply(event, reply, at);
   }
 
-  #onReply(event: ExchangeEvent | null, reply: ExchangeReply): void {
+  #onReply(event: ExchangeEvent | null, reply: ExchangeReply, at: number): void {
     switch (reply.type) {
       case 'response_body': {
         if (!this.#clientAnswered || reply.headers !== undefined) this.#answerClient(reply.headers);
         const body = reply.body ?? (event?.type === 'response_body' ? event.body : noBytes);
-        if (body.length > 0) this.#recording.piece('client_response', this.#now(), body);
+        if (body.length > 0) this.#recording.piece('client_response', at, body);
         return;
       }
       case 'request_headers':
-        this.#recording.head('chat_request', headOf(changed(this.#requestHeaders, reply.headers)));
+        this.#recording.changedHead('chat_request', 'client_request', redactMutation(reply.headers));
+        if (event?.type === 'request_headers' && event.endOfStream) this.#endRequest(at);
         return;
       case 'request_body': {
         if (reply.headers !== undefined)
-          this.#recording.head('chat_request', headOf(changed(this.#requestHeaders, reply.headers)));
+          this.#recording.changedHead('chat_request', 'client_request', redactMutation(reply.headers));
         this.#chatBody?.push(reply.body ?? (event?.type === 'request_body' ? event.body : noBytes));
-        if (reply.endOfStream) this.#endRequest(false);
+        if (reply.endOfStream) this.#endRequest(at);
         return;
       }
       case 'response_headers':
         this.#answerClient(reply.headers);
         return;
       case 'immediate_response':
-        this.#endRequest(false);
+        this.#endRequest(at);
         if (!this.#upstreamAnswered) this.#recording.withdraw('chat_request');
-        this.#recording.head('client_response', {
-          ...noRequest,
-          status: reply.status,
-          headers: redactHeaders(new Map(Object.entries(reply.headers))),
-        });
-        if (reply.body.length > 0) this.#recording.piece('client_response', this.#now(), reply.body);
+        this.#recording.head(
+          'client_response',
+          redactHeaders(new Map([[':status', String(reply.status)], ...Object.entries(reply.headers)])),
+        );
+        if (reply.body.length > 0) this.#recording.piece('client_response', at, reply.body);
         return;
       case 'request_trailers':
       case 'response_trailers':
@@ -166,23 +159,20 @@ class RecordedExchange extends Exchange {
 
   #answerClient(headers: HeaderMutation | undefined): void {
     this.#clientAnswered = true;
-    this.#recording.head('client_response', headOf(changed(this.#responseHeaders, headers)));
+    this.#recording.changedHead('client_response', 'chat_response', redactMutation(headers));
   }
 
   /** Both bodies of the request are complete, or as much of them as there will be. */
-  #endRequest(over: boolean): void {
-    const at = this.#now();
+  #endRequest(at: number): void {
+    if (this.#clientBody === null && this.#chatBody === null) return;
     const isDecoded = this.#clientBody?.end(at, this.#requestHeaders.get('content-encoding') ?? null) ?? false;
     // The body is shown decoded, so these headers would be wrong of it.
-    if (isDecoded)
-      this.#recording.head(
-        'client_request',
-        headOf(changed(this.#requestHeaders, { remove: ['content-encoding', 'content-length'] })),
-      );
+    if (isDecoded) this.#recording.changedHead('client_request', 'client_request', ofDecodedBody);
     this.#clientBody = null;
     this.#chatBody?.end(at, null);
     this.#chatBody = null;
-    if (over) this.#requestHeaders = noHeaders;
+    // The list shows what runs by then, once for an exchange.
+    this.#recording.facts(this.#factsOf(this.summary()));
   }
 
   #factsOf(summary: ExchangeSummary): ExchangeFacts {
@@ -213,7 +203,7 @@ class RecordedExchange extends Exchange {
 
 const noHeaders: HeaderMap = new Map();
 const noBytes = new Uint8Array(0);
-const noRequest = { method: null, path: null, status: null } as const;
+const ofDecodedBody = { set: [], remove: ['content-encoding', 'content-length'] } as const;
 
 /**
  * A request's body: credentials are found, and compressed bytes read, only in the whole. Until then its pieces are views of
@@ -244,7 +234,7 @@ class WholeBody {
     const sent = more.length === 0 ? only : Buffer.concat(this.#pieces);
     const bytes = decoded(sent, contentEncoding);
     this.#pieces = [];
-    if (bytes.length > 0) this.#recording.piece(this.#body, atMs, redacted(bytes));
+    if (bytes.length > 0) this.#recording.piece(this.#body, atMs, redactBody(bytes));
     if (this.#omitted > 0) this.#recording.omit(this.#body, this.#omitted);
     return bytes !== sent;
   }
@@ -260,30 +250,4 @@ function decoded(bytes: Uint8Array, contentEncoding: string | null): Uint8Array 
     if (thrown instanceof ContentCodingError) return bytes;
     throw thrown;
   }
-}
-
-function redacted(bytes: Uint8Array): Uint8Array {
-  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
-  const kept = redactBody(text);
-  // Bytes that are not UTF-8 stay as they are, unless something in them was replaced.
-  return kept === text ? bytes : Buffer.from(kept);
-}
-
-function headOf(headers: HeaderMap): Head {
-  const path = headers.get(':path');
-  const status = headers.get(':status');
-  return {
-    method: headers.get(':method') ?? null,
-    path: path === undefined ? null : redactPath(path),
-    status: status === undefined ? null : Number(status),
-    headers: redactHeaders(headers),
-  };
-}
-
-/** The headers as Envoy sends them on: it removes, then overwrites or adds. */
-function changed(headers: HeaderMap, { set = {}, remove = [] }: HeaderMutation = {}): HeaderMap {
-  const result = new Map(headers);
-  for (const name of remove) result.delete(name);
-  for (const [name, value] of Object.entries(set)) result.set(name, value);
-  return result;
 }

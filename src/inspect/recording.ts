@@ -3,12 +3,16 @@ export type BodyName = 'client_request' | 'chat_request' | 'chat_response' | 'cl
 
 export const bodyNames: readonly BodyName[] = ['client_request', 'chat_request', 'chat_response', 'client_response'];
 
-/** What comes before a body, redacted. A request has a method and a path, a response a status. */
-export interface Head {
-  readonly method: string | null;
-  readonly path: string | null;
-  readonly status: number | null;
-  readonly headers: readonly { readonly name: string; readonly value: string }[];
+/**
+ * What comes before a body, redacted: names and values of headers in turn, with the pseudo headers `:method`, `:path` and
+ * `:status`. One flat list, since thousands of small objects a second are what a garbage collector is slowest with.
+ */
+export type Head = readonly string[];
+
+/** How a head differs from the one that it was made of, redacted: Envoy removes headers, then overwrites or adds some. */
+export interface HeadChange {
+  readonly set: Head;
+  readonly remove: readonly string[];
 }
 
 /** What is known of an exchange as a whole; grows while it runs. */
@@ -42,6 +46,8 @@ export interface ExchangeFacts {
 /** Takes what one exchange does, as it does it. Times are milliseconds since it began. No method throws or waits. */
 export interface Recording {
   head(body: BodyName, head: Head): void;
+  /** The head of `body` is that of `of` as it is now, with these changes; none where `of` has none. */
+  changedHead(body: BodyName, of: BodyName, change: HeadChange): void;
   /** The upstream was not called after all: forgets what it would have been sent. */
   withdraw(body: BodyName): void;
   /** A piece of a body. The bytes are copied. */
@@ -56,6 +62,9 @@ export interface RecordingSink {
   /** `startedAt` is in Unix milliseconds. */
   open(startedAt: number): Recording;
 }
+
+/** Characters kept of the name of the program that sent a request. */
+export const MAX_CLIENT_LENGTH = 120;
 
 /** Bytes kept of one exchange, all bodies together. */
 export const MAX_EXCHANGE_BYTES = 8 * 1024 * 1024;

@@ -1,4 +1,5 @@
-import type { HeaderMap } from '../exchange/types.ts';
+import type { HeaderMap, HeaderMutation } from '../exchange/types.ts';
+import type { Head, HeadChange } from './recording.ts';
 
 /** Stands for a value that is not kept. */
 export const REDACTED = '[redacted]';
@@ -26,12 +27,24 @@ export function isCredential(name: string): boolean {
 const verdicts = new Map<string, boolean>();
 const MAX_VERDICTS = 1000;
 
-/** The headers as they may be kept, without the pseudo headers. */
-export function redactHeaders(headers: HeaderMap): { name: string; value: string }[] {
-  const kept: { name: string; value: string }[] = [];
-  for (const [name, value] of headers)
-    if (!name.startsWith(':')) kept.push({ name, value: isCredential(name) ? REDACTED : value });
+/** The headers as they may be kept; of the pseudo headers the method, the path and the status. */
+export function redactHeaders(headers: HeaderMap): Head {
+  const kept: string[] = [];
+  for (const [name, value] of headers) addRedacted(kept, name, value);
   return kept;
+}
+
+/** The same of a change that Envoy is told to make. */
+export function redactMutation({ set = {}, remove = [] }: HeaderMutation = {}): HeadChange {
+  const kept: string[] = [];
+  for (const name in set) addRedacted(kept, name, set[name] ?? '');
+  return { set: kept, remove };
+}
+
+function addRedacted(kept: string[], name: string, value: string): void {
+  if (name === ':path') kept.push(name, redactPath(value));
+  else if (!name.startsWith(':')) kept.push(name, isCredential(name) ? REDACTED : value);
+  else if (name === ':method' || name === ':status') kept.push(name, value);
 }
 
 /** Query parameters that are part of the protocol and hold no secret. */
@@ -56,41 +69,66 @@ const credentialField =
   /^((proxy-)?authorization|(set-)?cookie|([a-z0-9]+[-_])*api[-_]?key|([a-z0-9]+[-_])*(access|refresh|auth|id|bearer|security)[-_]?token|client[-_]?secret|password)$/i;
 const MAX_NAME_LENGTH = 64;
 
+/** The last two letters of those names, without case: `key` and `token` end other names too, `role` and `content` do not. */
+const credentialEndings = new Set(['on', 'ie', 'ey', 'en', 'et', 'rd'].map((text) => endingOf(Buffer.from(text), 2)));
+const MIN_NAME_LENGTH = 'cookie'.length;
+
+const QUOTE = 0x22;
+const COLON = 0x3a;
+const BACKSLASH = 0x5c;
+
 /**
- * A JSON body with the text of fields that are called like credentials replaced. Other bodies come back as they are. It goes
- * from colon to colon, which a long prompt has few of: a regular expression takes ten times as long.
+ * A JSON body with the text of fields that are called like credentials replaced; the very same bytes where there are none.
+ * It goes from colon to colon, which a long prompt has few of, and makes a string only of a name that may be one: to decode
+ * a long history takes longer than all the rest of keeping it.
  */
-export function redactBody(body: string): string {
-  let kept = '';
+export function redactBody(body: Uint8Array): Uint8Array {
+  const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
+  const kept: Uint8Array[] = [];
   let from = 0;
-  for (let colon = body.indexOf(':'); colon !== -1; colon = body.indexOf(':', colon + 1)) {
-    const nameEnd = skipSpace(body, colon - 1, -1);
-    if (body[nameEnd] !== '"') continue;
-    const nameStart = body.lastIndexOf('"', nameEnd - 1) + 1;
-    if (nameEnd - nameStart > MAX_NAME_LENGTH || !credentialField.test(body.slice(nameStart, nameEnd))) continue;
-    const valueStart = skipSpace(body, colon + 1, 1);
-    if (body[valueStart] !== '"') continue;
-    const valueEnd = endOfText(body, valueStart + 1);
-    kept += `${body.slice(from, valueStart)}"${REDACTED}"`;
+  for (let colon = bytes.indexOf(COLON); colon !== -1; colon = bytes.indexOf(COLON, colon + 1)) {
+    if (!isAfterCredential(bytes, colon)) continue;
+    const valueStart = skipSpace(bytes, colon + 1, 1);
+    if (bytes[valueStart] !== QUOTE) continue;
+    const valueEnd = endOfText(bytes, valueStart + 1);
+    kept.push(bytes.subarray(from, valueStart), redactedText);
     from = valueEnd;
     colon = valueEnd - 1;
   }
-  return from === 0 ? body : kept + body.slice(from);
+  return from === 0 ? body : Buffer.concat([...kept, bytes.subarray(from)]);
 }
 
-function skipSpace(text: string, from: number, step: 1 | -1): number {
+const redactedText = Buffer.from(`"${REDACTED}"`);
+
+/** Whether the name of a credential in quotes is before the colon. */
+function isAfterCredential(bytes: Buffer, colon: number): boolean {
+  const nameEnd = skipSpace(bytes, colon - 1, -1);
+  if (bytes[nameEnd] !== QUOTE || !credentialEndings.has(endingOf(bytes, nameEnd))) return false;
+  const least = Math.max(nameEnd - MAX_NAME_LENGTH - 1, 0);
+  let nameStart = nameEnd - 1;
+  while (nameStart > least && bytes[nameStart] !== QUOTE) nameStart -= 1;
+  if (bytes[nameStart] !== QUOTE || nameEnd - nameStart <= MIN_NAME_LENGTH) return false;
+  return credentialField.test(bytes.toString('latin1', nameStart + 1, nameEnd));
+}
+
+/** The two letters before `end` as one number, without case. */
+function endingOf(bytes: Buffer, end: number): number {
+  return ((((bytes[end - 2] ?? 0) << 8) | (bytes[end - 1] ?? 0)) & 0xffff) | 0x2020;
+}
+
+function skipSpace(bytes: Buffer, from: number, step: 1 | -1): number {
   let at = from;
-  while (at >= 0 && at < text.length && text.charCodeAt(at) <= 0x20) at += step;
+  while (at >= 0 && at < bytes.length && (bytes[at] ?? QUOTE) <= 0x20) at += step;
   return at;
 }
 
 /** After the quote that ends a JSON text; the end of the body where none does. */
-function endOfText(body: string, from: number): number {
+function endOfText(bytes: Buffer, from: number): number {
   for (let at = from; ; at += 1) {
-    const quote = body.indexOf('"', at);
-    if (quote === -1) return body.length;
+    const quote = bytes.indexOf(QUOTE, at);
+    if (quote === -1) return bytes.length;
     let escapes = 0;
-    while (body[quote - 1 - escapes] === '\\') escapes += 1;
+    while (bytes[quote - 1 - escapes] === BACKSLASH) escapes += 1;
     if (escapes % 2 === 0) return quote + 1;
     at = quote;
   }

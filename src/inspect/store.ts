@@ -6,6 +6,8 @@ import {
   bodyNames,
   type ExchangeFacts,
   type Head,
+  type HeadChange,
+  MAX_CLIENT_LENGTH,
   MAX_EXCHANGE_BYTES,
   type Recording,
   type RecordingSink,
@@ -153,9 +155,9 @@ export class StoredExchange implements Recording {
   readonly #startedAt: number;
   readonly #maxBytes: number;
   readonly #account: (bytes: number) => void;
-  /** As JSON: hundreds of objects that live for a while are what a garbage collector is slowest with. */
-  readonly #heads = new Map<BodyName, Buffer>();
-  readonly #logs: Readonly<Record<BodyName, PieceLog>>;
+  readonly #log: PieceLog;
+  /** Where the log has each head, as JSON: hundreds of objects that live for a while are what a garbage collector is slowest with. */
+  #heads: Partial<Record<BodyName, number>> = {};
   readonly #omitted: Record<BodyName, number> = {
     client_request: 0,
     chat_request: 0,
@@ -183,12 +185,7 @@ export class StoredExchange implements Recording {
     this.#startedAt = startedAt;
     this.#maxBytes = maxBytes;
     this.#account = account;
-    this.#logs = {
-      client_request: new PieceLog(pool),
-      chat_request: new PieceLog(pool),
-      chat_response: new PieceLog(pool),
-      client_response: new PieceLog(pool),
-    };
+    this.#log = new PieceLog(pool);
   }
 
   /** Counts itself; its store knows it now. */
@@ -206,28 +203,28 @@ export class StoredExchange implements Recording {
   }
 
   head(body: BodyName, head: Head): void {
-    if (this.#discarded) return;
-    const json = Buffer.from(JSON.stringify(head));
-    this.#heads.set(body, json);
-    this.#hold(json.length);
-    this.#reshaped();
+    this.#keepHead(body, { base: null, set: head, remove: [] });
+  }
+
+  changedHead(body: BodyName, of: BodyName, { set, remove }: HeadChange): void {
+    this.#keepHead(body, { base: this.#heads[of] ?? null, set, remove });
   }
 
   withdraw(body: BodyName): void {
     if (this.#discarded) return;
-    this.#heads.delete(body);
+    delete this.#heads[body];
     this.#reshaped();
   }
 
   piece(body: BodyName, atMs: number, bytes: Uint8Array): void {
     if (this.#discarded) return;
-    const log = this.#logs[body];
+    const log = this.#log;
     const room = this.#maxBytes - this.#heldBytes;
     const kept = bytes.length <= room ? bytes : bytes.subarray(0, Math.max(room, 0));
     if (kept.length < bytes.length) this.omit(body, bytes.length - kept.length);
     if (kept.length === 0) return;
     const before = log.heldBytes;
-    log.push(atMs, kept);
+    log.push(body, atMs, kept);
     this.version += 1;
     const more = log.heldBytes - before;
     if (more > 0) this.#hold(more);
@@ -240,7 +237,7 @@ export class StoredExchange implements Recording {
 
   facts(facts: ExchangeFacts): void {
     if (this.#discarded) return;
-    this.#facts = { ...facts, client: facts.client ?? this.#facts.client };
+    this.#facts = facts;
     this.#hold(facts.cause?.length ?? 0);
     this.#reshaped();
   }
@@ -253,8 +250,8 @@ export class StoredExchange implements Recording {
   /** Frees what it holds. */
   discard(): void {
     this.#discarded = true;
-    this.#heads.clear();
-    for (const body of bodyNames) this.#logs[body].clear();
+    this.#heads = {};
+    this.#log.clear();
     this.#account(-this.#heldBytes);
     this.#heldBytes = 0;
     this.#reshaped();
@@ -262,31 +259,31 @@ export class StoredExchange implements Recording {
 
   /** How many pieces there are of that body. */
   count(body: BodyName): number {
-    return this.#logs[body].count;
+    return this.#log.count(body);
   }
 
   /** The pieces of that body from the given one on. */
   piecesFrom(body: BodyName, first: number): ReturnType<PieceLog['piecesFrom']> {
-    return this.#logs[body].piecesFrom(first);
+    return this.#log.piecesFrom(body, first);
   }
 
   row(): ExchangeRow {
     const facts = this.#facts;
-    const head = this.#head('client_request');
-    const first = this.#logs.client_response.firstMs;
+    const request = this.#head('client_request');
+    const first = this.#log.firstMs('client_response');
     return {
       id: this.id,
       started_at: this.#startedAt,
       worker: this.worker,
-      client: facts.client,
+      client: facts.client ?? clientOf(request),
       request_id: facts.requestId,
-      method: head?.method ?? null,
-      path: head?.path ?? null,
+      method: request?.get(':method') ?? null,
+      path: request?.get(':path') ?? null,
       profile: facts.profile,
       model: facts.model,
       stream: facts.stream,
       outcome: facts.outcome ?? 'running',
-      status: facts.status ?? this.#head('client_response')?.status ?? null,
+      status: facts.status ?? statusOf(this.#head('client_response')),
       error_code: facts.errorCode,
       input_tokens: facts.inputTokens,
       cached_tokens: facts.cachedTokens,
@@ -294,7 +291,7 @@ export class StoredExchange implements Recording {
       reasoning_tokens: facts.reasoningTokens,
       finish_reason: facts.finishReason,
       dropped: facts.dropped.length,
-      pieces: [this.#logs.chat_response.count, this.#logs.client_response.count],
+      pieces: [this.count('chat_response'), this.count('client_response')],
       first_event_ms: first === null ? null : roundMs(first),
       duration_ms: facts.durationMs === null ? null : roundMs(facts.durationMs),
       tokens_per_second: this.#tokensPerSecond(),
@@ -325,25 +322,45 @@ export class StoredExchange implements Recording {
   #request(body: BodyName): ExchangeFileRequest | null {
     const head = this.#head(body);
     if (head === undefined) return null;
-    const { method, path, headers } = head;
-    return { method: method ?? '', path: path ?? '', headers: [...headers], ...bodyOf(this.#logs[body].whole()) };
+    return {
+      method: head.get(':method') ?? '',
+      path: head.get(':path') ?? '',
+      headers: headersOf(head),
+      ...bodyOf(this.#log.whole(body)),
+    };
   }
 
   #response(body: BodyName): ExchangeFile['chat_response'] {
     const head = this.#head(body);
     if (head === undefined) return null;
-    return { status: head.status ?? 200, headers: [...head.headers], pieces: this.#logs[body].piecesFrom(0) };
+    return { status: statusOf(head) ?? 200, headers: headersOf(head), pieces: this.piecesFrom(body, 0) };
   }
 
-  #head(body: BodyName): Head | undefined {
-    const json = this.#heads.get(body);
-    return json === undefined ? undefined : (JSON.parse(json.toString('utf8')) as Head); // written above
+  #keepHead(body: BodyName, kept: KeptHead): void {
+    if (this.#discarded) return;
+    const before = this.#log.heldBytes;
+    this.#heads[body] = this.#log.addText(JSON.stringify(kept));
+    this.#hold(this.#log.heldBytes - before);
+    this.#reshaped();
+  }
+
+  #head(body: BodyName): Map<string, string> | undefined {
+    const place = this.#heads[body];
+    return place === undefined ? undefined : this.#headAt(place);
+  }
+
+  #headAt(place: number): Map<string, string> {
+    const { base, set, remove } = JSON.parse(this.#log.textAt(place)) as KeptHead; // written above
+    const head = base === null ? new Map<string, string>() : this.#headAt(base);
+    for (const name of remove) head.delete(name);
+    for (let index = 0; index + 1 < set.length; index += 2) head.set(set[index] ?? '', set[index + 1] ?? '');
+    return head;
   }
 
   /** Of a stream: from its first delta to the upstream's last piece. */
   #tokensPerSecond(): number | null {
     const { outputTokens, firstTokenMs, stream } = this.#facts;
-    const last = this.#logs.chat_response.lastMs;
+    const last = this.#log.lastMs('chat_response');
     if (stream !== true || outputTokens === null || outputTokens < 2 || firstTokenMs === null || last === null)
       return null;
     return last <= firstTokenMs ? null : Math.round(((outputTokens - 1) / (last - firstTokenMs)) * 10_000) / 10;
@@ -358,6 +375,26 @@ export class StoredExchange implements Recording {
     this.#heldBytes += bytes;
     this.#account(bytes);
   }
+}
+
+/** A head as the log has it: the changes to another one there, or to none. */
+interface KeptHead extends HeadChange {
+  readonly base: number | null;
+}
+
+function statusOf(head: ReadonlyMap<string, string> | undefined): number | null {
+  const status = head?.get(':status');
+  return status === undefined ? null : Number(status);
+}
+
+/** Known before the facts are: they come with the end of the request. */
+function clientOf(head: ReadonlyMap<string, string> | undefined): string | null {
+  return head?.get('user-agent')?.slice(0, MAX_CLIENT_LENGTH) ?? null;
+}
+
+/** All but the pseudo headers. */
+function headersOf(head: ReadonlyMap<string, string>): { name: string; value: string }[] {
+  return [...head].filter(([name]) => !name.startsWith(':')).map(([name, value]) => ({ name, value }));
 }
 
 const noRequest: ExchangeFileRequest = { method: '', path: '', headers: [], body: '' };

@@ -5,6 +5,7 @@ import {
   bodyNames,
   type ExchangeFacts,
   type Head,
+  type HeadChange,
   MAX_EXCHANGE_BYTES,
   type Recording,
   type RecordingSink,
@@ -15,6 +16,13 @@ import type { StoredExchange } from './store.ts';
 export type RecordUpdate =
   | { readonly type: 'open'; readonly id: number; readonly startedAt: number }
   | { readonly type: 'head'; readonly id: number; readonly body: BodyName; readonly head: Head }
+  | {
+      readonly type: 'changed_head';
+      readonly id: number;
+      readonly body: BodyName;
+      readonly of: BodyName;
+      readonly change: HeadChange;
+    }
   | { readonly type: 'withdraw'; readonly id: number; readonly body: BodyName }
   | { readonly type: 'omit'; readonly id: number; readonly body: BodyName; readonly bytes: number }
   | { readonly type: 'facts'; readonly id: number; readonly facts: ExchangeFacts }
@@ -96,17 +104,20 @@ interface Outbox {
 class WorkerRecording implements Recording {
   readonly #id: number;
   readonly #outbox: Outbox;
-  readonly #pool: ChunkPool;
-  readonly #logs = new Map<BodyName, PieceLog>();
+  readonly #log: PieceLog;
 
   constructor(id: number, outbox: Outbox, pool: ChunkPool) {
     this.#id = id;
     this.#outbox = outbox;
-    this.#pool = pool;
+    this.#log = new PieceLog(pool);
   }
 
   head(body: BodyName, head: Head): void {
     this.#outbox.add({ type: 'head', id: this.#id, body, head });
+  }
+
+  changedHead(body: BodyName, of: BodyName, change: HeadChange): void {
+    this.#outbox.add({ type: 'changed_head', id: this.#id, body, of, change });
   }
 
   withdraw(body: BodyName): void {
@@ -128,12 +139,7 @@ class WorkerRecording implements Recording {
       this.omit(body, bytes.length);
       return;
     }
-    let log = this.#logs.get(body);
-    if (log === undefined) {
-      log = new PieceLog(this.#pool);
-      this.#logs.set(body, log);
-    }
-    log.push(atMs, bytes);
+    this.#log.push(body, atMs, bytes);
     this.#outbox.touched(this, bytes.length);
   }
 
@@ -143,12 +149,9 @@ class WorkerRecording implements Recording {
   }
 
   #takeInto(add: (update: RecordUpdate) => void): void {
-    for (const body of bodyNames) {
-      const log = this.#logs.get(body);
-      if (log === undefined || log.count === 0) continue;
-      add({ type: 'pieces', id: this.#id, body, ...log.toTransfer() });
-      log.clear();
-    }
+    for (const body of bodyNames)
+      if (this.#log.count(body) > 0) add({ type: 'pieces', id: this.#id, body, ...this.#log.toTransfer(body) });
+    this.#log.clear();
   }
 }
 
@@ -173,6 +176,9 @@ export function createWorkerRecords(open: (startedAt: number, worker: number) =>
     switch (update.type) {
       case 'head':
         exchange.head(update.body, update.head);
+        return;
+      case 'changed_head':
+        exchange.changedHead(update.body, update.of, update.change);
         return;
       case 'withdraw':
         exchange.withdraw(update.body);

@@ -1,5 +1,16 @@
 import { describe, expect, it } from 'vitest';
-import { isCredential, REDACTED, redactBody, redactHeaders, redactPath } from '../../../src/inspect/redact.ts';
+import {
+  isCredential,
+  REDACTED,
+  redactBody,
+  redactHeaders,
+  redactMutation,
+  redactPath,
+} from '../../../src/inspect/redact.ts';
+
+function redacted(body: string): string {
+  return Buffer.from(redactBody(Buffer.from(body))).toString('utf8');
+}
 
 describe('what is never kept', () => {
   it.each([
@@ -15,18 +26,24 @@ describe('what is never kept', () => {
     ],
   ])('the value of %s', (name) => {
     expect(isCredential(name)).toBe(true);
-    expect(redactHeaders(new Map([[name, 'sk-1']]))).toEqual([{ name, value: REDACTED }]);
+    expect(redactHeaders(new Map([[name, 'sk-1']]))).toEqual([name, REDACTED]);
+    expect(redactMutation({ set: { [name]: 'sk-1' } })).toEqual({ set: [name, REDACTED], remove: [] });
   });
 
   it.each([
     ...['content-type', 'user-agent', 'x-request-id', 'x-ratelimit-remaining-tokens', 'openai-organization', 'accept'],
     ...['session_id', 'traceparent', 'x-responses-dropped', 'www-authenticate', 'monkey', 'x-stainless-os'],
   ])('%s is kept', (name) => {
-    expect(redactHeaders(new Map([[name, 'x']]))).toEqual([{ name, value: 'x' }]);
+    expect(redactHeaders(new Map([[name, 'x']]))).toEqual([name, 'x']);
   });
 
-  it('pseudo headers are no headers', () => {
-    expect(redactHeaders(new Map([[':path', '/v1']]))).toEqual([]);
+  it('of the pseudo headers the method, the path without what is secret in it, and the status are', () => {
+    const headers = new Map(
+      Object.entries({ ':path': '/v1?key=sk-1', ':authority': 'a', ':method': 'GET', ':status': '200' }),
+    );
+    const kept = [':path', `/v1?key=${REDACTED}`, ':method', 'GET', ':status', '200'];
+    expect(redactHeaders(headers)).toEqual(kept);
+    expect(redactMutation({ set: Object.fromEntries(headers) })).toEqual({ set: kept, remove: [] });
   });
 
   it.each([
@@ -45,7 +62,7 @@ describe('what is never kept', () => {
       headers: { Authorization: 'Bearer x', 'X-Api-Key': 'y', Accept: 'z' },
     };
     const body = JSON.stringify({ input: 'my password: "hunter2"', tools: [tool], prompt_cache_key: 'k' });
-    const kept = JSON.parse(redactBody(body));
+    const kept = JSON.parse(redacted(body));
     expect(kept).toEqual({
       input: 'my password: "hunter2"',
       tools: [
@@ -70,11 +87,41 @@ describe('what is never kept', () => {
     [':', ':'],
     ['"":"', '"":"'],
   ])('in JSON written in any way, or cut: %s', (body, kept) => {
-    expect(redactBody(body)).toBe(kept);
+    expect(redacted(body)).toBe(kept);
+  });
+
+  it.each([
+    ...[
+      'authorization',
+      'Proxy-Authorization',
+      'cookie',
+      'Set-Cookie',
+      'api_key',
+      'apikey',
+      'API-KEY',
+      'x-goog-api-key',
+    ],
+    ...[
+      'access_token',
+      'refreshToken',
+      'auth-token',
+      'id_token',
+      'Bearer_Token',
+      'security-token',
+      'x-amz-security-token',
+    ],
+    ...['client_secret', 'clientSecret', 'password', 'PASSWORD'],
+  ])('the text of a field %s, without decoding the rest', (name) => {
+    expect(redacted(`{"é":"𝄞","${name}":"sk-1","b":["\\ud834"]}`)).toBe(
+      `{"é":"𝄞","${name}":"${REDACTED}","b":["\\ud834"]}`,
+    );
+    const noText = Buffer.from([0xff, 0x3a, 0xfe, ...Buffer.from(`{"${name}":"sk-1"}`), 0x80]);
+    expect([...redactBody(noText)]).toEqual([0xff, 0x3a, 0xfe, ...Buffer.from(`{"${name}":"${REDACTED}"}`), 0x80]);
   });
 
   it('a schema that describes such a field stays as it is', () => {
     const body = '{"properties":{"api_key":{"type":"string"},"token":{"type":"string"}},"thought_signature":"abc"}';
-    expect(redactBody(body)).toBe(body);
+    const bytes = Buffer.from(body);
+    expect(redactBody(bytes)).toBe(bytes);
   });
 });

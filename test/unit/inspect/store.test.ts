@@ -9,8 +9,8 @@ import {
 } from '../../../src/inspect/store.ts';
 import { recordedFacts } from '../../support/recorded-facts.ts';
 
-const request: Head = { method: 'POST', path: '/v1/responses', status: null, headers: [{ name: 'a', value: 'b' }] };
-const response: Head = { method: null, path: null, status: 200, headers: [] };
+const request: Head = [':method', 'POST', ':path', '/v1/responses', 'a', 'b', 'user-agent', 'c'];
+const response: Head = [':status', '200', 'd', 'e'];
 const over: ExchangeFacts = { ...recordedFacts, outcome: 'completed' };
 const KiB = 1024;
 
@@ -75,6 +75,56 @@ describe('the store of exchanges', () => {
     expect(row.omitted_bytes).toBe(omitted.chat_response);
     const kept = exchange.piecesFrom('chat_response', 0).reduce((sum, piece) => sum + bytesOf(piece).length, 0);
     expect(kept + omitted.chat_response).toBe(30 * KiB);
+  });
+
+  it('has a changed head as Envoy sends it on: it removes, then overwrites or adds; each from the one at that time', () => {
+    const exchange = storeWith({}).open(1);
+    exchange.head('client_request', [':method', 'POST', ':path', '/v1/responses', 'a', '1', 'b', '2', 'c', '3']);
+    const change = { set: [':path', '/v1/chat/completions', 'b', 'new', 'd', '4'], remove: ['a', 'b'] };
+    exchange.changedHead('chat_request', 'client_request', change);
+    exchange.changedHead('client_request', 'client_request', { set: [], remove: ['c'] });
+    exchange.changedHead('client_response', 'chat_response', { set: [':status', '200'], remove: ['x'] });
+    const { client_request, chat_request, client_response } = exchange.detail().file;
+    expect(client_request.headers).toEqual([
+      { name: 'a', value: '1' },
+      { name: 'b', value: '2' },
+    ]);
+    expect(chat_request).toMatchObject({ method: 'POST', path: '/v1/chat/completions' });
+    expect(chat_request?.headers).toEqual([
+      { name: 'c', value: '3' },
+      { name: 'b', value: 'new' },
+      { name: 'd', value: '4' },
+    ]);
+    expect(client_response).toMatchObject({ status: 200, headers: [] });
+  });
+
+  it('knows the client before the facts do', () => {
+    const exchange = storeWith({}).open(1);
+    exchange.head('client_request', request);
+    expect(exchange.row()).toMatchObject({ client: 'c', method: 'POST', path: '/v1/responses' });
+  });
+
+  it('keeps pieces of all sizes apart, of four bodies in turn, also when they are read in between', () => {
+    const exchange = storeWith({}).open(1);
+    const bodies = ['client_request', 'chat_request', 'chat_response', 'client_response'] as const;
+    const lengths = [1, 12, 8171, 8180, 8191, 8192, 8193, 20_000, 0, 5];
+    const read = new Map(bodies.map((body) => [body, [] as string[]]));
+    const more = () => {
+      for (const [body, texts] of read)
+        for (const piece of exchange.piecesFrom(body, texts.length)) texts.push(bytesOf(piece).toString());
+    };
+    for (const [turn, length] of lengths.entries()) {
+      for (const [number, body] of bodies.entries()) exchange.piece(body, turn, Buffer.alloc(length, `${number}`));
+      exchange.head('chat_response', [':status', `${turn}`, 'x', 'y'.repeat(length)]);
+      if (turn % 3 === 0) more();
+    }
+    more();
+    for (const [number, body] of bodies.entries()) {
+      const expected = lengths.filter((length) => length > 0).map((length) => `${number}`.repeat(length));
+      expect(read.get(body)).toEqual(expected);
+      expect(exchange.piecesFrom(body, 0).map((piece) => bytesOf(piece).toString())).toEqual(expected);
+    }
+    expect(exchange.detail().file.chat_response?.headers).toEqual([{ name: 'x', value: 'y'.repeat(5) }]);
   });
 
   it('copies what it keeps, since the bytes are a view of a socket’s buffer', () => {

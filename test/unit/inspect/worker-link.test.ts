@@ -31,7 +31,7 @@ describe('a worker that records', () => {
   it('sends the pieces of many tokens in one message, and the supervisor has each with its time', () => {
     const { store, sink, messages } = link();
     const recording = sink.open(1_000);
-    recording.head('chat_response', { method: null, path: null, status: 200, headers: [] });
+    recording.head('chat_response', [':status', '200']);
     for (const [index, text] of ['é', '\n', '𝄞'].entries()) recording.piece('chat_response', index, Buffer.from(text));
     recording.piece('chat_response', 3, Buffer.from([0xff, 0x00]));
     vi.advanceTimersByTime(200);
