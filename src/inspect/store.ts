@@ -237,8 +237,9 @@ export class StoredExchange implements Recording {
 
   facts(facts: ExchangeFacts): void {
     if (this.#discarded) return;
+    const before = bytesOfFacts(this.#facts);
     this.#facts = facts;
-    this.#hold(facts.cause?.length ?? 0);
+    this.#hold(bytesOfFacts(facts) - before);
     this.#reshaped();
   }
 
@@ -252,6 +253,7 @@ export class StoredExchange implements Recording {
     this.#discarded = true;
     this.#heads = {};
     this.#log.clear();
+    this.#facts = { ...this.#facts, dropped: [], cause: null };
     this.#account(-this.#heldBytes);
     this.#heldBytes = 0;
     this.#reshaped();
@@ -395,6 +397,14 @@ function clientOf(head: ReadonlyMap<string, string> | undefined): string | null 
 /** All but the pseudo headers. */
 function headersOf(head: ReadonlyMap<string, string>): { name: string; value: string }[] {
   return [...head].filter(([name]) => !name.startsWith(':')).map(([name, value]) => ({ name, value }));
+}
+
+/** A name is a reference and a string with its own head besides its characters, about. */
+const NAME_BYTES = 32;
+
+/** What facts take that have no fixed size. */
+function bytesOfFacts({ dropped, cause }: ExchangeFacts): number {
+  return dropped.reduce((sum, name) => sum + NAME_BYTES + name.length, cause?.length ?? 0);
 }
 
 const noRequest: ExchangeFileRequest = { method: '', path: '', headers: [], body: '' };

@@ -77,6 +77,27 @@ describe('the store of exchanges', () => {
     expect(kept + omitted.chat_response).toBe(30 * KiB);
   });
 
+  it('counts the names of what was dropped, and no longer when it is evicted', () => {
+    const store = storeWith({});
+    const exchange = store.open(1);
+    const before = store.heldBytes;
+    const dropped = Array.from({ length: 100 }, (_, index) => `tools[${index}].`.padEnd(1000, 'x'));
+    for (let time = 0; time < 3; time += 1) exchange.facts({ ...recordedFacts, dropped });
+    expect(store.heldBytes - before).toBeGreaterThan(100 * 1000);
+    expect(store.heldBytes - before).toBeLessThan(2 * 100 * 1000);
+    exchange.facts({ ...over, dropped: [] });
+    expect(store.heldBytes).toBe(before);
+    exchange.facts({ ...over, dropped });
+    exchange.discard();
+    expect(store.heldBytes).toBe(0);
+  });
+
+  it('evicts for the names of what was dropped', () => {
+    const store = storeWith({ maxBytes: 64 * KiB });
+    for (let index = 0; index < 10; index += 1) store.open(index).facts({ ...over, dropped: ['x'.repeat(20 * KiB)] });
+    expect(idsOf(store)).toEqual([9, 10]);
+  });
+
   it('has a changed head as Envoy sends it on: it removes, then overwrites or adds; each from the one at that time', () => {
     const exchange = storeWith({}).open(1);
     exchange.head('client_request', [':method', 'POST', ':path', '/v1/responses', 'a', '1', 'b', '2', 'c', '3']);
