@@ -34,7 +34,8 @@ export interface VariedRun {
  * Every other value that a flag has in some built-in profile, and every other choice of a variable. `model` decides which
  * rules of the profile count.
  */
-export function variationsOf({ config, profile }: Setup, model: string, body: unknown): readonly Variation[] {
+export function variationsOf(setup: Setup, model: string, body: unknown): readonly Variation[] {
+  const { config, profile } = setup;
   const settled = { ...profileForModel(profile, model), models: [] };
   const flags = flagNames.flatMap((name) => {
     const cause: Cause = {
@@ -46,7 +47,7 @@ export function variationsOf({ config, profile }: Setup, model: string, body: un
     };
     return otherValuesOf(name, settled[name]).map((value) => ({
       cause,
-      setup: { config, profile: { ...settled, [name]: value } },
+      setup: { ...setup, profile: { ...settled, [name]: value } },
     }));
   });
   const variables = Object.entries(choicesFor(config, body)).flatMap(([name, values]) => {
@@ -54,7 +55,7 @@ export function variationsOf({ config, profile }: Setup, model: string, body: un
     const cause: Cause = { kind: 'variable', name, value, meaning: meaningOf.get(name) ?? '', reason: null };
     return values
       .filter((other) => !isSame(other, value))
-      .map((other) => ({ cause, setup: { config: { ...config, [name]: other }, profile } }));
+      .map((other) => ({ cause, setup: { ...setup, config: { ...config, [name]: other } } }));
   });
   return [...variables, ...flags];
 }
@@ -72,17 +73,31 @@ const flagNames = Object.keys(profileFlags) as FlagName[];
 
 /** Values that some server has; the order is that of the documentation. */
 function otherValuesOf(name: FlagName, value: unknown): readonly unknown[] {
-  const known: unknown[] = [];
-  for (const { profile } of builtInProfiles) {
-    const other = profile[name];
-    if (!isSameFlag(other, value) && !known.some((one) => isSameFlag(one, other))) known.push(other);
-  }
-  return known;
+  const json = asJson(value);
+  return knownValuesOf(name)
+    .filter((known) => !isSame(known.json, json))
+    .map((known) => known.value);
 }
 
-function isSameFlag(one: unknown, other: unknown): boolean {
-  return isSame(asJson(one), asJson(other));
+/** Every value that the flag has in some built-in profile, once, and as JSON. Each request asks for all of them. */
+function knownValuesOf(name: FlagName): readonly KnownValue[] {
+  const found = knownValues.get(name) ?? [];
+  if (found.length === 0) {
+    for (const { profile } of builtInProfiles) {
+      const json = asJson(profile[name]);
+      if (!found.some((one) => isSame(one.json, json))) found.push({ value: profile[name], json });
+    }
+    knownValues.set(name, found);
+  }
+  return found;
 }
+
+interface KnownValue {
+  readonly value: unknown;
+  readonly json: unknown;
+}
+
+const knownValues = new Map<FlagName, KnownValue[]>();
 
 /** Flags hold regular expressions, which JSON has not. */
 function asJson(value: unknown): unknown {

@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import type { Terminal } from '../command-line.ts';
 import { type Config, ConfigError, readConfig } from '../config.ts';
+import { readOperatorFiles } from '../server/operator-files.ts';
 import { openProfiles } from '../server/profile-source.ts';
 import { repository, version } from '../version.ts';
 import { explainRequest, type RequestExplanation } from './explanation.ts';
@@ -103,7 +104,7 @@ function setupOf(options: Options, env: Terminal['env'], ofExchange: string | nu
   const profile = profiles.profileOf(config.UPSTREAM_PROFILE);
   profiles.close();
   if (profile === undefined) throw new ConfigError([`there is no profile ${config.UPSTREAM_PROFILE}`]);
-  return { config, profile };
+  return { config, profile, files: readOperatorFiles(config) };
 }
 
 /** The same request of another model. One that cannot be read is left for the service to refuse. */

@@ -203,10 +203,9 @@ export function explainRequest(options: ExplainOptions): RequestExplanation {
   /** The request as it is and without the field; where it is refused without it, with something else in its place. */
   function withAndWithout(path: Path, value: unknown): readonly [Sent, Sent] | null {
     // A call that has lost its output, or an output its call, is no reason to refuse these.
-    const { config, profile } = setup;
     const lenient: Setup = {
-      config: { ...config, ORPHAN_OUTPUTS: 'synthesize', MISSING_OUTPUTS: 'synthesize' },
-      profile,
+      ...setup,
+      config: { ...setup.config, ORPHAN_OUTPUTS: 'synthesize', MISSING_OUTPUTS: 'synthesize' },
     };
     if (path[0] === 'input' && valueAt(value, ['output']) !== undefined) {
       const other = rerun(withValue(body, [...path, 'output'], '…'), lenient);
@@ -399,7 +398,9 @@ const functionKeys = ['name', 'description', 'parameters', 'strict'];
 function isSameRun(one: RequestRun, other: RequestRun): boolean {
   if (one.type === 'refused' && other.type === 'refused') return isSame(one.error, other.error);
   if (one.type !== 'sent' || other.type !== 'sent') return one.type === other.type;
-  const same = one.path === other.path && isSame(one.dropped, other.dropped) && isSame(one.chat, other.chat);
+  // Nearly all variations change not a byte.
+  const isSameBody = one.body.equals(other.body) || isSame(one.chat, other.chat);
+  const same = one.path === other.path && isSame(one.dropped, other.dropped) && isSameBody;
   return same && isSame(one.headerChanges, other.headerChanges);
 }
 

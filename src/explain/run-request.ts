@@ -5,6 +5,7 @@ import { runSteps } from '../exchange/steps.ts';
 import type { ExchangeReply, HeaderMap, HeaderMutation } from '../exchange/types.ts';
 import type { ApiErrorObject } from '../schema/api-error.ts';
 import { createExchangeFactory } from '../server/exchanges.ts';
+import type { OperatorFiles } from '../server/operator-files.ts';
 import type { Profile } from '../upstream/profile.ts';
 import { type AnswerRun, runAnswer } from './run-answer.ts';
 
@@ -12,6 +13,8 @@ import { type AnswerRun, runAnswer } from './run-answer.ts';
 export interface Setup {
   readonly config: Config;
   readonly profile: Profile;
+  /** The configuration's, read once: an explanation runs a request a hundred times. */
+  readonly files: OperatorFiles;
 }
 
 /** A request as a client sends it; `headers` without pseudo headers. */
@@ -31,7 +34,9 @@ export type RequestRun =
       /** All headers the upstream gets, lower-case names to values, without pseudo headers. */
       readonly headers: Readonly<Record<string, string>>;
       readonly headerChanges: HeaderMutation;
-      /** The body as a value; numbers that a JavaScript number would change are `JSON.rawJSON`. */
+      /** The body as it is sent. */
+      readonly body: Buffer;
+      /** The body as a value, read when it is asked for; numbers that a JavaScript number would change are `JSON.rawJSON`. */
       readonly chat: unknown;
       readonly dropped: readonly string[];
       /** The exchange, which waits for the upstream's answer. */
@@ -53,10 +58,10 @@ const unlimited = 2 ** 31;
  * Runs a request through an exchange of the service's own. Ids are counted, `resp_1`, and `now` (Unix seconds) stands
  * still, so that two runs of one request differ in nothing.
  */
-export function runRequest({ config, profile }: Setup, request: ClientRequest, now: number): RequestRun {
+export function runRequest({ config, profile, files }: Setup, request: ClientRequest, now: number): RequestRun {
   const profiles = { profileOf: () => profile, names: () => [profile.name] };
   const clock = { now: () => now, newId: createCountedIds() };
-  const factory = createExchangeFactory(config, profiles, () => {}, { clock });
+  const factory = createExchangeFactory(config, profiles, () => {}, { clock, files });
   const { exchange } = factory.open(noMetadata, modes, null);
   const headers = new Map([[':method', request.method], [':path', request.path], ...request.headers]);
   const hasBody = request.body.length > 0;
@@ -67,7 +72,8 @@ export function runRequest({ config, profile }: Setup, request: ClientRequest, n
     return { type: 'refused', status: refusal.status, error: JSON.parse(Buffer.from(refusal.body).toString()).error };
   const bodies = replies.flatMap((reply) => (reply.type === 'request_body' && reply.body ? [reply.body] : []));
   if (exchange.summary().outcome === 'passed' || bodies.length === 0) return { type: 'passed' };
-  const text = Buffer.concat(bodies).toString();
+  const body = Buffer.concat(bodies);
+  let chat: unknown;
   const headerChanges = changesOf(replies);
   const changed = applied(headerChanges, headers);
   return {
@@ -76,7 +82,11 @@ export function runRequest({ config, profile }: Setup, request: ClientRequest, n
     path: changed.get(':path') ?? '',
     headers: Object.fromEntries([...changed].filter(([name]) => !name.startsWith(':'))),
     headerChanges,
-    chat: readJson(Buffer.from(text)),
+    body,
+    get chat() {
+      chat ??= readJson(body);
+      return chat;
+    },
     dropped: exchange.summary().dropped,
     exchange,
   };

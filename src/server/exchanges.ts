@@ -34,7 +34,8 @@ const systemClock: ExchangeOptions['clock'] = { now: () => Math.floor(Date.now()
 
 /**
  * The factory for a configuration. `onMisconfigured` is told of routes that name an unknown profile or an invalid path;
- * `createExchange` replaces the class of its exchanges.
+ * `createExchange` replaces the class of its exchanges; `files` are the configuration's, read already. Throws `ConfigError`
+ * for files that cannot be used.
  */
 export function createExchangeFactory(
   config: Config,
@@ -43,12 +44,13 @@ export function createExchangeFactory(
   {
     clock = systemClock,
     createExchange = (options) => new Exchange(options),
+    files = readOperatorFiles(config),
   }: {
     readonly clock?: ExchangeOptions['clock'] | undefined;
     readonly createExchange?: ((options: ExchangeOptions) => Exchange) | undefined;
+    readonly files?: OperatorFiles | undefined;
   } = {},
 ): ExchangeFactory {
-  const files = readOperatorFiles(config);
   const settings = new WeakMap<Profile, TranslationSettings>();
   const configuredModes = { request: config.REQUEST_BODY_MODE, response: config.RESPONSE_BODY_MODE };
   const bodyLimits = {

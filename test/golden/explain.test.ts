@@ -8,10 +8,10 @@ import { printRequest } from '../../src/explain/print-request.ts';
 import { type AnswerRun, runAnswer } from '../../src/explain/run-answer.ts';
 import { type ClientRequest, runRequest } from '../../src/explain/run-request.ts';
 import { eventLines } from '../../src/inspect/view/event-lines.ts';
-import { configOf } from '../support/config-of-settings.ts';
+import { explainSetupOf } from '../support/config-of-settings.ts';
 import { CREATED_AT } from '../support/context.ts';
 import { blockOf, type GoldenCase, readGoldenCases } from '../support/golden.ts';
-import { createTestSettings, type SettingsOverrides } from '../support/settings.ts';
+import type { SettingsOverrides } from '../support/settings.ts';
 import { upstreamOf } from '../support/upstream-notation.ts';
 
 /** Every case of a request and of a stream, as `explain` shows it: what it says is what the service does. */
@@ -44,7 +44,7 @@ const requests = casesOf(/^request-.*\.md$/).flatMap((golden) => {
 describe.each(requests)('$where $title', (golden: RequestCase) => {
   const isCount = golden.settings.endpoint === 'input_tokens';
   const request = requestOf(blockOf(golden, 'request') ?? '', golden.settings.endpoint);
-  const setup = { config: configOf(golden.settings), profile: createTestSettings(golden.settings).profile };
+  const setup = explainSetupOf(golden.settings);
 
   it('is explained as it is translated', () => {
     const explanation = explainRequest({ setup, request, now: CREATED_AT, fields: null, linkBase: '' });
@@ -79,7 +79,7 @@ const streams = casesOf(/^stream-.*\.md$/).filter(
 describe.each(streams)('$where $title', (golden) => {
   it('replayed, gives the events written beside it', () => {
     const body = blockOf(golden, 'request') ?? '{"model":"test-model","input":"Hi","stream":true}';
-    const setup = { config: configOf({}), profile: createTestSettings().profile };
+    const setup = explainSetupOf({});
     const run = runRequest(setup, requestOf(body, undefined), CREATED_AT);
     if (run.type !== 'sent') throw new Error('the request was not sent');
     const isJson = blockOf(golden, 'upstream json') !== null;

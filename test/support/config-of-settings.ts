@@ -2,6 +2,8 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Config, readConfig } from '../../src/config.ts';
+import type { Setup } from '../../src/explain/run-request.ts';
+import { readOperatorFiles } from '../../src/server/operator-files.ts';
 import { createTestSettings, type SettingsOverrides } from './settings.ts';
 
 /** The service's configuration that gives these settings: what a case says of settings, as environment variables say it. */
@@ -35,10 +37,20 @@ export function configOf(overrides: SettingsOverrides): Config {
   };
 }
 
+/** What `explain` runs a request under, with these settings. */
+export function explainSetupOf(overrides: SettingsOverrides): Setup {
+  const config = configOf(overrides);
+  return { config, profile: createTestSettings(overrides).profile, files: readOperatorFiles(config) };
+}
+
 const folder = mkdtempSync(join(tmpdir(), 'responses-extproc-prompt-'));
 
+/** A file for each text: another case may still read its own. */
 function promptFile(prompt: string): string {
-  const file = join(folder, 'prompt.txt');
-  writeFileSync(file, prompt);
+  const file = files.get(prompt) ?? join(folder, `${files.size}.txt`);
+  if (!files.has(prompt)) writeFileSync(file, prompt);
+  files.set(prompt, file);
   return file;
 }
+
+const files = new Map<string, string>();

@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { type ExplainedField, type ExplainOptions, explainRequest } from '../../../src/explain/explanation.ts';
 import { pathOf } from '../../../src/explain/fields.ts';
 import type { ClientRequest } from '../../../src/explain/run-request.ts';
-import { configOf } from '../../support/config-of-settings.ts';
+import { explainSetupOf } from '../../support/config-of-settings.ts';
 import { CREATED_AT } from '../../support/context.ts';
-import { createTestSettings, type SettingsOverrides } from '../../support/settings.ts';
+import type { SettingsOverrides } from '../../support/settings.ts';
 
 function requestOf(body: unknown, changes: Partial<ClientRequest> = {}): ClientRequest {
   const headers = new Map([['content-type', 'application/json']]);
@@ -13,7 +13,7 @@ function requestOf(body: unknown, changes: Partial<ClientRequest> = {}): ClientR
 }
 
 function explain(body: unknown, settings: SettingsOverrides = {}, options: Partial<ExplainOptions> = {}) {
-  const setup = { config: configOf(settings), profile: createTestSettings(settings).profile };
+  const setup = explainSetupOf(settings);
   return explainRequest({ setup, request: requestOf(body), now: CREATED_AT, fields: null, linkBase: '', ...options });
 }
 
