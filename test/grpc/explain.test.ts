@@ -6,14 +6,14 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, describe, expect, it } from 'vitest';
 import { explainPage, withExamples } from '../../scripts/explain-docs.ts';
 import { bytesOf, type ExchangeFile, exchangeFileHead } from '../../src/exchange-file.ts';
-import type { ExplanationFile } from '../../src/explain/command.ts';
+import { type ExplanationFile, explain as explainCommand } from '../../src/explain/command.ts';
 import type { ExchangeDetail } from '../../src/inspect/store.ts';
 import { eventsOf } from '../../src/inspect/view/event-lines.ts';
 import { connectExtProc } from '../support/extproc-client.ts';
+import { runSubcommand } from '../support/run-subcommand.ts';
 import { beginStream, endStream, sendRequest } from '../support/scripted-exchange.ts';
 import { startServiceProcess } from '../support/service-process.ts';
 
-/** `explain` as a person runs it: a process of its own, with files, pipes and terminals. */
 const root = join(import.meta.dirname, '../..');
 const main = join(root, 'src/main.ts');
 const folder = mkdtempSync(join(tmpdir(), 'responses-extproc-explain-'));
@@ -24,15 +24,22 @@ interface How {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-function explain(args: readonly string[], { input = '', env = {} }: How = {}) {
+/** `explain` as a person runs it: a process of its own, with files, pipes and terminals. */
+function explainProcess(args: readonly string[], { input = '', env = {} }: How = {}) {
   const { PATH = '', NODE_COMPILE_CACHE = '' } = process.env;
   const clean = { PATH, NODE_COMPILE_CACHE, ...env };
   return spawnSync(process.execPath, [main, 'explain', ...args], { input, env: clean, encoding: 'utf8', cwd: folder });
 }
 
+/** The command in this process, for what does not depend on a process: most of a run's time is its start. */
+async function explain(args: readonly string[], how?: How) {
+  const { code, out, err } = await runSubcommand(explainCommand, args, how);
+  return { status: code, stdout: out, stderr: err };
+}
+
 /** The machine form. */
-function explained(args: readonly string[], how?: How): ExplanationFile {
-  const { stdout, stderr } = explain([...args, '--json'], how);
+async function explained(args: readonly string[], how?: How): Promise<ExplanationFile> {
+  const { stdout, stderr } = await explain([...args, '--json'], how);
   expect(stderr).toBe('');
   return JSON.parse(stdout);
 }
@@ -59,17 +66,17 @@ const sse = [
 
 describe('a request', () => {
   it('is read from standard input, from - and from a file, with the same result', () => {
-    const fromStdin = explain([], { input: requestText });
+    const fromStdin = explainProcess([], { input: requestText });
     expect(fromStdin.stdout).toContain('POST /v1/responses → POST /v1/chat/completions');
     expect(fromStdin.stdout).toContain('docs/mapping.md#row-text-verbosity');
     expect(fromStdin.stdout).not.toContain(escapeCode);
     expect(fromStdin).toMatchObject({ status: 0, stderr: '' });
-    expect(explain(['-'], { input: requestText }).stdout).toBe(fromStdin.stdout);
-    expect(explain([fileOf('request.json', requestText)]).stdout).toBe(fromStdin.stdout);
+    expect(explainProcess(['-'], { input: requestText }).stdout).toBe(fromStdin.stdout);
+    expect(explainProcess([fileOf('request.json', requestText)]).stdout).toBe(fromStdin.stdout);
   });
 
-  it('has a machine form', () => {
-    const explanation = explained([], { input: requestText });
+  it('has a machine form', async () => {
+    const explanation = await explained([], { input: requestText });
     expect(explanation).toMatchObject({
       format: 'responses-extproc explanation',
       version: 1,
@@ -94,12 +101,12 @@ describe('a request', () => {
     ]);
   });
 
-  it('that the service refuses is exit code 1', () => {
-    const { status, stdout } = explain([], { input: refusedText });
+  it('that the service refuses is exit code 1', async () => {
+    const { status, stdout } = explainProcess([], { input: refusedText });
     expect(status).toBe(1);
     expect(stdout).toContain('Refused: HTTP 400 unsupported_value, background');
     expect(stdout).toContain('docs/mapping.md#row-background');
-    const machine = explain(['--json'], { input: refusedText });
+    const machine = await explain(['--json'], { input: refusedText });
     expect(machine.status).toBe(1);
     expect(JSON.parse(machine.stdout)).toMatchObject({
       outcome: 'refused',
@@ -107,43 +114,43 @@ describe('a request', () => {
     });
   });
 
-  it('that is no JSON is refused as the service refuses it', () => {
-    expect(explain([], { input: '{"model":' })).toMatchObject({
+  it('that is no JSON is refused as the service refuses it', async () => {
+    expect(await explain([], { input: '{"model":' })).toMatchObject({
       status: 1,
       stdout: expect.stringContaining('invalid_json'),
     });
   });
 
-  it('may be for another path or model, and of one field only', () => {
-    const compact = explained(['--path', '/v1/responses/compact'], { input: '{"model":"m","input":"Hi"}' });
+  it('may be for another path or model, and of one field only', async () => {
+    const compact = await explained(['--path', '/v1/responses/compact'], { input: '{"model":"m","input":"Hi"}' });
     expect(compact.chat_request?.body).toMatchObject({ messages: [{}, { role: 'user' }] });
     const input = JSON.stringify({ model: 'm', input: ['a', 'b'].map((content) => ({ role: 'user', content })) });
-    const gemma = explained(['--model', 'gemma-2'], { input });
+    const gemma = await explained(['--model', 'gemma-2'], { input });
     expect(gemma.model).toBe('gemma-2');
     expect(gemma.fields.flatMap(({ causes }) => causes.map(({ name }) => name))).toContain('alternateRoles');
-    const one = explained(['--field', 'text.verbosity', '--field', 'top_p'], { input: requestText });
+    const one = await explained(['--field', 'text.verbosity', '--field', 'top_p'], { input: requestText });
     expect(one.fields.map(({ field, fate }) => `${field} ${fate}`)).toEqual(['text.verbosity dropped', 'top_p absent']);
   });
 
-  it('runs under the service’s own settings', () => {
+  it('runs under the service’s own settings', async () => {
     const input = JSON.stringify({ ...request, odd: 1 });
     const env = { UNKNOWN_FIELDS: 'reject', UPSTREAM_PROFILE: 'vllm' };
-    expect(explained([], { input, env })).toMatchObject({ outcome: 'refused', profile: 'vllm' });
-    expect(explained(['--profile', 'openai'], { input, env: { UPSTREAM_PROFILE: 'vllm' } })).toMatchObject({
+    expect(await explained([], { input, env })).toMatchObject({ outcome: 'refused', profile: 'vllm' });
+    expect(await explained(['--profile', 'openai'], { input, env: { UPSTREAM_PROFILE: 'vllm' } })).toMatchObject({
       profile: 'openai',
     });
     const path = { UPSTREAM_PROFILE: 'vllm', UPSTREAM_PATH: '/own/v1/chat/completions' };
     const plain = '{"model":"m","input":"Hi"}';
-    expect(explained([], { input: plain, env: path }).chat_request?.path).toBe(path.UPSTREAM_PATH);
-    expect(explained(['-p', 'groq'], { input: plain, env: path }).chat_request?.path).toBe(
+    expect((await explained([], { input: plain, env: path })).chat_request?.path).toBe(path.UPSTREAM_PATH);
+    expect((await explained(['-p', 'groq'], { input: plain, env: path })).chat_request?.path).toBe(
       '/openai/v1/chat/completions',
     );
     const profiles = fileOf('profiles.yaml', 'profiles:\n  mine:\n    extends: vllm\n    verbosity: true\n');
-    const mine = explained(['--profiles-file', profiles, '-p', 'mine'], { input });
+    const mine = await explained(['--profiles-file', profiles, '-p', 'mine'], { input });
     expect(mine).toMatchObject({ profile: 'mine', dropped: [], chat_request: { body: { verbosity: 'low' } } });
   });
 
-  it('of Codex, as it was recorded, is explained whole', () => {
+  it('of Codex, as it was recorded, is explained whole', async () => {
     const recorded = join(root, 'test/clients/recorded');
     const files = readdirSync(recorded).filter((file) => /^codex-.*\.json$/.test(file));
     expect(files.length).toBeGreaterThan(5);
@@ -153,13 +160,13 @@ describe('a request', () => {
       'codex-remote-compaction.json',
     ]) {
       const { body } = JSON.parse(readFileSync(join(recorded, file), 'utf8'));
-      const explanation = explained([join(recorded, file), '--profile', 'vllm']);
+      const explanation = await explained([join(recorded, file), '--profile', 'vllm']);
       expect(explanation, file).toMatchObject({ outcome: 'sent', request: { path: '/v1/responses' }, notes: [] });
       const followed = explanation.fields.filter(({ field }) => field.startsWith('input['));
       expect(followed, file).toHaveLength(body.input.length);
       for (const { field, becomes, dropped } of followed)
         expect(becomes.length + dropped.length, `${file} ${field}`).toBeGreaterThan(0);
-      expect(explain([join(recorded, file)]).status, file).toBe(0);
+      expect((await explain([join(recorded, file), '--field', 'model'])).status, file).toBe(0);
     }
   });
 });
@@ -181,21 +188,21 @@ describe('colours', () => {
     expect(terminal({ TERM: 'dumb' }).stdout).not.toContain(escapeCode);
   });
 
-  it('are not in a pipe, unless they are forced', () => {
-    expect(explain([], { input: requestText }).stdout).not.toContain(escapeCode);
-    expect(explain([], { input: requestText, env: { FORCE_COLOR: '1' } }).stdout).toContain(escapeCode);
-    expect(explain([], { input: requestText, env: { FORCE_COLOR: '1', NO_COLOR: '1' } }).stdout).not.toContain(
+  it('are not in a pipe, unless they are forced', async () => {
+    expect(explainProcess([], { input: requestText }).stdout).not.toContain(escapeCode);
+    expect((await explain([], { input: requestText, env: { FORCE_COLOR: '1' } })).stdout).toContain(escapeCode);
+    expect((await explain([], { input: requestText, env: { FORCE_COLOR: '1', NO_COLOR: '1' } })).stdout).not.toContain(
       escapeCode,
     );
   });
 
-  it('of a request’s own making are text', () => {
+  it('of a request’s own making are text', async () => {
     const input = JSON.stringify({
       model: `m${escapeCode}[2J`,
       input: `x${escapeCode}]0;title\x07`,
       [`odd${escapeCode}[1m`]: '\u202e',
     });
-    const { stdout } = explain([], { input });
+    const { stdout } = await explain([], { input });
     expect(stdout).not.toContain(escapeCode);
     expect(stdout).not.toContain('\u202e');
     expect(stdout).toContain('\\u001b');
@@ -203,9 +210,9 @@ describe('colours', () => {
 });
 
 describe('a recorded answer', () => {
-  it('in a stream is shown chunk by chunk, each with its events', () => {
+  it('in a stream is shown chunk by chunk, each with its events', async () => {
     const file = fileOf('answer.sse', sse.join(''));
-    const { answer } = explained(['--response', file], { input: requestText });
+    const { answer } = await explained(['--response', file], { input: requestText });
     expect(answer).toMatchObject({ status: 200, outcome: 'completed', body: null });
     expect(answer?.chunks.map(({ number, events }) => [number, events.map(({ event }) => event)])).toEqual([
       [1, expect.arrayContaining(['response.created', 'response.output_text.delta'])],
@@ -213,45 +220,47 @@ describe('a recorded answer', () => {
       [3, []],
       [4, expect.arrayContaining(['response.output_text.done', 'response.completed', null])],
     ]);
-    const { stdout, status } = explain(['-r', file], { input: requestText });
+    const { stdout, status } = await explain(['-r', file], { input: requestText });
     expect(status).toBe(0);
     expect(stdout).toMatch(/2 {2}delta \{"content":"lo"\} +response\.output_text\.delta \{"delta":"lo"/);
   });
 
-  it('as JSON is shown as the Response', () => {
+  it('as JSON is shown as the Response', async () => {
     const completion = {
       choices: [{ index: 0, message: { role: 'assistant', content: 'Hello' }, finish_reason: 'stop' }],
     };
     const file = fileOf('answer.json', JSON.stringify(completion));
-    const { answer } = explained(['-r', file], { input: '{"model":"m","input":"Hi"}' });
+    const { answer } = await explained(['-r', file], { input: '{"model":"m","input":"Hi"}' });
     expect(answer).toMatchObject({
       outcome: 'completed',
       body: { object: 'response', output: [{ content: [{ text: 'Hello' }] }] },
     });
-    const streamed = explained(['-r', file], { input: requestText }).answer;
+    const streamed = (await explained(['-r', file], { input: requestText })).answer;
     expect(streamed?.chunks.flatMap(({ events }) => events).at(-2)?.event).toBe('response.completed');
   });
 
-  it('that is lines of JSON is read as such', () => {
+  it('that is lines of JSON is read as such', async () => {
     const lines = sse.slice(0, 3).map((line) => line.slice('data: '.length).trim());
-    const { answer } = explained(['-r', fileOf('answer.ndjson', `${lines.join('\n')}\n`)], { input: requestText });
+    const { answer } = await explained(['-r', fileOf('answer.ndjson', `${lines.join('\n')}\n`)], {
+      input: requestText,
+    });
     expect(answer).toMatchObject({
       outcome: 'completed',
       chunks: [{ number: 1 }, { number: 2 }, { number: 3 }, { number: null }],
     });
   });
 
-  it('that is an error, or breaks off, is exit code 3', () => {
+  it('that is an error, or breaks off, is exit code 3', async () => {
     const error = fileOf('error.json', '{"error":{"message":"Slow down.","code":"rate_limit_exceeded"}}');
-    const limited = explain(['-r', error, '--status', '429'], { input: requestText });
+    const limited = explainProcess(['-r', error, '--status', '429'], { input: requestText });
     expect(limited).toMatchObject({ status: 3, stdout: expect.stringContaining('HTTP 429') });
     const broken = fileOf('broken.sse', sse.slice(0, 2).join(''));
-    const cut = explain(['-r', broken], { input: requestText });
+    const cut = await explain(['-r', broken], { input: requestText });
     expect(cut).toMatchObject({ status: 3, stdout: expect.stringMatching(/end +of the upstream’s body .*response/) });
   });
 
-  it('of a refused request is not replayed', () => {
-    const { answer, outcome } = explained(['-r', fileOf('answer.sse', sse.join(''))], { input: refusedText });
+  it('of a refused request is not replayed', async () => {
+    const { answer, outcome } = await explained(['-r', fileOf('answer.sse', sse.join(''))], { input: refusedText });
     expect({ answer, outcome }).toEqual({ answer: null, outcome: 'refused' });
   });
 });
@@ -283,8 +292,8 @@ describe('a saved exchange', () => {
   };
   const file = fileOf('exchange.json', JSON.stringify(exchange));
 
-  it('brings its request, its profile and its answer', () => {
-    const whole = explained([file]);
+  it('brings its request, its profile and its answer', async () => {
+    const whole = await explained([file]);
     expect(whole).toMatchObject({ profile: 'vllm', outcome: 'sent', answer: { outcome: 'completed' } });
     // Chunks end where their events end, and have come when their last byte had.
     expect(whole.answer?.chunks.map(({ number, at_ms }) => [number, at_ms])).toEqual([
@@ -294,12 +303,12 @@ describe('a saved exchange', () => {
       [4, 30],
     ]);
     expect(whole.answer?.chunks.map(({ text: one }) => one)).toEqual(sse);
-    expect(explained(['-r', file])).toEqual(whole);
-    expect(explained([file, '-p', 'generic']).profile).toBe('generic');
+    expect(await explained(['-r', file])).toEqual(whole);
+    expect((await explained([file, '-p', 'generic'])).profile).toBe('generic');
   });
 
-  it('replays to another request', () => {
-    const { request: asked, answer } = explained(['-r', file], { input: '{"model":"m","input":"Hi"}' });
+  it('replays to another request', async () => {
+    const { request: asked, answer } = await explained(['-r', file], { input: '{"model":"m","input":"Hi"}' });
     expect(asked.path).toBe('/v1/responses');
     expect(answer).toMatchObject({ body: { object: 'response', status: 'completed' }, chunks: [{}, {}, {}, {}] });
   });
@@ -315,7 +324,7 @@ describe('a saved exchange', () => {
       const saved = async () => ((await (await service.get('/inspect/exchanges/1')).json()) as ExchangeDetail).file;
       await expect.poll(async () => (await saved()).outcome).toBe('completed');
       const recorded = await saved();
-      const { chat_request, answer, dropped } = explained([fileOf('saved.json', JSON.stringify(recorded))]);
+      const { chat_request, answer, dropped } = await explained([fileOf('saved.json', JSON.stringify(recorded))]);
       const { chat_request: sent, client_response: received } = recorded;
       if (sent === null || received === null) throw new Error('The exchange has no other side.');
       expect(JSON.stringify(chat_request?.body)).toBe(bytesOf(sent).toString());
@@ -330,20 +339,24 @@ describe('a saved exchange', () => {
     }
   });
 
-  it('that is compressed is replayed as it arrived', () => {
+  it('that is compressed is replayed as it arrived', async () => {
     const pieces = [{ at_ms: 1, base64: gzipSync(text).toString('base64') }];
     const encoded = [...headers, { name: 'content-encoding', value: 'gzip' }];
     const gzipped = { ...exchange, chat_response: { status: 200, headers: encoded, pieces } };
-    const { answer } = explained([fileOf('gzip.json', JSON.stringify(gzipped))]);
+    const { answer } = await explained([fileOf('gzip.json', JSON.stringify(gzipped))]);
     expect(answer).toMatchObject({ outcome: 'completed', chunks: [{ number: 1, at_ms: 1 }] });
   });
 
-  it('that is not whole is exit code 2, with the field named', () => {
+  it('that is not whole is exit code 2, with the field named', async () => {
     const cut = fileOf('cut.json', JSON.stringify({ ...exchange, client_request: { method: 'POST' } }));
-    expect(explain([cut])).toMatchObject({ status: 2, stdout: '', stderr: expect.stringContaining('client_request') });
+    expect(await explain([cut])).toMatchObject({
+      status: 2,
+      stdout: '',
+      stderr: expect.stringContaining('client_request'),
+    });
     const unanswered = fileOf('unanswered.json', JSON.stringify({ ...exchange, chat_response: null }));
     const message = expect.stringContaining('no answer');
-    expect(explain(['-r', unanswered], { input: requestText })).toMatchObject({ status: 2, stderr: message });
+    expect(await explain(['-r', unanswered], { input: requestText })).toMatchObject({ status: 2, stderr: message });
   });
 });
 
@@ -351,8 +364,8 @@ describe('recorded streams', () => {
   const recordings = join(root, 'test/recordings/vllm-qwen3');
   const files = readdirSync(recordings).filter((file) => file.endsWith('.stream.sse'));
 
-  it.each(files)('of vLLM give every event of the stream that the service makes: %s', (file) => {
-    const { answer } = explained(['-p', 'vllm', '-r', join(recordings, file)], { input: requestText });
+  it.each(files)('of vLLM give every event of the stream that the service makes: %s', async (file) => {
+    const { answer } = await explained(['-p', 'vllm', '-r', join(recordings, file)], { input: requestText });
     const events = answer?.chunks.flatMap((one) => one.events) ?? [];
     const text = events.map(({ data }) => `data: ${JSON.stringify(data)}\n`).join('');
     expect(eventsOf(text).map((event) => event['sequence_number'])).toEqual(
@@ -373,15 +386,15 @@ describe('wrong usage', () => {
     [['--profiles-file', '/nowhere.yaml'], 'nowhere.yaml'],
     [['/nowhere.json'], '/nowhere.json cannot be read'],
     [['--response', '/nowhere.sse'], '/nowhere.sse cannot be read'],
-  ])('is exit code 2 and says what is wrong: %j', (args, message) => {
-    const { status, stdout, stderr } = explain(args, { input: requestText });
+  ])('is exit code 2 and says what is wrong: %j', async (args, message) => {
+    const { status, stdout, stderr } = await explain(args, { input: requestText });
     expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
     expect(stderr).toContain(message);
     expect(stderr).not.toContain('    at ');
   });
 
   it('is an invalid setting too', () => {
-    const { status, stderr } = explain([], { input: requestText, env: { UNKNOWN_FIELDS: 'maybe' } });
+    const { status, stderr } = explainProcess([], { input: requestText, env: { UNKNOWN_FIELDS: 'maybe' } });
     expect({ status, stderr }).toEqual({ status: 2, stderr: expect.stringContaining('UNKNOWN_FIELDS') });
   });
 
@@ -396,7 +409,7 @@ describe('wrong usage', () => {
   it('is a file larger than any request', () => {
     const file = fileOf('large.json', '');
     truncateSync(file, 257 * 1024 * 1024);
-    expect(explain([file])).toMatchObject({ status: 2, stderr: expect.stringContaining('larger than') });
+    expect(explainProcess([file])).toMatchObject({ status: 2, stderr: expect.stringContaining('larger than') });
   });
 });
 
@@ -407,8 +420,10 @@ describe('docs/explain.md', () => {
     expect(page).toContain('docs/mapping.md#row-');
   });
 
-  it('has every key of the machine form', () => {
-    const { answer, ...explanation } = explained(['-r', fileOf('answer.sse', sse.join(''))], { input: requestText });
+  it('has every key of the machine form', async () => {
+    const { answer, ...explanation } = await explained(['-r', fileOf('answer.sse', sse.join(''))], {
+      input: requestText,
+    });
     const page = readFileSync(explainPage, 'utf8');
     const chunks = answer?.chunks ?? [];
     const objects = [
@@ -426,8 +441,8 @@ describe('docs/explain.md', () => {
 });
 
 describe('the command', () => {
-  it('--help says all of it', () => {
-    const { status, stdout } = explain(['--help']);
+  it('--help says all of it', async () => {
+    const { status, stdout } = await explain(['--help']);
     expect(status).toBe(0);
     const options = 'profile profiles-file model path field response status full json help'.split(' ');
     for (const option of options) expect(stdout).toContain(`--${option}`);
@@ -439,7 +454,9 @@ describe('the command', () => {
       ...request,
       input: Array.from({ length: 300 }, () => ({ role: 'user', content: 'x'.repeat(2000) })),
     });
-    const child = spawn(process.execPath, [main, 'explain', '--full'], { stdio: ['pipe', 'pipe', 'pipe'] });
+    const child = spawn(process.execPath, [main, 'explain', '--full', '--field', 'model'], {
+      stdio: ['pipe', 'pipe', 'pipe'],
+    });
     let stderr = '';
     child.stderr.on('data', (text) => {
       stderr += text;

@@ -1,21 +1,9 @@
-import { Writable } from 'node:stream';
 import { doctor } from '../../src/doctor/command.ts';
+import { runSubcommand, type SubcommandRun } from './run-subcommand.ts';
 
 /** Runs the subcommand in this process: its exit code and what it wrote. */
-export async function runDoctor(
-  args: readonly string[],
-  env: Readonly<Record<string, string>> = {},
-): Promise<{ code: number; out: string; err: string }> {
-  const written = { out: '', err: '' };
-  const sink = (name: 'out' | 'err') =>
-    new Writable({
-      write(piece, _encoding, done) {
-        written[name] += String(piece);
-        done();
-      },
-    }) as NodeJS.WriteStream;
-  const code = await doctor(args, { env, stdin: process.stdin, stdout: sink('out'), stderr: sink('err') });
-  return { code, ...written };
+export function runDoctor(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<SubcommandRun> {
+  return runSubcommand(doctor, args, { env });
 }
 
 /** The report that `--json` prints, as far as tests look at it. */

@@ -21,7 +21,12 @@ test('a first run without a network says what it waits for', async () => {
   const { npm_execpath: _npm, ...environment } = process.env;
   const child = spawn(process.execPath, ['scripts/setup.mjs'], {
     cwd: folder,
-    env: { ...environment, npm_config_registry: registry, npm_config_cache: join(folder, 'cache') },
+    env: {
+      ...environment,
+      SETUP_NOTICE_MS: '1000',
+      npm_config_registry: registry,
+      npm_config_cache: join(folder, 'cache'),
+    },
     detached: true,
   });
   let output = '';
