@@ -65,7 +65,7 @@ export function createTracing({ url, serviceName, version, ratio, onLost }: Trac
     spanProcessors: [
       new BatchSpanProcessor({
         exporter: reportLosses(new OTLPTraceExporter({ url }), onLost),
-        scheduledDelayMillis: 1_000,
+        scheduledDelayMillis: batchDelayMs(),
       }),
     ],
   });
@@ -103,6 +103,12 @@ export function createTracing({ url, serviceName, version, ratio, onLost }: Trac
       deadline.abort();
     },
   };
+}
+
+/** `OTEL_BSP_SCHEDULE_DELAY` in milliseconds, which OpenTelemetry's processors read elsewhere; without a whole number, a second. */
+function batchDelayMs(): number {
+  const { OTEL_BSP_SCHEDULE_DELAY: delay = '' } = process.env;
+  return /^\d{1,9}$/.test(delay) ? Number(delay) : 1_000;
 }
 
 /** The exporter itself reports to nobody when a collector is gone, wrong, or refuses. */

@@ -36,6 +36,7 @@ async function start(environment: Readonly<Record<string, string>> = {}): Promis
   service = await startServiceProcess({
     OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
     OTEL_EXPORTER_OTLP_HEADERS: 'x-api-key=k-1',
+    OTEL_BSP_SCHEDULE_DELAY: '20',
     ...environment,
   });
   client = connectExtProc(service.listen[0] ?? '');
@@ -113,7 +114,7 @@ describe('tracing', () => {
   });
 
   it('marks a refusal as an error by its code, and sends what is left when it is stopped', async () => {
-    await start();
+    await start({ OTEL_BSP_SCHEDULE_DELAY: '600000' }); // nothing is sent before the stop
     const { call, last } = await sendRequest(client, JSON.stringify({ model: 'm-1', input: 'Hi', store: true }));
     expect(last.immediate_response?.status?.code).toBe(400);
     call.cancel();
