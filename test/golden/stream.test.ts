@@ -55,11 +55,13 @@ function testCase(golden: GoldenCase): void {
 
   if (!isJson)
     it('gives the same bytes however the upstream is cut', () => {
+      const expected = withoutKeepalives(bytes);
+      const same = (cut: Buffer) => cut.equals(bytes) || withoutKeepalives(cut) === expected;
       let cuts = 0;
       for (const { how, pieces } of everyCut(upstreamOf(golden))) {
         cuts += 1;
         const run = runStream(pieces, context());
-        if (withoutKeepalives(run.bytes) !== withoutKeepalives(bytes)) expect.fail(`other bytes when ${how}`);
+        if (!same(run.bytes)) expect.fail(`other bytes when ${how}`);
         expect(run.error?.toJson(), how).toBe(error?.toJson());
         // Some clients' parsers lose an event that arrives in two pieces.
         if (!run.writes.every((write) => write.subarray(-2).equals(blankLine))) expect.fail(`a cut event when ${how}`);

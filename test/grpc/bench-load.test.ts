@@ -11,10 +11,15 @@ const bench = join(import.meta.dirname, '../../bench');
 async function runLoad(port: number, options: Omit<ExtProcLoadOptions, 'targets'>): Promise<ExtProcLoadReport> {
   const argument: ExtProcLoadOptions = { ...options, targets: [{ host: '127.0.0.1', port }] };
   const child = spawn(process.execPath, [join(bench, 'extproc-load.ts'), JSON.stringify(argument)]);
-  const output: string[] = [];
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (bytes) => output.push(String(bytes)));
-  await once(child, 'close');
-  return JSON.parse(output.join('')) as ExtProcLoadReport;
+  const written = { stdout: '', stderr: '' };
+  for (const name of ['stdout', 'stderr'] as const)
+    child[name].on('data', (bytes) => {
+      written[name] += String(bytes);
+    });
+  const [status] = await once(child, 'close');
+  // Node may warn of something on standard error.
+  expect(status, written.stderr).toBe(0);
+  return JSON.parse(written.stdout) as ExtProcLoadReport;
 }
 
 describe('the load of `npm run bench -- --only capacity`', () => {
