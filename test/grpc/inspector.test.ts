@@ -1,6 +1,6 @@
 import { request as httpRequest } from 'node:http';
 import { connect as connectTcp } from 'node:net';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { ExchangeDetail, ExchangeRow } from '../../src/inspect/store.ts';
 import { connectExtProc, type ExtProcClient } from '../support/extproc-client.ts';
 import { beginStream, endStream, sendRequest } from '../support/scripted-exchange.ts';
@@ -64,17 +64,16 @@ async function rowsOf(running: ServiceProcess): Promise<ExchangeRow[]> {
   return [...(first?.data.rows ?? [])];
 }
 
-describe('INSPECT', () => {
-  it('is off by default: there is no such page, and nobody is warned', async () => {
-    const running = await start({});
-    expect((await running.get('/inspect')).status).toBe(404);
-    expect((await running.get('/inspect/events')).status).toBe(404);
-    expect(await (await running.get('/')).text()).not.toContain('inspect');
-    expect(running.log.filter(({ level }) => level === 'warn')).toEqual([]);
+describe('INSPECT=on', () => {
+  /** For what leaves its service as it was. */
+  let shared: ServiceProcess;
+  beforeAll(async () => {
+    shared = await startServiceProcess({ INSPECT: 'on' });
   });
+  afterAll(() => shared.remove());
 
   it('is a page of the admin port when it is on, and the log warns of it', async () => {
-    const running = await start({ INSPECT: 'on' });
+    const running = shared;
     const line = await running.logged(({ msg }) => String(msg).includes('INSPECT=on'));
     expect(line).toMatchObject({ level: 'warn', url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/inspect$/) });
     expect(line['msg']).toContain('sees the contents');
@@ -91,14 +90,10 @@ describe('INSPECT', () => {
       expect((await running.get(path)).status, path).toBe(404);
   });
 
-  it('needs the admin port', async () => {
-    await expect(start({ INSPECT: 'on', ADMIN_LISTEN: 'off' })).rejects.toThrow(/INSPECT: is a page of the admin port/);
-  });
-
   it('shows a stream while it runs, and its end', async () => {
-    const running = await start({ INSPECT: 'on' });
+    const running = shared;
     const call = await stream(running.listen[0] ?? '', 'm-live');
-    const [row] = await rowsOf(running);
+    const row = (await rowsOf(running)).find(({ model }) => model === 'm-live');
     expect(row).toMatchObject({ model: 'm-live', outcome: 'running', stream: true });
     const { events } = await live(running, `/inspect/exchanges/${row?.id}/events`);
     await expect.poll(() => events[0]?.event).toBe('exchange');
@@ -109,6 +104,48 @@ describe('INSPECT', () => {
     expect(detail.file).toMatchObject({ outcome: 'completed', chat_response: { status: 200 } });
     const pieces = detail.file.client_response?.pieces ?? [];
     expect(pieces.map((piece) => ('text' in piece ? piece.text : '')).join('')).toContain('response.completed');
+  });
+
+  it('a page that does not read costs a bounded buffer, and others go on', async () => {
+    const running = shared;
+    const admin = new URL((await running.get('/healthz')).url);
+    const call = await stream(running.listen[0] ?? '', 'm-slow');
+    const rowOfCall = async () => (await rowsOf(running)).find(({ model }) => model === 'm-slow');
+    const row = await rowOfCall();
+    const stuck = connectTcp(Number(admin.port), admin.hostname);
+    ends.push(() => stuck.destroy());
+    stuck.pause();
+    stuck.write(`GET /inspect/exchanges/${row?.id}/events HTTP/1.1\r\nhost: ${admin.host}\r\n\r\n`);
+    const text = 'x'.repeat(100_000);
+    const chunk = Buffer.from(`data: {"choices":[{"index":0,"delta":{"content":"${text}"}}]}\n\n`);
+    for (let index = 0; index < 60; index += 1) {
+      call.send({ type: 'response_body', body: chunk, endOfStream: false });
+      await call.next();
+    }
+    expect(await rowOfCall()).toMatchObject({ model: 'm-slow', outcome: 'running' });
+    expect((await running.get('/healthz')).status).toBe(200);
+  });
+
+  it('more streams than it has room for are refused', async () => {
+    const running = shared;
+    const statuses = [];
+    for (let index = 0; index < 33; index += 1) statuses.push((await live(running, '/inspect/events')).response.status);
+    expect(statuses.filter((status) => status === 200)).toHaveLength(32);
+    expect(statuses.at(-1)).toBe(503);
+  });
+});
+
+describe('INSPECT', () => {
+  it('is off by default: there is no such page, and nobody is warned', async () => {
+    const running = await start({});
+    expect((await running.get('/inspect')).status).toBe(404);
+    expect((await running.get('/inspect/events')).status).toBe(404);
+    expect(await (await running.get('/')).text()).not.toContain('inspect');
+    expect(running.log.filter(({ level }) => level === 'warn')).toEqual([]);
+  });
+
+  it('needs the admin port', async () => {
+    await expect(start({ INSPECT: 'on', ADMIN_LISTEN: 'off' })).rejects.toThrow(/INSPECT: is a page of the admin port/);
   });
 
   it('with workers it shows the exchanges of all of them', async () => {
@@ -159,32 +196,5 @@ describe('INSPECT', () => {
     expect(await send('GET', '/inspect/send', { host: admin.host })).toBe(405);
     // Other pages of the port are as they were.
     expect(await send('GET', '/readyz', { host: 'anything.example' })).toBe(200);
-  });
-
-  it('a page that does not read costs a bounded buffer, and others go on', async () => {
-    const running = await start({ INSPECT: 'on' });
-    const admin = new URL((await running.get('/healthz')).url);
-    const call = await stream(running.listen[0] ?? '', 'm-slow');
-    const [row] = await rowsOf(running);
-    const stuck = connectTcp(Number(admin.port), admin.hostname);
-    ends.push(() => stuck.destroy());
-    stuck.pause();
-    stuck.write(`GET /inspect/exchanges/${row?.id}/events HTTP/1.1\r\nhost: ${admin.host}\r\n\r\n`);
-    const text = 'x'.repeat(100_000);
-    const chunk = Buffer.from(`data: {"choices":[{"index":0,"delta":{"content":"${text}"}}]}\n\n`);
-    for (let index = 0; index < 60; index += 1) {
-      call.send({ type: 'response_body', body: chunk, endOfStream: false });
-      await call.next();
-    }
-    expect((await rowsOf(running))[0]).toMatchObject({ model: 'm-slow', outcome: 'running' });
-    expect((await running.get('/healthz')).status).toBe(200);
-  });
-
-  it('more streams than it has room for are refused', async () => {
-    const running = await start({ INSPECT: 'on' });
-    const statuses = [];
-    for (let index = 0; index < 33; index += 1) statuses.push((await live(running, '/inspect/events')).response.status);
-    expect(statuses.filter((status) => status === 200)).toHaveLength(32);
-    expect(statuses.at(-1)).toBe(503);
   });
 });

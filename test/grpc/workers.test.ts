@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { connectExtProc, type ExtProcClient } from '../support/extproc-client.ts';
 import { beginStream, endStream, sendRequest } from '../support/scripted-exchange.ts';
 import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts';
@@ -38,8 +38,15 @@ async function openStream(address: string) {
 }
 
 describe('WORKERS=2', () => {
+  /** For what leaves its service as it was: three processes take a second to start. */
+  let shared: ServiceProcess;
+  beforeAll(async () => {
+    shared = await startServiceProcess({ WORKERS: '2' });
+  });
+  afterAll(() => shared.remove());
+
   it('gives connections to the workers in turn, and one scrape has the series of both', async () => {
-    const { listen, metric } = await start({});
+    const { listen, metric } = shared;
     const [address = ''] = listen;
     for (let n = 0; n < 4; n += 1) await openStream(address);
     expect(await metric(active, { worker: '1' })).toBe(2);
@@ -47,6 +54,36 @@ describe('WORKERS=2', () => {
     expect(await metric('responses_extproc_ready_workers')).toBe(2);
   });
 
+  it('is not ready while every worker is stuck, and is again when one goes on', async () => {
+    const { workers, get, metric } = shared;
+    const ready = async () => (await get('/readyz')).status;
+    expect(await ready()).toBe(200);
+    const pids = workers();
+    for (const pid of pids) process.kill(pid, 'SIGSTOP');
+    try {
+      await expect.poll(ready, { timeout: 20_000 }).toBe(503);
+      expect(await metric('responses_extproc_ready_workers')).toBe(0);
+    } finally {
+      for (const pid of pids) process.kill(pid, 'SIGCONT');
+    }
+    await expect.poll(ready, { timeout: 20_000 }).toBe(200);
+  });
+
+  it('has the worker’s number in each line of its log', () => {
+    const { log } = shared;
+    const listening = log.filter((line) => line['msg'] === 'listening');
+    expect(listening.map((line) => line['worker']).toSorted()).toEqual([1, 2]);
+  });
+
+  it('ends with the reason when no worker can listen', async () => {
+    const { listen } = shared;
+    await expect(startServiceProcess({ WORKERS: '2', LISTEN: listen[0] ?? '' })).rejects.toThrow(
+      /exit code 1[\s\S]*EADDRINUSE/,
+    );
+  });
+});
+
+describe('WORKERS=2, where workers end', () => {
   it('survives a message that finds the other end of its channel gone', async () => {
     // As Node reports it, of a message of its own: the worker that sees it is about to be disconnected, or is not.
     const script = `import cluster from 'node:cluster';
@@ -88,27 +125,6 @@ describe('WORKERS=2', () => {
       .toBe(1);
   });
 
-  it('is not ready while every worker is stuck, and is again when one goes on', async () => {
-    const { workers, get, metric } = await start({});
-    const ready = async () => (await get('/readyz')).status;
-    expect(await ready()).toBe(200);
-    const pids = workers();
-    for (const pid of pids) process.kill(pid, 'SIGSTOP');
-    try {
-      await expect.poll(ready, { timeout: 20_000 }).toBe(503);
-      expect(await metric('responses_extproc_ready_workers')).toBe(0);
-    } finally {
-      for (const pid of pids) process.kill(pid, 'SIGCONT');
-    }
-    await expect.poll(ready, { timeout: 20_000 }).toBe(200);
-  });
-
-  it('has the worker’s number in each line of its log', async () => {
-    const { log } = await start({});
-    const listening = log.filter((line) => line['msg'] === 'listening');
-    expect(listening.map((line) => line['worker']).toSorted()).toEqual([1, 2]);
-  });
-
   it('lets running streams of every worker end after SIGTERM, even if each process is told', async () => {
     const { listen, child, workers } = await start({});
     const [address = ''] = listen;
@@ -119,13 +135,6 @@ describe('WORKERS=2', () => {
     for (const call of calls) await endStream(call);
     for (const call of calls) call.cancel();
     expect(await child.ended).toBe('exit code 0');
-  });
-
-  it('ends with the reason when no worker can listen', async () => {
-    const { listen } = await start({});
-    await expect(startServiceProcess({ WORKERS: '2', LISTEN: listen[0] ?? '' })).rejects.toThrow(
-      /exit code 1[\s\S]*EADDRINUSE/,
-    );
   });
 });
 
