@@ -1,6 +1,8 @@
 const CHUNK_BYTES = 8 * 1024;
 /** A time and a number of 32 bits. */
 const MARK_BYTES = 12;
+/** In UTF-8, of each UTF-16 unit. */
+const MAX_BYTES_OF_CHARACTER = 3;
 
 /** A piece of memory, with what writes numbers into it. */
 interface Chunk {
@@ -55,6 +57,24 @@ export class ChunkMemory {
     this.#last.view.setUint32(at + 8, word, true);
     this.#at = at + MARK_BYTES;
     return (this.#chunks.length - 1) * CHUNK_BYTES + at;
+  }
+
+  /**
+   * Adds a mark of time 0 and the text after it; the mark's number is `word` and the length in bytes. Gives the place of the
+   * mark. Mostly without a buffer in between, which would be garbage at once.
+   */
+  addText(text: string, word: number): number {
+    if (this.#at + MARK_BYTES + text.length * MAX_BYTES_OF_CHARACTER > CHUNK_BYTES) {
+      const bytes = Buffer.from(text);
+      const place = this.addMark(0, word + bytes.length);
+      this.add(bytes);
+      return place;
+    }
+    const start = this.#at + MARK_BYTES;
+    const length = this.#last.bytes.write(text, start, 'utf8');
+    const place = this.addMark(0, word + length);
+    this.#at = start + length;
+    return place;
   }
 
   /** Copies the bytes to the end. */

@@ -45,11 +45,8 @@ export class PieceLog {
 
   /** Keeps a text that is none of the pieces; gives its place, which `textAt` takes. */
   addText(text: string): number {
-    const bytes = Buffer.from(text);
-    const place = this.#memory.addMark(0, TEXT_NUMBER * 2 ** LENGTH_BITS + bytes.length);
-    this.#memory.add(bytes);
     this.#marks += 1;
-    return place;
+    return this.#memory.addText(text, TEXT_NUMBER * 2 ** LENGTH_BITS);
   }
 
   textAt(place: number): string {
