@@ -275,6 +275,7 @@ const variables = {
     '1',
     'Sampling ratio of traces that start here; a caller’s own sampling decision is kept.',
   ),
+  OTEL_BSP_SCHEDULE_DELAY: variable(count(1, 600_000), '1000', 'Milliseconds between two exports of spans.'),
   OTEL_SERVICE_NAME: variable(z.string().min(1), 'responses-extproc', 'Service name in traces.'),
 };
 

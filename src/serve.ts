@@ -146,6 +146,7 @@ async function loadTracing(config: Config, log: Log, metrics: Metrics) {
     serviceName: config.OTEL_SERVICE_NAME,
     version,
     ratio: config.OTEL_TRACES_SAMPLER_ARG,
+    delayMs: config.OTEL_BSP_SCHEDULE_DELAY,
     onLost(spans, reason) {
       metrics.spansLost.inc(spans);
       warn(spans, { reason });

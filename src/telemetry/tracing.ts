@@ -44,6 +44,8 @@ export interface TracingOptions {
   readonly version: string;
   /** Share, 0 to 1, of the traces that begin here which are recorded; a caller's own decision is kept. */
   readonly ratio: number;
+  /** Milliseconds between two exports. */
+  readonly delayMs: number;
   /** So many spans did not reach the collector. */
   readonly onLost: (spans: number, reason: string) => void;
 }
@@ -52,7 +54,7 @@ export interface TracingOptions {
 const CLOSE_TIMEOUT_MS = 2_000;
 
 /** Starts the exporter. The headers it sends come from `OTEL_EXPORTER_OTLP_HEADERS`, which the exporter reads itself. */
-export function createTracing({ url, serviceName, version, ratio, onLost }: TracingOptions): Tracing {
+export function createTracing({ url, serviceName, version, ratio, delayMs, onLost }: TracingOptions): Tracing {
   const provider = new TracerProvider({
     // What the operator says (`OTEL_RESOURCE_ATTRIBUTES`) comes before what is made up here.
     resource: defaultResource()
@@ -65,7 +67,7 @@ export function createTracing({ url, serviceName, version, ratio, onLost }: Trac
     spanProcessors: [
       new BatchSpanProcessor({
         exporter: reportLosses(new OTLPTraceExporter({ url }), onLost),
-        scheduledDelayMillis: batchDelayMs(),
+        scheduledDelayMillis: delayMs,
       }),
     ],
   });
@@ -103,12 +105,6 @@ export function createTracing({ url, serviceName, version, ratio, onLost }: Trac
       deadline.abort();
     },
   };
-}
-
-/** `OTEL_BSP_SCHEDULE_DELAY` in milliseconds, which OpenTelemetry's processors read elsewhere; without a whole number, a second. */
-function batchDelayMs(): number {
-  const { OTEL_BSP_SCHEDULE_DELAY: delay = '' } = process.env;
-  return /^\d{1,9}$/.test(delay) ? Number(delay) : 1_000;
 }
 
 /** The exporter itself reports to nobody when a collector is gone, wrong, or refuses. */
