@@ -12,7 +12,8 @@ import {
   type Recording,
   type RecordingSink,
 } from './recording.ts';
-import { redactBody, redactHeaders, redactMutation } from './redact.ts';
+import { redactHeaders, redactMutation } from './redact.ts';
+import { redactBody } from './redact-body.ts';
 
 /** What a service needs to record its exchanges. */
 export interface Recorder {

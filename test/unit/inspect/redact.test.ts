@@ -1,12 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import {
-  isCredential,
-  REDACTED,
-  redactBody,
-  redactHeaders,
-  redactMutation,
-  redactPath,
-} from '../../../src/inspect/redact.ts';
+import { isCredential, REDACTED, redactHeaders, redactMutation, redactPath } from '../../../src/inspect/redact.ts';
+import { redactBody } from '../../../src/inspect/redact-body.ts';
 
 function redacted(body: string): string {
   return Buffer.from(redactBody(Buffer.from(body))).toString('utf8');

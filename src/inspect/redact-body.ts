@@ -1,0 +1,71 @@
+import { REDACTED } from './redact.ts';
+
+/** An MCP server's credentials are given with the tool; other names that `isCredential` knows are a prompt's own words here. */
+const credentialField =
+  /^((proxy-)?authorization|(set-)?cookie|([a-z0-9]+[-_])*api[-_]?key|([a-z0-9]+[-_])*(access|refresh|auth|id|bearer|security)[-_]?token|client[-_]?secret|password)$/i;
+const MAX_NAME_LENGTH = 64;
+
+/** The last two letters of those names, without case: `key` and `token` end other names too, `role` and `content` do not. */
+const credentialEndings = new Set(['on', 'ie', 'ey', 'en', 'et', 'rd'].map((text) => endingOf(Buffer.from(text), 2)));
+const MIN_NAME_LENGTH = 'cookie'.length;
+
+const QUOTE = 0x22;
+const COLON = 0x3a;
+const BACKSLASH = 0x5c;
+
+/**
+ * A JSON body with the text of fields that are called like credentials replaced; the very same bytes where there are none.
+ * It goes from colon to colon, which a long prompt has few of, and makes a string only of a name that may be one: to decode
+ * a long history takes longer than all the rest of keeping it.
+ */
+export function redactBody(body: Uint8Array): Uint8Array {
+  const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
+  const kept: Uint8Array[] = [];
+  let from = 0;
+  for (let colon = bytes.indexOf(COLON); colon !== -1; colon = bytes.indexOf(COLON, colon + 1)) {
+    if (!isAfterCredential(bytes, colon)) continue;
+    const valueStart = skipSpace(bytes, colon + 1, 1);
+    if (bytes[valueStart] !== QUOTE) continue;
+    const valueEnd = endOfText(bytes, valueStart + 1);
+    kept.push(bytes.subarray(from, valueStart), redactedText);
+    from = valueEnd;
+    colon = valueEnd - 1;
+  }
+  return from === 0 ? body : Buffer.concat([...kept, bytes.subarray(from)]);
+}
+
+const redactedText = Buffer.from(`"${REDACTED}"`);
+
+/** Whether the name of a credential in quotes is before the colon. */
+function isAfterCredential(bytes: Buffer, colon: number): boolean {
+  const nameEnd = skipSpace(bytes, colon - 1, -1);
+  if (bytes[nameEnd] !== QUOTE || !credentialEndings.has(endingOf(bytes, nameEnd))) return false;
+  const least = Math.max(nameEnd - MAX_NAME_LENGTH - 1, 0);
+  let nameStart = nameEnd - 1;
+  while (nameStart > least && bytes[nameStart] !== QUOTE) nameStart -= 1;
+  if (bytes[nameStart] !== QUOTE || nameEnd - nameStart <= MIN_NAME_LENGTH) return false;
+  return credentialField.test(bytes.toString('latin1', nameStart + 1, nameEnd));
+}
+
+/** The two letters before `end` as one number, without case. */
+function endingOf(bytes: Buffer, end: number): number {
+  return ((((bytes[end - 2] ?? 0) << 8) | (bytes[end - 1] ?? 0)) & 0xffff) | 0x2020;
+}
+
+function skipSpace(bytes: Buffer, from: number, step: 1 | -1): number {
+  let at = from;
+  while (at >= 0 && at < bytes.length && (bytes[at] ?? QUOTE) <= 0x20) at += step;
+  return at;
+}
+
+/** After the quote that ends a JSON text; the end of the body where none does. */
+function endOfText(bytes: Buffer, from: number): number {
+  for (let at = from; ; at += 1) {
+    const quote = bytes.indexOf(QUOTE, at);
+    if (quote === -1) return bytes.length;
+    let escapes = 0;
+    while (bytes[quote - 1 - escapes] === BACKSLASH) escapes += 1;
+    if (escapes % 2 === 0) return quote + 1;
+    at = quote;
+  }
+}
