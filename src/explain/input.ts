@@ -28,8 +28,8 @@ export async function readInput(file: string | null, stdin: NodeJS.ReadableStrea
   const pieces: Buffer[] = [];
   let size = 0;
   try {
-    for await (const piece of file === null ? stdin : createReadStream(file)) {
-      const bytes = Buffer.from(piece as Buffer);
+    for await (const piece of file === null ? stdin : createReadStream(file, { highWaterMark: 1024 * 1024 })) {
+      const bytes = piece as Buffer; // neither has an encoding
       size += bytes.length;
       if (size > maxBytes) throw new InputError(`it is larger than ${maxBytes} bytes`);
       pieces.push(bytes);
