@@ -148,10 +148,11 @@ describe('TLS', () => {
       replaceFiles(authority.issue(name), files);
       await expect.poll(() => shownCertificate(port)).toBe(name);
     }
+    // A busy machine rotates before each of the eight has had a second call.
+    await expect.poll(() => calls).toBeGreaterThan(8);
     rotating = false;
     await load;
     client.close();
-    expect(calls).toBeGreaterThan(8);
     expect(log.filter((line) => line.startsWith('reloaded'))).toEqual(['reloaded CN=second', 'reloaded CN=third']);
   });
 
