@@ -176,6 +176,11 @@ describe('a request read by hand', () => {
     );
   });
 
+  it('also when a field comes twice', () => {
+    expectAgreement(Buffer.from([42, 5, 10, 1, 0, 16, 0, 90, 4, 8, 0, 16, 2, 90, 0]));
+    expectAgreement(Buffer.from([42, 5, 10, 1, 0, 16, 0, 90, 4, 8, 0, 16, 2, 90, 2, 8, 4]));
+  });
+
   it('also when it is cut off, or a byte is another', () => {
     fc.assert(
       fc.property(bytes, fc.nat(), fc.nat(255), (sent, where, byte) => {
