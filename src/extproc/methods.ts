@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import type { MethodDefinition } from '@grpc/proto-loader';
 
-// Loaded when a message first needs it: protobufjs and the protos would take a third of the time of a start.
+// Loaded once the ports are bound, or when a message needs it: protobufjs and the protos are a third of a start.
 const require = createRequire(import.meta.url);
 let loaded: typeof import('./messages.ts') | undefined;
 

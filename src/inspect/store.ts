@@ -126,7 +126,8 @@ export function createExchangeStore(limits: StoreLimits = defaultStoreLimits): E
 
 /** What an exchange takes without anything in it, about. */
 const EMPTY_EXCHANGE_BYTES = 2048;
-const noFacts: ExchangeFacts = {
+/** Of an exchange of which nothing is known. */
+export const noFacts: ExchangeFacts = {
   client: null,
   requestId: null,
   profile: '',

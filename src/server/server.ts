@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Server, ServerCredentials, type UntypedServiceImplementation } from '@grpc/grpc-js';
 import type { Config } from '../config.ts';
 import type { Exchange, ExchangeOptions } from '../exchange/exchange.ts';
-import { healthService, processorService } from '../extproc/methods.ts';
+import { healthService, loadDefinitions, processorService } from '../extproc/methods.ts';
 import { createExchangeFactory } from './exchanges.ts';
 import { createCallInterceptor } from './grpc-call.ts';
 import { checkGrpcJsInternals, http2ServersOf, setHttp2Options } from './grpc-js-internals.ts';
@@ -47,8 +47,8 @@ export interface ServiceOptions {
 
 export interface Service {
   /**
-   * Binds every address of `LISTEN` and returns them with the ports they were given. Rejects when one is taken, and when
-   * this version of grpc-js is not the one this service was written for.
+   * Binds every address of `LISTEN` and returns them with the ports they were given. Rejects when one is taken, when this
+   * version of grpc-js is not the one this service was written for, and when a file of `proto/` is missing.
    */
   listen(): Promise<readonly string[]>;
   /** False from the moment the drain starts, and while the guard would refuse every request. */
@@ -143,6 +143,8 @@ export function createService(options: ServiceOptions): Service {
         const port = await bind(server, address, credentials ?? ServerCredentials.createInsecure());
         bound.push(address.replace(/:0$/, `:${port}`));
       }
+      // Connections wait meanwhile: a proxy sooner reaches a port that is bound, and no call of its own pays for this.
+      loadDefinitions();
       for (const http2Server of http2ServersOf(server)) {
         http2Server.on('session', (session) => {
           session.setLocalWindowSize(connectionWindow);

@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { wrap } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -73,6 +73,19 @@ test('a service that ran keeps what V8 compiled, which the next one takes', () =
   // One that was made for other sources, or by another Node, is not taken, and harms nothing.
   writeFileSync(join(dist, cache[0] ?? ''), 'nothing that V8 made');
   expect(run('--version')).toMatchObject({ status: 0, stderr: '' });
+});
+
+test('without proto/ it does not start, and says what is missing', () => {
+  renameSync(join(folder, 'proto'), join(folder, 'away'));
+  try {
+    const env = { ...process.env, LISTEN: '127.0.0.1:0', ADMIN_LISTEN: 'off' };
+    const bin = join(folder, 'bin/responses-extproc.mjs');
+    const { status, stderr } = spawnSync(bin, { encoding: 'utf8', env, timeout: 20_000 });
+    expect(JSON.parse(stderr)).toMatchObject({ msg: 'cannot start', reason: expect.stringContaining('.proto') });
+    expect(status).toBe(1);
+  } finally {
+    renameSync(join(folder, 'away'), join(folder, 'proto'));
+  }
 });
 
 test('the licence of everything that is in it goes with it', () => {
