@@ -59,6 +59,7 @@ export async function serve(config: Config, log: Log, output: LogOutput): Promis
     config: { ...config, LISTEN: config.LISTEN.replaceAll('{worker}', String(worker?.number ?? 1)) },
     createExchange: inspection?.recorder.createExchange,
     credentials: tls?.credentials,
+    removesStaleSockets: worker === null,
     guard,
     observers,
     profiles,

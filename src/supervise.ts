@@ -4,6 +4,7 @@ import type { RecordUpdate } from './inspect/worker-link.ts';
 import { loadInspector, type Running, warnOfInspector } from './serve.ts';
 import { startAdminServer } from './server/admin.ts';
 import { describeProfiles, openProfiles } from './server/profile-source.ts';
+import { removeStaleSocket } from './server/server.ts';
 import { superviseWorkers } from './server/workers.ts';
 import type { Log } from './telemetry/log.ts';
 import type { LogOutput } from './telemetry/log-output.ts';
@@ -13,6 +14,9 @@ import { version } from './version.ts';
 /** Runs `WORKERS` processes of the service and one admin port for all of them. Rejects when none could start. */
 export async function supervise(config: Config, log: Log, output: LogOutput): Promise<Running> {
   const inspection = config.INSPECT === 'on' ? await loadInspection(config) : null;
+  for (let number = 1; number <= config.WORKERS; number++)
+    for (const address of config.LISTEN.replaceAll('{worker}', `${number}`).split(','))
+      await removeStaleSocket(address.trim());
   const supervisor = superviseWorkers(config.WORKERS, {
     onWorkerExit({ number, pid, how, restartInMs }) {
       log.error({ worker: number, pid, how, restart_in_ms: restartInMs }, 'a worker died');

@@ -24,6 +24,8 @@ export interface ServiceOptions {
   readonly createExchange?: ((options: ExchangeOptions) => Exchange) | undefined;
   /** The built-in profiles, unless given. */
   readonly profiles?: ProfileSource;
+  /** Not in a worker: another may just have bound the address that they share, so the supervisor does it before all of them. */
+  readonly removesStaleSockets?: boolean;
   /** Plain HTTP/2 when there are none. */
   readonly credentials?: ServerCredentials | undefined;
   /** Admits or refuses every call; without a guard all are admitted. */
@@ -139,7 +141,7 @@ export function createService(options: ServiceOptions): Service {
       await checkGrpcJsInternals();
       const bound: string[] = [];
       for (const address of config.LISTEN.split(',').map((text) => text.trim())) {
-        await removeStaleSocket(address);
+        if (options.removesStaleSockets !== false) await removeStaleSocket(address);
         const port = await bind(server, address, credentials ?? ServerCredentials.createInsecure());
         bound.push(address.replace(/:0$/, `:${port}`));
       }
@@ -194,7 +196,7 @@ function bind(server: Server, address: string, credentials: ServerCredentials): 
 }
 
 /** Removes a socket that a killed process left behind, which would keep the address taken; one that answers is in use. */
-async function removeStaleSocket(address: string): Promise<void> {
+export async function removeStaleSocket(address: string): Promise<void> {
   const path = /^unix:(?:\/\/)?(.+)$/.exec(address)?.[1];
   if (path === undefined || lstatSync(path, { throwIfNoEntry: false })?.isSocket() !== true) return;
   const probe = connect(path);
@@ -203,7 +205,7 @@ async function removeStaleSocket(address: string): Promise<void> {
     () => false,
   );
   probe.destroy();
-  if (!answers) rmSync(path);
+  if (!answers) rmSync(path, { force: true });
 }
 
 function closed(server: Server, timeoutMs: number): Promise<'drained' | 'forced'> {
