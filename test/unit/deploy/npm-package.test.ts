@@ -1,7 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { wrap } from 'node:module';
+import module from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -68,7 +68,7 @@ test('a service that ran keeps what V8 compiled, which the next one takes', () =
   const cache = readdirSync(dist).filter((name) => name.endsWith('.cache'));
   expect(cache).toHaveLength(1);
   const cachedData = readFileSync(join(dist, cache[0] ?? ''));
-  const source = wrap(readFileSync(join(dist, 'program.js'), 'latin1'));
+  const source = module.wrap(readFileSync(join(dist, 'program.js'), 'latin1'));
   expect(new Script(source, { cachedData }).cachedDataRejected).toBe(false);
   // One that was made for other sources, or by another Node, is not taken, and harms nothing.
   writeFileSync(join(dist, cache[0] ?? ''), 'nothing that V8 made');
