@@ -57,6 +57,7 @@ export default defineConfig({
           ...loadedByNode,
           name: 'grpc',
           include: ['test/grpc/**/*.test.ts'],
+          globalSetup: ['test/support/build-service.ts'],
           testTimeout: 30_000,
         },
       },

@@ -3,12 +3,13 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { describeVariables } from '../../src/config.ts';
+import { serviceFromSources, serviceMain } from '../support/service-main.ts';
 
 const root = join(import.meta.dirname, '../..');
 
-function run(args: readonly string[], environment: Readonly<Record<string, string>> = {}) {
-  const options = { encoding: 'utf8', env: { ...process.env, ...environment }, timeout: 20_000 } as const;
-  return spawnSync(process.execPath, [join(root, 'src/main.ts'), ...args], options);
+function run(args: readonly string[], environment: Readonly<Record<string, string>> = {}, service = serviceMain) {
+  const env = { ...process.env, ...service.environment, ...environment };
+  return spawnSync(process.execPath, [service.main, ...args], { encoding: 'utf8', env, timeout: 20_000 });
 }
 
 describe('the command line', () => {
@@ -27,7 +28,8 @@ describe('the command line', () => {
 
   it('--version shows the version of package.json', () => {
     const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
-    expect(run(['--version'])).toMatchObject({ status: 0, stdout: `${version}\n`, stderr: '' });
+    for (const service of [serviceMain, serviceFromSources])
+      expect(run(['--version'], {}, service)).toMatchObject({ status: 0, stdout: `${version}\n`, stderr: '' });
   });
 
   it('--help and --version work with an environment that would stop the start', () => {
@@ -88,12 +90,14 @@ describe('a grpc-js that keeps its internals elsewhere', () => {
         },
       });`;
     const preload = `--import=data:text/javascript,${encodeURIComponent(hook)}`;
-    const { status, stdout, stderr } = run([], {
+    const environment = {
       NODE_OPTIONS: preload,
       LISTEN: '127.0.0.1:0',
       ADMIN_LISTEN: '127.0.0.1:0',
       LOG_LEVEL: 'info',
-    });
+    };
+    // In the build all of grpc-js is in one file.
+    const { status, stdout, stderr } = run([], environment, serviceFromSources);
     expect(stderr).toContain(`This version of @grpc/grpc-js has no ${message}`);
     expect(stderr).toContain('grpc-js-internals.ts');
     expect(status).toBe(1);

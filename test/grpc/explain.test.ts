@@ -12,10 +12,11 @@ import { eventsOf } from '../../src/inspect/view/event-lines.ts';
 import { connectExtProc } from '../support/extproc-client.ts';
 import { runSubcommand } from '../support/run-subcommand.ts';
 import { beginStream, endStream, sendRequest } from '../support/scripted-exchange.ts';
+import { serviceMain } from '../support/service-main.ts';
 import { startServiceProcess } from '../support/service-process.ts';
 
 const root = join(import.meta.dirname, '../..');
-const main = join(root, 'src/main.ts');
+const { main, environment } = serviceMain;
 const folder = mkdtempSync(join(tmpdir(), 'responses-extproc-explain-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
@@ -27,7 +28,7 @@ interface How {
 /** `explain` as a person runs it: a process of its own, with files, pipes and terminals. */
 function explainProcess(args: readonly string[], { input = '', env = {} }: How = {}) {
   const { PATH = '', NODE_COMPILE_CACHE = '' } = process.env;
-  const clean = { PATH, NODE_COMPILE_CACHE, ...env };
+  const clean = { PATH, NODE_COMPILE_CACHE, ...environment, ...env };
   return spawnSync(process.execPath, [main, 'explain', ...args], { input, env: clean, encoding: 'utf8', cwd: folder });
 }
 
@@ -175,7 +176,7 @@ describe('colours', () => {
   it('are on a terminal', () => {
     const program = 'import pty, sys; sys.exit(pty.spawn(sys.argv[1:]) >> 8)';
     const file = fileOf('request.json', requestText);
-    const env = { ...process.env, TERM: 'xterm', NO_COLOR: '', FORCE_COLOR: '' };
+    const env = { ...process.env, ...environment, TERM: 'xterm', NO_COLOR: '', FORCE_COLOR: '' };
     const terminal = (more: Readonly<Record<string, string>>) =>
       spawnSync('python3', ['-c', program, process.execPath, main, 'explain', file], {
         encoding: 'utf8',

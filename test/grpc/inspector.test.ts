@@ -65,10 +65,10 @@ async function rowsOf(running: ServiceProcess): Promise<ExchangeRow[]> {
 }
 
 describe('INSPECT=on', () => {
-  /** For what leaves its service as it was. */
+  /** For what leaves its service as it was. From its sources, which build the page when it starts. */
   let shared: ServiceProcess;
   beforeAll(async () => {
-    shared = await startServiceProcess({ INSPECT: 'on' });
+    shared = await startServiceProcess({ INSPECT: 'on' }, { fromSources: true });
   });
   afterAll(() => shared.remove());
 

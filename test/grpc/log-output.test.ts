@@ -7,6 +7,7 @@ import { createLogOutput } from '../../src/telemetry/log-output.ts';
 import { anyFreePort, untilListening } from '../../tools/mesh/ports.ts';
 import { connectExtProc } from '../support/extproc-client.ts';
 import { sendRequest } from '../support/scripted-exchange.ts';
+import { serviceMain } from '../support/service-main.ts';
 
 let folder: string;
 const opened: number[] = [];
@@ -86,11 +87,11 @@ describe('a service', () => {
   /** Starts it with standard output to where a shell leads it; `stop` sends SIGTERM and gives its exit code. */
   async function start(redirect: string, reader: 'gone' | 'leaves at the end' | 'asleep' = 'gone') {
     const [grpc, admin] = [await anyFreePort(), await anyFreePort()];
-    const command = `exec "${process.execPath}" src/main.ts ${redirect}`;
+    const command = `exec "${process.execPath}" "${serviceMain.main}" ${redirect}`;
     const child = spawn('sh', ['-c', command], {
-      cwd: join(import.meta.dirname, '../..'),
       env: {
         ...process.env,
+        ...serviceMain.environment,
         LISTEN: `127.0.0.1:${grpc}`,
         ADMIN_LISTEN: `127.0.0.1:${admin}`,
         DRAIN_DELAY_MS: '0',

@@ -17,7 +17,9 @@ beforeAll(async () => {
   // A compile cache takes heap that the service does not reckon with.
   // The shipped limit on values would refuse the costliest bodies before the one on memory is reached.
   const environment = { LOG_LEVEL: 'info', NODE_DISABLE_COMPILE_CACHE: '1', MAX_REQUEST_VALUES: '1000000' };
-  service = await startServiceProcess(environment, { nodeOptions: ['--max-old-space-size=96'] });
+  service = await startServiceProcess(environment, {
+    nodeOptions: ['--single-threaded-gc', '--max-semi-space-size=16', '--max-old-space-size=96'],
+  });
   client = connectExtProc(service.listen[0] ?? '');
 });
 afterAll(async () => {

@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { readConfig } from '../../src/config.ts';
 import { createProfileSource, openProfiles, type ProfileSource } from '../../src/server/profile-source.ts';
 import { type RunningService, startService } from '../support/service.ts';
+import { serviceMain } from '../support/service-main.ts';
 import { startServiceProcess } from '../support/service-process.ts';
 
 const mine = 'profiles:\n  mine:\n    extends: vllm\n    maxTokensField: max_tokens\n';
@@ -110,12 +111,14 @@ describe('the service', () => {
     }
   });
 
+  function printConfig(settings: Readonly<Record<string, string>>) {
+    const env = { ...process.env, ...serviceMain.environment, ...settings };
+    return spawnSync(process.execPath, [serviceMain.main, '--print-config'], { env, encoding: 'utf8' });
+  }
+
   it('does not start with a file that cannot be used, and names variable, file, profile and flag', () => {
     writeFileSync(file, 'profiles: {mine: {extends: vllm, video: 3}}');
-    const run = spawnSync(process.execPath, ['src/main.ts', '--print-config'], {
-      env: { ...process.env, UPSTREAM_PROFILES_FILE: file },
-      encoding: 'utf8',
-    });
+    const run = printConfig({ UPSTREAM_PROFILES_FILE: file });
     expect(run.status).toBe(1);
     expect(run.stderr).toBe(
       `Configuration: UPSTREAM_PROFILES_FILE: ${file}: profile 'mine': flag 'video' takes true, false (got 3)\n`,
@@ -123,10 +126,7 @@ describe('the service', () => {
   });
 
   it('shows the profiles of the file with --print-config', () => {
-    const run = spawnSync(process.execPath, ['src/main.ts', '--print-config'], {
-      env: { ...process.env, UPSTREAM_PROFILES_FILE: file, UPSTREAM_PROFILE: 'mine' },
-      encoding: 'utf8',
-    });
+    const run = printConfig({ UPSTREAM_PROFILES_FILE: file, UPSTREAM_PROFILE: 'mine' });
     expect(JSON.parse(run.stdout).profiles.mine).toMatchObject({
       name: 'mine',
       maxTokensField: 'max_tokens',

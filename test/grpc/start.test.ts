@@ -10,13 +10,13 @@ import { nodeTooOld } from '../../src/node-version.ts';
 import { createAuthority } from '../support/certificates.ts';
 import { connectExtProc } from '../support/extproc-client.ts';
 import { beginStream, sendRequest } from '../support/scripted-exchange.ts';
+import { serviceMain } from '../support/service-main.ts';
 import { startServiceProcess } from '../support/service-process.ts';
 
 const root = join(import.meta.dirname, '../..');
 const run = (environment: Record<string, string>, ...words: string[]) =>
-  spawnSync(process.execPath, ['src/main.ts', ...words], {
-    cwd: root,
-    env: { ...process.env, LISTEN: '127.0.0.1:0', ADMIN_LISTEN: 'off', ...environment },
+  spawnSync(process.execPath, [serviceMain.main, ...words], {
+    env: { ...process.env, ...serviceMain.environment, LISTEN: '127.0.0.1:0', ADMIN_LISTEN: 'off', ...environment },
     encoding: 'utf8',
   });
 
@@ -104,9 +104,12 @@ describe('what keeps the service from starting', () => {
   });
 });
 
-describe.each([1, 2])('the end, with WORKERS=%i', (workers) => {
+describe.each([
+  [1, 'as it is built', false],
+  [2, 'from its sources', true],
+])('the end, with WORKERS=%i, %s', (workers, _start, fromSources) => {
   test('a stream that still runs after DRAIN_TIMEOUT_MS is cancelled, and the process ends with 0', async () => {
-    const service = await startServiceProcess({ WORKERS: String(workers), DRAIN_TIMEOUT_MS: '300' });
+    const service = await startServiceProcess({ WORKERS: String(workers), DRAIN_TIMEOUT_MS: '300' }, { fromSources });
     const client = connectExtProc(service.listen[0] ?? '');
     try {
       const { call } = await sendRequest(client, JSON.stringify({ model: 'm', input: 'Hi', stream: true }));

@@ -32,13 +32,16 @@ afterEach(async () => {
   await collector.close();
 });
 
-async function start(environment: Readonly<Record<string, string>> = {}): Promise<void> {
-  service = await startServiceProcess({
+async function start(
+  environment: Readonly<Record<string, string>> = {},
+  options?: Parameters<typeof startServiceProcess>[1],
+): Promise<void> {
+  const settings = {
     OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
     OTEL_EXPORTER_OTLP_HEADERS: 'x-api-key=k-1',
     OTEL_BSP_SCHEDULE_DELAY: '20',
-    ...environment,
-  });
+  };
+  service = await startServiceProcess({ ...settings, ...environment }, options);
   client = connectExtProc(service.listen[0] ?? '');
 }
 
@@ -53,7 +56,7 @@ const spanCount = () => collector.spans.length;
 
 describe('tracing', () => {
   it('continues the client’s trace and describes the answer in the words of the GenAI conventions', async () => {
-    await start();
+    await start({}, { fromSources: true });
     await stream({ headers: { traceparent, ':authority': 'gateway.example:8443' } });
     await expect.poll(spanCount, { timeout: 10_000 }).toBe(1);
     const [span] = collector.spans;

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Child, startChild } from '../../tools/mesh/child-process.ts';
+import { serviceFromSources, serviceMain } from './service-main.ts';
 
 export type LogLine = Readonly<Record<string, unknown>>;
 
-/** The service as a process of its own, from its sources, on ports that the system chose. */
+/** The service as a process of its own, on ports that the system chose. */
 export interface ServiceProcess {
   readonly child: Child;
   readonly log: readonly LogLine[];
@@ -22,31 +22,31 @@ export interface ServiceProcess {
   remove(): Promise<void>;
 }
 
-/** Resolves when `listeners` listeners are up; rejects with the output when the process ends before. */
+/**
+ * Resolves when each of its workers listens; rejects with the output when the process ends before. It is started as it was
+ * built for this run, or `fromSources`.
+ */
 export async function startServiceProcess(
   environment: Readonly<Record<string, string>>,
-  { nodeOptions = [] as readonly string[] } = {},
+  { nodeOptions = [] as readonly string[], fromSources = false } = {},
 ): Promise<ServiceProcess> {
+  const { main, environment: ofMain } = fromSources ? serviceFromSources : serviceMain;
   const log: LogLine[] = [];
   const output: string[] = [];
-  const child = startChild(
-    'service',
-    process.execPath,
-    [...nodeOptions, join(import.meta.dirname, '../../src/main.ts')],
-    {
-      environment: {
-        ...process.env,
-        LISTEN: '127.0.0.1:0',
-        ADMIN_LISTEN: '127.0.0.1:0',
-        DRAIN_DELAY_MS: '0',
-        ...environment,
-      },
-      onLine(line) {
-        output.push(line);
-        if (line.startsWith('{')) log.push(JSON.parse(line) as LogLine);
-      },
+  const child = startChild('service', process.execPath, [...nodeOptions, main], {
+    environment: {
+      ...process.env,
+      ...ofMain,
+      LISTEN: '127.0.0.1:0',
+      ADMIN_LISTEN: '127.0.0.1:0',
+      DRAIN_DELAY_MS: '0',
+      ...environment,
     },
-  );
+    onLine(line) {
+      output.push(line);
+      if (line.startsWith('{')) log.push(JSON.parse(line) as LogLine);
+    },
+  });
   let end: string | null = null;
   child.ended.then((how) => {
     end = how;
