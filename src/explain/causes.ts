@@ -36,19 +36,17 @@ export interface VariedRun {
  */
 export function variationsOf(setup: Setup, model: string, body: unknown): readonly Variation[] {
   const { config, profile } = setup;
-  const settled = { ...profileForModel(profile, model), models: [] };
+  const settled = settledFor(profile, model);
   const flags = flagNames.flatMap((name) => {
+    const { json, others } = alternativesTo(name, settled[name]);
     const cause: Cause = {
       kind: 'flag',
       name,
-      value: asJson(settled[name]),
+      value: json,
       meaning: profileFlags[name].description ?? '',
       reason: reasonOf(profile, model, name),
     };
-    return otherValuesOf(name, settled[name]).map((value) => ({
-      cause,
-      setup: { ...setup, profile: { ...settled, [name]: value } },
-    }));
+    return others.map(({ value }) => ({ cause, setup: { ...setup, profile: { ...settled, [name]: value } } }));
   });
   const variables = Object.entries(choicesFor(config, body)).flatMap(([name, values]) => {
     const value = config[name as keyof Config];
@@ -58,6 +56,35 @@ export function variationsOf(setup: Setup, model: string, body: unknown): readon
       .map((other) => ({ cause, setup: { ...setup, config: { ...config, [name]: other } } }));
   });
   return [...variables, ...flags];
+}
+
+/** The profile as it is for this model, with no rules left for others. */
+function settledFor(profile: Profile, model: string): Profile {
+  return { ...profileForModel(profile, model), models: [] };
+}
+
+/**
+ * Runs a request under the profile as it is for this model, and gives the flags that were read: another value of any other
+ * flag leads to the same. A request reads about a quarter of them.
+ */
+export function runAndFlagsRead(
+  setup: Setup,
+  model: string,
+  run: (setup: Setup) => RequestRun,
+): { readonly run: RequestRun; readonly flags: ReadonlySet<string> } {
+  const flags = new Set<string>();
+  const profile = new Proxy(settledFor(setup.profile, model), {
+    get(target, name) {
+      flags.add(String(name));
+      return Reflect.get(target, name);
+    },
+    // A copy of the profile: what is read of it is not seen.
+    ownKeys(target) {
+      for (const name of flagNames) flags.add(name);
+      return Reflect.ownKeys(target);
+    },
+  });
+  return { run: run({ ...setup, profile }), flags };
 }
 
 /** The causes of all varied runs for which `isOtherwise`, each once. */
@@ -71,12 +98,16 @@ const meaningOf = new Map(describeVariables().map(({ name, meaning }) => [name, 
 
 const flagNames = Object.keys(profileFlags) as FlagName[];
 
-/** Values that some server has; the order is that of the documentation. */
-function otherValuesOf(name: FlagName, value: unknown): readonly unknown[] {
+/** The flag's value as JSON, and the other values that some server has; the order is that of the documentation. */
+function alternativesTo(
+  name: FlagName,
+  value: unknown,
+): { readonly json: unknown; readonly others: readonly KnownValue[] } {
+  const known = knownValuesOf(name);
+  const own = known.find((one) => one.value === value);
+  if (own !== undefined) return { json: own.json, others: known.filter((one) => one !== own) };
   const json = asJson(value);
-  return knownValuesOf(name)
-    .filter((known) => !isSame(known.json, json))
-    .map((known) => known.value);
+  return { json, others: known.filter((one) => !isSame(one.json, json)) };
 }
 
 /** Every value that the flag has in some built-in profile, once, and as JSON. Each request asks for all of them. */

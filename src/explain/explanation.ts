@@ -2,7 +2,7 @@ import { readRequestBody } from '../exchange/request/request-body.ts';
 import { runSteps } from '../exchange/steps.ts';
 import { isCredential, REDACTED } from '../inspect/redact.ts';
 import type { ApiErrorObject } from '../schema/api-error.ts';
-import { type Cause, causesOf, type VariedRun, variationsOf } from './causes.ts';
+import { type Cause, causesOf, runAndFlagsRead, type VariedRun, variationsOf } from './causes.ts';
 import { differences, isSame, recordOf } from './differences.ts';
 import { fieldsOf, type Path, pathOf, pathText, valueAt, without, withValue } from './fields.ts';
 import { linkOf, rowOf, rowOfError, rowOfValue } from './mapping-link.ts';
@@ -136,7 +136,12 @@ export function explainRequest(options: ExplainOptions): RequestExplanation {
   function varied(value: unknown, usual: RequestRun, times = 1): readonly VariedRun[] {
     const affordable = variations.length * request.body.length * times <= probedBytes;
     if (!affordable && !notes.includes(tooLargeForCauses)) notes.push(tooLargeForCauses);
-    return (affordable && value !== undefined ? variations : []).flatMap(({ cause, setup: changed }) => {
+    if (!affordable || value === undefined) return [];
+    const settled = runAndFlagsRead(setup, modelName, (changed) => rerun(value, changed));
+    // A body without its model may be translated by another rule of the profile.
+    const isTheUsual = isSameRun(usual, settled.run);
+    return variations.flatMap(({ cause, setup: changed }) => {
+      if (isTheUsual && cause.kind === 'flag' && !settled.flags.has(cause.name)) return [];
       const other = rerun(value, changed);
       return isSameRun(usual, other) ? [] : [{ cause, run: other }];
     });
