@@ -1,4 +1,5 @@
 import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import { bytesOf, type ExchangeFile, readExchangeFile, saysItIsAnExchange } from '../exchange-file.ts';
 import { recordOf } from './differences.ts';
 import { valueAt } from './fields.ts';
@@ -20,14 +21,21 @@ export interface RequestInput {
 }
 
 /** Larger than any body that the service takes in its default configuration. */
-const maxBytes = 256 * 1024 * 1024;
+const maxInputBytes = 256 * 1024 * 1024;
 
-/** The whole of a file, or of standard input for null. Throws `InputError`. */
-export async function readInput(file: string | null, stdin: NodeJS.ReadableStream): Promise<Buffer> {
+/** The whole of a file, or of standard input for null. Throws `InputError`, also for more than `maxBytes`. */
+export async function readInput(
+  file: string | null,
+  stdin: NodeJS.ReadableStream,
+  maxBytes = maxInputBytes,
+): Promise<Buffer> {
   const name = file ?? 'standard input';
   const pieces: Buffer[] = [];
   let size = 0;
   try {
+    // A file says its size before it is read; a pipe has none.
+    if (file !== null && (await stat(file)).size > maxBytes)
+      throw new InputError(`it is larger than ${maxBytes} bytes`);
     for await (const piece of file === null ? stdin : createReadStream(file, { highWaterMark: 1024 * 1024 })) {
       const bytes = piece as Buffer; // neither has an encoding
       size += bytes.length;
