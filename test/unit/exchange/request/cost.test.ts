@@ -60,23 +60,23 @@ const shapes: readonly (readonly [string, (count: number) => string])[] = [
 describe('a request at the limit of values', () => {
   // What 8 MB of text cost is the measure, in the same run: a busy machine slows both.
   const text = Buffer.from(`{"model":"m","input":"${'lorem ipsum '.repeat(700_000)}"}`);
-  const textCpu = leastCpu(() => prepare(text));
+  const textCpu = leastCpu(() => prepare(text), 0);
 
   it.each(shapes)('costs no more than some megabytes of text: %s', (_name, bodyOf) => {
     const body = Buffer.from(bodyOf(maxValues - 200));
-    expect(leastCpu(() => prepare(body)) / textCpu).toBeLessThan(8);
+    expect(leastCpu(() => prepare(body), 8 * textCpu)).toBeLessThan(8 * textCpu);
   });
 
   it.each(shapes)('is refused above it, before it is parsed: %s', (_name, bodyOf) => {
     const body = Buffer.from(bodyOf(2 * maxValues));
     const refused = () => expect(() => prepare(body)).toThrow(expect.objectContaining({ status: 413 }));
     refused();
-    expect(leastCpu(refused) / textCpu).toBeLessThan(1);
+    expect(leastCpu(refused, textCpu)).toBeLessThan(textCpu);
   });
 });
 
-/** CPU microseconds of the best of several calls, refused ones included. */
-function leastCpu(work: () => unknown): number {
+/** CPU microseconds of the best of up to three calls, refused ones included: one below the limit is enough. */
+function leastCpu(work: () => unknown, limit: number): number {
   const once = () => {
     const before = process.cpuUsage();
     try {
@@ -87,7 +87,14 @@ function leastCpu(work: () => unknown): number {
     const { user, system } = process.cpuUsage(before);
     return user + system;
   };
-  return Math.min(once(), once(), once());
+  return leastOf(3, once, limit);
+}
+
+/** The least of up to so many measurements, of which one below the limit is enough. */
+function leastOf(times: number, measure: () => number, limit: number): number {
+  let least = measure();
+  for (let more = 1; more < times && least >= limit; more += 1) least = Math.min(least, measure());
+  return least;
 }
 
 it('counts what stands outside strings, however long they are and whatever they hold (property)', () => {
@@ -114,13 +121,13 @@ describe('a body of the largest size', () => {
     ['text', Buffer.from(inMessage(each(6, () => text(9 * MiB))))],
   ])('of %s is translated in steps, none of which takes half of it all', (_name, body) => {
     expect(body.length).toBeGreaterThan(50 * MiB);
-    // In one go it would be all. The least of five: a collection may fall into any step.
-    const shares = Array.from({ length: 5 }, () => {
+    // In one go it would be all. The least of up to five: a collection may fall into any step.
+    const largestShare = () => {
       const times = timesOf(steps(body));
       expect(times.length).toBeGreaterThan(6);
       return Math.max(...times) / times.reduce((sum, time) => sum + time);
-    });
-    expect(Math.min(...shares)).toBeLessThan(1 / 2);
+    };
+    expect(leastOf(5, largestShare, 1 / 2)).toBeLessThan(1 / 2);
   });
 
   /** CPU time of each step, microseconds. */
