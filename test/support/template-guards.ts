@@ -30,6 +30,16 @@ export interface TemplateGuard {
   check(messages: readonly Message[], hasTools?: boolean): void;
 }
 
+/** What the check throws, null for nothing: an assertion for each of ten thousand requests took longer than their checks. */
+export function refusalOf(check: () => void): string | null {
+  try {
+    check();
+    return null;
+  } catch (thrown) {
+    return String(thrown);
+  }
+}
+
 export const templateGuards: readonly TemplateGuard[] = [
   {
     source:
