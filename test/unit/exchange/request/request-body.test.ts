@@ -1,4 +1,4 @@
-import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
+import { deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { readRequestBody } from '../../../../src/exchange/request/request-body.ts';
 import { runSteps } from '../../../../src/exchange/steps.ts';
@@ -6,6 +6,7 @@ import type { Reserve } from '../../../../src/exchange/types.ts';
 import { ApiError } from '../../../../src/schema/api-error.ts';
 import { chatRequestJson } from '../../../../src/schema/chat-request.ts';
 import { translateRequest } from '../../../../src/translate/request.ts';
+import { brotli } from '../../../support/brotli.ts';
 import { createCountedIds } from '../../../support/context.ts';
 import { createTestSettings } from '../../../support/settings.ts';
 
@@ -109,7 +110,7 @@ describe('a compressed request body', () => {
     ['x-gzip', gzipSync],
     ['deflate', deflateSync],
     ['deflate', deflateRawSync],
-    ['br', brotliCompressSync],
+    ['br', brotli],
     ['zstd', zstdCompressSync],
     ['GZIP', gzipSync],
     ['identity', Buffer.from],
