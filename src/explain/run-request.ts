@@ -49,7 +49,7 @@ export type RequestRun =
 /** The modes of the shipped envoy.yaml. What is translated does not depend on them. */
 const modes = { request: 'BUFFERED', response: 'FULL_DUPLEX_STREAMED' } as const;
 
-const noMetadata = { get: () => [] };
+const noMetadata = {};
 
 /** Deeper and larger than any body that the service makes. */
 const unlimited = 2 ** 31;

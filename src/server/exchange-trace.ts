@@ -1,8 +1,8 @@
-import type { Metadata } from '@grpc/grpc-js';
 import type { ExchangeSummary } from '../exchange/exchange.ts';
 import { parseTraceParent, type TraceParent } from '../telemetry/trace-parent.ts';
 import type { TraceSpan, Tracing } from '../telemetry/tracing.ts';
 import { errorTypeOf, providerName } from './gen-ai.ts';
+import type { CallMetadata } from './grpc-call.ts';
 import type { CallEnd, ExchangeObserver } from './observer.ts';
 
 /**
@@ -39,8 +39,8 @@ export function createExchangeTrace(tracing: Tracing): ExchangeObserver {
  * The parent of an exchange's span. With tracing on, Envoy opens the call inside a span of its own and sends it in the
  * call's metadata; otherwise the client's `traceparent` header is used.
  */
-export function parentOf(metadata: Metadata, header: string | undefined): TraceParent | null {
-  const [fromEnvoy] = metadata.get('traceparent');
+export function parentOf(metadata: CallMetadata, header: string | undefined): TraceParent | null {
+  const fromEnvoy = metadata['traceparent'];
   return parseTraceParent(fromEnvoy?.toString()) ?? parseTraceParent(header);
 }
 

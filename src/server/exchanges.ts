@@ -1,18 +1,15 @@
-import type { Metadata } from '@grpc/grpc-js';
 import type { Config } from '../config.ts';
 import { Exchange, type ExchangeOptions } from '../exchange/exchange.ts';
 import type { BodyModes } from '../exchange/types.ts';
 import { ApiError } from '../schema/api-error.ts';
 import type { TranslationSettings } from '../translate/settings.ts';
 import type { Profile } from '../upstream/profile.ts';
+import type { CallMetadata } from './grpc-call.ts';
 import { newId } from './ids.ts';
 import { type OperatorFiles, readOperatorFiles } from './operator-files.ts';
 import type { Admission } from './overload.ts';
 import type { OpenExchange } from './process.ts';
 import type { ProfileSource } from './profile-source.ts';
-
-/** What is read of a call's metadata. */
-export type CallMetadata = Pick<Metadata, 'get'>;
 
 /** Creates exchanges as configured. */
 export interface ExchangeFactory {
@@ -104,7 +101,7 @@ export function createExchangeFactory(
 }
 
 function textOf(metadata: CallMetadata, key: string): string | null {
-  const value = metadata.get(key)[0];
+  const value = metadata[key];
   return value === undefined || value.length === 0 ? null : String(value);
 }
 

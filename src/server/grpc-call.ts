@@ -1,12 +1,13 @@
-import type { ServerHttp2Stream } from 'node:http2';
-import { Metadata, ServerInterceptingCall, type ServerInterceptor, type status } from '@grpc/grpc-js';
-import { takeHttp2Stream } from './grpc-js-internals.ts';
+import { constants, type IncomingHttpHeaders, type OutgoingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
+import { status } from '@grpc/grpc-js';
 import { MessageFrameError, MessageFrameReader, putFrameHead } from './message-frames.ts';
+
+/** What a caller opened its call with: gRPC's metadata, which travels as HTTP/2 headers. Names are in lower case. */
+export type CallMetadata = Readonly<IncomingHttpHeaders>;
 
 /** A call of a method with streams both ways, its messages as bytes. */
 export interface GrpcCall {
-  /** What the caller opened it with. */
-  readonly metadata: Metadata;
+  readonly metadata: CallMetadata;
   /**
    * Sends a message: its bytes with `FRAME_HEAD_BYTES` free ones in front. Messages sent while a batch of incoming
    * messages is being read leave in one write.
@@ -18,7 +19,13 @@ export interface GrpcCall {
    */
   isBlocked(): boolean;
   /** Sends the status and ends the call; later calls do nothing. */
-  end(how: { readonly code: status; readonly details: string }): void;
+  end(how: CallStatus): void;
+}
+
+/** A gRPC status and its message. */
+export interface CallStatus {
+  readonly code: status;
+  readonly details: string;
 }
 
 /** Callbacks of a call; none may throw. */
@@ -26,72 +33,70 @@ export interface GrpcCallListener {
   message(bytes: Buffer): void;
   /** The caller half-closed: it sends nothing more. */
   halfClosed(): void;
-  /** The call is over, whoever ended it. */
+  /** The call is over, whoever ended it. Called once or more. */
   closed(): void;
 }
 
 /**
- * Hands the calls of the method at `path` to `accept`, bypassing grpc-js's own stream of messages: that copies each one
- * twice, waits for a promise and goes through an object stream both ways, which costs more than the translation.
- * Connections, limits, metadata, deadlines, status and the drain stay grpc-js's.
+ * Answers a new HTTP/2 stream as a gRPC call (“gRPC over HTTP/2”): `accept` gets the call and returns who listens to it.
+ * Messages longer than `maxMessageBytes` end it.
  *
- * Fast path. Gains: a token that arrives alone costs about what a no-op filter on grpc-js costs (docs/performance.md).
- * Delete it, with `message-frames.ts`, when `npm run bench -- --only envoy` shows no difference without it.
+ * Fast path, in place of grpc-js's own calls. Gains: grpc-js copies each message twice, waits for a promise and goes through
+ * an object stream both ways, which costs more than a token's translation; and what it makes for each call (metadata, two
+ * layers of interceptors, a duplex stream) costs a third of a small JSON answer (docs/performance.md). Delete it, with
+ * `message-frames.ts`, when `npm run bench -- --only envoy` shows no difference without it.
  */
-export function createCallInterceptor(
-  path: string,
+export function acceptCall(
+  stream: ServerHttp2Stream,
+  headers: CallMetadata,
   maxMessageBytes: number,
   accept: (call: GrpcCall) => GrpcCallListener,
-): ServerInterceptor {
-  return (method, call) =>
-    method.path === path
-      ? new ServerInterceptingCall(call, { start: () => new DirectCall(call, maxMessageBytes).start(accept) })
-      : new ServerInterceptingCall(call);
+): void {
+  // Each error is followed by `close`, and nothing can be sent any more.
+  stream.on('error', ignore);
+  if (headers['content-type']?.startsWith('application/grpc') !== true)
+    stream.respond({ ':status': constants.HTTP_STATUS_UNSUPPORTED_MEDIA_TYPE }, { endStream: true });
+  else new Http2Call(stream, headers, maxMessageBytes).start(accept);
 }
 
-type InterceptedCall = Parameters<ServerInterceptor>[1];
+function ignore(): void {}
 
 /** Bytes of one call that may wait in this process for the caller to take them; the high-water mark of backpressure. */
 const maxUnsentBytes = 64 * 1024;
 const noopListener: GrpcCallListener = { message() {}, halfClosed() {}, closed() {} };
 
+const responseHeaders = Object.freeze({ ':status': 200, 'content-type': 'application/grpc+proto' });
+const responseOptions = { waitForTrailers: true };
+
 /** Reads and writes the HTTP/2 stream itself. */
-class DirectCall implements GrpcCall {
-  metadata = new Metadata();
-  readonly #call: InterceptedCall;
+class Http2Call implements GrpcCall {
+  readonly metadata: CallMetadata;
   readonly #stream: ServerHttp2Stream;
   readonly #reader: MessageFrameReader;
   #listener = noopListener;
   /** Frames sent while reading a batch; nearly always one, which needs no list. */
   #unsent: Buffer | null = null;
   #more: Buffer[] | null = null;
+  #deadline: NodeJS.Timeout | null = null;
   #reading = false;
-  #headersSent = false;
   #blocked = false;
   #over = false;
 
-  constructor(call: InterceptedCall, maxMessageBytes: number) {
-    this.#call = call;
-    this.#stream = takeHttp2Stream(call);
+  constructor(stream: ServerHttp2Stream, headers: CallMetadata, maxMessageBytes: number) {
+    this.metadata = headers;
+    this.#stream = stream;
     this.#reader = new MessageFrameReader(maxMessageBytes);
   }
 
   start(accept: (call: GrpcCall) => GrpcCallListener): void {
-    this.#call.start({
-      onReceiveMetadata: (metadata) => {
-        this.metadata = metadata;
-        this.#listener = accept(this);
-      },
-      onReceiveMessage() {},
-      onReceiveHalfClose: () => this.#listener.halfClosed(),
-      onCancel: () => {
-        this.#over = true;
-        this.#listener.closed();
-      },
-    });
-    this.#stream.on('data', (bytes: Buffer) => this.#read(bytes));
-    this.#stream.on('drain', () => this.#unblock());
-    this.#call.startRead();
+    const stream = this.#stream;
+    stream.on('data', (bytes: Buffer) => this.#read(bytes));
+    stream.on('end', () => this.#listener.halfClosed());
+    stream.on('drain', () => this.#unblock());
+    stream.on('close', () => this.#close());
+    this.#listener = accept(this);
+    const timeout = this.metadata['grpc-timeout'];
+    if (timeout !== undefined) this.#startDeadline(String(timeout));
   }
 
   send(frame: Buffer): void {
@@ -107,12 +112,45 @@ class DirectCall implements GrpcCall {
     return this.#blocked;
   }
 
-  end(how: { readonly code: status; readonly details: string }): void {
+  end(how: CallStatus): void {
     this.#flush();
-    if (isOpen(this.#stream)) this.#call.sendStatus(how);
-    else this.#destroyIfReset();
     this.#over = true;
+    // Not again where a status was sent, whose stream takes no more.
+    if (isOpen(this.#stream)) this.#sendStatus(how);
+    else this.#destroyIfReset();
     this.#unblock();
+  }
+
+  #startDeadline(timeout: string): void {
+    const ms = timeoutMs(timeout);
+    const end = (how: CallStatus) => {
+      this.end(how);
+      this.#close();
+    };
+    if (ms === null) end({ code: status.INTERNAL, details: `Invalid grpc-timeout value "${timeout}"` });
+    else
+      this.#deadline = setTimeout(end, Math.min(ms, maxTimerMs), {
+        code: status.DEADLINE_EXCEEDED,
+        details: 'Deadline exceeded',
+      });
+  }
+
+  /** The status is a trailer, or a header where nothing was sent before it (“Trailers-Only”). */
+  #sendStatus({ code, details }: CallStatus): void {
+    const stream = this.#stream;
+    const trailers: OutgoingHttpHeaders = { 'grpc-status': code, 'grpc-message': encodeURI(details) };
+    if (!stream.headersSent) {
+      stream.respond({ ...responseHeaders, ...trailers }, { endStream: true });
+      return;
+    }
+    stream.on('wantTrailers', () => stream.sendTrailers(trailers));
+    stream.end();
+  }
+
+  #close(): void {
+    this.#over = true;
+    if (this.#deadline !== null) clearTimeout(this.#deadline);
+    this.#listener.closed();
   }
 
   /**
@@ -132,6 +170,7 @@ class DirectCall implements GrpcCall {
     } catch (thrown) {
       if (!(thrown instanceof MessageFrameError)) throw thrown;
       this.end({ code: thrown.code, details: thrown.message });
+      this.#close();
     } finally {
       this.#reading = false;
     }
@@ -144,8 +183,7 @@ class DirectCall implements GrpcCall {
     this.#unsent = null;
     this.#more = null;
     if (!isOpen(this.#stream)) return;
-    if (!this.#headersSent) this.#call.sendMetadata(new Metadata());
-    this.#headersSent = true;
+    if (!this.#stream.headersSent) this.#stream.respond(responseHeaders, responseOptions);
     // Backpressure: a slow caller fills its window; then nothing more is read from it until it has caught up.
     if (this.#stream.write(bytes) || this.#stream.writableLength < maxUnsentBytes) return;
     this.#blocked = true;
@@ -161,4 +199,14 @@ class DirectCall implements GrpcCall {
 
 function isOpen(stream: ServerHttp2Stream): boolean {
   return !stream.destroyed && !stream.closed && !stream.writableEnded;
+}
+
+/** Node's timers end at once with more than this. */
+const maxTimerMs = 2 ** 31 - 1;
+const unitMs = { H: 3_600_000, M: 60_000, S: 1000, m: 1, u: 1e-3, n: 1e-6 };
+
+/** Milliseconds of a `grpc-timeout`: up to eight digits and a unit. Null when it is none. */
+function timeoutMs(value: string): number | null {
+  const [, digits, unit] = /^(\d{1,8})([HMSmun])$/.exec(value) ?? [];
+  return unit === undefined ? null : Number(digits) * unitMs[unit as keyof typeof unitMs];
 }

@@ -1,22 +1,19 @@
 import { once } from 'node:events';
-import { connect, type Http2Server, type ServerHttp2Stream } from 'node:http2';
-import { duplexPair } from 'node:stream';
 import {
-  Server,
-  ServerCredentials,
-  ServerInterceptingCall,
-  type ServerInterceptor,
-  type ServiceDefinition,
-  status,
-} from '@grpc/grpc-js';
+  type ClientHttp2Session,
+  connect,
+  type Http2Server,
+  type IncomingHttpHeaders,
+  type ServerHttp2Stream,
+} from 'node:http2';
+import { duplexPair } from 'node:stream';
+import { Server, ServerCredentials } from '@grpc/grpc-js';
 
 /**
  * All that this service reads of grpc-js beyond its public interface, in one place. A new version may keep any of it
  * elsewhere: `checkGrpcJsInternals` finds out before the first port is bound, so that an upgrade that breaks this is a
  * service that does not start, never one that is ready and fails every call.
  */
-
-type InterceptedCall = Parameters<ServerInterceptor>[1];
 
 /** grpc-js keeps something elsewhere: the service cannot run with this version of it. */
 class GrpcJsInternalsError extends Error {
@@ -27,20 +24,6 @@ class GrpcJsInternalsError extends Error {
       options,
     );
   }
-}
-
-/**
- * The HTTP/2 stream of a call, with grpc-js's own listener for its bytes removed: from here on the caller of this
- * function is the only reader. Throws when grpc-js has no such field.
- *
- * Gains: a message costs neither two copies, nor a promise, nor an object stream each way (docs/decisions/0005).
- * Delete it when grpc-js offers a call's messages as bytes without those costs.
- */
-export function takeHttp2Stream(call: InterceptedCall): ServerHttp2Stream {
-  const stream = Reflect.get(call, 'stream') as ServerHttp2Stream | undefined;
-  if (typeof stream?.respond !== 'function' || typeof stream.removeAllListeners !== 'function')
-    throw new GrpcJsInternalsError('field `stream` on a server call');
-  return stream.removeAllListeners('data');
 }
 
 /**
@@ -65,39 +48,44 @@ export function http2ServersOf(server: Server): readonly Http2Server[] {
 }
 
 /**
- * Makes one real call, through memory, to a server of its own and looks for everything above. Rejects with the name of
- * what is missing. Takes a few milliseconds; call it once, before anything is bound.
+ * Hands the streams for the method at `path` to `accept` as soon as `server` opens them; all others go to grpc-js as before.
+ * Call it right after the server is bound, before it can have a connection. Throws when grpc-js listens otherwise than it did.
+ *
+ * Gains: a call has nothing of what grpc-js makes for one (docs/decisions/0005). Delete it with `grpc-call.ts`.
+ */
+export function takeStreams(
+  server: Http2Server,
+  path: string,
+  accept: (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => void,
+): void {
+  const [grpcJs, ...more] = server.listeners('stream') as StreamListener[];
+  if (grpcJs === undefined || more.length > 0) throw new GrpcJsInternalsError('single listener for streams');
+  server.removeAllListeners('stream');
+  server.on('stream', (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, flags: number) => {
+    if (headers[':path'] === path) accept(stream, headers);
+    else grpcJs.call(server, stream, headers, flags);
+  });
+}
+
+type StreamListener = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, flags: number) => void;
+
+/**
+ * Makes two real calls, through memory, to a server of its own: one that is taken and one that is grpc-js's. Rejects with the
+ * name of what is missing. Takes a few milliseconds; call it once, before anything is bound.
  */
 export async function checkGrpcJsInternals(): Promise<void> {
-  let problem: unknown = new GrpcJsInternalsError('server interceptors');
-  const path = '/internals.Check/Call';
-  const interceptor: ServerInterceptor = (_method, call) => {
-    try {
-      takeHttp2Stream(call);
-      problem = null;
-    } catch (error) {
-      problem = error;
-    }
-    const start = () => call.sendStatus({ code: status.OK, details: 'OK' });
-    return new ServerInterceptingCall(call, { start });
-  };
-  const server = new Server({ interceptors: [interceptor] });
-  const bytes = (value: Buffer) => value;
-  const method = { path, requestStream: true, responseStream: true, originalName: 'call' };
-  const codec = { requestSerialize: bytes, requestDeserialize: bytes, responseSerialize: bytes };
-  const service = { Call: { ...method, ...codec, responseDeserialize: bytes } } satisfies ServiceDefinition;
-  server.addService(service, { Call: () => {} });
+  const server = new Server();
   setHttp2Options(server, {});
-
   const injector = server.createConnectionInjector(ServerCredentials.createInsecure());
   const [near, far] = duplexPair();
   const session = connect('http://check', { createConnection: () => near });
   try {
-    if (http2ServersOf(server).length !== 1) throw new GrpcJsInternalsError('server in `http2Servers`');
+    const [http2Server] = http2ServersOf(server);
+    if (http2Server === undefined) throw new GrpcJsInternalsError('server in `http2Servers`');
+    takeStreams(http2Server, '/taken', (stream) => stream.respond({ ':status': 204 }, { endStream: true }));
     injector.injectConnection(far);
-    const headers = { ':method': 'POST', ':path': path, 'content-type': 'application/grpc', te: 'trailers' };
-    const call = session.request(headers, { endStream: true });
-    await once(call.resume(), 'close', { signal: AbortSignal.timeout(10_000) });
+    if ((await statusOf(session, '/taken')) !== 204) throw new GrpcJsInternalsError('stream that can be taken');
+    if ((await statusOf(session, '/left')) !== 200) throw new GrpcJsInternalsError('working call');
   } catch (cause) {
     throw cause instanceof GrpcJsInternalsError ? cause : new GrpcJsInternalsError('working call', { cause });
   } finally {
@@ -105,5 +93,15 @@ export async function checkGrpcJsInternals(): Promise<void> {
     injector.destroy();
     server.forceShutdown();
   }
-  if (problem !== null) throw problem;
+}
+
+async function statusOf(session: ClientHttp2Session, path: string): Promise<unknown> {
+  const headers = { ':method': 'POST', ':path': path, 'content-type': 'application/grpc', te: 'trailers' };
+  const call = session.request(headers, { endStream: true });
+  const signal = AbortSignal.timeout(10_000);
+  const [[response]] = await Promise.all([
+    once(call, 'response', { signal }),
+    once(call.resume(), 'close', { signal }),
+  ]);
+  return (response as IncomingHttpHeaders)[':status'];
 }

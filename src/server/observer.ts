@@ -1,6 +1,6 @@
-import type { Metadata } from '@grpc/grpc-js';
 import type { Exchange, ExchangeSummary } from '../exchange/exchange.ts';
 import type { HeaderMap } from '../exchange/types.ts';
+import type { CallMetadata } from './grpc-call.ts';
 
 /**
  * How a call ended: `done` after Envoy's own reset or half-close once the exchange was complete, `aborted` while it was
@@ -32,7 +32,7 @@ export interface EndedCall {
 /** Observes exchanges: log, metrics, traces. Its methods may neither throw nor wait; none is called per token. */
 export interface ExchangeObserver {
   /** A call's first message arrived; `metadata` is what Envoy opened the call with. */
-  onStart(exchange: Exchange, metadata: Metadata): ExchangeWatch;
+  onStart(exchange: Exchange, metadata: CallMetadata): ExchangeWatch;
 }
 
 /** Observes one exchange. */

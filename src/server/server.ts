@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { lstatSync, rmSync } from 'node:fs';
-import type { ServerHttp2Session } from 'node:http2';
+import type { Http2Server, ServerHttp2Session, ServerHttp2Stream } from 'node:http2';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Server, ServerCredentials, type UntypedServiceImplementation } from '@grpc/grpc-js';
@@ -8,8 +8,8 @@ import type { Config } from '../config.ts';
 import type { Exchange, ExchangeOptions } from '../exchange/exchange.ts';
 import { healthService, loadDefinitions, processorService } from '../extproc/methods.ts';
 import { createExchangeFactory } from './exchanges.ts';
-import { createCallInterceptor } from './grpc-call.ts';
-import { checkGrpcJsInternals, http2ServersOf, setHttp2Options } from './grpc-js-internals.ts';
+import { acceptCall, type CallMetadata } from './grpc-call.ts';
+import { checkGrpcJsInternals, http2ServersOf, setHttp2Options, takeStreams } from './grpc-js-internals.ts';
 import { createHealth } from './health.ts';
 import type { ExchangeObserver } from './observer.ts';
 import type { OverloadGuard } from './overload.ts';
@@ -98,21 +98,21 @@ export function createService(options: ServiceOptions): Service {
     createExchange: options.createExchange,
   });
   const ticker = createTicker(tickMs);
-  const processCalls = createCallInterceptor(processorService.Process.path, maxMessageBytes, (call) =>
-    processCall(call, {
-      open: (modes) => factory.open(call.metadata, modes, guard?.admit() ?? null),
-      observers,
-      ticker,
-      firstMessageMs,
-      onFault,
-    }),
-  );
+  const acceptProcess = (stream: ServerHttp2Stream, headers: CallMetadata) =>
+    acceptCall(stream, headers, maxMessageBytes, (call) =>
+      processCall(call, {
+        open: (modes) => factory.open(call.metadata, modes, guard?.admit() ?? null),
+        observers,
+        ticker,
+        firstMessageMs,
+        onFault,
+      }),
+    );
   const server = new Server({
     'grpc.max_receive_message_length': maxMessageBytes,
     'grpc.max_concurrent_streams': 2 ** 31 - 1,
     'grpc.keepalive_time_ms': pingMs,
     'grpc.keepalive_timeout_ms': pingMs,
-    interceptors: [processCalls],
   });
   setHttp2Options(server, {
     streamResetBurst: resetLimits.burst,
@@ -131,10 +131,19 @@ export function createService(options: ServiceOptions): Service {
         options.onAvailability?.(now);
       },
     });
-  // The interceptor handles its calls; the service is registered so that the server knows the method.
-  const handlers: UntypedServiceImplementation = { Process: () => {} };
-  server.addService(processorService, handlers);
   server.addService(healthService, health.handlers as unknown as UntypedServiceImplementation);
+
+  const prepared = new Set<Http2Server>();
+  function prepare(http2Server: Http2Server): void {
+    takeStreams(http2Server, processorService.Process.path, acceptProcess);
+    http2Server.on('session', (session) => {
+      session.setLocalWindowSize(connectionWindow);
+      closeUnused(session, firstCallMs);
+    });
+    http2Server.on('tlsClientError', (error, socket) =>
+      options.onHandshakeFailure?.(error.message, socket.remoteAddress),
+    );
+  }
 
   return {
     async listen() {
@@ -144,18 +153,15 @@ export function createService(options: ServiceOptions): Service {
         if (options.removesStaleSockets !== false) await removeStaleSocket(address);
         const port = await bind(server, address, credentials ?? ServerCredentials.createInsecure());
         bound.push(address.replace(/:0$/, `:${port}`));
+        // At once, before a connection can have been accepted.
+        for (const http2Server of http2ServersOf(server)) {
+          if (prepared.has(http2Server)) continue;
+          prepared.add(http2Server);
+          prepare(http2Server);
+        }
       }
       // Connections wait meanwhile: a proxy sooner reaches a port that is bound, and no call of its own pays for this.
       loadDefinitions();
-      for (const http2Server of http2ServersOf(server)) {
-        http2Server.on('session', (session) => {
-          session.setLocalWindowSize(connectionWindow);
-          closeUnused(session, firstCallMs);
-        });
-        http2Server.on('tlsClientError', (error, socket) =>
-          options.onHandshakeFailure?.(error.message, socket.remoteAddress),
-        );
-      }
       return bound;
     },
     get ready() {
