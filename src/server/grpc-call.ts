@@ -91,7 +91,7 @@ class Http2Call implements GrpcCall {
   start(accept: (call: GrpcCall) => GrpcCallListener): void {
     const stream = this.#stream;
     stream.on('data', (bytes: Buffer) => this.#read(bytes));
-    stream.on('end', () => this.#listener.halfClosed());
+    stream.on('end', () => this.#halfClose());
     stream.on('drain', () => this.#unblock());
     stream.on('close', () => this.#close());
     this.#listener = accept(this);
@@ -147,10 +147,18 @@ class Http2Call implements GrpcCall {
     stream.end();
   }
 
+  #halfClose(): void {
+    this.#listener.halfClosed();
+    this.#destroyIfReset();
+  }
+
   #close(): void {
     this.#over = true;
     if (this.#deadline !== null) clearTimeout(this.#deadline);
-    this.#listener.closed();
+    const listener = this.#listener;
+    // Node's handle of a stream outlives it until the next collection of the old generation, and all that is reachable from it.
+    this.#listener = noopListener;
+    listener.closed();
   }
 
   /**

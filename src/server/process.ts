@@ -170,12 +170,18 @@ class ProcessCall implements GrpcCallListener, TickListener {
     if (this.#over) return;
     this.#over = true;
     this.#options.ticker.remove(this);
-    if (this.#opened === null) return;
-    this.#opened.close();
-    const summary = this.#opened.exchange.summary();
+    const opened = this.#opened;
+    if (opened === null) return;
+    const watches = this.#watches;
+    // Sets and Maps of V8 that calls come into and leave keep some of those that left reachable until the old generation is
+    // collected: a call that is over holds nothing large.
+    this.#opened = null;
+    this.#watches = [];
+    opened.close();
+    const summary = opened.exchange.summary();
     const aborted = how === 'done' && summary.outcome === 'open';
     const ended = { how: aborted ? 'aborted' : how, summary, times: this.#times(), cause } as const;
-    for (const watch of this.#watches) {
+    for (const watch of watches) {
       try {
         watch.onEnd(ended);
       } catch (thrown) {
