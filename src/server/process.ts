@@ -41,6 +41,7 @@ export function processCall(call: GrpcCall, options: ProcessOptions): GrpcCallLi
  * object. Delete it when `npm run bench -- --only envoy` shows no difference without it.
  */
 class ProcessCall implements GrpcCallListener, TickListener {
+  tickSlot = -1;
   readonly #call: GrpcCall;
   readonly #options: ProcessOptions;
   #opened: OpenExchange | null = null;

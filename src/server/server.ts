@@ -123,6 +123,7 @@ export function createService(options: ServiceOptions): Service {
   let available = true;
   if (guard !== undefined)
     ticker.add({
+      tickSlot: -1,
       tick() {
         const now = guard.checkAvailability();
         if (now === available) return;

@@ -2,6 +2,8 @@
 export interface TickListener {
   /** `at` in milliseconds of a monotonic clock. */
   tick(at: number): void;
+  /** Where the ticker keeps it, and -1 while it does not: the ticker's alone to write. */
+  tickSlot: number;
 }
 
 /** Calls its listeners at a fixed interval. */
@@ -11,17 +13,35 @@ export interface Ticker {
   stop(): void;
 }
 
-/** One timer for all exchanges: thousands of separate ones would cost more than the work they trigger. */
+/**
+ * One timer for all exchanges: thousands of separate ones would cost more than the work they trigger.
+ *
+ * Fast path: an array in which the last listener takes the slot of one that leaves. A `Set` that thousands come into and leave
+ * in a second makes a new table every few of them, and those of its old tables that a collection moved to the old generation
+ * keep what they had alive until that is collected: 4 % of a small JSON answer's CPU time. Delete it when
+ * `npm run bench -- --only envoy` shows no difference.
+ */
 export function createTicker(periodMs: number): Ticker {
-  const listeners = new Set<TickListener>();
+  const listeners: TickListener[] = [];
   const timer = setInterval(() => {
     const at = performance.now();
-    for (const listener of listeners) listener.tick(at);
+    // From the end, since a listener may leave when it is called, and the last one then takes its slot.
+    for (let slot = listeners.length - 1; slot >= 0; slot--) listeners[slot]?.tick(at);
   }, periodMs);
   timer.unref();
   return {
-    add: (listener) => void listeners.add(listener),
-    remove: (listener) => void listeners.delete(listener),
+    add(listener) {
+      listener.tickSlot = listeners.push(listener) - 1;
+    },
+    remove(listener) {
+      const slot = listener.tickSlot;
+      const last = listeners.at(-1);
+      if (slot === -1 || last === undefined) return;
+      listeners[slot] = last;
+      last.tickSlot = slot;
+      listeners.pop();
+      listener.tickSlot = -1;
+    },
     stop: () => clearInterval(timer),
   };
 }
