@@ -87,10 +87,15 @@ export function requestBody(stream: boolean, historyBytes = 0): Buffer {
   return Buffer.from(JSON.stringify({ model: 'example-model', stream, instructions: 'Be brief.', input, tools }));
 }
 
-/** A whole `chat.completion` whose text is of so many bytes. */
+/** A whole `chat.completion` whose text is of so many bytes, give or take a word. */
 export function completionBody(textBytes: number): Buffer {
-  const part = textDeltas(1000, 3).join('');
-  const content = part.repeat(Math.ceil(textBytes / Buffer.byteLength(part)));
+  const part = textDeltas(1000, 3);
+  let content = '';
+  for (let index = 0, bytes = 0; bytes < textBytes; index++) {
+    const word = part[index % part.length] as string;
+    content += word;
+    bytes += Buffer.byteLength(word);
+  }
   return Buffer.from(
     JSON.stringify({
       id: 'chatcmpl-0123456789abcdef',
