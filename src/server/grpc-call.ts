@@ -43,7 +43,7 @@ export interface GrpcCallListener {
  *
  * Fast path, in place of grpc-js's own calls. Gains: grpc-js copies each message twice, waits for a promise and goes through
  * an object stream both ways, which costs more than a token's translation; and what it makes for each call (metadata, two
- * layers of interceptors, a duplex stream) costs a third of a small JSON answer (docs/performance.md). Delete it, with
+ * layers of interceptors, a duplex stream) a tenth of a small JSON answer (docs/decisions/0005). Delete it, with
  * `message-frames.ts`, when `npm run bench -- --only envoy` shows no difference without it.
  */
 export function acceptCall(

@@ -59,7 +59,7 @@ export function takeStreams(
   accept: (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => void,
 ): void {
   const [grpcJs, ...more] = server.listeners('stream') as StreamListener[];
-  if (grpcJs === undefined || more.length > 0) throw new GrpcJsInternalsError('single listener for streams');
+  if (grpcJs === undefined || more.length > 0) throw new GrpcJsInternalsError('listener for streams of its own');
   server.removeAllListeners('stream');
   server.on('stream', (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, flags: number) => {
     if (headers[':path'] === path) accept(stream, headers);

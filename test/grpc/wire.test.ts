@@ -1,4 +1,5 @@
 import { subscribe } from 'node:diagnostics_channel';
+import { once } from 'node:events';
 import {
   type ClientHttp2Session,
   type ClientHttp2Stream,
@@ -365,6 +366,29 @@ describe('a call that ends', () => {
     expect(wire.status).toBe(String(status.INTERNAL));
     await sleep(50);
     await expectNothingLeft();
+  });
+
+  test('by a deadline that is years away goes on', async () => {
+    await start();
+    const wire = call(connection(), { 'grpc-timeout': '99999999H' });
+    wire.stream.write(begun());
+    await until(() => wire.replies.length === 2);
+    await sleep(50);
+    expect(wire.status).toBeNull();
+    wire.stream.end();
+    await until(() => wire.status !== null);
+    expect(wire.status).toBe('0');
+    await expectNothingLeft();
+  });
+
+  test('with another content type is not one of gRPC', async () => {
+    await start();
+    const wire = call(connection(), { 'content-type': 'application/json' });
+    const [headers] = await once(wire.stream, 'response');
+    expect(headers[':status']).toBe(415);
+    wire.stream.end(begun());
+    await expectNothingLeft();
+    expect(running.ends).toEqual([]);
   });
 
   test('with half a message by its client’s word is OK', async () => {
