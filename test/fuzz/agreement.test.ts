@@ -3,6 +3,7 @@ import { expect, it } from 'vitest';
 import { translateCompletion } from '../../src/translate/completion.ts';
 import { StreamTranslator } from '../../src/translate/stream.ts';
 import { profileNames } from '../../src/upstream/profiles.ts';
+import { codePoint } from '../support/code-point.ts';
 import { type ContextSettings, createTestContext } from '../support/context.ts';
 
 /** `npm run fuzz` gives the property minutes; in `npm test` it gets a fixed, small number of runs. */
@@ -26,7 +27,7 @@ interface Message {
 
 const text = fc.oneof(
   fc.constantFrom('\n\n', ' x', '<think>why</think>\n\nanswer', '<think>never closed', '{"a":1}'),
-  fc.string({ unit: 'binary', maxLength: 20 }),
+  fc.string({ unit: codePoint, maxLength: 20 }),
 );
 const calls = fc
   .array(

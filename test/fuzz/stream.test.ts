@@ -5,6 +5,7 @@ import { ApiError } from '../../src/schema/api-error.ts';
 import { SseDecoder, SseLimitError } from '../../src/sse/decode.ts';
 import { translateCompletion } from '../../src/translate/completion.ts';
 import { chunks, contexts } from '../support/chat-chunks.ts';
+import { codePoint } from '../support/code-point.ts';
 import { type ContextSettings, createTestContext } from '../support/context.ts';
 import { faultsOfStream } from '../support/invariants.ts';
 import { faultsOfEvent, faultsOfResponse } from '../support/published-schema.ts';
@@ -130,7 +131,7 @@ it('whatever bytes come, the stream keeps every rule and ends once', { timeout }
       '\ufeff',
     ),
     chunks.map((value) => `data: ${JSON.stringify(value)}`),
-    fc.string({ unit: 'binary', maxLength: 20 }),
+    fc.string({ unit: codePoint, maxLength: 20 }),
   );
   const end = fc.constantFrom('\n', '\r\n', '\r', '\n\n');
   const body = fc.array(fc.tuple(line, end), { maxLength: 20 }).map((lines) => Buffer.from(lines.flat().join('')));

@@ -8,6 +8,7 @@ import { encodeReply } from '../../../src/extproc/encode.ts';
 import type { ProcessingRequest } from '../../../src/extproc/generated/envoy/service/ext_proc/v3/ProcessingRequest.ts';
 import { processMethod } from '../../../src/extproc/messages.ts';
 import { serializeReply } from '../../../src/extproc/serialize-reply.ts';
+import { codePoint } from '../../support/code-point.ts';
 
 const mode = fc.constantFrom<BodyMode>('NONE', 'BUFFERED', 'STREAMED', 'BUFFERED_PARTIAL', 'FULL_DUPLEX_STREAMED');
 const body = fc.oneof(
@@ -18,7 +19,7 @@ const body = fc.oneof(
 const bytesOf = (value: Uint8Array) => Buffer.from(value);
 const name = fc.oneof(
   fc.constantFrom('accept', ':path', 'X-Ünusual', ''),
-  fc.string({ maxLength: 12, unit: 'binary' }),
+  fc.string({ maxLength: 12, unit: codePoint }),
 );
 
 describe('a response written by hand', () => {
@@ -26,7 +27,7 @@ describe('a response written by hand', () => {
     { set: fc.dictionary(name, fc.string({ maxLength: 200 })), remove: fc.array(name, { maxLength: 4 }) },
     { requiredKeys: [] },
   );
-  const metadata = fc.dictionary(fc.string(), fc.oneof(fc.string({ unit: 'binary' }), fc.double()));
+  const metadata = fc.dictionary(fc.string(), fc.oneof(fc.string({ unit: codePoint }), fc.double()));
   const reply: fc.Arbitrary<ExchangeReply> = fc.oneof(
     fc.record(
       { type: fc.constantFrom('request_headers' as const, 'response_headers' as const), headers: mutation, metadata },

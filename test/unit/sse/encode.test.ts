@@ -2,8 +2,9 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { ResponseStreamEvent } from '../../../src/schema/stream-events.ts';
 import { DONE, encodeSseEvents, KEEPALIVE } from '../../../src/sse/encode.ts';
+import { codePoint } from '../../support/code-point.ts';
 
-const text = fc.oneof(fc.string({ unit: 'binary' }), fc.string({ unit: 'binary-ascii' }));
+const text = fc.oneof(fc.string({ unit: codePoint }), fc.string({ unit: 'binary-ascii' }));
 /** Ids are ours. */
 const id = fc.stringMatching(/^(msg|rs|fc)_[0-9a-z]{1,48}$/);
 const index = fc.nat(1000);

@@ -2,6 +2,7 @@ import { createParser } from 'eventsource-parser';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { SseDecoder, type SseMessage } from '../../../src/sse/decode.ts';
+import { codePoint } from '../../support/code-point.ts';
 import { inPiecesOf } from '../../support/split.ts';
 
 /** The messages of a body as `eventsource-parser` reads them. */
@@ -38,7 +39,7 @@ const field = fc.constantFrom(
 );
 const value = fc.oneof(
   fc.constantFrom('', ' ', '{"a":1}', '[DONE]', 'Grüß 🎉'),
-  fc.string({ unit: 'binary', maxLength: 12 }),
+  fc.string({ unit: codePoint, maxLength: 12 }),
 );
 const text = fc.tuple(field, value).map(([name, content]) => Buffer.from(name + content.replace(/[\r\n]/g, '')));
 const line = fc.oneof(

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { decodeReasoningEnvelope, encodeReasoningEnvelope } from '../../../src/translate/reasoning-envelope.ts';
+import { codePoint } from '../../support/code-point.ts';
 
 const decoded = (text: string, maxNesting = 64) => {
   const outcome = decodeReasoningEnvelope(text, maxNesting, 1_000_000);
@@ -12,7 +13,7 @@ describe('decodeReasoningEnvelope', () => {
   it('gives back what was encoded', () => {
     const envelope = fc.record(
       {
-        t: fc.string({ unit: 'binary', minLength: 1 }),
+        t: fc.string({ unit: codePoint, minLength: 1 }),
         d: fc.array(fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 1 }), { maxKeys: 4 }), { maxLength: 3 }),
         g: fc.dictionary(fc.string(), fc.string(), { maxKeys: 4 }),
         p: fc.string({ minLength: 1 }),

@@ -4,6 +4,7 @@ import { fastDeltaOf } from '../../../../src/translate/chat/fast-delta.ts';
 import type { ResponseContext } from '../../../../src/translate/context.ts';
 import { StreamTranslator } from '../../../../src/translate/stream.ts';
 import { contexts } from '../../../support/chat-chunks.ts';
+import { codePoint } from '../../../support/code-point.ts';
 import { createTestContext } from '../../../support/context.ts';
 
 type Place = 'chunk' | 'choice' | 'delta' | 'call' | 'function';
@@ -61,7 +62,7 @@ const fields = fc.oneof(
 
 const text = fc.oneof(
   fc.constantFrom('', ' ', '{', '{}', '{"input":"', '"}', '\\', '</think>', '<think>', '\ud83d', '\ude00', '漢字 “'),
-  fc.string({ unit: 'binary', maxLength: 16 }),
+  fc.string({ unit: codePoint, maxLength: 16 }),
 );
 /** A delta of a text. */
 const writes: readonly ((text: string) => Record<string, unknown>)[] = [
