@@ -9,7 +9,7 @@ import { StreamTranslator } from '../../src/translate/stream.ts';
 import { type ChunkOf, endlessContext, endlessStreams } from './endless-streams.ts';
 
 /** Large beside what the engine itself keeps and frees. */
-const enough = 600_000;
+const enough = 300_000;
 const mostChunks = 200_000;
 
 /** Heap in use, in bytes, after what the engine frees late (compiled code, what a compiler thread still holds) is gone. */
