@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -135,9 +135,16 @@ describe('the service', () => {
   });
 
   it('logs and counts a file that was broken while it runs, and shows it in /config beside the profiles in force', async () => {
-    const running = await startServiceProcess({ UPSTREAM_PROFILES_FILE: file, UPSTREAM_PROFILE: 'mine' });
+    // It looks at the file every ten seconds, which is long to wait for: here what it does every ten seconds, it does at once.
+    const script = `const { setInterval } = globalThis;
+      globalThis.setInterval = (work, ms, ...rest) => setInterval(work, ms === 10_000 ? 20 : ms, ...rest);`;
+    const nodeOptions = ['--import', `data:text/javascript,${encodeURIComponent(script)}`];
+    const settings = { UPSTREAM_PROFILES_FILE: file, UPSTREAM_PROFILE: 'mine' };
+    const running = await startServiceProcess(settings, { nodeOptions });
     try {
-      writeFileSync(file, 'profiles: {mine: {extends: vllm, video: 3}}');
+      // Whole or not at all: half of it would be another problem.
+      writeFileSync(`${file}.new`, 'profiles: {mine: {extends: vllm, video: 3}}');
+      renameSync(`${file}.new`, file);
       const { reason } = await running.logged(({ msg }) => msg === 'the changed profiles file cannot be used');
       expect(reason).toBe(`${file}: profile 'mine': flag 'video' takes true, false (got 3)`);
       expect(await running.metric('responses_extproc_profile_reloads_total', { result: 'rejected' })).toBe(1);
