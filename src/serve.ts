@@ -1,6 +1,6 @@
 import { setLogger } from '@grpc/grpc-js';
 import { type Config, redactConfig } from './config.ts';
-import { memoryOfProcess } from './memory.ts';
+import { memoryOfProcess, releaseAfterStart } from './memory.ts';
 import { startAdminServer } from './server/admin.ts';
 import { causeOf, createExchangeLog } from './server/exchange-log.ts';
 import { createExchangeMetrics } from './server/exchange-metrics.ts';
@@ -90,6 +90,7 @@ export async function serve(config: Config, log: Log, output: LogOutput): Promis
         });
   if (admin !== null && inspection !== null) warnOfInspector(log, admin.address);
   log.info({ version, listen, admin: admin?.address ?? null, profile: config.UPSTREAM_PROFILE }, 'listening');
+  releaseAfterStart(() => guard.exchanges === 0);
 
   return {
     async stop() {

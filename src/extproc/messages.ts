@@ -1,10 +1,10 @@
-import { fileURLToPath } from 'node:url';
 import { loadSync, type PackageDefinition, type ServiceDefinition } from '@grpc/proto-loader';
 import type { ExternalProcessorDefinition } from './generated/envoy/service/ext_proc/v3/ExternalProcessor.ts';
+import { protoFiles, protoFolder } from './proto-files.ts';
 
 // The options decide the shape of the values; the types in `generated/` are made with the same (`scripts/wire-types.ts`).
-const definitions = loadSync(['envoy/service/ext_proc/v3/external_processor.proto', 'grpc/health/v1/health.proto'], {
-  includeDirs: [fileURLToPath(new URL('../../proto', import.meta.url))],
+const definitions = loadSync(protoFiles, {
+  includeDirs: [protoFolder],
   keepCase: true,
   longs: Number,
   enums: String,

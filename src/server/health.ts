@@ -1,12 +1,5 @@
 import { type ServerUnaryCall, type ServerWritableStream, type sendUnaryData, status } from '@grpc/grpc-js';
-
-interface HealthCheckRequest {
-  readonly service?: string;
-}
-type ServingStatus = 'SERVING' | 'NOT_SERVING' | 'SERVICE_UNKNOWN';
-interface HealthCheckResponse {
-  readonly status: ServingStatus;
-}
+import type { HealthCheckRequest, HealthCheckResponse, ServingStatus } from '../extproc/health-messages.ts';
 
 /** Service names that can be checked: the whole server, our service, and those that Kubernetes setups use. */
 const names = ['', 'envoy.service.ext_proc.v3.ExternalProcessor', 'liveness', 'readiness'] as const;

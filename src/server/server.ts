@@ -1,12 +1,14 @@
 import { once } from 'node:events';
-import { lstatSync, rmSync } from 'node:fs';
+import { accessSync, lstatSync, rmSync } from 'node:fs';
 import type { Http2Server, ServerHttp2Session, ServerHttp2Stream } from 'node:http2';
 import { connect } from 'node:net';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Server, ServerCredentials, type UntypedServiceImplementation } from '@grpc/grpc-js';
 import type { Config } from '../config.ts';
 import type { Exchange, ExchangeOptions } from '../exchange/exchange.ts';
-import { healthService, loadDefinitions, processorService } from '../extproc/methods.ts';
+import { healthService, processorService } from '../extproc/methods.ts';
+import { protoFiles, protoFolder } from '../extproc/proto-files.ts';
 import { createExchangeFactory } from './exchanges.ts';
 import { acceptCall, type CallMetadata } from './grpc-call.ts';
 import { checkGrpcJsInternals, http2ServersOf, setHttp2Options, takeStreams } from './grpc-js-internals.ts';
@@ -148,6 +150,8 @@ export function createService(options: ServiceOptions): Service {
 
   return {
     async listen() {
+      // They are read when a message first needs them; without them a service would be ready, and fail each refusal.
+      for (const file of protoFiles) accessSync(join(protoFolder, file));
       await checkGrpcJsInternals();
       const bound: string[] = [];
       for (const address of config.LISTEN.split(',').map((text) => text.trim())) {
@@ -161,8 +165,6 @@ export function createService(options: ServiceOptions): Service {
           prepare(http2Server);
         }
       }
-      // Connections wait meanwhile: a proxy sooner reaches a port that is bound, and no call of its own pays for this.
-      loadDefinitions();
       return bound;
     },
     get ready() {
