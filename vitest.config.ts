@@ -29,8 +29,8 @@ const serial = { fileParallelism: false, sequence: { groupOrder: 1 } };
 /** One project per kind of thing that is real: nothing, a gRPC client, an Envoy binary, containers. */
 export default defineConfig({
   test: {
-    // One more than there are cores: many tests wait for processes that they started.
-    maxWorkers: availableParallelism() + 1,
+    // Two more than there are cores: many tests wait for processes that they started.
+    maxWorkers: availableParallelism() + 2,
     projects: [
       {
         test: {
