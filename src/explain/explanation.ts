@@ -137,12 +137,13 @@ export function explainRequest(options: ExplainOptions): RequestExplanation {
     const affordable = variations.length * request.body.length * times <= probedBytes;
     if (!affordable && !notes.includes(tooLargeForCauses)) notes.push(tooLargeForCauses);
     if (!affordable || value === undefined) return [];
-    const settled = runAndFlagsRead(setup, modelName, (changed) => rerun(value, changed));
+    const same = withBody(request, value);
+    const settled = runAndFlagsRead(setup, modelName, (changed) => runRequest(changed, same, now));
     // A body without its model may be translated by another rule of the profile.
     const isTheUsual = isSameRun(usual, settled.run);
     return variations.flatMap(({ cause, setup: changed }) => {
       if (isTheUsual && cause.kind === 'flag' && !settled.flags.has(cause.name)) return [];
-      const other = rerun(value, changed);
+      const other = runRequest(changed, same, now);
       return isSameRun(usual, other) ? [] : [{ cause, run: other }];
     });
   }
@@ -403,10 +404,10 @@ const functionKeys = ['name', 'description', 'parameters', 'strict'];
 function isSameRun(one: RequestRun, other: RequestRun): boolean {
   if (one.type === 'refused' && other.type === 'refused') return isSame(one.error, other.error);
   if (one.type !== 'sent' || other.type !== 'sent') return one.type === other.type;
+  if (one.path !== other.path || !isSame(one.dropped, other.dropped)) return false;
+  if (!isSame(one.headerChanges, other.headerChanges)) return false;
   // Nearly all variations change not a byte.
-  const isSameBody = one.body.equals(other.body) || isSame(one.chat, other.chat);
-  const same = one.path === other.path && isSame(one.dropped, other.dropped) && isSameBody;
-  return same && isSame(one.headerChanges, other.headerChanges);
+  return one.body.equals(other.body) || isSame(one.chat, other.chat);
 }
 
 /** Whether under this variation something else became of the field. */
