@@ -453,7 +453,8 @@ describe('the command', () => {
   it('ends when its reader does', async () => {
     const input = JSON.stringify({
       ...request,
-      input: Array.from({ length: 300 }, () => ({ role: 'user', content: 'x'.repeat(2000) })),
+      // Far more than a pipe holds.
+      input: Array.from({ length: 100 }, () => ({ role: 'user', content: 'x'.repeat(2000) })),
     });
     const child = spawn(process.execPath, [main, 'explain', '--full', '--field', 'model'], {
       stdio: ['pipe', 'pipe', 'pipe'],
