@@ -1,14 +1,16 @@
+import type { DestinationStream } from 'pino';
 import type { ExchangeSummary } from '../exchange/exchange.ts';
-import type { Log } from '../telemetry/log.ts';
+import { createLineWriter, type Log } from '../telemetry/log.ts';
 import { shownErrorCode } from './error-codes.ts';
 import { parentOf } from './exchange-trace.ts';
 import type { CallEnd, ExchangeObserver } from './observer.ts';
 
 /**
  * Logs one line per exchange when it ends: names, outcome, sizes and durations. Never a body, a client's header, or a
- * message that may repeat what the client wrote.
+ * message that may repeat what the client wrote. `destination` is the log's own.
  */
-export function createExchangeLog(log: Log): ExchangeObserver {
+export function createExchangeLog(log: Log, destination: DestinationStream): ExchangeObserver {
+  const write = createLineWriter(log, destination);
   return {
     onStart(_exchange, metadata) {
       let traceId: string | null = null;
@@ -27,7 +29,7 @@ export function createExchangeLog(log: Log): ExchangeObserver {
             first_byte_ms: times.firstByte === null ? null : Math.round(times.firstByte),
             ...causeOf(cause ?? summary.errorCause),
           };
-          log[level](line, 'exchange');
+          write(level, line, 'exchange');
         },
       };
     },

@@ -213,6 +213,8 @@ const MAX_SEARCHED_BYTES = 16 * 1024;
 
 function hasDelta(reply: ExchangeReply): boolean {
   if (reply.type !== 'response_body' || reply.body === undefined || reply.body.length < deltaEvent.length) return false;
+  // An answer as JSON, not as events.
+  if (reply.body[0] === 0x7b) return false;
   const { buffer, byteOffset, length } = reply.body;
   return Buffer.from(buffer, byteOffset, Math.min(length, MAX_SEARCHED_BYTES)).includes(deltaEvent);
 }

@@ -15,8 +15,9 @@ let lines: string[] = [];
 
 async function logged(events: readonly ExchangeEvent[], metadata = {}): Promise<Record<string, unknown>> {
   lines = [];
-  const log = createLog('trace', { write: (line) => void lines.push(line) });
-  running = await startService({}, { observers: [createExchangeLog(log)] });
+  const destination = { write: (line: string) => void lines.push(line) };
+  const log = createLog('trace', destination);
+  running = await startService({}, { observers: [createExchangeLog(log, destination)] });
   const call = running.client.open(defaultModes, metadata);
   for (const event of events) call.send(event);
   await call.next();
