@@ -156,7 +156,8 @@ class Http2Call implements GrpcCall {
     this.#over = true;
     if (this.#deadline !== null) clearTimeout(this.#deadline);
     const listener = this.#listener;
-    // Node's handle of a stream outlives it until the next collection of the old generation, and all that is reachable from it.
+    // Node keeps its streams in a Map, whose old tables keep some of those that left, and all that is reachable from them,
+    // until the old generation is collected.
     this.#listener = noopListener;
     listener.closed();
   }

@@ -174,8 +174,7 @@ class ProcessCall implements GrpcCallListener, TickListener {
     const opened = this.#opened;
     if (opened === null) return;
     const watches = this.#watches;
-    // Sets and Maps of V8 that calls come into and leave keep some of those that left reachable until the old generation is
-    // collected: a call that is over holds nothing large.
+    // Node's Map of streams may keep this call for long (see `Http2Call`): one that is over holds nothing large.
     this.#opened = null;
     this.#watches = [];
     opened.close();

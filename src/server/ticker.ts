@@ -18,8 +18,8 @@ export interface Ticker {
  *
  * Fast path: an array in which the last listener takes the slot of one that leaves. A `Set` that thousands come into and leave
  * in a second makes a new table every few of them, and those of its old tables that a collection moved to the old generation
- * keep what they had alive until that is collected: 4 % of a small JSON answer's CPU time. Delete it when
- * `npm run bench -- --only envoy` shows no difference.
+ * keep what they had alive until that is collected: a fifth of what survives a collection of the young one under small JSON
+ * answers. Delete it when `npm run bench -- --only envoy` shows no difference.
  */
 export function createTicker(periodMs: number): Ticker {
   const listeners: TickListener[] = [];
