@@ -1,5 +1,4 @@
 import { createRequire } from 'node:module';
-import type { MethodDefinition } from '@grpc/proto-loader';
 import { type HealthCheckResponse, readHealthRequest, writeHealthResponse } from './health-messages.ts';
 
 // Loaded when a message first needs them: protobufjs and the definitions are a third of a start, and 7 MB.
@@ -12,7 +11,7 @@ export function loadDefinitions(): typeof import('./messages.ts') {
   return loaded;
 }
 
-/** A method as a gRPC server takes it; its (de)serialisers are looked up at the first call. */
+/** A method as a gRPC server takes it. */
 interface Method {
   readonly path: string;
   readonly requestStream: boolean;
@@ -23,45 +22,28 @@ interface Method {
   responseDeserialize(bytes: Buffer): unknown;
 }
 
-/** What a server has to know of `ExternalProcessor`; its messages are in `messages.ts`. */
-export const processorService = {
-  Process: lazyMethod(
-    '/envoy.service.ext_proc.v3.ExternalProcessor/Process',
-    true,
-    true,
-    () => loadDefinitions().processMethod,
-  ),
-};
+/** The method that Envoy calls; its messages are in `messages.ts`. */
+export const processPath = '/envoy.service.ext_proc.v3.ExternalProcessor/Process';
 
-/** The same of `grpc.health.v1.Health`. */
+/** `grpc.health.v1.Health`. */
 export const healthService = {
   Check: healthMethod('Check', false),
   Watch: healthMethod('Watch', true),
 };
 
-type Definition = MethodDefinition<never, never, unknown, unknown>;
-
 function healthMethod(name: 'Check' | 'Watch', responseStream: boolean): Method {
-  const general = lazyMethod(`/grpc.health.v1.Health/${name}`, false, responseStream, () => {
+  const general = () => {
     const method = loadDefinitions().healthService[name];
     if (method === undefined) throw new Error(`proto/ does not define grpc.health.v1.Health.${name}`);
     return method;
-  });
-  return {
-    ...general,
-    requestDeserialize: (bytes) => readHealthRequest(bytes) ?? general.requestDeserialize(bytes),
-    responseSerialize: (value) => writeHealthResponse(value as HealthCheckResponse),
   };
-}
-
-function lazyMethod(path: string, requestStream: boolean, responseStream: boolean, load: () => Definition): Method {
   return {
-    path,
-    requestStream,
+    path: `/grpc.health.v1.Health/${name}`,
+    requestStream: false,
     responseStream,
-    requestSerialize: (value) => load().requestSerialize(value as never),
-    requestDeserialize: (bytes) => load().requestDeserialize(bytes),
-    responseSerialize: (value) => load().responseSerialize(value as never),
-    responseDeserialize: (bytes) => load().responseDeserialize(bytes),
+    requestSerialize: (value) => general().requestSerialize(value as object),
+    requestDeserialize: (bytes) => readHealthRequest(bytes) ?? general().requestDeserialize(bytes),
+    responseSerialize: (value) => writeHealthResponse(value as HealthCheckResponse),
+    responseDeserialize: (bytes) => general().responseDeserialize(bytes),
   };
 }

@@ -207,13 +207,14 @@ function isRequestEvent(event: ExchangeEvent): event is RequestEvent {
 
 /** An event whose name ends so; searched for until the first one has been sent. */
 const deltaEvent = Buffer.from('.delta\ndata: ');
-/** A whole answer as JSON has no events, and may be long. */
+const openingBrace = 0x7b;
+/** A body that passes as it is may be long. */
 const MAX_SEARCHED_BYTES = 16 * 1024;
 
 function hasDelta(reply: ExchangeReply): boolean {
   if (reply.type !== 'response_body' || reply.body === undefined || reply.body.length < deltaEvent.length) return false;
-  // An answer as JSON, not as events.
-  if (reply.body[0] === 0x7b) return false;
+  // An answer as JSON has no events.
+  if (reply.body[0] === openingBrace) return false;
   const { buffer, byteOffset, length } = reply.body;
   return Buffer.from(buffer, byteOffset, Math.min(length, MAX_SEARCHED_BYTES)).includes(deltaEvent);
 }

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Server, ServerCredentials, type UntypedServiceImplementation } from '@grpc/grpc-js';
 import type { Config } from '../config.ts';
 import type { Exchange, ExchangeOptions } from '../exchange/exchange.ts';
-import { healthService, processorService } from '../extproc/methods.ts';
+import { healthService, processPath } from '../extproc/methods.ts';
 import { protoFiles, protoFolder } from '../extproc/proto-files.ts';
 import { createExchangeFactory } from './exchanges.ts';
 import { acceptCall, type CallMetadata } from './grpc-call.ts';
@@ -136,9 +136,8 @@ export function createService(options: ServiceOptions): Service {
     });
   server.addService(healthService, health.handlers as unknown as UntypedServiceImplementation);
 
-  const prepared = new Set<Http2Server>();
   function prepare(http2Server: Http2Server): void {
-    takeStreams(http2Server, processorService.Process.path, acceptProcess);
+    takeStreams(http2Server, processPath, acceptProcess);
     http2Server.on('session', (session) => {
       session.setLocalWindowSize(connectionWindow);
       closeUnused(session, firstCallMs);
@@ -156,14 +155,11 @@ export function createService(options: ServiceOptions): Service {
       const bound: string[] = [];
       for (const address of config.LISTEN.split(',').map((text) => text.trim())) {
         if (options.removesStaleSockets !== false) await removeStaleSocket(address);
+        const before = http2ServersOf(server).length;
         const port = await bind(server, address, credentials ?? ServerCredentials.createInsecure());
         bound.push(address.replace(/:0$/, `:${port}`));
         // At once, before a connection can have been accepted.
-        for (const http2Server of http2ServersOf(server)) {
-          if (prepared.has(http2Server)) continue;
-          prepared.add(http2Server);
-          prepare(http2Server);
-        }
+        for (const http2Server of http2ServersOf(server).slice(before)) prepare(http2Server);
       }
       return bound;
     },
