@@ -1,7 +1,7 @@
-/** The tables of variables, made from `src/config.ts`: `node scripts/config-table.ts` writes them into the files that show them. */
+/** The tables of variables, made from `src/settings/config.ts`: `node scripts/config-table.ts` writes them into the files that show them. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describeVariables } from '../src/config.ts';
+import { describeVariables } from '../src/settings/config.ts';
 
 const start = '<!-- variables: written by scripts/config-table.ts -->';
 const end = '<!-- end of variables -->';

@@ -6,7 +6,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describeVariables } from '../src/config.ts';
+import { describeVariables } from '../src/settings/config.ts';
 
 const root = join(import.meta.dirname, '..');
 const schemaFile = join(root, 'deploy/chart/values.schema.json');
@@ -66,7 +66,7 @@ function textOf(documents: readonly { text: string }[]): string {
   return documents.map(({ text }) => `---\n${text}`).join('');
 }
 
-/** The chart's schema with the names that `config` may hold, as `src/config.ts` has them. */
+/** The chart's schema with the names that `config` may hold, as `src/settings/config.ts` has them. */
 export function withVariableNames(schema: string): string {
   const names = describeVariables().flatMap(({ name }) => (derived.includes(name) ? [] : [`          "${name}"`]));
   return schema.replace(

@@ -1,6 +1,6 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import type { Subcommand } from '../command-line.ts';
+import type { Subcommand } from '../program/command-line.ts';
 import { callFormOf } from './chat-body.ts';
 import { type DoctorOptions, helpText, readOptions, WrongUsage } from './options.ts';
 import { allProbes } from './probes/all-probes.ts';

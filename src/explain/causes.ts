@@ -1,4 +1,4 @@
-import { type Config, describeVariables } from '../config.ts';
+import { type Config, describeVariables } from '../settings/config.ts';
 import { type FlagName, type Profile, profileFlags } from '../upstream/profile.ts';
 import { profileForModel } from '../upstream/profile-for-model.ts';
 import { builtInProfiles } from '../upstream/profiles.ts';

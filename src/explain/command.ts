@@ -1,9 +1,9 @@
 import { parseArgs } from 'node:util';
-import type { Terminal } from '../command-line.ts';
-import { type Config, ConfigError, readConfig } from '../config.ts';
+import type { Terminal } from '../program/command-line.ts';
+import { repository, version } from '../program/version.ts';
 import { readOperatorFiles } from '../server/operator-files.ts';
 import { openProfiles } from '../server/profile-source.ts';
-import { repository, version } from '../version.ts';
+import { type Config, ConfigError, readConfig } from '../settings/config.ts';
 import { explainRequest, type RequestExplanation } from './explanation.ts';
 import { type Path, pathOf, withValue } from './fields.ts';
 import { helpText } from './help.ts';

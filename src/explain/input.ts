@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import { bytesOf, type ExchangeFile, readExchangeFile, saysItIsAnExchange } from '../exchange-file.ts';
+import { bytesOf, type ExchangeFile, readExchangeFile, saysItIsAnExchange } from '../schema/exchange-file.ts';
 import { recordOf } from './differences.ts';
 import { valueAt } from './fields.ts';
 import type { RecordedAnswer } from './run-answer.ts';

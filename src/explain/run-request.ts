@@ -1,4 +1,3 @@
-import type { Config } from '../config.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import { parseJson } from '../exchange/request/json-text.ts';
 import { runSteps } from '../exchange/steps.ts';
@@ -6,6 +5,7 @@ import type { ExchangeReply, HeaderMap, HeaderMutation } from '../exchange/types
 import type { ApiErrorObject } from '../schema/api-error.ts';
 import { createExchangeFactory } from '../server/exchanges.ts';
 import type { OperatorFiles } from '../server/operator-files.ts';
+import type { Config } from '../settings/config.ts';
 import type { Profile } from '../upstream/profile.ts';
 import { type AnswerRun, runAnswer } from './run-answer.ts';
 

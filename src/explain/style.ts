@@ -1,4 +1,4 @@
-import type { Terminal } from '../command-line.ts';
+import type { Terminal } from '../program/command-line.ts';
 import { isExactNumber } from '../schema/create-response.ts';
 
 /** The colours of the output, and its width in characters. */

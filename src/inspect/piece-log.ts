@@ -1,4 +1,4 @@
-import { type ExchangeFilePiece, pieceOf } from '../exchange-file.ts';
+import { type ExchangeFilePiece, pieceOf } from '../schema/exchange-file.ts';
 import { ChunkMemory, type ChunkPool } from './chunk-memory.ts';
 import type { BodyName } from './recording.ts';
 

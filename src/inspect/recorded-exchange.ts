@@ -3,7 +3,7 @@ import { ContentCodingError, decodeContent, parseContentCodings } from '../excha
 import { Exchange, type ExchangeOptions, type ExchangeSummary } from '../exchange/exchange.ts';
 import type { Steps } from '../exchange/steps.ts';
 import type { ExchangeEvent, ExchangeReply, HeaderMap, HeaderMutation, RequestEvent } from '../exchange/types.ts';
-import type { EndedCall, ExchangeObserver } from '../server/observer.ts';
+import type { EndedCall, ExchangeObserver } from '../telemetry/observer.ts';
 import {
   type BodyName,
   type ExchangeFacts,

@@ -1,4 +1,4 @@
-import { bodyOf, type ExchangeFile, type ExchangeFileRequest, exchangeFileHead } from '../exchange-file.ts';
+import { bodyOf, type ExchangeFile, type ExchangeFileRequest, exchangeFileHead } from '../schema/exchange-file.ts';
 import { type ChunkPool, createChunkPool } from './chunk-memory.ts';
 import { PieceLog, roundMs } from './piece-log.ts';
 import {

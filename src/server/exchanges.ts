@@ -1,10 +1,10 @@
-import type { Config } from '../config.ts';
 import { Exchange, type ExchangeOptions } from '../exchange/exchange.ts';
 import type { BodyModes } from '../exchange/types.ts';
+import type { CallMetadata } from '../extproc/call-metadata.ts';
 import { ApiError } from '../schema/api-error.ts';
+import type { Config } from '../settings/config.ts';
 import type { TranslationSettings } from '../translate/settings.ts';
 import type { Profile } from '../upstream/profile.ts';
-import type { CallMetadata } from './grpc-call.ts';
 import { newId } from './ids.ts';
 import { type OperatorFiles, readOperatorFiles } from './operator-files.ts';
 import type { Admission } from './overload.ts';

@@ -1,9 +1,7 @@
-import { constants, type IncomingHttpHeaders, type OutgoingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
+import { constants, type OutgoingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import { status } from '@grpc/grpc-js';
+import type { CallMetadata } from '../extproc/call-metadata.ts';
 import { MessageFrameError, MessageFrameReader, putFrameHead } from './message-frames.ts';
-
-/** What a caller opened its call with: gRPC's metadata, which travels as HTTP/2 headers. Names are in lower case. */
-export type CallMetadata = Readonly<IncomingHttpHeaders>;
 
 /** A call of a method with streams both ways, its messages as bytes. */
 export interface GrpcCall {

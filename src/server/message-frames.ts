@@ -1,6 +1,6 @@
 import { unzipSync } from 'node:zlib';
 import { status } from '@grpc/grpc-js';
-import { retainable } from '../bytes/retainable.ts';
+import { retainable } from '../memory/retainable.ts';
 
 /** Length of the prefix of each gRPC message: a flag (1: compressed) and four bytes of message length. */
 export const FRAME_HEAD_BYTES = 5;

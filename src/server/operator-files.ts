@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import * as z from 'zod';
-import { type Config, ConfigError } from '../config.ts';
+import { type Config, ConfigError } from '../settings/config.ts';
 import { type CatalogSettings, defaultCatalogInstructions } from '../translate/catalog.ts';
 import { defaultCompactionPrompt } from '../translate/request/compaction.ts';
 

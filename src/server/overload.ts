@@ -1,5 +1,5 @@
-import type { Config } from '../config.ts';
 import { ApiError } from '../schema/api-error.ts';
+import type { Config } from '../settings/config.ts';
 import type { HeapGauge } from './heap.ts';
 
 /** The limit that refused an exchange. */

@@ -7,9 +7,9 @@ import type { BodyModes, ExchangeEvent, ExchangeReply, RequestEvent } from '../e
 import type { DecodedRequest } from '../extproc/decode.ts';
 import { deserializeRequest } from '../extproc/deserialize-request.ts';
 import { serializeReply } from '../extproc/serialize-reply.ts';
+import type { CallEnd, CallTimes, ExchangeObserver, ExchangeWatch } from '../telemetry/observer.ts';
 import type { GrpcCall, GrpcCallListener } from './grpc-call.ts';
 import { FRAME_HEAD_BYTES } from './message-frames.ts';
-import type { CallEnd, CallTimes, ExchangeObserver, ExchangeWatch } from './observer.ts';
 import type { Ticker, TickListener } from './ticker.ts';
 
 export interface ProcessOptions {

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { type Config, ConfigError } from '../config.ts';
+import { type Config, ConfigError } from '../settings/config.ts';
 import type { Profile } from '../upstream/profile.ts';
 import { profileNames, profileOf } from '../upstream/profiles.ts';
 

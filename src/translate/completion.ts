@@ -1,3 +1,4 @@
+import { uncounted } from '../memory/retained-bytes.ts';
 import { ApiError } from '../schema/api-error.ts';
 import type { LooseChoice, LooseChunk, LooseMessage } from '../schema/chat-completion.ts';
 import type { ResponseResource } from '../schema/response-resource.ts';
@@ -11,7 +12,6 @@ import type { ResponseContext } from './context.ts';
 import { errorOfValue } from './error.ts';
 import { EventLog } from './response/event-log.ts';
 import { ResponseWriter } from './response/response-writer.ts';
-import { uncounted } from './retained-bytes.ts';
 
 /** A JSON answer, translated. */
 export interface TranslatedCompletion {

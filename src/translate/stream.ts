@@ -1,3 +1,4 @@
+import { RetainedBytes } from '../memory/retained-bytes.ts';
 import { ApiError } from '../schema/api-error.ts';
 import type { LooseChoice, LooseChunk, LooseMessage } from '../schema/chat-completion.ts';
 import type { Logprob, ResponseStatus, Usage } from '../schema/response-resource.ts';
@@ -13,7 +14,6 @@ import type { ResponseContext } from './context.ts';
 import { errorOfValue } from './error.ts';
 import { EventLog } from './response/event-log.ts';
 import { ResponseWriter } from './response/response-writer.ts';
-import { RetainedBytes } from './retained-bytes.ts';
 
 /** What is logged of a stream. */
 export interface StreamSummary {

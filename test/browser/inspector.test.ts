@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Browser } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { bytesOf, readExchangeFile } from '../../src/exchange-file.ts';
+import { bytesOf, readExchangeFile } from '../../src/schema/exchange-file.ts';
 import { type InspectorPage, openInspector, startBrowser } from '../support/browser.ts';
 import { startTestMesh, type TestMesh } from '../support/mesh.ts';
 import { completion, delta, done, eventStream, finish, usage } from '../support/upstream.ts';

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { describeVariables } from '../../src/config.ts';
+import { describeVariables } from '../../src/settings/config.ts';
 import { serviceFromSources, serviceMain } from '../support/service-main.ts';
 
 const root = join(import.meta.dirname, '../..');

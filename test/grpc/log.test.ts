@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import type { ExchangeEvent } from '../../src/exchange/types.ts';
-import { createExchangeLog } from '../../src/server/exchange-log.ts';
+import { createExchangeLog } from '../../src/telemetry/exchange-log.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import { defaultModes, headersOf } from '../support/exchange-options.ts';
 import { type RunningService, startService, until } from '../support/service.ts';

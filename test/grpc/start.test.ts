@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { status } from '@grpc/grpc-js';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { checkConfig } from '../../src/check-config.ts';
-import { readConfig } from '../../src/config.ts';
-import { nodeTooOld } from '../../src/node-version.ts';
+import { checkConfig } from '../../src/program/check-config.ts';
+import { nodeTooOld } from '../../src/program/node-version.ts';
+import { readConfig } from '../../src/settings/config.ts';
 import { createAuthority } from '../support/certificates.ts';
 import { connectExtProc } from '../support/extproc-client.ts';
 import { beginStream, sendRequest } from '../support/scripted-exchange.ts';
@@ -97,7 +97,7 @@ describe('what keeps the service from starting', () => {
     expect([...main.matchAll(/^import .*'(.*)'/gm)].map(([, name]) => name)).toEqual([
       'node:module',
       'node:url',
-      './node-version.ts',
+      './program/node-version.ts',
     ]);
     // By name, a builtin's export that is not there fails before the message can be written.
     expect(main).toContain("import module from 'node:module'");

@@ -217,6 +217,6 @@ describe('without an endpoint', () => {
       );
     expect(importing(/from '@opentelemetry/)).toEqual(['telemetry/tracing.ts']);
     expect(importing(/^import (?!type)[^;]*\/tracing\.ts'/m)).toEqual([]);
-    expect(importing(/await import\('\.\/telemetry\/tracing\.ts'\)/)).toEqual(['serve.ts']);
+    expect(importing(/await import\('\.\.\/telemetry\/tracing\.ts'\)/)).toEqual(['program/serve.ts']);
   });
 });

@@ -1,9 +1,9 @@
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Config, readConfig } from '../../src/config.ts';
 import type { Setup } from '../../src/explain/run-request.ts';
 import { readOperatorFiles } from '../../src/server/operator-files.ts';
+import { type Config, readConfig } from '../../src/settings/config.ts';
 import { createTestSettings, type SettingsOverrides } from './settings.ts';
 
 /** The service's configuration that gives these settings: what a case says of settings, as environment variables say it. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { ConfigError, describeVariables, readConfig, redactConfig } from '../../src/config.ts';
+import { ConfigError, describeVariables, readConfig, redactConfig } from '../../src/settings/config.ts';
 
 function messageOf(environment: Record<string, string>): string {
   try {

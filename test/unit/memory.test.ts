@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 
-const source = join(import.meta.dirname, '../../src/memory.ts');
+const source = join(import.meta.dirname, '../../src/program/process-memory.ts');
 
 /** The collections of a process that starts, waits and ends, which were asked for by it. */
 async function requestedCollections(isIdle: boolean): Promise<number> {

@@ -1,4 +1,4 @@
-import { retainable } from '../../bytes/retainable.ts';
+import { retainable } from '../../memory/retainable.ts';
 import { ApiError } from '../../schema/api-error.ts';
 import type { Endpoint, NewId } from '../../translate/context.ts';
 import type { TranslationSettings } from '../../translate/settings.ts';

@@ -1,4 +1,4 @@
-import { retainable } from '../../bytes/retainable.ts';
+import { retainable } from '../../memory/retainable.ts';
 import type { ApiError } from '../../schema/api-error.ts';
 import { type Disposition, emptyReport, type UpstreamBodyReader } from './upstream-body-reader.ts';
 

@@ -1,4 +1,4 @@
-import { retainable } from '../../bytes/retainable.ts';
+import { retainable } from '../../memory/retainable.ts';
 import { ApiError } from '../../schema/api-error.ts';
 import { DONE, encodeSseEvents } from '../../sse/encode.ts';
 import { translateCompletion } from '../../translate/completion.ts';

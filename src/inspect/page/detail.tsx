@@ -1,6 +1,6 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
-import type { ExchangeFile, ExchangeFileRequest } from '../../exchange-file.ts';
+import type { ExchangeFile, ExchangeFileRequest } from '../../schema/exchange-file.ts';
 import { compareHeaders, noteForChat, noteForClient } from '../view/compare.ts';
 import { curlOf } from '../view/curl.ts';
 import { answerCase, type GoldenCaseFile, requestCase } from '../view/golden-case.ts';

@@ -1,4 +1,4 @@
-import type { ExchangeFile, ExchangeFilePiece } from '../../exchange-file.ts';
+import type { ExchangeFile, ExchangeFilePiece } from '../../schema/exchange-file.ts';
 import type { ExchangeDetail, ExchangeRow, StoreLimits } from '../store.ts';
 import { createTimeline, type Timeline } from '../view/timeline.ts';
 

@@ -1,4 +1,4 @@
-import type { ExchangeFileRequest } from '../../exchange-file.ts';
+import type { ExchangeFileRequest } from '../../schema/exchange-file.ts';
 import { REDACTED } from '../redact.ts';
 
 /** Headers that curl writes itself, and those of the proxy. */

@@ -1,4 +1,4 @@
-import type { ExchangeFile, ExchangeFilePiece, ExchangeFileRequest } from '../../exchange-file.ts';
+import type { ExchangeFile, ExchangeFilePiece, ExchangeFileRequest } from '../../schema/exchange-file.ts';
 import { eventLines, textOfBase64Url } from './event-lines.ts';
 import { bytesOfBase64, parsed } from './timeline.ts';
 

@@ -1,4 +1,4 @@
-import type { ExchangeFilePiece } from '../../exchange-file.ts';
+import type { ExchangeFilePiece } from '../../schema/exchange-file.ts';
 import { lineOf, type StreamEvent } from './event-lines.ts';
 
 /** One message of a stream, or a piece of another body. */

@@ -1,6 +1,6 @@
+import { hashEntry, type RetainedBytes, RetainedList, uncounted } from '../../memory/retained-bytes.ts';
 import type { LooseAnnotation, LooseChunk, LooseCitation, LooseMessage } from '../../schema/chat-completion.ts';
 import type { UrlCitation } from '../../schema/response-resource.ts';
-import { hashEntry, type RetainedBytes, RetainedList, uncounted } from '../retained-bytes.ts';
 import { arrayOf, countOf, objectOf, objectsOf, textOf } from './loose.ts';
 
 /**

@@ -1,5 +1,5 @@
+import type { RetainedBytes } from '../../memory/retained-bytes.ts';
 import type { Logprob } from '../../schema/response-resource.ts';
-import type { RetainedBytes } from '../retained-bytes.ts';
 
 /** Tokens after the text that do not show in it: end markers, and the first bytes of a character that is not whole yet. */
 const MAX_TRAILING_TOKENS = 4;

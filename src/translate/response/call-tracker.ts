@@ -1,5 +1,5 @@
+import { hashEntry, type RetainedBytes, stringNode } from '../../memory/retained-bytes.ts';
 import type { CallFragment } from '../chat/call-entries.ts';
-import { hashEntry, type RetainedBytes, stringNode } from '../retained-bytes.ts';
 import { GrowingText } from './growing-text.ts';
 
 /** One tool call as gathered from its fragments. */

@@ -1,3 +1,4 @@
+import type { RetainedBytes } from '../../memory/retained-bytes.ts';
 import { ApiError } from '../../schema/api-error.ts';
 import type { LooseMessage } from '../../schema/chat-completion.ts';
 import type { OutputItem } from '../../schema/response-resource.ts';
@@ -8,7 +9,6 @@ import { reasoningOf } from '../chat/reasoning-source.ts';
 import { newTagReader, type ThinkTagReader } from '../chat/think-tags.ts';
 import { encodeCompactionEnvelope } from '../compaction-envelope.ts';
 import type { ResponseContext } from '../context.ts';
-import type { RetainedBytes } from '../retained-bytes.ts';
 import type { EventLog } from './event-log.ts';
 import { GrowingText } from './growing-text.ts';
 import { Output } from './output.ts';

@@ -1,9 +1,9 @@
+import { type RetainedBytes, RetainedList } from '../../memory/retained-bytes.ts';
 import type { LooseReasoningDetail } from '../../schema/chat-completion.ts';
 import type { ExtraContent } from '../../schema/chat-request.ts';
 import { joinExtraContent } from '../chat/call-entries.ts';
 import { mergeReasoningDetails } from '../chat/reasoning-source.ts';
 import type { ResponseContext } from '../context.ts';
-import { type RetainedBytes, RetainedList } from '../retained-bytes.ts';
 import { carriedDetails, type ReasoningExtras } from './reasoning-item.ts';
 
 /** What one call, or the message, must have back. */

@@ -1,6 +1,6 @@
+import type { RetainedBytes } from '../../memory/retained-bytes.ts';
 import type { ResponseStreamEvent, UnnumberedEvent } from '../../schema/stream-events.ts';
 import type { NewId, ResponseContext } from '../context.ts';
-import type { RetainedBytes } from '../retained-bytes.ts';
 import { HeldEvents } from './held-events.ts';
 
 /** A delta and its padding are together a multiple of this, so that sizes on the wire reveal little about the text. */

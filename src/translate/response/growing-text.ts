@@ -1,4 +1,4 @@
-import { type RetainedBytes, stringNode } from '../retained-bytes.ts';
+import { type RetainedBytes, stringNode } from '../../memory/retained-bytes.ts';
 
 const piecesToFold = 64;
 

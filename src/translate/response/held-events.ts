@@ -1,5 +1,5 @@
+import { heapBytesOf, type RetainedBytes, stringNode } from '../../memory/retained-bytes.ts';
 import type { UnnumberedEvent } from '../../schema/stream-events.ts';
-import { heapBytesOf, type RetainedBytes, stringNode } from '../retained-bytes.ts';
 
 /** The events of one item; its deltas are joined, and grow in place. */
 interface HeldItem {

@@ -1,7 +1,7 @@
+import { type RetainedBytes, RetainedList } from '../../memory/retained-bytes.ts';
 import type { Logprob, OutputItem, OutputTextPart, RefusalPart, UrlCitation } from '../../schema/response-resource.ts';
 import { CitationList } from '../chat/citations.ts';
 import type { ResponseContext } from '../context.ts';
-import { type RetainedBytes, RetainedList } from '../retained-bytes.ts';
 import type { EventLog } from './event-log.ts';
 import { GrowingText } from './growing-text.ts';
 import type { ClosingStatus, OpenItem, Output } from './output.ts';

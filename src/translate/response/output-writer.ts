@@ -1,3 +1,4 @@
+import type { RetainedBytes } from '../../memory/retained-bytes.ts';
 import type { ApiError } from '../../schema/api-error.ts';
 import type { LooseAudio, LooseMessage, LooseReasoningDetail } from '../../schema/chat-completion.ts';
 import type { Logprob, OutputItem, UrlCitation } from '../../schema/response-resource.ts';
@@ -9,7 +10,6 @@ import { objectOf, textOf } from '../chat/loose.ts';
 import { reasoningOf } from '../chat/reasoning-source.ts';
 import { newTagReader, type ThinkTagReader, type ThinkTagTexts } from '../chat/think-tags.ts';
 import type { ResponseContext } from '../context.ts';
-import type { RetainedBytes } from '../retained-bytes.ts';
 import { AnswerLogprobs } from './answer-logprobs.ts';
 import { EnvelopeContents } from './envelope-contents.ts';
 import type { EventLog } from './event-log.ts';

@@ -1,5 +1,5 @@
+import type { RetainedBytes } from '../../memory/retained-bytes.ts';
 import type { OutputItem } from '../../schema/response-resource.ts';
-import type { RetainedBytes } from '../retained-bytes.ts';
 import type { EventLog } from './event-log.ts';
 
 export type ClosingStatus = 'completed' | 'incomplete';

@@ -1,6 +1,6 @@
+import type { RetainedBytes } from '../../memory/retained-bytes.ts';
 import type { OutputItem } from '../../schema/response-resource.ts';
 import type { ResponseContext } from '../context.ts';
-import type { RetainedBytes } from '../retained-bytes.ts';
 import { EnvelopeContents } from './envelope-contents.ts';
 import type { EventLog } from './event-log.ts';
 import { GrowingText } from './growing-text.ts';

@@ -1,8 +1,8 @@
+import type { RetainedBytes } from '../../memory/retained-bytes.ts';
 import type { ApiError } from '../../schema/api-error.ts';
 import type { ResponseResource, ResponseStatus, Usage } from '../../schema/response-resource.ts';
 import type { Outcome } from '../chat/finish.ts';
 import type { ResponseContext } from '../context.ts';
-import type { RetainedBytes } from '../retained-bytes.ts';
 import { CompactionWriter, compactionOutcome } from './compaction-writer.ts';
 import type { EventLog } from './event-log.ts';
 import { type AnswerWriter, OutputWriter } from './output-writer.ts';

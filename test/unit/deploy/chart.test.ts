@@ -4,7 +4,7 @@ import { Ajv } from 'ajv';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { manifestFolders, withVariableNames } from '../../../scripts/kubernetes-render.ts';
-import { readConfig } from '../../../src/config.ts';
+import { readConfig } from '../../../src/settings/config.ts';
 import { committedManifests, environmentOf, objectOf } from '../../kubernetes/manifests.ts';
 
 const root = join(import.meta.dirname, '../../..');
@@ -22,7 +22,7 @@ describe('the chart’s values', () => {
     expect(known.sort()).toEqual(Object.keys(defaults).sort());
   });
 
-  test('the schema names the variables that src/config.ts has (else: node scripts/kubernetes-render.ts)', () => {
+  test('the schema names the variables that src/settings/config.ts has (else: node scripts/kubernetes-render.ts)', () => {
     expect(schema).toBe(withVariableNames(schema));
   });
 

@@ -2,11 +2,11 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { readmeVariables, withConfigTable } from '../../../scripts/config-table.ts';
-import { describeVariables } from '../../../src/config.ts';
+import { describeVariables } from '../../../src/settings/config.ts';
 
 const readme = readFileSync(join(import.meta.dirname, '../../../README.md'), 'utf8');
 
-test('the README’s table of variables is as src/config.ts has them (else: node scripts/config-table.ts)', () => {
+test('the README’s table of variables is as src/settings/config.ts has them (else: node scripts/config-table.ts)', () => {
   expect(readme).toBe(withConfigTable(readme, readmeVariables));
 });
 

@@ -10,7 +10,7 @@ describe('docs/operating.md', () => {
   const file = join(root, 'docs/operating.md');
   const text = readFileSync(file, 'utf8');
 
-  it('has every variable as src/config.ts has it (else: node scripts/config-table.ts)', () => {
+  it('has every variable as src/settings/config.ts has it (else: node scripts/config-table.ts)', () => {
     expect(text).toBe(withConfigTable(text));
   });
 

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { bytesOf, readExchangeFile } from '../../../src/exchange-file.ts';
 import type { ExchangeFacts, Head } from '../../../src/inspect/recording.ts';
 import {
   createExchangeStore,
@@ -7,6 +6,7 @@ import {
   type ExchangeStore,
   type StoreLimits,
 } from '../../../src/inspect/store.ts';
+import { bytesOf, readExchangeFile } from '../../../src/schema/exchange-file.ts';
 import { recordedFacts } from '../../support/recorded-facts.ts';
 
 const request: Head = [':method', 'POST', ':path', '/v1/responses', 'a', 'b', 'user-agent', 'c'];

@@ -2,8 +2,8 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { ConfigError, readConfig } from '../../../src/config.ts';
 import { readOperatorFiles } from '../../../src/server/operator-files.ts';
+import { ConfigError, readConfig } from '../../../src/settings/config.ts';
 import { defaultCatalogInstructions } from '../../../src/translate/catalog.ts';
 import { defaultCompactionPrompt } from '../../../src/translate/request/compaction.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { readConfig } from '../../../src/config.ts';
 import { ApiError } from '../../../src/schema/api-error.ts';
 import { type Admission, createOverloadGuard, fitToMemory } from '../../../src/server/overload.ts';
+import { readConfig } from '../../../src/settings/config.ts';
 
 const MiB = 1024 * 1024;
 

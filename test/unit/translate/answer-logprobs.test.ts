@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { RetainedBytes, uncounted } from '../../../src/memory/retained-bytes.ts';
 import { AnswerLogprobs } from '../../../src/translate/response/answer-logprobs.ts';
-import { RetainedBytes, uncounted } from '../../../src/translate/retained-bytes.ts';
 import { growthOf, LINEAR_GROWTH } from '../../support/growth.ts';
 
 const logprob = (token: string, bytes: readonly number[] = [...Buffer.from(token)]) => ({

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { heapBytesOf, RetainedBytes, RetainedList } from '../../../src/translate/retained-bytes.ts';
+import { heapBytesOf, RetainedBytes, RetainedList } from '../../../src/memory/retained-bytes.ts';
 import { endlessStreams } from '../../support/endless-streams.ts';
 
 interface Measured {

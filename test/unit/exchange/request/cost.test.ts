@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readConfig } from '../../../../src/config.ts';
 import { parseJson } from '../../../../src/exchange/request/json-text.ts';
 import { prepareRequest } from '../../../../src/exchange/request/prepare-request.ts';
 import { runSteps } from '../../../../src/exchange/steps.ts';
+import { readConfig } from '../../../../src/settings/config.ts';
 import { createCountedIds } from '../../../support/context.ts';
 import { createTestSettings } from '../../../support/settings.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { pieceOf } from '../../../../src/exchange-file.ts';
 import { chunkLabel, createTimeline, eventLabel, type Timeline } from '../../../../src/inspect/view/timeline.ts';
+import { pieceOf } from '../../../../src/schema/exchange-file.ts';
 import { everyCut } from '../../../support/split.ts';
 
 const both = { upstreamIsStream: true, clientIsStream: true };

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { uncounted } from '../../../../src/memory/retained-bytes.ts';
 import type { UrlCitation } from '../../../../src/schema/response-resource.ts';
 import { CitationList, citationsOf } from '../../../../src/translate/chat/citations.ts';
-import { uncounted } from '../../../../src/translate/retained-bytes.ts';
 
 const cite = (url: string, start_index = 0, end_index = 0, title = ''): UrlCitation => ({
   type: 'url_citation',

@@ -1,6 +1,6 @@
 import type { ExchangeSummary } from '../exchange/exchange.ts';
-import { createBoundedLabel, type Metrics } from '../telemetry/metrics.ts';
 import { errorTypeOf, providerName } from './gen-ai.ts';
+import { createBoundedLabel, type Metrics } from './metrics.ts';
 import type { CallEnd, CallTimes, ExchangeObserver } from './observer.ts';
 
 /** Codes are ours and few, but a time series lives as long as the process. */

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-const manifest = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
+const manifest = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
 
 /** This service's version, as package.json says; the same from sources and from `dist/`. */
 export const version: string = manifest.version;

@@ -1,8 +1,8 @@
 import { accessSync, constants } from 'node:fs';
-import { type Config, ConfigError } from './config.ts';
-import { readOperatorFiles } from './server/operator-files.ts';
-import { readTlsFiles } from './server/tls.ts';
-import { isHostedTool } from './translate/request/parse/tools.ts';
+import { readOperatorFiles } from '../server/operator-files.ts';
+import { readTlsFiles } from '../server/tls.ts';
+import { type Config, ConfigError } from '../settings/config.ts';
+import { isHostedTool } from '../translate/request/parse/tools.ts';
 
 /**
  * What a variable's own form does not show: files that cannot be read or do not belong together, tools that there are

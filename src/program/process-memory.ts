@@ -1,7 +1,7 @@
 import { totalmem } from 'node:os';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { heapLimit } from './server/heap.ts';
+import { heapLimit } from '../server/heap.ts';
 
 /** The memory of this process in bytes: the heap that V8 was given, and what the machine or container has in all. */
 export function memoryOfProcess(): { readonly heap: number; readonly total: number } {

@@ -1,6 +1,6 @@
 import * as z from 'zod';
-import type { BodyMode } from './exchange/types.ts';
-import { profileNames, profileOf } from './upstream/profiles.ts';
+import type { BodyMode } from '../exchange/types.ts';
+import { profileNames, profileOf } from '../upstream/profiles.ts';
 
 const MiB = 1024 * 1024;
 

@@ -1,8 +1,8 @@
 import type { DestinationStream } from 'pino';
 import type { ExchangeSummary } from '../exchange/exchange.ts';
-import { createLineWriter, type Log } from '../telemetry/log.ts';
 import { shownErrorCode } from './error-codes.ts';
 import { parentOf } from './exchange-trace.ts';
+import { createLineWriter, type Log } from './log.ts';
 import type { CallEnd, ExchangeObserver } from './observer.ts';
 
 /**

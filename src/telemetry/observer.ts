@@ -1,6 +1,6 @@
 import type { Exchange, ExchangeSummary } from '../exchange/exchange.ts';
 import type { HeaderMap } from '../exchange/types.ts';
-import type { CallMetadata } from './grpc-call.ts';
+import type { CallMetadata } from '../extproc/call-metadata.ts';
 
 /**
  * How a call ended: `done` after Envoy's own reset or half-close once the exchange was complete, `aborted` while it was

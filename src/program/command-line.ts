@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { describeVariables } from './config.ts';
+import { describeVariables } from '../settings/config.ts';
 
 /** What the process was asked to do; `wrong_usage` has the message for standard error. */
 export type Command =

@@ -1,20 +1,20 @@
 import { setLogger } from '@grpc/grpc-js';
-import { type Config, redactConfig } from './config.ts';
-import { memoryOfProcess, releaseAfterStart } from './memory.ts';
-import { startAdminServer } from './server/admin.ts';
-import { causeOf, createExchangeLog } from './server/exchange-log.ts';
-import { createExchangeMetrics } from './server/exchange-metrics.ts';
-import { createExchangeTrace } from './server/exchange-trace.ts';
-import { createHeapGauge } from './server/heap.ts';
-import type { ExchangeObserver } from './server/observer.ts';
-import { createOverloadGuard } from './server/overload.ts';
-import { describeProfiles, openProfiles, type ProfileSource } from './server/profile-source.ts';
-import { createService } from './server/server.ts';
-import { createTlsCredentials, type TlsCredentials } from './server/tls.ts';
-import { joinSupervisor, type WorkerHandle } from './server/workers.ts';
-import { createOccasionalWarning, type Log } from './telemetry/log.ts';
-import type { LogOutput } from './telemetry/log-output.ts';
-import { createMetrics, type Metrics } from './telemetry/metrics.ts';
+import { startAdminServer } from '../server/admin.ts';
+import { createHeapGauge } from '../server/heap.ts';
+import { createOverloadGuard } from '../server/overload.ts';
+import { describeProfiles, openProfiles, type ProfileSource } from '../server/profile-source.ts';
+import { createService } from '../server/server.ts';
+import { createTlsCredentials, type TlsCredentials } from '../server/tls.ts';
+import { joinSupervisor, type WorkerHandle } from '../server/workers.ts';
+import { type Config, redactConfig } from '../settings/config.ts';
+import { causeOf, createExchangeLog } from '../telemetry/exchange-log.ts';
+import { createExchangeMetrics } from '../telemetry/exchange-metrics.ts';
+import { createExchangeTrace } from '../telemetry/exchange-trace.ts';
+import { createOccasionalWarning, type Log } from '../telemetry/log.ts';
+import type { LogOutput } from '../telemetry/log-output.ts';
+import { createMetrics, type Metrics } from '../telemetry/metrics.ts';
+import type { ExchangeObserver } from '../telemetry/observer.ts';
+import { memoryOfProcess, releaseAfterStart } from './process-memory.ts';
 import { version } from './version.ts';
 
 /** A running service. */
@@ -111,9 +111,9 @@ export async function serve(config: Config, log: Log, output: LogOutput): Promis
 
 /** Recording costs memory and time: none of its code is loaded where it is off. In a worker the page is the supervisor's. */
 async function loadInspection(config: Config, worker: WorkerHandle | null) {
-  const { createRecorder } = await import('./inspect/recorded-exchange.ts');
+  const { createRecorder } = await import('../inspect/recorded-exchange.ts');
   if (worker !== null) {
-    const { createWorkerSink } = await import('./inspect/worker-link.ts');
+    const { createWorkerSink } = await import('../inspect/worker-link.ts');
     return { recorder: createRecorder(createWorkerSink(worker.sendRecorded)), inspector: null };
   }
   const { inspector, store } = await loadInspector(config);
@@ -122,8 +122,8 @@ async function loadInspection(config: Config, worker: WorkerHandle | null) {
 
 /** The inspector's page, and the store that it shows. */
 export async function loadInspector(config: Config) {
-  const { createInspector } = await import('./inspect/inspector.ts');
-  const { createExchangeStore } = await import('./inspect/store.ts');
+  const { createInspector } = await import('../inspect/inspector.ts');
+  const { createExchangeStore } = await import('../inspect/store.ts');
   const store = createExchangeStore();
   const sendTo = config.INSPECT_SEND_TO === '' ? null : config.INSPECT_SEND_TO;
   return { store, inspector: await createInspector({ store, version, sendTo }) };
@@ -142,7 +142,7 @@ async function loadTracing(config: Config, log: Log, metrics: Metrics) {
   const { OTEL_EXPORTER_OTLP_ENDPOINT: base, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: own } = config;
   if (base === '' && own === '') return null;
   const warn = createOccasionalWarning(log, 'spans did not reach the collector');
-  const { createTracing } = await import('./telemetry/tracing.ts');
+  const { createTracing } = await import('../telemetry/tracing.ts');
   return createTracing({
     url: own === '' ? `${base.replace(/\/+$/, '')}/v1/traces` : own,
     serviceName: config.OTEL_SERVICE_NAME,

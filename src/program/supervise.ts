@@ -1,14 +1,14 @@
 import { AggregatorRegistry } from 'prom-client';
-import { type Config, redactConfig } from './config.ts';
-import type { RecordUpdate } from './inspect/worker-link.ts';
+import type { RecordUpdate } from '../inspect/worker-link.ts';
+import { startAdminServer } from '../server/admin.ts';
+import { describeProfiles, openProfiles } from '../server/profile-source.ts';
+import { removeStaleSocket } from '../server/server.ts';
+import { superviseWorkers } from '../server/workers.ts';
+import { type Config, redactConfig } from '../settings/config.ts';
+import type { Log } from '../telemetry/log.ts';
+import type { LogOutput } from '../telemetry/log-output.ts';
+import { createSupervisorMetrics } from '../telemetry/metrics.ts';
 import { loadInspector, type Running, warnOfInspector } from './serve.ts';
-import { startAdminServer } from './server/admin.ts';
-import { describeProfiles, openProfiles } from './server/profile-source.ts';
-import { removeStaleSocket } from './server/server.ts';
-import { superviseWorkers } from './server/workers.ts';
-import type { Log } from './telemetry/log.ts';
-import type { LogOutput } from './telemetry/log-output.ts';
-import { createSupervisorMetrics } from './telemetry/metrics.ts';
 import { version } from './version.ts';
 
 /** Runs `WORKERS` processes of the service and one admin port for all of them. Rejects when none could start. */
@@ -60,7 +60,7 @@ export async function supervise(config: Config, log: Log, output: LogOutput): Pr
 
 /** The inspector of all workers, which send what they record. */
 async function loadInspection(config: Config) {
-  const { createWorkerRecords } = await import('./inspect/worker-link.ts');
+  const { createWorkerRecords } = await import('../inspect/worker-link.ts');
   const { store, inspector } = await loadInspector(config);
   const records = createWorkerRecords((startedAt, worker) => store.open(startedAt, worker));
   // Workers run this very program, and send what `createWorkerSink` makes.

@@ -1,14 +1,14 @@
+import { fitToMemory } from '../server/overload.ts';
+import { describeProfiles, openProfiles } from '../server/profile-source.ts';
+import { workerNumber } from '../server/workers.ts';
+import { ConfigError, readConfig, redactConfig } from '../settings/config.ts';
+import { createLog } from '../telemetry/log.ts';
+import { createLogOutput } from '../telemetry/log-output.ts';
 import { checkConfig } from './check-config.ts';
 import { helpText, readCommand, type Subcommand, type SubcommandName } from './command-line.ts';
-import { ConfigError, readConfig, redactConfig } from './config.ts';
-import { memoryOfProcess } from './memory.ts';
+import { memoryOfProcess } from './process-memory.ts';
 import { serve } from './serve.ts';
-import { fitToMemory } from './server/overload.ts';
-import { describeProfiles, openProfiles } from './server/profile-source.ts';
-import { workerNumber } from './server/workers.ts';
 import { supervise } from './supervise.ts';
-import { createLog } from './telemetry/log.ts';
-import { createLogOutput } from './telemetry/log-output.ts';
 import { version } from './version.ts';
 
 /** Command line → configuration → log → server; then signals. The only file that ends the process. */
@@ -54,9 +54,9 @@ async function main(): Promise<void> {
 async function loadSubcommand(name: SubcommandName): Promise<Subcommand> {
   switch (name) {
     case 'explain':
-      return (await import('./explain/command.ts')).explain;
+      return (await import('../explain/command.ts')).explain;
     case 'doctor':
-      return (await import('./doctor/command.ts')).doctor;
+      return (await import('../doctor/command.ts')).doctor;
   }
 }
 

@@ -1,9 +1,9 @@
 import type { ExchangeSummary } from '../exchange/exchange.ts';
-import { parseTraceParent, type TraceParent } from '../telemetry/trace-parent.ts';
-import type { TraceSpan, Tracing } from '../telemetry/tracing.ts';
+import type { CallMetadata } from '../extproc/call-metadata.ts';
 import { errorTypeOf, providerName } from './gen-ai.ts';
-import type { CallMetadata } from './grpc-call.ts';
 import type { CallEnd, ExchangeObserver } from './observer.ts';
+import { parseTraceParent, type TraceParent } from './trace-parent.ts';
+import type { TraceSpan, Tracing } from './tracing.ts';
 
 /**
  * One span per translated exchange, named and described by OpenTelemetry's conventions for generative AI

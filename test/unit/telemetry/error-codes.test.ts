@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { shownErrorCode } from '../../../src/server/error-codes.ts';
+import { shownErrorCode } from '../../../src/telemetry/error-codes.ts';
 
 const root = join(import.meta.dirname, '../../..');
 
