@@ -1,5 +1,6 @@
 import type { ExchangeFile, ExchangeFilePiece } from '../../schema/exchange-file.ts';
 import type { ExchangeDetail, ExchangeRow, StoreLimits } from '../store.ts';
+import { isStream } from '../view/final-response.ts';
 import { createTimeline, type Timeline } from '../view/timeline.ts';
 
 /** Rows that the page keeps, also of exchanges that are not in the service's memory any more. */
@@ -230,12 +231,6 @@ interface PiecesMessage {
 
 function timelineOf({ chat_response, client_response }: ExchangeFile): Timeline {
   return createTimeline({ upstreamIsStream: isStream(chat_response), clientIsStream: isStream(client_response) });
-}
-
-/** Whether a response is an event stream. */
-export function isStream(response: ExchangeFile['chat_response']): boolean {
-  const type = response?.headers.find(({ name }) => name === 'content-type')?.value ?? '';
-  return type.startsWith('text/event-stream');
 }
 
 /** The pieces are added in place: there may be many, and each update has a few. */

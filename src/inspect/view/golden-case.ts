@@ -1,5 +1,6 @@
 import type { ExchangeFile, ExchangeFilePiece, ExchangeFileRequest } from '../../schema/exchange-file.ts';
 import { eventLines, textOfBase64Url } from './event-lines.ts';
+import { isStream } from './final-response.ts';
 import { bytesOfBase64, parsed } from './timeline.ts';
 
 /** A case for `test/golden`: a file of its own, or one to append to a file that is there. */
@@ -47,8 +48,8 @@ export function answerCase(file: ExchangeFile, title: string): GoldenCaseFile | 
   const request = [block('json request', sent), ...(settings === null ? [] : [block('json settings', settings)])];
   const received = textOf(client.pieces);
   const bytes = bytesOf(upstream.pieces);
-  if (isStream(client.headers)) {
-    const chunks = isStream(upstream.headers)
+  if (isStream(client)) {
+    const chunks = isStream(upstream)
       ? streamBlock(bytes)
       : block('json upstream json', prettyText(textOfBytes(bytes)));
     const events = eventLines(withCountedIds(withoutComments(received), new Set()));
@@ -56,7 +57,7 @@ export function answerCase(file: ExchangeFile, title: string): GoldenCaseFile | 
     return { name: 'stream-saved.md', markdown: caseOf('Streams that were saved', title, file, blocks) };
   }
   const response = parsed(received);
-  if (isStream(upstream.headers) || typeof response !== 'object' || response === null) return null;
+  if (isStream(upstream) || typeof response !== 'object' || response === null) return null;
   const blocks = [
     ...request,
     block('json upstream', prettyText(textOfBytes(bytes))),
@@ -201,10 +202,6 @@ function prettyText(json: string): string {
 
 function pretty(value: unknown): string {
   return JSON.stringify(value, null, 2);
-}
-
-function isStream(headers: readonly { readonly name: string; readonly value: string }[]): boolean {
-  return headers.some(({ name, value }) => name === 'content-type' && value.startsWith('text/event-stream'));
 }
 
 function bytesOf(pieces: readonly ExchangeFilePiece[]): Uint8Array {

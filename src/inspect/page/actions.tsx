@@ -1,0 +1,122 @@
+import type { ComponentChildren, JSX } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { ExchangeFileRequest } from '../../schema/exchange-file.ts';
+import { curlOf } from '../view/curl.ts';
+import { answerCase, type GoldenCaseFile, requestCase } from '../view/golden-case.ts';
+import type { ShownExchange } from './model.ts';
+
+/** What can be taken away from an exchange: commands for curl, golden cases, the file that `explain` reads. `base` is where a client would send it. */
+export function Actions({ shown, base }: { readonly shown: ShownExchange; readonly base: string }): JSX.Element {
+  const [done, setDone] = useState('');
+  const { file, row } = shown.detail;
+  useEffect(() => {
+    const timer = setTimeout(() => setDone(''), 3000);
+    return () => clearTimeout(timer);
+  }, [done]);
+  const copy = async (what: string, request: ExchangeFileRequest, to: string) => {
+    try {
+      await navigator.clipboard.writeText(curlOf(request, to));
+      setDone(`Copied: ${what}`);
+    } catch {
+      setDone('The browser does not allow copying here.');
+    }
+  };
+  const name = `${(row.model ?? 'exchange').replace(/[^\w.-]+/g, '-').slice(0, 40)}-${row.id}`;
+  const save = (golden: GoldenCaseFile | null, what: string) => {
+    if (golden === null) setDone(`No case can be made of this ${what}.`);
+    else {
+      download(golden.name.replace('saved', `saved-${name}`.toLowerCase()), 'text/markdown', golden.markdown);
+      setDone('Saved: put it into test/golden');
+    }
+  };
+  const title = `${row.model ?? 'exchange'} ${row.id}, ${row.outcome}`;
+  const isWhole = row.omitted_bytes === 0;
+  const chat = file.chat_request;
+  return (
+    <div class="actions">
+      <Menu label="Copy as curl">
+        <button type="button" role="menuitem" onClick={() => copy('the client’s request', file.client_request, base)}>
+          The client’s request
+        </button>
+        <button
+          type="button"
+          role="menuitem"
+          disabled={chat === null}
+          onClick={() => chat !== null && copy('the Chat request', chat, upstreamOf(chat, base))}
+        >
+          The Chat request
+        </button>
+      </Menu>
+      <Menu label="Save as golden case">
+        <button
+          type="button"
+          role="menuitem"
+          disabled={!isWhole}
+          onClick={() => save(requestCase(file, title), 'request')}
+        >
+          Request → Chat request
+        </button>
+        <button
+          type="button"
+          role="menuitem"
+          disabled={!isWhole || row.outcome === 'running'}
+          onClick={() => save(answerCase(file, title), 'answer')}
+        >
+          Chat answer → Response
+        </button>
+      </Menu>
+      <button
+        type="button"
+        onClick={() => download(`exchange-${name}.json`, 'application/json', JSON.stringify(file, null, 1))}
+      >
+        Download JSON
+      </button>
+      <span class="notice" role="status">
+        {done}
+      </span>
+    </div>
+  );
+}
+
+/** Where the upstream is, as far as the request says it; else the proxy, which passes Chat requests on. */
+function upstreamOf(chat: ExchangeFileRequest, base: string): string {
+  const host = chat.headers.find(({ name }) => name === 'host')?.value;
+  return host === undefined ? base : `http://${host}`;
+}
+
+function Menu({ label, children }: { readonly label: string; readonly children: ComponentChildren }): JSX.Element {
+  const box = useRef<HTMLDetailsElement>(null);
+  const close = () => {
+    if (box.current !== null) box.current.open = false;
+  };
+  return (
+    <details
+      ref={box}
+      class="menu"
+      onKeyDown={(event) => {
+        if (event.key !== 'Escape') return;
+        event.stopPropagation();
+        close();
+        box.current?.querySelector('summary')?.focus();
+      }}
+      onFocusOut={(event) => {
+        if (!box.current?.contains(event.relatedTarget as Node | null)) close();
+      }}
+    >
+      <summary class="button">{label} ▾</summary>
+      {/* biome-ignore lint/a11y/useKeyWithClickEvents: the buttons in it have the keys */}
+      <div role="menu" tabIndex={-1} onClick={close}>
+        {children}
+      </div>
+    </details>
+  );
+}
+
+function download(name: string, type: string, text: string): void {
+  const url = URL.createObjectURL(new Blob([text], { type }));
+  const link = document.createElement('a');
+  link.href = url;
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(url), 10_000);
+}

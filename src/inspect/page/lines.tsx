@@ -1,0 +1,55 @@
+import type { JSX } from 'preact';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+import type { JsonLine } from '../view/json-lines.ts';
+import { VirtualList } from './virtual-list.tsx';
+
+/** Of 12 px in the usual fixed-width fonts. */
+const CHARACTER_WIDTH = 7.25;
+const LINE_HEIGHT = 18;
+
+/** Characters of the page's fixed-width font that fit. */
+export function useColumns(): readonly [{ readonly current: HTMLDivElement | null }, number] {
+  const box = useRef<HTMLDivElement>(null);
+  const [columns, setColumns] = useState(80);
+  useLayoutEffect(() => {
+    const element = box.current;
+    if (element === null) return;
+    const measure = () => setColumns(Math.max(30, Math.floor((element.clientWidth - 40) / CHARACTER_WIDTH)));
+    const observer = new ResizeObserver(measure);
+    observer.observe(element);
+    measure();
+    return () => observer.disconnect();
+  }, []);
+  return [box, columns];
+}
+
+/** Lines of a body, of which only those in view are in the page. */
+export function Lines(props: {
+  readonly id: string;
+  readonly label: string;
+  readonly lines: readonly JsonLine[];
+}): JSX.Element {
+  return (
+    <VirtualList
+      id={props.id}
+      label={props.label}
+      class="code"
+      count={props.lines.length}
+      rowHeight={LINE_HEIGHT}
+      rowAt={(index) => {
+        const line = props.lines[index];
+        if (line === undefined) return null;
+        return (
+          <span class={`line ${line.mark ?? ''}`} dir="ltr">
+            <span class="gutter" aria-label={line.mark === null || line.mark === 'same' ? undefined : line.mark} />
+            {'  '.repeat(line.depth)}
+            {line.key === null ? null : <span class="key">"{line.key}"</span>}
+            {line.key === null ? null : ': '}
+            <span class={line.kind}>{line.text}</span>
+            {line.note === null ? null : <span class="note">{line.note}</span>}
+          </span>
+        );
+      }}
+    />
+  );
+}

@@ -1,0 +1,40 @@
+import type { JSX } from 'preact';
+import { useMemo } from 'preact/hooks';
+import type { ExchangeFile } from '../../schema/exchange-file.ts';
+import { isStream, lastResponse } from '../view/final-response.ts';
+import { jsonLines, textLines } from '../view/json-lines.ts';
+import { parsed } from '../view/timeline.ts';
+import { Lines, useColumns } from './lines.tsx';
+import { Section } from './section.tsx';
+
+/** What the client has in the end. */
+export function ResponseSection(props: {
+  readonly file: ExchangeFile;
+  readonly isOver: boolean;
+  readonly version: number;
+}): JSX.Element {
+  const { client_response } = props.file;
+  const [box, columns] = useColumns();
+  const text = useMemo(() => {
+    if (!props.isOver || client_response === null) return '';
+    const body = client_response.pieces.map((piece) => ('text' in piece ? piece.text : `(not text) ${piece.base64}`));
+    return body.join('');
+  }, [props.isOver, props.version, client_response]);
+  const value = useMemo(() => {
+    if (text === '') return null;
+    return isStream(client_response) ? lastResponse(text) : parsed(text);
+  }, [text]);
+  const lines = useMemo(() => {
+    if (text === '') return [];
+    return value === null ? textLines(text, columns) : jsonLines(value, { columns });
+  }, [text, value, columns]);
+  return (
+    <Section title="Final Response" class="response">
+      <div class="pane" ref={box}>
+        {props.isOver ? null : <p class="empty">The stream is still running.</p>}
+        {props.isOver && client_response === null ? <p class="empty">The client was sent nothing.</p> : null}
+        <Lines id="final" label="Final Response" lines={lines} />
+      </div>
+    </Section>
+  );
+}
