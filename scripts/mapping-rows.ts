@@ -31,9 +31,12 @@ ${lines.join('\n')}
 `;
 }
 
-/** Markdown without its links and escapes. */
+/** A rule that reads on its own in a terminal: without links, escapes, and what only points elsewhere in the document. */
 function plain(markdown: string): string {
-  return markdown.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1').replaceAll('\\', '');
+  return markdown
+    .replaceAll(/ \(\[[^\]]*\]\([^)]*\)\)| \[Why\]\([^)]*\)\.| \(D\d+(, D\d+)*\)/g, '')
+    .replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+    .replaceAll('\\', '');
 }
 
 function quoted(text: string): string {
