@@ -1,14 +1,12 @@
 import type { ApiError } from '../schema/api-error.ts';
-import type { CreateResponseEcho, Usage } from '../schema/response-resource.ts';
 import type { NewId } from '../translate/context.ts';
-import type { UnknownType } from '../translate/request/dropped.ts';
 import type { TranslationSettings } from '../translate/settings.ts';
 import { RequestLeg } from './request/request-leg.ts';
 import { ResponseLeg } from './response/response-leg.ts';
 import type { UpstreamBodyLimits } from './response/upstream-body-reader.ts';
 import type { Steps } from './steps.ts';
+import { type ExchangeSummary, summaryOf, withUsageMetadata } from './summary.ts';
 import type { BodyModes, ExchangeEvent, ExchangeReply, RequestEvent, Reserve } from './types.ts';
-import { withUsageMetadata } from './usage-metadata.ts';
 
 export interface ExchangeOptions {
   readonly modes: BodyModes;
@@ -29,61 +27,6 @@ export interface ExchangeOptions {
   readonly sessionHeader: string | null;
   /** `now` in Unix seconds. */
   readonly clock: { now(): number; readonly newId: NewId };
-}
-
-/**
- * - `open`: not finished; a call that ends in this state was aborted.
- * - `passed`: not a request for this service, nothing was changed.
- * - `refused`: this service sent the response, the upstream was not called.
- * - `upstream_error`: the client was sent an HTTP error for what the upstream did.
- * - `completed`, `incomplete`, `failed`: the Response's own status.
- */
-export type ExchangeOutcome = 'open' | 'passed' | 'refused' | 'upstream_error' | 'completed' | 'incomplete' | 'failed';
-
-/** What logs and metrics may record of an exchange: sizes and names, never content. */
-export interface ExchangeSummary {
-  readonly outcome: ExchangeOutcome;
-  readonly requestId: string | null;
-  readonly method: string;
-  readonly path: string;
-  readonly modes: BodyModes;
-  readonly profile: string;
-  /** The request's model; null until the request is read. */
-  readonly model: string | null;
-  /** The model that the upstream names in its response. */
-  readonly upstreamModel: string | null;
-  readonly stream: boolean | null;
-  /** Model and stream as the body says, also of a request that was refused. */
-  readonly asked: { readonly model: string | null; readonly stream: boolean | null };
-  /** The host the client asked, as `:authority` names it. */
-  readonly authority: string | null;
-  /** The id of the Response; null until there is one. */
-  readonly responseId: string | null;
-  /** Sampling parameters; null where they are the API's defaults. */
-  readonly parameters: {
-    readonly temperature: number | null;
-    readonly topP: number | null;
-    readonly maxOutputTokens: number | null;
-  };
-  /** The status sent to the client; null until then. */
-  readonly status: number | null;
-  readonly upstreamStatus: number | null;
-  readonly errorCode: string | null;
-  /** The underlying exception where an error came from our own code; for the log only. */
-  readonly errorCause: unknown;
-  readonly finishReason: string | null;
-  readonly usage: Usage | null;
-  readonly events: number;
-  /** What was dropped from the request, as named in `x-responses-dropped`. */
-  readonly dropped: readonly string[];
-  /** Types of items, parts and tools in the request that this version does not know. */
-  readonly unknownTypes: readonly UnknownType[];
-  readonly bytes: {
-    readonly requestIn: number;
-    readonly requestOut: number;
-    readonly responseIn: number;
-    readonly responseOut: number;
-  };
 }
 
 /** One HTTP request and its response: Envoy's messages in, the replies to them out. No clock, no sockets. */
@@ -161,41 +104,20 @@ export class Exchange {
   }
 
   summary(): ExchangeSummary {
-    const request = this.#requestLeg.report();
-    const response = this.#responseLeg.report();
-    const error = request.error ?? response.error;
-    const requestOutcome = this.#requestLeg.outcome();
-    const translated = requestOutcome.type === 'translated' ? requestOutcome : null;
-    return {
-      outcome: this.#outcome(),
-      requestId: request.requestId,
-      method: request.method,
-      path: request.path,
+    return summaryOf({
       modes: this.#modes,
       profile: this.#settings.profile.name,
-      model: translated?.context.echo.model ?? null,
-      upstreamModel: response.model,
-      stream: translated?.context.stream ?? null,
-      asked: request.asked,
-      authority: request.authority,
+      request: this.#requestLeg.report(),
+      requestOutcome: this.#requestLeg.outcome(),
+      response: this.#responseLeg.report(),
+      responsePhase: this.#responseLeg.phase(),
       responseId: this.#responseId,
-      parameters: parametersOf(translated?.context.echo),
-      status: request.error?.status ?? response.clientStatus,
-      upstreamStatus: response.upstreamStatus,
-      errorCode: error?.code ?? null,
-      errorCause: error?.cause,
-      finishReason: response.finishReason,
-      usage: response.usage,
-      events: response.events,
-      dropped: translated?.dropped ?? [],
-      unknownTypes: translated?.unknownTypes ?? [],
-      bytes: {
-        requestIn: request.clientBytes,
-        requestOut: request.upstreamBytes,
-        responseIn: response.upstreamBytes,
-        responseOut: response.clientBytes,
-      },
-    };
+    });
+  }
+
+  /** The first delta of a stream is in a reply that was given: text, reasoning or arguments. */
+  hasToken(): boolean {
+    return this.#responseLeg.hasToken();
   }
 
   #checked(replies: ExchangeReply[]): ExchangeReply[] {
@@ -205,28 +127,6 @@ export class Exchange {
     this.#usageSent = true;
     return withUsageMetadata(replies, this.summary());
   }
-
-  #outcome(): ExchangeOutcome {
-    const { error, status, clientStatus } = this.#responseLeg.report();
-    const phase = this.#responseLeg.phase();
-    if (this.#requestLeg.report().error !== null) return 'refused';
-    if (this.#requestLeg.outcome().type === 'passed' && error === null)
-      return phase === 'awaiting_headers' ? 'open' : 'passed';
-    if (phase === 'awaiting_headers') return 'open';
-    if (phase === 'passed') return 'passed';
-    if (error !== null) return (clientStatus ?? 0) >= 300 ? 'upstream_error' : 'failed';
-    return status === 'completed' || status === 'incomplete' || status === 'failed' ? status : 'open';
-  }
-}
-
-/** The echo has the API's defaults where the request was silent: they are not what the client asked for. */
-function parametersOf(echo: CreateResponseEcho | undefined): ExchangeSummary['parameters'] {
-  const set = (value: number | undefined) => (value === undefined || value === 1 ? null : value);
-  return {
-    temperature: set(echo?.temperature),
-    topP: set(echo?.top_p),
-    maxOutputTokens: echo?.max_output_tokens ?? null,
-  };
 }
 
 function isRequestEvent(event: ExchangeEvent): event is RequestEvent {

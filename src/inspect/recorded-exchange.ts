@@ -1,7 +1,8 @@
 import { inspect } from 'node:util';
 import { ContentCodingError, decodeContent, parseContentCodings } from '../exchange/content-coding.ts';
-import { Exchange, type ExchangeOptions, type ExchangeSummary } from '../exchange/exchange.ts';
+import { Exchange, type ExchangeOptions } from '../exchange/exchange.ts';
 import type { Steps } from '../exchange/steps.ts';
+import type { ExchangeSummary } from '../exchange/summary.ts';
 import type { ExchangeEvent, ExchangeReply, HeaderMap, HeaderMutation, RequestEvent } from '../exchange/types.ts';
 import type { EndedCall, ExchangeObserver } from '../telemetry/observer.ts';
 import {
@@ -177,25 +178,14 @@ class RecordedExchange extends Exchange {
   }
 
   #factsOf(summary: ExchangeSummary): ExchangeFacts {
-    const { usage } = summary;
+    const { requestId, profile, dropped, status, upstreamStatus, errorCode, finishReason, tokens, events } = summary;
     return {
       client: this.#requestHeaders.get('user-agent')?.slice(0, MAX_CLIENT_LENGTH) ?? null,
-      requestId: summary.requestId,
-      profile: summary.profile,
       model: summary.model ?? summary.asked.model,
       stream: summary.stream ?? summary.asked.stream,
-      dropped: summary.dropped,
+      ...{ requestId, profile, dropped, status, upstreamStatus, errorCode, finishReason, tokens, events },
       outcome: null,
-      status: summary.status,
-      upstreamStatus: summary.upstreamStatus,
-      errorCode: summary.errorCode,
       cause: null,
-      finishReason: summary.finishReason,
-      inputTokens: usage?.input_tokens ?? null,
-      cachedTokens: usage?.input_tokens_details.cached_tokens ?? null,
-      outputTokens: usage?.output_tokens ?? null,
-      reasoningTokens: usage?.output_tokens_details.reasoning_tokens ?? null,
-      events: summary.events,
       durationMs: null,
       firstTokenMs: null,
     };

@@ -1,3 +1,5 @@
+import type { ExchangeSummary } from '../exchange/summary.ts';
+
 /** The four bodies of an exchange: the request and the answer, each as the client and as the upstream has it. */
 export type BodyName = 'client_request' | 'chat_request' | 'chat_response' | 'client_response';
 
@@ -16,28 +18,27 @@ export interface HeadChange {
 }
 
 /** What is known of an exchange as a whole; grows while it runs. */
-export interface ExchangeFacts {
+export interface ExchangeFacts
+  extends Pick<
+    ExchangeSummary,
+    | 'requestId'
+    | 'profile'
+    | 'model'
+    | 'stream'
+    | 'dropped'
+    | 'status'
+    | 'upstreamStatus'
+    | 'errorCode'
+    | 'finishReason'
+    | 'tokens'
+    | 'events'
+  > {
   /** The program that sent the request, as its `user-agent` says. */
   readonly client: string | null;
-  readonly requestId: string | null;
-  readonly profile: string;
-  readonly model: string | null;
-  readonly stream: boolean | null;
-  readonly dropped: readonly string[];
   /** Null while it runs. */
   readonly outcome: string | null;
-  readonly status: number | null;
-  readonly upstreamStatus: number | null;
-  readonly errorCode: string | null;
   /** What was thrown, with its stack and its own causes. */
   readonly cause: string | null;
-  readonly finishReason: string | null;
-  readonly inputTokens: number | null;
-  readonly cachedTokens: number | null;
-  readonly outputTokens: number | null;
-  readonly reasoningTokens: number | null;
-  /** Events sent to the client. */
-  readonly events: number;
   /** Milliseconds until it ended, and until its first delta; null while unknown. */
   readonly durationMs: number | null;
   readonly firstTokenMs: number | null;

@@ -140,10 +140,7 @@ export const noFacts: ExchangeFacts = {
   errorCode: null,
   cause: null,
   finishReason: null,
-  inputTokens: null,
-  cachedTokens: null,
-  outputTokens: null,
-  reasoningTokens: null,
+  tokens: null,
   events: 0,
   durationMs: null,
   firstTokenMs: null,
@@ -288,10 +285,10 @@ export class StoredExchange implements Recording {
       outcome: facts.outcome ?? 'running',
       status: facts.status ?? statusOf(this.#head('client_response')),
       error_code: facts.errorCode,
-      input_tokens: facts.inputTokens,
-      cached_tokens: facts.cachedTokens,
-      output_tokens: facts.outputTokens,
-      reasoning_tokens: facts.reasoningTokens,
+      input_tokens: facts.tokens?.input_tokens ?? null,
+      cached_tokens: facts.tokens?.cached_tokens ?? null,
+      output_tokens: facts.tokens?.output_tokens ?? null,
+      reasoning_tokens: facts.tokens?.reasoning_tokens ?? null,
       finish_reason: facts.finishReason,
       dropped: facts.dropped.length,
       pieces: [this.count('chat_response'), this.count('client_response')],
@@ -362,11 +359,11 @@ export class StoredExchange implements Recording {
 
   /** Of a stream: from its first delta to the upstream's last piece. */
   #tokensPerSecond(): number | null {
-    const { outputTokens, firstTokenMs, stream } = this.#facts;
+    const { tokens, firstTokenMs, stream } = this.#facts;
+    const count = tokens?.output_tokens ?? 0;
     const last = this.#log.lastMs('chat_response');
-    if (stream !== true || outputTokens === null || outputTokens < 2 || firstTokenMs === null || last === null)
-      return null;
-    return last <= firstTokenMs ? null : Math.round(((outputTokens - 1) / (last - firstTokenMs)) * 10_000) / 10;
+    if (stream !== true || count < 2 || firstTokenMs === null || last === null) return null;
+    return last <= firstTokenMs ? null : Math.round(((count - 1) / (last - firstTokenMs)) * 10_000) / 10;
   }
 
   #reshaped(): void {

@@ -150,12 +150,12 @@ class ProcessCall implements GrpcCallListener, TickListener {
     return opened;
   }
 
-  #send({ modes }: OpenExchange, replies: readonly ExchangeReply[]): void {
+  #send({ exchange, modes }: OpenExchange, replies: readonly ExchangeReply[]): void {
     for (const reply of replies) {
       if (Number.isNaN(this.#firstByteAt) && hasBytesForClient(reply)) this.#firstByteAt = performance.now();
-      if (Number.isNaN(this.#firstTokenAt) && hasDelta(reply)) this.#firstTokenAt = performance.now();
       this.#call.send(serializeReply(reply, modes, FRAME_HEAD_BYTES));
     }
+    if (Number.isNaN(this.#firstTokenAt) && exchange.hasToken()) this.#firstTokenAt = performance.now();
   }
 
   #fail(thrown: unknown): void {
@@ -203,20 +203,6 @@ class ProcessCall implements GrpcCallListener, TickListener {
 function isRequestEvent(event: ExchangeEvent): event is RequestEvent {
   const { type } = event;
   return type === 'request_body' || type === 'request_headers' || type === 'request_trailers';
-}
-
-/** An event whose name ends so; searched for until the first one has been sent. */
-const deltaEvent = Buffer.from('.delta\ndata: ');
-const openingBrace = 0x7b;
-/** A body that passes as it is may be long. */
-const MAX_SEARCHED_BYTES = 16 * 1024;
-
-function hasDelta(reply: ExchangeReply): boolean {
-  if (reply.type !== 'response_body' || reply.body === undefined || reply.body.length < deltaEvent.length) return false;
-  // An answer as JSON has no events.
-  if (reply.body[0] === openingBrace) return false;
-  const { buffer, byteOffset, length } = reply.body;
-  return Buffer.from(buffer, byteOffset, Math.min(length, MAX_SEARCHED_BYTES)).includes(deltaEvent);
 }
 
 function hasBytesForClient(reply: ExchangeReply): boolean {

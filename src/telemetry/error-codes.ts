@@ -1,4 +1,4 @@
-import type { ExchangeSummary } from '../exchange/exchange.ts';
+import type { ExchangeSummary } from '../exchange/summary.ts';
 
 /** Codes this service gives to what an upstream did. */
 const own = [

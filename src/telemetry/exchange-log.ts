@@ -1,5 +1,5 @@
 import type { DestinationStream } from 'pino';
-import type { ExchangeSummary } from '../exchange/exchange.ts';
+import type { ExchangeSummary } from '../exchange/summary.ts';
 import { shownErrorCode } from './error-codes.ts';
 import { parentOf } from './exchange-trace.ts';
 import { createLineWriter, type Log } from './log.ts';
@@ -43,7 +43,7 @@ function levelOf({ outcome, errorCode }: ExchangeSummary, how: CallEnd): 'error'
 }
 
 function lineOf(summary: ExchangeSummary, traceId: string | null): object {
-  const { modes, usage, bytes } = summary;
+  const { modes, tokens, bytes } = summary;
   return {
     request_id: short(summary.requestId),
     trace_id: traceId,
@@ -59,8 +59,8 @@ function lineOf(summary: ExchangeSummary, traceId: string | null): object {
     stream: summary.stream ?? summary.asked.stream,
     modes: `${modes.request}/${modes.response}`,
     finish_reason: short(summary.finishReason),
-    input_tokens: usage?.input_tokens ?? null,
-    output_tokens: usage?.output_tokens ?? null,
+    input_tokens: tokens?.input_tokens ?? null,
+    output_tokens: tokens?.output_tokens ?? null,
     events: summary.events,
     dropped: summary.dropped.slice(0, maxDroppedNames),
     request_bytes: [bytes.requestIn, bytes.requestOut],

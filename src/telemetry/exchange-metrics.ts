@@ -1,4 +1,4 @@
-import type { ExchangeSummary } from '../exchange/exchange.ts';
+import type { ExchangeSummary } from '../exchange/summary.ts';
 import { errorTypeOf, providerName } from './gen-ai.ts';
 import { createBoundedLabel, type Metrics } from './metrics.ts';
 import type { CallEnd, CallTimes, ExchangeObserver } from './observer.ts';
@@ -46,20 +46,20 @@ export function createExchangeMetrics(metrics: Metrics): ExchangeObserver {
   }
 
   /** Only models that have answered get a label; names that clients make up never do. */
-  function countTokens({ usage, model }: ExchangeSummary): void {
-    if (usage === null || model === null) return;
+  function countTokens({ tokens, model }: ExchangeSummary): void {
+    if (tokens === null || model === null) return;
     const label = metrics.modelLabel(model);
-    metrics.tokens.inc({ model: label, type: 'input' }, usage.input_tokens);
-    metrics.tokens.inc({ model: label, type: 'output' }, usage.output_tokens);
+    metrics.tokens.inc({ model: label, type: 'input' }, tokens.input_tokens);
+    metrics.tokens.inc({ model: label, type: 'output' }, tokens.output_tokens);
     // Parts of the two above.
-    metrics.tokens.inc({ model: label, type: 'cached_input' }, usage.input_tokens_details.cached_tokens);
-    metrics.tokens.inc({ model: label, type: 'reasoning_output' }, usage.output_tokens_details.reasoning_tokens);
+    metrics.tokens.inc({ model: label, type: 'cached_input' }, tokens.cached_tokens);
+    metrics.tokens.inc({ model: label, type: 'reasoning_output' }, tokens.reasoning_tokens);
   }
 
   function observeModel(summary: ExchangeSummary, how: CallEnd, { duration, firstToken }: CallTimes): void {
-    const { model, profile, stream, usage } = summary;
+    const { model, profile, stream, tokens } = summary;
     // A model that has not answered gets no label of its own, since clients may send any name.
-    if (model === null || (usage === null && summary.upstreamModel === null)) return;
+    if (model === null || (tokens === null && summary.upstreamModel === null)) return;
     const labels = {
       gen_ai_operation_name: 'chat',
       gen_ai_provider_name: providerName(profile),
@@ -68,9 +68,8 @@ export function createExchangeMetrics(metrics: Metrics): ExchangeObserver {
     metrics.requestSeconds.observe({ ...labels, error_type: errorTypeOf(summary, how) ?? '' }, duration / 1000);
     if (!stream || firstToken === null) return;
     metrics.firstTokenSeconds.observe(labels, firstToken / 1000);
-    const tokens = usage?.output_tokens ?? 0;
-    if (how === 'done' && tokens > 1)
-      metrics.tokenSeconds.observe(labels, (duration - firstToken) / 1000 / (tokens - 1));
+    const count = tokens?.output_tokens ?? 0;
+    if (how === 'done' && count > 1) metrics.tokenSeconds.observe(labels, (duration - firstToken) / 1000 / (count - 1));
   }
 }
 

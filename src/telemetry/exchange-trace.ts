@@ -1,4 +1,4 @@
-import type { ExchangeSummary } from '../exchange/exchange.ts';
+import type { ExchangeSummary } from '../exchange/summary.ts';
 import type { CallMetadata } from '../extproc/call-metadata.ts';
 import { errorTypeOf, providerName } from './gen-ai.ts';
 import type { CallEnd, ExchangeObserver } from './observer.ts';
@@ -45,7 +45,7 @@ export function parentOf(metadata: CallMetadata, header: string | undefined): Tr
 }
 
 function attributesOf(summary: ExchangeSummary, how: CallEnd, secondsToFirstChunk: number | null) {
-  const { usage } = summary;
+  const { tokens } = summary;
   return {
     'gen_ai.operation.name': 'chat',
     'gen_ai.provider.name': providerName(summary.profile),
@@ -60,10 +60,10 @@ function attributesOf(summary: ExchangeSummary, how: CallEnd, secondsToFirstChun
       'gen_ai.response.model': summary.upstreamModel,
       'gen_ai.response.finish_reasons': summary.finishReason === null ? null : [summary.finishReason],
       'gen_ai.response.time_to_first_chunk': summary.stream ? secondsToFirstChunk : null,
-      'gen_ai.usage.input_tokens': usage?.input_tokens ?? null,
-      'gen_ai.usage.output_tokens': usage?.output_tokens ?? null,
-      'gen_ai.usage.cache_read.input_tokens': usage?.input_tokens_details.cached_tokens ?? null,
-      'gen_ai.usage.reasoning.output_tokens': usage?.output_tokens_details.reasoning_tokens ?? null,
+      'gen_ai.usage.input_tokens': tokens?.input_tokens ?? null,
+      'gen_ai.usage.output_tokens': tokens?.output_tokens ?? null,
+      'gen_ai.usage.cache_read.input_tokens': tokens?.cached_tokens ?? null,
+      'gen_ai.usage.reasoning.output_tokens': tokens?.reasoning_tokens ?? null,
       'http.response.status_code': summary.status,
       'http.request.header.x-request-id': summary.requestId === null ? null : [summary.requestId],
     }),

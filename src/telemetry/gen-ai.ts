@@ -1,4 +1,4 @@
-import type { ExchangeSummary } from '../exchange/exchange.ts';
+import type { ExchangeSummary } from '../exchange/summary.ts';
 import { shownErrorCode } from './error-codes.ts';
 import type { CallEnd } from './observer.ts';
 

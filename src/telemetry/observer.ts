@@ -1,4 +1,5 @@
-import type { Exchange, ExchangeSummary } from '../exchange/exchange.ts';
+import type { Exchange } from '../exchange/exchange.ts';
+import type { ExchangeSummary } from '../exchange/summary.ts';
 import type { HeaderMap } from '../exchange/types.ts';
 import type { CallMetadata } from '../extproc/call-metadata.ts';
 

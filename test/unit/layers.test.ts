@@ -37,10 +37,10 @@ const pure: Readonly<Record<string, readonly string[]>> = {
 };
 
 const root = fileURLToPath(new URL('../../src', import.meta.url));
-const files = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'));
+const files = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((file) => /\.tsx?$/.test(file));
 
 function roomOf(file: string): string {
-  return (file.split('/')[0] ?? '').replace(/\.ts$/, '');
+  return (file.split('/')[0] ?? '').replace(/\.tsx?$/, '');
 }
 
 function importsOf(file: string): string[] {

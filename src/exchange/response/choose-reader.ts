@@ -71,6 +71,9 @@ function createSniffer(options: UpstreamBodyOptions): UpstreamBodyReader {
     sawFinishReason() {
       return reader?.sawFinishReason() ?? false;
     },
+    hasToken() {
+      return reader?.hasToken() ?? false;
+    },
     bufferedBytes() {
       return reader?.bufferedBytes() ?? buffered.length;
     },

@@ -6,12 +6,13 @@ import { DONE, encodeSseEvents, KEEPALIVE } from '../../sse/encode.ts';
 import type { ResponseContext } from '../../translate/context.ts';
 import { jsonBodyOf } from '../../translate/response/compaction-resource.ts';
 import { StreamTranslator } from '../../translate/stream.ts';
-import type {
-  Disposition,
-  UpstreamBodyLimits,
-  UpstreamBodyOptions,
-  UpstreamBodyReader,
-  UpstreamBodyReport,
+import {
+  type Disposition,
+  hasDelta,
+  type UpstreamBodyLimits,
+  type UpstreamBodyOptions,
+  type UpstreamBodyReader,
+  type UpstreamBodyReport,
 } from './upstream-body-reader.ts';
 import { tooLarge } from './upstream-errors.ts';
 
@@ -31,6 +32,7 @@ export class EventStreamReader implements UpstreamBodyReader {
   readonly #decoder: SseDecoder;
   readonly #translator: StreamTranslator;
   #disposition: Disposition;
+  #hasToken = false;
 
   constructor(context: ResponseContext, { committed, limits }: UpstreamBodyOptions) {
     this.#committed = committed;
@@ -87,6 +89,10 @@ export class EventStreamReader implements UpstreamBodyReader {
 
   sawFinishReason(): boolean {
     return this.#translator.finishSeen();
+  }
+
+  hasToken(): boolean {
+    return this.#hasToken;
   }
 
   bufferedBytes(): number {
@@ -149,6 +155,7 @@ export class EventStreamReader implements UpstreamBodyReader {
     if (!this.#stream) return this.#encodeWhole(events.at(-1));
     if (events.length === 0) return keepalive ? KEEPALIVE : nothing;
     this.#disposition = 'accepted';
+    if (!this.#hasToken) this.#hasToken = hasDelta(events);
     const bytes = encodeSseEvents(events);
     return translator.ended() ? Buffer.concat([bytes, DONE]) : bytes;
   }

@@ -63,6 +63,7 @@ export function createModelListReader(translate: (value: unknown) => object | nu
       return ended;
     },
     sawFinishReason: () => false,
+    hasToken: () => false,
     bufferedBytes() {
       return pieces.length === 0 ? 0 : size;
     },

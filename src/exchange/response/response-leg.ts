@@ -124,6 +124,11 @@ export class ResponseLeg {
     return this.#body?.reader.isComplete() ?? false;
   }
 
+  /** A delta of a stream is among the bytes for the client. */
+  hasToken(): boolean {
+    return this.#body?.reader.hasToken() ?? false;
+  }
+
   report(): ResponseLegReport {
     const report = this.#body?.reader.report() ?? emptyReport;
     return {

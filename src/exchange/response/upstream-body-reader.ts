@@ -1,5 +1,6 @@
 import type { ApiError } from '../../schema/api-error.ts';
 import type { Usage } from '../../schema/response-resource.ts';
+import type { ResponseStreamEvent } from '../../schema/stream-events.ts';
 import type { ResponseContext } from '../../translate/context.ts';
 
 /**
@@ -21,6 +22,8 @@ export interface UpstreamBodyReader {
   isComplete(): boolean;
   /** The model has finished: only usage and the end may follow. */
   sawFinishReason(): boolean;
+  /** A delta of a stream is among the bytes that were given. */
+  hasToken(): boolean;
   /** Bytes that stay in memory until more arrive. */
   bufferedBytes(): number;
   report(): UpstreamBodyReport;
@@ -55,6 +58,11 @@ export interface UpstreamBodyLimits {
   readonly maxResponseBytes: number;
   readonly maxErrorBytes: number;
   readonly maxSseEventBytes: number;
+}
+
+/** Whether one of them is a delta: text, reasoning or arguments. */
+export function hasDelta(events: readonly ResponseStreamEvent[]): boolean {
+  return events.some((event) => 'delta' in event);
 }
 
 export const emptyReport: UpstreamBodyReport = {

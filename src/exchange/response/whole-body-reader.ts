@@ -11,6 +11,7 @@ import { createJsonEnd } from './json-end.ts';
 import {
   type Disposition,
   emptyReport,
+  hasDelta,
   type UpstreamBodyOptions,
   type UpstreamBodyReader,
   type UpstreamBodyReport,
@@ -31,6 +32,7 @@ export function createWholeBodyReader(kind: WholeBodyKind, options: UpstreamBody
   let size = 0;
   let disposition: Disposition = null;
   let report: UpstreamBodyReport = emptyReport;
+  let hasToken = false;
 
   function accept(bytes: Buffer): Buffer {
     disposition = 'accepted';
@@ -71,6 +73,7 @@ export function createWholeBodyReader(kind: WholeBodyKind, options: UpstreamBody
     if (error !== null && requested.kind === 'compact_endpoint') throw error;
     const { status, model, usage } = response;
     report = { error, status, model, usage, finishReason, events: events.length };
+    hasToken = hasDelta(events);
     return accept(
       requested.stream
         ? Buffer.concat([encodeSseEvents(events), DONE])
@@ -109,6 +112,9 @@ export function createWholeBodyReader(kind: WholeBodyKind, options: UpstreamBody
       return disposition !== null;
     },
     sawFinishReason: () => false,
+    hasToken() {
+      return hasToken;
+    },
     bufferedBytes() {
       return disposition === null ? Math.min(size, limit) : 0;
     },

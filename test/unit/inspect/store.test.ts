@@ -178,9 +178,10 @@ describe('the store of exchanges', () => {
   it('computes the speed of a stream from its first delta on', () => {
     const exchange = storeWith({}).open(1);
     for (const at of [100, 200, 1100]) exchange.piece('chat_response', at, Buffer.from('x'));
-    exchange.facts({ ...over, stream: true, outputTokens: 51, firstTokenMs: 100 });
+    const tokens = { input_tokens: 9, cached_tokens: 0, output_tokens: 51, reasoning_tokens: 0, total_tokens: 60 };
+    exchange.facts({ ...over, stream: true, tokens, firstTokenMs: 100 });
     expect(exchange.row().tokens_per_second).toBe(50);
-    exchange.facts({ ...over, stream: false, outputTokens: 51, firstTokenMs: null });
+    exchange.facts({ ...over, stream: false, tokens, firstTokenMs: null });
     expect(exchange.row().tokens_per_second).toBeNull();
   });
 });

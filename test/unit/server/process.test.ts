@@ -8,6 +8,7 @@ import { processMethod } from '../../../src/extproc/messages.ts';
 import type { GrpcCall } from '../../../src/server/grpc-call.ts';
 import { processCall } from '../../../src/server/process.ts';
 import { createTicker } from '../../../src/server/ticker.ts';
+import type { CallTimes } from '../../../src/telemetry/observer.ts';
 import { defaultModes, exchangeOptions, headersOf } from '../../support/exchange-options.ts';
 import { messageOf } from '../../support/extproc-client.ts';
 
@@ -58,4 +59,76 @@ test.each(['closed', 'halfClosed'] as const)('a call that is %s no longer refers
   expect(held()).toEqual([false, false]);
   listener.closed();
   ticker.stop();
+});
+
+/** The times of a call in which that body asks, and that one answers. */
+function timesOf(request: object, path: string, contentType: string, answer: string): CallTimes {
+  const ticker = createTicker(1000);
+  const call: GrpcCall = { metadata: {}, send() {}, isBlocked: () => false, end() {} };
+  let times: CallTimes | null = null;
+  const listener = processCall(call, {
+    open: () => ({ exchange: new Exchange(exchangeOptions()), modes: defaultModes, close() {} }),
+    observers: [
+      {
+        onStart: () => ({
+          onEnd(ended) {
+            times = ended.times;
+          },
+        }),
+      },
+    ],
+    ticker,
+    firstMessageMs: 1000,
+    onFault() {},
+  });
+  const messages: ExchangeEvent[] = [
+    { ...headers, headers: headersOf({ ':method': 'POST', ':path': path }) } as ExchangeEvent,
+    { type: 'request_body', body: Buffer.from(JSON.stringify(request)), endOfStream: true },
+    {
+      type: 'response_headers',
+      headers: headersOf({ ':status': '200', 'content-type': contentType }),
+      endOfStream: false,
+    },
+    { type: 'response_body', body: Buffer.from(answer), endOfStream: true },
+  ];
+  for (const message of messages) listener.message(processMethod.requestSerialize(messageOf(message)));
+  listener.closed();
+  ticker.stop();
+  if (times === null) throw new Error('the observer was not told of the end');
+  return times;
+}
+
+const sse = 'text/event-stream';
+const chunk = (delta: object, finish: string | null = null) =>
+  `data: ${JSON.stringify({ choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`;
+const text = `${chunk({ content: 'Hi' })}${chunk({}, 'stop')}data: [DONE]\n\n`;
+const json = JSON.stringify({ choices: [{ index: 0, message: { content: 'Hi' }, finish_reason: 'stop' }] });
+const responses = '/v1/responses';
+const instructions = 'word '.repeat(1_800);
+
+test.each([
+  ['a stream', { stream: true }, sse, text],
+  // `response.created` and `response.in_progress` repeat them before the first delta.
+  ['a stream after long instructions', { stream: true, instructions }, sse, text],
+  ['reasoning', { stream: true }, sse, `${chunk({ reasoning_content: 'Hm' })}${chunk({}, 'length')}`],
+  ['a stream made of JSON', { stream: true, instructions }, 'application/json', json],
+])('%s has a first token', (_, fields, contentType, answer) => {
+  const times = timesOf({ model: 'm', input: 'Hi', ...fields }, responses, contentType, answer);
+  expect(times.firstToken).toBeGreaterThan(0);
+  expect(times.firstToken).toBeGreaterThanOrEqual(times.firstByte ?? Number.NaN);
+});
+
+test.each([
+  ['JSON', {}, sse, text],
+  ['a refusal', { stream: true, background: true }, sse, text],
+  ['a stream that fails before it', { stream: true }, sse, 'data: {"error":{"message":"no"}}\n\n'],
+  ['a summary', { stream: true, input: [{ role: 'user', content: 'Hi' }, { type: 'compaction_trigger' }] }, sse, text],
+])('%s has no first token', (_, fields, contentType, answer) => {
+  const times = timesOf({ model: 'm', input: 'Hi', ...fields }, responses, contentType, answer);
+  expect(times).toMatchObject({ firstByte: expect.any(Number), firstToken: null });
+});
+
+test('what is passed has no first token', () => {
+  const delta = 'event: response.output_text.delta\ndata: {}\n\n';
+  expect(timesOf({}, '/v1/other', sse, delta).firstToken).toBeNull();
 });
