@@ -1,10 +1,8 @@
-/** The tables of variables, made from `src/settings/config.ts`: `node scripts/config-table.ts` writes them into the files that show them. */
-import { readFileSync, writeFileSync } from 'node:fs';
+/** The tables of variables in README.md and docs/operating.md. */
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describeVariables } from '../src/settings/config.ts';
-
-const start = '<!-- variables: written by scripts/config-table.ts -->';
-const end = '<!-- end of variables -->';
+import { type Generator, withSection } from './generator.ts';
 
 /** The variables on the first page: what most people set. All of them are in docs/operating.md. */
 export const readmeVariables = [
@@ -21,10 +19,7 @@ export const readmeVariables = [
  * markers are missing, and when there is no such variable.
  */
 export function withConfigTable(document: string, names?: readonly string[]): string {
-  const [before, rest] = document.split(start);
-  const after = rest?.split(end)[1];
-  if (before === undefined || after === undefined) throw new Error(`There is no ${start} … ${end}`);
-  return `${before}${start}\n${configTable(names)}\n${end}${after}`;
+  return withSection(document, 'variables', configTable(names));
 }
 
 function configTable(names?: readonly string[]): string {
@@ -38,12 +33,17 @@ function configTable(names?: readonly string[]): string {
     const value = fallback === '' ? '' : `\`${fallback}\``;
     return `| \`${name}\` | ${value} | ${meaning.replaceAll('|', '\\|')} |`;
   });
-  return ['', '| variable | default | meaning |', '|---|---|---|', ...rows, ''].join('\n');
+  return ['| variable | default | meaning |', '|---|---|---|', ...rows].join('\n');
 }
 
-if (import.meta.main) {
-  for (const [name, names] of [['README.md', readmeVariables], ['docs/operating.md']] as const) {
-    const file = join(import.meta.dirname, '..', name);
-    writeFileSync(file, withConfigTable(readFileSync(file, 'utf8'), names));
-  }
-}
+export const configTables: Generator = {
+  name: 'tables of variables',
+  source: 'src/settings',
+  files: () => {
+    const read = (name: string) => readFileSync(join(import.meta.dirname, '..', name), 'utf8');
+    return {
+      'README.md': withConfigTable(read('README.md'), readmeVariables),
+      'docs/operating.md': withConfigTable(read('docs/operating.md')),
+    };
+  },
+};

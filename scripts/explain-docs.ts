@@ -1,17 +1,20 @@
-/**
- * The examples of `docs/explain.md` with what they print: `node scripts/explain-docs.ts` runs each command of a `console` block
- * and writes its output below it.
- */
+/** The examples of `docs/explain.md` with what they print: each command of a `console` block is run, and has its output below it. */
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Generator } from './generator.ts';
 
 const root = join(import.meta.dirname, '..');
-export const explainPage = join(root, 'docs/explain.md');
+
+export const explainExamples: Generator = {
+  name: 'examples of explain',
+  source: 'src/explain',
+  files: () => ({ 'docs/explain.md': withExamples(readFileSync(join(root, 'docs/explain.md'), 'utf8')) }),
+};
 
 /** The page with the output of its commands as it is now. Throws where there is no command. */
-export function withExamples(page: string): string {
+function withExamples(page: string): string {
   const folder = mkdtempSync(join(tmpdir(), 'responses-extproc-explain-docs-'));
   try {
     const written = page.replaceAll(
@@ -36,5 +39,3 @@ function outputOf(command: string, cwd: string): string {
   if (stderr !== '') throw new Error(stderr);
   return stdout;
 }
-
-if (import.meta.main) writeFileSync(explainPage, withExamples(readFileSync(explainPage, 'utf8')));

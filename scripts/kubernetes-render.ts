@@ -1,15 +1,14 @@
 /**
- * The plain manifests of `envoy/gateway` and `envoy/istio`, rendered from the chart in `deploy/chart`, and the names of
- * variables in its schema. `node scripts/kubernetes-render.ts` writes both; without Helm (`scripts/kubernetes-tools.sh
- * helm`, or `helm` on PATH) the schema alone.
+ * The plain manifests of `envoy/gateway` and `envoy/istio`, rendered from the chart in `deploy/chart`, and the variables in
+ * its schema.
  */
 import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describeVariables } from '../src/settings/config.ts';
+import type { Generator } from './generator.ts';
 
 const root = join(import.meta.dirname, '..');
-const schemaFile = join(root, 'deploy/chart/values.schema.json');
 
 /** Variables that the chart sets from values of its own, and `config` may not. */
 const derived: readonly string[] = [
@@ -35,7 +34,7 @@ export type Manifests = Readonly<Record<'service.yaml' | 'gateway.yaml', string>
 export function renderManifests(folder: (typeof manifestFolders)[number]): Manifests {
   const documents = renderChart(['--values', join(root, folder, 'values.yaml')]);
   const isOfService = ({ template }: { template: string }) => /^templates\/(?!gateway)[\w-]+\.yaml$/.test(template);
-  const head = `# Rendered from deploy/chart with ${folder}/values.yaml: node scripts/kubernetes-render.ts\n`;
+  const head = `# Rendered from deploy/chart with ${folder}/values.yaml: npm run generate\n`;
   return {
     'service.yaml': head + textOf(documents.filter(isOfService)),
     'gateway.yaml': head + textOf(documents.filter((document) => !isOfService(document))),
@@ -66,8 +65,8 @@ function textOf(documents: readonly { text: string }[]): string {
   return documents.map(({ text }) => `---\n${text}`).join('');
 }
 
-/** The chart's schema with the names that `config` may hold, as `src/settings/config.ts` has them. */
-export function withVariableNames(schema: string): string {
+/** The chart's schema with the names that `config` may hold. */
+function withVariableNames(schema: string): string {
   const names = describeVariables().flatMap(({ name }) => (derived.includes(name) ? [] : [`          "${name}"`]));
   return schema.replace(
     /("propertyNames": \{\s*"enum": \[)[^\]]*\]/,
@@ -75,8 +74,24 @@ export function withVariableNames(schema: string): string {
   );
 }
 
-if (import.meta.main) {
-  writeFileSync(schemaFile, withVariableNames(readFileSync(schemaFile, 'utf8')));
-  for (const folder of manifestFolders)
-    for (const [name, text] of Object.entries(renderManifests(folder))) writeFileSync(join(root, folder, name), text);
-}
+const schemaPath = 'deploy/chart/values.schema.json';
+export const chartSchema: Generator = {
+  name: 'variables in the chart’s schema',
+  source: 'src/settings',
+  files: () => ({ [schemaPath]: withVariableNames(readFileSync(join(root, schemaPath), 'utf8')) }),
+};
+
+export const manifests: Generator = {
+  name: 'manifests',
+  source: 'deploy/chart',
+  missing: () =>
+    spawnSync(helmBinary(), ['version']).error === undefined
+      ? null
+      : 'there is no Helm (`scripts/kubernetes-tools.sh helm`, or `helm` on PATH)',
+  files: () =>
+    Object.fromEntries(
+      manifestFolders.flatMap((folder) =>
+        Object.entries(renderManifests(folder)).map(([name, text]) => [`${folder}/${name}`, text]),
+      ),
+    ),
+};

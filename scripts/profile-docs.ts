@@ -1,31 +1,23 @@
-/**
- * What the profiles are, written from the source: `node scripts/profile-docs.ts` writes the sections of
- * `docs/upstreams.md` and the JSON schema that editors use for `UPSTREAM_PROFILES_FILE`.
- */
-import { readFileSync, writeFileSync } from 'node:fs';
+/** What the profiles are: the sections of `docs/upstreams.md`, and the JSON schema that editors use for `UPSTREAM_PROFILES_FILE`. */
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type FlagName, type ModelRule, profileFlags } from '../src/upstream/profile.ts';
 import { type BuiltInProfile, builtInProfiles, templateRules } from '../src/upstream/profiles.ts';
 import { profilesFileJsonSchema, takenBy } from '../src/upstream/profiles-file.ts';
+import { type Generator, withSection } from './generator.ts';
 
-const start = '<!-- profiles: written by scripts/profile-docs.ts -->';
-const end = '<!-- end of profiles -->';
-
-/** The document with its sections as they should be. Throws when the markers are missing. */
-export function withProfileDocs(document: string): string {
-  const [before, rest] = document.split(start);
-  const after = rest?.split(end)[1];
-  if (before === undefined || after === undefined) throw new Error(`There is no ${start} … ${end}`);
-  return `${before}${start}\n\n${[...builtInProfiles.map(sectionOf), templateTable(), flagTable()].join('\n\n')}\n\n${end}${after}`;
-}
-
-/** The JSON schema as the file that is committed. */
-export function jsonSchemaText(): string {
-  return `${JSON.stringify(profilesFileJsonSchema(), null, 2)}\n`;
-}
-
-export const upstreamsFile = join(import.meta.dirname, '../docs/upstreams.md');
-export const jsonSchemaFile = join(import.meta.dirname, '../docs/upstream-profiles.schema.json');
+export const profileDocs: Generator = {
+  name: 'profiles',
+  source: 'src/upstream',
+  files: () => {
+    const page = readFileSync(join(import.meta.dirname, '../docs/upstreams.md'), 'utf8');
+    const sections = [...builtInProfiles.map(sectionOf), templateTable(), flagTable()].join('\n\n');
+    return {
+      'docs/upstreams.md': withSection(page, 'profiles', sections),
+      'docs/upstream-profiles.schema.json': `${JSON.stringify(profilesFileJsonSchema(), null, 2)}\n`,
+    };
+  },
+};
 
 function sectionOf({ profile, base, about, reasons }: BuiltInProfile): string {
   const heading = `## ${profile.name}\n\n${about}`;
@@ -78,9 +70,4 @@ function code(value: unknown): string {
 
 function cell(text: string): string {
   return text.replaceAll('|', '\\|');
-}
-
-if (import.meta.main) {
-  writeFileSync(upstreamsFile, withProfileDocs(readFileSync(upstreamsFile, 'utf8')));
-  writeFileSync(jsonSchemaFile, jsonSchemaText());
 }

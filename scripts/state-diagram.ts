@@ -1,19 +1,18 @@
-/** The state diagrams of `docs/architecture.md`, drawn from the tables of the legs: `node scripts/state-diagram.ts` writes them into the file. */
-import { readFileSync, writeFileSync } from 'node:fs';
+/** The state diagrams of `docs/architecture.md`, drawn from the tables of the legs. */
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { requestMoves, responseMoves } from '../src/exchange/phases.ts';
+import { type Generator, withSection } from './generator.ts';
 
-const start = '<!-- legs: written by scripts/state-diagram.ts -->';
-const end = '<!-- end of legs -->';
-
-/** The document with its diagrams as they should be. Throws when the markers are missing. */
-export function withStateDiagrams(document: string): string {
-  const [before, rest] = document.split(start);
-  const after = rest?.split(end)[1];
-  if (before === undefined || after === undefined) throw new Error(`docs/architecture.md has no ${start} … ${end}`);
-  const diagrams = `The request leg:\n\n${diagramOf(requestMoves)}\n\nThe response leg:\n\n${diagramOf(responseMoves)}`;
-  return `${before}${start}\n\n${diagrams}\n\n${end}${after}`;
-}
+export const stateDiagrams: Generator = {
+  name: 'state diagrams',
+  source: 'src/exchange/phases.ts',
+  files: () => {
+    const page = readFileSync(join(import.meta.dirname, '../docs/architecture.md'), 'utf8');
+    const diagrams = `The request leg:\n\n${diagramOf(requestMoves)}\n\nThe response leg:\n\n${diagramOf(responseMoves)}`;
+    return { 'docs/architecture.md': withSection(page, 'legs', diagrams) };
+  },
+};
 
 type Table = Readonly<Record<string, Readonly<Partial<Record<string, readonly string[]>>>>>;
 
@@ -31,9 +30,4 @@ function diagramOf(table: Table): string {
     else if (stays.length > 0) lines.push(`  ${from} --> ${from}: ${stays.join(', ')}`);
   }
   return ['```mermaid', 'stateDiagram-v2', '  [*] --> awaiting_headers', ...lines, '```'].join('\n');
-}
-
-if (import.meta.main) {
-  const file = join(import.meta.dirname, '../docs/architecture.md');
-  writeFileSync(file, withStateDiagrams(readFileSync(file, 'utf8')));
 }

@@ -1,22 +1,34 @@
-/**
- * Writes the TypeScript types of the ext_proc messages from `proto/` with proto-loader's own generator, into
- * `src/extproc/generated` or the folder that is named. Run it after a change in `proto/`; a test holds that it was.
- */
+/** The TypeScript types of the ext_proc messages in `proto/`, made with proto-loader's own generator. */
 import { execFileSync } from 'node:child_process';
-import { rmSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Generator } from './generator.ts';
 
-const root = fileURLToPath(new URL('../', import.meta.url));
-const outDir = process.argv[2] ?? 'src/extproc/generated';
+const root = join(import.meta.dirname, '..');
 
 // The options of `loadSync` in `src/extproc/messages.ts`, which decide the shape of the values.
 const shape = ['--keepCase', '--longs=Number', '--enums=String'];
 const imports = ['--targetFileExtension=.ts', '--importFileExtension=.ts'];
 // Relative, because the generated files name the file they were made from.
-const files = ['--includeDirs=proto', `--outDir=${outDir}`, '--', 'envoy/service/ext_proc/v3/external_processor.proto'];
+const sources = ['--includeDirs=proto', '--', 'envoy/service/ext_proc/v3/external_processor.proto'];
 
-rmSync(new URL(outDir, new URL('../', import.meta.url)), { recursive: true, force: true });
-execFileSync(`${root}node_modules/.bin/proto-loader-gen-types`, [...shape, ...imports, ...files], {
-  cwd: root,
-  stdio: ['ignore', 'ignore', 'pipe'],
-});
+export const wireTypes: Generator = {
+  name: 'types of the ext_proc messages',
+  source: 'proto',
+  folder: 'src/extproc/generated',
+  files() {
+    const folder = mkdtempSync(join(tmpdir(), 'wire-types-'));
+    try {
+      const program = join(root, 'node_modules/.bin/proto-loader-gen-types');
+      const args = [...shape, ...imports, `--outDir=${folder}`, ...sources];
+      execFileSync(program, args, { cwd: root, stdio: ['ignore', 'ignore', 'pipe'] });
+      const names = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));
+      return Object.fromEntries(
+        names.map((name) => [`src/extproc/generated/${name}`, readFileSync(join(folder, name), 'utf8')]),
+      );
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  },
+};

@@ -1,4 +1,4 @@
-// biome-ignore-all format: written by scripts/mapping-rows.ts from docs/mapping.md
+// biome-ignore-all format: written by npm run generate from docs/mapping.md
 
 /** A row of `docs/mapping.md`: its anchor, the fields it names, and what happens to them. */
 export interface MappingRow {

@@ -17,7 +17,7 @@ function render(...settings: string[]): KubernetesObject[] {
 }
 
 describe('the chart', () => {
-  test.each(manifestFolders)('%s is what it renders (else: node scripts/kubernetes-render.ts)', (folder) => {
+  test.each(manifestFolders)('%s is what it renders (else: npm run generate)', (folder) => {
     for (const [name, text] of Object.entries(renderManifests(folder)))
       expect(readFileSync(join(root, folder, name), 'utf8'), name).toBe(text);
   });

@@ -1,6 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { mappingRowsFile, mappingRowsModule } from '../../../scripts/mapping-rows.ts';
 import { mappingRows } from '../../../src/explain/mapping-rows.ts';
 import { createResponseFields } from '../../../src/schema/create-response.ts';
 import { type PublishedSchema, publishedSchemas } from '../../support/published-schema.ts';
@@ -42,10 +41,6 @@ describe('docs/mapping.md', () => {
     expect(new Set(anchors).size).toBe(anchors.length);
     // What `explain` prints links to these.
     expect(mappingRows.map(({ anchor }) => anchor)).toEqual(anchors);
-  });
-
-  it('is what `explain` quotes (else: node scripts/mapping-rows.ts)', () => {
-    expect(readFileSync(mappingRowsFile, 'utf8')).toBe(mappingRowsModule(text));
   });
 
   it('has rules that read on their own in a terminal', () => {

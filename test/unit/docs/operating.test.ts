@@ -2,17 +2,12 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { withConfigTable } from '../../../scripts/config-table.ts';
 
 const root = join(import.meta.dirname, '../../..');
 
 describe('docs/operating.md', () => {
   const file = join(root, 'docs/operating.md');
   const text = readFileSync(file, 'utf8');
-
-  it('has every variable as src/settings/config.ts has it (else: node scripts/config-table.ts)', () => {
-    expect(text).toBe(withConfigTable(text));
-  });
 
   it('links files that exist', () => {
     const links = [...text.matchAll(/\]\(([^)#\s]+)\)/g)].map(([, path]) => path ?? '');
