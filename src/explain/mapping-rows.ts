@@ -52,7 +52,7 @@ export const mappingRows: readonly MappingRow[] = [
   { anchor: 'row-chat-fields', fields: ['messages', 'max_tokens', 'response_format', 'n'], rule: 'Refused, with the field to use instead.' },
   { anchor: 'row-unknown-fields', fields: [], rule: '`UNKNOWN_FIELDS`: passed on, refused, or left out and named.' },
   { anchor: 'row-unknown-keys-of-text', fields: ['text', 'reasoning'], rule: 'Refused with `UNKNOWN_FIELDS=reject`, else left out and named: Chat has no object to forward it in.' },
-  { anchor: 'row-input-type', fields: ['input[].type'], rule: 'The kind of item; optional for messages. Of an unknown type the text is kept and the item is named (`UNKNOWN_ITEMS`).' },
+  { anchor: 'row-input-type', fields: ['input[].type'], rule: 'The kind of item; optional for messages. Of an unknown type the text is kept and the item is named (`UNKNOWN_ITEMS`); where it is refused, the error lists every type that is taken.' },
   { anchor: 'row-input-id', fields: ['input[].id', 'input[].status'], rule: 'Left out: client bookkeeping.' },
   { anchor: 'row-input-phase', fields: ['input[].phase'], rule: 'Passed on where the upstream knows it, named elsewhere.' },
   { anchor: 'row-unknown-keys-of-items', fields: [], rule: 'Named as dropped, once.' },

@@ -113,10 +113,11 @@ export type CreateResponseFields = {
   readonly [Name in keyof typeof createResponseFields]?: z.output<(typeof createResponseFields)[Name]>;
 };
 
-/** Input items by `type`. Fields of the server's own records (`id`, `status`, `phase`) are not read. */
+/** Input items by `type`. Fields of the server's own records (`id`, `status`) are not read. */
 export const messageItem = z.object({
   role: z.enum(['user', 'assistant', 'system', 'developer']),
   content: textOrList,
+  phase: z.unknown().optional(),
 });
 export const functionCallItem = z.object({
   call_id: name,
@@ -155,6 +156,12 @@ export const shellOutput = z.object({
   outcome: z.object({ type: z.string(), exit_code: z.number().nullish() }).nullish(),
 });
 export const localShellCallItem = z.object({ call_id: name, action: jsonObject });
+/** The API's own type has the call's id as `id`; clients send `call_id`. */
+export const localShellOutputItem = z.object({
+  call_id: z.unknown().optional(),
+  id: z.unknown().optional(),
+  output: z.unknown().optional(),
+});
 export const applyPatchCallItem = z.object({ call_id: name, operation: jsonObject });
 export const applyPatchOutputItem = z.object({
   call_id: name,
@@ -166,6 +173,8 @@ export const configurationUpdateItem = z.object({
   text: z.object({ format: jsonObject.nullish() }).nullish(),
 });
 export const compactionItem = z.object({ encrypted_content: z.string().nullish() });
+export const compactionTriggerItem = z.object({});
+export const itemReference = z.object({ id: z.string() });
 export const additionalToolsItem = z.object({ tools: list });
 export const reasoningItem = z.object({
   content: list.nullish(),

@@ -13,9 +13,9 @@ import { type Dropped, knownKeys } from '../dropped.ts';
 import { invalidType, invalidValue, missingParameter, paramAt, quote, unsupportedParameter } from '../errors.ts';
 import type { CacheHints, InputContent, InputImage } from '../parsed.ts';
 import { parseFile } from './file.ts';
+import { textCarriedBy } from './items/unknown.ts';
 import { checkBytes } from './limits.ts';
 import { readShape } from './shape.ts';
-import { textCarriedBy } from './unknown-item.ts';
 
 /** The role of a message: decides which parts are allowed in it. */
 type Speaker = 'user' | 'system' | 'assistant' | 'tool';

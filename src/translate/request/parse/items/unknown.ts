@@ -1,4 +1,4 @@
-import { objectOf, textOf } from '../../chat/loose.ts';
+import { objectOf, textOf } from '../../../chat/loose.ts';
 
 /** Where items of every known type carry text for the model. */
 interface LooseItem {

@@ -1,0 +1,42 @@
+import { customToolCallItem, functionCallItem, toolOutputItem } from '../../../../schema/create-response.ts';
+import { missingParameter } from '../../errors.ts';
+import type { InputToolCall } from '../../parsed.ts';
+import { readableArguments } from '../arguments.ts';
+import { parseContent, withinTextLimit } from '../content.ts';
+import { type InputBuilder, itemType } from './item-type.ts';
+
+export const functionCall = itemType(functionCallItem, (call, at, input) => {
+  const given = typeof call.arguments === 'string' ? call.arguments : JSON.stringify(call.arguments);
+  withinTextLimit(given, `${at}.arguments`, input.settings);
+  input.add(callOf('function', call, argumentsOf(given, input), at));
+});
+
+export const customToolCall = itemType(customToolCallItem, (call, at, input) => {
+  input.add(callOf('custom', call, withinTextLimit(call.input, `${at}.input`, input.settings), at));
+});
+
+/** The output of a call; where the client names only the tool, of the latest call of it that has none yet. */
+export const toolOutput = itemType(toolOutputItem, ({ call_id, name, namespace, output }, at, input) => {
+  const content = parseContent(output, 'tool', `${at}.output`, input.settings, input.dropped);
+  const callId = call_id || input.latestUnanswered(name ?? '', namespace ?? null);
+  if (callId === undefined) throw missingParameter(`${at}.call_id`);
+  input.add({ kind: 'output', param: at, callId, content });
+});
+
+/** A call of the model's; `input` is what it passed. */
+export function callOf(
+  toolKind: InputToolCall['toolKind'],
+  call: { readonly call_id: string; readonly name: string; readonly namespace?: string | null | undefined },
+  input: string,
+  param: string,
+): InputToolCall {
+  const { call_id: callId, name, namespace } = call;
+  return { kind: 'call', param, callId, toolKind, name, namespace: namespace ?? null, input };
+}
+
+/** Arguments as every server can read them; it is named when they had to be wrapped. */
+export function argumentsOf(given: string, { settings, dropped }: InputBuilder): string {
+  const { text, wrapped } = readableArguments(given, settings.limits.maxValues);
+  if (wrapped) dropped.push('input[].arguments');
+  return text;
+}

@@ -1,0 +1,61 @@
+import { agentMessageItem, messageItem } from '../../../../schema/create-response.ts';
+import { unsupportedParameter } from '../../errors.ts';
+import type { InputContent } from '../../parsed.ts';
+import { parseContent } from '../content.ts';
+import { itemType } from './item-type.ts';
+
+const chatMessageFields = [
+  ['tool_calls', 'function_call'],
+  ['function_call', 'function_call'],
+  ['tool_call_id', 'function_call_output'],
+] as const;
+
+const checkedMessage = itemType(
+  messageItem,
+  ({ role, content, phase }, at, input) => {
+    const { settings, dropped } = input;
+    const speaker = role === 'developer' ? 'system' : role;
+    const parts = parseContent(content, speaker, `${at}.content`, settings, dropped);
+    const isPhaseKnown = role === 'assistant' && settings.profile.phase && typeof phase === 'string';
+    if (phase != null && !isPhaseKnown) dropped.push('input[].phase');
+    // Nothing is left of a message whose every part was left out; an empty one it was from the start stays.
+    if (parts.length === 0 && content.length > 0) return;
+    input.add({ kind: 'message', role, content: parts, ...(isPhaseKnown ? { phase } : {}) });
+  },
+  chatMessageFields.map(([name]) => name),
+);
+
+export const message = {
+  read(item, at, input) {
+    refuseChatFields(item, at);
+    checkedMessage.read(item, at, input);
+  },
+} satisfies typeof checkedMessage;
+
+/** Refuses what belongs to Chat's messages: ignored, it would silently be missing from the conversation. */
+function refuseChatFields(item: Record<string, unknown>, at: string): void {
+  for (const [name, instead] of chatMessageFields) {
+    const value = item[name];
+    if (value == null || (Array.isArray(value) && value.length === 0)) continue;
+    throw unsupportedParameter(
+      `${at}.${name}`,
+      `'${at}.${name}' belongs to the Chat Completions API. In the Responses API use items of type '${instead}'.`,
+    );
+  }
+}
+
+/** What one agent of Codex told another (multi_agent_v2): the model reads it as the user's. */
+export const agentMessage = itemType(
+  agentMessageItem,
+  ({ content }, at, input) => {
+    const parts = parseContent(content, 'user', `${at}.content`, input.settings, input.dropped);
+    if (parts.length > 0) input.add({ kind: 'message', role: 'user', content: joined(parts) });
+  },
+  ['author', 'recipient'],
+);
+
+/** One text, where all parts are: they are pieces of one message, and servers differ in how they join parts. */
+function joined(parts: readonly InputContent[]): readonly InputContent[] {
+  const texts = parts.flatMap((part) => (part.type === 'text' ? [part.text] : []));
+  return texts.length === parts.length ? [{ type: 'text', text: texts.join('') }] : parts;
+}

@@ -1,0 +1,39 @@
+import { ApiError } from '../../../../schema/api-error.ts';
+import { reasoningItem, reasoningPart } from '../../../../schema/create-response.ts';
+import { decodeReasoningEnvelope, type ReasoningEnvelope } from '../../../reasoning-envelope.ts';
+import { paramAt } from '../../errors.ts';
+import { withinTextLimit } from '../content.ts';
+import { readShape } from '../shape.ts';
+import { type InputBuilder, itemType } from './item-type.ts';
+
+export const reasoning = itemType(reasoningItem, ({ content, summary, encrypted_content }, at, input) => {
+  input.add({
+    kind: 'reasoning',
+    text: textsOf(content, `${at}.content`, input).join(''),
+    summaries: textsOf(summary, `${at}.summary`, input),
+    envelope: encrypted_content == null ? null : envelopeOf(encrypted_content, `${at}.encrypted_content`, input),
+  });
+});
+
+/** What `encrypted_content` carries, if it was made here; null for what another server made. */
+function envelopeOf(text: string, at: string, input: InputBuilder): ReasoningEnvelope | null {
+  const { maxNesting, maxValues } = input.settings.limits;
+  const decoded = decodeReasoningEnvelope(text, maxNesting, maxValues - input.envelopeValues);
+  if (decoded === 'too_many_values') {
+    throw ApiError.invalidRequest(
+      'too_many_values',
+      at,
+      `Invalid '${at}': the reasoning items together hold too many values. Expected at most ${maxValues}.`,
+    );
+  }
+  if (decoded === null) return null;
+  input.envelopeValues += decoded.values;
+  return decoded.envelope;
+}
+
+function textsOf(parts: readonly unknown[] | null | undefined, param: string, { settings }: InputBuilder): string[] {
+  return (parts ?? []).map((part, index) => {
+    const at = paramAt(param, index);
+    return withinTextLimit(readShape(reasoningPart, part, at).text ?? '', `${at}.text`, settings);
+  });
+}

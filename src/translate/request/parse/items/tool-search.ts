@@ -1,0 +1,61 @@
+import {
+  additionalToolsItem,
+  isJsonObject,
+  maxNamespaceLength,
+  toolSearchCallItem,
+  toolSearchOutputItem,
+} from '../../../../schema/create-response.ts';
+import { flattenToolName } from '../../tool-name.ts';
+import { argumentsOf, callOf } from './function-calls.ts';
+import { itemType } from './item-type.ts';
+
+export const toolSearchCall = itemType(
+  toolSearchCallItem,
+  ({ call_id, arguments: given }, at, input) => {
+    const text = argumentsOf(JSON.stringify(given ?? {}), input);
+    input.add(callOf('tool_search', { call_id, name: 'tool_search' }, text, at));
+  },
+  ['execution'],
+);
+
+export const toolSearchOutput = itemType(
+  toolSearchOutputItem,
+  ({ call_id, tools }, at, input) => {
+    const names = foundNames(tools, input.settings.limits.maxTools);
+    const text = names.length === 0 ? 'No tools were found.' : `Tools found: ${names.join(', ')}.`;
+    input.add({ kind: 'output', param: at, callId: call_id, content: [{ type: 'text', text }] });
+    input.toolLists.push({ tools, param: `${at}.tools` });
+  },
+  ['execution'],
+);
+
+export const additionalTools = itemType(
+  additionalToolsItem,
+  ({ tools }, at, input) => {
+    input.toolLists.push({ tools, param: `${at}.tools` });
+  },
+  ['role'],
+);
+
+/**
+ * The names under which the model sees these tools. Of more than `limit` different ones the rest are left out: the list
+ * itself is refused then.
+ */
+function foundNames(tools: readonly unknown[], limit: number): string[] {
+  const names = new Set<string>();
+  for (const tool of tools) {
+    if (!isJsonObject(tool) || typeof tool['name'] !== 'string') continue;
+    const { name, tools: members } = tool;
+    if (!Array.isArray(members)) {
+      names.add(name);
+    } else if (name.length <= maxNamespaceLength) {
+      for (const member of members) {
+        if (isJsonObject(member) && typeof member['name'] === 'string')
+          names.add(flattenToolName(name, member['name']));
+        if (names.size > limit) break;
+      }
+    }
+    if (names.size > limit) break;
+  }
+  return [...names];
+}

@@ -1,0 +1,40 @@
+import { readdirSync } from 'node:fs';
+import { expect, it } from 'vitest';
+import { hostedItems } from '../../../../src/translate/request/parse/items/hosted.ts';
+import { itemTypes } from '../../../../src/translate/request/parse/items/item-types.ts';
+import { translateRequest } from '../../../../src/translate/request.ts';
+import { createCountedIds } from '../../../support/context.ts';
+import { blockOf, goldenFolder, readGoldenCases } from '../../../support/golden.ts';
+import { createTestSettings } from '../../../support/settings.ts';
+
+const requests = readdirSync(goldenFolder)
+  .filter((name) => /^request-.*\.md$/.test(name))
+  .flatMap((name) => readGoldenCases(new URL(name, goldenFolder)))
+  .map((golden) => blockOf(golden, 'request') ?? '');
+
+it.each([...itemTypes.keys()])('an item of type %s has a golden case', (type) => {
+  expect(requests.some((text) => text.includes(`"type": "${type}"`))).toBe(true);
+});
+
+it.each([
+  ['drop', [...itemTypes.keys()]],
+  ['reject', [...itemTypes.keys()].filter((type) => !hostedItems.has(type))],
+] as const)('an unknown type is refused with the list of those that are taken (hosted items: %s)', (mode, types) => {
+  const { message } = thrownBy([{ type: 'note' }], { unknownItems: 'reject', unsupportedItems: mode });
+  const listed = message.slice(message.indexOf('Supported')).match(/(?<=')\w+(?=')/g);
+  expect(listed).toEqual(types);
+});
+
+function translate(input: readonly unknown[], settings = {}): unknown {
+  const clock = { now: () => 1, newId: createCountedIds() };
+  return translateRequest({ model: 'm', input }, createTestSettings(settings), clock);
+}
+
+function thrownBy(input: readonly unknown[], settings: object): Error {
+  try {
+    translate(input, settings);
+  } catch (thrown) {
+    return thrown as Error;
+  }
+  throw new Error('nothing was thrown');
+}
