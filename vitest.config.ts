@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 
 const shared = {
-  // A test that finds nothing to check fails.
-  setupFiles: [join(import.meta.dirname, 'test/support/no-empty-tables.ts')],
+  // A test that finds nothing to check fails; a run of the property tests can be had again.
+  setupFiles: ['no-empty-tables.ts', 'random-seed.ts'].map((name) => join(import.meta.dirname, 'test/support', name)),
   expect: {
     requireAssertions: true,
     // What is polled happens, or the test fails; the second that is vitest's default is a limit on the machine.

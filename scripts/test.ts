@@ -1,10 +1,12 @@
 /**
  * `npm test`: type-check, lint, unused code, then every vitest project that needs nothing but this machine. All of it
- * runs even when a part fails; the last line says how many checks and tests passed and failed. Arguments go to vitest
- * (`npm test -- test/unit/sse`).
+ * runs even when a part fails; the last line says how many checks and tests passed and failed.
+ *
+ * `npm test -- test/unit/sse`: these tests and nothing else, in a second or two. Arguments go to vitest.
  */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
+import { projectsOf } from './test-projects.ts';
 import { runVitest } from './vitest-report.ts';
 
 const root = join(import.meta.dirname, '..');
@@ -16,13 +18,14 @@ const checks = {
   'unused code': ['knip'],
 } as const;
 
+const words = process.argv.slice(2);
 let passed = 0;
 let failed = 0;
-for (const [name, [command, ...args]] of Object.entries(checks)) count(name, run(command, args));
-const tests = runVitest(['unit', 'grpc', 'envoy'], process.argv.slice(2));
-console.log(
-  `${passed} of ${passed + failed} checks and ${tests.passed} of ${tests.passed + tests.failed} tests passed.`,
-);
+if (words.length === 0)
+  for (const [name, [command, ...args]] of Object.entries(checks)) count(name, run(command, args));
+const tests = runVitest(projectsOf(words, ['unit', 'grpc', 'envoy']), words);
+const checked = words.length === 0 ? `${passed} of ${passed + failed} checks and ` : '';
+console.log(`${checked}${tests.passed} of ${tests.passed + tests.failed} tests passed.`);
 console.log(`${passed + tests.passed} passed, ${failed + tests.failed} failed`);
 process.exitCode = failed + tests.failed === 0 ? 0 : 1;
 

@@ -55,7 +55,8 @@ describe('two workers with a UNIX socket each, and a replica on TCP', () => {
         await workers.metric(active, { worker: '2' }),
       ];
       expect(shares.reduce((sum, share) => sum + share)).toBe(30);
-      for (const share of shares) expect(share).toBeGreaterThanOrEqual(7);
+      // Envoy picks the less busy of two at random: about 10 each, and below 7 once in 500 runs. By connection it would be 0.
+      for (const share of shares) expect(share).toBeGreaterThanOrEqual(2);
       over.yet = true;
       for (const response of running) expect(await response.text()).toContain('event: response.completed\n');
     } finally {
@@ -99,12 +100,12 @@ describe('two replicas', () => {
       );
       leaving.child.kill('SIGTERM');
       await sleep(9_000); // the delay and more: by now it takes no calls
+      while (statuses.length <= 100) await sleep(100);
       over.yet = true;
       expect(await leaving.child.ended).toBe('exit code 0');
       stopped = true;
       await load;
       expect(statuses.filter((status) => status !== 200)).toEqual([]);
-      expect(statuses.length).toBeGreaterThan(100);
       for (const response of streams) expect(await response.text()).toContain('event: response.completed\n');
     } finally {
       over.yet = true;

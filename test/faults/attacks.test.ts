@@ -94,7 +94,7 @@ describe.each([96, 320, 2048])('with %i MB of heap and the image’s flags', (he
       call.cancel();
       return last.immediate_response?.status?.code ?? 200;
     };
-    await expect.poll(statusOf, { timeout: 5_000, interval: 100 }).toBe(200);
+    await expect.poll(statusOf, { timeout: 60_000, interval: 100 }).toBe(200);
     const { call } = await sendRequest(client, small);
     await beginStream(call);
     await endStream(call);

@@ -6,7 +6,7 @@ let running: RunningService;
 afterEach(() => running.stop());
 
 test('a stream outlives many pings of a connection that drains', async () => {
-  const pingMs = 50;
+  const pingMs = 200;
   running = await startService({}, { pingMs });
   const call = running.client.open(defaultModes);
   call.send({

@@ -95,7 +95,7 @@ describe('a drain', () => {
     const unknown = watch(connect(), 'nobody');
     const seen = statuses(unknown);
     await new Promise((resolve) => unknown.once('data', resolve));
-    const drained = running.service.drain(10_000, 300);
+    const drained = running.service.drain(10_000, 2000);
     expect(await seen).toEqual(['SERVICE_UNKNOWN', 'SERVICE_UNKNOWN']);
     expect(await statuses(watch(connect(), 'readiness'))).toEqual(['NOT_SERVING']);
     expect(await drained).toBe('drained');
@@ -115,7 +115,7 @@ describe('a drain', () => {
 
   test('says NOT_SERVING while it still takes calls, for as long as it is told', async () => {
     running = await startService();
-    const drained = running.service.drain(1000, 300);
+    const drained = running.service.drain(10_000, 2000);
     expect(await check(connect(), 'readiness')).toBe('NOT_SERVING');
     expect(await check(connect(), 'liveness')).toBe('SERVING');
     const call = running.client.open(defaultModes);

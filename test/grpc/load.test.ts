@@ -18,7 +18,7 @@ const getModels: ExchangeEvent = {
 };
 
 test('a proxy that is cut off without a word is noticed, and nothing of its calls stays', async () => {
-  running = await startService({}, { pingMs: 200 });
+  running = await startService({}, { pingMs: 500 });
   const port = Number(running.address.split(':').at(-1));
   const sockets: Socket[] = [];
   const between = createServer((near) => {
@@ -32,7 +32,7 @@ test('a proxy that is cut off without a word is noticed, and nothing of its call
   const call = client.open(defaultModes);
   call.send({ ...getModels, endOfStream: false });
   await call.next();
-  await new Promise((resolve) => setTimeout(resolve, 500));
+  await new Promise((resolve) => setTimeout(resolve, 1250));
   expect(running.running).toBe(1);
   for (const socket of sockets) socket.unpipe().pause();
   await until(() => running.running === 0);

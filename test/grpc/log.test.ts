@@ -20,9 +20,7 @@ async function logged(events: readonly ExchangeEvent[], metadata = {}): Promise<
   running = await startService({}, { observers: [createExchangeLog(log, destination)] });
   const call = running.client.open(defaultModes, metadata);
   for (const event of events) call.send(event);
-  await call.next();
-  await new Promise((resolve) => setTimeout(resolve, 100));
-  call.cancel();
+  call.halfClose(); // ends the call when all that was sent has been read
   await until(() => lines.length > 0);
   expect(lines).toHaveLength(1);
   return JSON.parse(lines[0] ?? '') as Record<string, unknown>;

@@ -237,12 +237,12 @@ describe('a route', () => {
 
 describe('the timer', () => {
   test('does not take an upstream for silent while a slow proxy keeps the service from hearing it', async () => {
-    running = await startService({ UPSTREAM_IDLE_TIMEOUT_MS: '300' });
+    running = await startService({ UPSTREAM_IDLE_TIMEOUT_MS: '1000' });
     const call = await streaming();
     call.pause();
     for (let sent = 0; sent < 100; sent++) call.send(sse(chunk('x'.repeat(50_000))));
     call.send(sse(`${chunk('')}data: [DONE]\n\n`, true));
-    await new Promise((resolve) => setTimeout(resolve, 1500));
+    await new Promise((resolve) => setTimeout(resolve, 2500));
     expect(running.readBytes()).toBeLessThan(90 * 50_000);
     call.resume();
     let text = '';

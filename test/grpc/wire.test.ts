@@ -163,7 +163,7 @@ async function expectNothingLeft(): Promise<void> {
   expect([guard.exchanges, guard.bufferedBytes]).toEqual([0, 0]);
   // Who has the status of a call resets what it has not sent.
   for (const { stream, status: ended } of calls) if (ended !== null) reset(stream, constants.NGHTTP2_NO_ERROR);
-  await until(() => streams.every(({ destroyed }) => destroyed), 2000);
+  await until(() => streams.every(({ destroyed }) => destroyed));
 }
 
 function deltas({ replies }: WireCall): number {
@@ -202,8 +202,10 @@ describe('a call whose client takes nothing', () => {
     ['NO_ERROR', constants.NGHTTP2_NO_ERROR],
   ])('is over when its deadline has passed and it is reset with %s', async (_name, code) => {
     await start();
-    const { stream } = await blocked({ 'grpc-timeout': '400m' });
-    await sleep(600);
+    // Long enough that the call is blocked before; it ends unseen, since its client takes nothing.
+    const deadline = performance.now() + 2000;
+    const { stream } = await blocked({ 'grpc-timeout': '2S' });
+    await sleep(deadline - performance.now() + 100);
     reset(stream, code);
     await expectNothingLeft();
   });
@@ -345,7 +347,7 @@ describe('a call that ends', () => {
 
   test.each(['before its first message', 'in the middle of one', 'after one'])('by its deadline: %s', async (when) => {
     await start();
-    const wire = call(connection(), { 'grpc-timeout': '100m' });
+    const wire = call(connection(), { 'grpc-timeout': '500m' });
     const bytes = begun();
     if (when !== 'before its first message') wire.stream.write(when === 'after one' ? bytes : bytes.subarray(0, -3));
     await until(() => wire.status !== null);

@@ -82,8 +82,8 @@ export async function liveThrough({
     byAddress.get(idle)?.child.kill('SIGKILL');
     const afterDeath = await statuses(post, 150, 20);
     expect(afterDeath.filter((status) => status !== 200 && status !== 503)).toEqual([]);
-    expect(afterDeath.filter((status) => status !== 200).length).toBeLessThan(3);
-    expect(afterDeath.slice(-50)).toEqual(Array(50).fill(200));
+    // Those that were on their way to it, a second's at most; which ones Envoy tries again is a race.
+    expect(afterDeath.slice(50)).toEqual(Array(100).fill(200));
 
     // A third pod takes its place.
     const third = await pods.start(three);

@@ -47,7 +47,6 @@ describe.each(templateGuards)('the template of $model', (guard) => {
   });
 
   it('takes any conversation, by any of these profiles', () => {
-    let checked = 0;
     fc.assert(
       fc.property(
         conversation,
@@ -59,14 +58,13 @@ describe.each(templateGuards)('the template of $model', (guard) => {
             { model: guard.model, input, instructions, ...(withTools ? { tools } : {}) },
             { profile },
           );
-          if (sent === null || (guard.withoutTools && hasCalls(sent.messages))) return;
-          guard.check(sent.messages, sent.hasTools);
-          checked += 1;
+          // Drawn again where nothing is sent; where nearly nothing ever is, `maxSkipsPerRun` fails the test.
+          if (sent === null || (guard.withoutTools && hasCalls(sent.messages))) return fc.pre(false);
+          expect(refusalOf(() => guard.check(sent.messages, sent.hasTools))).toBeNull();
         },
       ),
-      { numRuns: 500 },
+      { numRuns: 100, maxSkipsPerRun: 1000 },
     );
-    expect(checked).toBeGreaterThan(50);
   });
 });
 

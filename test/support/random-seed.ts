@@ -1,0 +1,11 @@
+import fc from 'fast-check';
+
+/**
+ * A setup file: `FAST_CHECK_SEED` is the seed of every property test, so that a run that failed can be had again. Without
+ * it each property draws a seed of its own; a failure prints it, with the smallest case that was found.
+ */
+const seed = process.env['FAST_CHECK_SEED'];
+if (seed !== undefined) {
+  if (!/^-?\d+$/.test(seed)) throw new Error(`FAST_CHECK_SEED is an integer, not "${seed}".`);
+  fc.configureGlobal({ ...fc.readConfigureGlobal(), seed: Number(seed) });
+}
