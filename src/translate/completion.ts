@@ -51,7 +51,7 @@ export function translateCompletion(completion: unknown, context: ResponseContex
   if (upstreamError !== null && !writer.output.hasItems()) throw upstreamError;
   const error = upstreamError ?? outputError;
   const response = writer.end(
-    error === null ? outcomeOf(choice.finish_reason, writer.output.isEmpty()) : { status: 'failed', error },
+    error === null ? outcomeOf(choice.finish_reason, writer.output) : { status: 'failed', error },
   );
   return { response, events: log.take(), error: writer.failure(), finishReason: textOf(choice.finish_reason) || null };
 }

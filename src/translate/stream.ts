@@ -6,7 +6,7 @@ import type { ResponseStreamEvent } from '../schema/stream-events.ts';
 import { citationsOf } from './chat/citations.ts';
 import { DeltaTemplate } from './chat/delta-template.ts';
 import { type DeltaField, type FastDelta, fastDeltaOf } from './chat/fast-delta.ts';
-import { outcomeOf } from './chat/finish.ts';
+import { outcomeOf, truncated } from './chat/finish.ts';
 import { logprobsOf } from './chat/logprobs.ts';
 import { choiceOf, objectOf, textOf } from './chat/loose.ts';
 import { usageOf } from './chat/usage.ts';
@@ -218,7 +218,7 @@ export class StreamTranslator {
   #finish(reason: 'done' | 'eof'): void {
     const error = this.#missingEnd(reason) ?? this.#response.output.finish();
     this.#response.end(
-      error === null ? outcomeOf(this.#finishReason, this.#response.output.isEmpty()) : { status: 'failed', error },
+      error === null ? outcomeOf(this.#finishReason, this.#response.output) : { status: 'failed', error },
     );
   }
 
@@ -236,13 +236,5 @@ function invalidResponse(): ApiError {
     status: 502,
     type: 'server_error',
     code: 'invalid_upstream_response',
-  });
-}
-
-function truncated(): ApiError {
-  return new ApiError('The upstream ended the stream before the answer was complete.', {
-    status: 502,
-    type: 'server_error',
-    code: 'upstream_stream_truncated',
   });
 }

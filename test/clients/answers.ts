@@ -61,6 +61,18 @@ export const brokenStreams: Readonly<Record<string, Script>> = {
   'ends without a finish reason': { headers: eventStream, body: fewWords },
 };
 
+/** Streams that end badly within the arguments of a call. */
+export const brokenCalls: Readonly<Record<string, (name: string, args: string) => Script>> = {
+  'breaks off': (name, args) => ({ headers: eventStream, body: [halfCall(name, args), 50, cut] }),
+  'ends without a finish reason': (name, args) => ({ headers: eventStream, body: [halfCall(name, args)] }),
+  'ends with [DONE] alone': (name, args) => ({ headers: eventStream, body: [halfCall(name, args), done] }),
+  'ends in an error': (name, args) => ({ headers: eventStream, body: [halfCall(name, args), finish('error'), done] }),
+};
+
+function halfCall(name: string, args: string): string {
+  return delta({ tool_calls: [{ index: 0, id: 'call_half', type: 'function', function: { name, arguments: args } }] });
+}
+
 /** A 429 that asks to be tried again at once. */
 export const rateLimited: Script = {
   status: 429,

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect } from 'vitest';
 import { startTestMesh, type TestMesh } from '../support/mesh.ts';
 import type { Received } from '../support/upstream.ts';
-import { answer, brokenStreams, rateLimited, toolNamed } from './answers.ts';
+import { answer, brokenCalls, brokenStreams, rateLimited, toolNamed } from './answers.ts';
 import { clientTest } from './clients.ts';
 import { type Codex, type CodexOptions, createCodex } from './codex.ts';
 
@@ -265,4 +265,30 @@ describe('Codex', () => {
       expect(await start(model).exec('Say hello.')).toMatchObject({ code: 0, answer: 'Whole again.' });
       expect(mesh.upstream.received(model)).toHaveLength(2);
     });
+
+  for (const [how, broken] of Object.entries(brokenCalls))
+    clientTest(
+      'codex',
+      'code-mode',
+      `runs nothing of a program whose stream ${how}, and then all of it once`,
+      async () => {
+        const script = `code-cut-${how}`;
+        const input = 'await tools.exec_command({ cmd: "echo ding >> bells.txt" });\ntext("It rang.");';
+        mesh.upstream.script(
+          script,
+          // Its first line has come, and would run by itself.
+          (request) => broken(toolNamed(request, 'exec'), JSON.stringify({ input }).replace(/text\(.*/, '')),
+          call('exec', { input }),
+          answer({ text: 'The bell rang.' }),
+        );
+        const run = await start('gpt-6.1-sol', scriptedAs(script)).exec('Ring the bell.');
+
+        expect(codex.file('bells.txt')).toBe('ding\n');
+        expect(run).toMatchObject({ code: 0, answer: 'The bell rang.' });
+        expect(run.items('command_execution')).toHaveLength(1);
+        expect(mesh.upstream.received(script)).toHaveLength(3);
+        // Nor is anything of the failed try in the history.
+        expect(messagesOf(script, 1)).toEqual(messagesOf(script, 0));
+      },
+    );
 });

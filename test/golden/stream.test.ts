@@ -69,6 +69,24 @@ function testCase(golden: GoldenCase): void {
       expect(cuts).toBeGreaterThan(0);
     });
 
+  if (!isJson)
+    it('ends by the rules wherever the upstream stops, and no call is done that was not whole', () => {
+      const whole = callsDone(text);
+      let stops = 0;
+      for (const start of everyStart(upstreamOf(golden)))
+        for (const [how, end] of Object.entries(badEnds)) {
+          stops += 1;
+          const cut = runStream([start, Buffer.from(end)], context(), { committed: true }).bytes.toString('utf8');
+          const where = `after ${start.length} bytes, with ${how}`;
+          if (faultsOfStream(cut).length > 0) expect.fail(`${where}: ${faultsOfStream(cut).join('; ')}`);
+          // An empty object is all arguments where nothing says that the answer goes on.
+          for (const [id, call] of callsDone(cut))
+            if (call !== whole.get(id) && !(how === '[DONE]' && /"arguments":"?\{\}/.test(call)))
+              expect.fail(`${where}, done as ${call}, and in full as ${whole.get(id)}`);
+        }
+      expect(stops).toBeGreaterThan(0);
+    });
+
   it('reads in the OpenAI SDK as its terminal event says', async () => {
     const reading = await readWithSdk(stream);
     expect(reading).toEqual(sdkReadingOf(last?.response, carrier));
@@ -79,6 +97,29 @@ function testCase(golden: GoldenCase): void {
       expect(events.flatMap((event) => faultsOfEvent(event))).toEqual([]);
       expect(faultsOfResponse(last?.response)).toEqual([]);
     });
+}
+
+/** How a stream may end that does not go on. */
+const badEnds = {
+  'the end of its bytes': '',
+  'an error': 'data: {"error":{"message":"Out of memory.","code":500}}\n\n',
+  'the finish reason “error”': 'data: {"choices":[{"index":0,"delta":{},"finish_reason":"error"}]}\n\ndata: [DONE]\n\n',
+  '[DONE]': 'data: [DONE]\n\n',
+};
+
+/** What comes before each of an upstream's blank lines but the last, that line included. */
+function* everyStart(bytes: Buffer): Generator<Buffer> {
+  yield Buffer.alloc(0);
+  for (let at = bytes.indexOf('\n\n'); at >= 0; at = bytes.indexOf('\n\n', at + 2)) yield bytes.subarray(0, at + 2);
+}
+
+/** The calls that were done as completed, by id. */
+function callsDone(stream: string): ReadonlyMap<unknown, string> {
+  const items = eventsOf(stream).flatMap(({ type, item }) => (type === 'response.output_item.done' ? [item] : []));
+  const calls = (items as Record<string, unknown>[]).filter(
+    ({ type, status }) => String(type).endsWith('_call') && status === 'completed',
+  );
+  return new Map(calls.map((call) => [call['id'], JSON.stringify(call)]));
 }
 
 function whole(golden: GoldenCase, context: () => ResponseContext): Pick<StreamRun, 'bytes' | 'error'> {

@@ -127,23 +127,50 @@ function startFaults(item: Fields, fault: Fault): void {
     if (typeof item[key] === 'string' && item[key] !== '') fault(`${item['id']} is added with ${key}`);
 }
 
+const callTypes = /_call$/;
+
 function checkOutput(response: Fields | undefined, items: readonly OpenItem[], fault: Fault): void {
   const output = (response?.['output'] ?? []) as Fields[];
-  if (output.length !== items.length) fault(`the response has ${output.length} items, the stream ${items.length}`);
+  const failed = response?.['status'] === 'failed';
+  const isCut = failed && items.at(-1)?.done === null;
+  if (isCut) checkCut(items.at(-1), output[items.length - 1], fault);
+  // What came behind a call that was cut is in the response alone.
+  if (isCut ? output.length < items.length : output.length !== items.length)
+    fault(`the response has ${output.length} items, the stream ${items.length}`);
   for (const [index, item] of items.entries()) {
-    if (item.done === null) fault(`${item.id} is never done`);
-    else if (JSON.stringify(item.done) !== JSON.stringify(output[index])) fault(`${item.id} differs in the response`);
-    if (item.type === 'compaction') continue;
-    const status = item.done?.['status'];
     const isLast = index === items.length - 1;
-    if (response?.['status'] === 'completed') {
-      if (status !== 'completed') fault(`${item.id} is ${status} in a completed response`);
-    } else if (isLast) {
-      if (status !== 'incomplete' && response?.['status'] !== 'failed') fault(`${item.id} is ${status}, and the last`);
-    } else {
-      const wanted = statusOfEarlier(item);
-      if (wanted !== null && status !== wanted) fault(`${item.id} is ${status}, not ${wanted}`);
+    if (item.done === null) {
+      if (!(isCut && isLast)) fault(`${item.id} is never done`);
+      continue;
     }
+    if (JSON.stringify(item.done) !== JSON.stringify(output[index])) fault(`${item.id} differs in the response`);
+    if (item.type !== 'compaction') checkStatus(item, response?.['status'], isLast, fault);
+  }
+}
+
+/** A call is never done in a stream that failed while it was open: clients run what is done, whatever its status. */
+function checkCut(item: OpenItem | undefined, inResponse: Fields | undefined, fault: Fault): void {
+  if (item === undefined) return;
+  if (!callTypes.test(item.type)) fault(`${item.id} is never done`);
+  if (item.said !== null) fault(`${item.id} has the done of its arguments or input, and is cut`);
+  if (inResponse?.['id'] !== item.id) fault(`${item.id} is not in the response`);
+  const text = inResponse?.['arguments'] ?? inResponse?.['input'];
+  if (typeof text === 'string' && !text.startsWith(item.text)) fault(`${item.id}: its text differs in the response`);
+}
+
+function checkStatus(item: OpenItem, answer: unknown, isLast: boolean, fault: Fault): void {
+  const status = item.done?.['status'];
+  const isCall = callTypes.test(item.type);
+  if (answer === 'completed') {
+    if (status !== 'completed') fault(`${item.id} is ${status} in a completed response`);
+  } else if (isCall && answer === 'failed') {
+    if (status !== 'completed' || statusOfEarlier(item) === 'incomplete')
+      fault(`${item.id} is done in a failed response, and not whole`);
+  } else if (isLast) {
+    if (status !== 'incomplete' && answer !== 'failed') fault(`${item.id} is ${status}, and the last`);
+  } else {
+    const wanted = statusOfEarlier(item);
+    if (wanted !== null && status !== wanted) fault(`${item.id} is ${status}, not ${wanted}`);
   }
 }
 
@@ -153,8 +180,6 @@ function statusOfEarlier({ type, done }: OpenItem): 'completed' | 'incomplete' |
   // The input of other calls is not JSON, or was unwrapped from it.
   if (type !== 'function_call') return null;
   const text = String(done?.['arguments']).trim();
-  // What stands for no arguments at all.
-  if (text === '{}') return null;
   if (!text.startsWith('{')) return 'incomplete';
   if (isJson(text)) return 'completed';
   // A brace may have seemed to end it, with nonsense before or after.

@@ -6,6 +6,12 @@ export type Outcome =
   | { readonly status: 'incomplete'; readonly reason: 'max_output_tokens' | 'content_filter' }
   | { readonly status: 'failed'; readonly error: ApiError };
 
+/** What counts of the output when the answer ends. */
+interface AnswerEnd {
+  isEmpty(): boolean;
+  hasCutCall(): boolean;
+}
+
 interface Failure {
   readonly type: ApiErrorType;
   readonly code: string;
@@ -74,13 +80,14 @@ means(
 );
 
 /**
- * What a `finish_reason` means (docs/answers.md §1.6), in any case of letters. Null and missing ones mean a normal end: some
- * servers never send one. So do unknown ones after some output; without any (`isEmpty`), the answer has failed, since an
- * agent would take an empty one for the end of its task. Whether tools were called plays no part.
+ * What a `finish_reason` means (docs/answers.md §1.6), in any case of letters. Null and missing ones mean a normal end, since
+ * some servers never send one, unless a call is cut. So do unknown ones after some output; without any, the answer has
+ * failed, since an agent would take an empty one for the end of its task. Whether tools were called plays no part.
  */
-export function outcomeOf(finishReason: unknown, isEmpty: boolean): Outcome {
-  if (typeof finishReason !== 'string' || finishReason.trim() === '') return { status: 'completed' };
-  const meaning = meaningOf(finishReason) ?? (isEmpty ? emptyAnswer(finishReason) : 'completed');
+export function outcomeOf(finishReason: unknown, output: AnswerEnd): Outcome {
+  if (typeof finishReason !== 'string' || finishReason.trim() === '')
+    return output.hasCutCall() ? { status: 'failed', error: truncated() } : { status: 'completed' };
+  const meaning = meaningOf(finishReason) ?? (output.isEmpty() ? emptyAnswer(finishReason) : 'completed');
   switch (meaning) {
     case 'completed':
       return { status: 'completed' };
@@ -92,6 +99,15 @@ export function outcomeOf(finishReason: unknown, isEmpty: boolean): Outcome {
       return { status: 'failed', error: new ApiError(message, { status: 502, type, code }) };
     }
   }
+}
+
+/** The error for an answer that nothing says is complete (decision D9). */
+export function truncated(): ApiError {
+  return new ApiError('The upstream ended the stream before the answer was complete.', {
+    status: 502,
+    type: 'server_error',
+    code: 'upstream_stream_truncated',
+  });
 }
 
 /** Proxies in front of Gemini write both its reason and their own: `function_call_filter: MALFORMED_FUNCTION_CALL`. */

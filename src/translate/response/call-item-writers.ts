@@ -11,6 +11,7 @@ import {
   callItemOf,
   callItemPrefixOf,
   customInputOf,
+  EMPTY_ARGUMENTS,
   restoredToolOf,
 } from './tool-restoration.ts';
 
@@ -72,12 +73,19 @@ function itemOf(
   return callItemOf({ id, callId, name: call.name, arguments: text, isCustom, status }, context);
 }
 
+/** The arguments of a call of which nothing was sent. An empty object may stand for others that never came. */
+function unsentText({ call }: NamedCall, status: ClosingStatus): string {
+  const text = call.text.toString();
+  return status === 'incomplete' && text === EMPTY_ARGUMENTS ? '' : text;
+}
+
 /** The input of a native custom call can end anywhere: a call that follows it says that it has ended. */
 function isCut({ call }: NamedCall): boolean {
   return !call.isCustom && !call.isWhole();
 }
 
 class FunctionCallWriter implements CallItemWriter {
+  readonly isCall = true;
   readonly outputIndex: number;
   readonly #log: EventLog;
   readonly #id: string;
@@ -116,10 +124,10 @@ class FunctionCallWriter implements CallItemWriter {
   }
 
   close(status: ClosingStatus): CallItem {
-    const text = this.#named.call.text.toString();
-    const whole = argumentsOf(text);
+    const text = this.#hasDelta ? this.#named.call.text.toString() : unsentText(this.#named, status);
+    const whole = argumentsOf(text, status);
     // Clients that add the deltas up must arrive at what the done event repeats.
-    if (!this.#hasDelta) this.add(whole);
+    if (!this.#hasDelta && whole !== '') this.add(whole);
     this.#log.emit({
       type: 'response.function_call_arguments.done',
       item_id: this.#id,
@@ -136,6 +144,7 @@ const decoderBytes = 350;
 
 /** A native call sends its input bare; a wrapped one sends `{"input": …}`, which is unwrapped as it arrives. */
 class CustomCallWriter implements CallItemWriter {
+  readonly isCall = true;
   readonly outputIndex: number;
   readonly #named: NamedCall;
   readonly #parts: Parts;
@@ -168,12 +177,14 @@ class CustomCallWriter implements CallItemWriter {
     if (!call.isCustom)
       this.#send(this.#decoder.isReading() ? this.#decoder.finish() : customInputOf(call.text.toString()));
     const input = this.#input.toString();
-    this.#parts.log.emit({
-      type: 'response.custom_tool_call_input.done',
-      item_id: id,
-      output_index: this.outputIndex,
-      input,
-    });
+    // Clients take the done event for the permission to run it (can1357/oh-my-pi#6320).
+    if (status === 'completed' || this.isWhole())
+      this.#parts.log.emit({
+        type: 'response.custom_tool_call_input.done',
+        item_id: id,
+        output_index: this.outputIndex,
+        input,
+      });
     return itemOf(this.#named, status, input, true, this.#parts.context);
   }
 
@@ -191,6 +202,7 @@ class CustomCallWriter implements CallItemWriter {
 
 /** The item holds the arguments as an object, and the API has no events for their pieces. */
 class WholeCallWriter implements CallItemWriter {
+  readonly isCall = true;
   readonly outputIndex: number;
   readonly #named: NamedCall;
   readonly #context: ResponseContext;
@@ -215,12 +227,13 @@ class WholeCallWriter implements CallItemWriter {
   }
 
   close(status: ClosingStatus): CallItem {
-    return itemOf(this.#named, status, this.#named.call.text.toString(), false, this.#context);
+    return itemOf(this.#named, status, unsentText(this.#named, status), false, this.#context);
   }
 }
 
 /** As above, with the events the API has for the commands of a shell call (openai-node 7.57). */
 class ShellCallWriter implements CallItemWriter {
+  readonly isCall = true;
   readonly outputIndex: number;
   readonly #whole: WholeCallWriter;
   readonly #log: EventLog;

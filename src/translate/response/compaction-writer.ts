@@ -72,11 +72,24 @@ export class CompactionWriter implements AnswerWriter {
       type: 'compaction',
       encrypted_content: encodeCompactionEnvelope(envelope),
     };
-    this.#output.register(this.#output.add(item), { isWhole: () => true, isCut: () => false, close: () => item });
+    this.#output.register(this.#output.add(item), {
+      isCall: false,
+      isWhole: () => true,
+      isCut: () => false,
+      close: () => item,
+    });
   }
 
   close(): void {
     this.#output.closeAll('completed');
+  }
+
+  fail(): void {
+    this.close();
+  }
+
+  hasCutCall(): false {
+    return false;
   }
 
   isEmpty(): boolean {

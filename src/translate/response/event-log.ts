@@ -13,7 +13,7 @@ const PADDED_TO = 16;
 export class EventLog {
   /** Null where nothing is padded. The only randomness here is that of ids: their last characters are used. */
   readonly #padding: NewId | null;
-  readonly #isWanted: boolean;
+  #isWanted: boolean;
   #events: ResponseStreamEvent[] | null = null;
   #count = 0;
   #held: HeldEvents | null = null;
@@ -39,6 +39,15 @@ export class EventLog {
     if (held === null) return;
     if (outputIndex === null) this.#held = null;
     for (const event of held.take(outputIndex)) this.#append(event);
+  }
+
+  /** Drops what waits, and whatever is emitted meanwhile. */
+  whileSilent(action: () => void): void {
+    const isWanted = this.#isWanted;
+    this.#held = null;
+    this.#isWanted = false;
+    action();
+    this.#isWanted = isWanted;
   }
 
   #append(event: UnnumberedEvent): void {

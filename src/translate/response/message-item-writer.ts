@@ -23,6 +23,7 @@ const noLogprobs: readonly Logprob[] = [];
 
 /** Writes a message from `output_item.added` to `output_item.done`, at the end of the output. */
 export class MessageItemWriter implements OpenItem {
+  readonly isCall = false;
   readonly outputIndex: number;
   readonly #log: EventLog;
   readonly #id: string;

@@ -37,6 +37,8 @@ export type AnswerWriter = Pick<
   | 'finish'
   | 'ensureOutput'
   | 'close'
+  | 'fail'
+  | 'hasCutCall'
   | 'isEmpty'
   | 'hasItems'
   | 'items'
@@ -200,6 +202,17 @@ export class OutputWriter {
   close(lastStatus: ClosingStatus): void {
     this.#flushTags();
     this.#output.closeAll(lastStatus);
+  }
+
+  /** Closes all that is open of an answer that failed. */
+  fail(): void {
+    this.#flushTags();
+    this.#output.fail();
+  }
+
+  /** Is a call open of which some is missing, or may be? */
+  hasCutCall(): boolean {
+    return this.#output.hasCutCall();
   }
 
   /** Nothing has arrived that would show in the output. */

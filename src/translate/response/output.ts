@@ -6,6 +6,8 @@ export type ClosingStatus = 'completed' | 'incomplete';
 
 /** An item whose `output_item.added` was sent and whose `output_item.done` was not. */
 export interface OpenItem {
+  /** Do clients run it once it is done? */
+  readonly isCall: boolean;
   /** Sends the events that end the item's parts, and gives the finished item. */
   close(status: ClosingStatus): OutputItem;
   /** Has all of it certainly come? Asked only when another item begins: whatever else is open is closed before that. */
@@ -81,6 +83,20 @@ export class Output {
       const item = this.#open[index];
       if (item != null) this.#end(index, item, index === last || item.isCut() ? lastStatus : 'completed');
     }
+  }
+
+  /** Is a call open of which some is missing, or may be? */
+  hasCutCall(): boolean {
+    return this.#open.some((item) => item?.isCall && !item.isWhole());
+  }
+
+  /**
+   * Closes what is open of an answer that failed. A call that was open is never done, since clients run what is done and then
+   * try again; it and what waited for it are in the response alone.
+   */
+  fail(): void {
+    if (this.#open[this.#front]?.isCall) this.#log.whileSilent(() => this.closeAll('incomplete'));
+    else this.closeAll('incomplete');
   }
 
   /** Items added so far. */

@@ -15,6 +15,7 @@ const partsBytes = 200;
  * text is decision D2.
  */
 export class ReasoningItemWriter implements OpenItem {
+  readonly isCall = false;
   readonly outputIndex: number;
   readonly #log: EventLog;
   readonly #context: ResponseContext;

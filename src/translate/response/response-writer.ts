@@ -64,7 +64,7 @@ export class ResponseWriter {
    * form and OpenAI's flat one (decision D3).
    */
   fail(error: ApiError): ResponseResource {
-    this.output.close('incomplete');
+    this.output.fail();
     this.#status = 'failed';
     this.#failure = error;
     const { code, message, param } = error;

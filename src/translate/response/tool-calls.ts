@@ -9,7 +9,7 @@ import type { CarriedExtra } from './envelope-contents.ts';
 import type { EventLog } from './event-log.ts';
 import { ObjectScanner } from './object-scanner.ts';
 import type { Output } from './output.ts';
-import { calledNameOf, restoredToolOf } from './tool-restoration.ts';
+import { calledNameOf, EMPTY_ARGUMENTS, restoredToolOf } from './tool-restoration.ts';
 
 /** What calls are written with. */
 export interface CallParts {
@@ -257,7 +257,8 @@ export class WholeCalls {
       if (isFirst) this.#parts.beforeCall();
       isFirst = false;
       const item = openCallItem({ ...call, isWhole: () => isWholeText(call.text) }, callId, this.#parts);
-      if (call.text !== '') item.add(call.text);
+      // The item itself knows what no arguments are.
+      if (call.text !== '' && (call.isCustom || call.text !== EMPTY_ARGUMENTS)) item.add(call.text);
       if (call !== this.#calls.at(-1)?.call && (call.isCustom || isWholeText(call.text)))
         this.#parts.output.close(item.outputIndex);
     }

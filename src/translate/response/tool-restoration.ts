@@ -57,6 +57,9 @@ export function restoredToolOf(
   return restored?.kind === 'custom' ? restored : { kind: 'custom', name };
 }
 
+/** No arguments, or a placeholder for those that follow. */
+export const EMPTY_ARGUMENTS = '{}';
+
 const prefixes = {
   function: 'fc',
   custom: 'ctc',
@@ -84,7 +87,7 @@ export function callItemOf(call: ChatCall, context: Pick<ResponseContext, 'resto
         call_id: callId,
         name: restored.name,
         ...(restored.namespace !== undefined && { namespace: restored.namespace }),
-        arguments: argumentsOf(call.arguments),
+        arguments: argumentsOf(call.arguments, status),
       };
     case 'custom':
       return {
@@ -103,7 +106,7 @@ export function callItemOf(call: ChatCall, context: Pick<ResponseContext, 'resto
         status,
         call_id: callId,
         execution: 'client',
-        arguments: searchArgumentsOf(argumentsOf(call.arguments)),
+        arguments: searchArgumentsOf(argumentsOf(call.arguments, status)),
       };
     case 'shell':
     case 'local_shell':
@@ -118,9 +121,12 @@ function searchArgumentsOf(text: string): unknown {
   return value === undefined || jsonTextOf(value) === '' ? text : value;
 }
 
-/** `''` is no JSON, and clients parse what they get. What is there passes as it is, valid or not. */
-export function argumentsOf(text: string): string {
-  return text === '' ? '{}' : text;
+/**
+ * Of a call without arguments `{}`, since `''` is no JSON, and clients parse what they get; of one that was cut `''`, which
+ * nobody can take for a whole call. What is there passes as it is, valid or not.
+ */
+export function argumentsOf(text: string, status: ItemStatus): string {
+  return text === '' && status !== 'incomplete' ? EMPTY_ARGUMENTS : text;
 }
 
 /**

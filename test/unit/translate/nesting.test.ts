@@ -58,7 +58,7 @@ describe('lists longer than the arguments a function may have', () => {
     ['annotations', `"delta":{"content":"a","annotations":${many('{"type":"url_citation","url":"a"}')}}`],
   ])('do not break a stream, in %s', (_, choice) => {
     const translator = new StreamTranslator(createTestContext({ wantsLogprobs: true, wantsEncryptedReasoning: true }));
-    translator.push(JSON.parse(`{"choices":[{"index":0,${choice}}]}`));
+    translator.push(JSON.parse(`{"choices":[{"index":0,${choice},"finish_reason":"stop"}]}`));
     expect(translator.finish('done').at(-1)?.type).toBe('response.completed');
   });
 

@@ -140,12 +140,31 @@ describe('large pieces', () => {
     expect(eventsOf(stream).at(-1)).toMatchObject({ response: { error: { code: 'upstream_response_too_large' } } });
   });
 
+  it('what waits behind a call that is cut is in the failed response', () => {
+    const translator = new StreamTranslator(createTestContext({ toolNames: ['f'] }));
+    const calls = [
+      { index: 0, id: 'a', function: { name: 'f', arguments: '{"q":' } },
+      { index: 1, id: 'b', function: { name: 'f', arguments: '{"q":1}' } },
+    ];
+    translator.push(delta({ tool_calls: calls }));
+    expect(translator.finish('eof').at(-1)).toMatchObject({
+      type: 'response.failed',
+      response: {
+        output: [
+          { call_id: 'a', status: 'incomplete', arguments: '{"q":' },
+          { call_id: 'b', arguments: '{"q":1}' },
+        ],
+      },
+    });
+  });
+
   it('arguments in pieces of four characters cost as much as they are long', () => {
     const growth = growthOf(8 * 1024, (size) => () => {
       const translator = new StreamTranslator(createTestContext({ toolNames: ['f'] }));
       translator.push(delta({ tool_calls: [{ index: 0, id: 'a', function: { name: 'f', arguments: '{"a":"' } }] }));
       for (let at = 0; at < size; at += 4)
         translator.push(delta({ tool_calls: [{ index: 0, function: { arguments: 'xxxx' } }] }));
+      translator.push(delta({ tool_calls: [{ index: 0, function: { arguments: '"}' } }] }));
       expect(translator.finish('done').at(-1)?.type).toBe('response.completed');
     });
     expect(growth).toBeLessThan(LINEAR_GROWTH);

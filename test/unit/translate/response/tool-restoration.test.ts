@@ -70,6 +70,8 @@ describe('customInputOf', () => {
 
 describe('argumentsOf', () => {
   it('makes nothing an empty object and touches nothing else', () => {
-    expect(['', ' ', '{', '{}'].map(argumentsOf)).toEqual(['{}', ' ', '{', '{}']);
+    const texts = ['', ' ', '{', '{}'];
+    expect(texts.map((text) => argumentsOf(text, 'completed'))).toEqual(['{}', ' ', '{', '{}']);
+    expect(texts.map((text) => argumentsOf(text, 'incomplete'))).toEqual(texts);
   });
 });
