@@ -1,8 +1,11 @@
 /** What the profiles are: the sections of `docs/upstreams.md`, and the JSON schema that editors use for `UPSTREAM_PROFILES_FILE`. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type FlagName, type ModelRule, profileFlags } from '../src/upstream/profile.ts';
-import { type BuiltInProfile, builtInProfiles, templateRules } from '../src/upstream/profiles.ts';
+import { allEvidence } from '../src/doctor/evidence/all-evidence.ts';
+import type { BuiltInProfile } from '../src/upstream/built-in-profile.ts';
+import { templateRules } from '../src/upstream/chat-templates.ts';
+import { type FlagName, type ModelRule, profileFlags, unprobed } from '../src/upstream/profile.ts';
+import { builtInProfiles } from '../src/upstream/profiles.ts';
 import { profilesFileJsonSchema, takenBy } from '../src/upstream/profiles-file.ts';
 import { type Generator, withSection } from './generator.ts';
 
@@ -19,8 +22,9 @@ export const profileDocs: Generator = {
   },
 };
 
-function sectionOf({ profile, base, about, reasons }: BuiltInProfile): string {
-  const heading = `## ${profile.name}\n\n${about}`;
+function sectionOf(row: BuiltInProfile): string {
+  const { profile, base, about, reasons } = row;
+  const heading = `## ${profile.name}\n\n${about}\n\n${namesOf(row)}`;
   const rules = profile.models.length === ownRulesOf(profile).length ? '' : `\n\n${templateNote}`;
   if (base === null) return `${heading}${rules}`;
   const flags = Object.keys(profileFlags).filter((flag): flag is FlagName => flag in reasons);
@@ -33,6 +37,23 @@ function sectionOf({ profile, base, about, reasons }: BuiltInProfile): string {
   const table = [...rows, ...ofModels];
   const as = base.profile.name === 'generic' ? '' : `\n\nAs \`${base.profile.name}\`, but:`;
   return `${heading}${rules}${as}\n\n| Flag | Value | Why |\n| --- | --- | --- |\n${table.join('\n')}`;
+}
+
+/** How `doctor` knows the server, and what telemetry calls it. */
+function namesOf({ profile, recognisedBy, otelName }: BuiltInProfile): string {
+  const name = typeof otelName === 'string' ? otelName : profile.name;
+  return `${recognition(recognisedBy)} \`gen_ai.provider.name\`: \`${name}\`.`;
+}
+
+function recognition(by: BuiltInProfile['recognisedBy']): string {
+  if ('not' in by) return `Not recognised by \`doctor\`: ${by.not}`;
+  if ('hosts' in by) return `Recognised by its host: ${by.hosts.map((host) => `\`${host}\``).join(', ')}.`;
+  const { ownedBy, path } = by.engine;
+  const signs = [
+    ...(ownedBy === null ? [] : [`the owner \`${ownedBy}\` in \`/v1/models\``]),
+    ...(path === null ? [] : [`what it answers at \`${path}\``]),
+  ];
+  return `Recognised by ${signs.join(' and ')}.`;
 }
 
 const templateNote = 'With the rules for [chat templates](#chat-templates).';
@@ -55,9 +76,18 @@ function flagTable(): string {
   const generic = builtInProfiles[0]?.profile;
   const rows = (Object.keys(profileFlags) as FlagName[]).map((flag) => {
     const meaning = profileFlags[flag].description ?? '';
-    return `| \`${flag}\` | ${cell(takenBy(flag))} | ${generic === undefined ? '' : code(generic[flag])} | ${cell(meaning)} |`;
+    return `| \`${flag}\` | ${cell(takenBy(flag))} | ${generic === undefined ? '' : code(generic[flag])} | ${cell(meaning)} | ${probesOf(flag)} |`;
   });
-  return `## Flags\n\n| Flag | Takes | In \`generic\` | Meaning |\n| --- | --- | --- | --- |\n${rows.join('\n')}`;
+  const about =
+    'The last column has the probes of [`doctor`](doctor.md#probes) that say what a server does, or why none can.';
+  return `## Flags\n\n${about}\n\n| Flag | Takes | In \`generic\` | Meaning | Probed by |\n| --- | --- | --- | --- | --- |\n${rows.join('\n')}`;
+}
+
+function probesOf(flag: FlagName): string {
+  const reason = unprobed.get(profileFlags[flag])?.because;
+  if (reason !== undefined) return `Not probed. ${cell(reason)}`;
+  const probes = allEvidence.filter(({ flags }) => flags.includes(flag)).flatMap((row) => row.probes);
+  return probes.length === 0 ? 'the URL' : [...new Set(probes)].map((probe) => `\`${probe}\``).join(', ');
 }
 
 function code(value: unknown): string {

@@ -1,8 +1,9 @@
 import { type FlagName, type Profile, type ProfileFlags, profileFlags } from '../upstream/profile.ts';
 import { profileForModel } from '../upstream/profile-for-model.ts';
-import { builtInProfiles, profileNames } from '../upstream/profiles.ts';
+import { builtInProfiles, profileNames, profileOf, profileOfHost } from '../upstream/profiles.ts';
 import { readProfilesFile } from '../upstream/profiles-file.ts';
-import { conflictsOf, type Evidence, evidenceOf } from './evidence.ts';
+import { evidenceOf } from './evidence/all-evidence.ts';
+import { conflictsOf, type Evidence } from './evidence/evidence.ts';
 import { type Findings, factOf } from './probe.ts';
 
 /** A flag in which the server differs from the profile, with the probes that say so. */
@@ -25,36 +26,6 @@ export interface Proposal {
   readonly file: string;
 }
 
-/** Hosts whose API a profile was written for. */
-const hosts: readonly (readonly [RegExp, string])[] = [
-  [/(^|\.)openai\.azure\.com$|\.cognitiveservices\.azure\.com$|\.services\.ai\.azure\.com$/, 'azure'],
-  [/^api\.openai\.com$/, 'openai'],
-  [/^api\.groq\.com$/, 'groq'],
-  [/^api\.mistral\.ai$/, 'mistral'],
-  [/^api\.deepseek\.com$/, 'deepseek'],
-  [/^openrouter\.ai$/, 'openrouter'],
-  [/^api\.together\.(xyz|ai)$/, 'together'],
-  [/^api\.fireworks\.ai$/, 'fireworks'],
-  [/^generativelanguage\.googleapis\.com$/, 'gemini'],
-  [/(^|-)aiplatform\.googleapis\.com$/, 'vertex'],
-  [/^api\.anthropic\.com$/, 'anthropic'],
-  [/^api\.x\.ai$/, 'xai'],
-  [/^api\.moonshot\.(ai|cn)$/, 'moonshot'],
-  [/^dashscope(-intl|-us)?\.aliyuncs\.com$/, 'dashscope'],
-  [/^api\.z\.ai$|^open\.bigmodel\.cn$/, 'zai'],
-  [/^api\.minimax(i)?\.(io|chat|com)$/, 'minimax'],
-  [/^api\.cerebras\.ai$/, 'cerebras'],
-  [/^bedrock-runtime\./, 'bedrock'],
-  [/\.databricks(apps)?\.com$|\.azuredatabricks\.net$/, 'databricks'],
-  [/^api\.perplexity\.ai$/, 'perplexity'],
-  [/^api\.cohere\.(ai|com)$/, 'cohere'],
-  [/^integrate\.api\.nvidia\.com$/, 'nim'],
-  [/^router\.huggingface\.co$/, 'huggingface'],
-];
-
-/** Engines that would have said what they are: their profiles are not guessed. */
-const engines: ReadonlySet<string> = new Set(['vllm', 'sglang', 'llama.cpp', 'ollama']);
-
 /** What another profile than generic must save, to be chosen by the probes alone: one flag in common is a coincidence. */
 const GUESS = 1.5;
 
@@ -66,7 +37,7 @@ const ASSUMPTION = 0.5;
  * is the profile with the fewest wrong flags, and of its other flags the fewest that nothing confirms.
  */
 export function proposeProfile(findings: Findings, url: URL, model: string): Proposal {
-  const evidence = evidenceOf(findings, url.pathname, model);
+  const evidence = evidenceOf(findings, { path: url.pathname, model });
   const { base, because } = chooseBase(evidence, findings, url.hostname, model);
   const differences = differencesOf(evidence, base, model);
   const name = differences.length === 0 ? base.name : nameFor(model);
@@ -81,17 +52,16 @@ function chooseBase(
   host: string,
   model: string,
 ): { base: Profile; because: string } {
-  const profiles = builtInProfiles.map(({ profile }) => profile);
-  const known = hosts.find(([pattern]) => pattern.test(host))?.[1];
-  const software = factOf(findings, 'software');
-  const named = profiles.find(({ name }) => name === (known ?? software));
-  if (named !== undefined)
-    return { base: named, because: known === undefined ? 'the engine says so' : `the host is ${host}` };
-  const [generic] = profiles;
+  const ofHost = profileOfHost(host);
+  if (ofHost !== undefined) return { base: ofHost, because: `the host is ${host}` };
+  const ofEngine = profileOf(factOf(findings, 'software') ?? '');
+  if (ofEngine !== undefined) return { base: ofEngine, because: 'the engine says so' };
+  const [generic] = builtInProfiles;
   if (generic === undefined) throw new Error('There are no profiles.');
-  const scored = profiles
-    .filter(({ name }) => !engines.has(name))
-    .map((profile) => ({ profile, score: scoreOf(evidence, profile, generic, model) }));
+  const scored = builtInProfiles
+    // An engine would have said what it is.
+    .filter(({ recognisedBy }) => !('engine' in recognisedBy))
+    .map(({ profile }) => ({ profile, score: scoreOf(evidence, profile, generic.profile, model) }));
   const [best] = scored.toSorted((one, other) => one.score - other.score);
   if (best === undefined) throw new Error('There are no profiles.');
   return { base: best.profile, because: 'it comes closest to what the probes found' };

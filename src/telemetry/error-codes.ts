@@ -1,4 +1,5 @@
 import type { ExchangeSummary } from '../exchange/summary.ts';
+import type { CallEnd } from './observer.ts';
 
 /** Codes this service gives to what an upstream did. */
 const own = [
@@ -60,4 +61,12 @@ const known = new Set([...own, ...published]);
 export function shownErrorCode({ errorCode, outcome }: Pick<ExchangeSummary, 'errorCode' | 'outcome'>): string | null {
   if (errorCode === null || outcome === 'refused') return errorCode;
   return known.has(errorCode.toLowerCase()) || /^http_\d{3}$/.test(errorCode) ? errorCode : 'other';
+}
+
+/** `error.type` of an exchange in traces and metrics, as OpenTelemetry’s conventions have it; null if it went well. */
+export function errorTypeOf(summary: ExchangeSummary, how: CallEnd): string | null {
+  const { outcome, status } = summary;
+  if (how !== 'done') return how;
+  if (outcome === 'completed' || outcome === 'incomplete') return null;
+  return shownErrorCode(summary) ?? (status === null ? outcome : String(status));
 }

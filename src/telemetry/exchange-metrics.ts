@@ -1,5 +1,6 @@
 import type { ExchangeSummary } from '../exchange/summary.ts';
-import { errorTypeOf, providerName } from './gen-ai.ts';
+import { otelNameOf } from '../upstream/profiles.ts';
+import { errorTypeOf } from './error-codes.ts';
 import { createBoundedLabel, type Metrics } from './metrics.ts';
 import type { CallEnd, CallTimes, ExchangeObserver } from './observer.ts';
 
@@ -62,7 +63,7 @@ export function createExchangeMetrics(metrics: Metrics): ExchangeObserver {
     if (model === null || (tokens === null && summary.upstreamModel === null)) return;
     const labels = {
       gen_ai_operation_name: 'chat',
-      gen_ai_provider_name: providerName(profile),
+      gen_ai_provider_name: otelNameOf(profile),
       gen_ai_request_model: metrics.modelLabel(model),
     };
     metrics.requestSeconds.observe({ ...labels, error_type: errorTypeOf(summary, how) ?? '' }, duration / 1000);

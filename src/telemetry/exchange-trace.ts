@@ -1,6 +1,7 @@
 import type { ExchangeSummary } from '../exchange/summary.ts';
 import type { CallMetadata } from '../extproc/call-metadata.ts';
-import { errorTypeOf, providerName } from './gen-ai.ts';
+import { otelNameOf } from '../upstream/profiles.ts';
+import { errorTypeOf } from './error-codes.ts';
 import type { CallEnd, ExchangeObserver } from './observer.ts';
 import { parseTraceParent, type TraceParent } from './trace-parent.ts';
 import type { TraceSpan, Tracing } from './tracing.ts';
@@ -48,7 +49,7 @@ function attributesOf(summary: ExchangeSummary, how: CallEnd, secondsToFirstChun
   const { tokens } = summary;
   return {
     'gen_ai.operation.name': 'chat',
-    'gen_ai.provider.name': providerName(summary.profile),
+    'gen_ai.provider.name': otelNameOf(summary.profile),
     ...given({
       'gen_ai.request.model': summary.model,
       'gen_ai.request.stream': summary.stream,

@@ -32,7 +32,10 @@ const toolChoiceSupport = z.strictObject({
   allowed: z.boolean().describe('`allowed_tools`.'),
 });
 
-/** Every flag: the values it takes, and what it means. */
+/** Why `doctor` does not ask a server about a flag. Every other flag has a row in `doctor/evidence/`. */
+export const unprobed = z.registry<{ readonly because: string }>();
+
+/** Every flag: the values it takes, what it means, and where no probe can show it, why. */
 export const profileFlags = {
   path: z
     .string()
@@ -42,30 +45,60 @@ export const profileFlags = {
     .string()
     .regex(/^\/[\x21-\x7e]*$/, 'must be a path that starts with /')
     .nullable()
-    .describe('Path at which the server counts the tokens of `messages` and `tools`; null where it has none.'),
+    .describe('Path at which the server counts the tokens of `messages` and `tools`; null where it has none.')
+    .register(unprobed, {
+      because: 'It is part of an engine’s own API: an engine that has it is recognised by what it says of itself.',
+    }),
 
   // What is sent: fields
   maxTokensField: z.enum(['max_tokens', 'max_completion_tokens']).describe('Field for `max_output_tokens`.'),
   includeUsage: z.boolean().describe('Understands `stream_options.include_usage`.'),
   obfuscationOff: z
     .boolean()
-    .describe('Understands `stream_options.include_obfuscation: false`, which is then sent: padding is added here.'),
+    .describe('Understands `stream_options.include_obfuscation: false`, which is then sent: padding is added here.')
+    .register(unprobed, {
+      because:
+        'Servers that do not know the option answer as if it were not there; that a stream has no padding shows nothing.',
+    }),
   refusedFields: z
     .array(z.enum(['presence_penalty', 'frequency_penalty', 'logprobs', 'stop']))
     .describe('Chat fields the server refuses or does not know; a request that needs one is refused here.'),
-  verbosity: z.boolean().describe('Takes `verbosity`.'),
-  user: z.boolean().describe('Takes `user`.'),
-  safetyIdentifier: z.boolean().describe('Takes `safety_identifier`.'),
-  promptCacheKey: z.boolean().describe('Takes `prompt_cache_key`.'),
+  verbosity: z
+    .boolean()
+    .describe('Takes `verbosity`.')
+    .register(unprobed, { because: 'Answers differ in length by themselves: one longer answer shows nothing.' }),
+  user: z
+    .boolean()
+    .describe('Takes `user`.')
+    .register(unprobed, { because: 'A label, of which no answer shows anything.' }),
+  safetyIdentifier: z
+    .boolean()
+    .describe('Takes `safety_identifier`.')
+    .register(unprobed, { because: 'A label, of which no answer shows anything.' }),
+  promptCacheKey: z.boolean().describe('Takes `prompt_cache_key`.').register(unprobed, {
+    because: 'What is cached shows only when long prompts are repeated, and may come from a cache without keys.',
+  }),
   promptCacheOptions: z
     .boolean()
-    .describe('Takes `prompt_cache_retention`, `prompt_cache_options`, and breakpoints in content parts.'),
-  serviceTiers: z.record(z.string(), z.string()).describe('Service tiers the server knows → its word for each.'),
+    .describe('Takes `prompt_cache_retention`, `prompt_cache_options`, and breakpoints in content parts.')
+    .register(unprobed, {
+      because: 'What is cached shows only when long prompts are repeated, and how long it is kept only after hours.',
+    }),
+  serviceTiers: z
+    .record(z.string(), z.string())
+    .describe('Service tiers the server knows → its word for each.')
+    .register(unprobed, { because: 'Which tiers there are depends on the account, and some cost more.' }),
   defaults: z
     .record(z.string(), z.json())
     .describe('Fields every request is sent with, unless the client sends its own; an object is merged key by key.'),
-  moderation: z.boolean().describe('Takes `moderation`.'),
-  renames: z.record(z.string(), z.string()).describe('Fields that have another name upstream: `seed` → `random_seed`.'),
+  moderation: z
+    .boolean()
+    .describe('Takes `moderation`.')
+    .register(unprobed, { because: 'One vendor has the field, and is recognised by its host.' }),
+  renames: z
+    .record(z.string(), z.string())
+    .describe('Fields that have another name upstream: `seed` → `random_seed`.')
+    .register(unprobed, { because: 'What another name would be cannot be guessed.' }),
   jsonSchema: z
     .enum(['native', 'json_object', 'prompt'])
     .describe(
@@ -92,13 +125,18 @@ export const profileFlags = {
     .describe('How earlier reasoning is given back.'),
   reasoningScope: z
     .enum(['all', 'tool_turns'])
-    .describe('Which assistant messages get theirs back: every one, or those after the last user message.'),
+    .describe('Which assistant messages get theirs back: every one, or those after the last user message.')
+    .register(unprobed, { because: 'Both are taken: it is a choice of what is worth its tokens.' }),
   reasoningBackfill: z
     .strictObject({ text: z.string(), on: z.enum(['all', 'calls']) })
     .nullable()
     .describe(
       'What stands in for missing reasoning where the server demands the field, and on which assistant messages.',
-    ),
+    )
+    .register(unprobed, {
+      because:
+        'A model would have to reason before a call; the servers that demand the field are recognised by their hosts.',
+    }),
   geminiSignatures: z
     .boolean()
     .describe(
@@ -125,23 +163,41 @@ export const profileFlags = {
   arrayContent: z
     .boolean()
     .describe('Several text parts may stay an array; otherwise they are one text, with nothing between them.'),
-  refusalField: z.boolean().describe('Assistant messages have a `refusal` field.'),
+  refusalField: z
+    .boolean()
+    .describe('Assistant messages have a `refusal` field.')
+    .register(unprobed, { because: 'Where the field is not known it is ignored, and the answer is the same.' }),
   file: z
     .enum(['openai', 'mistral', 'openrouter', 'none'])
-    .describe('The shape of file parts; `none` takes only text files, as text.'),
-  originalDetail: z.boolean().describe('Takes the image detail `original`; elsewhere it is `high`, and named.'),
+    .describe('The shape of file parts; `none` takes only text files, as text.')
+    .register(unprobed, {
+      because: 'The shapes belong to vendors that are recognised by their hosts; pages are paid for as images.',
+    }),
+  originalDetail: z
+    .boolean()
+    .describe('Takes the image detail `original`; elsewhere it is `high`, and named.')
+    .register(unprobed, { because: 'It changes how finely an image is read, which one answer does not show.' }),
   image: z.boolean().describe('Takes `image_url` parts; elsewhere a request with an image is refused here.'),
   audio: z.boolean().describe('Takes `input_audio` parts; as for images.'),
   video: z.boolean().describe('Takes `video_url` parts; as for images.'),
   nineCharacterIds: z.boolean().describe('Tool call ids must be nine letters or digits.'),
-  toolMessageName: z.boolean().describe('Tool messages repeat the function’s name.'),
+  toolMessageName: z
+    .boolean()
+    .describe('Tool messages repeat the function’s name.')
+    .register(unprobed, { because: 'With the name and without it, the answer is the same.' }),
   assistantAfterTool: z.boolean().describe('After a tool message only an assistant or another tool may follow.'),
   assistantPrefix: z
     .boolean()
-    .describe('A last assistant message is a prefix to continue only when marked `prefix: true`.'),
+    .describe('A last assistant message is a prefix to continue only when marked `prefix: true`.')
+    .register(unprobed, { because: 'Whether an answer continues the last message depends on the model as well.' }),
 
-  cacheControl: z.boolean().describe('Takes `cache_control` on content parts and tools.'),
-  phase: z.boolean().describe('Takes `phase` (`commentary`, `final_answer`) on assistant messages.'),
+  cacheControl: z.boolean().describe('Takes `cache_control` on content parts and tools.').register(unprobed, {
+    because: 'What is cached shows only when long prompts are repeated, and may come from a cache without marks.',
+  }),
+  phase: z
+    .boolean()
+    .describe('Takes `phase` (`commentary`, `final_answer`) on assistant messages.')
+    .register(unprobed, { because: 'A label in the history, whose effect one answer does not show.' }),
 
   // What is sent: tools
   tools: z.boolean().describe('Takes tools; elsewhere a request that offers some is refused here.'),
@@ -169,7 +225,10 @@ export const profileFlags = {
     .boolean()
     .describe('The text begins inside the reasoning, without an opening tag; needs `thinkTags`.'),
   reasoningTokensExtra: z.boolean().describe('Reasoning tokens are not part of `completion_tokens`.'),
-  dedupeTail: z.boolean().describe('The last chunk may repeat the whole text.'),
+  dedupeTail: z
+    .boolean()
+    .describe('The last chunk may repeat the whole text.')
+    .register(unprobed, { because: 'Some answers of one vendor did this, which is recognised by its host.' }),
 } as const;
 
 export type FlagName = keyof typeof profileFlags;

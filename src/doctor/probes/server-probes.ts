@@ -1,5 +1,7 @@
 import { contextWindowIn } from '../../translate/catalog.ts';
 import { countOf, jsonOf, objectOf, objectsOf, textOf } from '../../translate/chat/loose.ts';
+import type { Engine } from '../../upstream/built-in-profile.ts';
+import { builtInProfiles } from '../../upstream/profiles.ts';
 import { shorten } from '../chat-answer.ts';
 import type { Answer, Facts, Finding, Known, Probe } from '../probe.ts';
 
@@ -8,8 +10,10 @@ interface LooseListed {
   readonly owned_by?: unknown;
 }
 
-/** Who says in `owned_by` what serves the model. */
-const owners: Readonly<Record<string, string>> = { vllm: 'vllm', sglang: 'sglang', llamacpp: 'llama.cpp' };
+/** Engines say what they are as the owner of a model, or at a path of their own: `owned_by`, or `path` of their rows. */
+const engines = builtInProfiles.flatMap(({ profile: { name }, recognisedBy }) =>
+  'engine' in recognisedBy ? [{ name, ...recognisedBy.engine }] : [],
+);
 
 export const serverProbes: readonly Probe[] = [
   {
@@ -51,7 +55,8 @@ function judgeModels([answer]: readonly Answer[], { model }: Known): Finding {
   const models = objectsOf<LooseListed>(list.data);
   const names = models.map(({ id }) => textOf(id));
   const listed = models.find(({ id }) => id === model);
-  const owner = owners[textOf(listed?.owned_by ?? models[0]?.owned_by)];
+  const ownedBy = textOf(listed?.owned_by ?? models[0]?.owned_by);
+  const owner = engines.find((engine) => engine.ownedBy === ownedBy)?.name;
   const contextWindow = listed === undefined ? null : contextWindowIn(listed);
   const known: Facts = {
     ...facts,
@@ -85,7 +90,7 @@ const signs: readonly { readonly path: `/${string}`; read(body: string): { words
       const contextWindow = countOf(settings.n_ctx);
       return {
         words: `llama.cpp ${textOf(props?.build_info)}`,
-        facts: { software: 'llama.cpp', ...(contextWindow !== null && { contextWindow }) },
+        facts: { ...engineAt('/props'), ...(contextWindow !== null && { contextWindow }) },
       };
     },
   },
@@ -97,14 +102,14 @@ const signs: readonly { readonly path: `/${string}`; read(body: string): { words
     path: '/api/version',
     read(body) {
       const version = textOf(objectOf<LooseProps>(jsonOf(body))?.version);
-      return version === '' ? null : { words: `Ollama ${version}`, facts: { software: 'ollama' } };
+      return version === '' ? null : { words: `Ollama ${version}`, facts: engineAt('/api/version') };
     },
   },
   {
     path: '/metrics',
     read: (body) =>
       body.includes('vllm:num_requests_running')
-        ? { words: 'vLLM', facts: { software: 'vllm', activity: '/metrics' } }
+        ? { words: 'vLLM', facts: { ...engineAt('/metrics'), activity: '/metrics' } }
         : null,
   },
   {
@@ -115,6 +120,11 @@ const signs: readonly { readonly path: `/${string}`; read(body: string): { words
     },
   },
 ];
+
+function engineAt(path: Engine['path']): Facts {
+  const name = engines.find((engine) => engine.path === path)?.name;
+  return name === undefined ? {} : { software: name };
+}
 
 function judgeSoftware(answers: readonly Answer[], { findings }: Known): Finding {
   const read = signs.flatMap(({ read: readSign }, index) => {

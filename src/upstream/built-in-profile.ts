@@ -1,0 +1,53 @@
+import type { FlagName, ModelRule, Profile, ProfileFlags } from './profile.ts';
+
+/** All that is known of one kind of server: what it accepts and sends, and how it is recognised and named. */
+export interface BuiltInProfile {
+  readonly profile: Profile;
+  /** The profile it is given as differences from; null for the first. */
+  readonly base: BuiltInProfile | null;
+  /** What kind of server it is for, in Markdown. */
+  readonly about: string;
+  /** Why each flag differs from the base: the source, or † where none was found. */
+  readonly reasons: Partial<Readonly<Record<FlagName, string>>>;
+  readonly recognisedBy: RecognisedBy;
+  readonly otelName: OtelName;
+}
+
+/**
+ * What tells `doctor` that a server is of this kind: its host, with `*` for any part of the name, or what an engine says of
+ * itself. `not` says why there is nothing to go by.
+ */
+export type RecognisedBy =
+  | { readonly hosts: readonly string[] }
+  | { readonly engine: Engine }
+  | { readonly not: string };
+
+/** Where an engine says what it is; null where it does not. */
+export interface Engine {
+  /** Its name as the `owned_by` of a model in `/v1/models`. */
+  readonly ownedBy: string | null;
+  /** A path of its own; `doctor` knows how to read the answer. */
+  readonly path: '/props' | '/api/version' | '/metrics' | null;
+}
+
+/** `gen_ai.provider.name` in OpenTelemetry’s conventions; `not` says why the profile’s own name stands in. */
+export type OtelName = string | { readonly not: string };
+
+interface ServerRow {
+  readonly name: string;
+  readonly base: BuiltInProfile;
+  readonly recognisedBy: RecognisedBy;
+  readonly otelName: OtelName;
+  readonly about: string;
+  /** The flags in which it differs from the base, each with the reason. */
+  readonly flags: { readonly [Name in FlagName]?: readonly [value: ProfileFlags[Name], reason: string] };
+  readonly models?: readonly ModelRule[];
+}
+
+/** The built-in profile of a row. */
+export function server({ name, base, recognisedBy, otelName, about, flags, models = [] }: ServerRow): BuiltInProfile {
+  const entries = Object.entries(flags) as [FlagName, readonly [unknown, string]][];
+  const values = Object.fromEntries(entries.map(([flag, [value]]) => [flag, value])) as Partial<ProfileFlags>;
+  const reasons = Object.fromEntries(entries.map(([flag, [, reason]]) => [flag, reason]));
+  return { profile: { ...base.profile, ...values, name, models }, base, about, reasons, recognisedBy, otelName };
+}

@@ -1,0 +1,47 @@
+import type { ModelRule } from './profile.ts';
+
+/**
+ * What chat templates refuse, by the model's name, on servers that run the template of the model. An empty text is sent where
+ * an assistant message holds only calls: several templates ask for the length of the content, or look into it.
+ */
+export const templateRules: readonly ModelRule[] = [
+  {
+    match: /(?:mis|minis|magis|mix|pix|vox)tral|(?:dev|code|math)stral/i,
+    reason:
+      'Their templates raise an error for a system message that is not the first, for two users in a row (Codex begins with two), for null content, and, the older ones, for tool call ids of any other form (mistral-common `template_generator.py` and `validator.py`, llama.cpp `mistralai-Mistral-Small-3.1-24B-Instruct-2503.jinja`, vllm#6862, vllm#9019).',
+    flags: {
+      systemMessages: 'leading_only',
+      alternateRoles: true,
+      needsUser: true,
+      nineCharacterIds: true,
+      emptyAssistantContent: 'empty',
+    },
+  },
+  {
+    match: /gemma-?[23]/i,
+    reason:
+      'Their templates raise an error unless user and assistant take turns, and for null content; only vLLM’s `tool_chat_template_gemma3_pythonic.jinja` knows tools.',
+    flags: {
+      systemMessages: 'leading_only',
+      alternateRoles: true,
+      needsUser: true,
+      emptyAssistantContent: 'empty',
+    },
+  },
+  {
+    match: /qwen-?3\.[5-9]|qwen-?[4-9]/i,
+    reason: 'Their templates raise “No user query found in messages.”',
+    flags: { needsUser: true },
+  },
+  {
+    match: /llama-?v?3(?!\d)/i,
+    reason:
+      'Their templates raise “This model only supports single tool-calls at once!”, and put the tools into the first message after the system’s, which must be there (vLLM `tool_chat_template_llama3.1_json.jinja`).',
+    flags: { singleCalls: true, needsUser: true, emptyAssistantContent: 'empty' },
+  },
+  {
+    match: /gpt-oss/i,
+    reason: 'Its template looks for Harmony’s markers in the content, which null has none of.',
+    flags: { emptyAssistantContent: 'empty' },
+  },
+];

@@ -1,0 +1,35 @@
+import type { OtelName } from '../built-in-profile.ts';
+import type { ProfileFlags, ToolChoiceSupport } from '../profile.ts';
+
+/** What several servers have in common: values of flags, with the reasons where these are the same too. */
+
+/** No name in OpenTelemetry’s registry of `gen_ai.provider.name`. */
+export const unlisted: OtelName = {
+  not: 'OpenTelemetry’s conventions have no name for it: the profile’s own is reported.',
+};
+
+export const namedChoice: ToolChoiceSupport = { sent: true, required: 'required', named: true, allowed: false };
+export const fullChoice: ToolChoiceSupport = { ...namedChoice, allowed: true };
+export const modeChoice: ToolChoiceSupport = { ...namedChoice, named: false };
+export const mistralChoice: ToolChoiceSupport = { ...modeChoice, required: 'any' };
+export const dashscopeChoice: ToolChoiceSupport = { ...namedChoice, required: null };
+export const ignoredChoice: ToolChoiceSupport = { sent: false, required: null, named: false, allowed: false };
+
+export const threeEfforts = { minimal: 'low', xhigh: 'high', max: 'high' };
+export const gptOssEfforts = { ...threeEfforts, none: 'low' };
+
+type Cell<Name extends keyof ProfileFlags> = readonly [value: ProfileFlags[Name], reason: string];
+
+export const newerLimit: Cell<'maxTokensField'> = ['max_completion_tokens', 'The newer name of the limit.'];
+export const noSound: Cell<'audio'> = [
+  false,
+  'Its messages have no sound; leaving it out would make the model answer about nothing.',
+];
+export const noNull: Cell<'emptyAssistantContent'> = [
+  'empty',
+  'Its templates or its validation want text, if only an empty one.',
+];
+export const readsReasoningContent: Cell<'reasoningReplay'> = [
+  'reasoning_content',
+  'Reads earlier reasoning from this field.',
+];

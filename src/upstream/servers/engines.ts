@@ -1,0 +1,159 @@
+import { server } from '../built-in-profile.ts';
+import { templateRules } from '../chat-templates.ts';
+import {
+  dashscopeChoice,
+  ignoredChoice,
+  modeChoice,
+  newerLimit,
+  noNull,
+  noSound,
+  readsReasoningContent,
+  unlisted,
+} from './common.ts';
+import { generic } from './generic.ts';
+
+/** Engines that people run themselves. */
+
+export const vllm = server({
+  name: 'vllm',
+  base: generic,
+  recognisedBy: { engine: { ownedBy: 'vllm', path: '/metrics' } },
+  otelName: unlisted,
+  about:
+    'vLLM’s OpenAI-compatible server. Its own `/v1/responses` exists beside; behind this filter it is used through Chat. Recordings of vLLM 0.32 are replayed by the tests. It holds a function’s arguments to their schema only where the function is `strict`: otherwise even `tool_choice: "required"` can give arguments that are no object. With a reasoning parser, `response_format` and functions that are not strict at once are a 500. A call that its parser cannot read is text in a JSON answer and missing from a stream.',
+  flags: {
+    maxTokensField: newerLimit,
+    reasoningReplay: [
+      'both',
+      'Took `reasoning_content`, then `reasoning` (vllm#27752); both are sent, and the one it does not know is ignored. 0.32 reads either (observed).',
+    ],
+    customTools: [
+      'wrapped_strict',
+      '0.32 refuses custom tools, and gave a wrapping function that was not strict the bare string `"Oslo"` for arguments (observed).',
+    ],
+    video: [true, 'Takes `video_url` parts.'],
+    tokenizePath: ['/tokenize', 'Takes a chat request there and applies the model’s template.'],
+  },
+  models: templateRules,
+});
+
+export const sglang = server({
+  name: 'sglang',
+  base: generic,
+  recognisedBy: { engine: { ownedBy: 'sglang', path: null } },
+  otelName: unlisted,
+  about: 'SGLang’s OpenAI-compatible server.',
+  flags: {
+    maxTokensField: newerLimit,
+    reasoningReplay: readsReasoningContent,
+    video: [true, 'Takes `video_url` parts.'],
+  },
+  models: templateRules,
+});
+
+export const llamaCpp = server({
+  name: 'llama.cpp',
+  base: generic,
+  recognisedBy: { engine: { ownedBy: 'llamacpp', path: '/props' } },
+  otelName: unlisted,
+  about:
+    'The HTTP server of llama.cpp. With `response_format` and `tools` at once the schema wins and no tool can be called; `parallel_tool_calls: false` limits nothing. Both are the server’s own doing, observed, and not repaired here. It closes idle connections after five seconds: set the cluster’s `idle_timeout` below that.',
+  flags: {
+    reasoningReplay: readsReasoningContent,
+    emptyAssistantContent: noNull,
+    toolChoice: [modeChoice, 'A named function is ignored (observed): it is offered alone and required instead.'],
+  },
+  models: templateRules,
+});
+
+export const ollama = server({
+  name: 'ollama',
+  base: generic,
+  recognisedBy: { engine: { ownedBy: null, path: '/api/version' } },
+  otelName: unlisted,
+  about:
+    'Ollama. It cuts long prompts to its context window without a word, and answers 400 to efforts a model does not know: raise `num_ctx` on the server.',
+  flags: {
+    effortRules: [
+      [{ models: /./, efforts: { minimal: 'low', xhigh: 'high' } }],
+      'Knows none, low, medium, high and, in newer versions, max.',
+    ],
+    reasoningReplay: ['reasoning', 'Its name for the field.'],
+    emptyAssistantContent: noNull,
+    audio: noSound,
+    parallelToolCalls: [false, 'Not in its API.'],
+    toolChoice: [
+      ignoredChoice,
+      'Not read: `none` offers no tools, one function is offered alone, and `required` is named as left out.',
+    ],
+  },
+  models: templateRules,
+});
+
+export const lmstudio = server({
+  name: 'lmstudio',
+  base: generic,
+  recognisedBy: {
+    not: 'It listens where its user says, and its list of models calls the owner `organization_owner`, which names no engine.',
+  },
+  otelName: unlisted,
+  about: 'LM Studio’s local server.',
+  flags: {
+    reasoningReplay: ['reasoning', 'Reads earlier reasoning from this field.'],
+    emptyAssistantContent: ['empty', 'Null is a 400 (lmstudio-bug-tracker#261).'],
+    audio: noSound,
+    toolChoice: [modeChoice, 'The three words only. †'],
+  },
+  models: templateRules,
+});
+
+export const tgi = server({
+  name: 'tgi',
+  base: generic,
+  recognisedBy: {
+    not: 'It listens where its operator says, and its list of models gives the model’s own name as the owner.',
+  },
+  otelName: unlisted,
+  about: 'Hugging Face TGI and its router. Errors are 422, and are made into the API’s form.',
+  flags: {
+    emptyAssistantContent: noNull,
+    audio: noSound,
+    strict: [false, 'Not in its API; schemas are kept by grammar anyway. That it is not sent is named.'],
+  },
+  models: templateRules,
+});
+
+export const nim = server({
+  name: 'nim',
+  base: generic,
+  recognisedBy: { hosts: ['integrate.api.nvidia.com'] },
+  otelName: unlisted,
+  about:
+    'NVIDIA NIM, as a container and at integrate.api.nvidia.com. Most containers run vLLM, and the template of the model.',
+  flags: {
+    reasoningReplay: ['reasoning_content', 'Its containers name the field so. †'],
+    audio: [false, 'Its messages have no sound; leaving it out would make the model answer about nothing. †'],
+    parallelToolCalls: [false, 'Not in its API; unknown fields are a 422 there. †'],
+    strict: [false, 'Not in its API. †'],
+  },
+  models: templateRules,
+});
+
+export const llamaCppPython = server({
+  name: 'llama-cpp-python',
+  base: generic,
+  recognisedBy: { not: 'It listens where its user says, and its list of models calls the owner `me`.' },
+  otelName: unlisted,
+  about:
+    'The server of llama-cpp-python, as observed in 0.3.36 with `chatml-function-calling`. With logprobs its streams lose characters that are split over tokens, and a prompt that is too long is, in a stream, a 200 without a body.',
+  flags: {
+    includeUsage: [false, 'Its streams have no usage (observed).'],
+    jsonSchema: ['json_object', 'Has no `json_schema` (observed): the schema is told in a system message.'],
+    emptyAssistantContent: ['empty', 'Null beside tool calls is a 500 (observed).'],
+    audio: noSound,
+    strict: [false, 'Not in its API.'],
+    parallelToolCalls: [false, 'Not in its API.'],
+    toolChoice: [dashscopeChoice, '`required` is a 200 without a body, or a 500 (observed).'],
+  },
+  models: templateRules,
+});

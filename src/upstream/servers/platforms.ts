@@ -1,0 +1,182 @@
+import { server } from '../built-in-profile.ts';
+import { templateRules } from '../chat-templates.ts';
+import { gptOssEfforts, newerLimit, noNull, noSound, readsReasoningContent, unlisted } from './common.ts';
+import { generic } from './generic.ts';
+
+/** Platforms that host or route to the models of others. */
+
+export const groq = server({
+  name: 'groq',
+  base: generic,
+  recognisedBy: { hosts: ['api.groq.com'] },
+  otelName: 'groq',
+  about: 'api.groq.com.',
+  flags: {
+    path: ['/openai/v1/chat/completions', 'Where its Chat API lives.'],
+    maxTokensField: newerLimit,
+    refusedFields: [['logprobs'], 'Gives none. †'],
+    serviceTiers: [
+      { auto: 'auto', default: 'on_demand', flex: 'flex' },
+      'Its word for the default (console.groq.com, Service Tiers).',
+    ],
+    effortRules: [
+      [
+        {
+          models: /qwen/i,
+          efforts: {
+            minimal: 'default',
+            low: 'default',
+            medium: 'default',
+            high: 'default',
+            xhigh: 'default',
+            max: 'default',
+          },
+        },
+        { models: /./, efforts: gptOssEfforts },
+      ],
+      'Qwen knows `none` and `default` (pi#1745), gpt-oss low, medium and high.',
+    ],
+    reasoningReplay: ['reasoning', 'Reads earlier reasoning from this field.'],
+    reasoningScope: ['tool_turns', 'Its models ignore what is older than the last question; it would cost tokens.'],
+    audio: noSound,
+  },
+  models: [
+    {
+      match: /qwen|qwq|deepseek/i,
+      reason: 'Their reasoning comes inside the text by default. Other models refuse the field. †',
+      flags: { defaults: { reasoning_format: 'parsed' } },
+    },
+  ],
+});
+
+export const openrouter = server({
+  name: 'openrouter',
+  base: generic,
+  recognisedBy: { hosts: ['openrouter.ai'] },
+  otelName: unlisted,
+  about: 'OpenRouter. Many providers behind one API; it drops what a provider does not take.',
+  flags: {
+    path: ['/api/v1/chat/completions', 'Where its Chat API lives.'],
+    verbosity: [true, 'Passed on to providers that have it.'],
+    user: [true, 'Its label for abuse detection.'],
+    promptCacheKey: [true, 'In its documentation.'],
+    reasoningEffort: ['reasoning_object', 'An object, with `exclude: false` so that reasoning comes back.'],
+    reasoningReplay: [
+      'reasoning_details',
+      'Word for word from the envelope, signatures and all; the text where there are none.',
+    ],
+    developerRole: ['keep', 'Knows the role, which ranks above a user.'],
+    systemMessages: ['anywhere', 'System and developer messages keep their places and stay apart.'],
+    arrayContent: [true, 'Several text parts may stay parts.'],
+    file: ['openrouter', 'PDF as data or by URL.'],
+    cacheControl: [true, 'Passed on to Anthropic, Gemini and Qwen models.'],
+  },
+});
+
+export const together = server({
+  name: 'together',
+  base: generic,
+  recognisedBy: { hosts: ['api.together.xyz', 'api.together.ai'] },
+  otelName: unlisted,
+  about: 'api.together.xyz.',
+  flags: {
+    effortRules: [[{ models: /gpt-oss/i, efforts: gptOssEfforts }], 'gpt-oss answers 400 to `none` and `max`.'],
+    reasoningReplay: readsReasoningContent,
+    emptyAssistantContent: noNull,
+    audio: noSound,
+  },
+  models: templateRules,
+});
+
+export const fireworks = server({
+  name: 'fireworks',
+  base: generic,
+  recognisedBy: { hosts: ['api.fireworks.ai'] },
+  otelName: unlisted,
+  about: 'api.fireworks.ai.',
+  flags: {
+    path: ['/inference/v1/chat/completions', 'Where its Chat API lives.'],
+    promptCacheKey: [true, 'In its documentation: requests of one key go to one replica.'],
+    reasoningReplay: readsReasoningContent,
+    emptyAssistantContent: noNull,
+    audio: noSound,
+    thinkTags: ['on', 'Some models put their reasoning into the text.'],
+  },
+  models: templateRules,
+});
+
+export const cerebras = server({
+  name: 'cerebras',
+  base: generic,
+  recognisedBy: { hosts: ['api.cerebras.ai'] },
+  otelName: unlisted,
+  about:
+    'Cerebras. It refuses fields it does not support with a 400 (inference-docs.cerebras.ai, OpenAI Compatibility).',
+  flags: {
+    maxTokensField: newerLimit,
+    refusedFields: [['presence_penalty', 'frequency_penalty'], 'A 400.'],
+    user: [true, 'In its documentation.'],
+    serviceTiers: [{ auto: 'auto', default: 'default', flex: 'flex', priority: 'priority' }, 'Its tiers. †'],
+    effortRules: [[{ models: /gpt-oss/i, efforts: gptOssEfforts }], 'gpt-oss knows low, medium and high.'],
+    reasoningReplay: ['reasoning', 'Reads earlier reasoning from this field. †'],
+    audio: noSound,
+  },
+});
+
+export const bedrock = server({
+  name: 'bedrock',
+  base: generic,
+  recognisedBy: { hosts: ['bedrock-runtime.*.amazonaws.com', 'bedrock-runtime.*.amazonaws.com.cn'] },
+  otelName: 'aws.bedrock',
+  about:
+    'Amazon Bedrock’s own Chat endpoint (`bedrock-runtime.REGION.amazonaws.com`), with a Bedrock API key. gpt-oss puts its reasoning into the text, as `<reasoning>…</reasoning>`.',
+  flags: {
+    path: ['/openai/v1/chat/completions', 'Where its Chat API lives.'],
+    maxTokensField: newerLimit,
+    serviceTiers: [{ default: 'default', flex: 'flex', priority: 'priority' }, 'Its tiers. †'],
+    effortRules: [[{ models: /gpt-oss/i, efforts: gptOssEfforts }], 'gpt-oss knows low, medium and high.'],
+    audio: noSound,
+    stubTools: [
+      true,
+      'Calls in the history without tools are a 400, “toolConfig must be defined” (litellm#31400, opencode#10259).',
+    ],
+  },
+});
+
+export const databricks = server({
+  name: 'databricks',
+  base: generic,
+  recognisedBy: { hosts: ['*.databricks.com', '*.databricksapps.com', '*.azuredatabricks.net'] },
+  otelName: unlisted,
+  about: 'Databricks (Foundation Model APIs). Claude’s reasoning comes as parts of the content.',
+  flags: {
+    path: ['/serving-endpoints/chat/completions', 'Where its Chat API lives.'],
+    refusedFields: [['presence_penalty', 'frequency_penalty'], 'Not in its API.'],
+    audio: noSound,
+    cacheControl: [true, 'Passed on to Claude models.'],
+    parallelToolCalls: [false, 'Not in its API. †'],
+    stubTools: [true, 'Its Claude models come from Bedrock and refuse calls in the history without tools. †'],
+  },
+});
+
+export const huggingface = server({
+  name: 'huggingface',
+  base: generic,
+  recognisedBy: { hosts: ['router.huggingface.co'] },
+  otelName: unlisted,
+  about:
+    'Hugging Face’s router (router.huggingface.co), to many providers. A model’s name may end in a provider, `:fireworks-ai`, or a policy, `:fastest`.',
+  flags: {
+    emptyAssistantContent: ['empty', 'Its types have text or parts, and no null (huggingface.js `chat-completion`).'],
+    audio: [false, 'Its parts are text and images (huggingface.js `chat-completion`).'],
+  },
+  models: [
+    ...templateRules,
+    {
+      match: /qwen3-coder/i,
+      reason:
+        'A 500, “strict=True is not supported for Qwen Coder model.” (pydantic-ai#3062); other models’ providers want it (inspect_ai#3043).',
+      flags: { strict: false },
+    },
+  ],
+});

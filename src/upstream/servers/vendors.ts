@@ -1,0 +1,377 @@
+import { server } from '../built-in-profile.ts';
+import type { ModelRule } from '../profile.ts';
+import {
+  dashscopeChoice,
+  fullChoice,
+  gptOssEfforts,
+  ignoredChoice,
+  mistralChoice,
+  modeChoice,
+  newerLimit,
+  noNull,
+  noSound,
+  readsReasoningContent,
+  threeEfforts,
+  unlisted,
+} from './common.ts';
+import { generic } from './generic.ts';
+
+/** Vendors’ own APIs to their own models. */
+
+/** OpenAI's models that take no function tools while they reason. */
+const toolsWithoutReasoning: readonly ModelRule[] = [
+  {
+    match: /gpt-5\.[4-6]/i,
+    reason:
+      'Over Chat they answer 400, “Function tools with reasoning_effort are not supported”, also where no effort is asked for, since they reason by default; with `none` they take tools (litellm#34569, pipecat#4043). The Responses API of the server itself has no such limit.',
+    flags: { effortWithTools: 'none' },
+  },
+];
+
+export const openai = server({
+  name: 'openai',
+  base: generic,
+  recognisedBy: { hosts: ['api.openai.com'] },
+  otelName: 'openai',
+  about:
+    'OpenAI. api.openai.com, and proxies that only pass on to it. It has a Responses API of its own; this profile is for models and features behind its Chat endpoint. Over Chat, gpt-5.4 to 5.6 refuse function tools together with reasoning, so beside tools they are sent effort `none`, which is named; GPT-6 Astra and 6.1 Sol take no tools at all: use their Responses API.',
+  flags: {
+    maxTokensField: ['max_completion_tokens', 'Reasoning models refuse `max_tokens`.'],
+    obfuscationOff: [true, 'It pads its deltas by default; padding is added here, where the client asks for it.'],
+    verbosity: [true, 'GPT-5 and later.'],
+    user: [true, 'An older label for abuse detection.'],
+    safetyIdentifier: [true, 'The newer one.'],
+    promptCacheKey: [true, 'Routes to a cache.'],
+    promptCacheOptions: [true, 'Retention, mode, and breakpoints in parts.'],
+    serviceTiers: [
+      { auto: 'auto', default: 'default', flex: 'flex', priority: 'priority', scale: 'scale', fast: 'fast' },
+      'Its tiers.',
+    ],
+    moderation: [true, 'Chat has the field (openai-node 7.55).'],
+    originalDetail: [true, 'Chat has the value (openai-node 7.55).'],
+    developerRole: ['keep', 'Knows the role, which ranks above a user.'],
+    systemMessages: ['anywhere', 'System and developer messages keep their places and stay apart.'],
+    arrayContent: [true, 'Several text parts may stay parts.'],
+    refusalField: [true, 'A refusal in the history has its own field.'],
+    file: ['openai', 'PDF as data, or files uploaded with the same key.'],
+    customTools: ['native', 'Free-form tools with grammars.'],
+    thinkTags: ['off', 'Its answers hold no reasoning: a tag in them is text.'],
+    toolChoice: [fullChoice, '`allowed_tools` too.'],
+  },
+  models: toolsWithoutReasoning,
+});
+
+export const azure = server({
+  name: 'azure',
+  base: openai,
+  recognisedBy: { hosts: ['*.openai.azure.com', '*.cognitiveservices.azure.com', '*.services.ai.azure.com'] },
+  otelName: 'azure.ai.openai',
+  about:
+    'Azure OpenAI. OpenAI’s API on the `v1` path. For the older path by deployment set `UPSTREAM_PATH` to `/openai/deployments/{model}/chat/completions`; the `api-version` in the query is kept. Streams begin with a chunk without choices and with an empty id, which is read past (mentat#429).',
+  flags: {
+    path: ['/openai/v1/chat/completions', 'Where its Chat API lives.'],
+    obfuscationOff: [false, 'Refuses the option on some API versions. †'],
+    promptCacheOptions: [false, 'Not in its API. †'],
+    moderation: [false, 'Not in its API. †'],
+    originalDetail: [false, 'Not in its API. †'],
+    serviceTiers: [{ auto: 'auto', default: 'default', flex: 'flex', priority: 'priority' }, 'Without `scale`.'],
+  },
+  models: toolsWithoutReasoning,
+});
+
+export const mistral = server({
+  name: 'mistral',
+  base: generic,
+  recognisedBy: { hosts: ['api.mistral.ai'] },
+  otelName: 'mistral_ai',
+  about: 'Mistral. The strictest of all: unknown fields are 422, so what is not in its API is not sent.',
+  flags: {
+    includeUsage: [
+      false,
+      '`stream_options` is a 422 on some versions (codecompanion#1112); usage comes in the last chunk by itself.',
+    ],
+    refusedFields: [['logprobs'], 'Gives none.'],
+    promptCacheKey: [true, 'In its documentation.'],
+    renames: [{ seed: 'random_seed' }, 'Its name for it.'],
+    effortRules: [
+      [{ models: /./, efforts: { minimal: 'none', low: 'high', medium: 'high', xhigh: 'high', max: 'high' } }],
+      'All or nothing. †',
+    ],
+    reasoningReplay: [
+      'mistral_thinking',
+      'A `thinking` part in the content; `reasoning_content` is refused (crush#1590).',
+    ],
+    emptyAssistantContent: ['empty', 'Null is refused.'],
+    file: ['mistral', 'Documents, by URL or as data.'],
+    audio: noSound,
+    nineCharacterIds: [true, 'Others are refused (opencode#1680, vllm#9019).'],
+    toolMessageName: [true, 'Its tool messages have one.'],
+    needsUser: [true, 'A conversation of an assistant alone is refused (mistral-common `validator.py`).'],
+    assistantAfterTool: [true, "`Unexpected role 'user' after role 'tool'`: a short assistant message is put between."],
+    assistantPrefix: [
+      true,
+      'A last assistant message must be marked (mistral-common `validator.py`; the AI SDK does so).',
+    ],
+    toolChoice: [mistralChoice, '`any` for required; one function is offered alone.'],
+  },
+});
+
+export const deepseek = server({
+  name: 'deepseek',
+  base: generic,
+  recognisedBy: { hosts: ['api.deepseek.com'] },
+  otelName: 'deepseek',
+  about: 'api.deepseek.com. It pairs tool ids strictly, which every request here does.',
+  flags: {
+    jsonSchema: ['json_object', 'Keeps to JSON, not to a schema: the schema is told in a system message.'],
+    reasoningEffort: ['thinking_and_effort', 'A switch, `thinking: {"type"}`, with `reasoning_effort` beside it.'],
+    effortRules: [
+      [{ models: /./, efforts: { minimal: 'low', medium: 'high', xhigh: 'max' } }],
+      'Knows low, high and max.',
+    ],
+    reasoningReplay: readsReasoningContent,
+    reasoningBackfill: [
+      { text: '', on: 'all' },
+      'Newer models refuse an assistant message without the field (kimi-cli#2141).',
+    ],
+    emptyAssistantContent: noNull,
+    audio: noSound,
+  },
+});
+
+export const gemini = server({
+  name: 'gemini',
+  base: generic,
+  recognisedBy: { hosts: ['generativelanguage.googleapis.com'] },
+  otelName: 'gcp.gemini',
+  about: 'Gemini (OpenAI-compatible endpoint). Errors are arrays, and tool deltas have no index: both are read.',
+  flags: {
+    path: ['/v1beta/openai/chat/completions', 'Where its Chat API lives.'],
+    maxTokensField: newerLimit,
+    effortRules: [
+      [
+        { models: /gemini-(?:[3-9]|2\.5-pro)/i, efforts: { none: 'low', xhigh: 'high', max: 'high' } },
+        { models: /./, efforts: { xhigh: 'high', max: 'high' } },
+      ],
+      'Gemini 3 and 2.5 Pro cannot be told not to think; no model knows more than high.',
+    ],
+    geminiSignatures: [
+      true,
+      'Gemini 3 answers 400 to a call without a thought signature (ai.google.dev, Thought signatures; LibreChat agents#37).',
+    ],
+  },
+});
+
+export const vertex = server({
+  name: 'vertex',
+  base: gemini,
+  recognisedBy: { hosts: ['aiplatform.googleapis.com', '*-aiplatform.googleapis.com'] },
+  otelName: 'gcp.vertex_ai',
+  about:
+    'Vertex AI (OpenAI-compatible endpoint). Its path names your project and location: set `UPSTREAM_PATH` to `/v1/projects/PROJECT/locations/LOCATION/endpoints/openapi/chat/completions`. Models are named `google/gemini-…`; the access token must be renewed each hour.',
+  flags: {
+    path: ['/v1/projects/-/locations/global/endpoints/openapi/chat/completions', 'A pattern, to be replaced.'],
+  },
+});
+
+export const anthropic = server({
+  name: 'anthropic',
+  base: generic,
+  recognisedBy: { hosts: ['api.anthropic.com'] },
+  otelName: 'anthropic',
+  about:
+    'Anthropic (OpenAI-compatible endpoint). Made for trying models, says Anthropic: it ignores `strict`, `response_format`, `logprobs`, penalties, `seed`, `user` and `service_tier` in silence, and moves all system messages to the front. What would be ignored is refused or named here; only `seed`, which this API does not have, is passed on.',
+  flags: {
+    refusedFields: [['presence_penalty', 'frequency_penalty', 'logprobs'], 'Ignored there.'],
+    jsonSchema: ['prompt', 'Ignored there: a strict schema is refused, a loose one told in a system message.'],
+    reasoningEffort: ['none', 'Ignored there; thinking is turned on by its own `thinking` field, which is passed on.'],
+    audio: noSound,
+    strict: [false, 'Ignored there: a function’s arguments may not fit its schema. That it is not sent is named.'],
+    cacheControl: [true, 'Its own word for cache breakpoints. †'],
+  },
+});
+
+export const xai = server({
+  name: 'xai',
+  base: generic,
+  recognisedBy: { hosts: ['api.x.ai'] },
+  otelName: 'x_ai',
+  about: 'api.x.ai.',
+  flags: {
+    maxTokensField: newerLimit,
+    effortRules: [[{ models: /./, efforts: threeEfforts }], 'Knows none, low, medium and high (big-AGI#1104).'],
+    developerRole: ['keep', 'Knows the role, which ranks above a user. †'],
+    systemMessages: ['anywhere', 'System and developer messages keep their places and stay apart.'],
+    emptyAssistantContent: ['empty', 'Null is refused.'],
+    audio: noSound,
+    reasoningTokensExtra: [true, 'Reasoning tokens are counted beside completion tokens; they are added.'],
+    dedupeTail: [true, 'Older versions repeat the whole text in the last chunk.'],
+  },
+  models: [
+    {
+      match: /^(?!.*non-reasoning)(?!.*grok-[23](?!-mini))/i,
+      reason: 'Reasoning models answer 400 to them; grok-2, grok-3 and the `non-reasoning` models take them.',
+      flags: { refusedFields: ['presence_penalty', 'frequency_penalty', 'stop'] },
+    },
+    {
+      match: /grok-4.*reasoning/i,
+      reason: 'They reason always, or never, as their names say, and refuse the field.',
+      flags: { reasoningEffort: 'none' },
+    },
+  ],
+});
+
+export const moonshot = server({
+  name: 'moonshot',
+  base: generic,
+  recognisedBy: { hosts: ['api.moonshot.ai', 'api.moonshot.cn'] },
+  otelName: 'moonshot_ai',
+  about:
+    'Moonshot (Kimi). Parts are text, `image_url` and `video_url` only. Usage stands in the last choice, and is read there.',
+  flags: {
+    promptCacheKey: [true, 'In its documentation.'],
+    reasoningEffort: ['thinking_type', 'A switch, `thinking: {"type"}`.'],
+    reasoningReplay: readsReasoningContent,
+    reasoningBackfill: [
+      { text: ' ', on: 'calls' },
+      'Refuses calls without reasoning (deer-flow#3043), and an empty one (crush#2696).',
+    ],
+    emptyAssistantContent: noNull,
+    audio: noSound,
+    video: [true, 'Takes `video_url` parts.'],
+    toolChoice: [modeChoice, 'The three words only. †'],
+  },
+  models: [
+    {
+      match: /kimi-k3/i,
+      reason: 'K3 has levels, in `reasoning_effort`, and refuses `thinking: {"type": "disabled"}`.',
+      flags: {
+        reasoningEffort: 'reasoning_effort',
+        effortRules: [{ models: /./, efforts: gptOssEfforts }],
+      },
+    },
+  ],
+});
+
+export const dashscope = server({
+  name: 'dashscope',
+  base: generic,
+  recognisedBy: { hosts: ['dashscope.aliyuncs.com', 'dashscope-intl.aliyuncs.com', 'dashscope-us.aliyuncs.com'] },
+  otelName: unlisted,
+  about:
+    'Alibaba’s endpoint for Qwen, in its OpenAI-compatible mode. Tool content must be text, which it always is here.',
+  flags: {
+    path: ['/compatible-mode/v1/chat/completions', 'Where its Chat API lives.'],
+    refusedFields: [['frequency_penalty'], 'Has the presence penalty only.'],
+    reasoningEffort: ['enable_thinking', 'A switch of this name.'],
+    reasoningReplay: readsReasoningContent,
+    emptyAssistantContent: noNull,
+    video: [true, 'Takes `video_url` parts.'],
+    toolChoice: [dashscopeChoice, 'No word for required.'],
+    cacheControl: [true, 'Explicit caches (help.aliyun.com, Context Cache).'],
+  },
+});
+
+export const zai = server({
+  name: 'zai',
+  base: generic,
+  recognisedBy: { hosts: ['api.z.ai', 'open.bigmodel.cn'] },
+  otelName: unlisted,
+  about:
+    'z.ai (GLM), and bigmodel.cn, whose API is the same. For its coding plan set `UPSTREAM_PATH` to `/api/coding/paas/v4/chat/completions`.',
+  flags: {
+    path: ['/api/paas/v4/chat/completions', 'Where its Chat API lives (docs.z.ai, Chat Completion).'],
+    refusedFields: [['presence_penalty', 'frequency_penalty', 'logprobs'], 'Not in its API.'],
+    defaults: [
+      { thinking: { type: 'enabled', clear_thinking: false } },
+      'By default earlier reasoning is cleared; GLM works better when it is kept (docs.z.ai, Preserved Thinking).',
+    ],
+    jsonSchema: ['json_object', 'Keeps to JSON, not to a schema: the schema is told in a system message.'],
+    reasoningEffort: ['thinking_type', 'A switch, `thinking: {"type"}`.'],
+    reasoningReplay: readsReasoningContent,
+    emptyAssistantContent: ['empty', 'Its templates or its validation want text, if only an empty one. †'],
+    audio: noSound,
+    video: [true, 'Takes `video_url` parts.'],
+    strict: [false, 'Not in its API.'],
+    parallelToolCalls: [false, 'Not in its API.'],
+    toolChoice: [ignoredChoice, 'Knows `auto` only, which is the default.'],
+  },
+});
+
+export const minimax = server({
+  name: 'minimax',
+  base: generic,
+  recognisedBy: {
+    hosts: [
+      'api.minimax.io',
+      'api.minimax.chat',
+      'api.minimax.com',
+      'api.minimaxi.com',
+      'api.minimaxi.chat',
+      'api.minimaxi.io',
+    ],
+  },
+  otelName: unlisted,
+  about: 'MiniMax (api.minimax.io). Its models always think.',
+  flags: {
+    maxTokensField: ['max_completion_tokens', 'The older name is deprecated there (as AgentScope found).'],
+    refusedFields: [['presence_penalty', 'frequency_penalty'], 'Ignored there.'],
+    defaults: [{ reasoning_split: true }, 'Without it the reasoning comes inside the text.'],
+    jsonSchema: ['prompt', '`response_format` is not in its API (as AgentScope found).'],
+    reasoningEffort: ['none', 'Not in its API.'],
+    reasoningReplay: [
+      'reasoning_details',
+      'Its documentation demands the whole message back, `reasoning_details` included, between calls.',
+    ],
+    emptyAssistantContent: ['empty', 'Its templates or its validation want text, if only an empty one. †'],
+    audio: noSound,
+    strict: [false, 'Not in its API (as AgentScope found).'],
+    parallelToolCalls: [false, 'Not in its API (as AgentScope found).'],
+  },
+});
+
+export const perplexity = server({
+  name: 'perplexity',
+  base: generic,
+  recognisedBy: { hosts: ['api.perplexity.ai'] },
+  otelName: 'perplexity',
+  about: 'Perplexity (Sonar). It searches the web itself, and takes no tools.',
+  flags: {
+    path: ['/chat/completions', 'Where its Chat API lives: without `/v1`.'],
+    includeUsage: [false, 'Usage comes by itself.'],
+    refusedFields: [['logprobs', 'stop'], 'Not in its API.'],
+    effortRules: [
+      [{ models: /./, efforts: { none: 'minimal', xhigh: 'high', max: 'high' } }],
+      'Knows minimal, low, medium and high; only sonar-deep-research reads them.',
+    ],
+    alternateRoles: [
+      true,
+      'A 400: “After the (optional) system message(s), user and assistant roles should be alternating.”',
+    ],
+    needsUser: [true, 'A conversation without a question is refused. †'],
+    emptyAssistantContent: ['empty', 'Null is refused. †'],
+    audio: noSound,
+    tools: [false, 'Not in its API.'],
+    strict: [false, 'Not in its API.'],
+  },
+});
+
+export const cohere = server({
+  name: 'cohere',
+  base: generic,
+  recognisedBy: { hosts: ['api.cohere.ai', 'api.cohere.com'] },
+  otelName: 'cohere',
+  about:
+    'Cohere’s compatibility API. What it does not support is in its documentation (docs.cohere.com, Compatibility API).',
+  flags: {
+    path: ['/compatibility/v1/chat/completions', 'Where its Chat API lives.'],
+    refusedFields: [['logprobs'], '`top_logprobs` is not supported.'],
+    effortRules: [
+      [{ models: /./, efforts: { minimal: 'none', low: 'high', medium: 'high', xhigh: 'high', max: 'high' } }],
+      'Knows none and high: its thinking is on or off.',
+    ],
+    audio: noSound,
+    parallelToolCalls: [false, 'Not supported.'],
+    toolChoice: [modeChoice, 'A named function is not supported: it is offered alone and required.'],
+  },
+});
