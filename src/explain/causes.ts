@@ -1,3 +1,4 @@
+import type { OperatorFiles } from '../server/operator-files.ts';
 import { type Config, describeVariables } from '../settings/config.ts';
 import { type FlagName, type Profile, profileFlags } from '../upstream/profile.ts';
 import { profileForModel } from '../upstream/profile-for-model.ts';
@@ -49,13 +50,20 @@ export function variationsOf(setup: Setup, model: string, body: unknown): readon
     return others.map(({ value }) => ({ cause, setup: { ...setup, profile: { ...settled, [name]: value } } }));
   });
   const variables = Object.entries(choicesFor(config, body)).flatMap(([name, values]) => {
-    const value = config[name as keyof Config];
-    const cause: Cause = { kind: 'variable', name, value, meaning: meaningOf.get(name) ?? '', reason: null };
+    const cause = variableCause(name as keyof Config, config);
     return values
-      .filter((other) => !isSame(other, value))
+      .filter((other) => !isSame(other, cause.value))
       .map((other) => ({ cause, setup: { ...setup, config: { ...config, [name]: other } } }));
   });
-  return [...variables, ...flags];
+  const files = Object.entries(otherFiles(setup.files)).map(([name, other]) => ({
+    cause: variableCause(name as FileVariable, config),
+    setup: { ...setup, files: { ...setup.files, ...other } },
+  }));
+  return [...variables, ...files, ...flags];
+}
+
+function variableCause(name: keyof Config, config: Config): Cause {
+  return { kind: 'variable', name, value: config[name], meaning: meaningOf.get(name) ?? '', reason: null };
 }
 
 /** The profile as it is for this model, with no rules left for others. */
@@ -169,6 +177,8 @@ function choicesFor(config: Config, body: unknown): { readonly [Name in keyof Co
     MISSING_OUTPUTS: ['reject', 'synthesize'],
     FOREIGN_COMPACTION: ['drop', 'reject'],
     UNKNOWN_FIELDS: ['forward', 'reject', 'ignore'],
+    STRICT_ECHO: [true, false],
+    SESSION_HEADER: ['', 'x-session-id'],
     REASONING_EVENTS: ['summary', 'reasoning_text', 'reasoning'],
     COMPACTION_MAX_TOKENS: [config.COMPACTION_MAX_TOKENS + 1],
     MODEL_CONTEXT_WINDOW: [0, 1_000_000_000],
@@ -182,5 +192,16 @@ function choicesFor(config: Config, body: unknown): { readonly [Name in keyof Co
     MAX_NESTING: [1000],
     // A route's own path.
     UPSTREAM_PATH: config.UPSTREAM_PATH === '' ? [] : [''],
+  };
+}
+
+type FileVariable = 'COMPACTION_PROMPT_FILE' | 'CATALOG_INSTRUCTIONS_FILE' | 'MODEL_CATALOG_FILE';
+
+/** What each file could say instead. */
+function otherFiles(files: OperatorFiles): { readonly [Name in FileVariable]: Partial<OperatorFiles> } {
+  return {
+    COMPACTION_PROMPT_FILE: { compactionPrompt: `${files.compactionPrompt} …` },
+    CATALOG_INSTRUCTIONS_FILE: { catalogInstructions: `${files.catalogInstructions} …` },
+    MODEL_CATALOG_FILE: { catalogOverrides: new Map([['*', { description: '…' }]]) },
   };
 }

@@ -7,7 +7,7 @@ import { type Config, ConfigError, readConfig } from '../settings/config.ts';
 import { explainRequest, type RequestExplanation } from './explanation.ts';
 import { type Path, pathOf, withValue } from './fields.ts';
 import { helpText } from './help.ts';
-import { answerIn, InputError, type RequestInput, readInput, requestIn } from './input.ts';
+import { answerIn, InputError, isCatalogPath, type RequestInput, readInput, requestIn } from './input.ts';
 import { printAnswer } from './print-answer.ts';
 import { printRequest } from './print-request.ts';
 import { type AnswerRun, type RecordedAnswer, runAnswer } from './run-answer.ts';
@@ -77,7 +77,8 @@ async function inputOf(
   // A saved exchange has its request with it.
   const ofExchange = recorded === null ? null : requestIn(recorded, options.path);
   const hasRequest = ofExchange !== null && ofExchange.profile !== null;
-  if (isAlone && !hasRequest) throw new UsageError('There is no request: name a file, or give it on standard input.');
+  if (isAlone && !hasRequest && !isCatalogPath(options.path))
+    throw new UsageError('There is no request: name a file, or give it on standard input.');
   const given = isAlone ? Buffer.alloc(0) : await readInput(options.file, stdin);
   const input = given.length === 0 && ofExchange !== null && hasRequest ? ofExchange : requestIn(given, options.path);
   const answer = recorded === null ? input.answer : named(options.response, () => answerIn(recorded, options.status));
@@ -120,7 +121,7 @@ function withModel(request: ClientRequest, model: string): ClientRequest {
 /** Null where the request never reaches the upstream. */
 function replayed(setup: Setup, request: ClientRequest, now: number, answer: RecordedAnswer): AnswerRun | null {
   const run = runRequest(setup, request, now);
-  return run.type === 'sent' ? runAnswer(run.exchange, answer) : null;
+  return run.type === 'sent' || run.type === 'catalog' ? runAnswer(run.exchange, answer) : null;
 }
 
 /** Resolves when everything is on its way: a pipe takes it piece by piece, and the process ends after that. */

@@ -15,7 +15,9 @@ export function differences(before: unknown, after: unknown, path = ''): readonl
   const [left, right] = [recordOf(before), recordOf(after)];
   if (left === null || right === null) return [{ path, before, after }];
   const names = new Set([...Object.keys(left), ...Object.keys(right)]);
-  return [...names].flatMap((name) => differences(left[name], right[name], path === '' ? name : `${path}.${name}`));
+  return [...names].flatMap((name) =>
+    differences(ownOf(left, name), ownOf(right, name), path === '' ? name : `${path}.${name}`),
+  );
 }
 
 /** Whether both are the same JSON value; the order of keys does not count, and an undefined one is as good as none. */
@@ -24,14 +26,19 @@ export function isSame(one: unknown, other: unknown): boolean {
   if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return false;
   if (Array.isArray(one) !== Array.isArray(other)) return false;
   const [left, right] = [one as Readonly<Record<string, unknown>>, other as Readonly<Record<string, unknown>>];
-  for (const name in left) if (!isSame(left[name], right[name])) return false;
-  for (const name in right) if (right[name] !== undefined && left[name] === undefined) return false;
+  for (const name in left) if (!isSame(left[name], ownOf(right, name))) return false;
+  for (const name in right) if (right[name] !== undefined && ownOf(left, name) === undefined) return false;
   return true;
 }
 
 /** An object as what it is; null for anything else, and for a number that is kept as its text. */
 export function recordOf(value: unknown): Readonly<Record<string, unknown>> | null {
   return isJsonObject(value) ? value : null;
+}
+
+/** The object's own value of that name: a field may be called `__proto__`, as it is sent. */
+export function ownOf(record: Readonly<Record<string, unknown>>, name: string): unknown {
+  return Object.hasOwn(record, name) ? record[name] : undefined;
 }
 
 function listDifferences(before: readonly unknown[], after: readonly unknown[], path: string): readonly Difference[] {

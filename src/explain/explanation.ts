@@ -6,7 +6,18 @@ import { type Cause, causesOf, runAndFlagsRead, type VariedRun, variationsOf } f
 import { differences, isSame, recordOf } from './differences.ts';
 import { fieldsOf, type Path, pathOf, pathText, valueAt, without, withValue } from './fields.ts';
 import { linkOf, rowOf, rowOfError, rowOfValue } from './mapping-link.ts';
-import { answered, type ClientRequest, type RequestRun, runRequest, type Setup } from './run-request.ts';
+import { refusalsOf } from './refusals.ts';
+import {
+  answered,
+  type CatalogRun,
+  type ClientRequest,
+  plainAnswer,
+  plainList,
+  type RequestRun,
+  runRequest,
+  type SentRun,
+  type Setup,
+} from './run-request.ts';
 
 /**
  * - `sent`: under its own name, with its own value; a message as a message, a call as a call, a function as a function.
@@ -70,7 +81,7 @@ export interface RequestExplanation {
   readonly profile: string;
   readonly model: string | null;
   readonly request: { readonly method: string; readonly path: string };
-  readonly outcome: 'sent' | 'refused' | 'passed';
+  readonly outcome: 'sent' | 'catalog' | 'refused' | 'passed';
   readonly chat_request: {
     readonly method: string;
     readonly path: string;
@@ -84,6 +95,8 @@ export interface RequestExplanation {
   readonly fields: readonly ExplainedField[];
   readonly dropped: readonly ExplainedName[];
   readonly added: readonly AddedPlace[];
+  /** What makes the catalog for Codex out of the upstream's list of models; null for any other request. */
+  readonly catalog: Reason | null;
   /** What was not looked into, and why. */
   readonly notes: readonly string[];
 }
@@ -103,8 +116,6 @@ export interface ExplainOptions {
 
 /** A few seconds: docs/decisions/0006-cpu-of-a-request.md. */
 const defaultProbedBytes = 256 * 1024 * 1024;
-
-const maxRefusals = 20;
 
 const tooLargeForCauses = 'The request is too large to find out which flags and variables decided.';
 
@@ -128,9 +139,27 @@ export function explainRequest(options: ExplainOptions): RequestExplanation {
     request: { method: request.method, path: request.path },
     outcome: run.type,
   };
-  const nothing = { chat_request: null, refusals: [], fields: [], dropped: [], added: [], notes };
+  const nothing = { chat_request: null, refusals: [], fields: [], dropped: [], added: [], catalog: null, notes };
   if (run.type === 'passed') return { ...common, ...nothing };
+  if (run.type === 'catalog') {
+    const made = answered(run, plainList).body;
+    const causes = variationsOf(setup, modelName, body).flatMap(({ cause, setup: changed }): readonly VariedRun[] => {
+      const other = runRequest(changed, request, now);
+      return other.type === 'catalog' && !isSame(answered(other, plainList).body, made) ? [{ cause, run: other }] : [];
+    });
+    const catalog = {
+      causes: causesOf(causes, () => true),
+      rule: 'The upstream’s list of models gets a `models` beside its own `data`: the catalog that Codex reads.',
+      link: `${linkBase}docs/mapping.md#the-catalog-for-codex`,
+    };
+    return { ...common, ...nothing, chat_request: upstreamRequestOf(run, null), catalog };
+  }
 
+  // A call that has lost its output, or an output its call, is no reason to refuse these.
+  const lenient: Setup = {
+    ...setup,
+    config: { ...setup.config, ORPHAN_OUTPUTS: 'synthesize', MISSING_OUTPUTS: 'synthesize' },
+  };
   const variations = variationsOf(setup, modelName, body);
   /** The request with this body under every variation, as far as it comes to something else than `usual`. */
   function varied(value: unknown, usual: RequestRun, times = 1): readonly VariedRun[] {
@@ -149,7 +178,7 @@ export function explainRequest(options: ExplainOptions): RequestExplanation {
   }
 
   if (run.type === 'refused') {
-    const refused = refusalsOf(run, body, rerun);
+    const refused = refusalsOf(run, body, (value, isLenient) => rerun(value, isLenient ? lenient : setup));
     const refusals = refused.map((one, index): Refusal => {
       const next = refused[index + 1]?.run.error;
       const overcome = (other: RequestRun) =>
@@ -170,7 +199,7 @@ export function explainRequest(options: ExplainOptions): RequestExplanation {
   }
 
   const base = run;
-  const baseAnswer = answered(sentAgain()).response;
+  const baseAnswer = answered(sentAgain(), plainAnswer).response;
   function sentAgain() {
     const again = runRequest(setup, request, now);
     if (again.type !== 'sent') throw new Error('The same request came to another end.');
@@ -196,8 +225,8 @@ export function explainRequest(options: ExplainOptions): RequestExplanation {
         : !missing.dropped.includes(name);
     const dropped = present.dropped.filter(isOwn);
     const repeated = differences(
-      answered(missing).response,
-      present === base ? baseAnswer : answered(present).response,
+      answered(missing, plainAnswer).response,
+      present === base ? baseAnswer : answered(present, plainAnswer).response,
     );
     const in_response = repeated.map((difference) => difference.path);
     const fate = fateOf({ field, value, becomes, dropped, in_response });
@@ -208,11 +237,6 @@ export function explainRequest(options: ExplainOptions): RequestExplanation {
 
   /** The request as it is and without the field; where it is refused without it, with something else in its place. */
   function withAndWithout(path: Path, value: unknown): readonly [Sent, Sent] | null {
-    // A call that has lost its output, or an output its call, is no reason to refuse these.
-    const lenient: Setup = {
-      ...setup,
-      config: { ...setup.config, ORPHAN_OUTPUTS: 'synthesize', MISSING_OUTPUTS: 'synthesize' },
-    };
     if (path[0] === 'input' && valueAt(value, ['output']) !== undefined) {
       const other = rerun(withValue(body, [...path, 'output'], '…'), lenient);
       if (other.type === 'sent') return [base, other];
@@ -236,14 +260,7 @@ export function explainRequest(options: ExplainOptions): RequestExplanation {
 
   return {
     ...common,
-    chat_request: {
-      method: base.method,
-      path: base.path,
-      headers: withoutSecrets(base.headers),
-      headers_set: Object.keys(base.headerChanges.set ?? {}).filter((name) => !name.startsWith(':')),
-      headers_removed: base.headerChanges.remove ?? [],
-      body: base.chat,
-    },
+    chat_request: upstreamRequestOf(base, base.chat),
     refusals: [],
     fields: fieldsExplained,
     dropped: base.dropped.map((name) => {
@@ -251,12 +268,28 @@ export function explainRequest(options: ExplainOptions): RequestExplanation {
       const causes = causesOf(variedRuns(), (other) => isNotDropped(name, other));
       return { name, causes, rule: row.rule, link: linkOf(row, linkBase) };
     }),
+    catalog: null,
     added: fields === null && left === 0 ? addedTo(base, fieldsExplained, variedRuns()) : [],
     notes,
   };
 }
 
-type Sent = Extract<RequestRun, { type: 'sent' }>;
+type Sent = SentRun;
+
+/** What the upstream gets, as it may be shown. */
+function upstreamRequestOf(
+  { method, path, headers, headerChanges }: SentRun | CatalogRun,
+  body: unknown,
+): NonNullable<RequestExplanation['chat_request']> {
+  return {
+    method,
+    path,
+    headers: withoutSecrets(headers),
+    headers_set: Object.keys(headerChanges.set ?? {}).filter((name) => !name.startsWith(':')),
+    headers_removed: headerChanges.remove ?? [],
+    body,
+  };
+}
 
 /** Of a client's key and cookies only that they are there: what is printed gets pasted. */
 function withoutSecrets(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
@@ -295,46 +328,6 @@ function affordableOf(fields: readonly Path[], most: number): readonly [readonly
   const left = Math.min(items.length, Math.max(0, Math.ceil(fields.length - most)));
   const hidden = new Set(items.slice(0, left));
   return [fields.filter((path) => !hidden.has(path)), left];
-}
-
-interface RefusedBody {
-  readonly body: unknown;
-  readonly run: Extract<RequestRun, { type: 'refused' }>;
-}
-
-/** The refusal, and those that would follow if what each names were taken out. */
-function refusalsOf(
-  first: RefusedBody['run'],
-  body: unknown,
-  rerun: (value: unknown) => RequestRun,
-): readonly RefusedBody[] {
-  const found: RefusedBody[] = [{ body, run: first }];
-  let last = first;
-  let value = body;
-  while (found.length < maxRefusals) {
-    const path = last.error.param === null ? null : pathOf(last.error.param);
-    if (path === null) break;
-    // An item, a part or a tool as a whole: without the field alone it would be refused for lacking it.
-    const element = path.slice(0, path.findLastIndex((step) => typeof step === 'number') + 1);
-    const place = element.length === 0 ? path : element;
-    if (valueAt(value, place) === undefined) break;
-    const harmless = harmlessAt(place);
-    // The others keep their indices.
-    value = harmless === null ? without(value, place) : withValue(value, place, harmless);
-    const next = rerun(value);
-    if (next.type !== 'refused' || isSame(next.error, last.error)) break;
-    found.push({ body: value, run: next });
-    last = next;
-  }
-  return found;
-}
-
-/** An element of that list that is accepted; null where only leaving it out is. */
-function harmlessAt(place: Path): unknown {
-  const [list, index, inner] = [place[0], place.at(-1), place.at(-2)];
-  if (list === 'tools' && place.length === 2) return { type: 'function', name: `removed_${index}` };
-  if (list === 'input' && place.length === 2) return { type: 'message', role: 'user', content: '…' };
-  return inner === 'content' ? { type: 'input_text', text: '…' } : null;
 }
 
 /** Something that is accepted in that place and leads to something else. */

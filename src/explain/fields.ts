@@ -1,4 +1,4 @@
-import { recordOf } from './differences.ts';
+import { ownOf, recordOf } from './differences.ts';
 
 /** A place in the client's request: names and indices. */
 export type Path = readonly (string | number)[];
@@ -32,7 +32,7 @@ export function valueAt(value: unknown, path: Path): unknown {
   let here = value;
   for (const step of path) {
     if (typeof step === 'number' ? !Array.isArray(here) : recordOf(here) === null) return undefined;
-    here = (here as Readonly<Record<string | number, unknown>>)[step];
+    here = ownOf(here as Readonly<Record<string, unknown>>, String(step));
   }
   return here;
 }
@@ -61,5 +61,5 @@ export function withValue(value: unknown, path: Path, replacement: unknown): unk
   if (Array.isArray(value))
     return value.map((element, index) => (index === step ? withValue(element, rest, replacement) : element));
   const record = recordOf(value) ?? {};
-  return { ...record, [step]: withValue(record[step], rest, replacement) };
+  return { ...record, [step]: withValue(ownOf(record, String(step)), rest, replacement) };
 }

@@ -15,7 +15,8 @@ Settings are those of the service: the same environment variables (responses-ext
       --profiles-file FILE  profiles of your own, instead of UPSTREAM_PROFILES_FILE
   -m, --model NAME          as if the request were for this model, which rules of the profile may go by
       --path PATH           where the request is sent: /v1/responses (the default), /v1/responses/compact,
-                            /v1/responses/input_tokens
+                            /v1/responses/input_tokens; '/v1/models?client_version=1', which has no body, for the
+                            catalog that Codex asks for
       --field PATH          only this field, at any depth: --field 'input[2].content[0].detail'; may be repeated
   -r, --response FILE       replays a recorded Chat answer and shows the Responses events that each chunk of it causes:
                             JSON, an event stream, or a downloaded exchange. With such an exchange the request may be

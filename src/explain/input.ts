@@ -1,5 +1,6 @@
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
+import { routeOf } from '../exchange/request/route.ts';
 import { bytesOf, type ExchangeFile, readExchangeFile, saysItIsAnExchange } from '../schema/exchange-file.ts';
 import { recordOf } from './differences.ts';
 import { valueAt } from './fields.ts';
@@ -123,7 +124,17 @@ function recordedRequest(value: unknown): ClientRequest | null {
   return { method: typeof method === 'string' ? method : 'POST', path, headers, body: Buffer.from(text) };
 }
 
+/** Whether a GET of that path is for the catalog: it has no body. */
+export function isCatalogPath(path: string): boolean {
+  const headers = new Map([
+    [':method', 'GET'],
+    [':path', path],
+  ]);
+  return routeOf(headers).type === 'catalog';
+}
+
 function plainRequest(body: Buffer, path: string): ClientRequest {
+  if (isCatalogPath(path)) return { method: 'GET', path, headers: new Map(), body: Buffer.alloc(0) };
   return { method: 'POST', path, headers: new Map([['content-type', 'application/json']]), body };
 }
 

@@ -4,7 +4,7 @@ import { type Colour, cut, prettyJson, printable, type Style, short, wrap } from
 
 /** The explanation of a request for a person; `full` shortens nothing. */
 export function printRequest(explanation: RequestExplanation, style: Style, full: boolean): string {
-  const { request, profile, model, outcome, chat_request: chat } = explanation;
+  const { request, profile, model, outcome, catalog, chat_request: chat } = explanation;
   const from = style.paint('bold', printable(`${request.method} ${request.path}`));
   const under = style.paint('dim', printable(`profile ${profile}${model === null ? '' : `, model ${model}`}`));
   if (outcome === 'passed')
@@ -13,8 +13,13 @@ export function printRequest(explanation: RequestExplanation, style: Style, full
   const to = style.paint('bold', printable(`${chat.method} ${chat.path}`));
   const sections = [
     `${from} → ${to}  ${under}`,
-    section('Headers of the Chat request', headerLines(chat, style), style),
-    section('Body of the Chat request', prettyJson(chat.body, { width: style.width - 2, full }).split('\n'), style),
+    section(`Headers of the ${catalog === null ? 'Chat ' : ''}request`, headerLines(chat, style), style),
+    catalog === null ? '' : catalogText(catalog, style),
+    section(
+      'Body of the Chat request',
+      chat.body === null ? [] : prettyJson(chat.body, { width: style.width - 2, full }).split('\n'),
+      style,
+    ),
     section('What became of each field', fieldLines(explanation.fields, style, full), style),
     section('Dropped, and named in x-responses-dropped', droppedLines(explanation, style), style),
     section('Added', addedLines(explanation, style), style),
@@ -31,6 +36,13 @@ function section(title: string, lines: readonly string[], { paint }: Style): str
   return lines.length === 0 ? '' : [paint('bold', title), ...lines.map((line) => `  ${line}`)].join('\n');
 }
 
+function catalogText(reason: Reason, style: Style): string {
+  return section('The answer', reasonLines(reason, style, style.width - 2), style);
+}
+
+/** Headers that Envoy writes, which a saved exchange has beside the client's. */
+const envoys = /^x-(envoy-|forwarded-|request-id$)/;
+
 function headerLines(
   chat: NonNullable<RequestExplanation['chat_request']>,
   { paint, width }: Style,
@@ -39,7 +51,7 @@ function headerLines(
   const lines = names.map((name) => {
     const isSet = chat.headers_set.includes(name);
     const text = printable(`${name}: ${cut(chat.headers[name] ?? '', width - name.length - 20)}`);
-    return isSet ? text : paint('dim', `${text}  (the client’s own)`);
+    return isSet ? text : paint('dim', `${text}  (${envoys.test(name) ? 'Envoy’s' : 'the client’s'} own)`);
   });
   return [...lines, ...chat.headers_removed.map((name) => paint('dim', `${printable(name)} removed`))];
 }
@@ -168,7 +180,7 @@ function reasonLines({ causes, rule, link }: Reason, { paint }: Style, width: nu
 }
 
 function causeText({ kind, name, value, meaning, reason }: Cause): string {
-  const shown = short(value, 60);
+  const shown = value === '' ? 'not set' : short(value, 60);
   if (kind === 'variable') return `${name} is ${shown}: ${meaning}`;
   return `The profile’s flag ${name} is ${shown}.${reason === null ? '' : ` ${reason}`} (The flag: ${meaning})`;
 }

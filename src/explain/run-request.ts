@@ -1,5 +1,6 @@
 import type { Exchange } from '../exchange/exchange.ts';
 import { parseJson } from '../exchange/request/json-text.ts';
+import { routeOf } from '../exchange/request/route.ts';
 import { runSteps } from '../exchange/steps.ts';
 import type { ExchangeReply, HeaderMap, HeaderMutation } from '../exchange/types.ts';
 import type { ApiErrorObject } from '../schema/api-error.ts';
@@ -26,25 +27,43 @@ export interface ClientRequest {
 }
 
 /** What became of a request. */
-export type RequestRun =
-  | {
-      readonly type: 'sent';
-      readonly method: string;
-      readonly path: string;
-      /** All headers the upstream gets, lower-case names to values, without pseudo headers. */
-      readonly headers: Readonly<Record<string, string>>;
-      readonly headerChanges: HeaderMutation;
-      /** The body as it is sent. */
-      readonly body: Buffer;
-      /** The body as a value, read when it is asked for; numbers that a JavaScript number would change are `JSON.rawJSON`. */
-      readonly chat: unknown;
-      readonly dropped: readonly string[];
-      /** The exchange, which waits for the upstream's answer. */
-      readonly exchange: Exchange;
-    }
-  | { readonly type: 'refused'; readonly status: number; readonly error: ApiErrorObject }
-  /** Not a request for this service: it passes as it is. */
-  | { readonly type: 'passed' };
+export type RequestRun = SentRun | CatalogRun | RefusedRun | PassedRun;
+
+/** What the upstream gets. */
+interface UpstreamRun {
+  readonly method: string;
+  readonly path: string;
+  /** All headers the upstream gets, lower-case names to values, without pseudo headers. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly headerChanges: HeaderMutation;
+  /** The exchange, which waits for the upstream's answer. */
+  readonly exchange: Exchange;
+}
+
+export interface SentRun extends UpstreamRun {
+  readonly type: 'sent';
+  /** The body as it is sent. */
+  readonly body: Buffer;
+  /** The body as a value, read when it is asked for; numbers that a JavaScript number would change are `JSON.rawJSON`. */
+  readonly chat: unknown;
+  readonly dropped: readonly string[];
+}
+
+/** A request for the upstream's list of models, whose answer becomes the catalog for Codex. */
+export interface CatalogRun extends UpstreamRun {
+  readonly type: 'catalog';
+}
+
+export interface RefusedRun {
+  readonly type: 'refused';
+  readonly status: number;
+  readonly error: ApiErrorObject;
+}
+
+/** Not a request for this service: it passes as it is. */
+interface PassedRun {
+  readonly type: 'passed';
+}
 
 /** The modes of the shipped envoy.yaml. What is translated does not depend on them. */
 const modes = { request: 'BUFFERED', response: 'FULL_DUPLEX_STREAMED' } as const;
@@ -70,36 +89,40 @@ export function runRequest({ config, profile, files }: Setup, request: ClientReq
   const refusal = replies.find((reply) => reply.type === 'immediate_response');
   if (refusal !== undefined)
     return { type: 'refused', status: refusal.status, error: JSON.parse(Buffer.from(refusal.body).toString()).error };
-  const bodies = replies.flatMap((reply) => (reply.type === 'request_body' && reply.body ? [reply.body] : []));
-  if (exchange.summary().outcome === 'passed' || bodies.length === 0) return { type: 'passed' };
-  const body = Buffer.concat(bodies);
-  let chat: unknown;
   const headerChanges = changesOf(replies);
   const changed = applied(headerChanges, headers);
-  return {
-    type: 'sent',
+  const upstream: UpstreamRun = {
     method: changed.get(':method') ?? '',
     path: changed.get(':path') ?? '',
     headers: Object.fromEntries([...changed].filter(([name]) => !name.startsWith(':'))),
     headerChanges,
+    exchange,
+  };
+  if (routeOf(headers).type === 'catalog') return { type: 'catalog', ...upstream };
+  const bodies = replies.flatMap((reply) => (reply.type === 'request_body' && reply.body ? [reply.body] : []));
+  if (exchange.summary().outcome === 'passed' || bodies.length === 0) return { type: 'passed' };
+  const body = Buffer.concat(bodies);
+  let chat: unknown;
+  return {
+    type: 'sent',
+    ...upstream,
     body,
     get chat() {
       chat ??= readJson(body);
       return chat;
     },
     dropped: exchange.summary().dropped,
-    exchange,
   };
 }
 
-/** What a plain answer to this request becomes, since the Response repeats parts of its request. Uses the run's exchange up. */
-export function answered(run: Extract<RequestRun, { type: 'sent' }>): AnswerRun {
-  const chunks = [{ atMs: null, bytes: Buffer.from(JSON.stringify(plainAnswer)) }];
-  return runAnswer(run.exchange, { status: 200, headers: new Map([['content-type', 'application/json']]), chunks });
+/** What an answer in JSON to this request becomes. Uses the run's exchange up. */
+export function answered({ exchange }: UpstreamRun, answer: unknown): AnswerRun {
+  const chunks = [{ atMs: null, bytes: Buffer.from(JSON.stringify(answer)) }];
+  return runAnswer(exchange, { status: 200, headers: new Map([['content-type', 'application/json']]), chunks });
 }
 
 /** It has all that a request may ask for: reasoning, log probabilities. */
-const plainAnswer = {
+export const plainAnswer = {
   id: 'chatcmpl-1',
   object: 'chat.completion',
   created: 1,
@@ -115,13 +138,17 @@ const plainAnswer = {
   usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
 };
 
+/** A server's list of models. */
+export const plainList = { object: 'list', data: [{ id: 'm', object: 'model' }] };
+
 /** JSON as the service reads it. Throws `ApiError` for what is no JSON. */
 export function readJson(bytes: Uint8Array): unknown {
   return runSteps(parseJson(bytes, unlimited, unlimited));
 }
 
 function changesOf(replies: readonly ExchangeReply[]): HeaderMutation {
-  for (const reply of replies) if (reply.type === 'request_body' && reply.headers !== undefined) return reply.headers;
+  for (const { type, ...reply } of replies)
+    if (type === 'request_headers' || type === 'request_body') if ('headers' in reply) return reply.headers ?? {};
   return {};
 }
 

@@ -109,6 +109,17 @@ describe('a field', () => {
     expect(absent?.fate).toBe('absent');
   });
 
+  it.each([{ a: 1 }, 7, 'x'])('called __proto__ is one like any other: %j', (value) => {
+    const { fields, added } = explain(`{"model":"m","input":"Hi","__proto__":${JSON.stringify(value)}}`);
+    expect(fields.at(-1)).toMatchObject({ field: '__proto__', fate: 'sent', becomes: [{ path: '__proto__', value }] });
+    expect(added).toEqual([]);
+  });
+
+  it('called as something every object has is absent where it is', () => {
+    const [field] = explain(plain, {}, { fields: [['constructor'], ['input', 'length']] }).fields;
+    expect(field).toMatchObject({ fate: 'absent' });
+  });
+
   it('keeps a number that JavaScript has not', () => {
     const { chat_request } = explain('{"model":"m","input":"Hi","odd":12345678901234567890}');
     expect(JSON.stringify(chat_request?.body)).toContain('"odd":12345678901234567890');
@@ -192,6 +203,59 @@ describe('a refusal', () => {
     expect(params.toSorted()).toEqual(['background', 'conversation', 'previous_response_id']);
   });
 
+  it.each([
+    [
+      'an output whose call is wrong',
+      {
+        input: [
+          { type: 'function_call', call_id: 'c', name: 'f', arguments: 5 },
+          { type: 'function_call_output', call_id: 'c', output: 'x' },
+        ],
+      },
+      ['input[0].arguments'],
+    ],
+    [
+      'an output whose call has no id',
+      {
+        input: [
+          { type: 'function_call', call_id: 5, name: 'f', arguments: '{}' },
+          { type: 'function_call_output', call_id: 'c', output: 'x' },
+        ],
+      },
+      ['input[0].call_id'],
+    ],
+    [
+      'a choice of a tool that is wrong',
+      {
+        tools: [{ type: 'function', name: 'f', parameters: 7 }],
+        tool_choice: { type: 'function', name: 'f' },
+      },
+      ['tools[0].parameters'],
+    ],
+    ['a choice from a list that is none', { tools: 5, tool_choice: 'required' }, ['tools']],
+    [
+      'a choice of several, one of them wrong',
+      {
+        tools: [{ type: 'function', name: 'f' }],
+        tool_choice: { type: 'allowed_tools', mode: 'auto', tools: [{ type: 'function', name: 'g' }] },
+      },
+      ['tool_choice.tools[0]'],
+    ],
+    ['a field that must be there and is wrong', { model: 5, input: 7 }, ['model', 'input']],
+    ['a list without its wrong element', { include: ['nothing', 7] }, ['include[0]', 'include[1]']],
+  ])('is not followed by what follows from it: %s', (_name, body, params) => {
+    expect(explain({ ...plain, ...body }).refusals.map(({ error }) => error.param)).toEqual(params);
+  });
+
+  it('is followed by an output without a call, which is a mistake by itself', () => {
+    const input = [
+      { type: 'function_call_output', call_id: 'c', output: 'x' },
+      { role: 'nobody', content: 'x' },
+    ];
+    const { refusals } = explain({ model: 'm', input });
+    expect(refusals.map(({ error }) => error.param)).toEqual(['input[1].role', 'input[0].call_id']);
+  });
+
   it('of many is not followed for ever', () => {
     const input = Array.from({ length: 60 }, () => ({ role: 'nobody', content: 'x' }));
     expect(explain({ model: 'm', input }).refusals).toHaveLength(20);
@@ -208,6 +272,26 @@ describe('other requests', () => {
   it('that pass are said to pass', () => {
     const request = requestOf(plain, { path: '/v1/embeddings' });
     expect(explain(plain, {}, { request })).toMatchObject({ outcome: 'passed', chat_request: null, fields: [] });
+  });
+
+  const catalog = { method: 'GET', path: '/v1/models?client_version=1', body: Buffer.alloc(0) };
+
+  it('for the catalog are sent as they are, and their answer is made by these files', () => {
+    const { outcome, chat_request, fields, added } = explain('', {}, { request: requestOf('', catalog) });
+    expect([outcome, fields, added]).toEqual(['catalog', [], []]);
+    expect(chat_request).toMatchObject({
+      method: 'GET',
+      path: catalog.path,
+      headers_set: ['accept-encoding'],
+      body: null,
+    });
+  });
+
+  it('have a catalog that names what made it', () => {
+    const causes = explain('', {}, { request: requestOf('', catalog) }).catalog?.causes ?? [];
+    expect(namesOf({ causes })).toEqual(expect.arrayContaining(['MODEL_CATALOG_FILE', 'CATALOG_INSTRUCTIONS_FILE']));
+    expect(namesOf({ causes })).toContain('MODEL_CONTEXT_WINDOW');
+    expect(namesOf({ causes })).not.toContain('STRICT_ECHO');
   });
 
   it('have their headers as the upstream gets them, without keys', () => {

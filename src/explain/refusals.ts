@@ -1,0 +1,89 @@
+import { isSame, recordOf } from './differences.ts';
+import { type Path, pathOf, valueAt, without, withValue } from './fields.ts';
+import type { RefusedRun, RequestRun } from './run-request.ts';
+
+/** A body that is refused, and how. */
+export interface RefusedBody {
+  readonly body: unknown;
+  /** A call without its output, or an output without its call, was no mistake of the client's any more. */
+  readonly isLenient: boolean;
+  readonly run: RefusedRun;
+}
+
+const maxRefusals = 20;
+
+/**
+ * The refusal of a body, and those that would follow if what each names were mended. What is wrong only because of that
+ * mending is not among them: a call or a tool that is replaced keeps its id or name, which others refer to.
+ */
+export function refusalsOf(
+  first: RefusedRun,
+  body: unknown,
+  rerun: (value: unknown, isLenient: boolean) => RequestRun,
+): readonly RefusedBody[] {
+  let last: RefusedBody = { body, isLenient: false, run: first };
+  const found = [last];
+  while (found.length < maxRefusals) {
+    const mended = mend(last);
+    if (mended === null) break;
+    const run = rerun(mended.body, mended.isLenient);
+    if (run.type !== 'refused' || isSame(run.error, last.run.error)) break;
+    last = { ...mended, run };
+    found.push(last);
+  }
+  return found;
+}
+
+/** The body without that mistake; null where the error names nothing that could be mended. */
+function mend({ body, isLenient, run }: RefusedBody): Pick<RefusedBody, 'body' | 'isLenient'> | null {
+  const { param } = run.error;
+  const path = param === null ? null : pathOf(param);
+  if (param === null || path === null) return null;
+  const [name] = path;
+  if (name === 'tool_choice') return { body: without(body, [name]), isLenient };
+  // An item, a part or a tool as a whole: without the field alone it would be refused for lacking it.
+  const element = path.slice(0, path.findLastIndex((step) => typeof step === 'number') + 1);
+  const place = element.length === 0 ? path : element;
+  const value = valueAt(body, place);
+  if (value === undefined) return null;
+  if (place.length === 1 && name === 'tools')
+    return { body: without(without(body, place), ['tool_choice']), isLenient };
+  const harmless = harmlessAt(place, value, param);
+  return {
+    // The others keep their indices.
+    body: harmless === null ? without(body, place) : withValue(body, place, harmless),
+    isLenient: isLenient || losesItsPartner(place, value),
+  };
+}
+
+/** Something that is accepted in that place; null where only leaving it out is. */
+function harmlessAt(place: Path, value: unknown, param: string): unknown {
+  const [list, index, inner] = [place[0], place.at(-1), place.at(-2)];
+  if (place.length === 1) return { model: 'model', input: '…' }[String(list)] ?? null;
+  if (list === 'include') return 'reasoning.encrypted_content';
+  if (list === 'tools') {
+    const name = valueAt(value, ['name']);
+    const isUsable = typeof name === 'string' && /^[\w-]{1,64}$/.test(name) && !param.endsWith('.name');
+    return { type: 'function', name: isUsable ? name : `removed_${index}` };
+  }
+  if (list === 'input' && place.length === 2) return harmlessItem(value, param);
+  return inner === 'content' || inner === 'output' ? { type: 'input_text', text: '…' } : null;
+}
+
+/** A call stays a call of that id, so that its output has one; but where it is the pairing that is refused. */
+function harmlessItem(value: unknown, param: string): unknown {
+  const { call_id, type } = recordOf(value) ?? {};
+  const isPairing = param.endsWith('.call_id') || param.endsWith(']');
+  if (typeof call_id !== 'string' || call_id === '' || isPairing)
+    return { type: 'message', role: 'user', content: '…' };
+  return /_output$/.test(String(type))
+    ? { type: 'function_call_output', call_id, output: '…' }
+    : { type: 'function_call', call_id, name: 'removed', arguments: '{}' };
+}
+
+/** A call or an output without a usable id: the one that belongs to it cannot be told. */
+function losesItsPartner(place: Path, value: unknown): boolean {
+  const { call_id, type } = recordOf(value) ?? {};
+  const isOfPair = place[0] === 'input' && place.length === 2 && /_call(_output)?$/.test(String(type));
+  return isOfPair && (typeof call_id !== 'string' || call_id === '');
+}
