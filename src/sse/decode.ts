@@ -20,13 +20,15 @@ const COLON = 0x3a;
 const OPENING_BRACE = 0x7b;
 const dataField = Buffer.from('data');
 const eventField = Buffer.from('event');
+const errorField = Buffer.from('error');
 const comment: SseMessage = { type: 'comment' };
 const noBytes = Buffer.alloc(0);
 
 /**
  * Reads the event stream format (WHATWG HTML §9.2.6) from bytes cut anywhere, even inside a character or between CR
  * and LF. Text is decoded a line at a time; the work is linear in the bytes however small the pieces are. Beyond the
- * standard, a line that begins with `{` is an event of its own: some servers send errors or all chunks without `data:`.
+ * standard, a line that begins with `{` is an event of its own: some servers send errors or all chunks without `data:`. So is
+ * the field `error` (llama.cpp, GPUStack).
  *
  * If a piece completes some events and then exceeds the limit, those events are returned and the next call throws.
  * Why this is written by hand: docs/decisions/0007-hand-written-decoders.md.
@@ -148,9 +150,15 @@ export class SseDecoder {
       return;
     }
     const ofEvent = valueStart(eventField, bytes, start, end);
-    if (ofEvent === -1) return;
-    this.#event = bytes.toString('utf8', ofEvent, end) || null;
-    this.#dataSize += end - begin;
+    if (ofEvent !== -1) {
+      this.#event = bytes.toString('utf8', ofEvent, end) || null;
+      this.#dataSize += end - begin;
+      return;
+    }
+    const ofError = valueStart(errorField, bytes, start, end);
+    if (ofError === -1) return;
+    this.#endEvent();
+    this.#emit({ type: 'event', event: 'error', data: bytes.toString('utf8', ofError, end) });
   }
 
   #endEvent(): void {

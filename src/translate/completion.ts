@@ -50,6 +50,8 @@ export function translateCompletion(completion: unknown, context: ResponseContex
   const outputError = callError ?? writer.output.finish();
   if (upstreamError !== null && !writer.output.hasItems()) throw upstreamError;
   const error = upstreamError ?? outputError;
+  // Nothing, and no reason why, is no answer.
+  if (error === null && textOf(choice.finish_reason) === '' && writer.output.isEmpty()) throw notACompletion();
   const response = writer.end(
     error === null ? outcomeOf(choice.finish_reason, writer.output) : { status: 'failed', error },
   );

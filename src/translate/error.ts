@@ -50,6 +50,13 @@ export function errorOfValue(value: unknown): ApiError | null {
   return errorOf({ ...reading, code: reading.code || 'upstream_error' }, 502, null);
 }
 
+/** The error in a stream's data that is no JSON, in the upstream's own words. Null if it is markup, or broken JSON. */
+export function errorOfText(text: string): ApiError | null {
+  const reading = /^\s*[{["]/.test(text) ? null : readErrorBody(text, null);
+  if (reading === null || reading.message === '') return null;
+  return errorOf({ ...reading, code: reading.code || 'invalid_upstream_response' }, 502, null);
+}
+
 /** The status of an error inside a 200 that names none, by OpenAI's and Anthropic's error types. */
 const statusOfType = new Map([
   ['invalid_request_error', 400],

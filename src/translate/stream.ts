@@ -11,7 +11,7 @@ import { logprobsOf } from './chat/logprobs.ts';
 import { choiceOf, objectOf, textOf } from './chat/loose.ts';
 import { usageOf } from './chat/usage.ts';
 import type { ResponseContext } from './context.ts';
-import { errorOfValue } from './error.ts';
+import { errorOfText, errorOfValue } from './error.ts';
 import { EventLog } from './response/event-log.ts';
 import { ResponseWriter } from './response/response-writer.ts';
 
@@ -47,6 +47,8 @@ export class StreamTranslator {
   #chunks = 0;
   #malformed = 0;
   #malformedInRow = 0;
+  /** What the first data said that was not JSON. */
+  #unread: ApiError | null = null;
 
   constructor(context: ResponseContext) {
     this.#context = context;
@@ -77,9 +79,10 @@ export class StreamTranslator {
     return text !== null && this.#grow(this.#template.field(), text) ? this.#log.take() : null;
   }
 
-  /** Takes data that is not JSON. It is skipped; several pieces in a row fail the stream. */
-  malformed(): ResponseStreamEvent[] {
+  /** Takes data that is not JSON. It is skipped; several pieces in a row fail the stream, and so does an end without output. */
+  malformed(text: string): ResponseStreamEvent[] {
     if (this.ended()) return [];
+    this.#unread ??= errorOfText(text);
     this.#skip();
     return this.#log.take();
   }
@@ -212,20 +215,29 @@ export class StreamTranslator {
     this.#response.start();
     this.#malformed += 1;
     this.#malformedInRow += 1;
-    if (this.#malformedInRow === MAX_MALFORMED) this.#response.fail(invalidResponse());
+    if (this.#malformedInRow === MAX_MALFORMED) this.#response.fail(this.#invalid());
   }
 
   #finish(reason: 'done' | 'eof'): void {
-    const error = this.#missingEnd(reason) ?? this.#response.output.finish();
+    const error = this.#missingEnd(reason) ?? this.#response.output.finish() ?? this.#missingOutput();
     this.#response.end(
       error === null ? outcomeOf(this.#finishReason, this.#response.output) : { status: 'failed', error },
     );
   }
 
-  /** `[DONE]` without a `finish_reason` is an end; the end of the bytes without either is a cut (decision D9). */
+  /** The end of the bytes without `[DONE]` and `finish_reason` is a cut (decision D9); `[DONE]` alone is for `outcomeOf`. */
   #missingEnd(reason: 'done' | 'eof'): ApiError | null {
-    if (this.#chunks === 0 && (reason === 'eof' || this.#malformed > 0)) return invalidResponse();
+    if (this.#chunks === 0 && (reason === 'eof' || this.#malformed > 0)) return this.#invalid();
     return reason === 'eof' && this.#finishReason === null ? truncated() : null;
+  }
+
+  /** What could not be read was the answer. */
+  #missingOutput(): ApiError | null {
+    return this.#malformed > 0 && this.#response.output.isEmpty() ? this.#invalid() : null;
+  }
+
+  #invalid(): ApiError {
+    return this.#unread ?? invalidResponse();
   }
 }
 

@@ -143,7 +143,7 @@ export class EventStreamReader implements UpstreamBodyReader {
         return data.done ? joined(events, translator.finish('done')) : events;
       }
       case 'malformed':
-        return translator.malformed();
+        return event === 'error' ? translator.push(text, event) : translator.malformed(text);
     }
   }
 

@@ -81,12 +81,12 @@ means(
 
 /**
  * What a `finish_reason` means (docs/answers.md §1.6), in any case of letters. Null and missing ones mean a normal end, since
- * some servers never send one, unless a call is cut. So do unknown ones after some output; without any, the answer has
+ * some servers never send one, unless there is no answer or a call is cut. So do unknown ones after some output; without any, the answer has
  * failed, since an agent would take an empty one for the end of its task. Whether tools were called plays no part.
  */
 export function outcomeOf(finishReason: unknown, output: AnswerEnd): Outcome {
   if (typeof finishReason !== 'string' || finishReason.trim() === '')
-    return output.hasCutCall() ? { status: 'failed', error: truncated() } : { status: 'completed' };
+    return output.isEmpty() || output.hasCutCall() ? { status: 'failed', error: truncated() } : { status: 'completed' };
   const meaning = meaningOf(finishReason) ?? (output.isEmpty() ? emptyAnswer(finishReason) : 'completed');
   switch (meaning) {
     case 'completed':

@@ -39,7 +39,7 @@ describe('a stream translator', () => {
     expect(translator.ended()).toBe(true);
     expect(translator.start()).toEqual([]);
     expect(translator.push(delta({ content: 'b' }))).toEqual([]);
-    expect(translator.malformed()).toEqual([]);
+    expect(translator.malformed('?')).toEqual([]);
     expect(translator.finish('eof')).toEqual([]);
     expect(translator.fail(timeout)).toEqual([]);
   });
@@ -81,7 +81,7 @@ describe('a stream translator', () => {
   it('sums itself up for the log', () => {
     const translator = new StreamTranslator(createTestContext());
     translator.push({ model: 'real', ...delta({ content: 'a' }) });
-    translator.malformed();
+    translator.malformed('?');
     translator.push(delta({ tool_calls: [{ index: 0, id: 'a', function: {} }] }, { finish_reason: 'length' }));
     translator.finish('eof');
     expect(translator.summary()).toEqual({
@@ -96,18 +96,18 @@ describe('a stream translator', () => {
 
   it('gives up only after three malformed pieces in a row', () => {
     const translator = new StreamTranslator(createTestContext());
-    translator.malformed();
-    translator.malformed();
+    translator.malformed('?');
+    translator.malformed('?');
     translator.push(delta({}));
-    translator.malformed();
-    translator.malformed();
+    translator.malformed('?');
+    translator.malformed('?');
     expect(translator.ended()).toBe(false);
-    expect(types(translator.malformed()).at(-1)).toBe('response.failed');
+    expect(types(translator.malformed('?')).at(-1)).toBe('response.failed');
   });
 
   it('takes [DONE] after nothing but malformed data for no answer', () => {
     const translator = new StreamTranslator(createTestContext());
-    translator.malformed();
+    translator.malformed('?');
     expect(translator.finish('done').at(-1)).toMatchObject({
       response: { error: { code: 'invalid_upstream_response' } },
     });
