@@ -1,26 +1,27 @@
 import type { ChatMessage } from '../../schema/chat-request.ts';
 import type { TranslationSettings } from '../settings.ts';
+import { chatMessageOf, messagesOfTurn } from './chat-messages.ts';
 import { isRefusal, joinText } from './content.ts';
 import { earlierReasoningOf } from './input-reasoning.ts';
-import { createMessageWriter } from './message-writer.ts';
 import type { PairedCall, PairedItem } from './pairing.ts';
 import type { InputMessage } from './parsed.ts';
+import { applyPasses } from './passes/passes.ts';
 import type { ToolTable } from './tools.ts';
 import { createTurn, type Turn } from './turn.ts';
 
 /**
  * Items as Chat messages: one assistant message per turn (reasoning, text, calls), followed directly by its outputs in
- * the order of the calls, whatever stood between them. `leading` are system messages that come first.
+ * the order of the calls, whatever stood between them, in the form the profile's server takes. `leading` are system
+ * messages that come first.
  */
 export function translateMessages(
   items: readonly PairedItem[],
   leading: readonly InputMessage[],
   settings: TranslationSettings,
   tools: ToolTable,
-): ChatMessage[] {
+): readonly ChatMessage[] {
   const { profile } = settings;
-  const writer = createMessageWriter(profile, tools);
-  for (const message of leading) writer.message(message);
+  const messages = leading.map((message) => chatMessageOf(message, profile));
   let turn: Turn | undefined;
 
   for (const item of items) {
@@ -42,7 +43,7 @@ export function translateMessages(
     }
   }
   close();
-  return writer.finish();
+  return applyPasses(messages, profile);
 
   function openTurn(): Turn {
     turn ??= createTurn();
@@ -50,7 +51,7 @@ export function translateMessages(
   }
 
   function close(): void {
-    if (turn !== undefined) writer.turn(turn);
+    for (const message of turn === undefined ? [] : messagesOfTurn(turn, profile, tools)) messages.push(message);
     turn = undefined;
   }
 
@@ -65,7 +66,7 @@ export function translateMessages(
       return;
     }
     close();
-    writer.message(item);
+    messages.push(chatMessageOf(item, profile));
   }
 
   function addCall(item: PairedCall): void {

@@ -1,0 +1,71 @@
+import type { ChatContentPart, ChatMessage, ChatToolCall } from '../../schema/chat-request.ts';
+import type { Profile } from '../../upstream/profile.ts';
+import { chatPartsOf, isPlainText, joinText } from './content.ts';
+import type { PairedCall } from './pairing.ts';
+import type { InputContent, InputMessage } from './parsed.ts';
+import { extraContentOf, replayedReasoning } from './reasoning-replay.ts';
+import { flattenToolName } from './tool-name.ts';
+import type { ToolTable } from './tools.ts';
+import type { Turn } from './turn.ts';
+
+/** A user, system or developer message as Chat's. */
+export function chatMessageOf({ role, content }: InputMessage, profile: Profile): ChatMessage {
+  if (role === 'user') return { role, content: userContent(content, profile) };
+  const isText = !profile.arrayContent || isPlainText(content);
+  return { role, content: isText ? joinText(content) : chatPartsOf(content, profile) };
+}
+
+function userContent(content: readonly InputContent[], profile: Profile): string | ChatContentPart[] {
+  if (isPlainText(content) && (content.length <= 1 || !profile.arrayContent)) return joinText(content);
+  // Anthropic and Bedrock, also behind routers, refuse a text part without text.
+  const parts = chatPartsOf(content, profile).filter((part) => part.type !== 'text' || part.text !== '');
+  return parts.length > 0 ? parts : '';
+}
+
+/**
+ * An assistant's turn: its message, none where the turn holds nothing; a tool message for each of its calls, with parts
+ * where an output is more than text; and the messages that had to wait for the outputs.
+ */
+export function messagesOfTurn(turn: Turn, profile: Profile, tools: ToolTable): readonly ChatMessage[] {
+  const calls = turn.calls.map((call) => toolCallOf(call, turn, profile, tools));
+  const replayed = replayedReasoning(turn, profile);
+  const isEmpty = turn.text === null && turn.refusal === null && calls.length === 0 && replayed === null;
+  const assistant: ChatMessage = {
+    role: 'assistant',
+    content: turn.text || (turn.refusal === null && calls.length === 0 ? '' : null),
+    ...(turn.refusal === null ? {} : { refusal: turn.refusal }),
+    ...(turn.phase === null ? {} : { phase: turn.phase }),
+    ...(calls.length === 0 ? {} : { tool_calls: calls }),
+    ...replayed,
+  };
+  return [
+    ...(isEmpty ? [] : [assistant]),
+    ...turn.calls.map((call) => toolMessageOf(call, profile)),
+    ...turn.deferred.map((item) => chatMessageOf(item, profile)),
+  ];
+}
+
+function toolCallOf(call: PairedCall, turn: Turn, profile: Profile, tools: ToolTable): ChatToolCall {
+  const { callId: id, toolKind, input } = call;
+  const name = chatNameOf(call, tools);
+  const extra = extraContentOf(turn, id);
+  const kept = extra === null ? {} : { extra_content: extra };
+  if (toolKind !== 'custom') return { id, type: 'function', function: { name, arguments: input }, ...kept };
+  if (profile.customTools === 'native') return { id, type: 'custom', custom: { name, input }, ...kept };
+  return { id, type: 'function', function: { name, arguments: JSON.stringify({ input }) }, ...kept };
+}
+
+/** The name its tool is offered by in this request, or would be. */
+function chatNameOf({ name, namespace }: PairedCall, tools: ToolTable): string {
+  return tools.find(name, namespace)?.name ?? (namespace ? flattenToolName(namespace, name) : name);
+}
+
+function toolMessageOf({ callId, outputs }: PairedCall, profile: Profile): ChatMessage {
+  const text = outputs
+    .map((parts) => joinText(parts))
+    .filter((output) => output !== '')
+    .join('\n');
+  const media = chatPartsOf(outputs.flat(), profile).filter(({ type }) => type !== 'text');
+  const parts = text === '' ? media : [{ type: 'text', text } as const, ...media];
+  return { role: 'tool', tool_call_id: callId, content: media.length === 0 ? text : parts };
+}

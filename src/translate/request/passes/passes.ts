@@ -1,0 +1,37 @@
+import type { Profile } from '../../../upstream/profile.ts';
+import type { MessagePass, Messages } from './pass.ts';
+import { geminiSignatures, reasoningBackfill, reasoningScope } from './reasoning.ts';
+import { developerRole, systemMessages } from './system-messages.ts';
+import { emptyAssistantContent, nineCharacterIds, singleCalls, toolMedia, toolMessageName } from './tool-messages.ts';
+import { alternateRoles, assistantAfterTool, assistantPrefix, assistantSpeaks, needsUser, userFirst } from './turns.ts';
+
+/**
+ * Every quirk of messages, in the order in which they are applied: first what needs to see the conversation as the client
+ * sent it, then what moves parts and splits messages, then what whole turns must look like, and last what stands in for
+ * what is still missing, in messages that earlier passes made too.
+ */
+export const messagePasses: readonly MessagePass[] = [
+  reasoningScope,
+  geminiSignatures,
+  nineCharacterIds,
+  toolMessageName,
+  toolMedia,
+  developerRole,
+  systemMessages,
+  singleCalls,
+  emptyAssistantContent,
+  assistantAfterTool,
+  alternateRoles,
+  userFirst,
+  needsUser,
+  assistantSpeaks,
+  assistantPrefix,
+  reasoningBackfill,
+];
+
+/** The messages in the form the profile's server takes. */
+export function applyPasses(messages: Messages, profile: Profile): Messages {
+  let current = messages;
+  for (const pass of messagePasses) if (pass.appliesTo(profile)) current = pass.run(current, profile);
+  return current;
+}

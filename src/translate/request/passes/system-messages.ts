@@ -1,0 +1,44 @@
+import type { ChatMessage } from '../../../schema/chat-request.ts';
+import { mergeMessages } from './merge-messages.ts';
+import { type MessagePass, mapRole } from './pass.ts';
+
+/** `developer` is `system` where the server does not know the role. */
+export const developerRole: MessagePass = {
+  name: 'developerRole',
+  appliesTo: (profile) => profile.developerRole === 'system',
+  run: (messages) => mapRole(messages, 'developer', (message) => ({ ...message, role: 'system' })),
+};
+
+/**
+ * The leading system messages are one message. Many chat templates allow one in the first place only: later ones become
+ * the user's there.
+ */
+export const systemMessages: MessagePass = {
+  name: 'systemMessages',
+  appliesTo: (profile) => profile.systemMessages !== 'anywhere',
+  run(messages, profile) {
+    const [first, ...rest] = messages;
+    if (first === undefined) return messages;
+    const end = isSystem(first) ? rest.findIndex(({ role }) => role !== first.role) : 0;
+    const leading = end === -1 ? rest : rest.slice(0, end);
+    const later = end === -1 ? [] : rest.slice(end);
+    return [
+      mergeMessages([first, ...leading]),
+      ...(profile.systemMessages === 'leading_only' ? later.map(asUser) : later),
+    ];
+  },
+};
+
+function isSystem({ role }: ChatMessage): boolean {
+  return role === 'system' || role === 'developer';
+}
+
+function asUser(message: ChatMessage): ChatMessage {
+  if (!isSystem(message)) return message;
+  const { content } = message;
+  const text =
+    typeof content === 'string'
+      ? content
+      : (content ?? []).map((part) => (part.type === 'text' ? part.text : '')).join('');
+  return { role: 'user', content: `Developer instructions:\n${text}` };
+}
