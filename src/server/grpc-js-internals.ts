@@ -67,6 +67,18 @@ export function takeStreams(
   });
 }
 
+/**
+ * No more pings from now on, also on connections that are open. node:http2 sends none on a connection that was told to go, and
+ * grpc-js takes that for a dead one and destroys it, with every stream that still runs there. Throws when grpc-js has no such
+ * field. Delete it when grpc-js stops its pings before it shuts down. A proxy that vanishes during a drain is noticed when the
+ * drain's time is over.
+ */
+export function stopPings(server: Server): void {
+  const field = 'keepaliveTimeMs';
+  if (typeof Reflect.get(server, field) !== 'number') throw new GrpcJsInternalsError(`field \`${field}\` on Server`);
+  Reflect.set(server, field, 0);
+}
+
 type StreamListener = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, flags: number) => void;
 
 /**
@@ -86,6 +98,7 @@ export async function checkGrpcJsInternals(): Promise<void> {
     injector.injectConnection(far);
     if ((await statusOf(session, '/taken')) !== 204) throw new GrpcJsInternalsError('stream that can be taken');
     if ((await statusOf(session, '/left')) !== 200) throw new GrpcJsInternalsError('working call');
+    stopPings(server);
   } catch (cause) {
     throw cause instanceof GrpcJsInternalsError ? cause : new GrpcJsInternalsError('working call', { cause });
   } finally {

@@ -13,7 +13,7 @@ import type { Config } from '../settings/config.ts';
 import type { ExchangeObserver } from '../telemetry/observer.ts';
 import { createExchangeFactory } from './exchanges.ts';
 import { acceptCall } from './grpc-call.ts';
-import { checkGrpcJsInternals, http2ServersOf, setHttp2Options, takeStreams } from './grpc-js-internals.ts';
+import { checkGrpcJsInternals, http2ServersOf, setHttp2Options, stopPings, takeStreams } from './grpc-js-internals.ts';
 import { createHealth } from './health.ts';
 import type { OverloadGuard } from './overload.ts';
 import { processCall } from './process.ts';
@@ -183,16 +183,6 @@ function closeUnused(session: ServerHttp2Session, withinMs: number): void {
   const timer = setTimeout(() => session.destroy(), withinMs).unref();
   session.once('stream', () => clearTimeout(timer));
   session.once('close', () => clearTimeout(timer));
-}
-
-/**
- * node:http2 sends no ping on a connection that was told to go, and grpc-js takes that for a dead one and destroys it, with
- * every stream that still runs there. A proxy that vanishes during a drain is noticed when the drain's time is over.
- */
-function stopPings(server: Server): void {
-  if (typeof Reflect.get(server, 'keepaliveTimeMs') !== 'number')
-    throw new Error('grpc-js keeps its keep-alive time elsewhere now.');
-  Reflect.set(server, 'keepaliveTimeMs', 0);
 }
 
 function bind(server: Server, address: string, credentials: ServerCredentials): Promise<number> {

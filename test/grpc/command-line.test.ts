@@ -86,6 +86,7 @@ describe('a grpc-js that keeps its internals elsewhere', () => {
     ],
     ['its HTTP/2 options', 'server.js', '\\bcommonServerOptions\\b', 'http2Options', 'field `commonServerOptions`'],
     ['its HTTP/2 servers', 'server.js', '\\bthis\\.http2Servers\\b', 'this.listeners', 'field `http2Servers`'],
+    ['the time between its pings', 'server.js', '\\bkeepaliveTimeMs\\b', 'pingMs', 'field `keepaliveTimeMs`'],
   ])('ends the start with a message: %s', (_what, file, field, renamed, message) => {
     const hook = `import { registerHooks } from 'node:module';
       registerHooks({
