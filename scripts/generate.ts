@@ -9,6 +9,7 @@ import { explainExamples } from './explain-docs.ts';
 import type { Generator } from './generator.ts';
 import { chartSchema, manifests } from './kubernetes-render.ts';
 import { mappingRows } from './mapping-rows.ts';
+import { metricTable } from './metric-table.ts';
 import { profileDocs } from './profile-docs.ts';
 import { stateDiagrams } from './state-diagram.ts';
 import { wireTypes } from './wire-types.ts';
@@ -19,6 +20,7 @@ const root = join(import.meta.dirname, '..');
 export const generators: readonly Generator[] = [
   wireTypes,
   configTables,
+  metricTable,
   profileDocs,
   stateDiagrams,
   mappingRows,

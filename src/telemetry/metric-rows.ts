@@ -1,0 +1,249 @@
+import type { Counter, Gauge, Histogram } from 'prom-client';
+
+/** A metric: what it is made from, and what its row in `docs/operating.md` says. */
+export interface MetricRow {
+  readonly type: 'counter' | 'gauge' | 'histogram';
+  readonly name: string;
+  /** Plain text, also in each scrape. */
+  readonly help: string;
+  readonly labels?: readonly string[];
+  /** More for the documentation alone, in Markdown. */
+  readonly more?: string;
+  readonly buckets?: readonly number[];
+  /** Values of the only label that are 0 from the start: a series that first appears with 1 shows no rate for its first event. */
+  readonly values?: readonly string[];
+}
+
+/** A metric that is read at each scrape. */
+export type ReadRow<State> = Omit<MetricRow, 'labels' | 'buckets' | 'values'> & {
+  readonly type: 'counter' | 'gauge';
+  readonly read: (state: State) => number;
+};
+
+/** The object of a row: `metrics.exchanges.inc({ outcome })`. */
+export type MetricOf<Row extends MetricRow> = Row['type'] extends 'counter'
+  ? Counter<LabelsOf<Row>>
+  : Row['type'] extends 'gauge'
+    ? Gauge<LabelsOf<Row>>
+    : Histogram<LabelsOf<Row>>;
+
+type LabelsOf<Row> = Row extends { readonly labels: readonly (infer Label extends string)[] } ? Label : never;
+
+/** What a process is doing, at a scrape. */
+export interface ProcessState {
+  readonly ready: boolean;
+  readonly exchanges: number;
+  readonly bufferedBytes: number;
+  readonly lostLogLines: number;
+}
+
+/** What the supervisor of workers knows, at a scrape. */
+export interface SupervisorState {
+  readonly readyWorkers: number;
+  readonly restarts: number;
+  readonly lostLogLines: number;
+}
+
+/** From an answer on the same machine to an agent that thinks for ten minutes. */
+const secondsOfAnswers = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
+const secondsOfWork = [0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1];
+
+/** OpenTelemetry's conventions for metrics of generative AI, in Prometheus' spelling: names, labels and buckets. */
+const genAiLabels = ['gen_ai_request_model', 'gen_ai_provider_name', 'gen_ai_operation_name'] as const;
+const secondsPerToken = [0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1, 2.5];
+const secondsToFirstToken = [0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
+const secondsOfRequests = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92];
+
+const reloadResults = ['taken', 'rejected'];
+
+/** All metrics that something is counted in, in the order of the documentation. */
+export const metricRows = {
+  exchanges: {
+    type: 'counter',
+    name: 'responses_extproc_exchanges_total',
+    help: 'Finished exchanges, by outcome.',
+    labels: ['outcome'],
+    // Their own outcome, or how the call was broken off.
+    values: [
+      ...['completed', 'incomplete', 'failed', 'passed', 'refused', 'upstream_error'],
+      ...['aborted', 'protocol_error', 'crashed'],
+    ],
+    more: 'Outcomes: `completed`, `incomplete`, `failed` (the Response’s status), `refused`, `upstream_error`, `passed` (not translated), `aborted` (the client disconnected), `protocol_error`, `crashed`.',
+  },
+  refusals: {
+    type: 'counter',
+    name: 'responses_extproc_refusals_total',
+    help: 'Requests answered with an error before the upstream was called, by error code.',
+    labels: ['code'],
+  },
+  upstreamErrors: {
+    type: 'counter',
+    name: 'responses_extproc_upstream_errors_total',
+    help: 'Upstream responses that became an HTTP error, by the upstream’s status.',
+    labels: ['status'],
+  },
+  overload: {
+    type: 'counter',
+    name: 'responses_extproc_overload_total',
+    help: 'Requests refused with 503, by the limit that was reached.',
+    labels: ['limit'],
+    values: ['exchanges', 'buffered_bytes', 'memory'],
+    more: 'Limits: `exchanges`, `buffered_bytes`, `memory`.',
+  },
+  firstEventSeconds: {
+    type: 'histogram',
+    name: 'responses_extproc_time_to_first_event_seconds',
+    help: 'From the request’s headers to the first bytes of a streamed response, including the upstream’s time.',
+    buckets: secondsOfAnswers,
+  },
+  exchangeSeconds: {
+    type: 'histogram',
+    name: 'responses_extproc_exchange_duration_seconds',
+    help: 'From the request’s headers to the end of the exchange.',
+    labels: ['stream'],
+    buckets: secondsOfAnswers,
+  },
+  translationSeconds: {
+    type: 'histogram',
+    name: 'responses_extproc_translation_seconds',
+    help: 'Time this service itself spent on one exchange, all messages together.',
+    labels: ['leg'],
+    buckets: secondsOfWork,
+  },
+  bodyBytes: {
+    type: 'counter',
+    name: 'responses_extproc_body_bytes_total',
+    help: 'Bytes of bodies, as received and as sent.',
+    labels: ['leg', 'side'],
+  },
+  events: {
+    type: 'counter',
+    name: 'responses_extproc_events_total',
+    help: 'Server-sent events written.',
+  },
+  tokens: {
+    type: 'counter',
+    name: 'responses_extproc_tokens_total',
+    help: 'Tokens, as counted by the upstream.',
+    labels: ['model', 'type'],
+    more: 'Types: `input` and `output`, and of these `cached_input` and `reasoning_output`; `METRICS_MAX_MODELS` models that have answered have their own label, the rest is `other`.',
+  },
+  requestSeconds: {
+    type: 'histogram',
+    name: 'gen_ai_server_request_duration_seconds',
+    help: 'From the request’s headers to the end of the response, by model.',
+    labels: [...genAiLabels, 'error_type'],
+    buckets: secondsOfRequests,
+    more: 'This and the next two are named by OpenTelemetry’s conventions for generative AI.',
+  },
+  firstTokenSeconds: {
+    type: 'histogram',
+    name: 'gen_ai_server_time_to_first_token_seconds',
+    help: 'From the request’s headers to the first delta of a streamed response, by model.',
+    labels: genAiLabels,
+    buckets: secondsToFirstToken,
+  },
+  tokenSeconds: {
+    type: 'histogram',
+    name: 'gen_ai_server_time_per_output_token_seconds',
+    help: 'Time per output token after the first, of streamed responses, by model.',
+    labels: genAiLabels,
+    buckets: secondsPerToken,
+  },
+  unknownTypes: {
+    type: 'counter',
+    name: 'responses_extproc_unknown_types_total',
+    help: 'Items, parts and tools of a type this version does not know, by type; a request counts once.',
+    labels: ['kind', 'type'],
+    more: 'The first 64 types, then `other`.',
+  },
+  dropped: {
+    type: 'counter',
+    name: 'responses_extproc_dropped_total',
+    help: 'Parts of requests dropped because the upstream has no equivalent (x-responses-dropped).',
+  },
+  build: {
+    type: 'gauge',
+    name: 'responses_extproc_build_info',
+    help: 'Always 1; the labels say what is running.',
+    labels: ['version', 'node'],
+  },
+  certificateExpiry: {
+    type: 'gauge',
+    name: 'responses_extproc_tls_certificate_not_after_seconds',
+    help: 'Unix time at which the certificate in use expires; 0 without TLS.',
+  },
+  profileReloads: {
+    type: 'counter',
+    name: 'responses_extproc_profile_reloads_total',
+    help: 'Changes of the profiles file, taken or rejected.',
+    labels: ['result'],
+    values: reloadResults,
+  },
+  certificateReloads: {
+    type: 'counter',
+    name: 'responses_extproc_tls_reloads_total',
+    help: 'Changed certificate files, taken or rejected.',
+    labels: ['result'],
+    values: reloadResults,
+  },
+  tlsHandshakeFailures: {
+    type: 'counter',
+    name: 'responses_extproc_tls_handshake_failures_total',
+    help: 'Connections to the gRPC port whose TLS handshake failed.',
+    more: 'Also logged, once a minute.',
+  },
+  spansLost: {
+    type: 'counter',
+    name: 'responses_extproc_spans_lost_total',
+    help: 'Spans that did not reach the collector.',
+    more: 'Also logged, once a minute.',
+  },
+} as const satisfies Readonly<Record<string, MetricRow>>;
+
+const lostLogLines: ReadRow<{ readonly lostLogLines: number }> = {
+  type: 'counter',
+  name: 'responses_extproc_log_lines_lost_total',
+  help: 'Log lines that could not be written: the reader of standard output is gone or too slow, or a disk is full.',
+  read: (state) => state.lostLogLines,
+};
+
+/** Of each process. */
+export const stateRows: readonly ReadRow<ProcessState>[] = [
+  {
+    type: 'gauge',
+    name: 'responses_extproc_ready',
+    help: '1 while new exchanges are accepted.',
+    read: ({ ready }) => Number(ready),
+  },
+  {
+    type: 'gauge',
+    name: 'responses_extproc_active_exchanges',
+    help: 'Exchanges in progress.',
+    read: ({ exchanges }) => exchanges,
+  },
+  {
+    type: 'gauge',
+    name: 'responses_extproc_buffered_bytes',
+    help: 'Bytes of bodies buffered until they are complete.',
+    read: ({ bufferedBytes }) => bufferedBytes,
+  },
+  lostLogLines,
+];
+
+/** Of the supervisor, with workers. */
+export const supervisorRows: readonly ReadRow<SupervisorState>[] = [
+  {
+    type: 'gauge',
+    name: 'responses_extproc_ready_workers',
+    help: 'Workers that accept new exchanges.',
+    read: ({ readyWorkers }) => readyWorkers,
+  },
+  {
+    type: 'counter',
+    name: 'responses_extproc_worker_restarts_total',
+    help: 'Workers that exited and were restarted.',
+    read: ({ restarts }) => restarts,
+  },
+  lostLogLines,
+];
