@@ -5,7 +5,7 @@ import type { ProcessingResponse__Output as ProcessingResponse } from '../../src
 import { eventLines } from '../../src/inspect/view/event-lines.ts';
 import { ApiError } from '../../src/schema/api-error.ts';
 import { defaultModes, headersOf } from '../support/exchange-options.ts';
-import type { ExtProcCall } from '../support/extproc-client.ts';
+import { type ExtProcCall, messageOf } from '../support/extproc-client.ts';
 import { type RunningService, startService, until } from '../support/service.ts';
 
 let running: RunningService;
@@ -75,6 +75,20 @@ describe('a call', () => {
     call.cancel();
     await until(() => running.ends.length === 1);
     expect(running.ends[0]).toMatchObject({ how: 'done', summary: { outcome: 'completed' } });
+  });
+
+  test('keeps the modes of its first message, whatever a later one says', async () => {
+    running = await startService();
+    const call = running.client.open(null);
+    const config = (mode: 'BUFFERED' | 'FULL_DUPLEX_STREAMED') => ({
+      protocol_config: { request_body_mode: mode, response_body_mode: mode },
+    });
+    call.sendRaw({ ...messageOf(requestHeaders()), ...config('BUFFERED') });
+    expect(await call.next()).toHaveProperty('request_headers');
+    call.sendRaw({ ...messageOf(requestBody()), ...config('FULL_DUPLEX_STREAMED') });
+    // In full duplex it would be a reply to the headers first, and a streamed piece.
+    expect((await call.next()).request_body?.response?.body_mutation?.body?.toString()).toContain('"messages"');
+    call.cancel();
   });
 
   test('ends as aborted when Envoy leaves in the middle, and nothing of it stays', async () => {
