@@ -6,13 +6,20 @@ import { type MessagePass, mapRole } from './pass.ts';
 export const nineCharacterIds: MessagePass = {
   name: 'nineCharacterIds',
   appliesTo: (profile) => profile.nineCharacterIds,
-  run: (messages) =>
-    messages.map((message) => {
-      if (message.tool_call_id !== undefined)
-        return { ...message, tool_call_id: nineCharacterId(message.tool_call_id) };
+  run(messages) {
+    // A call and its output have one id, and hashing it is most of the work.
+    const known = new Map<string, string>();
+    const idOf = (callId: string): string => {
+      const id = known.get(callId) ?? nineCharacterId(callId);
+      known.set(callId, id);
+      return id;
+    };
+    return messages.map((message) => {
+      if (message.tool_call_id !== undefined) return { ...message, tool_call_id: idOf(message.tool_call_id) };
       if (message.tool_calls === undefined) return message;
-      return { ...message, tool_calls: message.tool_calls.map((call) => ({ ...call, id: nineCharacterId(call.id) })) };
-    }),
+      return { ...message, tool_calls: message.tool_calls.map((call) => ({ ...call, id: idOf(call.id) })) };
+    });
+  },
 };
 
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
