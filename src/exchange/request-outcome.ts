@@ -1,11 +1,12 @@
 import type { ResponseContext } from '../translate/context.ts';
+import type { PassedOperation } from '../translate/operations/operation.ts';
 import type { UnknownType } from '../translate/request/dropped.ts';
 
 /** What became of the request, as far as the response leg needs to know. */
 export type RequestOutcome =
   | { readonly type: 'open' }
-  /** `isCatalog`: the answer is a list of models that becomes Codex's catalog. */
-  | { readonly type: 'passed'; readonly isCatalog: boolean }
+  /** `operation`: completes the answer, or null. */
+  | { readonly type: 'passed'; readonly operation: PassedOperation | null }
   | {
       readonly type: 'translated';
       readonly context: ResponseContext;

@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import { routeOf } from '../exchange/request/route.ts';
+import { completes, routeOf } from '../exchange/request/route.ts';
 import { bytesOf, type ExchangeFile, readExchangeFile, saysItIsAnExchange } from '../schema/exchange-file.ts';
 import { recordOf } from './differences.ts';
 import { valueAt } from './fields.ts';
@@ -130,7 +130,7 @@ export function isCatalogPath(path: string): boolean {
     [':method', 'GET'],
     [':path', path],
   ]);
-  return routeOf(headers).type === 'catalog';
+  return completes(routeOf(headers));
 }
 
 function plainRequest(body: Buffer, path: string): ClientRequest {

@@ -1,6 +1,6 @@
 import type { Exchange } from '../exchange/exchange.ts';
 import { parseJson } from '../exchange/request/json-text.ts';
-import { routeOf } from '../exchange/request/route.ts';
+import { completes, routeOf } from '../exchange/request/route.ts';
 import { runSteps } from '../exchange/steps.ts';
 import type { ExchangeReply, HeaderMap, HeaderMutation } from '../exchange/types.ts';
 import type { ApiErrorObject } from '../schema/api-error.ts';
@@ -98,7 +98,7 @@ export function runRequest({ config, profile, files }: Setup, request: ClientReq
     headerChanges,
     exchange,
   };
-  if (routeOf(headers).type === 'catalog') return { type: 'catalog', ...upstream };
+  if (completes(routeOf(headers))) return { type: 'catalog', ...upstream };
   const bodies = replies.flatMap((reply) => (reply.type === 'request_body' && reply.body ? [reply.body] : []));
   if (exchange.summary().outcome === 'passed' || bodies.length === 0) return { type: 'passed' };
   const body = Buffer.concat(bodies);

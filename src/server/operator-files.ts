@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
 import * as z from 'zod';
 import { type Config, ConfigError } from '../settings/config.ts';
-import { type CatalogSettings, defaultCatalogInstructions } from '../translate/catalog.ts';
+import { defaultCatalogInstructions } from '../translate/operations/catalog.ts';
 import { defaultCompactionPrompt } from '../translate/request/compaction.ts';
+import type { CatalogSettings } from '../translate/settings.ts';
 
 /** Texts of the operator's, as the configuration names them. */
 export interface OperatorFiles {

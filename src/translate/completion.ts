@@ -43,12 +43,12 @@ export function translateCompletion(completion: unknown, context: ResponseContex
   writer.serviceTier = textOf(body.service_tier);
   if (context.stream) writer.start();
   writer.usage = usageOf(body, context.profile);
-  const callError = writer.output.addWhole(message, {
+  const callError = writer.addWhole(message, {
     logprobs: context.wantsLogprobs ? logprobsOf(choice.logprobs) : [],
     citations: citationsOf(body, message),
   });
   const outputError = callError ?? writer.output.finish();
-  if (upstreamError !== null && !writer.output.hasItems()) throw upstreamError;
+  if (upstreamError !== null && !writer.hasItems()) throw upstreamError;
   const error = upstreamError ?? outputError;
   // Nothing, and no reason why, is no answer.
   if (error === null && textOf(choice.finish_reason) === '' && writer.output.isEmpty()) throw notACompletion();

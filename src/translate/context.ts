@@ -1,5 +1,14 @@
-import type { CreateResponseEcho } from '../schema/response-resource.ts';
+import type { ApiError } from '../schema/api-error.ts';
+import type {
+  CreateResponseEcho,
+  OutputItem,
+  ResponseResource,
+  ResponseStatus,
+  Usage,
+} from '../schema/response-resource.ts';
+import type { ResponseStreamEvent } from '../schema/stream-events.ts';
 import type { Profile } from '../upstream/profile.ts';
+import type { Outcome } from './chat/finish.ts';
 import type { ClientToolType } from './client-tools.ts';
 import type { ReasoningCarrier } from './settings.ts';
 
@@ -15,18 +24,46 @@ export type RestoredTool =
   | { readonly kind: 'tool_search' }
   | { readonly kind: ClientToolType };
 
-/**
- * What the answer becomes: a Response; a Response whose output is one `compaction` item; or, of the same, the resource that
- * `POST /v1/responses/compact` gives; or a number of tokens.
- */
-export type AnswerKind = 'response' | 'compaction' | 'compact_endpoint' | 'input_tokens';
+/** How the upstream's answer is read, and what the client gets of it. */
+export interface AnswerForm {
+  /** The upstream may answer with a stream of events. */
+  readonly streams: boolean;
+  /** Makes one item of all the output; null where the client gets each as it comes. */
+  readonly fold: Fold | null;
+  /** Reads an answer in JSON. Throws `ApiError` for one that is none. */
+  readJson(value: unknown, context: ResponseContext): JsonAnswer;
+  /** The client's JSON for a Response. */
+  bodyOf(response: ResponseResource): object;
+}
 
-/** The endpoint of a request: an answer is wanted, a summary of the conversation, or the number of its tokens. */
-export type Endpoint = 'responses' | 'compact' | 'input_tokens';
+/** The one item that an answer's output becomes, or why it becomes none. */
+export type Fold = (output: readonly OutputItem[], answer: FinishedAnswer) => OutputItem | ApiError;
+
+export interface FinishedAnswer {
+  readonly outcome: Outcome;
+  /** The upstream's name for the model, or null. */
+  readonly model: string | null;
+  readonly newId: NewId;
+}
+
+/** An answer in JSON, translated. */
+export interface JsonAnswer {
+  /** The client's JSON. */
+  readonly body: object;
+  /** For a client that asked for a stream. */
+  readonly events: readonly ResponseStreamEvent[];
+  readonly report: {
+    readonly error: ApiError | null;
+    readonly status: ResponseStatus;
+    readonly model: string | null;
+    readonly usage: Usage | null;
+    readonly finishReason: string | null;
+  };
+}
 
 /** What the answer's translation needs of its request. Nothing here refers to the input itself. */
 export interface ResponseContext {
-  readonly kind: AnswerKind;
+  readonly answer: AnswerForm;
   readonly stream: boolean;
   /** The fields of the Response resource that repeat the request. */
   readonly echo: CreateResponseEcho;

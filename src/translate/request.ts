@@ -1,18 +1,19 @@
 import type { ChatCompletionRequest, Passthrough } from '../schema/chat-request.ts';
 import type { Profile } from '../upstream/profile.ts';
 import { objectOf } from './chat/loose.ts';
-import type { AnswerKind, Endpoint, NewId, ResponseContext } from './context.ts';
-import { compactionRequest, fitConversation, summaryTokens } from './request/compaction.ts';
+import type { NewId, ResponseContext } from './context.ts';
+import type { TranslatedOperation } from './operations/operation.ts';
+import { responses } from './operations/responses.ts';
 import { Dropped, type UnknownType } from './request/dropped.ts';
 import { echoOf } from './request/echo.ts';
 import { translateEffort } from './request/effort.ts';
-import { invalidValue, missingParameter, unsupportedParameter, unsupportedValue } from './request/errors.ts';
+import { invalidValue, missingParameter, unsupportedParameter } from './request/errors.ts';
 import { earlierReasoningOf } from './request/input-reasoning.ts';
 import { translateMessages } from './request/messages.ts';
 import { pairCalls } from './request/pairing.ts';
 import { parseRequest } from './request/parse/request.ts';
 import { settingsForModel } from './request/parse/settings-for-model.ts';
-import type { CreateResponse, InputItem, InputMessage, InputReasoning } from './request/parsed.ts';
+import type { CreateResponse, InputMessage, InputReasoning } from './request/parsed.ts';
 import { translateTextFormat } from './request/text-format.ts';
 import { translateToolChoice } from './request/tool-choice.ts';
 import { createToolTable, type OfferedTool } from './request/tools.ts';
@@ -34,16 +35,12 @@ export interface TranslatedRequest {
 /**
  * A JSON value, as the client sent it, as a Chat Completions request: parsed first, translated after that. Throws
  * `ApiError` for the first mistake; nothing may reach the upstream then. `clock.now` gives Unix seconds.
- *
- * A body of the endpoint `compact`, and one whose input ends in a `compaction_trigger`, asks for a summary of the
- * conversation: the same messages, one more that says what is wanted, no tools and no format. Of a body of the endpoint
- * `input_tokens` only what `countRequestJson` writes is sent.
  */
 export function translateRequest(
   body: unknown,
   configured: TranslationSettings,
   clock: { readonly now: () => number; readonly newId: NewId },
-  endpoint: Endpoint = 'responses',
+  accepted: TranslatedOperation = responses,
 ): TranslatedRequest {
   const settings = settingsForModel(configured, body);
   const { profile } = settings;
@@ -53,27 +50,24 @@ export function translateRequest(
   const model = request.model || settings.defaultModel;
   if (model === null || model === '') throw missingParameter('model');
   if (input === null) throw missingParameter('input', 'Send a string, or an array of items.');
-  // The other endpoints have no such field.
-  if (endpoint === 'responses' && request.store == null && settings.omittedStore === 'reject') {
-    throw missingParameter('store', 'Nothing is stored here: send "store": false.');
-  }
-  if (endpoint !== 'responses' && request.stream === true) {
-    throw unsupportedValue('stream', `This endpoint answers with JSON. Leave 'stream' out.`);
-  }
-  const kind = kindOf(endpoint, request);
-  const { compaction } = settings;
-  const isCompaction = kind === 'compaction' || kind === 'compact_endpoint';
-  const maxTokens = isCompaction ? summaryTokens(compaction, request.max_output_tokens) : request.max_output_tokens;
+  const operation = accepted.of(request);
+  operation.check(request, settings);
   if (profile.reasoningReplay === 'none' && input.some((item) => item.kind === 'reasoning' && hasText(item, settings)))
     dropped.push('input[].reasoning');
   const tools = createToolTable(request.tools, profile, dropped);
   const format = translateTextFormat(request.text.format, settings, dropped);
   const choice = translateToolChoice(request.tool_choice, tools, settings, dropped);
+  const wanted = operation.constraints({
+    tools: choice.tools,
+    toolChoice: choice.chat,
+    format: format.chat,
+    formatText: format.system,
+    logprobs: (request.top_logprobs ?? 0) > 0 || request.include.includes('message.output_text.logprobs'),
+  });
+  const { items, maxTokens } = operation.conversation(request, input, settings, dropped);
   const messages = translateMessages(
-    pairCalls(isCompaction ? conversationOf(request, input, settings, dropped) : input, settings),
-    [systemMessage(request.instructions), systemMessage(isCompaction ? null : format.system)].filter(
-      (message) => message !== null,
-    ),
+    pairCalls(items, settings),
+    [systemMessage(request.instructions), systemMessage(wanted.formatText)].filter((message) => message !== null),
     settings,
     tools,
   );
@@ -81,26 +75,22 @@ export function translateRequest(
     throw invalidValue('input', `'input' holds nothing that could be answered. Send a message.`);
   }
   const stream = request.stream ?? false;
-  const wantsLogprobs =
-    !isCompaction && ((request.top_logprobs ?? 0) > 0 || request.include.includes('message.output_text.logprobs'));
 
   const chat: ChatFields = { model, messages };
   if (stream) {
     put(chat, 'stream', true);
     put(chat, 'stream_options', streamOptions(profile));
   }
-  const offered = isCompaction ? noTools : choice.tools;
+  const offered = wanted.tools;
   if (offered.length > 0 && !profile.tools) {
     throw unsupportedParameter('tools', `The upstream (profile '${profile.name}') takes no tools. Leave 'tools' out.`);
   }
   if (offered.length > 0) put(chat, 'tools', offered.map(chatOf));
-  if (!isCompaction) {
-    put(chat, 'tool_choice', choice.chat);
-    put(chat, 'response_format', format.chat);
-  }
+  put(chat, 'tool_choice', wanted.toolChoice);
+  put(chat, 'response_format', wanted.format);
   put(chat, 'parallel_tool_calls', parallelToolCalls(request, offered.length > 0, profile, dropped));
   put(chat, profile.maxTokensField, maxTokens);
-  putSampling(chat, request, wantsLogprobs, profile);
+  putSampling(chat, request, wanted.logprobs, profile);
   putVendorFields(chat, request, profile, dropped);
   if (profile.moderation) put(chat, 'moderation', request.moderation);
   if (profile.stubTools && chat.tools === undefined) putStubTools(chat, profile);
@@ -113,9 +103,9 @@ export function translateRequest(
 
   return {
     chat,
-    passthrough: isCompaction ? withoutConstraints(passthrough) : passthrough,
+    passthrough: operation.passthrough(passthrough),
     context: {
-      kind,
+      answer: operation.answer,
       stream,
       echo: echoOf(request, {
         model,
@@ -127,7 +117,7 @@ export function translateRequest(
       restoredTools: restoredToolsOf(offered),
       allowedTools: choice.allowed,
       wantsEncryptedReasoning: request.include.includes('reasoning.encrypted_content'),
-      wantsLogprobs,
+      wantsLogprobs: wanted.logprobs,
       obfuscate: request.stream_options?.include_obfuscation ?? false,
       reasoningEvents: settings.reasoningEvents,
       profile,
@@ -139,36 +129,6 @@ export function translateRequest(
     unknownTypes: dropped.unknownTypes(),
   };
 }
-
-function kindOf(endpoint: Endpoint, { isCompaction }: CreateResponse): AnswerKind {
-  if (endpoint === 'compact') return 'compact_endpoint';
-  if (endpoint === 'input_tokens') return endpoint;
-  return isCompaction ? 'compaction' : 'response';
-}
-
-/** The conversation to sum up, with the request for it as the last message. Throws `ApiError` where there is none. */
-function conversationOf(
-  { instructions, max_output_tokens }: CreateResponse,
-  input: readonly InputItem[],
-  { compaction }: TranslationSettings,
-  dropped: Dropped,
-): readonly InputItem[] {
-  if (input.length === 0) throw invalidValue('input', `'input' holds no conversation that could be compacted.`);
-  const maxTokens = summaryTokens(compaction, max_output_tokens);
-  return [...fitConversation(input, instructions, compaction, maxTokens, dropped), compactionRequest(compaction)];
-}
-
-/** Fields that hold an answer to a form of its own, which a summary has not. */
-const constraints = new Set(
-  `stop logit_bias min_tokens ignore_eos guided_json guided_regex guided_choice guided_grammar structured_outputs
-  web_search_options search_parameters`.split(/\s+/),
-);
-
-function withoutConstraints(passthrough: Passthrough): Passthrough {
-  return new Map([...passthrough].filter(([name]) => !constraints.has(name)));
-}
-
-const noTools: readonly OfferedTool[] = [];
 
 /** The upstream's request while it is being written. */
 type ChatFields = { -readonly [Name in keyof ChatCompletionRequest]: ChatCompletionRequest[Name] };

@@ -1,5 +1,4 @@
 import type { Profile } from '../upstream/profile.ts';
-import type { CatalogSettings } from './catalog.ts';
 
 /** Where the upstream's reasoning text goes: see `docs/mapping.md`, decision D2. */
 export type ReasoningCarrier = 'summary' | 'reasoning_text' | 'reasoning';
@@ -32,6 +31,16 @@ export interface CompactionSettings {
   readonly contextWindow: number | null;
   /** `compaction` items that other servers made: left out and named, or refused. */
   readonly foreignItems: 'drop' | 'reject';
+}
+
+/** What an operator says of the models that Codex asks for. */
+export interface CatalogSettings {
+  /** The system prompt that Codex uses in place of its own. */
+  readonly instructions: string;
+  /** Tokens of the context window of models whose server does not say; null where nobody does. */
+  readonly contextWindow: number | null;
+  /** Fields by model, and under `*` for all: they win over everything else. */
+  readonly overrides: ReadonlyMap<string, Readonly<Record<string, unknown>>>;
 }
 
 /** What an operator chooses; the defaults are in the decisions table of `docs/mapping.md`. */

@@ -192,7 +192,7 @@ export class StreamTranslator {
       return;
     }
     const logprobs = this.#context.wantsLogprobs ? logprobsOf(choice?.logprobs) : noLogprobs;
-    const error = response.output.add(delta, { logprobs, citations, isLast: reason !== '' });
+    const error = response.add(delta, { logprobs, citations, isLast: reason !== '' });
     if (error !== null) response.fail(error);
   }
 

@@ -2,10 +2,11 @@ import { readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { ApiError } from '../../src/schema/api-error.ts';
 import { chatRequestJson, chatRequestPieces } from '../../src/schema/chat-request.ts';
-import type { Endpoint } from '../../src/translate/context.ts';
+import type { TranslatedOperation } from '../../src/translate/operations/operation.ts';
+import { operations } from '../../src/translate/operations/operations.ts';
 import { type TranslatedRequest, translateRequest } from '../../src/translate/request.ts';
 import { faultsOfChat } from '../support/chat-rules.ts';
-import { createCountedIds, emptyResponse, minimalEcho } from '../support/context.ts';
+import { createCountedIds, emptyResponse, kinds, minimalEcho } from '../support/context.ts';
 import { blockOf, type GoldenCase, goldenFolder, readGoldenCases } from '../support/golden.ts';
 import { faultsOfError, faultsOfResponse } from '../support/published-schema.ts';
 import { createTestSettings, type SettingsOverrides } from '../support/settings.ts';
@@ -77,7 +78,7 @@ function translate(golden: GoldenCase, settings: SettingsOverrides): TranslatedR
     JSON.parse(required(golden, 'request')),
     createTestSettings(settings),
     clock,
-    endpointOf(golden),
+    operationOf(golden),
   );
 }
 
@@ -101,6 +102,7 @@ function thrownBy(golden: GoldenCase, settings: SettingsOverrides): unknown {
 function contextOf({ context }: TranslatedRequest): unknown {
   return {
     ...context,
+    kind: Object.entries(kinds).find(([, { answer }]) => answer === context.answer)?.[0],
     toolNames: [...context.toolNames],
     restoredTools: Object.fromEntries(context.restoredTools),
     allowedTools: context.allowedTools === null ? null : [...context.allowedTools],
@@ -112,8 +114,11 @@ function settingsOf(golden: GoldenCase): SettingsOverrides {
 }
 
 /** `"endpoint": "compact"` among the settings: the request is one of that endpoint. */
-function endpointOf(golden: GoldenCase): Endpoint {
-  return JSON.parse(blockOf(golden, 'settings') ?? '{}').endpoint ?? 'responses';
+function operationOf(golden: GoldenCase): TranslatedOperation {
+  const name = JSON.parse(blockOf(golden, 'settings') ?? '{}').endpoint ?? 'responses';
+  const operation = operations.find(({ path }) => path.at(-1) === name);
+  if (operation?.type !== 'translated') throw new Error(`${golden.where}: there is no endpoint “${name}”`);
+  return operation;
 }
 
 function profilesOf(golden: GoldenCase): (string | object)[] {

@@ -1,5 +1,8 @@
 import type { CreateResponseEcho, ResponseResource } from '../../src/schema/response-resource.ts';
-import type { AnswerKind, NewId, ResponseContext, RestoredTool } from '../../src/translate/context.ts';
+import type { NewId, ResponseContext, RestoredTool } from '../../src/translate/context.ts';
+import { compact } from '../../src/translate/operations/compaction.ts';
+import { inputTokens } from '../../src/translate/operations/input-tokens.ts';
+import { compactionTrigger, responses } from '../../src/translate/operations/responses.ts';
 import type { ReasoningCarrier } from '../../src/translate/settings.ts';
 import type { Profile } from '../../src/upstream/profile.ts';
 import { profileOf } from '../../src/upstream/profiles.ts';
@@ -8,12 +11,20 @@ import { profileOf } from '../../src/upstream/profiles.ts';
 export const CREATED_AT = 1_800_000_000;
 export const COMPLETED_AT = CREATED_AT + 2;
 
+/** What an answer may be to, by the names that cases have. */
+export const kinds = {
+  response: responses,
+  compaction: compactionTrigger,
+  compact_endpoint: compact,
+  input_tokens: inputTokens,
+};
+
 /** What a case may say of its context, as JSON; the rest is that of `{"model": "test-model", "input": "Hi"}`. */
 export interface ContextSettings {
   readonly profile?: string;
   /** Flags of the profile that differ from its row. */
   readonly profileFlags?: Partial<Profile>;
-  readonly kind?: AnswerKind;
+  readonly kind?: keyof typeof kinds;
   readonly stream?: boolean;
   readonly reasoningEvents?: ReasoningCarrier;
   readonly wantsEncryptedReasoning?: boolean;
@@ -54,7 +65,7 @@ export function createTestContext(settings: ContextSettings = {}): ResponseConte
   if (profile === undefined) throw new Error(`no profile is called ${settings.profile}`);
   const restoredTools = new Map(Object.entries(settings.restoredTools ?? {}));
   return {
-    kind: settings.kind ?? 'response',
+    answer: kinds[settings.kind ?? 'response'].answer,
     stream: settings.stream ?? false,
     echo: { ...minimalEcho, ...settings.echo },
     toolNames: new Set([...(settings.toolNames ?? []), ...restoredTools.keys()]),

@@ -1,5 +1,5 @@
-import { contextWindowIn } from '../../translate/catalog.ts';
 import { countOf, jsonOf, objectOf, objectsOf, textOf } from '../../translate/chat/loose.ts';
+import { contextWindowIn } from '../../translate/operations/catalog.ts';
 import type { Engine } from '../../upstream/built-in-profile.ts';
 import { builtInProfiles } from '../../upstream/profiles.ts';
 import { shorten } from '../chat-answer.ts';

@@ -1,34 +1,39 @@
-import { chatRequestJson, chatRequestPieces } from '../../schema/chat-request.ts';
-import type { Endpoint, NewId, ResponseContext } from '../../translate/context.ts';
-import { countRequestJson } from '../../translate/input-tokens.ts';
-import type { UnknownType } from '../../translate/request/dropped.ts';
-import { translateRequest } from '../../translate/request.ts';
+import type { NewId } from '../../translate/context.ts';
+import type { TranslatedOperation } from '../../translate/operations/operation.ts';
+import { type TranslatedRequest, translateRequest } from '../../translate/request.ts';
 import type { TranslationSettings } from '../../translate/settings.ts';
 import type { Steps } from '../steps.ts';
 import type { HeaderMap, Reserve } from '../types.ts';
 import { readRequestBody } from './request-body.ts';
 
+/** A client's request that is complete. */
+export interface ClientRequest {
+  readonly operation: TranslatedOperation;
+  readonly headers: HeaderMap;
+  readonly pieces: readonly Uint8Array[];
+}
+
+export interface PrepareOptions {
+  readonly settings: TranslationSettings;
+  readonly maxRequestBytes: number;
+  /** Reserves the memory for what the body decompresses to. */
+  readonly reserve: Reserve;
+  readonly clock: { now(): number; readonly newId: NewId };
+}
+
 /** The request to send upstream, and what translating its response needs. */
-export interface PreparedRequest {
+export interface PreparedRequest extends Pick<TranslatedRequest, 'context' | 'dropped' | 'unknownTypes'> {
   readonly body: Buffer;
   readonly model: string;
-  readonly context: ResponseContext;
-  readonly dropped: readonly string[];
-  readonly unknownTypes: readonly UnknownType[];
 }
 
 /** At 5 ms a megabyte (docs/decisions/0006-cpu-of-a-request.md) a smaller body is done well within 100 ms. */
 export const largeBodyBytes = 4 * 1024 * 1024;
 
-/** Turns the client's whole body into the upstream's; reserves what it decompresses to, and calls `onRead` with its JSON. Throws `ApiError`. */
+/** Turns the client's whole body into the upstream's; calls `onRead` with its JSON. Throws `ApiError`. */
 export function* prepareRequest(
-  pieces: readonly Uint8Array[],
-  headers: HeaderMap,
-  settings: TranslationSettings,
-  maxRequestBytes: number,
-  clock: { now(): number; readonly newId: NewId },
-  reserve: Reserve,
-  endpoint: Endpoint,
+  { operation, headers, pieces }: ClientRequest,
+  { settings, maxRequestBytes, reserve, clock }: PrepareOptions,
   onRead: (body: unknown) => void = () => {},
 ): Steps<PreparedRequest> {
   const bytes = pieces.length === 1 ? (pieces[0] as Uint8Array) : Buffer.concat(pieces);
@@ -39,14 +44,13 @@ export function* prepareRequest(
   const value = yield* readRequestBody(bytes, { contentType, contentEncoding }, limits, reserve);
   onRead(value);
   yield;
-  const { chat, passthrough, ...translated } = translateRequest(value, settings, clock, endpoint);
-  if (endpoint === 'input_tokens')
-    return { body: Buffer.from(countRequestJson(chat, passthrough)), model: chat.model, ...translated };
+  const { chat, passthrough, ...translated } = translateRequest(value, settings, clock, operation);
+  const { model } = chat;
   if (bytes.length <= largeBodyBytes && contentEncoding === null)
-    return { body: Buffer.from(chatRequestJson(chat, passthrough)), model: chat.model, ...translated };
+    return { body: Buffer.from(operation.json(chat, passthrough)), model, ...translated };
   const written: Buffer[] = [];
   let sinceLast = 0;
-  for (const text of chatRequestPieces(chat, passthrough)) {
+  for (const text of operation.jsonPieces(chat, passthrough)) {
     const piece = Buffer.from(text);
     written.push(piece);
     sinceLast += piece.length;
@@ -54,5 +58,5 @@ export function* prepareRequest(
     sinceLast = 0;
     yield;
   }
-  return { body: Buffer.concat(written), model: chat.model, ...translated };
+  return { body: Buffer.concat(written), model, ...translated };
 }

@@ -1,7 +1,7 @@
 import { retainable } from '../../memory/retainable.ts';
 import { ApiError } from '../../schema/api-error.ts';
-import type { Endpoint, NewId } from '../../translate/context.ts';
-import type { TranslationSettings } from '../../translate/settings.ts';
+import type { TranslatedOperation } from '../../translate/operations/operation.ts';
+import { responses } from '../../translate/operations/responses.ts';
 import { type HeaderTiming, headerTimingOf } from '../header-timing.ts';
 import { immediateResponse } from '../immediate-response.ts';
 import { discard, passThrough } from '../pass.ts';
@@ -10,23 +10,19 @@ import { cutBytes } from '../pieces.ts';
 import type { RequestOutcome } from '../request-outcome.ts';
 import { runSteps, type Steps } from '../steps.ts';
 import { digestFields, translatedTrailers } from '../trailers.ts';
-import type { BodyModes, ExchangeReply, HeaderMap, HeaderMutation, RequestEvent, Reserve } from '../types.ts';
+import type { BodyModes, ExchangeReply, HeaderMap, HeaderMutation, RequestEvent } from '../types.ts';
 import { heapSizeOf } from './heap-size.ts';
-import { largeBodyBytes, type PreparedRequest, prepareRequest } from './prepare-request.ts';
-import { notCounted, pathNeedsModel, type RequestPath, routeOf, upstreamPath } from './route.ts';
+import { largeBodyBytes, type PreparedRequest, type PrepareOptions, prepareRequest } from './prepare-request.ts';
+import { pathNeedsModel, type RequestPath, routeOf, upstreamPath } from './route.ts';
 
-export interface RequestLegOptions {
+export interface RequestLegOptions extends PrepareOptions {
   readonly modes: BodyModes;
-  readonly settings: TranslationSettings;
-  readonly maxRequestBytes: number;
   /** Template of the upstream's path; null takes the profile's. */
   readonly upstreamPath: string | null;
   /** Header that is set from `prompt_cache_key`; null for none. */
   readonly sessionHeader: string | null;
   /** Refuses every request that would be translated. */
   readonly refusal: ApiError | null;
-  readonly reserve: Reserve;
-  readonly clock: { now(): number; readonly newId: NewId };
 }
 
 export interface RequestLegReport {
@@ -65,14 +61,14 @@ export class RequestLeg {
   readonly #options: RequestLegOptions;
   readonly #headerTiming: HeaderTiming;
   /** Of the upstream's path. */
-  #template: string;
+  #template = '';
   #phase: RequestPhase = 'awaiting_headers';
   #outcome: RequestOutcome = open;
   /** Dropped once the request is translated, since a response may take long; `#facts` keeps what the log needs. */
   #headers: HeaderMap = noHeaders;
   #facts: HeaderFacts | null = null;
   #path: RequestPath = noPath;
-  #endpoint: Endpoint = 'responses';
+  #operation: TranslatedOperation = responses;
   #pieces: Uint8Array[] = [];
   /** Bytes according to `content-length`. */
   #announcedBytes = 0;
@@ -84,7 +80,6 @@ export class RequestLeg {
   constructor(options: RequestLegOptions) {
     this.#options = options;
     this.#headerTiming = headerTimingOf(options.modes.request);
-    this.#template = options.upstreamPath ?? options.settings.profile.path;
   }
 
   /** The replies to one message. Throws `ProtocolError` for a message that the phase does not allow. */
@@ -155,22 +150,18 @@ export class RequestLeg {
     const { headers } = event;
     this.#headers = headers;
     const route = routeOf(headers);
-    if (route.type === 'catalog') {
-      this.#outcome = { type: 'passed', isCatalog: true };
-      this.#move(event.type, event.endOfStream ? 'passed' : 'passing');
-      return [{ type: 'request_headers', headers: wholeAndPlain(headers) }];
-    }
     if (route.type === 'pass') {
       if (route.withoutBody && !event.endOfStream) return this.#refuse(event.type, unexpectedBody(headers));
-      this.#outcome = { type: 'passed', isCatalog: false };
+      this.#outcome = { type: 'passed', operation: route.operation };
       this.#move(event.type, event.endOfStream ? 'passed' : 'passing');
-      return [{ type: 'request_headers' }];
+      return [{ type: 'request_headers', ...(route.operation !== null && { headers: wholeAndPlain(headers) }) }];
     }
     if (route.type === 'refuse') return this.#refuse(event.type, route.error);
-    if (route.endpoint === 'input_tokens') {
-      const { tokenizePath } = this.#options.settings.profile;
-      if (tokenizePath === null) return this.#refuse(event.type, notCounted());
-      this.#template = tokenizePath;
+    const { settings, upstreamPath: chatPath } = this.#options;
+    try {
+      this.#template = route.operation.upstreamPath(settings.profile, chatPath ?? settings.profile.path);
+    } catch (thrown) {
+      return this.#refuse(event.type, ApiError.from(thrown));
     }
     if (this.#options.refusal !== null) return this.#refuse(event.type, this.#options.refusal);
     const unfit = modeProblem(this.#options.modes, this.#template);
@@ -182,7 +173,7 @@ export class RequestLeg {
     const overload = this.#options.reserve(this.#announcedBytes);
     if (overload !== null) return this.#refuse(event.type, overload);
     this.#path = route.path;
-    this.#endpoint = route.endpoint;
+    this.#operation = route.operation;
     this.#move(event.type, 'collecting_body');
     switch (this.#headerTiming) {
       case 'deferred':
@@ -219,22 +210,13 @@ export class RequestLeg {
   }
 
   *#translate(event: 'request_body' | 'request_trailers'): Steps<ExchangeReply[]> {
-    const { settings, maxRequestBytes, clock, reserve } = this.#options;
     let prepared: PreparedRequest;
     let path: string;
     try {
-      prepared = yield* prepareRequest(
-        this.#pieces,
-        this.#headers,
-        settings,
-        maxRequestBytes,
-        clock,
-        reserve,
-        this.#endpoint,
-        (value) => {
-          this.#asked = askedOf(value);
-        },
-      );
+      const request = { operation: this.#operation, headers: this.#headers, pieces: this.#pieces };
+      prepared = yield* prepareRequest(request, this.#options, (body) => {
+        this.#asked = askedOf(body);
+      });
       path = upstreamPath(this.#template, this.#path, prepared.model);
     } catch (thrown) {
       return this.#refuse(event, ApiError.from(thrown));
@@ -242,7 +224,7 @@ export class RequestLeg {
     this.#pieces = [];
     const { body, context, dropped, unknownTypes } = prepared;
     // What the response repeats stays in memory until it has ended.
-    reserve(0, this.#isSmall() ? 0 : heapSizeOf(context.echo));
+    this.#options.reserve(0, this.#isSmall() ? 0 : heapSizeOf(context.echo));
     this.#outcome = { type: 'translated', context, dropped, unknownTypes };
     this.#upstreamBytes = body.length;
     this.#move(event, 'translated');

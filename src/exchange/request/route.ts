@@ -1,15 +1,18 @@
 import { ApiError } from '../../schema/api-error.ts';
-import type { Endpoint } from '../../translate/context.ts';
+import type { PassedOperation, TranslatedOperation } from '../../translate/operations/operation.ts';
+import { operations } from '../../translate/operations/operations.ts';
+import { responses } from '../../translate/operations/responses.ts';
 import type { HeaderMap } from '../types.ts';
 
 /** What to do with a request, decided by its headers alone. */
 export type Route =
-  | { readonly type: 'translate'; readonly path: RequestPath; readonly endpoint: Endpoint }
+  | { readonly type: 'translate'; readonly path: RequestPath; readonly operation: TranslatedOperation }
   | { readonly type: 'refuse'; readonly error: ApiError }
-  /** A list of models, which becomes the catalog that Codex asks for. */
-  | { readonly type: 'catalog' }
-  /** `withoutBody`: only if it has no body, which would reach the upstream untranslated. */
-  | { readonly type: 'pass'; readonly withoutBody: boolean };
+  /**
+   * `operation`: completes the answer, or null. `withoutBody`: only if it has no body, which would reach the upstream
+   * untranslated.
+   */
+  | { readonly type: 'pass'; readonly operation: PassedOperation | null; readonly withoutBody: boolean };
 
 /** The parts of `:path` around `/v1/responses` that matter to the upstream. */
 export interface RequestPath {
@@ -19,7 +22,10 @@ export interface RequestPath {
   readonly apiVersion: string;
 }
 
-/** `POST {prefix}/v1/responses`, its `/compact` and its `/input_tokens` are translated, endpoints that would need stored state are refused, all else passes. */
+/**
+ * `{prefix}/v1/responses` and what `operations` has under it are translated, paths that would need stored state are refused,
+ * all else passes.
+ */
 export function routeOf(headers: HeaderMap): Route {
   const method = headers.get(':method') ?? 'GET';
   if (method === 'POST' && headers.get(':path') === '/v1/responses' && !isWebSocket(headers)) return plainRoute;
@@ -34,32 +40,44 @@ export function routeOf(headers: HeaderMap): Route {
     (segment, index) =>
       segment === 'v1' && (segments[index + 1] === 'responses' || segments[index + 1] === 'conversations'),
   );
-  if (at === -1) return isCatalog(method, segments, query) ? { type: 'catalog' } : { type: 'pass', withoutBody: false };
+  if (at === -1) return { type: 'pass', operation: passedOperation(method, segments, query), withoutBody: false };
   if (segments[at + 1] === 'conversations') return { type: 'refuse', error: nothingStored('Conversations are') };
-  const beyond = segments[at + 2];
-  const endpoint = segments.length > at + 3 ? null : endpointOf(beyond);
-  if (endpoint === null) return { type: 'refuse', error: nothingStored('Responses are') };
+  const own = segments.slice(at);
+  const operation = translated.find(({ path: its }) => isSame(its, own));
+  if (operation === undefined) return { type: 'refuse', error: nothingStored('Responses are') };
   if (isWebSocket(headers)) return { type: 'refuse', error: httpOnly() };
   // A browser's CORS preflight, answered by the upstream or by Envoy's own filter.
-  if (method === 'OPTIONS') return { type: 'pass', withoutBody: true };
-  if (method !== 'POST') return { type: 'refuse', error: postOnly(method, beyond === undefined ? '' : `/${beyond}`) };
-  return { type: 'translate', endpoint, path: { prefix: raw.slice(0, at).join('/'), apiVersion: apiVersionOf(query) } };
+  if (method === 'OPTIONS') return { type: 'pass', operation: null, withoutBody: true };
+  if (method !== operation.method) return { type: 'refuse', error: wrongMethod(method, operation) };
+  return {
+    type: 'translate',
+    operation,
+    path: { prefix: raw.slice(0, at).join('/'), apiVersion: apiVersionOf(query) },
+  };
 }
 
-/** `GET /v1/models?client_version=…`: only Codex names its version. */
-function isCatalog(method: string, segments: readonly string[], query: string): boolean {
-  if (method !== 'GET' || segments.at(-1) !== 'models' || segments.at(-2) !== 'v1') return false;
-  return query.split('&').some((pair) => pair.startsWith('client_version='));
+/** Whether an answer that the upstream makes itself is completed on the way. */
+export function completes(route: Route): boolean {
+  return route.type === 'pass' && route.operation !== null;
 }
 
-/** Null for the id of a response. */
-function endpointOf(beyond: string | undefined): Endpoint | null {
-  if (beyond === undefined) return 'responses';
-  return beyond === 'compact' || beyond === 'input_tokens' ? beyond : null;
+const translated = operations.filter((operation) => operation.type === 'translated');
+const passed = operations.filter((operation) => operation.type === 'passed');
+
+function passedOperation(method: string, segments: readonly string[], query: string): PassedOperation | null {
+  const isAsked = ({ method: its, path, parameter }: PassedOperation) =>
+    method === its &&
+    isSame(path, segments.slice(-path.length)) &&
+    query.split('&').some((pair) => pair.startsWith(`${parameter}=`));
+  return passed.find(isAsked) ?? null;
+}
+
+function isSame(path: readonly string[], other: readonly string[]): boolean {
+  return path.length === other.length && path.every((segment, index) => segment === other[index]);
 }
 
 /** Fast path of `routeOf`: nearly every request has exactly this path, and splitting and decoding it costs 1 µs. */
-const plainRoute: Route = { type: 'translate', endpoint: 'responses', path: { prefix: '', apiVersion: '' } };
+const plainRoute: Route = { type: 'translate', operation: responses, path: { prefix: '', apiVersion: '' } };
 
 /**
  * The upstream's path: `template` in place of `/v1/responses`, the prefix kept, `{model}` filled in, the query dropped
@@ -123,15 +141,6 @@ function nothingStored(what: string): ApiError {
   });
 }
 
-/** The refusal to count for a server that cannot: there is no path for it that all Chat servers have. */
-export function notCounted(): ApiError {
-  return new ApiError('Input tokens cannot be counted here in advance; the `usage` of a response counts them.', {
-    status: 501,
-    type: 'invalid_request',
-    code: 'not_implemented',
-  });
-}
-
 function httpOnly(): ApiError {
   return new ApiError('WebSocket is not supported: use HTTP, with `stream: true` for events.', {
     status: 426,
@@ -140,11 +149,11 @@ function httpOnly(): ApiError {
   });
 }
 
-function postOnly(method: string, endpoint: string): ApiError {
-  return new ApiError(`${method} is not allowed on /v1/responses${endpoint}: use POST.`, {
+function wrongMethod(given: string, { method, path }: TranslatedOperation): ApiError {
+  return new ApiError(`${given} is not allowed on /${path.join('/')}: use ${method}.`, {
     status: 405,
     type: 'invalid_request',
     code: 'method_not_allowed',
-    headers: { allow: 'POST' },
+    headers: { allow: method },
   });
 }

@@ -13,7 +13,7 @@ type Kind = 'events' | 'json' | 'neither';
 
 function createReader(kind: Kind, options: UpstreamBodyOptions): UpstreamBodyReader {
   if (kind !== 'events') return createWholeBodyReader(kind, options);
-  if (options.context?.kind === 'input_tokens') return createWholeBodyReader('neither', options);
+  if (options.context?.answer.streams === false) return createWholeBodyReader('neither', options);
   return options.context === null
     ? createWholeBodyReader('error', options)
     : new EventStreamReader(options.context, options);

@@ -4,7 +4,6 @@ import { readSseData } from '../../sse/data.ts';
 import { SseDecoder, SseLimitError, type SseMessage } from '../../sse/decode.ts';
 import { DONE, encodeSseEvents, KEEPALIVE } from '../../sse/encode.ts';
 import type { ResponseContext } from '../../translate/context.ts';
-import { jsonBodyOf } from '../../translate/response/compaction-resource.ts';
 import { StreamTranslator } from '../../translate/stream.ts';
 import {
   type Disposition,
@@ -163,7 +162,7 @@ export class EventStreamReader implements UpstreamBodyReader {
   #encodeWhole(last: ResponseStreamEvent | undefined): Buffer {
     if (!this.#translator.ended() || last === undefined || !('response' in last)) return nothing;
     this.#disposition = 'accepted';
-    return Buffer.from(JSON.stringify(jsonBodyOf(last.response, this.#context)));
+    return Buffer.from(JSON.stringify(this.#context.answer.bodyOf(last.response)));
   }
 
   #failWith(thrown: unknown): Buffer {

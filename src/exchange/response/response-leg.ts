@@ -1,7 +1,7 @@
 import { ApiError } from '../../schema/api-error.ts';
 import { KEEPALIVE } from '../../sse/encode.ts';
-import { translateModelList } from '../../translate/catalog.ts';
 import { translateError } from '../../translate/error.ts';
+import type { PassedOperation } from '../../translate/operations/operation.ts';
 import type { TranslationSettings } from '../../translate/settings.ts';
 import { type ContentDecoder, createContentDecoder, parseContentCodings } from '../content-coding.ts';
 import { type HeaderTiming, headerTimingOf } from '../header-timing.ts';
@@ -13,7 +13,7 @@ import type { RequestOutcome } from '../request-outcome.ts';
 import type { BodyMode, ExchangeReply, HeaderMap, ResponseEvent } from '../types.ts';
 import { createUpstreamBodyReader } from './choose-reader.ts';
 import { type BodyEnd, bodyReplies, errorReplies, type HeadersFor } from './delivery.ts';
-import { createModelListReader } from './model-list-reader.ts';
+import { createPassedReader } from './passed-reader.ts';
 import { errorHeaders, keptHeaders, translatedHeaders } from './response-headers.ts';
 import { Stopwatch } from './stopwatch.ts';
 import {
@@ -156,8 +156,8 @@ export class ResponseLeg {
     const status = Number(headers.get(':status') ?? 0);
     this.#upstreamStatus = status;
     this.#clientStatus = status;
-    if (request.type === 'passed' && request.isCatalog && this.#canHoldList(status, headers, endOfStream))
-      return this.#holdList(type, headers);
+    const operation = request.type === 'passed' ? request.operation : null;
+    if (operation !== null && this.#canHold(status, headers, endOfStream)) return this.#hold(type, headers, operation);
     if (request.type === 'passed' || (endOfStream && (status === 204 || status === 304))) {
       this.#move(type, endOfStream ? 'passed' : 'passing');
       return [{ type }];
@@ -186,18 +186,19 @@ export class ResponseLeg {
     return [{ type, headers: headersFor(null) }];
   }
 
-  /** A list of models in plain JSON, in a mode in which its headers can wait for it. */
-  #canHoldList(status: number, headers: HeaderMap, endOfStream: boolean): boolean {
+  /** An answer in plain JSON, in a mode in which its headers can wait for it. */
+  #canHold(status: number, headers: HeaderMap, endOfStream: boolean): boolean {
     const canWait = this.#isFullDuplex() || this.#headerTiming === 'with_body';
     const type = headers.get('content-type') ?? '';
     return canWait && status === 200 && !endOfStream && isJsonType.test(type) && !headers.has('content-encoding');
   }
 
-  #holdList(type: Cause, headers: HeaderMap): ExchangeReply[] {
+  /** The answer to an operation that is passed waits until it is whole, to be completed. */
+  #hold(type: Cause, headers: HeaderMap, operation: PassedOperation): ExchangeReply[] {
     const { settings, limits } = this.#options;
     const { maxResponseBytes } = limits;
-    const reader = createModelListReader(
-      (list) => translateModelList(list, settings.catalog, settings.profile, maxResponseBytes),
+    const reader = createPassedReader(
+      (answer) => operation.complete(answer, settings, maxResponseBytes),
       maxResponseBytes,
     );
     const decoder = createContentDecoder([]);

@@ -1,11 +1,8 @@
 import { retainable } from '../../memory/retainable.ts';
 import { ApiError } from '../../schema/api-error.ts';
 import { DONE, encodeSseEvents } from '../../sse/encode.ts';
-import { translateCompletion } from '../../translate/completion.ts';
 import type { ResponseContext } from '../../translate/context.ts';
 import { translateError } from '../../translate/error.ts';
-import { translateCount } from '../../translate/input-tokens.ts';
-import { jsonBodyOf } from '../../translate/response/compaction-resource.ts';
 import { StreamTranslator } from '../../translate/stream.ts';
 import { createJsonEnd } from './json-end.ts';
 import {
@@ -62,23 +59,12 @@ export function createWholeBodyReader(kind: WholeBodyKind, options: UpstreamBody
   }
 
   function translate(requested: ResponseContext): Buffer {
-    const completion = parse(pieces.length === 1 ? (pieces[0] as Buffer) : Buffer.concat(pieces));
-    if (requested.kind === 'input_tokens') {
-      const count = translateCount(completion);
-      report = { ...emptyReport, status: 'completed' };
-      return accept(Buffer.from(JSON.stringify(count)));
-    }
-    const { response, events, error, finishReason } = translateCompletion(completion, requested);
-    // That resource has no status: a summary that failed is an HTTP error.
-    if (error !== null && requested.kind === 'compact_endpoint') throw error;
-    const { status, model, usage } = response;
-    report = { error, status, model, usage, finishReason, events: events.length };
+    const answer = parse(pieces.length === 1 ? (pieces[0] as Buffer) : Buffer.concat(pieces));
+    const { body, events, report: told } = requested.answer.readJson(answer, requested);
+    report = { ...told, events: events.length };
     hasToken = hasDelta(events);
-    return accept(
-      requested.stream
-        ? Buffer.concat([encodeSseEvents(events), DONE])
-        : Buffer.from(JSON.stringify(jsonBodyOf(response, requested))),
-    );
+    const text = requested.stream ? null : JSON.stringify(body);
+    return accept(text === null ? Buffer.concat([encodeSseEvents(events), DONE]) : Buffer.from(text));
   }
 
   function end(): Buffer {

@@ -26,25 +26,6 @@ export interface ChunkExtras {
   readonly isLast: boolean;
 }
 
-/** What the upstream's answer is written with, as its deltas arrive or from one whole message. */
-export type AnswerWriter = Pick<
-  OutputWriter,
-  | 'add'
-  | 'addWhole'
-  | 'grow'
-  | 'cite'
-  | 'unrunnableCall'
-  | 'finish'
-  | 'ensureOutput'
-  | 'close'
-  | 'fail'
-  | 'hasCutCall'
-  | 'isEmpty'
-  | 'hasItems'
-  | 'items'
-  | 'nameless'
->;
-
 type Current =
   | { readonly type: 'message'; readonly item: MessageItemWriter }
   | { readonly type: 'reasoning'; readonly item: ReasoningItemWriter };

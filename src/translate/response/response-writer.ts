@@ -1,11 +1,11 @@
 import type { RetainedBytes } from '../../memory/retained-bytes.ts';
-import type { ApiError } from '../../schema/api-error.ts';
-import type { ResponseResource, ResponseStatus, Usage } from '../../schema/response-resource.ts';
+import { ApiError } from '../../schema/api-error.ts';
+import type { LooseMessage } from '../../schema/chat-completion.ts';
+import type { OutputItem, ResponseResource, ResponseStatus, Usage } from '../../schema/response-resource.ts';
 import type { Outcome } from '../chat/finish.ts';
-import type { ResponseContext } from '../context.ts';
-import { CompactionWriter, compactionOutcome } from './compaction-writer.ts';
-import type { EventLog } from './event-log.ts';
-import { type AnswerWriter, OutputWriter } from './output-writer.ts';
+import type { Fold, ResponseContext } from '../context.ts';
+import { EventLog } from './event-log.ts';
+import { type ChunkExtras, OutputWriter } from './output-writer.ts';
 import { resourceOf } from './resource.ts';
 
 type IncompleteReason = 'max_output_tokens' | 'content_filter';
@@ -13,12 +13,14 @@ type IncompleteReason = 'max_output_tokens' | 'content_filter';
 /** Writes one response from `response.created` to its terminal event, whether the upstream answers in chunks or in one piece. */
 export class ResponseWriter {
   readonly log: EventLog;
-  readonly output: AnswerWriter;
+  readonly output: OutputWriter;
   /** What the upstream has told of itself so far; each event's Response shows it. */
   usage: Usage | null = null;
   model: string | null = null;
   serviceTier: string | null = null;
   readonly #context: ResponseContext;
+  /** The one item that the output has become; null where it is sent as it comes. */
+  #folded: readonly OutputItem[] | null;
   readonly #id: string;
   #status: ResponseStatus = 'in_progress';
   #started = false;
@@ -28,10 +30,9 @@ export class ResponseWriter {
     this.#context = context;
     this.#id = context.newId('resp');
     this.log = log;
-    this.output =
-      context.kind === 'response'
-        ? new OutputWriter(log, context, retained)
-        : new CompactionWriter(log, context, retained, () => this.model);
+    const isFolded = context.answer.fold !== null;
+    this.#folded = isFolded ? [] : null;
+    this.output = new OutputWriter(isFolded ? new EventLog(context, false) : log, context, retained);
   }
 
   /** Emits `response.created` and `response.in_progress`, once. */
@@ -42,12 +43,27 @@ export class ResponseWriter {
     this.log.emit({ type: 'response.in_progress', response: this.#resource(null) });
   }
 
+  /** Writes what a delta adds; an error is the model's. */
+  add(delta: LooseMessage, extras: ChunkExtras): ApiError | null {
+    return this.output.add(this.#folded === null ? delta : withoutCalls(delta), extras);
+  }
+
+  /** Writes a whole message. */
+  addWhole(message: LooseMessage, extras: Omit<ChunkExtras, 'isLast'>): ApiError | null {
+    return this.output.addWhole(this.#folded === null ? message : withoutCalls(message), extras);
+  }
+
+  /** The Response has output already. */
+  hasItems(): boolean {
+    return this.#folded === null ? this.output.hasItems() : this.#folded.length > 0;
+  }
+
   /** Closes the output and emits the terminal event. Gives its Response. */
-  end(given: Outcome): ResponseResource {
-    const outcome = this.#context.kind === 'response' ? given : compactionOutcome(given);
+  end(outcome: Outcome): ResponseResource {
+    if (outcome.status === 'failed') return this.fail(outcome.error);
+    const { fold } = this.#context.answer;
+    if (fold !== null) return this.#endFolded(fold, outcome);
     switch (outcome.status) {
-      case 'failed':
-        return this.fail(outcome.error);
       case 'incomplete':
         return this.#end('incomplete', outcome.reason);
       case 'completed': {
@@ -91,11 +107,22 @@ export class ResponseWriter {
     return response;
   }
 
+  /** The output says nothing before it is whole; then it is one item. */
+  #endFolded(fold: Fold, outcome: Outcome): ResponseResource {
+    this.output.close('completed');
+    const item = fold(this.output.items(), { outcome, model: this.model, newId: this.#context.newId });
+    if (item instanceof ApiError) return this.fail(item);
+    this.#folded = [item];
+    this.log.emit({ type: 'response.output_item.added', output_index: 0, item });
+    this.log.emit({ type: 'response.output_item.done', output_index: 0, item });
+    return this.#end('completed', null);
+  }
+
   #resource(incompleteReason: IncompleteReason | null): ResponseResource {
     return resourceOf(this.#context, {
       id: this.#id,
       status: this.#status,
-      output: this.#status === 'in_progress' ? [] : this.output.items(),
+      output: this.#status === 'in_progress' ? [] : (this.#folded ?? this.output.items()),
       usage: this.usage,
       model: this.model,
       serviceTier: this.serviceTier,
@@ -103,4 +130,10 @@ export class ResponseWriter {
       incompleteReason,
     });
   }
+}
+
+/** Output that becomes one item has no calls in it: none can be made there, and no tool was offered. */
+function withoutCalls(message: LooseMessage): LooseMessage {
+  if (message.tool_calls == null && message.function_call == null) return message;
+  return { ...message, tool_calls: undefined, function_call: undefined };
 }

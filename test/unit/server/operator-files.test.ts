@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { readOperatorFiles } from '../../../src/server/operator-files.ts';
 import { ConfigError, readConfig } from '../../../src/settings/config.ts';
-import { defaultCatalogInstructions } from '../../../src/translate/catalog.ts';
+import { defaultCatalogInstructions } from '../../../src/translate/operations/catalog.ts';
 import { defaultCompactionPrompt } from '../../../src/translate/request/compaction.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'operator-files-'));

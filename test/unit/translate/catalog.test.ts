@@ -1,9 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import {
-  type CatalogSettings,
-  defaultCatalogInstructions,
-  translateModelList,
-} from '../../../src/translate/catalog.ts';
+import { defaultCatalogInstructions, translateModelList } from '../../../src/translate/operations/catalog.ts';
+import type { CatalogSettings } from '../../../src/translate/settings.ts';
 import type { Profile } from '../../../src/upstream/profile.ts';
 import { profileOf } from '../../../src/upstream/profiles.ts';
 

@@ -4,6 +4,7 @@ import { parseJson } from '../../../../src/exchange/request/json-text.ts';
 import { prepareRequest } from '../../../../src/exchange/request/prepare-request.ts';
 import { runSteps } from '../../../../src/exchange/steps.ts';
 import { readConfig } from '../../../../src/settings/config.ts';
+import { responses } from '../../../../src/translate/operations/responses.ts';
 import { createCountedIds } from '../../../support/context.ts';
 import { createTestSettings } from '../../../support/settings.ts';
 
@@ -13,13 +14,13 @@ const settings = createTestSettings({ profile: 'openai', limits: { maxValues } }
 
 const steps = (body: Buffer) =>
   prepareRequest(
-    [body],
-    new Map(),
-    settings,
-    64 * 1024 * 1024,
-    { now: () => 1, newId: createCountedIds() },
-    () => null,
-    'responses',
+    { operation: responses, headers: new Map(), pieces: [body] },
+    {
+      settings,
+      maxRequestBytes: 64 * 1024 * 1024,
+      reserve: () => null,
+      clock: { now: () => 1, newId: createCountedIds() },
+    },
   );
 const prepare = (body: Buffer) => runSteps(steps(body));
 const each = (count: number, entry: (index: number) => string) =>

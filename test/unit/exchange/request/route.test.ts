@@ -1,5 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { routeOf, upstreamPath } from '../../../../src/exchange/request/route.ts';
+import { catalog } from '../../../../src/translate/operations/catalog.ts';
+import { compact } from '../../../../src/translate/operations/compaction.ts';
+import { inputTokens } from '../../../../src/translate/operations/input-tokens.ts';
 import { headersOf } from '../../../support/exchange-options.ts';
 
 function route(method: string, path: string, more: Record<string, string> = {}) {
@@ -65,13 +68,17 @@ describe('the route of a request', () => {
     ['POST', '/v1/%zz/responses'],
     ['POST', '/'],
     ['CONNECT', ''],
-  ])('%s %s passes', (method, path) => expect(route(method, path)).toEqual({ type: 'pass', withoutBody: false }));
+  ])('%s %s passes', (method, path) =>
+    expect(route(method, path)).toEqual({ type: 'pass', operation: null, withoutBody: false }),
+  );
 
   test.each([
     '/v1/models?client_version=0.169.0',
     '/openai/v1/models/?x=1&client_version=1',
     '/v1/%6dodels?client_version=',
-  ])('GET %s asks for a catalog', (path) => expect(route('GET', path)).toEqual({ type: 'catalog' }));
+  ])('GET %s asks for a catalog', (path) =>
+    expect(route('GET', path)).toEqual({ type: 'pass', operation: catalog, withoutBody: false }),
+  );
 
   test.each([
     ['GET', '/v1/models'],
@@ -80,10 +87,12 @@ describe('the route of a request', () => {
     ['HEAD', '/v1/models?client_version=1'],
     ['GET', '/v1/models/m?client_version=1'],
     ['GET', '/models?client_version=1'],
-  ])('%s %s does not', (method, path) => expect(route(method, path)).toEqual({ type: 'pass', withoutBody: false }));
+  ])('%s %s does not', (method, path) =>
+    expect(route(method, path)).toEqual({ type: 'pass', operation: null, withoutBody: false }),
+  );
 
   test('OPTIONS /v1/responses passes, but not with a body', () =>
-    expect(route('OPTIONS', '/v1/responses')).toEqual({ type: 'pass', withoutBody: true }));
+    expect(route('OPTIONS', '/v1/responses')).toEqual({ type: 'pass', operation: null, withoutBody: true }));
 
   test.each([
     ['GET', '/v1/responses/resp_1'],
@@ -98,7 +107,7 @@ describe('the route of a request', () => {
 
   test('/v1/responses/compact is an endpoint of its own', () => {
     const path = { prefix: '/x', apiVersion: '' };
-    expect(route('POST', '/x/v1/responses/compact/?y=1')).toEqual({ type: 'translate', endpoint: 'compact', path });
+    expect(route('POST', '/x/v1/responses/compact/?y=1')).toEqual({ type: 'translate', operation: compact, path });
     expect(route('GET', '/v1/responses/compact')).toMatchObject({
       type: 'refuse',
       error: { status: 405, message: expect.stringContaining('/v1/responses/compact: use POST') },
@@ -108,7 +117,7 @@ describe('the route of a request', () => {
 
   test('/v1/responses/input_tokens is another', () => {
     const path = { prefix: '', apiVersion: '' };
-    expect(route('POST', '/v1/responses/input_tokens')).toEqual({ type: 'translate', endpoint: 'input_tokens', path });
+    expect(route('POST', '/v1/responses/input_tokens')).toEqual({ type: 'translate', operation: inputTokens, path });
     expect(route('GET', '/v1/responses/input_tokens')).toMatchObject({ type: 'refuse', error: { status: 405 } });
   });
 

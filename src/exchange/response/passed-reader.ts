@@ -3,7 +3,7 @@ import type { ApiError } from '../../schema/api-error.ts';
 import { type Disposition, emptyReport, type UpstreamBodyReader } from './upstream-body-reader.ts';
 
 /** A reader whose body may reach the client as it came. */
-export interface ModelListReader extends UpstreamBodyReader {
+export interface PassedReader extends UpstreamBodyReader {
   /** The client gets the upstream's own bytes, and so its headers. */
   isUntouched(): boolean;
 }
@@ -11,10 +11,10 @@ export interface ModelListReader extends UpstreamBodyReader {
 const nothing = Buffer.alloc(0);
 
 /**
- * Reads a list of models as a whole and gives what `translate` makes of it; where that is null, where it is no JSON, or
- * where it is larger than `maxBytes`, the bytes as they came.
+ * Reads the answer to an operation that is passed, as a whole, and gives what `complete` makes of it; where that is null,
+ * where it is not JSON, or where it is larger than `maxBytes`, the bytes as they came.
  */
-export function createModelListReader(translate: (value: unknown) => object | null, maxBytes: number): ModelListReader {
+export function createPassedReader(complete: (answer: unknown) => object | null, maxBytes: number): PassedReader {
   let pieces: Buffer[] = [];
   let size = 0;
   let disposition: Disposition = null;
@@ -41,11 +41,11 @@ export function createModelListReader(translate: (value: unknown) => object | nu
     end() {
       ended = true;
       if (disposition !== null) return nothing;
-      const list = translate(parsed(pieces));
-      if (list === null) return release();
+      const completed = complete(parsed(pieces));
+      if (completed === null) return release();
       pieces = [];
       disposition = 'accepted';
-      return Buffer.from(JSON.stringify(list));
+      return Buffer.from(JSON.stringify(completed));
     },
     fail(failure) {
       ended = true;
@@ -76,7 +76,7 @@ export function createModelListReader(translate: (value: unknown) => object | nu
   };
 }
 
-/** Null for what is no JSON, which no list is. */
+/** Null for what is not JSON. */
 function parsed(pieces: readonly Buffer[]): unknown {
   try {
     return JSON.parse(Buffer.concat(pieces).toString('utf8'));

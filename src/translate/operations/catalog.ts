@@ -1,15 +1,16 @@
-import type { Profile } from '../upstream/profile.ts';
-import { objectOf, textOf } from './chat/loose.ts';
+import type { Profile } from '../../upstream/profile.ts';
+import { objectOf, textOf } from '../chat/loose.ts';
+import type { CatalogSettings } from '../settings.ts';
+import type { PassedOperation } from './operation.ts';
 
-/** What an operator says of the models that Codex asks for. */
-export interface CatalogSettings {
-  /** The system prompt that Codex uses in place of its own. */
-  readonly instructions: string;
-  /** Tokens of the context window of models whose server does not say; null where nobody does. */
-  readonly contextWindow: number | null;
-  /** Fields by model, and under `*` for all: they win over everything else. */
-  readonly overrides: ReadonlyMap<string, Readonly<Record<string, unknown>>>;
-}
+/** `GET /v1/models?client_version=…`: the list of models that Codex, which alone names its version, has for its catalog. */
+export const catalog: PassedOperation = {
+  type: 'passed',
+  method: 'GET',
+  path: ['v1', 'models'],
+  parameter: 'client_version',
+  complete: (list, { catalog, profile }, maxBytes) => translateModelList(list, catalog, profile, maxBytes),
+};
 
 /**
  * The default of `CATALOG_INSTRUCTIONS_FILE`. Codex does not read an entry without such a text, and tells the model nothing

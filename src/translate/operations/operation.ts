@@ -1,0 +1,69 @@
+import type { ChatCompletionRequest, ChatToolChoice, Passthrough } from '../../schema/chat-request.ts';
+import type { Profile } from '../../upstream/profile.ts';
+import type { AnswerForm } from '../context.ts';
+import type { Dropped } from '../request/dropped.ts';
+import type { CreateResponse, InputItem } from '../request/parsed.ts';
+import type { OfferedTool } from '../request/tools.ts';
+import type { CatalogSettings, TranslationSettings } from '../settings.ts';
+
+/** What a client can ask for: all that distinguishes it from the others is in its object, and all of them are in `operations.ts`. */
+export type Operation = TranslatedOperation | PassedOperation;
+
+/** An operation whose body becomes a request of the upstream's own API. */
+export interface TranslatedOperation {
+  readonly type: 'translated';
+  readonly method: 'POST';
+  /** The segments of its path, after any prefix. */
+  readonly path: readonly string[];
+  /** The template of the upstream's path; `chatPath` is that of Chat Completions. Throws `ApiError` where the server has none. */
+  upstreamPath(profile: Profile, chatPath: string): string;
+  /** The operation that a body asks for on this path. */
+  of(request: CreateResponse): TranslatedOperation;
+  /** Throws `ApiError` for what only other operations take. */
+  check(request: CreateResponse, settings: TranslationSettings): void;
+  /** What the model is sent. Throws `ApiError`; `dropped` receives the paths of what is left out. */
+  conversation(
+    request: CreateResponse,
+    input: readonly InputItem[],
+    settings: TranslationSettings,
+    dropped: Dropped,
+  ): Conversation;
+  /** What the model is asked for beside text. */
+  constraints(wanted: Constraints): Constraints;
+  /** The client's own fields that the upstream gets. */
+  passthrough(given: Passthrough): Passthrough;
+  /** The upstream's body, and the same text in pieces. */
+  json(chat: ChatCompletionRequest, passthrough: Passthrough): string;
+  jsonPieces(chat: ChatCompletionRequest, passthrough: Passthrough): Iterable<string>;
+  readonly answer: AnswerForm;
+}
+
+export interface Conversation {
+  readonly items: readonly InputItem[];
+  readonly maxTokens: number | null | undefined;
+}
+
+/** What holds an answer to a form. */
+export interface Constraints {
+  readonly tools: readonly OfferedTool[];
+  readonly toolChoice: ChatToolChoice | undefined;
+  readonly format: ChatCompletionRequest['response_format'];
+  /** The format in words, for servers that have no field for it. */
+  readonly formatText: string | null;
+  readonly logprobs: boolean;
+}
+
+/** An operation that the upstream answers itself; its answer is completed on the way. */
+export interface PassedOperation {
+  readonly type: 'passed';
+  readonly method: 'GET';
+  readonly path: readonly string[];
+  /** A parameter of the query without which the request is not this operation. */
+  readonly parameter: string;
+  /** The answer with what is missing in it; null where the client gets it as it is. */
+  complete(
+    answer: unknown,
+    settings: { readonly catalog: CatalogSettings; readonly profile: Profile },
+    maxBytes: number,
+  ): object | null;
+}
