@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 import { fewestPairs } from './verdict.ts';
 
 /** Parts of a plain run. */
-export const parts = ['envoy', 'workers', 'capacity', 'floor', 'token', 'sizes', 'slow', 'start', 'micro'] as const;
+export const parts = ['envoy', 'workers', 'capacity', 'sizes', 'slow', 'start', 'micro'] as const;
 export type PartName = (typeof parts)[number];
 
 /** Parts of a comparison; `envoy` stands for the four that need one. */
@@ -11,7 +11,13 @@ export type ComparedPartName = (typeof comparedParts)[number];
 const withEnvoy: readonly ComparedPartName[] = ['paced', 'burst', 'json', 'history'];
 
 export type BenchArguments =
-  | { readonly type: 'run'; readonly only: ReadonlySet<PartName>; readonly rounds: number }
+  | {
+      readonly type: 'run';
+      readonly only: ReadonlySet<PartName>;
+      readonly rounds: number;
+      /** The tables go into `bench/results.json`, from which the documentation has its figures. */
+      readonly record: boolean;
+    }
   | {
       readonly type: 'compare';
       /** Whatever git takes for a commit. */
@@ -26,7 +32,12 @@ const defaultRounds = { run: 5, compare: 9 } as const;
 export function parseBenchArguments(args: readonly string[]): BenchArguments {
   const { values } = parseArgs({
     args: [...args],
-    options: { only: { type: 'string' }, rounds: { type: 'string' }, compare: { type: 'string' } },
+    options: {
+      only: { type: 'string' },
+      rounds: { type: 'string' },
+      compare: { type: 'string' },
+      record: { type: 'boolean' },
+    },
   });
   const names = values.only?.split(',');
   if (values.compare === undefined)
@@ -34,7 +45,9 @@ export function parseBenchArguments(args: readonly string[]): BenchArguments {
       type: 'run',
       only: new Set((names ?? parts).map((name) => oneOf(parts, name))),
       rounds: roundsOf(values.rounds, defaultRounds.run, 1),
+      record: values.record ?? false,
     };
+  if (values.record) throw new Error('--record is for figures of this tree: leave out --compare.');
   // git would take it for an option of its own.
   if (values.compare === '' || values.compare.startsWith('-'))
     throw new Error('--compare needs a commit, tag or branch.');

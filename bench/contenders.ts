@@ -1,6 +1,5 @@
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import type { Settings } from 'node:http2';
 import { availableParallelism, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -24,7 +23,6 @@ export interface Contender {
   longestPauseMs(work: () => Promise<unknown>): Promise<number>;
   /** Resident bytes of the filter, now. */
   filterBytes(): number;
-  readonly envoyPid: number;
   stop(): Promise<void>;
 }
 
@@ -56,13 +54,6 @@ export interface ContenderOptions {
   readonly root?: string;
   /** Another Envoy in front of that contender's filter, which only the other one stops. */
   readonly beside?: Contender;
-  /** Changes the shipped configuration. */
-  readonly edit?: (config: EnvoyConfig) => void;
-  /** Threads of Envoy's; one, or as many as there are workers, unless given. */
-  readonly threads?: number;
-  /** Of the no-op: over a UNIX socket instead of TCP; with these settings of HTTP/2. */
-  readonly unixSocket?: boolean;
-  readonly http2Settings?: Settings & { readonly connectionWindow?: number };
 }
 
 /** Starts a filter and, with the shipped configuration, an Envoy in front of it. */
@@ -71,22 +62,12 @@ export async function startContender(
   upstreamPort: number,
   options: ContenderOptions = {},
 ): Promise<Contender> {
-  const {
-    workers,
-    root = ownRoot,
-    beside,
-    edit,
-    threads = workers ?? 1,
-    unixSocket = false,
-    http2Settings = {},
-  } = options;
+  const { workers, root = ownRoot, beside } = options;
   const folder = mkdtempSync(join(tmpdir(), 'bench-'));
-  const socket = join(folder, 'noop.sock');
-  const noopArgs = [unixSocket ? `unix:${socket}` : '127.0.0.1:0', JSON.stringify(http2Settings)];
   const filter =
     beside?.filter ??
     (name === 'noop'
-      ? await startTelling('noop', measuredCore, [...probe, join(here, 'noop.ts'), ...noopArgs])
+      ? await startTelling('noop', measuredCore, [...probe, join(here, 'noop.ts')])
       : await startService(root, { workers, cores: coresOf(workers) }));
   const api = name === 'noop' ? 'chat' : 'responses';
   const configOf = (port: number, adminPort: number) => {
@@ -97,14 +78,9 @@ export async function startContender(
       endpoints.push({
         endpoint: { address: { socket_address: { address: `127.0.0.${number}`, port_value: filter.port } } },
       });
-    if (unixSocket) {
-      Object.assign(clusterOf(config, 'responses_extproc'), { type: 'STATIC' });
-      endpoints.splice(0, 1, { endpoint: { address: { pipe: { path: socket } } } });
-    }
-    edit?.(config);
     return config;
   };
-  const { envoy, port } = await startEnvoy(folder, { configOf, api, threads, cores: coresOf(workers) });
+  const { envoy, port } = await startEnvoy(folder, { configOf, api, threads: workers ?? 1, cores: coresOf(workers) });
 
   return {
     name,
@@ -123,7 +99,6 @@ export async function startContender(
       await work();
       return Number((await filter.ask('longest pause')).split(' ')[2]);
     },
-    envoyPid: envoy.pid,
     filterBytes: () => residentBytes(filter.child.pid),
     async stop() {
       await envoy.stop();

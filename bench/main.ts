@@ -1,22 +1,24 @@
 /**
  * `npm run bench`: what the service costs next to a filter that does nothing, on a real Envoy; and what its parts cost.
  * `npm run bench -- --only micro,start --rounds 5`: some of it. `npm run bench -- --compare main`: this tree against a
- * commit, with a verdict for each figure. Figures, and how to read them: docs/performance.md.
+ * commit, with a verdict for each figure. `npm run bench -- --record`: the figures that the documentation shows are those of
+ * this run, after `npm run generate`. How to read them: docs/performance.md.
  */
 import { cpus } from 'node:os';
 import { findEnvoy } from '../tools/mesh/envoy-binary.ts';
-import { type BenchArguments, parseBenchArguments } from './arguments.ts';
+import { type BenchArguments, type PartName, parseBenchArguments, parts } from './arguments.ts';
 import { capacityHeadings, capacityNote, runCapacity } from './capacity.ts';
 import { compareWith, comparisonHeadings } from './comparison.ts';
 import { runScenarios, runWorkers, scenarioHeadings, scenarios, workerHeadings } from './envoy-scenarios.ts';
-import { runEnvoyToken, tokenHeadings } from './envoy-token.ts';
-import { floorHeadings, runFloor } from './floor.ts';
 import { headings as microHeadings, microRows } from './micro.ts';
+import { recordTable } from './results.ts';
 import { runSizes, sizeHeadings } from './sizes.ts';
 import { runSlowStreams, slowHeadings } from './slow-streams.ts';
 import { runStart, startHeadings } from './start-up.ts';
-import { tableOf } from './table.ts';
+import { type Cell, tableOf } from './table.ts';
 import { buildOwnTree } from './trees.ts';
+
+type Rows = Promise<readonly (readonly Cell[])[]>;
 
 const note = (line: string) => console.error(line);
 if (process.platform !== 'linux')
@@ -24,38 +26,38 @@ if (process.platform !== 'linux')
 // What was started and checked out goes when this process ends, which a signal alone would not let it do.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
 
+/** Every part of a plain run: its table, and what is to be said of it. */
+const tables: Readonly<Record<PartName, { note?: string; headings: readonly string[]; rows(rounds: number): Rows }>> = {
+  envoy: {
+    note: scenarios.map(({ name, what }) => `${name}: ${what}`).join('\n'),
+    headings: scenarioHeadings,
+    rows: (rounds) => runScenarios(rounds, note),
+  },
+  workers: { headings: workerHeadings, rows: runWorkers },
+  capacity: { note: capacityNote, headings: capacityHeadings, rows: (rounds) => runCapacity(rounds, note) },
+  sizes: { headings: sizeHeadings, rows: runSizes },
+  slow: { headings: slowHeadings, rows: runSlowStreams },
+  start: { headings: startHeadings, rows: runStart },
+  micro: { headings: microHeadings, rows: async () => microRows() },
+};
+
 const wanted = argumentsOf();
-console.log(
-  `${cpus()[0]?.model.trim()}, ${cpus().length} cores; Node ${process.version}; Envoy ${findEnvoy(process.env).version}\n`,
-);
+const machine = `${cpus()[0]?.model.trim()}, ${cpus().length} cores; Node ${process.version}; Envoy ${findEnvoy(process.env).version}`;
+console.log(`${machine}\n`);
 if (wanted.type === 'compare') {
   const { names, rows } = await compareWith(wanted.ref, { ...wanted, note });
   console.log(`Before: ${names[0]}. After: ${names[1]}.\n\n${tableOf(comparisonHeadings, rows)}`);
 } else await run(wanted);
 process.exit(0);
 
-async function run({ only, rounds }: BenchArguments & { type: 'run' }): Promise<void> {
+async function run({ only, rounds, record }: BenchArguments & { type: 'run' }): Promise<void> {
   buildOwnTree();
-  if (only.has('envoy')) {
-    for (const { name, what } of scenarios) console.log(`${name}: ${what}`);
-    console.log(`\n${tableOf(scenarioHeadings, await runScenarios(rounds, note))}\n`);
+  for (const name of parts.filter((part) => only.has(part))) {
+    const { note: about, headings, rows } = tables[name];
+    const figures = await rows(rounds);
+    console.log(`${about === undefined ? '' : `${about}\n\n`}${tableOf(headings, figures)}\n`);
+    if (record) recordTable(name, { date: new Date().toISOString().slice(0, 10), machine, headings, rows: figures });
   }
-  if (only.has('workers')) console.log(`${tableOf(workerHeadings, await runWorkers(rounds))}\n`);
-  if (only.has('capacity'))
-    console.log(`${capacityNote}\n\n${tableOf(capacityHeadings, await runCapacity(rounds, note))}\n`);
-  if (only.has('floor')) console.log(`${tableOf(floorHeadings, await runFloor(rounds, note))}\n`);
-  if (only.has('token')) {
-    const rows = await runEnvoyToken(rounds);
-    console.log(
-      rows === null
-        ? 'token: left out, it needs `perf` and the right to use it.\n'
-        : `${tableOf(tokenHeadings, rows)}\n`,
-    );
-  }
-  if (only.has('sizes')) console.log(`${tableOf(sizeHeadings, await runSizes())}\n`);
-  if (only.has('slow')) console.log(`${tableOf(slowHeadings, await runSlowStreams())}\n`);
-  if (only.has('start')) console.log(`${tableOf(startHeadings, await runStart(rounds))}\n`);
-  if (only.has('micro')) console.log(tableOf(microHeadings, microRows()));
 }
 
 function argumentsOf(): BenchArguments {

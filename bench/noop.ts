@@ -1,9 +1,7 @@
 /**
  * The floor to compare with: an ext_proc filter on grpc-js and proto-loader's own (de)serialisers that sends every body
- * back as it came. Whatever a filter in Node does on top is its own cost. `node bench/noop.ts [ADDRESS [SETTINGS]]` prints
- * the port it took (0 for a socket); SETTINGS are those of HTTP/2, as JSON, `connectionWindow` beside them.
+ * back as it came. Whatever a filter in Node does on top is its own cost. `node bench/noop.ts` prints the port it took.
  */
-import type { Http2Server, Settings } from 'node:http2';
 import { fileURLToPath } from 'node:url';
 import { Server, ServerCredentials, type ServerDuplexStream, type ServiceDefinition } from '@grpc/grpc-js';
 import { loadSync } from '@grpc/proto-loader';
@@ -43,14 +41,11 @@ function echo(message: Message, duplex: Duplex): object {
   return { [request]: { response: { body_mutation: { streamed_response: { body, end_of_stream } } } } };
 }
 
-const [address = '127.0.0.1:0', json = '{}'] = process.argv.slice(2);
-const { connectionWindow, ...settings } = JSON.parse(json) as Settings & { connectionWindow?: number };
 const server = new Server({ 'grpc.max_receive_message_length': 64 << 20 });
 // Envoy ends every call with a reset, which Node takes for an attack beyond 1,000 of them (see the service's server.ts).
 Object.assign(Reflect.get(server, 'commonServerOptions') as object, {
   streamResetBurst: 1e9,
   streamResetRate: 1e9,
-  settings,
 });
 server.addService(service, {
   Process(call: ServerDuplexStream<Message, object>) {
@@ -73,10 +68,7 @@ server.addService(definition['grpc.health.v1.Health'] as ServiceDefinition, {
   Check: (_call: unknown, reply: (error: null, health: object) => void) => reply(null, { status: 'SERVING' }),
   Watch: (call: ServerDuplexStream<object, object>) => call.write({ status: 'SERVING' }),
 });
-server.bindAsync(address, ServerCredentials.createInsecure(), (error, port) => {
+server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, port) => {
   if (error) throw error;
-  if (connectionWindow !== undefined)
-    for (const http2Server of (Reflect.get(server, 'http2Servers') as Map<Http2Server, unknown>).keys())
-      http2Server.on('session', (session) => session.setLocalWindowSize(connectionWindow));
   console.log(port);
 });

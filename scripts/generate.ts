@@ -4,6 +4,7 @@
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
+import { benchTables } from './bench-tables.ts';
 import { configTables } from './config-table.ts';
 import { explainExamples } from './explain-docs.ts';
 import type { Generator } from './generator.ts';
@@ -21,6 +22,7 @@ export const generators: readonly Generator[] = [
   wireTypes,
   configTables,
   metricTable,
+  benchTables,
   profileDocs,
   stateDiagrams,
   mappingRows,

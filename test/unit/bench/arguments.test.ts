@@ -3,9 +3,9 @@ import { comparedParts, parseBenchArguments, parts } from '../../../bench/argume
 
 describe('the command line of npm run bench', () => {
   it('runs every part five times unless told otherwise', () => {
-    expect(parseBenchArguments([])).toEqual({ type: 'run', only: new Set(parts), rounds: 5 });
-    const given = parseBenchArguments(['--only', 'micro,capacity', '--rounds', '2']);
-    expect(given).toEqual({ type: 'run', only: new Set(['micro', 'capacity']), rounds: 2 });
+    expect(parseBenchArguments([])).toEqual({ type: 'run', only: new Set(parts), rounds: 5, record: false });
+    const given = parseBenchArguments(['--only', 'micro,capacity', '--rounds', '2', '--record']);
+    expect(given).toEqual({ type: 'run', only: new Set(['micro', 'capacity']), rounds: 2, record: true });
   });
 
   it('compares every part nine times unless told otherwise', () => {
@@ -29,6 +29,7 @@ describe('the command line of npm run bench', () => {
     [['--compare='], '--compare needs a commit'],
     [['--compare=--force'], '--compare needs a commit'],
     [['--compere', 'v1'], '--compere'],
+    [['--compare', 'v1', '--record'], '--record'],
   ])('refuses %j by name', (args, message) => {
     expect(() => parseBenchArguments(args)).toThrow(message);
   });

@@ -1,0 +1,29 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { PartName } from './arguments.ts';
+import type { Cell } from './table.ts';
+
+/** The table of one part, as one run gave it. */
+export interface RecordedTable {
+  readonly date: string;
+  readonly machine: string;
+  readonly headings: readonly string[];
+  readonly rows: readonly (readonly Cell[])[];
+}
+
+export type Results = { readonly [Name in PartName]?: RecordedTable };
+
+const file = join(import.meta.dirname, 'results.json');
+
+/** What was recorded last, part by part: every figure of the documentation that a run of the bench gave. */
+export function readResults(): Results {
+  return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Results) : {};
+}
+
+/** Puts the table in the place of the part's last one. */
+export function recordTable(name: PartName, table: RecordedTable): void {
+  const rows = table.rows.map((row) =>
+    row.map((cell) => (typeof cell === 'number' ? Number(cell.toPrecision(4)) : cell)),
+  );
+  writeFileSync(file, `${JSON.stringify({ ...readResults(), [name]: { ...table, rows } }, null, 2)}\n`);
+}

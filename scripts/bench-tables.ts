@@ -1,0 +1,112 @@
+/** The figures of docs/performance.md, docs/operating.md and docs/scaling.md that a run of the bench gave, or that follow from them. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { readResults } from '../bench/results.ts';
+import { tableOf } from '../bench/table.ts';
+import { type Generator, withSection } from './generator.ts';
+
+const shown = ['envoy', 'workers', 'sizes', 'slow', 'start', 'micro'] as const;
+
+export const benchTables: Generator = {
+  name: 'figures of the bench',
+  source: 'bench/results.json (npm run bench -- --record)',
+  files: () => {
+    const read = (name: string) => readFileSync(join(import.meta.dirname, '../docs', name), 'utf8');
+    const performance = shown.reduce((document, name) => {
+      const { headings, rows } = tableFor(name);
+      return withSection(document, `bench-${name}`, tableOf(headings, rows));
+    }, read('performance.md'));
+    return {
+      'docs/performance.md': performance,
+      'docs/operating.md': withSection(read('operating.md'), 'sizing', sizing()),
+      'docs/scaling.md': Object.entries(scaling()).reduce(
+        (document, [section, text]) => withSection(document, section, text),
+        read('scaling.md'),
+      ),
+    };
+  },
+};
+
+/** What an operator plans with, of the same runs. */
+function sizing(): string {
+  const streams = 1000;
+  const most = figureOf('slow', 'service', 'MB most');
+  return [
+    '| | |',
+    '|---|---|',
+    `| an idle process | ${figureOf('start', 'the service, until it listens', 'MB resident')} MB resident |`,
+    `| ${streams.toLocaleString('en')} streams at once, five tokens a second for 15 seconds | ${most} MB resident, ${figureOf('slow', 'service', 'KiB for a stream')} KiB for a stream |`,
+    `| a token that arrives alone | ${figureOf('envoy', 'paced (per token)', 'filter CPU µs', 'service')} µs of CPU |`,
+    `| a small JSON answer | ${figureOf('envoy', 'json (per request)', 'filter CPU µs', 'service')} µs of CPU |`,
+  ].join('\n');
+}
+
+/** What is computed from the CPU time of a token. */
+function scaling(): Readonly<Record<string, string>> {
+  const cpu = (row: string) => [
+    figureOf('envoy', row, 'filter CPU µs', 'service'),
+    figureOf('envoy', row, 'Envoy CPU µs', 'service'),
+  ];
+  const line = (what: string, row: string, unit: string) => {
+    const [service = '', envoy = ''] = cpu(row);
+    const perCore = (microseconds: number) => Number((1e6 / microseconds).toPrecision(3)).toLocaleString('en');
+    const rates = [Number(service), Number(service) + Number(envoy)].map((cost) => `${perCore(cost)} ${unit}/s`);
+    return `| ${[what, service, envoy, ...rates].join(' | ')} |`;
+  };
+  const [token = '', inEnvoy = ''] = cpu('paced (per token)');
+  const both = Number(token) + Number(inEnvoy);
+  return {
+    'scaling-figures': [
+      '| | service, CPU µs | Envoy, CPU µs | per core of the service | per core, Envoy included |',
+      '|---|---|---|---|---|',
+      line('a token of a live stream (50 a second each, 100 streams)', 'paced (per token)', 'tokens'),
+      line('a token in a burst', 'burst (per token)', 'tokens'),
+      line('a small JSON response', 'json (per request)', 'requests'),
+    ].join('\n'),
+    'scaling-replicas': replicas(Number(token), Number(inEnvoy)),
+    'scaling-cost': `A million tokens of live streams take ${token} s of CPU time in the service and ${inEnvoy} s in Envoy: ${Math.round(both)} core-seconds, or ${Math.round(both / use)} at 60 % use. At an assumed 0.04 $ for an hour of one core that is ${((both / use / 3600) * 0.04).toFixed(3)} $; at another price, ${(both / use / 3600).toFixed(3)} times it.`,
+  };
+}
+
+/** Of a core, at which the autoscaler adds a replica. */
+const use = 0.6;
+
+/** A token of a stream that has few of them: `node bench/stream-memory.ts`. */
+const slowToken = 100;
+const streamsOfMemory = 7500;
+
+function replicas(token: number, inEnvoy: number): string {
+  const cores = (streams: number, perSecond: number, cost: number) => (streams * perSecond * cost) / 1e6 / use;
+  const rows = [1_000, 10_000, 100_000, 1_000_000].map((streams) => {
+    const needed = [
+      Math.max(2, cores(streams, 50, token)),
+      cores(streams, 50, inEnvoy),
+      Math.max(2, cores(streams, 5, slowToken)),
+      Math.max(2, cores(streams, 1, slowToken)),
+      streams / streamsOfMemory,
+    ];
+    return [streams, ...needed.map((count) => Math.ceil(count - 0.01))].map((count) => count.toLocaleString('en'));
+  });
+  const slow = `${slowToken} µs`;
+  return [
+    `| concurrent streams | 50 tokens/s each (${token} µs) | Envoy's cores | 5 tokens/s each (${slow}) | 1 token/s each (${slow}) | for memory alone |`,
+    '|---|---|---|---|---|---|',
+    ...rows.map((row) => `| ${row.join(' | ')} |`),
+  ].join('\n');
+}
+
+/** The figure of the first row that begins with these cells, in the first column of that name. Throws where there is none. */
+function figureOf(part: (typeof shown)[number], row: string, column: string, second?: string): string {
+  const { headings, rows } = tableFor(part);
+  const found = rows.find(([first, next]) => first === row && (second === undefined || next === second));
+  const figure = found?.[headings.indexOf(column)];
+  if (typeof figure !== 'number') throw new Error(`bench/results.json: ${part} has no figure for ${row}, ${column}.`);
+  return String(figure);
+}
+
+function tableFor(part: (typeof shown)[number]) {
+  const table = readResults()[part];
+  if (table === undefined)
+    throw new Error(`bench/results.json has no table ${part}: npm run bench -- --only ${part} --record`);
+  return table;
+}
