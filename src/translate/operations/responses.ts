@@ -7,7 +7,7 @@ import type { TranslatedOperation } from './operation.ts';
 export const responses: TranslatedOperation = {
   ...defaults,
   path: ['v1', 'responses'],
-  of: ({ isCompaction }) => (isCompaction ? compactionTrigger : responses),
+  of: ({ endsInTrigger }) => (endsInTrigger ? compactionTrigger : responses),
   check({ store }, { omittedStore }) {
     if (store == null && omittedStore === 'reject')
       throw missingParameter('store', 'Nothing is stored here: send "store": false.');

@@ -16,7 +16,7 @@ export interface CreateResponse
   /** Null when the request has none. */
   readonly input: readonly InputItem[] | null;
   /** The input ends in a `compaction_trigger`. */
-  readonly isCompaction: boolean;
+  readonly endsInTrigger: boolean;
   /** Every tool to offer, in order, each name once: those of `tools`, then those found in `input`. */
   readonly tools: readonly ToolDefinition[];
   /** The request's own `tools`, as the Response repeats them. */

@@ -10,7 +10,7 @@ import { itemTypes } from './items/item-types.ts';
 import { roleStatedBy, textCarriedBy } from './items/unknown.ts';
 
 /** What the items of an input say. */
-export type ParsedInput = Pick<InputBuilder, 'items' | 'toolLists' | 'update' | 'isCompaction'>;
+export type ParsedInput = Pick<InputBuilder, 'items' | 'toolLists' | 'update' | 'endsInTrigger'>;
 
 /**
  * `input` as items, each parsed by its `type`. Throws `ApiError` for the first mistake. `dropped` receives the paths of the

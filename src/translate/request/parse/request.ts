@@ -91,7 +91,7 @@ export function parseRequest(body: unknown, settings: TranslationSettings, dropp
     ...(fields as Omit<CreateResponseFields, 'input' | 'include' | 'tools' | 'tool_choice' | 'text'>),
     include,
     input: input?.items ?? null,
-    isCompaction: input?.isCompaction ?? false,
+    endsInTrigger: input?.endsInTrigger ?? false,
     tools: tools.definitions,
     listedTools: tools.listed,
     tool_choice: toolChoice,

@@ -35,5 +35,5 @@ export const compactionTrigger = itemType(compactionTriggerItem, (_, at, input) 
   if (!input.isLast(at)) {
     throw invalidValue(at, `Invalid '${at}': a 'compaction_trigger' must be the last item of 'input'.`);
   }
-  input.isCompaction = true;
+  input.endsInTrigger = true;
 });

@@ -33,7 +33,7 @@ export class InputBuilder {
   readonly toolLists: ToolList[] = [];
   update: ConfigurationUpdate = { effort: null, format: null };
   /** The last item is a `compaction_trigger`: a summary is asked for, not an answer. */
-  isCompaction = false;
+  endsInTrigger = false;
   /** JSON values in the reasoning envelopes read so far: the body's own count cannot see them. */
   envelopeValues = 0;
   readonly #count: number;
