@@ -130,7 +130,7 @@ async function startEnvoy(
       if (output.length < 20) output.push(line);
     });
     const gone = new AbortController();
-    envoy.ended.then(() => gone.abort());
+    void envoy.ended.then(() => gone.abort());
     try {
       await untilListening(port, AbortSignal.any([gone.signal, AbortSignal.timeout(30_000)]));
       await untilServing({ port, api }, gone.signal);
@@ -219,7 +219,7 @@ function startPinned(
   const pinned = canPin ? (['taskset', ['-c', core, command, ...args]] as const) : ([command, args] as const);
   const child = startChild(name, ...pinned, { onLine, environment });
   running.add(child);
-  child.ended.then(() => running.delete(child));
+  void child.ended.then(() => running.delete(child));
   return child;
 }
 

@@ -94,7 +94,7 @@ async function startListening(root: string): Promise<Start & { readonly child: C
     onLine: (line) => lines.push(line),
   });
   let ended = false;
-  child.ended.then(() => {
+  void child.ended.then(() => {
     ended = true;
   });
   while (!(await accepts({ host: '127.0.0.1', port }))) {

@@ -60,13 +60,13 @@ export function readExchangeFile(value: unknown): ExchangeFile {
 
 /** These bytes as a piece has them. */
 export function pieceOf(at_ms: number, bytes: Uint8Array): ExchangeFilePiece {
-  const text = textOf(bytes);
+  const text = utf8Of(bytes);
   return text === null ? { at_ms, base64: Buffer.from(bytes).toString('base64') } : { at_ms, text };
 }
 
 /** These bytes as a request has its body. */
 export function bodyOf(bytes: Uint8Array): { readonly body: string } | { readonly base64: string } {
-  const body = textOf(bytes);
+  const body = utf8Of(bytes);
   return body === null ? { base64: Buffer.from(bytes).toString('base64') } : { body };
 }
 
@@ -77,7 +77,7 @@ export function bytesOf(content: ExchangeFilePiece | ExchangeFileRequest): Buffe
 }
 
 /** Null for bytes that are not UTF-8. */
-function textOf(bytes: Uint8Array): string | null {
+function utf8Of(bytes: Uint8Array): string | null {
   try {
     // A byte order mark is bytes like any other.
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);

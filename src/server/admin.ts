@@ -57,7 +57,9 @@ export async function startAdminServer(listen: string, sources: AdminSources, id
     if (sources.routes?.handle(request, response) === true) return;
     renderPage(request, pages, sources.routes?.paths ?? [])
       .catch((error: unknown) => ({ status: 500, body: `${error instanceof Error ? error.message : error}\n` }))
-      .then((page) => send(request, response, page));
+      .then((page) => send(request, response, page))
+      // What cannot be sent ends this connection; left to itself it would end the process.
+      .catch(() => response.destroy());
   });
   server.requestTimeout = IDLE_MS;
   server.timeout = idleMs;

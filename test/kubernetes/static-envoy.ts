@@ -157,7 +157,7 @@ export async function startStaticEnvoy(options: StaticEnvoyOptions): Promise<Sta
     { onLine: (line) => output.push(line) },
   );
   let ended: string | undefined;
-  child.ended.then((how) => {
+  void child.ended.then((how) => {
     ended = how;
   });
   const ask = async (path: string) => (await fetch(`http://127.0.0.1:${admin}${path}`)).text();

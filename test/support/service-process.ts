@@ -48,7 +48,7 @@ export async function startServiceProcess(
     },
   });
   let end: string | null = null;
-  child.ended.then((how) => {
+  void child.ended.then((how) => {
     end = how;
   });
 

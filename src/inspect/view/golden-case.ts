@@ -46,7 +46,7 @@ export function answerCase(file: ExchangeFile, title: string): GoldenCaseFile | 
   if (client.status >= 300) return null;
   const settings = settingsOf(file);
   const request = [block('json request', sent), ...(settings === null ? [] : [block('json settings', settings)])];
-  const received = textOf(client.pieces);
+  const received = textOfPieces(client.pieces);
   const bytes = bytesOf(upstream.pieces);
   if (isStream(client)) {
     const chunks = isStream(upstream)
@@ -180,7 +180,7 @@ function isTranslated({ client_request: request, outcome }: ExchangeFile): boole
 
 function errorOf({ client_response: client }: ExchangeFile): { status: number; error: object } | null {
   if (client === null) return null;
-  const body = parsed(textOf(client.pieces));
+  const body = parsed(textOfPieces(client.pieces));
   if (typeof body !== 'object' || body === null || !('error' in body)) return null;
   return typeof body.error === 'object' && body.error !== null ? { status: client.status, error: body.error } : null;
 }
@@ -221,6 +221,6 @@ function textOfBytes(bytes: Uint8Array): string {
   return new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);
 }
 
-function textOf(pieces: readonly ExchangeFilePiece[]): string {
+function textOfPieces(pieces: readonly ExchangeFilePiece[]): string {
   return textOfBytes(bytesOf(pieces));
 }
