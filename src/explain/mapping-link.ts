@@ -1,7 +1,7 @@
 import { pathOf, valueAt } from './fields.ts';
 import { type MappingRow, mappingRows } from './mapping-rows.ts';
 
-/** The rows of the tables of fields, in their order; rules, errors and decisions are no fields. */
+/** The rows of the tables of fields, in their order; rules, errors and choices are not fields. */
 const first = mappingRows.findIndex(({ anchor }) => anchor === 'row-model');
 const last = mappingRows.findIndex(({ anchor }) => anchor === 'row-compaction-request');
 const rowOfField = new Map<string, MappingRow>();

@@ -221,5 +221,5 @@ export interface CompactionResource {
   readonly usage: Usage;
 }
 
-/** The `error` event's payload: the spec's nested form and OpenAI's flat one at once (decision D3). */
+/** The `error` event's payload: the spec's nested form and OpenAI's flat one at once (choice D3). */
 export type ErrorEventFields = { readonly error: ApiErrorObject } & Pick<ApiErrorObject, 'code' | 'message' | 'param'>;

@@ -1,6 +1,6 @@
 import type { Profile } from '../upstream/profile.ts';
 
-/** Where the upstream's reasoning text goes: see `docs/mapping.md`, decision D2. */
+/** Where the upstream's reasoning text goes: see `docs/mapping.md`, choice D2. */
 export type ReasoningCarrier = 'summary' | 'reasoning_text' | 'reasoning';
 
 /** Sizes above which a request is refused before the upstream is called. */
@@ -43,7 +43,7 @@ export interface CatalogSettings {
   readonly overrides: ReadonlyMap<string, Readonly<Record<string, unknown>>>;
 }
 
-/** What an operator chooses; the defaults are in the decisions table of `docs/mapping.md`. */
+/** What an operator chooses; the defaults are in the table of choices of `docs/mapping.md`. */
 export interface TranslationSettings {
   readonly profile: Profile;
   readonly limits: RequestLimits;

@@ -225,7 +225,7 @@ export class StreamTranslator {
     );
   }
 
-  /** The end of the bytes without `[DONE]` and `finish_reason` is a cut (decision D9); `[DONE]` alone is for `outcomeOf`. */
+  /** The end of the bytes without `[DONE]` and `finish_reason` is a cut (choice D9); `[DONE]` alone is for `outcomeOf`. */
   #missingEnd(reason: 'done' | 'eof'): ApiError | null {
     if (this.#chunks === 0 && (reason === 'eof' || this.#malformed > 0)) return this.#invalid();
     return reason === 'eof' && this.#finishReason === null ? truncated() : null;

@@ -111,7 +111,7 @@ function partFaults(part: Fields): string[] {
   return known === undefined ? [`${part['type']} is no part of the API`] : keyFaults(part, known, String(part['type']));
 }
 
-/** The specification nests the error, OpenAI's own event is flat: readers of either form find it (decision D3). */
+/** The specification nests the error, OpenAI's own event is flat: readers of either form find it (choice D3). */
 function errorFaults(event: Fields): string[] {
   const error = event['error'] as Fields;
   const faults = keyFaults(error, 'type code param message', 'error');

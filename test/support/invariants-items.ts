@@ -192,7 +192,7 @@ function itemDone(done: Fields, item: OpenItem, fault: Fault): void {
   if (item.type === 'reasoning') {
     const inSummary = item.parts.some(({ type }) => type === 'summary_text');
     sameTexts(done[inSummary ? 'summary' : 'content'], item.parts, `${item.id}: reasoning`, fault);
-    // The text that streamed as a summary is the content as well (decision D2).
+    // The text that streamed as a summary is the content as well (choice D2).
     if (inSummary) sameTexts(done['content'], item.parts, `${item.id}: content`, fault);
   }
 }

@@ -84,7 +84,7 @@ function faults(validate: ValidateFunction, value: unknown): string[] {
 
 /**
  * The resource without what OpenAI has and the published schema has not: custom tools, tool search, tools the client runs, a format's own
- * `schema` (decision D16), efforts outside the published words (D17), a named custom tool choice.
+ * `schema` (choice D16), efforts outside the published words (D17), a named custom tool choice.
  */
 function withoutExtensions(response: JsonObject): JsonObject {
   const { output, tools, text, reasoning, tool_choice } = response;

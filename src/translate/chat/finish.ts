@@ -101,7 +101,7 @@ export function outcomeOf(finishReason: unknown, output: AnswerEnd): Outcome {
   }
 }
 
-/** The error for an answer that nothing says is complete (decision D9). */
+/** The error for an answer that nothing says is complete (choice D9). */
 export function truncated(): ApiError {
   return new ApiError('The upstream ended the stream before the answer was complete.', {
     status: 502,

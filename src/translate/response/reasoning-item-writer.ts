@@ -12,7 +12,7 @@ const partsBytes = 200;
 
 /**
  * Writes a reasoning item from `output_item.added` to `output_item.done`, at the end of the output. Which events carry its
- * text is decision D2.
+ * text is choice D2.
  */
 export class ReasoningItemWriter implements OpenItem {
   readonly isCall = false;

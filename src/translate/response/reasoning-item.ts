@@ -15,7 +15,7 @@ export interface ReasoningExtras {
 
 /**
  * A finished reasoning item. Its text is in `content`, and with the `summary` carrier in `summary` too, where clients
- * look for it (decision D2). A text of `''` gives an item that only carries its envelope.
+ * look for it (choice D2). A text of `''` gives an item that only carries its envelope.
  */
 export function reasoningItemOf(
   item: { readonly id: string; readonly status: ItemStatus; readonly text: string } & ReasoningExtras,

@@ -77,7 +77,7 @@ export class ResponseWriter {
 
   /**
    * Ends with `error` and `response.failed`; what was produced is kept. The `error` event has the specification's nested
-   * form and OpenAI's flat one (decision D3).
+   * form and OpenAI's flat one (choice D3).
    */
   fail(error: ApiError): ResponseResource {
     this.output.fail();
