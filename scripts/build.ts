@@ -76,6 +76,7 @@ const ownFiles = [
   'src/extproc/messages.ts',
   'src/upstream/profiles-file.ts',
   'src/telemetry/tracing.ts',
+  'src/websocket/server.ts',
 ];
 
 function outputOf(file: string): string {

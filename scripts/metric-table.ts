@@ -1,7 +1,7 @@
 /** The table of metrics in docs/operating.md. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type MetricRow, metricRows, stateRows, supervisorRows } from '../src/telemetry/metric-rows.ts';
+import { type MetricRow, metricRows, stateRows, supervisorRows, webSocketRows } from '../src/telemetry/metric-rows.ts';
 import { type Generator, withSection } from './generator.ts';
 
 export const metricTable: Generator = {
@@ -19,6 +19,7 @@ function table(): string {
     '| metric | type | labels | what |',
     '|---|---|---|---|',
     ...[...Object.values<MetricRow>(metricRows), ...stateRows].map((row) => lineOf(row, '')),
+    ...webSocketRows.map((row) => lineOf(row, 'With `WEBSOCKET_LISTEN`. ')),
     ...ofSupervisor.map((row) => lineOf(row, 'With `WORKERS`. ')),
   ].join('\n');
 }

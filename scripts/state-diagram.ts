@@ -1,22 +1,24 @@
-/** The state diagrams of `docs/architecture.md`, drawn from the tables of the legs. */
+/** The state diagrams of `docs/architecture.md`, drawn from the tables of moves. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { requestMoves, responseMoves } from '../src/exchange/phases.ts';
+import { connectionMoves, turnMoves } from '../src/websocket/phases.ts';
 import { type Generator, withSection } from './generator.ts';
 
 export const stateDiagrams: Generator = {
   name: 'state diagrams',
-  source: 'src/exchange/phases.ts',
+  source: 'src/exchange/phases.ts, src/websocket/phases.ts',
   files: () => {
     const page = readFileSync(join(import.meta.dirname, '../docs/architecture.md'), 'utf8');
-    const diagrams = `The request leg:\n\n${diagramOf(requestMoves)}\n\nThe response leg:\n\n${diagramOf(responseMoves)}`;
-    return { 'docs/architecture.md': withSection(page, 'legs', diagrams) };
+    const legs = `The request leg:\n\n${diagramOf(requestMoves)}\n\nThe response leg:\n\n${diagramOf(responseMoves)}`;
+    const webSocket = `A connection:\n\n${diagramOf(connectionMoves)}\n\nA turn on it:\n\n${diagramOf(turnMoves)}`;
+    return { 'docs/architecture.md': withSection(withSection(page, 'legs', legs), 'websocket', webSocket) };
   },
 };
 
 type Table = Readonly<Record<string, Readonly<Partial<Record<string, readonly string[]>>>>>;
 
-/** One arrow per pair of phases, with the events that go that way; a phase nothing leaves leads to the end. */
+/** One arrow per pair of phases, with the events that go that way; a phase nothing leaves leads to the end. The first is the start. */
 function diagramOf(table: Table): string {
   const lines: string[] = [];
   for (const [from, moves] of Object.entries(table)) {
@@ -29,5 +31,5 @@ function diagramOf(table: Table): string {
     if (isLast) lines.push(`  ${from} --> [*]`);
     else if (stays.length > 0) lines.push(`  ${from} --> ${from}: ${stays.join(', ')}`);
   }
-  return ['```mermaid', 'stateDiagram-v2', '  [*] --> awaiting_headers', ...lines, '```'].join('\n');
+  return ['```mermaid', 'stateDiagram-v2', `  [*] --> ${Object.keys(table)[0]}`, ...lines, '```'].join('\n');
 }

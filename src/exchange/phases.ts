@@ -1,3 +1,4 @@
+import type { Moves } from '../machine/moves.ts';
 import { ProtocolError } from './protocol-error.ts';
 import type { RequestEvent, ResponseEvent } from './types.ts';
 
@@ -6,8 +7,6 @@ import type { RequestEvent, ResponseEvent } from './types.ts';
  * Envoy's mistake and ends the call; a move that is not listed is a bug of ours. `docs/architecture.md` shows both tables
  * as diagrams, generated from here.
  */
-type Moves<Event extends string> = Readonly<Record<string, Readonly<Partial<Record<Event, readonly string[]>>>>>;
-
 export const requestMoves = {
   awaiting_headers: { request_headers: ['collecting_body', 'passing', 'passed', 'refused'] },
   collecting_body: {
@@ -46,9 +45,4 @@ export type ResponsePhase = keyof typeof responseMoves;
 /** Throws `ProtocolError` if the phase does not allow the event. */
 export function checkEvent(moves: Moves<string>, phase: string, event: string): void {
   if (moves[phase]?.[event] === undefined) throw new ProtocolError(`${event} came in the phase ${phase}.`);
-}
-
-/** Throws if the table does not list the move, which is a bug of ours. */
-export function checkMove(moves: Moves<string>, from: string, event: string, to: string): void {
-  if (!(moves[from]?.[event]?.includes(to) ?? false)) throw new Error(`No move from ${from} to ${to} by ${event}.`);
 }

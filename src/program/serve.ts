@@ -15,6 +15,7 @@ import type { LogOutput } from '../telemetry/log-output.ts';
 import { createMetrics, type Metrics } from '../telemetry/metrics.ts';
 import type { ExchangeObserver } from '../telemetry/observer.ts';
 import { memoryOfProcess, releaseAfterStart } from './process-memory.ts';
+import { openWebSocket } from './serve-websocket.ts';
 import { version } from './version.ts';
 
 /** A running service. */
@@ -77,6 +78,10 @@ export async function serve(config: Config, log: Log, output: LogOutput): Promis
   });
 
   const listen = await service.listen();
+  const webSocket =
+    config.WEBSOCKET_LISTEN === ''
+      ? null
+      : await openWebSocket(config, { guard, log, metrics, isWorker: worker !== null });
   listening = true;
   worker?.setReady(true);
   const admin =
@@ -89,7 +94,11 @@ export async function serve(config: Config, log: Log, output: LogOutput): Promis
           routes: inspection?.inspector ?? null,
         });
   if (admin !== null && inspection !== null) warnOfInspector(log, admin.address);
-  log.info({ version, listen, admin: admin?.address ?? null, profile: config.UPSTREAM_PROFILE }, 'listening');
+  const { address: websocket = null } = webSocket ?? {};
+  log.info(
+    { version, listen, websocket, admin: admin?.address ?? null, profile: config.UPSTREAM_PROFILE },
+    'listening',
+  );
   releaseAfterStart(() => guard.exchanges === 0);
 
   return {
@@ -99,7 +108,10 @@ export async function serve(config: Config, log: Log, output: LogOutput): Promis
         { delay_ms: config.DRAIN_DELAY_MS, timeout_ms: config.DRAIN_TIMEOUT_MS, exchanges: guard.exchanges },
         'draining',
       );
-      const outcome = await service.drain(config.DRAIN_TIMEOUT_MS, config.DRAIN_DELAY_MS);
+      const [outcome] = await Promise.all([
+        service.drain(config.DRAIN_TIMEOUT_MS, config.DRAIN_DELAY_MS),
+        webSocket?.drain(config.DRAIN_TIMEOUT_MS, config.DRAIN_DELAY_MS),
+      ]);
       tls?.close();
       profiles.close();
       inspection?.inspector?.close();

@@ -20,8 +20,28 @@ export interface OverloadGuard {
    * request would have been refused at several calls in a row, true again once there is room to spare.
    */
   checkAvailability(): boolean;
+  /** Counts bytes of bodies that belong to no exchange; null when there is no room for them. */
+  hold(bytes: number): HeldBytes | null;
+  /**
+   * Counts a store's bytes beside the buffered ones. It is made to evict before anything is refused for want of room; the
+   * result asks for that after the store has grown.
+   */
+  addEvictable(store: EvictableStore): () => void;
   readonly exchanges: number;
   readonly bufferedBytes: number;
+}
+
+export interface HeldBytes {
+  /** False when there is no room for a larger number; then what was counted before still is. */
+  resize(bytes: number): boolean;
+  release(): void;
+}
+
+/** Memory that can be given back at any time, at the price of an error for whoever wanted it. */
+export interface EvictableStore {
+  readonly bytes: number;
+  /** Gives back at least so many bytes, or all. */
+  evict(bytes: number): void;
 }
 
 export interface Admission {
@@ -70,6 +90,18 @@ export function createOverloadGuard(
   let checksWithoutRoom = 0;
   /** Exchanges that ended since the heap was last to be measured. */
   let endedSinceRefresh = 0;
+  const stores: EvictableStore[] = [];
+
+  /** Whether the buffered bytes exceed the limit although every store has given back what it could. */
+  function exceedsBytes(): boolean {
+    if (maxBufferedBytes === 0) return false;
+    for (const store of stores) {
+      const excess = bufferedBytes + stores.reduce((sum, { bytes }) => sum + bytes, 0) - maxBufferedBytes;
+      if (excess <= 0) return false;
+      store.evict(excess);
+    }
+    return bufferedBytes > maxBufferedBytes;
+  }
 
   /** Whether a small request would be admitted if the limits were this share of what they are. */
   function hasRoom(share: number): boolean {
@@ -132,7 +164,7 @@ export function createOverloadGuard(
           bufferedBytes += bytes - reserved;
           reserved = bytes;
           if (!growing) return null;
-          const tooMany = maxBufferedBytes > 0 && bufferedBytes > maxBufferedBytes;
+          const tooMany = exceedsBytes();
           if (!tooMany && liveHeap() + bytes * HEAP_BYTES_PER_BODY_BYTE <= heap.limit * FULL_HEAP) return null;
           // A refused exchange keeps nothing.
           bufferedBytes -= reserved;
@@ -150,6 +182,24 @@ export function createOverloadGuard(
           keep(0);
         },
       };
+    },
+    hold(bytes) {
+      let held = 0;
+      const resize = (wanted: number) => {
+        bufferedBytes += wanted - held;
+        if (wanted > held && exceedsBytes()) {
+          bufferedBytes -= wanted - held;
+          refused('buffered_bytes');
+          return false;
+        }
+        held = wanted;
+        return true;
+      };
+      return resize(bytes) ? { resize, release: () => void resize(0) } : null;
+    },
+    addEvictable(store) {
+      stores.push(store);
+      return () => void exceedsBytes();
     },
     checkAvailability() {
       if (hasRoom(available ? 1 : ROOM_TO_SPARE)) {

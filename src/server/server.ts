@@ -32,7 +32,7 @@ export interface ServiceOptions {
   /** Plain HTTP/2 when there are none. */
   readonly credentials?: ServerCredentials | undefined;
   /** Admits or refuses every call; without a guard all are admitted. */
-  readonly guard?: OverloadGuard;
+  readonly guard?: Pick<OverloadGuard, 'admit' | 'checkAvailability'>;
   /** Keep-alive: milliseconds between pings, and how long a proxy has to answer one. */
   readonly pingMs?: number;
   /** Resets on one connection that are tolerated at once, and per second; with more it is closed. */

@@ -243,6 +243,53 @@ const variables = {
     String(1024 * MiB),
     'Maximum buffered bytes of bodies per process; more are refused with 503. 0 disables the limit.',
   ),
+  WEBSOCKET_LISTEN: variable(
+    z
+      .string()
+      .refine((text) => text === '' || /^unix:.+/.test(text) || isHostAndPort(text), 'must be HOST:PORT or unix:/path'),
+    '',
+    'Address of the listener for WebSockets, `HOST:PORT` or `unix:/path`, to which Envoy routes upgrades of `/v1/responses` (docs/operating.md); unset, they get a 426.',
+  ),
+  WEBSOCKET_FORWARD_TO: variable(
+    z.url({ protocol: /^https?$/ }).or(z.literal('')),
+    '',
+    'Base URL of the proxy, such as `http://127.0.0.1:10000/v1`, to which each turn on a WebSocket is sent as `POST …/responses`.',
+  ),
+  WEBSOCKET_ORIGINS: variable(
+    list,
+    '',
+    'Origins from which pages in a browser may open a WebSocket, `https://app.example` or `*` for all; by default none may.',
+  ),
+  WEBSOCKET_MAX_CONNECTIONS: variable(
+    count(1, 1_000_000),
+    '10000',
+    'Maximum open WebSockets per process; more are refused with 503.',
+  ),
+  WEBSOCKET_MAX_LANES: variable(
+    count(1, 10_000),
+    '16',
+    'Maximum lanes (`stream_id`) of a WebSocket, which is how many of its turns run at once.',
+  ),
+  WEBSOCKET_MAX_WAITING: variable(
+    count(0, 10_000),
+    '32',
+    'Maximum turns of a WebSocket that wait for others; more are refused with an error 429.',
+  ),
+  WEBSOCKET_LIFETIME_MS: variable(
+    count(1000, 86_400_000),
+    '3600000',
+    'How long a WebSocket may live; then it ends after the running turn.',
+  ),
+  WEBSOCKET_PING_INTERVAL_MS: variable(
+    count(100, 3_600_000),
+    '30000',
+    'Time between two pings of a WebSocket; a client that answers none until the next is disconnected.',
+  ),
+  WEBSOCKET_WRITE_TIMEOUT_MS: variable(
+    count(100, 3_600_000),
+    '60000',
+    'How long the client of a WebSocket may read nothing of what waits for it before it is disconnected.',
+  ),
   WORKERS: variable(count(1, 256), '1', 'Number of worker processes.'),
   TLS_CERT_FILE: variable(anyText, '', 'PEM certificate chain of the gRPC server; reloaded when it changes.'),
   TLS_KEY_FILE: variable(anyText, '', 'PEM private key of that certificate.'),
@@ -307,6 +354,8 @@ function contradictions(config: Config): string[] {
     );
   if ((config.TLS_CERT_FILE === '') !== (config.TLS_KEY_FILE === ''))
     found.push('TLS_CERT_FILE and TLS_KEY_FILE: set both or neither');
+  if (config.WEBSOCKET_LISTEN !== '' && config.WEBSOCKET_FORWARD_TO === '')
+    found.push('WEBSOCKET_LISTEN: needs WEBSOCKET_FORWARD_TO, the URL of the proxy');
   if (config.INSPECT === 'on' && config.ADMIN_LISTEN === 'off')
     found.push('INSPECT: is a page of the admin port, which ADMIN_LISTEN disables (got "on")');
   if (config.TLS_CLIENT_CA_FILE !== '' && config.TLS_CERT_FILE === '')

@@ -37,6 +37,13 @@ export interface ProcessState {
   readonly lostLogLines: number;
 }
 
+/** What the listener for WebSockets holds, at a scrape. */
+export interface WebSocketState {
+  readonly connections: number;
+  readonly keptBytes: number;
+  readonly evictions: number;
+}
+
 /** What the supervisor of workers knows, at a scrape. */
 export interface SupervisorState {
   readonly readyWorkers: number;
@@ -162,6 +169,26 @@ export const metricRows = {
     name: 'responses_extproc_dropped_total',
     help: 'Parts of requests dropped because the upstream has no equivalent (x-responses-dropped).',
   },
+  webSocketTurns: {
+    type: 'counter',
+    name: 'responses_extproc_websocket_turns_total',
+    help: 'Turns on WebSockets, by outcome.',
+    labels: ['outcome'],
+    values: ['completed', 'incomplete', 'failed', 'error', 'aborted'],
+    more: 'Each is an exchange too, unless it was refused before. Messages that are no turn count as `error`.',
+  },
+  webSocketCloses: {
+    type: 'counter',
+    name: 'responses_extproc_websocket_closes_total',
+    help: 'Closed WebSockets, by close code; 1006 is one without a closing handshake.',
+    labels: ['code'],
+  },
+  webSocketRefusals: {
+    type: 'counter',
+    name: 'responses_extproc_websocket_refusals_total',
+    help: 'Refused handshakes of WebSockets, by error code.',
+    labels: ['code'],
+  },
   build: {
     type: 'gauge',
     name: 'responses_extproc_build_info',
@@ -229,6 +256,28 @@ export const stateRows: readonly ReadRow<ProcessState>[] = [
     read: ({ bufferedBytes }) => bufferedBytes,
   },
   lostLogLines,
+];
+
+/** Of the listener for WebSockets, where it is on. */
+export const webSocketRows: readonly ReadRow<WebSocketState>[] = [
+  {
+    type: 'gauge',
+    name: 'responses_extproc_websocket_connections',
+    help: 'Open WebSockets.',
+    read: ({ connections }) => connections,
+  },
+  {
+    type: 'gauge',
+    name: 'responses_extproc_websocket_kept_bytes',
+    help: 'Bytes of conversations kept for continuations.',
+    read: ({ keptBytes }) => keptBytes,
+  },
+  {
+    type: 'counter',
+    name: 'responses_extproc_websocket_evictions_total',
+    help: 'Conversations forgotten because requests needed the memory.',
+    read: ({ evictions }) => evictions,
+  },
 ];
 
 /** Of the supervisor, with workers. */

@@ -8,6 +8,8 @@ import {
   type SupervisorState,
   stateRows,
   supervisorRows,
+  type WebSocketState,
+  webSocketRows,
 } from './metric-rows.ts';
 
 export interface MetricsOptions {
@@ -48,6 +50,11 @@ export function createSupervisorMetrics(state: () => SupervisorState): Registry 
   const registry = new Registry();
   for (const row of supervisorRows) readAtScrapes(row, state, registry);
   return registry;
+}
+
+/** Adds what is read of the listener for WebSockets to the metrics of its process. */
+export function addWebSocketMetrics({ registry }: Metrics, state: () => WebSocketState): void {
+  for (const row of webSocketRows) readAtScrapes(row, state, registry);
 }
 
 function metricOf({ type, name, help, labels = [], buckets, values = [] }: MetricRow, registry: Registry) {

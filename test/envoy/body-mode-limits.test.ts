@@ -1,7 +1,7 @@
 import { connect } from 'node:http2';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { BodyMode } from '../../src/exchange/types.ts';
-import { connectionManagerOf } from '../../tools/mesh/envoy-config.ts';
+import { connectionManagerOf, responsesRouteOf } from '../../tools/mesh/envoy-config.ts';
 import { startTestMesh, type TestMesh, type TestMeshOptions } from '../support/mesh.ts';
 import { completion, delta, done, eventStream, finish } from '../support/upstream.ts';
 
@@ -59,7 +59,7 @@ describe('response body mode BUFFERED', () => {
     async (_name, route, status) => {
       const mesh = await startMesh('BUFFERED', 'BUFFERED', {
         edit(config) {
-          const [responses] = connectionManagerOf(config).route_config.virtual_hosts[0].routes;
+          const responses = responsesRouteOf(config);
           if (!route) delete responses['request_body_buffer_limit'];
         },
       });

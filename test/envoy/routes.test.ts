@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { connectionManagerOf, type EnvoyRoute } from '../../tools/mesh/envoy-config.ts';
+import { connectionManagerOf, type EnvoyRoute, responsesRouteOf } from '../../tools/mesh/envoy-config.ts';
 import { startTestMesh, type TestMesh } from '../support/mesh.ts';
 import { completion } from '../support/upstream.ts';
 
@@ -8,7 +8,7 @@ beforeAll(async () => {
   mesh = await startTestMesh({
     edit(config) {
       const { routes } = connectionManagerOf(config).route_config.virtual_hosts[0];
-      const [shipped] = routes;
+      const shipped = responsesRouteOf(config);
       const routeFor = (
         prefix: string,
         metadata: Record<string, string>,

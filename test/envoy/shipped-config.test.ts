@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { readConfig } from '../../src/settings/config.ts';
 import { findEnvoy } from '../../tools/mesh/envoy-binary.ts';
-import { connectionManagerOf, type EnvoyConfig } from '../../tools/mesh/envoy-config.ts';
+import { type EnvoyConfig, responsesRouteOf } from '../../tools/mesh/envoy-config.ts';
 import { shippedEnvoyConfig } from '../../tools/mesh/parts.ts';
 
 const text = readFileSync(shippedEnvoyConfig, 'utf8');
@@ -28,12 +28,12 @@ describe('envoy/envoy.yaml', () => {
   });
 
   test('refuses bodies at the same size as the service', () => {
-    const [responses] = connectionManagerOf(config).route_config.virtual_hosts[0].routes;
+    const responses = responsesRouteOf(config);
     expect(responses['request_body_buffer_limit']).toBe(readConfig({}).MAX_REQUEST_BYTES);
   });
 
   test('waits longer for a silent upstream than the service, which can tell the client', () => {
-    const [responses] = connectionManagerOf(config).route_config.virtual_hosts[0].routes;
+    const responses = responsesRouteOf(config);
     const seconds = Number(/^(\d+)s$/.exec(String(responses.route['idle_timeout']))?.[1]);
     expect(seconds * 1000).toBeGreaterThan(readConfig({}).UPSTREAM_IDLE_TIMEOUT_MS);
   });

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { connectionManagerOf } from '../../tools/mesh/envoy-config.ts';
+import { connectionManagerOf, responsesRouteOf } from '../../tools/mesh/envoy-config.ts';
 import { addDeadCluster } from '../support/envoy-clusters.ts';
 import { startTestMesh, type TestMesh } from '../support/mesh.ts';
 import { type BodyStep, cut, delta, eventStream, reset, type Script } from '../support/upstream.ts';
@@ -11,7 +11,7 @@ beforeAll(async () => {
       // A second upstream at a port where nobody listens, and a route with a short timeout.
       addDeadCluster(config);
       const { routes } = connectionManagerOf(config).route_config.virtual_hosts[0];
-      const [shipped] = routes;
+      const shipped = responsesRouteOf(config);
       for (const [header, route] of Object.entries({ dead: { cluster: 'dead' }, short: { timeout: '0.3s' } })) {
         const responses = structuredClone(shipped);
         responses.match['headers'] = [{ name: 'x-test-route', string_match: { exact: header } }];

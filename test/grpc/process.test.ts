@@ -194,10 +194,7 @@ describe('a call', () => {
 
   test('that nobody has room for is refused, and what would pass passes', async () => {
     const full = new ApiError('full', { status: 503, type: 'server_error', code: 'server_overloaded' });
-    running = await startService(
-      {},
-      { guard: { admit: () => full, checkAvailability: () => true, exchanges: 0, bufferedBytes: 0 } },
-    );
+    running = await startService({}, { guard: { admit: () => full, checkAvailability: () => true } });
     const refused = running.client.open(defaultModes);
     refused.send(requestHeaders());
     expect(errorOf(await refused.next())).toEqual({ status: 503, code: 'server_overloaded' });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { BodyMode } from '../../src/exchange/types.ts';
-import { connectionManagerOf } from '../../tools/mesh/envoy-config.ts';
+import { connectionManagerOf, responsesRouteOf } from '../../tools/mesh/envoy-config.ts';
 import { startTestMesh, type TestMesh } from '../support/mesh.ts';
 import { completion, delta, done, eventStream, finish, usage } from '../support/upstream.ts';
 import { envoyVersions } from './versions.ts';
@@ -19,7 +19,7 @@ function meshIn(version: string, request: BodyMode, response: BodyMode): Promise
       mode['request_trailer_mode'] = request === 'FULL_DUPLEX_STREAMED' ? 'SEND' : 'SKIP';
       mode['response_trailer_mode'] = response === 'FULL_DUPLEX_STREAMED' ? 'SEND' : 'SKIP';
       if (request !== 'BUFFERED_PARTIAL') return;
-      const [route] = connectionManagerOf(config).route_config.virtual_hosts[0].routes;
+      const route = responsesRouteOf(config);
       delete route['request_body_buffer_limit'];
     },
   });

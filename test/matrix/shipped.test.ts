@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { request as httpRequest } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { connectionManagerOf } from '../../tools/mesh/envoy-config.ts';
+import { connectionManagerOf, responsesRouteOf } from '../../tools/mesh/envoy-config.ts';
 import { shippedEnvoyConfig } from '../../tools/mesh/parts.ts';
 import { addDeadCluster } from '../support/envoy-clusters.ts';
 import { startTestMesh, type TestMesh } from '../support/mesh.ts';
@@ -17,7 +17,7 @@ describe.each([...envoyVersions])('Envoy %s on the shipped configuration', (_ver
       edit(config) {
         addDeadCluster(config);
         const { routes } = connectionManagerOf(config).route_config.virtual_hosts[0];
-        const [shipped] = routes;
+        const shipped = responsesRouteOf(config);
         for (const [prefix, route] of Object.entries({ '/dead/': { cluster: 'dead' }, '/short/': { timeout: '0.3s' } }))
           routes.unshift({ ...shipped, match: { prefix }, route: { ...shipped.route, ...route } });
       },

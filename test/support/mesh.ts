@@ -58,12 +58,15 @@ export interface TestMeshOptions {
   /** Changes the shipped configuration, addresses already replaced. */
   readonly edit?: (config: EnvoyConfig) => void;
   readonly concurrency?: number;
+  /** The service listens for WebSockets, and Envoy leads them there. */
+  readonly webSocket?: boolean;
 }
 
 /** Starts all three on free ports; resolves when Envoy accepts requests and considers the service healthy. */
 export async function startTestMesh(options: TestMeshOptions = {}): Promise<TestMesh> {
   const upstream = await startScriptedUpstream({ http2: options.http2Upstream ?? false });
-  const [listen, admin, grpc, metrics] = await Promise.all([
+  const [listen, admin, grpc, metrics, webSocket] = await Promise.all([
+    anyFreePort(),
     anyFreePort(),
     anyFreePort(),
     anyFreePort(),
@@ -76,6 +79,7 @@ export async function startTestMesh(options: TestMeshOptions = {}): Promise<Test
     admin: at(admin),
     service: at(grpc),
     upstream: at(upstream.port),
+    webSocket: options.webSocket === true ? at(webSocket) : undefined,
   });
   if (options.http2Upstream) speakHttp2(config);
   options.edit?.(config);
@@ -83,7 +87,15 @@ export async function startTestMesh(options: TestMeshOptions = {}): Promise<Test
   const service = await startTestService(
     grpc,
     metrics,
-    withProxy(options.environment ?? {}, `http://127.0.0.1:${listen}`),
+    withProxy(
+      {
+        ...(options.webSocket === true
+          ? { WEBSOCKET_LISTEN: `127.0.0.1:${webSocket}`, WEBSOCKET_FORWARD_TO: '{proxy}/v1' }
+          : {}),
+        ...options.environment,
+      },
+      `http://127.0.0.1:${listen}`,
+    ),
   );
   const lines: string[] = [];
   const envoy = startEnvoy(options.envoy ?? findEnvoy(process.env), config, {

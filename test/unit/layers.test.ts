@@ -5,18 +5,21 @@ import { describe, expect, test } from 'vitest';
 
 /** Which rooms a room may use, beside itself. Data goes one way; what is pure stays so. */
 const uses: Readonly<Record<string, readonly string[]>> = {
+  machine: [],
   memory: [],
   schema: [],
   upstream: [],
   sse: ['schema'],
   translate: ['memory', 'schema', 'upstream'],
-  exchange: ['memory', 'schema', 'sse', 'translate', 'upstream'],
+  exchange: ['machine', 'memory', 'schema', 'sse', 'translate', 'upstream'],
   extproc: ['exchange'],
   settings: ['exchange', 'upstream'],
-  telemetry: ['exchange', 'extproc', 'schema', 'settings', 'upstream'],
+  telemetry: ['exchange', 'extproc', 'schema', 'settings', 'upstream', 'websocket'],
   server: ['exchange', 'extproc', 'memory', 'schema', 'settings', 'telemetry', 'translate', 'upstream'],
   // The service loads it where it is on, and nothing of the service knows it.
   inspect: ['exchange', 'schema', 'server', 'telemetry'],
+  // A client of the proxy: what becomes of a turn is the exchange's business.
+  websocket: ['machine', 'schema', 'sse'],
   // Nothing uses the rooms of subcommands but the program that loads them.
   explain: ['exchange', 'inspect', 'program', 'schema', 'server', 'settings', 'sse', 'translate', 'upstream'],
   doctor: ['exchange', 'program', 'schema', 'settings', 'sse', 'translate', 'upstream'],
@@ -24,6 +27,7 @@ const uses: Readonly<Record<string, readonly string[]>> = {
 
 /** Rooms without sockets, clock, randomness or environment: these packages and built-ins are all they may use. */
 const pure: Readonly<Record<string, readonly string[]>> = {
+  machine: [],
   memory: [],
   schema: ['zod'],
   upstream: ['yaml', 'zod'],

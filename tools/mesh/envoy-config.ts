@@ -34,7 +34,7 @@ export interface EnvoyRoute {
   typed_per_filter_config?: {
     'envoy.filters.http.ext_proc': {
       '@type': string;
-      overrides: { grpc_initial_metadata?: { key: string; value: string }[]; [other: string]: unknown };
+      overrides?: { grpc_initial_metadata?: { key: string; value: string }[]; [other: string]: unknown };
     };
   };
   [other: string]: unknown;
@@ -51,6 +51,8 @@ export interface EnvoyPlaces {
   readonly admin: Place;
   readonly service: Place;
   readonly upstream: Place;
+  /** Where the service listens for WebSockets, if it does. */
+  readonly webSocket?: Place | undefined;
 }
 export interface Place {
   readonly host: string;
@@ -64,6 +66,10 @@ export function placeEnvoy(shipped: string, places: EnvoyPlaces): EnvoyConfig {
   config.static_resources.listeners[0].address = addressOf(places.listen);
   endpointOf(config, 'responses_extproc').address = addressOf(places.service);
   endpointOf(config, 'chat').address = addressOf(places.upstream);
+  if (places.webSocket !== undefined) {
+    endpointOf(config, 'responses_extproc_websocket').address = addressOf(places.webSocket);
+    webSocketSwitchOf(config).numerator = 100;
+  }
   return config;
 }
 
@@ -88,6 +94,7 @@ export function useUpstream(config: EnvoyConfig, { url, key, profile, authoritie
   const virtualHost = connectionManagerOf(config).route_config.virtual_hosts[0];
   const base = url.pathname.replace(/\/+$/, '');
   for (const route of virtualHost.routes) {
+    if (route.name === 'websocket') continue; // it leads to the service
     route.route = { ...route.route, host_rewrite_literal: url.host };
     const metadata = route.typed_per_filter_config?.['envoy.filters.http.ext_proc'].overrides;
     if (metadata === undefined) continue;
@@ -109,6 +116,27 @@ export function useUpstream(config: EnvoyConfig, { url, key, profile, authoritie
         append_action: 'OVERWRITE_IF_EXISTS_OR_ADD',
       },
     ];
+}
+
+/** The route of what is translated. */
+export function responsesRouteOf(config: EnvoyConfig): EnvoyRoute {
+  return routeOf(config, 'responses');
+}
+
+function routeOf(config: EnvoyConfig, wanted: string): EnvoyRoute {
+  const { routes } = connectionManagerOf(config).route_config.virtual_hosts[0];
+  const route = routes.find(({ name }) => name === wanted);
+  if (route === undefined) throw new Error(`envoy.yaml has no route ${wanted}`);
+  return route;
+}
+
+/** The share of upgrades that go to the service's listener for WebSockets: 0 or 100. */
+function webSocketSwitchOf(config: EnvoyConfig): { numerator: number } {
+  const fraction = routeOf(config, 'websocket').match['runtime_fraction'] as
+    | { default_value: { numerator: number } }
+    | undefined;
+  if (fraction === undefined) throw new Error('the route websocket of envoy.yaml has no switch');
+  return fraction.default_value;
 }
 
 /** The HTTP connection manager of the shipped file, with its filters and routes. */

@@ -34,13 +34,22 @@ async function run(options: MeshOptions, stop: AbortSignal): Promise<void> {
   const port = options.port ?? (await nextFreePort(10000));
   if (!(await portIsFree(port))) throw new Error(`Port ${port} is taken; choose another with --port.`);
   const [admin, service, metrics] = [await anyFreePort(), await anyFreePort(), await anyFreePort()];
+  const webSocket = await anyFreePort();
   const embedded = options.upstream === undefined ? await startEmbeddedUpstream() : undefined;
   const folder = mkdtempSync(join(tmpdir(), 'responses-extproc-')); // only we can read it
-  const places = { listen: at(port), admin: at(admin), service: at(service), upstream: at(embedded?.port ?? 0) };
+  const places = {
+    listen: at(port),
+    admin: at(admin),
+    service: at(service),
+    upstream: at(embedded?.port ?? 0),
+    webSocket: at(webSocket),
+  };
   const config = envoyConfigFor(options, places, folder);
 
   const children = [
-    startService(serviceEnvironment(options, { listen: port, service, metrics }), (line) => show(`service | ${line}`)),
+    startService(serviceEnvironment(options, { listen: port, service, metrics, webSocket }), (line) =>
+      show(`service | ${line}`),
+    ),
     startEnvoy(envoy, config, {
       folder,
       concurrency: 2,
@@ -98,11 +107,13 @@ function envoyConfigFor(options: MeshOptions, places: EnvoyPlaces, folder: strin
 /** The user's own variables apply, except for the address that Envoy must know. */
 function serviceEnvironment(
   options: MeshOptions,
-  ports: { readonly listen: number; readonly service: number; readonly metrics: number },
+  ports: Readonly<Record<'listen' | 'service' | 'metrics' | 'webSocket', number>>,
 ): Record<string, string> {
   const { ADMIN_LISTEN = `127.0.0.1:${ports.metrics}`, INSPECT = ADMIN_LISTEN === 'off' ? 'off' : 'on' } = process.env;
   const { INSPECT_SEND_TO = `http://127.0.0.1:${ports.listen}/v1` } = process.env;
   return {
+    WEBSOCKET_LISTEN: `127.0.0.1:${ports.webSocket}`,
+    WEBSOCKET_FORWARD_TO: `http://127.0.0.1:${ports.listen}/v1`,
     ADMIN_LISTEN,
     INSPECT,
     INSPECT_SEND_TO,

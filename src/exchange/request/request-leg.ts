@@ -1,3 +1,4 @@
+import { checkMove } from '../../machine/moves.ts';
 import { retainable } from '../../memory/retainable.ts';
 import { ApiError } from '../../schema/api-error.ts';
 import type { TranslatedOperation } from '../../translate/operations/operation.ts';
@@ -5,7 +6,7 @@ import { responses } from '../../translate/operations/responses.ts';
 import { type HeaderTiming, headerTimingOf } from '../header-timing.ts';
 import { immediateResponse } from '../immediate-response.ts';
 import { discard, passThrough } from '../pass.ts';
-import { checkEvent, checkMove, type RequestPhase, requestMoves } from '../phases.ts';
+import { checkEvent, type RequestPhase, requestMoves } from '../phases.ts';
 import { cutBytes } from '../pieces.ts';
 import type { RequestOutcome } from '../request-outcome.ts';
 import { runSteps, type Steps } from '../steps.ts';

@@ -1,3 +1,4 @@
+import { checkMove } from '../../machine/moves.ts';
 import { ApiError } from '../../schema/api-error.ts';
 import { KEEPALIVE } from '../../sse/encode.ts';
 import { translateError } from '../../translate/error.ts';
@@ -7,7 +8,7 @@ import { type ContentDecoder, createContentDecoder, parseContentCodings } from '
 import { type HeaderTiming, headerTimingOf } from '../header-timing.ts';
 import { immediateResponse } from '../immediate-response.ts';
 import { discard, passThrough } from '../pass.ts';
-import { checkEvent, checkMove, type ResponsePhase, responseMoves } from '../phases.ts';
+import { checkEvent, type ResponsePhase, responseMoves } from '../phases.ts';
 import { cutBytes, cutEvents } from '../pieces.ts';
 import type { RequestOutcome } from '../request-outcome.ts';
 import type { BodyMode, ExchangeReply, HeaderMap, ResponseEvent } from '../types.ts';

@@ -1,45 +1,15 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { Exchange } from '../../../src/exchange/exchange.ts';
-import { checkEvent, checkMove, requestMoves, responseMoves } from '../../../src/exchange/phases.ts';
+import { checkEvent, requestMoves, responseMoves } from '../../../src/exchange/phases.ts';
 import { ProtocolError } from '../../../src/exchange/protocol-error.ts';
 import type { BodyMode, ExchangeEvent } from '../../../src/exchange/types.ts';
+import { checkMove } from '../../../src/machine/moves.ts';
 import { exchangeOptions, headersOf } from '../../support/exchange-options.ts';
+import { describeMoves } from '../../support/moves.ts';
 
-type Table = Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>;
-const tables: [name: string, table: Table, ends: readonly string[]][] = [
-  ['request', requestMoves, ['translated', 'passed', 'refused']],
-  ['response', responseMoves, ['passed', 'ended']],
-];
-
-describe.each(tables)('the %s leg', (_name, table, ends) => {
-  const next = (phase: string): string[] => Object.values(table[phase] ?? {}).flat();
-  const reach = (from: string): Set<string> => {
-    const seen = new Set([from]);
-    for (const phase of seen) for (const to of next(phase)) seen.add(to);
-    return seen;
-  };
-
-  test('names no phase that it does not have', () => {
-    for (const phase of Object.keys(table)) for (const to of next(phase)) expect(Object.keys(table)).toContain(to);
-  });
-
-  test('can reach every phase', () => {
-    expect([...reach('awaiting_headers')].sort()).toEqual(Object.keys(table).sort());
-  });
-
-  test('can end from every phase', () => {
-    for (const phase of Object.keys(table))
-      expect(
-        [...reach(phase)].some((to) => ends.includes(to)),
-        phase,
-      ).toBe(true);
-  });
-
-  test('stays at its end', () => {
-    for (const end of ends) expect([...reach(end)]).toEqual([end]);
-  });
-});
+describeMoves('the request leg', requestMoves, 'awaiting_headers', ['translated', 'passed', 'refused']);
+describeMoves('the response leg', responseMoves, 'awaiting_headers', ['passed', 'ended']);
 
 test('an event that may not come is the mistake of Envoy, a move that may not be is ours', () => {
   expect(() => checkEvent(requestMoves, 'awaiting_headers', 'request_body')).toThrow(ProtocolError);

@@ -1,0 +1,45 @@
+import { parseHostPort } from '../server/admin.ts';
+import { newId } from '../server/ids.ts';
+import type { OverloadGuard } from '../server/overload.ts';
+import { removeStaleSocket } from '../server/server.ts';
+import type { Config } from '../settings/config.ts';
+import type { Log } from '../telemetry/log.ts';
+import { addWebSocketMetrics, type Metrics } from '../telemetry/metrics.ts';
+import { createWebSocketObserver } from '../telemetry/websocket.ts';
+import type { WebSocketEndpoint } from '../websocket/server.ts';
+
+/**
+ * Opens the listener for WebSockets of `WEBSOCKET_LISTEN`. Its code and the library are loaded here: a service without it starts
+ * no slower. Rejects when the address is taken.
+ */
+export async function openWebSocket(
+  config: Config,
+  { guard, log, metrics, isWorker }: { guard: OverloadGuard; log: Log; metrics: Metrics; isWorker: boolean },
+): Promise<WebSocketEndpoint> {
+  const { startWebSocketEndpoint } = await import('../websocket/server.ts');
+  const address = config.WEBSOCKET_LISTEN;
+  // The supervisor's business where there are workers: another of them may just have bound it.
+  if (!isWorker) await removeStaleSocket(address);
+  const path = /^unix:(?:\/\/)?(.+)$/.exec(address)?.[1];
+  const endpoint = await startWebSocketEndpoint({
+    listen: path === undefined ? parseHostPort(address) : { path },
+    forwardTo: config.WEBSOCKET_FORWARD_TO,
+    limits: {
+      maxLanes: config.WEBSOCKET_MAX_LANES,
+      maxWaiting: config.WEBSOCKET_MAX_WAITING,
+      maxEventBytes: config.MAX_RESPONSE_BYTES,
+      maxErrorBytes: config.MAX_ERROR_BYTES,
+    },
+    maxConnections: config.WEBSOCKET_MAX_CONNECTIONS,
+    maxMessageBytes: config.MAX_REQUEST_BYTES,
+    origins: config.WEBSOCKET_ORIGINS,
+    lifetimeMs: config.WEBSOCKET_LIFETIME_MS,
+    pingMs: config.WEBSOCKET_PING_INTERVAL_MS,
+    writeTimeoutMs: config.WEBSOCKET_WRITE_TIMEOUT_MS,
+    memory: guard,
+    observer: createWebSocketObserver(log, metrics),
+    newResponseId: () => newId('resp'),
+  });
+  addWebSocketMetrics(metrics, () => endpoint);
+  return endpoint;
+}

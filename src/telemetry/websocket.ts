@@ -1,0 +1,19 @@
+import type { WebSocketObserver } from '../websocket/server.ts';
+import type { Log } from './log.ts';
+import type { Metrics } from './metrics.ts';
+
+/** Close codes are the client's to choose: those that mean something have a label of their own. */
+const knownCodes = new Set([1000, 1001, 1002, 1003, 1005, 1006, 1007, 1008, 1009, 1011, 1013]);
+
+/** Counts turns, closes and refusals, and logs a line for each connection that is closed. */
+export function createWebSocketObserver(log: Log, metrics: Metrics): WebSocketObserver {
+  return {
+    turnEnded: (outcome) => metrics.webSocketTurns.inc({ outcome }),
+    refused: (code) => metrics.webSocketRefusals.inc({ code }),
+    closed({ id, code, reason, durationMs, turns, bytesIn, bytesOut }) {
+      metrics.webSocketCloses.inc({ code: knownCodes.has(code) ? String(code) : 'other' });
+      const line = { connection_id: id, code, reason, duration_ms: Math.round(durationMs), turns };
+      log.info({ ...line, bytes: [bytesIn, bytesOut] }, 'websocket');
+    },
+  };
+}

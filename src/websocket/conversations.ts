@@ -1,0 +1,108 @@
+import { Buffer } from 'node:buffer';
+
+/**
+ * What a continuation needs of the response that it names: the items of its request's input and of its output. They are
+ * kept as the bytes of their JSON, in pieces to be joined by commas: outside V8's heap, counted exactly, and sent again
+ * without being parsed.
+ */
+export interface Conversation {
+  readonly responseId: string;
+  readonly items: readonly Buffer[];
+  readonly bytes: number;
+}
+
+/** The conversations of all connections of this process: counted, and forgotten in the order in which they were last used. */
+export interface Conversations {
+  /** Keeps it, after forgetting older ones if need be. One that does not fit at all is forgotten at once. */
+  keep(conversation: Conversation): void;
+  /** Whether it is still kept. */
+  has(conversation: Conversation): boolean;
+  forget(conversation: Conversation): void;
+  /** Forgets the oldest until so many bytes are free. */
+  evict(bytes: number): void;
+  /** Bytes kept now. */
+  readonly bytes: number;
+  /** How many have been forgotten for want of room. */
+  readonly evictions: number;
+}
+
+/** Objects and buffers that hold a conversation, beside its bytes. */
+const OVERHEAD_BYTES = 512;
+
+/** `makeRoom` is called whenever one was added; it calls `evict` when there is too much in all. */
+export function createConversations(makeRoom: () => void): Conversations {
+  // In the order in which they were kept: a continued conversation is kept anew.
+  const kept = new Set<Conversation>();
+  let bytes = 0;
+  let evictions = 0;
+
+  function forget(conversation: Conversation): boolean {
+    if (!kept.delete(conversation)) return false;
+    bytes -= conversation.bytes + OVERHEAD_BYTES;
+    return true;
+  }
+
+  return {
+    keep(conversation) {
+      kept.add(conversation);
+      bytes += conversation.bytes + OVERHEAD_BYTES;
+      makeRoom();
+    },
+    has: (conversation) => kept.has(conversation),
+    forget(conversation) {
+      forget(conversation);
+    },
+    evict(wanted) {
+      const least = bytes - wanted;
+      for (const conversation of kept) {
+        if (bytes <= least) return;
+        forget(conversation);
+        evictions += 1;
+      }
+    },
+    get bytes() {
+      return bytes;
+    },
+    get evictions() {
+      return evictions;
+    },
+  };
+}
+
+/** Pieces below this are copied into one, so that a long conversation is not a list of small buffers. */
+const SMALL_PIECE_BYTES = 64 * 1024;
+
+/** The conversation after a response: what was before it, the request's own input, the response's output. */
+export function conversationOf(
+  responseId: string,
+  before: Conversation | null,
+  input: Buffer | null,
+  output: Buffer | null,
+): Conversation {
+  const items = before === null ? [] : [...before.items];
+  for (const piece of [input, output]) {
+    if (piece === null) continue;
+    const last = items.at(-1);
+    if (last !== undefined && last.length + piece.length < SMALL_PIECE_BYTES)
+      items[items.length - 1] = joined([last, comma, piece]);
+    else items.push(joined([piece]));
+  }
+  return { responseId, items, bytes: items.reduce((sum, piece) => sum + piece.length, 0) };
+}
+
+const comma = Buffer.from(',');
+
+/** A buffer of its own: one of Node's pool would keep the pool's 8 KiB alive. */
+function joined(pieces: readonly Buffer[]): Buffer {
+  const bytes = Buffer.allocUnsafeSlow(pieces.reduce((sum, piece) => sum + piece.length, 0));
+  let at = 0;
+  for (const piece of pieces) at += piece.copy(bytes, at);
+  return bytes;
+}
+
+/** The items of an `input` or `output` as bytes, without the brackets; null where there are none. */
+export function itemsOf(input: unknown): Buffer | null {
+  if (typeof input === 'string') return Buffer.from(JSON.stringify({ type: 'message', role: 'user', content: input }));
+  if (!Array.isArray(input) || input.length === 0) return null;
+  return Buffer.from(JSON.stringify(input).slice(1, -1));
+}

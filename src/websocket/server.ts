@@ -1,0 +1,389 @@
+import { randomUUID } from 'node:crypto';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type WebSocket, WebSocketServer } from 'ws';
+import { type Connection, type ConnectionLimits, createConnection } from './connection.ts';
+import { type Conversations, createConversations } from './conversations.ts';
+import { createForwarder } from './forward.ts';
+import { forwardedHeaders } from './forwarded-headers.ts';
+import type { TurnOutcome } from './turn.ts';
+
+export interface WebSocketOptions {
+  readonly listen: { readonly host: string; readonly port: number } | { readonly path: string };
+  /** The proxy's base URL, to which turns go. */
+  readonly forwardTo: string;
+  readonly limits: ConnectionLimits;
+  readonly maxConnections: number;
+  /** The largest message, in bytes. */
+  readonly maxMessageBytes: number;
+  /** Origins from which browsers may connect; `*` for all. */
+  readonly origins: readonly string[];
+  readonly lifetimeMs: number;
+  readonly pingMs: number;
+  /** How long a client may take none of what was sent to it. */
+  readonly writeTimeoutMs: number;
+  readonly memory: MemoryGuard;
+  readonly observer: WebSocketObserver;
+  readonly newResponseId: () => string;
+}
+
+/** The memory that this process has for bodies. */
+export interface MemoryGuard {
+  /** Counts bytes from now on; null when there is no room for them. */
+  hold(bytes: number): HeldBytes | null;
+  /** Counts `store.bytes` too, and calls `store.evict` when others need that room; the result asks for it after a growth. */
+  addEvictable(store: Pick<Conversations, 'bytes' | 'evict'>): () => void;
+}
+export interface HeldBytes {
+  /** False when there is no room for a larger number; then what was counted before still is. */
+  resize(bytes: number): boolean;
+  release(): void;
+}
+
+/** What log and metrics are told. */
+export interface WebSocketObserver {
+  closed(connection: ClosedConnection): void;
+  turnEnded(outcome: TurnOutcome): void;
+  /** A handshake was refused. */
+  refused(code: string): void;
+}
+
+/** A connection that is closed. */
+export interface ClosedConnection {
+  /** Its turns' request ids are this, a hyphen and their number. */
+  readonly id: string;
+  /** The WebSocket's close code; 1006 when there was no closing handshake. */
+  readonly code: number;
+  /** Why this side ended it; null when the client did. */
+  readonly reason: string | null;
+  readonly durationMs: number;
+  readonly turns: Readonly<Partial<Record<TurnOutcome, number>>>;
+  /** Bytes on the socket, frames included. */
+  readonly bytesIn: number;
+  readonly bytesOut: number;
+}
+
+/** The server of WebSockets. */
+export interface WebSocketEndpoint {
+  /** `HOST:PORT` with the port that the system gave, or `unix:PATH`. */
+  readonly address: string;
+  readonly connections: number;
+  readonly keptBytes: number;
+  readonly evictions: number;
+  /**
+   * Reports itself unhealthy at once, still accepts connections for `delayMs`, then ends each connection after the turn that
+   * runs on it; those that are left after `timeoutMs` more are cut.
+   */
+  drain(timeoutMs: number, delayMs: number): Promise<void>;
+}
+
+/** What waits in this process for a client that reads slowly, before its turns are paused. */
+const MAX_UNSENT_BYTES = 256 * 1024;
+/** A message that is still arriving is counted from here on. */
+const UNCOUNTED_BYTES = 64 * 1024;
+const RETRY_AFTER = { 'retry-after': '2' };
+const responsesPath = /\/responses\/?$/;
+/** A client's id is repeated in logs and in headers. */
+const usableId = /^[\w.:-]{1,128}$/;
+
+/** Starts it. Rejects when the address is taken. */
+export async function startWebSocketEndpoint(options: WebSocketOptions): Promise<WebSocketEndpoint> {
+  const { listen, limits, maxConnections, memory, observer, origins, pingMs } = options;
+  const forwarder = createForwarder(options.forwardTo);
+  let makeRoom = () => {};
+  const conversations = createConversations(() => makeRoom());
+  makeRoom = memory.addEvictable(conversations);
+  const sockets = new Set<OpenSocket>();
+  let draining = false;
+  let accepting = true;
+
+  const server = createServer((request, response) => answerHttp(request, response, () => draining));
+  const upgrades = new WebSocketServer({
+    noServer: true,
+    clientTracking: false,
+    maxPayload: options.maxMessageBytes,
+    // Events are small and follow one another: it would cost a compressor of 256 KiB for each connection.
+    perMessageDeflate: false,
+  });
+  server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
+    socket.on('error', () => {}); // `close` follows
+    const refusal = refusalOf(request);
+    if (refusal !== null) {
+      observer.refused(refusal.code);
+      refuseUpgrade(socket, refusal);
+      return;
+    }
+    upgrades.handleUpgrade(request, socket, head, (webSocket) => accept(webSocket, socket, request));
+  });
+
+  function refusalOf({ headers, url = '' }: IncomingMessage): Refusal | null {
+    if (!responsesPath.test(url.split('?', 1)[0] ?? ''))
+      return refusal(404, 'not_found', 'not_found', 'WebSockets are served at /v1/responses.');
+    const { origin } = headers;
+    if (origin !== undefined && !origins.includes('*') && !origins.includes(origin))
+      return refusal(403, 'invalid_request', 'origin_not_allowed', 'Pages of this origin may not connect.');
+    if (!accepting) return refusal(503, 'server_error', 'server_shutting_down', 'The server is going away.');
+    if (sockets.size >= maxConnections)
+      return refusal(503, 'server_error', 'server_overloaded', 'The gateway has too many connections.');
+    return null;
+  }
+
+  function accept(webSocket: WebSocket, socket: Socket, request: IncomingMessage): void {
+    const given = request.headers['x-request-id'];
+    const id = typeof given === 'string' && usableId.test(given) ? given : randomUUID();
+    const query = /\?.*$/s.exec(request.url ?? '')?.[0] ?? '';
+    const forward = forwarder.forConnection(forwardedHeaders(request.rawHeaders), query, id);
+    const open = openSocket(webSocket, socket, id, options, (host) =>
+      createConnection({
+        ...host,
+        limits,
+        conversations,
+        // Events that arrive together leave together.
+        forward: (body, number, answer) =>
+          forward(body, number, { ...answer, body: (bytes) => corked(socket, () => answer.body(bytes)) }),
+        newResponseId: options.newResponseId,
+        now: () => Math.floor(Date.now() / 1000),
+      }),
+    );
+    sockets.add(open);
+    webSocket.once('close', () => sockets.delete(open));
+  }
+
+  const pings = setInterval(() => {
+    for (const open of sockets) open.ping();
+  }, pingMs).unref();
+
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(listen, resolve);
+  });
+  return {
+    address: addressOf(server.address()),
+    get connections() {
+      return sockets.size;
+    },
+    get keptBytes() {
+      return conversations.bytes;
+    },
+    get evictions() {
+      return conversations.evictions;
+    },
+    async drain(timeoutMs, delayMs) {
+      draining = true;
+      await sleep(delayMs);
+      accepting = false;
+      const closed = [...sockets].map(({ over }) => over);
+      for (const open of sockets) open.connection.end('shutdown');
+      const cut = new AbortController();
+      await Promise.race([Promise.all(closed), sleep(timeoutMs, null, { signal: cut.signal }).catch(() => {})]);
+      cut.abort();
+      for (const open of sockets) open.cut('shutdown');
+      clearInterval(pings);
+      forwarder.close();
+      await new Promise<void>((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      });
+    },
+  };
+}
+
+interface OpenSocket {
+  readonly connection: Connection;
+  /** Ends it without a closing handshake. */
+  cut(reason: string): void;
+  /** Finds out whether the client is there; cuts the connection of one that did not answer the last time, or takes nothing. */
+  ping(): void;
+  readonly over: Promise<void>;
+}
+
+/** Ties a WebSocket to a connection: its messages, what it cannot take yet, its end. */
+function openSocket(
+  webSocket: WebSocket,
+  socket: Socket,
+  id: string,
+  { lifetimeMs, memory, observer, writeTimeoutMs }: WebSocketOptions,
+  create: (host: Pick<Parameters<typeof createConnection>[0], 'send' | 'close' | 'hold' | 'turnEnded'>) => Connection,
+): OpenSocket {
+  const startedAt = performance.now();
+  const turns: Partial<Record<TurnOutcome, number>> = {};
+  let reason: string | null = null;
+  let alive = true;
+  let blocked = false;
+  let stuck: NodeJS.Timeout | null = null;
+  /** Bytes of a message that has not arrived whole. */
+  let arriving = 0;
+  let held: HeldBytes | null = null;
+
+  const connection = create({
+    send(text) {
+      if (webSocket.readyState !== webSocket.OPEN) return;
+      webSocket.send(text);
+      if (!blocked && socket.writableLength > MAX_UNSENT_BYTES) block();
+    },
+    close(code, why) {
+      reason ??= why;
+      webSocket.close(code, why);
+    },
+    hold: memory.hold,
+    turnEnded(outcome) {
+      turns[outcome] = (turns[outcome] ?? 0) + 1;
+      observer.turnEnded(outcome);
+    },
+  });
+
+  function cut(why: string): void {
+    reason ??= why;
+    webSocket.terminate();
+  }
+
+  function block(): void {
+    blocked = true;
+    connection.setBlocked(true);
+    webSocket.pause(); // nor are further messages read, whose answers would wait as well
+    watch(taken());
+  }
+
+  /** What the system has taken of what was written. */
+  function taken(): number {
+    return socket.bytesWritten - socket.writableLength;
+  }
+
+  function watch(before: number): void {
+    stuck = setTimeout(() => {
+      const now = taken();
+      if (now === before) cut('client_does_not_read');
+      else watch(now);
+    }, writeTimeoutMs);
+  }
+
+  socket.on('drain', () => {
+    if (!blocked) return;
+    blocked = false;
+    if (stuck !== null) clearTimeout(stuck);
+    webSocket.resume();
+    connection.setBlocked(false);
+  });
+
+  // Before the library reads them.
+  socket.prependListener('data', (bytes: Buffer) => {
+    alive = true;
+    arriving += bytes.length;
+    if (arriving <= UNCOUNTED_BYTES) return;
+    held ??= memory.hold(0);
+    if (held?.resize(arriving) === true) return;
+    reason ??= 'server_overloaded';
+    webSocket.close(1013, 'server_overloaded');
+  });
+
+  function arrived(): void {
+    arriving = 0;
+    held?.release();
+    held = null;
+  }
+
+  webSocket.on('message', (data: Buffer, isBinary) => {
+    arrived();
+    if (webSocket.readyState !== webSocket.OPEN) return;
+    if (isBinary) {
+      reason ??= 'binary_message';
+      webSocket.close(1003, 'Messages are text.');
+    } else connection.message(data.toString(), data.length);
+  });
+  webSocket.on('ping', arrived);
+  webSocket.on('pong', arrived);
+  // Of the protocol, or larger than may be: the library answers with the close code.
+  webSocket.on('error', (error: Error & { code?: string }) => {
+    reason ??= (error.code ?? 'protocol_error').toLowerCase();
+  });
+  const lifetime = setTimeout(() => {
+    reason = 'websocket_connection_limit_reached';
+    connection.end('time_limit');
+  }, lifetimeMs).unref();
+  const over = new Promise<void>((resolve) => {
+    webSocket.once('close', (code) => {
+      clearTimeout(lifetime);
+      if (stuck !== null) clearTimeout(stuck);
+      arrived();
+      connection.closed();
+      const { bytesRead: bytesIn, bytesWritten: bytesOut } = socket;
+      observer.closed({ id, code, reason, durationMs: performance.now() - startedAt, turns, bytesIn, bytesOut });
+      resolve();
+    });
+  });
+
+  return {
+    connection,
+    over,
+    cut,
+    ping() {
+      // A client that does not read is not read from either: its pong would not be seen.
+      if (blocked || webSocket.readyState !== webSocket.OPEN) return;
+      if (!alive) {
+        cut('no_pong');
+        return;
+      }
+      alive = false;
+      webSocket.ping();
+    },
+  };
+}
+
+function corked(socket: Socket, write: () => void): void {
+  socket.cork();
+  try {
+    write();
+  } finally {
+    socket.uncork();
+  }
+}
+
+interface Refusal {
+  readonly status: number;
+  readonly code: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+function refusal(status: number, type: string, code: string, message: string): Refusal {
+  return {
+    status,
+    code,
+    headers: { 'content-type': 'application/json', ...(status === 503 ? RETRY_AFTER : {}) },
+    body: JSON.stringify({ error: { type, code, param: null, message } }),
+  };
+}
+
+/** Answers a handshake that is not accepted. */
+function refuseUpgrade(socket: Duplex, { status, headers, body }: Refusal): void {
+  const head = [
+    `HTTP/1.1 ${status} Refused`,
+    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
+    `content-length: ${Buffer.byteLength(body)}`,
+    'connection: close',
+  ];
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
+}
+
+/** Requests that are no upgrade: health checks, and turns that a proxy sends here by mistake. */
+function answerHttp(request: IncomingMessage, response: ServerResponse, isDraining: () => boolean): void {
+  if (request.url === '/healthz') {
+    const status = isDraining() ? 503 : 200;
+    response.writeHead(status, { 'content-type': 'text/plain' }).end(status === 200 ? 'ok\n' : 'draining\n');
+    return;
+  }
+  const { status, headers, body } = refusal(
+    426,
+    'invalid_request',
+    'websocket_required',
+    'This is the listener for WebSockets: HTTP requests go to the proxy.',
+  );
+  response.writeHead(status, { ...headers, upgrade: 'websocket', connection: 'close' }).end(body);
+}
+
+function addressOf(bound: AddressInfo | string | null): string {
+  if (bound === null || typeof bound === 'string') return `unix:${bound}`;
+  return `${bound.family === 'IPv6' ? `[${bound.address}]` : bound.address}:${bound.port}`;
+}

@@ -1,0 +1,35 @@
+import { describe, expect, it } from 'vitest';
+import { blockOf, readGoldenCases } from '../support/golden.ts';
+import { faultsOfResponse } from '../support/published-schema.ts';
+import { perform, type SessionOptions, startWebSocketSession } from '../support/websocket-session.ts';
+
+const cases = readGoldenCases(new URL('websocket.md', import.meta.url));
+
+describe.each(cases)('$where: $title', (golden) => {
+  const transcript = (blockOf(golden, 'session') ?? '').split('\n').filter((line) => line !== '');
+  const options = JSON.parse(blockOf(golden, 'limits') ?? '{}') as SessionOptions;
+
+  it('goes as the transcript says', () => {
+    const session = startWebSocketSession(options);
+    const seen: string[] = [];
+    for (const line of transcript) if (perform(session, line)) seen.push(line, ...session.take());
+    expect(seen).toEqual(transcript);
+  });
+
+  it('leaves nothing held or running once the client is gone', () => {
+    const session = startWebSocketSession(options);
+    for (const line of transcript) perform(session, line);
+    perform(session, 'gone:');
+    expect({ turns: session.connection.turns, held: session.held() }).toEqual({ turns: 0, held: 0 });
+  });
+
+  it('sends messages that are JSON objects with a type, and empty Responses that the published schema allows', () => {
+    for (const line of transcript.filter((text) => text.startsWith('server: '))) {
+      const message = JSON.parse(line.slice('server: '.length)) as { type: string; response?: { id: string } };
+      expect(message.type).toEqual(expect.any(String));
+      if (message.response?.id.startsWith('resp_empty') === true)
+        expect(faultsOfResponse({ ...message.response, previous_response_id: null })).toEqual([]);
+    }
+    expect(transcript).not.toEqual([]);
+  });
+});

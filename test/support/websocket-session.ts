@@ -1,0 +1,119 @@
+import { type Connection, type ConnectionHost, createConnection } from '../../src/websocket/connection.ts';
+import { createConversations } from '../../src/websocket/conversations.ts';
+import type { AnswerListener } from '../../src/websocket/turn.ts';
+
+/** A connection without a socket: what it does is written down, a line each, in the words of test/golden/websocket.md. */
+export interface WebSocketSession {
+  readonly connection: Connection;
+  /** What it has done since the last call. */
+  take(): string[];
+  /** The proxy's answer to the turn of that number. */
+  answer(turn: number): AnswerListener;
+}
+
+export interface SessionOptions {
+  readonly maxLanes?: number;
+  readonly maxWaiting?: number;
+  /** Bytes of conversations that there is room for. */
+  readonly maxKept?: number;
+  /** Bytes of messages that may wait. */
+  readonly maxHeld?: number;
+  readonly maxErrorBytes?: number;
+}
+
+/** A session whose ids count up and whose clock stands still. */
+export function startWebSocketSession(
+  options: SessionOptions = {},
+): WebSocketSession & { readonly held: () => number } {
+  const { maxLanes = 8, maxWaiting = 32, maxKept = 1024 * 1024, maxHeld = 1024 * 1024 } = options;
+  let lines: string[] = [];
+  let responses = 0;
+  let held = 0;
+  const answers = new Map<number, AnswerListener>();
+  const conversations = createConversations(() => conversations.evict(conversations.bytes - maxKept));
+  const host: ConnectionHost = {
+    limits: { maxLanes, maxWaiting, maxEventBytes: 4096, maxErrorBytes: options.maxErrorBytes ?? 1024 },
+    conversations,
+    forward(body, number, answer) {
+      lines.push(`turn ${number}: ${Buffer.concat([...body]).toString()}`);
+      answers.set(number, answer);
+      return {
+        pause: () => lines.push(`paused: ${number}`),
+        resume: () => lines.push(`resumed: ${number}`),
+        abort: () => lines.push(`aborted: ${number}`),
+      };
+    },
+    send: (text) => lines.push(`server: ${text}`),
+    close: (code, reason) => lines.push(`close: ${code} ${reason}`),
+    hold(bytes) {
+      if (held + bytes > maxHeld) return null;
+      held += bytes;
+      let given = bytes;
+      return {
+        release() {
+          held -= given;
+          given = 0;
+        },
+      };
+    },
+    turnEnded: (outcome, code) => lines.push(`ended: ${outcome}${code === null ? '' : ` ${code}`}`),
+    newResponseId: () => `resp_empty_${++responses}`,
+    now: () => 1_700_000_000,
+  };
+  const connection = createConnection(host);
+  return {
+    connection,
+    held: () => held,
+    take() {
+      const taken = lines;
+      lines = [];
+      return taken;
+    },
+    answer(turn) {
+      const answer = answers.get(turn);
+      if (answer === undefined) throw new Error(`There is no turn ${turn}.`);
+      return answer;
+    },
+  };
+}
+
+/** Does what a line of a transcript says was done to the connection. False for a line that says what it did. */
+export function perform({ connection, answer }: WebSocketSession, line: string): boolean {
+  const [, who = '', numbered, text = ''] = /^(\w+)(?: (\d+))?: ?(.*)$/s.exec(line) ?? [];
+  const turn = Number(numbered ?? 1);
+  switch (who) {
+    case 'client':
+      connection.message(text, Buffer.byteLength(text));
+      return true;
+    case 'headers': {
+      const [status, contentType = '', retryAfter = null] = text.split(' | ');
+      answer(turn).headers({ status: Number(status), contentType, retryAfter });
+      return true;
+    }
+    case 'event': {
+      const { type } = JSON.parse(text) as { type: string };
+      answer(turn).body(Buffer.from(`event: ${type}\ndata: ${text}\n\n`));
+      return true;
+    }
+    case 'body':
+      answer(turn).body(Buffer.from(text.replaceAll('\\n', '\n')));
+      return true;
+    case 'end':
+      answer(turn).end();
+      return true;
+    case 'broken':
+      answer(turn).broken(text);
+      return true;
+    case 'farewell':
+      connection.end(text === 'time_limit' ? 'time_limit' : 'shutdown');
+      return true;
+    case 'gone':
+      connection.closed();
+      return true;
+    case 'blocked':
+      connection.setBlocked(text === 'yes');
+      return true;
+    default:
+      return false;
+  }
+}
