@@ -53,6 +53,8 @@ export interface LooseMessage {
   readonly citations?: unknown;
   readonly reasoning_content?: unknown;
   readonly reasoning?: unknown;
+  /** GitHub Copilot. */
+  readonly reasoning_text?: unknown;
   readonly reasoning_details?: unknown;
   readonly thinking?: unknown;
   readonly thinking_blocks?: unknown;

@@ -3,10 +3,11 @@ import { ApiError } from '../schema/api-error.ts';
 import type { LooseChoice, LooseChunk, LooseMessage } from '../schema/chat-completion.ts';
 import type { ResponseResource } from '../schema/response-resource.ts';
 import type { ResponseStreamEvent } from '../schema/stream-events.ts';
+import { ChoiceParts, choicesOf } from './chat/choices.ts';
 import { citationsOf } from './chat/citations.ts';
-import { outcomeOf } from './chat/finish.ts';
+import { isNormalEnd, outcomeOf } from './chat/finish.ts';
 import { logprobsOf } from './chat/logprobs.ts';
-import { choiceOf, objectOf, textOf } from './chat/loose.ts';
+import { objectOf, textOf } from './chat/loose.ts';
 import { usageOf } from './chat/usage.ts';
 import type { ResponseContext } from './context.ts';
 import { errorOfValue } from './error.ts';
@@ -32,7 +33,7 @@ export interface TranslatedCompletion {
  */
 export function translateCompletion(completion: unknown, context: ResponseContext): TranslatedCompletion {
   const body = objectOf<LooseChunk>(completion);
-  const choice = body === null ? null : choiceOf(body);
+  const choice = body === null ? null : wholeChoice(body);
   const upstreamError = errorOfValue(completion);
   const message = choice === null ? null : messageOf(choice);
   if (body === null || choice === null || message === null) throw upstreamError ?? notACompletion();
@@ -56,6 +57,27 @@ export function translateCompletion(completion: unknown, context: ResponseContex
     error === null ? outcomeOf(choice.finish_reason, writer.output) : { status: 'failed', error },
   );
   return { response, events: log.take(), error: writer.failure(), finishReason: textOf(choice.finish_reason) || null };
+}
+
+/** The one choice, or all of them as parts of one answer. Null if there is none. */
+function wholeChoice(body: LooseChunk): LooseChoice | null {
+  const choices = choicesOf(body);
+  if (choices.length < 2) return choices[0] ?? null;
+  const parts = new ChoiceParts();
+  const keyed = choices.map((choice, position) => ({ key: parts.keyOf(choice, position), choice }));
+  const messages = keyed.flatMap(({ key, choice }) => {
+    const message = messageOf(choice);
+    return message === null ? [] : [parts.ownOf(key, message)];
+  });
+  if (messages.length === 0) return null;
+  const owned = keyed.filter(({ key }) => parts.isPart(key)).map(({ choice }) => choice);
+  const reasons = (owned.length > 0 ? owned : choices).map((choice) => textOf(choice.finish_reason));
+  const given = reasons.filter((reason) => reason !== '');
+  return {
+    message: Object.assign({}, ...messages),
+    finish_reason: given.find((reason) => !isNormalEnd(reason)) ?? given[0],
+    logprobs: keyed.find(({ key }) => parts.hasText(key))?.choice.logprobs,
+  };
 }
 
 /** Some proxies answer with `delta` where `message` belongs; Azure leaves both out of a filtered choice. */

@@ -3,12 +3,13 @@ import { ApiError } from '../schema/api-error.ts';
 import type { LooseChoice, LooseChunk, LooseMessage } from '../schema/chat-completion.ts';
 import type { Logprob, ResponseStatus, Usage } from '../schema/response-resource.ts';
 import type { ResponseStreamEvent } from '../schema/stream-events.ts';
+import { ChoiceParts, choicesOf } from './chat/choices.ts';
 import { citationsOf } from './chat/citations.ts';
 import { DeltaTemplate } from './chat/delta-template.ts';
 import { type DeltaField, type FastDelta, fastDeltaOf } from './chat/fast-delta.ts';
-import { outcomeOf, truncated } from './chat/finish.ts';
+import { isNormalEnd, outcomeOf, truncated } from './chat/finish.ts';
 import { logprobsOf } from './chat/logprobs.ts';
-import { choiceOf, objectOf, textOf } from './chat/loose.ts';
+import { objectOf, textOf } from './chat/loose.ts';
 import { usageOf } from './chat/usage.ts';
 import type { ResponseContext } from './context.ts';
 import { errorOfText, errorOfValue } from './error.ts';
@@ -43,6 +44,10 @@ export class StreamTranslator {
   readonly #response: ResponseWriter;
   readonly #template = new DeltaTemplate();
   #finishReason: string | null = null;
+  readonly #parts = new ChoiceParts();
+  /** The choice that the reason is of. */
+  #finished: number | null = null;
+  /** That of all choices so far, for the fast path. */
   #choiceIndex: unknown;
   #chunks = 0;
   #malformed = 0;
@@ -181,28 +186,44 @@ export class StreamTranslator {
     response.usage = usageOf(chunk, this.#context.profile) ?? response.usage;
     response.model ??= textOf(chunk.model) || null;
     response.serviceTier = textOf(chunk.service_tier) || response.serviceTier;
-    const choice = this.#chosen(chunk);
-    const delta = choice === null ? null : this.#deltaOf(choice);
-    const reason = textOf(choice?.finish_reason);
-    // The first reason stands, since gateways add others; only an error replaces it.
-    if (reason !== '' && (this.#finishReason === null || reason.toLowerCase() === 'error')) this.#finishReason = reason;
+    const choices = choicesOf(chunk);
+    const keys = choices.map((choice, position) => this.#parts.keyOf(choice, position));
+    for (const [position, choice] of choices.entries())
+      if (!this.ended()) this.#readChoice(choice, keys[position] ?? position, position === 0 ? chunk : null);
+    this.#choiceIndex = this.#parts.areSeveral()
+      ? several
+      : choices.length === 1
+        ? choices[0]?.index
+        : this.#choiceIndex;
+    if (choices.length > 0) return;
+    const citations = citationsOf(chunk, null);
+    if (citations.length > 0) response.output.cite(citations);
+  }
+
+  #readChoice(choice: LooseChoice, key: number, chunk: LooseChunk | null): void {
+    const response = this.#response;
+    const given = this.#deltaOf(choice);
+    const delta = given === null ? null : this.#parts.ownOf(key, given);
+    const reason = textOf(choice.finish_reason);
+    if (reason !== '' && this.#counts(reason, key)) {
+      this.#finishReason = reason;
+      this.#finished = key;
+    }
     const citations = citationsOf(chunk, delta);
     if (delta === null) {
       if (citations.length > 0) response.output.cite(citations);
       return;
     }
-    const logprobs = this.#context.wantsLogprobs ? logprobsOf(choice?.logprobs) : noLogprobs;
+    const logprobs = this.#context.wantsLogprobs && this.#parts.hasText(key) ? logprobsOf(choice.logprobs) : noLogprobs;
     const error = response.add(delta, { logprobs, citations, isLast: reason !== '' });
     if (error !== null) response.fail(error);
   }
 
-  /** Always the choice of the same index, nearly always 0: others would be further answers to the same question. */
-  #chosen(chunk: LooseChunk): LooseChoice | null {
-    const choice = choiceOf(chunk, 'alone');
-    const index = choice?.index;
-    if (choice === null || typeof index !== 'number') return choice;
-    this.#choiceIndex ??= index;
-    return index === this.#choiceIndex ? choice : null;
+  /** The first reason stands, since gateways add others; an error replaces it, and a limit that cut another part of the answer. */
+  #counts(reason: string, key: number): boolean {
+    if (reason.toLowerCase() === 'error') return true;
+    if (!this.#parts.isPart(key)) return false;
+    return this.#finishReason === null || (key !== this.#finished && isNormalEnd(this.#finishReason));
   }
 
   /** Some servers (xAI, Bedrock proxies) give a whole `message` at the end, or instead of all deltas. */
@@ -242,6 +263,9 @@ export class StreamTranslator {
 }
 
 const noLogprobs: readonly Logprob[] = [];
+
+/** The index of no choice. */
+const several = Symbol('several choices');
 
 function invalidResponse(): ApiError {
   return new ApiError('The upstream answered with something that is not a Chat Completions stream.', {

@@ -53,6 +53,7 @@ const ofMessage: Record<keyof LooseMessage, Record<string, ChunkOf> | null> = {
     'arguments of a tool search': (index) =>
       call(0, index === 0 ? { name: 'search', arguments: '{"a":"' } : { arguments: word(index) }),
     'calls whose name may grow': (index) => call(index, { name: 'get' }),
+    'calls run together': () => call(0, { name: 'f', arguments: '{"a":1}{"a":2}' }),
     'nameless calls': (index) => call(index, {}, { id: `call_${index}` }),
     'arguments of a nameless call': (index) => call(0, { arguments: word(index) }),
     'long ids': (index) => call(index, { name: 'f', arguments: '{}' }, { id: long(index) }),
@@ -77,6 +78,7 @@ const ofMessage: Record<keyof LooseMessage, Record<string, ChunkOf> | null> = {
       delta(index % 2 === 0 ? { reasoning_content: 'a b c' } : { content: 'd e f' }),
   },
   reasoning: { 'reasoning under another name': (index) => delta({ reasoning: { text: word(index) } }) },
+  reasoning_text: { 'reasoning under a third name': (index) => delta({ reasoning_text: word(index) }) },
   reasoning_details: {
     'reasoning details': (index) =>
       delta({ reasoning_details: [{ type: 'reasoning.text', text: word(index), index: 0 }] }),

@@ -101,6 +101,11 @@ export function outcomeOf(finishReason: unknown, output: AnswerEnd): Outcome {
   }
 }
 
+/** Does the reason tell of no trouble? */
+export function isNormalEnd(finishReason: string): boolean {
+  return (meaningOf(finishReason) ?? 'completed') === 'completed';
+}
+
 /** The error for an answer that nothing says is complete (choice D9). */
 export function truncated(): ApiError {
   return new ApiError('The upstream ended the stream before the answer was complete.', {

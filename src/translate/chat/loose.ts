@@ -57,16 +57,12 @@ export function jsonTextOf(value: unknown): string {
   }
 }
 
-/**
- * The one choice that is translated: `index` 0, else the first. The others are ignored, since `n` is never sent.
- * A stream passes `alone`: there, a choice of another index counts only when it comes alone (A20, A21).
- */
-export function choiceOf(completion: LooseChunk, only: 'first' | 'alone' = 'first'): LooseChoice | null {
+/** The choice of `index` 0, else the first: where usage and errors are that are not the body's own. */
+export function choiceOf(completion: LooseChunk): LooseChoice | null {
   const choices = arrayOf(completion.choices);
   for (const value of choices) {
     const choice = objectOf<LooseChoice>(value);
     if (choice?.index === 0) return choice;
   }
-  if (only === 'alone' && choices.length !== 1) return null;
   return objectOf<LooseChoice>(choices[0]);
 }

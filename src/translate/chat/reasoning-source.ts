@@ -26,6 +26,7 @@ export function reasoningOf(message: LooseMessage): ReasoningSource {
   const text =
     textOf(message.reasoning_content) ||
     fieldOf(message.reasoning) ||
+    textOf(message.reasoning_text) ||
     textOfDetails(details) ||
     (Array.isArray(message.content) ? contentOf(message.content).thinking : '') ||
     textOf(message.thinking) ||

@@ -16,8 +16,9 @@ export function usageOf(carrier: LooseChunk, profile: Pick<Profile, 'reasoningTo
   const reasoning = reasoningTokens(usage);
   const completion =
     countOf(usage.completion_tokens) ?? countOf(usage.output_tokens) ?? Math.max(0, (givenTotal ?? 0) - input);
-  // xAI bills reasoning beside the completion; the Responses API counts it inside.
-  const output = profile.reasoningTokensExtra ? completion + reasoning : completion;
+  // xAI bills reasoning beside the completion; the Responses API counts it inside. The total tells, behind any gateway.
+  const isExtra = profile.reasoningTokensExtra || (reasoning > 0 && givenTotal === input + completion + reasoning);
+  const output = isExtra ? completion + reasoning : completion;
   return {
     input_tokens: input,
     input_tokens_details: {
@@ -26,7 +27,7 @@ export function usageOf(carrier: LooseChunk, profile: Pick<Profile, 'reasoningTo
     },
     output_tokens: output,
     output_tokens_details: { reasoning_tokens: reasoning },
-    total_tokens: profile.reasoningTokensExtra ? input + output : (givenTotal ?? input + output),
+    total_tokens: isExtra ? input + output : (givenTotal ?? input + output),
   };
 }
 

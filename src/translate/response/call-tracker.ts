@@ -55,6 +55,17 @@ export class CallTracker {
     return this.#byIndex.get(index) ?? null;
   }
 
+  /** Another call of the same tool and index: what follows is that call's, also under the id of the first (R5). */
+  splitOff(call: TrackedCall): TrackedCall {
+    const other = this.#open({ id: '', index: call.index, isCustom: false });
+    other.name = call.name;
+    if (call.upstreamId !== '') {
+      this.#byId.set(call.upstreamId, other);
+      this.#byIdAndIndex.set(`${call.upstreamId} ${call.index}`, other);
+    }
+    return other;
+  }
+
   /** Adds a fragment's text to a call. */
   growText(call: TrackedCall, text: string): void {
     // Nearly every piece goes on where the one before it ended.
@@ -158,7 +169,7 @@ export class CallTracker {
     return low;
   }
 
-  #open({ id, index, isCustom }: CallFragment): TrackedCall {
+  #open({ id, index, isCustom }: Pick<CallFragment, 'id' | 'index' | 'isCustom'>): TrackedCall {
     const text = new GrowingText(this.#retained);
     const call: TrackedCall = {
       upstreamId: '',

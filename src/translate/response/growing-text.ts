@@ -11,6 +11,7 @@ export class GrowingText {
   readonly #retained: RetainedBytes;
   #text = '';
   #pieces: string[] = [];
+  #last = '';
 
   constructor(retained: RetainedBytes) {
     this.#retained = retained;
@@ -19,6 +20,7 @@ export class GrowingText {
   append(piece: string): void {
     this.#retained.add(piece.length);
     this.#pieces.push(piece);
+    this.#last = piece;
     if (this.#pieces.length === piecesToFold) this.toString();
   }
 
@@ -26,6 +28,12 @@ export class GrowingText {
   clear(): void {
     this.#text = '';
     this.#pieces = [];
+    this.#last = '';
+  }
+
+  /** The piece that came last, whose end can be looked at without joining the text. */
+  last(): string {
+    return this.#last;
   }
 
   isEmpty(): boolean {

@@ -4,7 +4,7 @@ import type { LooseAudio, LooseMessage, LooseReasoningDetail } from '../../schem
 import type { Logprob, OutputItem, UrlCitation } from '../../schema/response-resource.ts';
 import { callEntriesOf, extraContentOf, isThought } from '../chat/call-entries.ts';
 import { CitationList } from '../chat/citations.ts';
-import { contentOf } from '../chat/content-parts.ts';
+import { contentOf, turnsOf } from '../chat/content-parts.ts';
 import type { DeltaField } from '../chat/fast-delta.ts';
 import { objectOf, textOf } from '../chat/loose.ts';
 import { reasoningOf } from '../chat/reasoning-source.ts';
@@ -70,7 +70,8 @@ export class OutputWriter {
   }
 
   /** Writes what a delta adds. Errors are the model's: a call that is not allowed. */
-  add(delta: LooseMessage, extras: ChunkExtras): ApiError | null {
+  add(given: LooseMessage, extras: ChunkExtras): ApiError | null {
+    const delta = this.#lastTurn(given);
     if (extras.logprobs.length > 0) this.#pushLogprobs(extras.logprobs);
     const reasoning = reasoningOf(delta);
     if (reasoning.details.length > 0) this.#envelope().addDetails(reasoning.details);
@@ -103,13 +104,14 @@ export class OutputWriter {
    * - a transcript counts only without a text of its own;
    * - white space alone waits for `finish`, however long.
    */
-  addWhole(message: LooseMessage, extras: Omit<ChunkExtras, 'isLast'>): ApiError | null {
-    const entries = callEntriesOf(message);
+  addWhole(given: LooseMessage, extras: Omit<ChunkExtras, 'isLast'>): ApiError | null {
+    const entries = callEntriesOf(given);
     const calls = entries.length === 0 ? null : new WholeCalls(entries, this.#callParts());
     this.#wholeCalls = calls;
+    this.#addWholeEnvelope(given, reasoningOf(given).details, calls);
+    const message = this.#lastTurn(given);
     const reasoning = reasoningOf(message);
     const content = contentOf(message.content);
-    this.#addWholeEnvelope(message, reasoning.details, calls);
     const text = content.text || transcriptOf(message);
     if (reasoning.text !== '') this.#tags = null;
     const tagged = this.#tags === null ? { thinking: reasoning.text, text } : readToEnd(this.#tags, text);
@@ -213,6 +215,16 @@ export class OutputWriter {
   /** Calls left out because they have no name. */
   nameless(): number {
     return (this.#calls ?? this.#wholeCalls)?.nameless() ?? 0;
+  }
+
+  /** Thinking and text by turns: writes all but the last turn, and gives the message with that one. */
+  #lastTurn(message: LooseMessage): LooseMessage {
+    const turns = turnsOf(message.content);
+    // Thinking that a field of its own repeats has no turns.
+    if (turns.length < 2 || reasoningOf({ ...message, content: null }).text !== '') return message;
+    for (const content of turns.slice(0, -1))
+      this.add({ content }, { logprobs: noLogprobs, citations: [], isLast: false });
+    return { ...message, content: turns.at(-1) };
   }
 
   #reason(text: string): void {

@@ -7,7 +7,7 @@ import { type CallItemWriter, openCallItem } from './call-item-writers.ts';
 import { CallTracker, isCompleteJson, type TrackedCall, withoutPlaceholder } from './call-tracker.ts';
 import type { CarriedExtra } from './envelope-contents.ts';
 import type { EventLog } from './event-log.ts';
-import { ObjectScanner } from './object-scanner.ts';
+import { isEmptyObject, mayBeginObject, ObjectScanner, objectsIn } from './object-scanner.ts';
 import type { Output } from './output.ts';
 import { calledNameOf, EMPTY_ARGUMENTS, restoredToolOf } from './tool-restoration.ts';
 
@@ -62,7 +62,7 @@ export class ToolCalls {
     for (const entry of entries) {
       const fragment = fragmentOf(entry);
       const call = this.#gatherOne(this.#tracker.track(fragment));
-      this.#growText(call, fragment.text);
+      this.#growTexts(call, fragment.text);
       const content = extraContentOf(entry);
       if (content !== null) extras.push({ content, callId: () => this.#idOf(call) });
     }
@@ -91,7 +91,7 @@ export class ToolCalls {
       this.#growing = tracked === null ? null : (this.#calls.get(tracked) ?? null);
     }
     const growing = this.#growing;
-    if (growing === null || growing.item === null) return false;
+    if (growing === null || growing.item === null || mayBeginObject(text, growing.tracked.text.last())) return false;
     this.#growText(growing, text);
     this.#sendOne(growing);
     return true;
@@ -150,6 +150,33 @@ export class ToolCalls {
     call.tracked.unsent = '';
     call.item?.add(unsent);
     this.#parts.output.settle();
+  }
+
+  /** Where one object of arguments follows another, each is a call: servers that send no ids run them together (R5). */
+  #growTexts(first: Call, given: string): void {
+    let call = first;
+    let text = given;
+    for (let next = this.#nextObject(call, text); next !== -1; next = this.#nextObject(call, text)) {
+      this.#growText(call, text.slice(0, next).trimEnd());
+      call = this.#gatherOne(this.#tracker.splitOff(call.tracked));
+      text = text.slice(next);
+    }
+    this.#growText(call, text);
+  }
+
+  /** Where in that piece the arguments of another call begin; -1 if none do. */
+  #nextObject(call: Call, text: string): number {
+    const { isCustom, holdsPlaceholder, text: written } = call.tracked;
+    if (isCustom || holdsPlaceholder || !mayBeginObject(text, written.last())) return -1;
+    const before = written.toString();
+    // xAI sends the whole arguments again at the end.
+    if (text === before) return -1;
+    const given = before === '' ? withoutPlaceholder(text) : text;
+    // Only now, and from then on with each piece: looking at every call's characters would cost each token.
+    if (before !== '') call.scanner ??= scannerOf(before);
+    const end = (call.scanner?.copy() ?? new ObjectScanner()).push(given);
+    if (end === -1 || !/^\s*\{/.test(given.slice(end)) || isEmptyObject(before + given.slice(0, end))) return -1;
+    return text.length - given.slice(end).trimStart().length;
   }
 
   /** What comes after the arguments of a call that is closed is dropped: they were whole, and more would spoil them. */
@@ -241,11 +268,14 @@ export class WholeCalls {
         this.#error = toolNotAllowed(call.name);
         break;
       }
+      const [text = '', ...others] = call.isCustom ? [call.text] : objectsIn(call.text);
       const callId = call.id === '' || callIds.has(call.id) ? parts.context.newId('call') : call.id;
       callIds.add(callId);
       const content = extraContentOf(entry);
       if (content !== null) extras.push({ content, callId: () => callId });
-      this.#calls.push({ call, callId });
+      this.#calls.push({ call: { ...call, text }, callId });
+      for (const other of others)
+        this.#calls.push({ call: { ...call, text: other }, callId: parts.context.newId('call') });
     }
     this.extras = extras;
   }
@@ -287,18 +317,19 @@ export class WholeCalls {
 function isWhole(call: Call): boolean {
   const { isCustom, unsent, holdsPlaceholder } = call.tracked;
   if (isCustom || (unsent !== '' && !holdsPlaceholder)) return false;
-  if (call.scanner === null) {
-    call.scanner = new ObjectScanner();
-    call.scanner.push(call.tracked.text.toString());
-  }
+  call.scanner ??= scannerOf(call.tracked.text.toString());
   return call.scanner.isWhole();
+}
+
+function scannerOf(text: string): ObjectScanner {
+  const scanner = new ObjectScanner();
+  scanner.push(text);
+  return scanner;
 }
 
 /** The same of a text in one piece. */
 function isWholeText(text: string): boolean {
-  const scanner = new ObjectScanner();
-  scanner.push(text);
-  return scanner.isWhole();
+  return scannerOf(text).isWhole();
 }
 
 function isAllowed(name: string, { context: { allowedTools } }: CallParts): boolean {
