@@ -1,7 +1,8 @@
 /** The tables of variables in README.md and docs/operating.md. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describeVariables } from '../src/settings/config.ts';
+import { type Setting, type SettingTable, settingsIn } from '../src/settings/setting.ts';
+import { settings } from '../src/settings/settings.ts';
 import { type Generator, withSection } from './generator.ts';
 
 /** The variables on the first page: what most people set. All of them are in docs/operating.md. */
@@ -14,24 +15,35 @@ export const readmeVariables = [
   'LOG_LEVEL',
 ] as const;
 
-/**
- * A document with its table of variables as it should be: of those that are named, in that order, else of all. Throws when the
- * markers are missing, and when there is no such variable.
- */
-export function withConfigTable(document: string, names?: readonly string[]): string {
-  return withSection(document, 'variables', configTable(names));
+/** What a group of settings applies to, as the documentation's heading. */
+const headings: Readonly<Record<keyof typeof settings, string>> = {
+  process: 'The process',
+  upstream: 'The upstream',
+  exchange: 'Each exchange',
+  translation: 'The translation',
+  webSocket: 'WebSockets',
+};
+
+/** All variables, a table for what each group applies to. */
+function allTables(): string {
+  const groups = Object.entries(settings) as [keyof typeof settings, SettingTable][];
+  return groups.map(([group, table]) => `### ${headings[group]}\n\n${tableOf(settingsIn(table))}`).join('\n\n');
 }
 
-function configTable(names?: readonly string[]): string {
-  const all = describeVariables();
-  const shown = names?.map((wanted) => {
-    const variable = all.find(({ name }) => name === wanted);
-    if (variable === undefined) throw new Error(`There is no variable ${wanted}.`);
-    return variable;
+/** The variables with these names, in that order. Throws when there is no such variable. */
+export function settingsNamed(names: readonly string[]): readonly Setting[] {
+  return names.map((name) => {
+    const found = settingsIn(settings).find(({ variable }) => variable === name);
+    if (found === undefined) throw new Error(`There is no variable ${name}.`);
+    return found;
   });
-  const rows = (shown ?? all).map(({ name, fallback, meaning }) => {
+}
+
+function tableOf(shown: readonly Setting[]): string {
+  const rows = shown.map(({ variable, form, fallback, meaning }) => {
     const value = fallback === '' ? '' : `\`${fallback}\``;
-    return `| \`${name}\` | ${value} | ${meaning.replaceAll('|', '\\|')} |`;
+    const about = form.values === null ? meaning : `${meaning} ${form.values}`;
+    return `| \`${variable}\` | ${value} | ${about.replaceAll('|', '\\|')} |`;
   });
   return ['| variable | default | meaning |', '|---|---|---|', ...rows].join('\n');
 }
@@ -42,8 +54,8 @@ export const configTables: Generator = {
   files: () => {
     const read = (name: string) => readFileSync(join(import.meta.dirname, '..', name), 'utf8');
     return {
-      'README.md': withConfigTable(read('README.md'), readmeVariables),
-      'docs/operating.md': withConfigTable(read('docs/operating.md')),
+      'README.md': withSection(read('README.md'), 'variables', tableOf(settingsNamed(readmeVariables))),
+      'docs/operating.md': withSection(read('docs/operating.md'), 'variables', allTables()),
     };
   },
 };

@@ -5,7 +5,9 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describeVariables } from '../src/settings/config.ts';
+import { settingsIn } from '../src/settings/setting.ts';
+import { settings } from '../src/settings/settings.ts';
+import { profilesFileJsonSchema } from '../src/upstream/profiles-file.ts';
 import type { Generator } from './generator.ts';
 
 const root = join(import.meta.dirname, '..');
@@ -65,20 +67,32 @@ function textOf(documents: readonly { text: string }[]): string {
   return documents.map(({ text }) => `---\n${text}`).join('');
 }
 
-/** The chart's schema with the names that `config` may hold. */
-function withVariableNames(schema: string): string {
-  const names = describeVariables().flatMap(({ name }) => (derived.includes(name) ? [] : [`          "${name}"`]));
-  return schema.replace(
-    /("propertyNames": \{\s*"enum": \[)[^\]]*\]/,
-    (_all, before) => `${before}\n${names.join(',\n')}\n        ]`,
-  );
+/** The chart's schema with what `config` and `profiles` may hold, from the settings and the flags themselves. */
+function withOwnSchemas(text: string): string {
+  const schema = JSON.parse(text);
+  const variables = settingsIn(settings).filter(({ variable }) => !derived.includes(variable));
+  schema.properties.config = {
+    type: 'object',
+    description: 'Environment variables of the service: docs/operating.md, “Settings”. Written by npm run generate.',
+    additionalProperties: false,
+    properties: Object.fromEntries(
+      variables.map(({ variable, form, meaning }) => [variable, { description: meaning, ...form.json }]),
+    ),
+  };
+  const { properties = {}, definitions } = profilesFileJsonSchema();
+  schema.definitions = definitions;
+  schema.properties.profiles = {
+    ...Object(properties['profiles']),
+    description: 'Profiles of your own: docs/upstreams.md. Written by npm run generate.',
+  };
+  return `${JSON.stringify(schema, null, 2)}\n`;
 }
 
 const schemaPath = 'deploy/chart/values.schema.json';
 export const chartSchema: Generator = {
-  name: 'variables in the chart’s schema',
-  source: 'src/settings',
-  files: () => ({ [schemaPath]: withVariableNames(readFileSync(join(root, schemaPath), 'utf8')) }),
+  name: 'the chart’s schema of variables and profiles',
+  source: 'src/settings and src/upstream',
+  files: () => ({ [schemaPath]: withOwnSchemas(readFileSync(join(root, schemaPath), 'utf8')) }),
 };
 
 export const manifests: Generator = {

@@ -1,37 +1,30 @@
 import type { ApiError } from '../schema/api-error.ts';
+import type { ValuesOf } from '../settings/setting.ts';
+import type { settings } from '../settings/settings.ts';
 import type { NewId } from '../translate/context.ts';
 import type { TranslationSettings } from '../translate/settings.ts';
 import { RequestLeg } from './request/request-leg.ts';
 import { ResponseLeg } from './response/response-leg.ts';
-import type { UpstreamBodyLimits } from './response/upstream-body-reader.ts';
 import type { Steps } from './steps.ts';
 import { type ExchangeSummary, summaryOf, withUsageMetadata } from './summary.ts';
-import type { BodyModes, ExchangeEvent, ExchangeReply, RequestEvent, Reserve } from './types.ts';
+import type { ExchangeEvent, ExchangeReply, RequestEvent, Reserve } from './types.ts';
 
-export interface ExchangeOptions {
-  readonly modes: BodyModes;
+/** The settings of an exchange, and what it is given besides. Times are milliseconds; 0 turns a timer off. */
+export interface ExchangeOptions extends ExchangeSettings {
   readonly settings: TranslationSettings;
-  readonly bodyLimits: UpstreamBodyLimits & { readonly maxRequestBytes: number };
-  /** Template of the upstream's path (`{model}` is filled in); null takes the profile's. */
-  readonly upstreamPath: string | null;
   /** Refuses every request that would be translated: overload, or a route with an unknown profile. */
   readonly refusal: ApiError | null;
   /** Reserves the memory that this exchange needs from now on; an error refuses the exchange. */
   readonly reserve: Reserve;
-  /** Milliseconds; 0 turns the timer off. */
-  readonly stallTimeoutMs: number;
-  readonly heartbeatMs: number;
-  /** Milliseconds an upstream may go on after the finish reason; with 0 the next tick ends it. */
-  readonly finishGraceMs: number;
-  /** Request header that is set from `prompt_cache_key`; null for none. */
-  readonly sessionHeader: string | null;
   /** `now` in Unix seconds. */
   readonly clock: { now(): number; readonly newId: NewId };
 }
 
+type ExchangeSettings = ValuesOf<typeof settings.exchange>;
+
 /** One HTTP request and its response: Envoy's messages in, the replies to them out. No clock, no sockets. */
 export class Exchange {
-  readonly #modes: BodyModes;
+  readonly #modes: ExchangeSettings['modes'];
   readonly #settings: TranslationSettings;
   readonly #requestLeg: RequestLeg;
   readonly #responseLeg: ResponseLeg;

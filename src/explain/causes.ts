@@ -1,10 +1,9 @@
-import type { OperatorFiles } from '../server/operator-files.ts';
-import { type Config, describeVariables } from '../settings/config.ts';
+import { settingsIn } from '../settings/setting.ts';
+import { settings } from '../settings/settings.ts';
 import { type FlagName, type Profile, profileFlags } from '../upstream/profile.ts';
 import { profileForModel } from '../upstream/profile-for-model.ts';
 import { builtInProfiles } from '../upstream/profiles.ts';
 import { isSame } from './differences.ts';
-import { valueAt } from './fields.ts';
 import type { RequestRun, Setup } from './run-request.ts';
 
 /** A flag of the profile or a variable of the environment without whose value something would have been otherwise. */
@@ -49,21 +48,20 @@ export function variationsOf(setup: Setup, model: string, body: unknown): readon
     };
     return others.map(({ value }) => ({ cause, setup: { ...setup, profile: { ...settled, [name]: value } } }));
   });
-  const variables = Object.entries(choicesFor(config, body)).flatMap(([name, values]) => {
-    const cause = variableCause(name as keyof Config, config);
-    return values
-      .filter((other) => !isSame(other, cause.value))
+  const values: Readonly<Record<string, unknown>> = config;
+  const variables = requestSettings.flatMap(({ variable: name, meaning, others, file }) => {
+    const value = values[name];
+    const cause: Cause = { kind: 'variable', name, value, meaning, reason: null };
+    const ofValue = others(value, body)
+      .filter((other) => !isSame(other, value))
       .map((other) => ({ cause, setup: { ...setup, config: { ...config, [name]: other } } }));
+    const ofContent = (file?.others ?? []).map((other) => ({
+      cause,
+      setup: { ...setup, files: { ...setup.files, [name]: other } },
+    }));
+    return [...ofValue, ...ofContent];
   });
-  const files = Object.entries(otherFiles(setup.files)).map(([name, other]) => ({
-    cause: variableCause(name as FileVariable, config),
-    setup: { ...setup, files: { ...setup.files, ...other } },
-  }));
-  return [...variables, ...files, ...flags];
-}
-
-function variableCause(name: keyof Config, config: Config): Cause {
-  return { kind: 'variable', name, value: config[name], meaning: meaningOf.get(name) ?? '', reason: null };
+  return [...variables, ...flags];
 }
 
 /** The profile as it is for this model, with no rules left for others. */
@@ -102,7 +100,8 @@ export function causesOf(runs: readonly VariedRun[], isOtherwise: (run: RequestR
   return [...found.values()];
 }
 
-const meaningOf = new Map(describeVariables().map(({ name, meaning }) => [name, meaning]));
+/** Those that what becomes of a request may depend on. */
+const requestSettings = settingsIn({ exchange: settings.exchange, translation: settings.translation });
 
 const flagNames = Object.keys(profileFlags) as FlagName[];
 
@@ -155,53 +154,4 @@ function reasonOf(profile: Profile, model: string, name: FlagName): string | nul
     builtIn = builtIn.base;
   }
   return null;
-}
-
-/** Larger than what any request needs. */
-const enough = 2 ** 31 - 1;
-
-/** The values worth trying of each variable that the translation of a request reads. */
-function choicesFor(config: Config, body: unknown): { readonly [Name in keyof Config]?: readonly Config[Name][] } {
-  const tools = valueAt(body, ['tools']);
-  const types = (Array.isArray(tools) ? tools : [])
-    .map((tool) => valueAt(tool, ['type']))
-    .filter((type) => typeof type === 'string');
-  return {
-    DEFAULT_MODEL: ['a-model'],
-    OMITTED_STORE: ['accept', 'reject'],
-    DROPPED_TOOLS: [[], [...config.DROPPED_TOOLS, ...types]],
-    UNSUPPORTED_ITEMS: ['drop', 'reject'],
-    UNKNOWN_ITEMS: ['text', 'drop', 'reject'],
-    CONTEXT_MANAGEMENT: ['accept', 'reject'],
-    ORPHAN_OUTPUTS: ['reject', 'synthesize'],
-    MISSING_OUTPUTS: ['reject', 'synthesize'],
-    FOREIGN_COMPACTION: ['drop', 'reject'],
-    UNKNOWN_FIELDS: ['forward', 'reject', 'ignore'],
-    STRICT_ECHO: [true, false],
-    SESSION_HEADER: ['', 'x-session-id'],
-    REASONING_EVENTS: ['summary', 'reasoning_text', 'reasoning'],
-    COMPACTION_MAX_TOKENS: [config.COMPACTION_MAX_TOKENS + 1],
-    MODEL_CONTEXT_WINDOW: [0, 1_000_000_000],
-    MAX_REQUEST_BYTES: [enough],
-    MAX_REQUEST_VALUES: [100_000_000],
-    MAX_INPUT_ITEMS: [enough],
-    MAX_TEXT_BYTES: [enough],
-    MAX_IMAGE_URL_BYTES: [enough],
-    MAX_FILE_BYTES: [enough],
-    MAX_TOOLS: [enough],
-    MAX_NESTING: [1000],
-    // A route's own path.
-    UPSTREAM_PATH: config.UPSTREAM_PATH === '' ? [] : [''],
-  };
-}
-
-type FileVariable = 'COMPACTION_PROMPT_FILE' | 'CATALOG_INSTRUCTIONS_FILE' | 'MODEL_CATALOG_FILE';
-
-/** What each file could say instead. */
-function otherFiles(files: OperatorFiles): { readonly [Name in FileVariable]: Partial<OperatorFiles> } {
-  return {
-    COMPACTION_PROMPT_FILE: { compactionPrompt: `${files.compactionPrompt} …` },
-    CATALOG_INSTRUCTIONS_FILE: { catalogInstructions: `${files.catalogInstructions} …` },
-    MODEL_CATALOG_FILE: { catalogOverrides: new Map([['*', { description: '…' }]]) },
-  };
 }

@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
-import { describeVariables } from '../settings/config.ts';
+import { settingsIn } from '../settings/setting.ts';
+import { settings } from '../settings/settings.ts';
 
 /** What the process was asked to do; `wrong_usage` has the message for standard error. */
 export type Command =
@@ -53,9 +54,10 @@ function isSubcommand(word: string): word is SubcommandName {
 
 /** The text of `--help`: the options, and every environment variable with its default. */
 export function helpText(): string {
-  const variables = describeVariables().map(
-    ({ name, fallback, meaning }) => `  ${name}${fallback === '' ? '' : ` (default ${fallback})`}\n      ${meaning}`,
-  );
+  const variables = settingsIn(settings).map(({ variable, fallback, meaning, form }) => {
+    const about = form.values === null ? meaning : `${meaning} ${form.values}`;
+    return `  ${variable}${fallback === '' ? '' : ` (default ${fallback})`}\n      ${about}`;
+  });
   const commands = Object.entries(subcommands).map(([name, summary]) => `  ${name.padEnd(14)}  ${summary}`);
   return `Usage: responses-extproc [options]
        responses-extproc COMMAND …

@@ -3,6 +3,8 @@ import type { BodyModes } from '../exchange/types.ts';
 import type { CallMetadata } from '../extproc/call-metadata.ts';
 import { ApiError } from '../schema/api-error.ts';
 import type { Config } from '../settings/config.ts';
+import { valuesOf } from '../settings/setting.ts';
+import { settings } from '../settings/settings.ts';
 import type { TranslationSettings } from '../translate/settings.ts';
 import type { Profile } from '../upstream/profile.ts';
 import { newId } from './ids.ts';
@@ -48,18 +50,13 @@ export function createExchangeFactory(
     readonly files?: OperatorFiles | undefined;
   } = {},
 ): ExchangeFactory {
-  const settings = new WeakMap<Profile, TranslationSettings>();
-  const configuredModes = { request: config.REQUEST_BODY_MODE, response: config.RESPONSE_BODY_MODE };
-  const bodyLimits = {
-    maxRequestBytes: config.MAX_REQUEST_BYTES,
-    maxResponseBytes: config.MAX_RESPONSE_BYTES,
-    maxErrorBytes: config.MAX_ERROR_BYTES,
-    maxSseEventBytes: config.MAX_SSE_EVENT_BYTES,
-  };
+  const ofProfiles = new WeakMap<Profile, TranslationSettings>();
+  const ofExchange = valuesOf(settings.exchange, config, files);
+  const ofTranslation = valuesOf(settings.translation, config, files);
 
   function settingsFor(profile: Profile): TranslationSettings {
-    const known = settings.get(profile) ?? translationSettings(config, profile, files);
-    settings.set(profile, known);
+    const known = ofProfiles.get(profile) ?? { ...ofTranslation, profile };
+    ofProfiles.set(profile, known);
     return known;
   }
 
@@ -79,20 +76,16 @@ export function createExchangeFactory(
       const problem =
         profile === undefined ? unknownProfile(name ?? '', profiles) : path === null ? null : pathProblem(path);
       if (problem !== null) onMisconfigured(problem);
-      const modes = given ?? configuredModes;
+      const modes = given ?? ofExchange.modes;
       // A route that names a profile uses that profile's path, not UPSTREAM_PATH, which belongs to the configured one.
-      const configuredPath = name === null && config.UPSTREAM_PATH !== '' ? config.UPSTREAM_PATH : null;
+      const configuredPath = name === null ? ofExchange.upstreamPath : null;
       const exchange = createExchange({
+        ...ofExchange,
         modes,
         settings: settingsFor(profile ?? configuredProfile()),
-        bodyLimits,
         upstreamPath: path ?? configuredPath,
         refusal: problem === null ? overload : misconfigured(),
         reserve: (bodyBytes, keptHeapBytes) => admitted?.reserve(bodyBytes, keptHeapBytes) ?? null,
-        stallTimeoutMs: config.UPSTREAM_IDLE_TIMEOUT_MS,
-        heartbeatMs: config.HEARTBEAT_INTERVAL_MS,
-        finishGraceMs: config.FINISH_GRACE_MS,
-        sessionHeader: config.SESSION_HEADER === '' ? null : config.SESSION_HEADER,
         clock,
       });
       return { exchange, modes, close: () => admitted?.release() };
@@ -122,41 +115,4 @@ function misconfigured(): ApiError {
     type: 'server_error',
     code: 'proxy_misconfigured',
   });
-}
-
-function translationSettings(config: Config, profile: Profile, files: OperatorFiles): TranslationSettings {
-  return {
-    profile,
-    limits: {
-      maxItems: config.MAX_INPUT_ITEMS,
-      maxTextBytes: config.MAX_TEXT_BYTES,
-      maxImageUrlBytes: config.MAX_IMAGE_URL_BYTES,
-      maxFileBytes: config.MAX_FILE_BYTES,
-      maxTools: config.MAX_TOOLS,
-      maxNesting: config.MAX_NESTING,
-      maxValues: config.MAX_REQUEST_VALUES,
-    },
-    defaultModel: config.DEFAULT_MODEL === '' ? null : config.DEFAULT_MODEL,
-    omittedStore: config.OMITTED_STORE,
-    reasoningEvents: config.REASONING_EVENTS,
-    droppedTools: config.DROPPED_TOOLS,
-    unsupportedItems: config.UNSUPPORTED_ITEMS,
-    unknownItems: config.UNKNOWN_ITEMS,
-    contextManagement: config.CONTEXT_MANAGEMENT,
-    orphanOutputs: config.ORPHAN_OUTPUTS,
-    missingOutputs: config.MISSING_OUTPUTS,
-    unknownFields: config.UNKNOWN_FIELDS,
-    strictEcho: config.STRICT_ECHO,
-    compaction: {
-      prompt: files.compactionPrompt,
-      maxTokens: config.COMPACTION_MAX_TOKENS,
-      contextWindow: config.MODEL_CONTEXT_WINDOW === 0 ? null : config.MODEL_CONTEXT_WINDOW,
-      foreignItems: config.FOREIGN_COMPACTION,
-    },
-    catalog: {
-      instructions: files.catalogInstructions,
-      contextWindow: config.MODEL_CONTEXT_WINDOW === 0 ? null : config.MODEL_CONTEXT_WINDOW,
-      overrides: files.catalogOverrides,
-    },
-  };
 }

@@ -66,7 +66,7 @@ export function readProfilesFile(text: string, file: string): ReadonlyMap<string
 }
 
 /** The JSON schema of the file, for editors. */
-export function profilesFileJsonSchema(): object {
+export function profilesFileJsonSchema() {
   return z.toJSONSchema(profilesFile, { io: 'input', target: 'draft-7' });
 }
 

@@ -215,7 +215,9 @@ describe('npm start', () => {
   test('a wrong variable of the service stops the start with its name', async () => {
     const mesh = startMesh(['--port', String(await anyFreePort())], { MAX_TOOLS: 'many' });
     expect(await mesh.exit).toBe(1);
-    expect(mesh.stderr()).toMatch(/service \| .*Configuration: MAX_TOOLS: must be a whole number \(got \\"many\\"\)/);
+    expect(mesh.stderr()).toMatch(
+      /service \| .*Configuration: MAX_TOOLS: must be a whole number from 1 to 100000 \(got \\"many\\"\)/,
+    );
     expect(mesh.stderr()).toContain('The mesh stops: service ended (exit code 1).');
   });
 

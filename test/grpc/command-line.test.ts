@@ -2,7 +2,8 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { describeVariables } from '../../src/settings/config.ts';
+import { settingsIn } from '../../src/settings/setting.ts';
+import { settings } from '../../src/settings/settings.ts';
 import { serviceFromSources, serviceMain } from '../support/service-main.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -17,7 +18,7 @@ describe('the command line', () => {
     const { status, stdout } = run(['--help']);
     expect(status).toBe(0);
     for (const flag of ['--help', '--version', '--print-config']) expect(stdout).toContain(flag);
-    for (const { name } of describeVariables()) expect(stdout).toContain(`  ${name}`);
+    for (const { variable } of settingsIn(settings)) expect(stdout).toContain(`  ${variable}`);
     expect(run(['-h']).stdout).toBe(stdout);
   });
 

@@ -71,7 +71,11 @@ describe('what keeps the service from starting', () => {
   });
 
   test.each<[string, Record<string, string>, RegExp]>([
-    ['a wrong variable', { MAX_TOOLS: 'many' }, /^Configuration: MAX_TOOLS: must be a whole number \(got "many"\)$/],
+    [
+      'a wrong variable',
+      { MAX_TOOLS: 'many' },
+      /^Configuration: MAX_TOOLS: must be a whole number from 1 to 100000 \(got "many"\)$/,
+    ],
     ['an address that is not here', { LISTEN: '192.0.2.1:50051' }, /192\.0\.2\.1:50051|EADDRNOTAVAIL/],
     ['a worker’s trouble', { WORKERS: '2', LISTEN: '192.0.2.1:50051' }, /worker \d exited during start-up/],
   ])('is a line of JSON, as the log is, where no person sits at a terminal: %s', (_name, environment, reason) => {

@@ -1,56 +1,32 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { Setup } from '../../src/explain/run-request.ts';
-import { readOperatorFiles } from '../../src/server/operator-files.ts';
+import type { OperatorFiles } from '../../src/server/operator-files.ts';
 import { type Config, readConfig } from '../../src/settings/config.ts';
+import { isSetting, type SettingTable } from '../../src/settings/setting.ts';
+import { settings } from '../../src/settings/settings.ts';
 import { createTestSettings, type SettingsOverrides } from './settings.ts';
-
-/** The service's configuration that gives these settings: what a case says of settings, as environment variables say it. */
-export function configOf(overrides: SettingsOverrides): Config {
-  const { limits, compaction, ...settings } = createTestSettings(overrides);
-  return {
-    ...readConfig({}),
-    UPSTREAM_PROFILE: settings.profile.name,
-    MAX_INPUT_ITEMS: limits.maxItems,
-    MAX_TEXT_BYTES: limits.maxTextBytes,
-    MAX_IMAGE_URL_BYTES: limits.maxImageUrlBytes,
-    MAX_FILE_BYTES: limits.maxFileBytes,
-    MAX_TOOLS: limits.maxTools,
-    MAX_NESTING: limits.maxNesting,
-    MAX_REQUEST_VALUES: limits.maxValues,
-    DEFAULT_MODEL: settings.defaultModel ?? '',
-    OMITTED_STORE: settings.omittedStore,
-    REASONING_EVENTS: settings.reasoningEvents,
-    DROPPED_TOOLS: [...settings.droppedTools],
-    UNSUPPORTED_ITEMS: settings.unsupportedItems,
-    UNKNOWN_ITEMS: settings.unknownItems,
-    CONTEXT_MANAGEMENT: settings.contextManagement,
-    ORPHAN_OUTPUTS: settings.orphanOutputs,
-    MISSING_OUTPUTS: settings.missingOutputs,
-    UNKNOWN_FIELDS: settings.unknownFields,
-    STRICT_ECHO: settings.strictEcho,
-    COMPACTION_PROMPT_FILE: promptFile(compaction.prompt),
-    COMPACTION_MAX_TOKENS: compaction.maxTokens,
-    MODEL_CONTEXT_WINDOW: compaction.contextWindow ?? 0,
-    FOREIGN_COMPACTION: compaction.foreignItems,
-  };
-}
 
 /** What `explain` runs a request under, with these settings. */
 export function explainSetupOf(overrides: SettingsOverrides): Setup {
-  const config = configOf(overrides);
-  return { config, profile: createTestSettings(overrides).profile, files: readOperatorFiles(config) };
+  const { profile, ...values } = createTestSettings(overrides);
+  const defaults = readConfig({});
+  const config: Record<string, unknown> = { ...defaults, UPSTREAM_PROFILE: profile.name };
+  const files: Record<string, unknown> = {};
+  addValues(settings.translation, values, config, files);
+  return { config: config as Config, profile, files };
 }
 
-const folder = mkdtempSync(join(tmpdir(), 'responses-extproc-prompt-'));
-
-/** A file for each text: another case may still read its own. */
-function promptFile(prompt: string): string {
-  const file = files.get(prompt) ?? join(folder, `${files.size}.txt`);
-  if (!files.has(prompt)) writeFileSync(file, prompt);
-  files.set(prompt, file);
-  return file;
+/** The inverse of `valuesOf`: adds each value, and the content of each file, by its variable. */
+function addValues(
+  table: SettingTable,
+  values: object,
+  config: Record<string, unknown>,
+  files: Record<string, unknown>,
+): OperatorFiles {
+  for (const [name, entry] of Object.entries(table)) {
+    const value = (values as Readonly<Record<string, unknown>>)[name];
+    if (!isSetting(entry)) addValues(entry, value as object, config, files);
+    else if (entry.file !== null) files[entry.variable] = value;
+    else config[entry.variable] = value ?? entry.form.read(entry.fallback);
+  }
+  return files;
 }
-
-const files = new Map<string, string>();

@@ -1,50 +1,39 @@
-import type { CompactionSettings, RequestLimits, TranslationSettings } from '../../src/translate/settings.ts';
+import { readConfig } from '../../src/settings/config.ts';
+import { valuesOf } from '../../src/settings/setting.ts';
+import { settings } from '../../src/settings/settings.ts';
+import type { TranslationSettings } from '../../src/translate/settings.ts';
 import type { Profile } from '../../src/upstream/profile.ts';
 import { profileOf } from '../../src/upstream/profiles.ts';
 import { readProfilesFile } from '../../src/upstream/profiles-file.ts';
 
+type Nested = 'limits' | 'compaction' | 'catalog';
+
 /** Settings that differ from the defaults, as JSON can say them. */
-export type SettingsOverrides = Partial<Omit<TranslationSettings, 'profile' | 'limits' | 'compaction'>> & {
+export type SettingsOverrides = Partial<Omit<TranslationSettings, 'profile' | Nested>> & {
   /** The name of a built-in profile, or one as a profiles file has it. */
   readonly profile?: string | object;
-  readonly limits?: Partial<RequestLimits>;
-  readonly compaction?: Partial<CompactionSettings>;
-};
+} & { readonly [Name in Nested]?: Partial<TranslationSettings[Name]> };
 
-const MiB = 1024 * 1024;
+const config = readConfig({});
+const defaults = valuesOf(settings.translation, config);
 
-/** The defaults of the configuration, with these differences. */
+/** What an exchange is told by default. */
+export const defaultExchangeSettings = valuesOf(settings.exchange, config);
+
+/** The defaults of the configuration, with these differences, and with prompts that are short. */
 export function createTestSettings({
   profile: name = 'generic',
   limits,
   compaction,
+  catalog,
   ...other
 }: SettingsOverrides = {}): TranslationSettings {
   return {
+    ...defaults,
     profile: profileFor(name),
-    limits: {
-      maxItems: 10_000,
-      maxTextBytes: 10 * MiB,
-      maxImageUrlBytes: 20 * MiB,
-      maxFileBytes: 32 * MiB,
-      maxTools: 512,
-      maxNesting: 64,
-      maxValues: 100_000,
-      ...limits,
-    },
-    defaultModel: null,
-    omittedStore: 'accept',
-    reasoningEvents: 'summary',
-    droppedTools: ['web_search', 'web_search_preview', 'image_generation'],
-    unsupportedItems: 'drop',
-    unknownItems: 'text',
-    contextManagement: 'accept',
-    orphanOutputs: 'reject',
-    missingOutputs: 'reject',
-    unknownFields: 'forward',
-    strictEcho: false,
-    compaction: { prompt: 'Sum up.', maxTokens: 8192, contextWindow: null, foreignItems: 'drop', ...compaction },
-    catalog: { instructions: 'Work.', contextWindow: null, overrides: new Map() },
+    limits: { ...defaults.limits, ...limits },
+    compaction: { ...defaults.compaction, prompt: 'Sum up.', ...compaction },
+    catalog: { ...defaults.catalog, instructions: 'Work.', ...catalog },
     ...other,
   };
 }

@@ -10,10 +10,10 @@ const uses: Readonly<Record<string, readonly string[]>> = {
   schema: [],
   upstream: [],
   sse: ['schema'],
-  translate: ['memory', 'schema', 'upstream'],
-  exchange: ['machine', 'memory', 'schema', 'sse', 'translate', 'upstream'],
+  settings: ['upstream'],
+  translate: ['memory', 'schema', 'settings', 'upstream'],
+  exchange: ['machine', 'memory', 'schema', 'settings', 'sse', 'translate', 'upstream'],
   extproc: ['exchange'],
-  settings: ['exchange', 'upstream'],
   telemetry: ['exchange', 'extproc', 'schema', 'settings', 'upstream', 'websocket'],
   server: ['exchange', 'extproc', 'memory', 'schema', 'settings', 'telemetry', 'translate', 'upstream'],
   // The service loads it where it is on, and nothing of the service knows it.
@@ -31,6 +31,7 @@ const pure: Readonly<Record<string, readonly string[]>> = {
   memory: [],
   schema: ['zod'],
   upstream: ['yaml', 'zod'],
+  settings: [],
   // The global `Buffer` is looked up anew each time it is used.
   sse: ['node:buffer'],
   // Ids that must come out the same for the same request are hashed.

@@ -3,20 +3,6 @@ import { isTextPart } from './content.ts';
 import type { Dropped } from './dropped.ts';
 import type { InputContent, InputItem, InputMessage, InputToolOutput } from './parsed.ts';
 
-/** What the model is asked for when a conversation is compacted, unless `COMPACTION_PROMPT_FILE` says otherwise. */
-export const defaultCompactionPrompt = `The conversation above is about to be replaced by a summary of it, which you write now. Whoever continues has nothing else: what you leave out is lost.
-
-Do not continue the work, do not call tools, and do not answer earlier messages. Write only the summary, in the language of the conversation, with these sections:
-
-1. Goal: what the user wants, with every requirement, preference and correction they stated, in their own words where the words matter.
-2. State: what has been done and what was found out, with results that are still needed.
-3. Decisions: what was decided and why, and what was tried and did not work.
-4. Files: every file that was read, created or changed, by its exact path, and what matters about it.
-5. Identifiers: exact names, commands, URLs, versions, error messages, ids, numbers and facts that will be needed again, verbatim.
-6. Open work: what is in progress, what comes next, and questions that are not answered.
-
-If an earlier summary is part of the conversation, carry over what is still true. Be complete first and brief second.`;
-
 const earlierSummary = 'Summary of the conversation so far:';
 
 /** A compaction item of ours, as the model reads it: in its place, as the user's. */

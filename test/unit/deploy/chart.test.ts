@@ -5,6 +5,8 @@ import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { manifestFolders } from '../../../scripts/kubernetes-render.ts';
 import { readConfig } from '../../../src/settings/config.ts';
+import { settingsIn } from '../../../src/settings/setting.ts';
+import { settings } from '../../../src/settings/settings.ts';
 import { committedManifests, environmentOf, objectOf } from '../../kubernetes/manifests.ts';
 
 const root = join(import.meta.dirname, '../../..');
@@ -24,6 +26,14 @@ describe('the chart’s values', () => {
 
   test.each([
     ['a variable that is not there', { config: { UPSTREAM_PROFIL: 'vllm' } }],
+    ['a word that a variable does not take', { config: { OMITTED_STORE: 'maybe' } }],
+    ['on and off without quotes, which are true and false', { config: { INSPECT: true } }],
+    ['a number out of its range', { config: { METRICS_MAX_MODELS: 10_001 } }],
+    ['a size with a unit', { config: { MAX_TEXT_BYTES: '10M' } }],
+    ['a file that is named from nowhere', { config: { COMPACTION_PROMPT_FILE: 'prompt.txt' } }],
+    ['a collector without http://', { config: { OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4318' } }],
+    ['a flag that no profile has', { profiles: { mine: { extends: 'vllm', toolz: true } } }],
+    ['a profile that extends nothing there is', { profiles: { mine: { extends: 'skynet' } } }],
     ['a variable that the chart derives', { config: { LISTEN: '0.0.0.0:1' } }],
     ['a value that is not there', { replica: 3 }],
     ['another kind of gateway', { gateway: { kind: 'nginx' } }],
@@ -31,6 +41,25 @@ describe('the chart’s values', () => {
     ['no body at all', { maxRequestMiB: 0 }],
   ])('%s is refused', (_what, values) => {
     expect(validate(values)).toBe(false);
+  });
+
+  test('every setting and profile of the examples is accepted, numbers and booleans without quotes too', () => {
+    const config = { STRICT_ECHO: true, MAX_TOOLS: 7, MAX_NESTING: '64', INSPECT: 'on', DEFAULT_MODEL: 'qwen3' };
+    const profiles = { mine: { extends: 'vllm', models: { '/qwen3/i': { video: true } } } };
+    expect(validate({ config: { ...config, SESSION_HEADER: 'x-session' }, profiles })).toBe(true);
+  });
+
+  test('every default of the service is accepted where it is written out', () => {
+    const allowed = Object.keys(JSON.parse(schema).properties.config.properties);
+    const written = settingsIn(settings).filter(({ variable }) => allowed.includes(variable));
+    expect(written.length).toBeGreaterThan(40);
+    for (const { variable, fallback } of written)
+      expect(validate({ config: { [variable]: fallback } }), variable).toBe(true);
+  });
+
+  test('its patterns are those of RE2, which Helm reads them by', () => {
+    expect(schema).toContain('"pattern"');
+    expect(schema).not.toMatch(/"pattern": "[^"\n]*\(\?[=!<]/);
   });
 });
 

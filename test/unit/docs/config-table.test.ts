@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { readmeVariables, withConfigTable } from '../../../scripts/config-table.ts';
-import { describeVariables } from '../../../src/settings/config.ts';
+import { readmeVariables, settingsNamed } from '../../../scripts/config-table.ts';
+import { settingsIn } from '../../../src/settings/setting.ts';
+import { settings } from '../../../src/settings/settings.ts';
 
 const readme = readFileSync(join(import.meta.dirname, '../../../README.md'), 'utf8');
 
@@ -13,9 +14,9 @@ test('the README’s table of variables has six, and links the page that has all
   const [, path = '', anchor = ''] = /\[all of them\]\(([^#)]+)#([^)]+)\)/.exec(readme) ?? [];
   const page = readFileSync(join(import.meta.dirname, '../../..', path), 'utf8');
   const chapter = page.toLowerCase().split(`\n## ${anchor}\n`)[1]?.split('\n## ')[0] ?? '';
-  for (const { name } of describeVariables()) expect(chapter).toContain(`| \`${name.toLowerCase()}\` |`);
+  for (const { variable } of settingsIn(settings)) expect(chapter).toContain(`| \`${variable.toLowerCase()}\` |`);
 });
 
 test('a variable that does not exist is not shown', () => {
-  expect(() => withConfigTable(readme, ['LISTEN', 'LISTENS'])).toThrow('There is no variable LISTENS.');
+  expect(() => settingsNamed(['LISTEN', 'LISTENS'])).toThrow('There is no variable LISTENS.');
 });

@@ -4,23 +4,31 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { readOperatorFiles } from '../../../src/server/operator-files.ts';
 import { ConfigError, readConfig } from '../../../src/settings/config.ts';
-import { defaultCatalogInstructions } from '../../../src/translate/operations/catalog.ts';
-import { defaultCompactionPrompt } from '../../../src/translate/request/compaction.ts';
+import { defaultCatalogInstructions, defaultCompactionPrompt } from '../../../src/settings/default-texts.ts';
+import { valuesOf } from '../../../src/settings/setting.ts';
+import { settings } from '../../../src/settings/settings.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'operator-files-'));
 
 function read(name: string, content: string | Buffer | null) {
   const file = join(folder, `${name}-${content === null ? 'missing' : content.length}`);
   if (content !== null) writeFileSync(file, content);
-  return readOperatorFiles(readConfig({ [name]: file }));
+  return settingsOf({ [name]: file });
+}
+
+/** What the translation gets of the files. */
+function settingsOf(environment: Record<string, string>) {
+  const config = readConfig(environment);
+  const { compaction, catalog } = valuesOf(settings.translation, config, readOperatorFiles(config));
+  return { prompt: compaction.prompt, instructions: catalog.instructions, overrides: catalog.overrides };
 }
 
 describe.each([
-  ['COMPACTION_PROMPT_FILE', 'compactionPrompt', defaultCompactionPrompt],
-  ['CATALOG_INSTRUCTIONS_FILE', 'catalogInstructions', defaultCatalogInstructions],
+  ['COMPACTION_PROMPT_FILE', 'prompt', defaultCompactionPrompt],
+  ['CATALOG_INSTRUCTIONS_FILE', 'instructions', defaultCatalogInstructions],
 ] as const)('%s', (name, field, fallback) => {
   test('unset, the text is our own', () => {
-    expect(readOperatorFiles(readConfig({}))[field]).toBe(fallback);
+    expect(settingsOf({})[field]).toBe(fallback);
   });
 
   test('is the text of the file', () => {
@@ -45,19 +53,24 @@ describe.each([
 
 describe('MODEL_CATALOG_FILE', () => {
   test('has fields by model', () => {
-    const { catalogOverrides } = read('MODEL_CATALOG_FILE', '{"*":{"priority":1},"m":{"context_window":7}}');
-    expect(Object.fromEntries(catalogOverrides)).toEqual({ '*': { priority: 1 }, m: { context_window: 7 } });
-    expect(readOperatorFiles(readConfig({})).catalogOverrides.size).toBe(0);
+    const { overrides } = read('MODEL_CATALOG_FILE', '{"*":{"priority":1},"m":{"context_window":7}}');
+    expect(Object.fromEntries(overrides)).toEqual({ '*': { priority: 1 }, m: { context_window: 7 } });
+    expect(settingsOf({}).overrides.size).toBe(0);
   });
 
   test.each([
-    ['no JSON', '{'],
-    ['a list', '[]'],
-    ['a field where a model should be', '{"context_window":7}'],
-    ['a window that is none', '{"m":{"context_window":0}}'],
-    ['a slug, by which Codex finds the entry', '{"m":{"slug":"n"}}'],
-  ])('with %s is an error that names it', (_what, content) => {
+    ['no JSON', '{', 'it is not JSON: '],
+    ['a list', '[]', 'it has no object at the top'],
+    ['a field where a model should be', '{"context_window":7}', "'context_window' must be an object of fields (got 7)"],
+    [
+      'a window of no tokens',
+      '{"m":{"context_window":0}}',
+      "'m': 'context_window' must be a whole number above 0 (got 0)",
+    ],
+    ['a slug, by which Codex finds the entry', '{"m":{"slug":"n"}}', "'m': 'slug' is the model's name"],
+  ])('with %s is an error that names it', (_what, content, message) => {
     expect(() => read('MODEL_CATALOG_FILE', content)).toThrow(ConfigError);
-    expect(() => read('MODEL_CATALOG_FILE', content)).toThrow(/MODEL_CATALOG_FILE: must be a JSON object/);
+    expect(() => read('MODEL_CATALOG_FILE', content)).toThrow(/MODEL_CATALOG_FILE: .* must be a JSON object/);
+    expect(() => read('MODEL_CATALOG_FILE', content)).toThrow(message);
   });
 });

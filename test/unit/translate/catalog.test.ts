@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { defaultCatalogInstructions, translateModelList } from '../../../src/translate/operations/catalog.ts';
+import { defaultCatalogInstructions } from '../../../src/settings/default-texts.ts';
+import { translateModelList } from '../../../src/translate/operations/catalog.ts';
 import type { CatalogSettings } from '../../../src/translate/settings.ts';
 import type { Profile } from '../../../src/upstream/profile.ts';
 import { profileOf } from '../../../src/upstream/profiles.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { defaultCompactionPrompt } from '../../../../src/translate/request/compaction.ts';
+import { defaultCompactionPrompt } from '../../../../src/settings/default-texts.ts';
 import { translateRequest } from '../../../../src/translate/request.ts';
 import { CREATED_AT, createCountedIds } from '../../../support/context.ts';
 import { createTestSettings } from '../../../support/settings.ts';

@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { ConfigError, describeVariables, readConfig, redactConfig } from '../../src/settings/config.ts';
+import { ConfigError, readConfig, redactConfig } from '../../../src/settings/config.ts';
+import { settingsIn } from '../../../src/settings/setting.ts';
+import { settings } from '../../../src/settings/settings.ts';
 
 function messageOf(environment: Record<string, string>): string {
   try {
@@ -43,20 +45,23 @@ describe('the configuration', () => {
     ['LISTEN', '127.0.0.1:99999', /port up to 65535/],
     ['ADMIN_LISTEN', 'foo', /must be HOST:PORT with a port up to 65535, or off/],
     ['ADMIN_LISTEN', '127.0.0.1:99999', /port up to 65535/],
-    ['LOG_LEVEL', 'loud', /expected one of/],
+    ['LOG_LEVEL', 'loud', /must be (one of|true or false)/],
     ['UPSTREAM_PROFILE', 'skynet', /must be one of generic/],
     ['UPSTREAM_PATH', 'v1/chat', /must be a path|start with/i],
     ['SESSION_HEADER', 'X Session', /must be the name of a header/],
     ['SESSION_HEADER', 'x-envoy-original-path', /must be the name of a header/],
-    ['REQUEST_BODY_MODE', 'buffered', /expected one of/],
-    ['RESPONSE_BODY_MODE', 'GRPC', /expected one of/],
-    ['OMITTED_STORE', 'maybe', /expected one of/],
-    ['STRICT_ECHO', '1', /expected one of/],
+    ['REQUEST_BODY_MODE', 'buffered', /must be (one of|true or false)/],
+    ['RESPONSE_BODY_MODE', 'GRPC', /must be (one of|true or false)/],
+    ['OMITTED_STORE', 'maybe', /must be (one of|true or false)/],
+    ['STRICT_ECHO', '1', /must be (one of|true or false)/],
     ['MAX_REQUEST_BYTES', '64M', /must be a whole number/],
     ['MAX_REQUEST_BYTES', '-1', /must be a whole number/],
-    ['MAX_REQUEST_BYTES', '10', /must be from 1024/],
-    ['WORKERS', '0', /must be from 1/],
-    ['OTEL_EXPORTER_OTLP_ENDPOINT', 'collector', /Invalid URL/],
+    ['MAX_REQUEST_BYTES', '10', /must be a whole number from 1024 to /],
+    ['WORKERS', '0', /must be a whole number from 1 to 256/],
+    ['OTEL_EXPORTER_OTLP_ENDPOINT', 'collector', /must be a URL such as http:/],
+    ['OTEL_EXPORTER_OTLP_ENDPOINT', 'collector:4318', /must be a URL such as http:/],
+    ['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'localhost:4318/v1/traces', /with http:\/\/ or https:\/\//],
+    ['OTEL_TRACES_SAMPLER_ARG', '1.5', /must be a number from 0 to 1/],
     ['TLS_CLIENT_CA_FILE', 'ca.pem', /needs TLS_CERT_FILE and TLS_KEY_FILE/],
   ];
   test.each(bad)('%s=%s stops the start and is named', (variable, value, message) => {
@@ -96,9 +101,9 @@ describe('the configuration', () => {
   });
 
   test('has a default that reads and a meaning for every variable', () => {
-    for (const { name, fallback, meaning } of describeVariables()) {
-      expect(messageOf({ [name]: fallback })).toBe('accepted');
-      expect(meaning, name).toMatch(/\.$/);
+    for (const { variable, fallback, meaning } of settingsIn(settings)) {
+      expect(messageOf({ [variable]: fallback })).toBe('accepted');
+      expect(meaning, variable).toMatch(/\.$/);
     }
   });
 });

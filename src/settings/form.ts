@@ -1,0 +1,113 @@
+/** How the text of a variable is read. */
+export interface Form<Value> {
+  /** The value; undefined where the text has another form. */
+  read(text: string): Value | undefined;
+  /** What the text must be, for messages. */
+  readonly takes: string;
+  /** The values in a sentence of the documentation; null where the variable's meaning says it. */
+  readonly values: string | null;
+  /** JSON schema of the value in a YAML file, where it need not be text. Helm reads its patterns by RE2: no look-ahead. */
+  readonly json: JsonSchema;
+  /** The values worth trying when one asks what the variable changes. */
+  readonly others: readonly Value[];
+}
+
+type JsonSchema = Readonly<Record<string, unknown>>;
+
+/** One of these words. */
+export function choice<const Word extends string>(...words: readonly Word[]): Form<Word> {
+  return {
+    read: (text) => words.find((word) => word === text),
+    takes: `one of ${words.join(', ')}`,
+    values: `One of ${words.map((word) => `\`${word}\``).join(', ')}.`,
+    json: { type: 'string', enum: words },
+    others: words,
+  };
+}
+
+export const flag: Form<boolean> = {
+  read: (text) => ({ true: true, false: false })[text],
+  takes: 'true or false',
+  values: 'One of `true`, `false`.',
+  json: { enum: [true, false, 'true', 'false'] },
+  others: [true, false],
+};
+
+/** A whole number. */
+export function count(least: number, most: number): Form<number> {
+  return {
+    read: (text) => (/^\d+$/.test(text) && Number(text) >= least && Number(text) <= most ? Number(text) : undefined),
+    takes: `a whole number from ${least} to ${most}`,
+    values: `From ${least} to ${most}.`,
+    json: {
+      anyOf: [
+        { type: 'integer', minimum: least, maximum: most },
+        { type: 'string', pattern: '^[0-9]+$' },
+      ],
+    },
+    others: [least, most],
+  };
+}
+
+/** A count above which something is refused. What a lower one would refuse is no use to ask. */
+export function limit(least: number, most: number): Form<number> {
+  return { ...count(least, most), others: [most] };
+}
+
+/** Milliseconds: what they change is when something happens, not what becomes of a request. */
+export function milliseconds(least: number, most: number): Form<number> {
+  return { ...count(least, most), others: [] };
+}
+
+/** A number from 0 to 1. */
+export const share: Form<number> = {
+  read: (text) => (/^(0|1|[01]?\.\d+)$/.test(text) && Number(text) <= 1 ? Number(text) : undefined),
+  takes: 'a number from 0 to 1',
+  values: null,
+  json: {
+    anyOf: [
+      { type: 'number', minimum: 0, maximum: 1 },
+      { type: 'string', pattern: '^(0|1|[01]?\\.[0-9]+)$' },
+    ],
+  },
+  others: [],
+};
+
+/** Words separated by commas. */
+export const list: Form<readonly string[]> = {
+  read: (text) =>
+    text
+      .split(',')
+      .map((word) => word.trim())
+      .filter((word) => word !== ''),
+  takes: 'words separated by commas',
+  values: null,
+  json: { type: 'string' },
+  others: [],
+};
+
+/** Text of which `fits` says whether it will do. */
+export function text(
+  takes: string,
+  fits: (given: string) => boolean,
+  json: JsonSchema = { type: 'string' },
+): Form<string> {
+  return { read: (given) => (fits(given) ? given : undefined), takes, values: null, json, others: [] };
+}
+
+export const anyText = text('text', () => true, { type: ['string', 'number'] });
+/** A file's path. In a container there is no folder that a relative one would start from. */
+export const filePath = text('the path of a file', () => true, { type: 'string', pattern: '^(/.*)?$' });
+
+export const path = text('a path that starts with /', (given) => /^(\/.*)?$/.test(given), {
+  type: 'string',
+  pattern: '^(/.*)?$',
+});
+export const url = text('a URL such as http://host:4318, with http:// or https://', isUrl, {
+  type: 'string',
+  pattern: '^(https?://.*)?$',
+});
+
+function isUrl(given: string): boolean {
+  return given === '' || (/^https?:\/\//i.test(given) && URL.canParse(given));
+}

@@ -1,0 +1,48 @@
+/**
+ * What to say of variables that are not ours but all but have the name of one: a setting that is misspelt would otherwise be
+ * ignored without a word. Other programs' variables are none of our business.
+ */
+export function misspelt(given: Readonly<Record<string, string | undefined>>, names: readonly string[]): string[] {
+  const known = new Set(names);
+  return Object.keys(given).flatMap((name) => {
+    if (known.has(name) || given[name] === undefined || ofOthers.has(name)) return [];
+    const meant = names.find((ours) => isMisspelling(name, ours));
+    return meant === undefined ? [] : [`${name}: there is no such variable; is it ${meant}?`];
+  });
+}
+
+/** OpenTelemetry's own, one for logs beside one for spans. */
+const ofOthers = new Set(['OTEL_BLRP_SCHEDULE_DELAY']);
+
+function isMisspelling(name: string, ours: string): boolean {
+  if (bare(name) === bare(ours)) return true;
+  // Short names are words that other programs use as well, such as WORKER; another first letter is another word, as in OpenSSL's
+  // SSL_CERT_FILE.
+  if (ours.length < shortest || name[0] !== ours[0] || Math.abs(name.length - ours.length) > 2) return false;
+  return editsBetween(name, ours) <= 2;
+}
+
+const shortest = 10;
+
+function bare(name: string): string {
+  return name.toUpperCase().replaceAll('_', '');
+}
+
+/** Letters to insert, remove, replace or exchange with their neighbour (Damerau–Levenshtein, no letter twice). */
+function editsBetween(one: string, other: string): number {
+  let before: number[] = [];
+  let previous = Array.from({ length: other.length + 1 }, (_, index) => index);
+  for (let i = 1; i <= one.length; i++) {
+    const row = [i];
+    for (let j = 1; j <= other.length; j++) {
+      const differs = one[i - 1] === other[j - 1] ? 0 : 1;
+      let least = Math.min((previous[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1, (previous[j - 1] ?? 0) + differs);
+      if (i > 1 && j > 1 && one[i - 1] === other[j - 2] && one[i - 2] === other[j - 1])
+        least = Math.min(least, (before[j - 2] ?? 0) + 1);
+      row.push(least);
+    }
+    before = previous;
+    previous = row;
+  }
+  return previous[other.length] ?? 0;
+}
