@@ -4,39 +4,50 @@ import * as z from 'zod';
 const format = 'responses-extproc exchange';
 const version = 1;
 
-const headers = z.array(z.object({ name: z.string(), value: z.string() }));
+/** What a field must be, in the words of the message. */
+const must = (be: string) => ({
+  error: (issue: { readonly input?: unknown }) => (issue.input === undefined ? 'is missing' : `must be ${be}`),
+});
+
+const text = z.string(must('text'));
+const base64 = z.base64(must('text in base64'));
+const headers = z.array(z.object({ name: text, value: text }, must('an object')), must('a list of names and values'));
 
 /** The body as `body` where it is UTF-8, else as `base64`. */
 const request = z.intersection(
-  z.object({ method: z.string(), path: z.string(), headers }),
-  z.union([z.object({ body: z.string() }), z.object({ base64: z.base64() })]),
+  z.object({ method: text, path: text, headers }, must('an object')),
+  z.union([z.object({ body: text }), z.object({ base64 })], 'must have its body as text in `body`, or in `base64`'),
 );
 
 /** Bytes as they arrived, `at_ms` after the exchange began: as `text` where they are UTF-8, else as `base64`. */
 const piece = z.intersection(
-  z.object({ at_ms: z.number() }),
-  z.union([z.object({ text: z.string() }), z.object({ base64: z.base64() })]),
+  z.object({ at_ms: z.number(must('a number')) }, must('an object')),
+  z.union([z.object({ text }), z.object({ base64 })], 'must have its bytes as text in `text`, or in `base64`'),
 );
 
-const response = z.object({ status: z.int().min(100).max(599), headers, pieces: z.array(piece) });
+const statusRange = 'must be a status from 100 to 599';
+const status = z.int(must('a status from 100 to 599')).min(100, statusRange).max(599, statusRange);
+const response = z.object({ status, headers, pieces: z.array(piece, must('a list')) }, must('an object'));
 
-const exchangeFile = z.object({
-  format: z.literal(format),
-  version: z.literal(version),
-  /** The profile's name. */
-  profile: z.string(),
-  /** ISO 8601. */
-  started_at: z.iso.datetime({ offset: true }),
-  client_request: request,
-  /** Null where the request was refused. */
-  chat_request: request.nullable(),
-  chat_response: response.nullable(),
-  client_response: response.nullable(),
-  /** As `x-responses-dropped` names it. */
-  dropped: z.array(z.string()),
-  outcome: z.string(),
-  error: z.record(z.string(), z.unknown()).nullable(),
-});
+const exchangeFile = z.object(
+  {
+    format: z.literal(format, must(`'${format}'`)),
+    version: z.literal(version, must(`${version}, the only version of the file that this service reads`)),
+    /** The profile's name. */
+    profile: text,
+    started_at: z.iso.datetime({ offset: true, ...must('a time in ISO 8601') }),
+    client_request: request,
+    /** Null where the request was refused. */
+    chat_request: request.nullable(),
+    chat_response: response.nullable(),
+    client_response: response.nullable(),
+    /** As `x-responses-dropped` names it. */
+    dropped: z.array(text, must('a list of names')),
+    outcome: text,
+    error: z.record(z.string(), z.unknown(), must('an object or null')).nullable(),
+  },
+  must('an object'),
+);
 
 /** One exchange, both sides of it: what the inspector downloads and `explain` reads, as UTF-8 JSON. */
 export type ExchangeFile = z.output<typeof exchangeFile>;

@@ -103,6 +103,7 @@ function problemsOf(issue: Issue, file: unknown): string[] {
   if (top !== 'profiles') {
     if (issue.code === 'unrecognized_keys')
       return issue.keys.map((key) => `there is no key '${key}'; profiles belong under 'profiles'`);
+    if (top === '$schema') return [`'$schema' must be text${gotOf(issue, file)}`];
     return ["the file must have the key 'profiles' with a profile for each name"];
   }
   if (profile === undefined) return [`'profiles' must be an object with a profile for each name`];
@@ -112,6 +113,8 @@ function problemsOf(issue: Issue, file: unknown): string[] {
     return [`profile '${profile}': ${issue.issues[0]?.message ?? 'the name is not valid'}`];
   if (issue.code === 'unrecognized_keys' && flag === undefined)
     return issue.keys.map((key) => `${where}: ${unknownFlag(key, rule !== undefined)}`);
+  if (rest[0] === 'models' && rule === undefined)
+    return [`${where}: 'models' must have an object of flags for each regular expression${gotOf(issue, file)}`];
   if (flag === undefined) return [`${where} must be an object of flags`];
   if (flag === 'extends') return [`${where}: 'extends' must be one of ${profileNames.join(', ')}${gotOf(issue, file)}`];
   const takes = flag in profileFlags ? `takes ${takenBy(flag as FlagName)}` : issue.message;

@@ -37,14 +37,31 @@ describe('an exchange file', () => {
   });
 
   it.each([
-    [{ ...complete, version: 2 }, 'version'],
-    [{ ...complete, profile: 7 }, 'profile'],
-    [{ ...complete, client_request: { method: 'POST', path: '/', headers } }, 'client_request'],
-    [{ ...complete, chat_response: { status: 200, headers, pieces: [{ at_ms: 1 }] } }, 'chat_response.pieces.0'],
-    [{ ...complete, chat_response: { status: 7, headers, pieces: [] } }, 'chat_response.status'],
-    [[], 'file'],
-  ])('that is not whole is refused, with the field named: %#', (value, field) => {
-    expect(() => readExchangeFile(value)).toThrow(new RegExp(`^${field}`, 'm'));
+    [{ ...complete, version: 2 }, 'version: must be 1, the only version of the file that this service reads'],
+    [{ ...complete, profile: 7 }, 'profile: must be text'],
+    [{ ...complete, started_at: 'today' }, 'started_at: must be a time in ISO 8601'],
+    [{ ...complete, outcome: undefined }, 'outcome: is missing'],
+    [{ ...complete, error: 'No.' }, 'error: must be an object or null'],
+    [
+      { ...complete, client_request: { method: 'POST', path: '/', headers } },
+      'client_request: must have its body as text in `body`, or in `base64`',
+    ],
+    [
+      { ...complete, chat_response: { status: 200, headers, pieces: [{ at_ms: 1 }] } },
+      'chat_response.pieces.0: must have its bytes as text in `text`, or in `base64`',
+    ],
+    [
+      { ...complete, chat_response: { status: 7, headers, pieces: [] } },
+      'chat_response.status: must be a status from 100 to 599',
+    ],
+    [
+      { ...complete, chat_response: { status: 200, headers: { a: 'b' }, pieces: [] } },
+      'chat_response.headers: must be a list of names and values',
+    ],
+    [[], 'file: must be an object'],
+  ])('that is not whole is refused in plain words, with the field named: %#', (value, message) => {
+    expect(() => readExchangeFile(value)).toThrow(message);
+    expect(() => readExchangeFile(value)).not.toThrow(/Invalid|expected|received/);
   });
 
   it('is not any other JSON', () => {

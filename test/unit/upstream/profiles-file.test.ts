@@ -90,6 +90,11 @@ describe('a profiles file', () => {
     ],
     ['profiles:\n  vllm: {extends: generic}', /^profiles\.yaml: profile 'vllm' has the name of a built-in profile$/],
     ['profiles:\n  "a b": {extends: generic}', /^profiles\.yaml: profile 'a b': a name is 1 to 64 letters/],
+    ['$schema: 5\nprofiles: {}', /^profiles\.yaml: '\$schema' must be text \(got 5\)$/],
+    [
+      'profiles:\n  a: { extends: vllm, models: 5 }',
+      /profile 'a': 'models' must have an object of flags for each regular expression \(got 5\)$/,
+    ],
     ['profiles:\n  a: 3', /^profiles\.yaml: profile 'a' must be an object of flags$/],
     ['profiles: []', /^profiles\.yaml: 'profiles' must be an object with a profile for each name$/],
     ['profile: {}', /there is no key 'profile'; profiles belong under 'profiles'$/],
