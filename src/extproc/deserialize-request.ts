@@ -32,7 +32,6 @@ export function readByHand(bytes: Buffer): DecodedRequest | null {
         at = fieldEnd;
         break;
       case 0x5a: // protocol_config
-        if (modes !== null) return null; // a second one: which of them counts is protobufjs's to say
         modes = readModes(bytes, fieldEnd);
         if (modes === null || at !== fieldEnd) return null;
         break;

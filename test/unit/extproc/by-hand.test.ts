@@ -180,6 +180,10 @@ describe('a request read by hand', () => {
   it('also when a field comes twice', () => {
     expectAgreement(Buffer.from([42, 5, 10, 1, 0, 16, 0, 90, 4, 8, 0, 16, 2, 90, 0]));
     expectAgreement(Buffer.from([42, 5, 10, 1, 0, 16, 0, 90, 4, 8, 0, 16, 2, 90, 2, 8, 4]));
+    // Of modes the last ones count, as protobufjs reads them; the specification would have both merged.
+    const body = [42, 5, 10, 1, 0, 16, 0];
+    for (const second of [[8, 4, 16, 1], [8, 4], [16, 1], []])
+      expectAgreement(Buffer.from([...body, 90, 4, 8, 2, 16, 2, 90, second.length, ...second]));
   });
 
   it('also when it is cut off, or a byte is another', () => {
