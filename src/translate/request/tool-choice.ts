@@ -74,7 +74,9 @@ export function translateToolChoice(
 
   function choiceOfAllowed(mode: ToolChoiceMode, tools: readonly ChosenTool[]): ToolChoice {
     const listed = tools.map(offeredBy);
-    const allowed = new Set(listed.map(({ name }) => name));
+    const names = new Set(listed.map(({ name }) => name));
+    // The mode wins over the list, whether or not the upstream keeps to it.
+    const allowed = mode === 'none' ? new Set<string>() : names;
     const echo = { type: 'allowed_tools', tools: tools.map(echoOf), mode };
     if (support.allowed) {
       if (mode === 'none') return { chat: mode, tools: all, allowed, echo };
@@ -82,7 +84,7 @@ export function translateToolChoice(
       return { chat, tools: all, allowed, echo };
     }
     // Offering fewer tools changes the prompt and so misses the upstream's prompt cache, but there is no field for it.
-    const offered = all.filter(({ name }) => allowed.has(name));
+    const offered = all.filter(({ name }) => names.has(name));
     return { ...choiceOfMode(mode, offered), allowed, echo };
   }
 
