@@ -1,0 +1,239 @@
+/**
+ * `npm run mutate [-- FILE…|ROOM…] [--sample N] [--seed N]`: puts small mistakes into the sources, one at a time in a copy of
+ * the tree, and runs the unit, golden and property tests that import them until one fails. What no test sees is a survivor: it
+ * wants a case, or a line in `scripts/mutation/accepted.json` with the reason why it may stay. Without arguments: the rooms
+ * `translate`, `sse`, `exchange`, `extproc`. Exit code 1 where less than 95 % of the others are seen.
+ *
+ * Stryker 10 cannot do it here: what a module computes once is not computed again for a mutant, since Node itself loads
+ * the modules of these tests, so that tables and constants seem to survive.
+ */
+import { type ChildProcess, fork, spawnSync } from 'node:child_process';
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { createRandom } from '../bench/fixtures.ts';
+import { type Mutant, mutantsOf } from './mutation/mutants.ts';
+import type { Progress } from './mutation/runner.ts';
+
+/** A survivor that stays; `before` and `after` as in the report. */
+interface Accepted extends Pick<Mutant, 'file' | 'before' | 'after'> {
+  readonly reason: string;
+}
+interface Outcome {
+  readonly mutant: Mutant;
+  /** The test that failed, or `timed out`; null for a survivor. */
+  readonly killedBy: string | null;
+}
+
+const root = join(import.meta.dirname, '..');
+const folder = join(root, '.cache/mutate');
+const tree = join(folder, 'tree');
+const rooms = ['src/translate', 'src/sse', 'src/exchange', 'src/extproc'];
+const wanted = 0.95;
+/** Without a word from the runner for so long, the mutant has made a loop without end. The slowest file takes 20 s. */
+const patienceMs = 120_000;
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { sample: { type: 'string' }, seed: { type: 'string', default: '1' } },
+});
+const all = sourcesOf(positionals.length === 0 ? rooms : positionals).flatMap((file) =>
+  mutantsOf(file, readFileSync(join(root, file), 'utf8')),
+);
+const mutants = sampleOf(all, Number(values.sample ?? all.length), Number(values.seed));
+if (mutants.length === 0) throw new Error('There is nothing to mutate in these files.');
+console.log(`${mutants.length} of ${all.length} mutants, seed ${values.seed}`);
+
+copyTree();
+const imports = importsOfTests();
+const costs = new Map<string, number>();
+const kills = new Map<string, number>();
+let child = await startRunner();
+const clean = await run(child, [...new Set(mutants.flatMap(({ file }) => testsOf(file)))]);
+if (clean.killedBy !== null) throw new Error(`Without any mistake this fails: ${clean.killedBy}`);
+
+const outcomes: Outcome[] = [];
+for (const mutant of mutants) {
+  writeFileSync(join(tree, mutant.file), mutant.text);
+  const { killedBy, stuck } = await run(child, byPromise(testsOf(mutant.file)));
+  writeFileSync(join(tree, mutant.file), readFileSync(join(root, mutant.file)));
+  if (stuck) {
+    child.kill('SIGKILL');
+    child = await startRunner();
+  }
+  outcomes.push({ mutant, killedBy });
+  const at = `${mutant.file}:${mutant.line}`;
+  console.log(`${outcomes.length}/${mutants.length} ${killedBy === null ? 'SURVIVED' : 'seen'} ${at} ${mutant.kind}`);
+  if (killedBy === null) console.log(`  - ${mutant.before}\n  + ${mutant.after}`);
+  report(outcomes);
+}
+child.disconnect();
+const { score, text } = report(outcomes);
+console.log(`\n${text}`);
+process.exitCode = score >= wanted ? 0 : 1;
+
+/** TypeScript files of these files and folders, without what is generated. */
+function sourcesOf(paths: readonly string[]): string[] {
+  const listed = spawnSync('git', ['ls-files', '-co', '--exclude-standard', '--', ...paths.map(inSource)], {
+    cwd: root,
+    encoding: 'utf8',
+  });
+  const files = listed.stdout.split('\n').filter((file) => /^src\/.*\.ts$/.test(file) && !file.includes('/generated/'));
+  return files.filter((file) => existsSync(join(root, file)));
+}
+
+/** `sse` is `src/sse`. */
+function inSource(path: string): string {
+  return existsSync(join(root, path)) ? path : join('src', path);
+}
+
+/** So many of them, in their order; with the same seed the same ones. */
+function sampleOf(list: readonly Mutant[], count: number, seed: number): Mutant[] {
+  const random = createRandom(seed);
+  const drawn = list.map((mutant, place) => ({ mutant, place, rank: random() }));
+  drawn.sort((a, b) => a.rank - b.rank);
+  return drawn
+    .slice(0, count)
+    .sort((a, b) => a.place - b.place)
+    .map(({ mutant }) => mutant);
+}
+
+/** All files of the tree as they are now; packages by a link. */
+function copyTree(): void {
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(tree, { recursive: true });
+  const { stdout } = spawnSync('git', ['ls-files', '-co', '--exclude-standard'], { cwd: root, encoding: 'utf8' });
+  for (const file of stdout.split('\n').filter((name) => name !== '' && existsSync(join(root, name))))
+    cpSync(join(root, file), join(tree, file));
+  symlinkSync(join(root, 'node_modules'), join(tree, 'node_modules'));
+}
+
+/** For each test file the sources that it imports, whichever way. */
+function importsOfTests(): Map<string, ReadonlySet<string>> {
+  const direct = new Map<string, string[]>();
+  const importsOf = (file: string): string[] => {
+    let found = direct.get(file);
+    if (found === undefined) {
+      const text = readFileSync(file, 'utf8');
+      found = [...text.matchAll(/(?:from|import|import\() ?'(\.{1,2}\/[^']+\.ts)'/g)]
+        .map(([, path = '']) => resolve(dirname(file), path))
+        .filter((path) => existsSync(path));
+      direct.set(file, found);
+    }
+    return found;
+  };
+  const { stdout } = spawnSync(
+    'git',
+    ['ls-files', '-co', '--exclude-standard', 'test/unit', 'test/golden', 'test/fuzz'],
+    {
+      cwd: root,
+      encoding: 'utf8',
+    },
+  );
+  const tests = stdout.split('\n').filter((file) => file.endsWith('.test.ts') && existsSync(join(root, file)));
+  return new Map(
+    tests.map((test) => {
+      const seen = new Set<string>();
+      const open = [join(root, test)];
+      for (let file = open.pop(); file !== undefined; file = open.pop()) {
+        if (seen.has(file)) continue;
+        seen.add(file);
+        open.push(...importsOf(file));
+      }
+      return [test, new Set([...seen].map((file) => relative(root, file)))];
+    }),
+  );
+}
+
+function testsOf(file: string): string[] {
+  const near = nearTests(file);
+  const tests = [...imports].filter(([test, sources]) => near.test(test) && sources.has(file)).map(([test]) => test);
+  if (tests.length === 0) throw new Error(`No test imports ${file}.`);
+  return tests;
+}
+
+/** The golden cases, the properties, and the unit tests of the file's own room and of the four that an answer runs through. */
+function nearTests(file: string): RegExp {
+  const names = [file, ...rooms].map((path) => path.split('/')[1]);
+  return new RegExp(`^test/(golden|fuzz|unit/(${names.join('|')}))/`);
+}
+
+/** First what saw most mistakes so far for the time it takes. */
+function byPromise(tests: readonly string[]): string[] {
+  const promise = (test: string) => ((kills.get(test) ?? 0) + 0.2) / (costs.get(test) ?? 1);
+  return tests.toSorted((a, b) => promise(b) - promise(a));
+}
+
+async function startRunner(): Promise<ChildProcess> {
+  const started = fork(join(import.meta.dirname, 'mutation/runner.ts'), {
+    cwd: tree,
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  });
+  await new Promise<void>((resolve, reject) => {
+    started.once('message', () => resolve());
+    started.once('exit', (code) => reject(new Error(`The runner ended with ${code}.`)));
+  });
+  return started;
+}
+
+/** Runs these test files until one fails. */
+function run(runner: ChildProcess, files: readonly string[]): Promise<{ killedBy: string | null; stuck: boolean }> {
+  return new Promise((resolve) => {
+    const end = (killedBy: string | null, stuck: boolean) => {
+      clearTimeout(timer);
+      runner.removeAllListeners('message');
+      runner.removeAllListeners('exit');
+      resolve({ killedBy, stuck });
+    };
+    let timer = setTimeout(() => end('timed out', true), patienceMs);
+    runner.on('message', (progress: Progress) => {
+      clearTimeout(timer);
+      timer = setTimeout(() => end('timed out', true), patienceMs);
+      if (progress.type === 'file') {
+        if (!progress.failed) costs.set(progress.file, progress.ms);
+        else kills.set(progress.file, (kills.get(progress.file) ?? 0) + 1);
+      }
+      if (progress.type === 'done')
+        end(progress.killedBy === null ? null : `${progress.killedBy}: ${progress.test}`, false);
+    });
+    runner.once('exit', () => end('ended the process', true));
+    runner.send({ files });
+  });
+}
+
+/** Writes what is known so far; gives the score and the report's text. */
+function report(done: readonly Outcome[]): { score: number; text: string } {
+  const accepted = JSON.parse(readFileSync(join(import.meta.dirname, 'mutation/accepted.json'), 'utf8')) as Accepted[];
+  const reasonOf = ({ file, before, after }: Mutant) =>
+    accepted.find((one) => one.file === file && one.before === before && one.after === after)?.reason;
+  const survivors = done.filter(({ killedBy }) => killedBy === null);
+  const open = survivors.filter(({ mutant }) => reasonOf(mutant) === undefined);
+  const scoreOf = (some: readonly Outcome[]) => {
+    const counted = some.filter(({ mutant, killedBy }) => killedBy !== null || reasonOf(mutant) === undefined);
+    return { counted: counted.length, seen: counted.filter(({ killedBy }) => killedBy !== null).length };
+  };
+  const roomOf = ({ mutant }: Outcome) => mutant.file.split('/').slice(0, 2).join('/');
+  const names = [...new Set(done.map(roomOf))];
+  const byRoom = names.map((name) => [name, done.filter((one) => roomOf(one) === name)] as const);
+  const rows = [...byRoom, ['all', done] as const].map(([room, some]) => {
+    const { counted, seen } = scoreOf(some);
+    return `| ${room} | ${some.length} | ${seen} | ${counted - seen} | ${some.length - counted} | ${percent(seen / counted)} |`;
+  });
+  const list = open.map(
+    ({ mutant }) => `- ${mutant.file}:${mutant.line}\n  - \`${mutant.before}\`\n  - \`${mutant.after}\``,
+  );
+  const text = [
+    '| room | mutants | seen | survived | accepted | score |\n|---|---|---|---|---|---|',
+    ...rows,
+    ...(list.length === 0 ? [] : [`\nSurvivors:\n`, ...list]),
+  ].join('\n');
+  const { counted, seen } = scoreOf(done);
+  writeFileSync(join(folder, 'report.md'), `${text}\n`);
+  const plain = done.map(({ mutant: { text: _text, ...mutant }, killedBy }) => ({ ...mutant, killedBy }));
+  writeFileSync(join(folder, 'report.json'), `${JSON.stringify({ seed: values.seed, outcomes: plain }, null, 1)}\n`);
+  return { score: seen / counted, text };
+}
+
+function percent(share: number): string {
+  return Number.isNaN(share) ? '–' : `${(100 * share).toFixed(1)} %`;
+}

@@ -1,0 +1,74 @@
+/**
+ * A process in the copy of the tree, which runs test files one after the other each time it is told to, until one fails.
+ * It keeps vitest; each file has a new thread, so that the mutated source is loaded.
+ */
+import { join } from 'node:path';
+import { createVitest } from 'vitest/node';
+
+/** What the parent sends: run these files. */
+export interface Task {
+  readonly files: readonly string[];
+}
+
+/** What it gets: which file begins, and at the end the first that failed. */
+export type Progress =
+  | { readonly type: 'ready' }
+  | { readonly type: 'file'; readonly file: string; readonly ms: number; readonly failed: boolean }
+  | { readonly type: 'done'; readonly killedBy: string | null; readonly test: string | null };
+
+const tree = process.cwd();
+const send = (progress: Progress) => process.send?.(progress);
+const vitest = await createVitest(
+  'test',
+  {
+    config: false,
+    root: tree,
+    watch: false,
+    reporters: [{}],
+    bail: 1,
+    pool: 'threads',
+    isolate: true,
+    maxWorkers: 1,
+    fileParallelism: false,
+    include: ['test/{unit,golden,fuzz}/**/*.test.ts'],
+    setupFiles: ['no-empty-tables.ts', 'random-seed.ts'].map((name) => join(tree, 'test/support', name)),
+    testTimeout: 60_000,
+    expect: { requireAssertions: true },
+    experimental: { viteModuleRunner: false, nodeLoader: false },
+    env: { FAST_CHECK_SEED: '1', NODE_COMPILE_CACHE: join(tree, '.cache/node-compile-cache') },
+  },
+  { clearScreen: false },
+);
+await vitest.standalone();
+
+process.on('message', async ({ files }: Task) => {
+  for (const file of files) {
+    const startedAt = performance.now();
+    const [failure, ran] = await run(file);
+    send({ type: 'file', file, ms: performance.now() - startedAt, failed: failure !== null || !ran });
+    if (failure !== null || !ran) {
+      send({ type: 'done', killedBy: file, test: failure });
+      return;
+    }
+  }
+  send({ type: 'done', killedBy: null, test: null });
+});
+process.on('disconnect', () => process.exit());
+send({ type: 'ready' });
+
+/** The first test of a file that failed, and whether any ran: a file that cannot be loaded fails too. */
+async function run(file: string): Promise<[failure: string | null, ran: boolean]> {
+  const specification = vitest.getRootProject().createSpecification(join(tree, file));
+  vitest.state.clearErrors();
+  const { testModules, unhandledErrors } = await vitest.runTestSpecifications([specification]);
+  let ran = false;
+  for (const module of testModules) {
+    for (const test of module.children.allTests()) {
+      const { state } = test.result();
+      if (state === 'failed') return [test.fullName, true];
+      if (state === 'passed') ran = true;
+    }
+    if (module.state() === 'failed') return ['(the file could not be loaded)', true];
+  }
+  return [unhandledErrors.length > 0 ? '(an error outside of the tests)' : null, ran];
+}
