@@ -5,6 +5,7 @@ import {
   MemorySession,
   OpenAIResponsesCompactionSession,
   OpenAIResponsesModel,
+  OpenAIResponsesWSModel,
   run,
   setTracingDisabled,
   shellTool,
@@ -40,6 +41,14 @@ async function streamed(options, settings, input = 'Hi') {
 }
 
 export const scenarios = {
+  async websocket({ baseURL, model }) {
+    const overWebSocket = new OpenAIResponsesWSModel(new OpenAI({ baseURL, apiKey: 'none' }), model);
+    const first = await run(agent({ baseURL, model }, { model: overWebSocket, tools }), question);
+    const { lastResponseId: previousResponseId } = first;
+    const again = await run(agent({ baseURL, model }, { model: overWebSocket, tools }), 'Sure?', { previousResponseId });
+    await overWebSocket.close();
+    return [first.finalOutput, again.finalOutput];
+  },
   text,
   stream: async (options) => (await streamed(options)).finalOutput,
   tools: async (options) => (await run(agent(options, { tools }), question)).finalOutput,

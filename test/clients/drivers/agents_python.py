@@ -135,7 +135,17 @@ async def sandbox(**options):
     return (await agents.Runner.run(boxed, "Hi", run_config=config)).final_output
 
 
+async def websocket(baseURL, model):
+    client = openai.AsyncOpenAI(base_url=baseURL, api_key="none")
+    over_websocket = agents.OpenAIResponsesWSModel(model=model, openai_client=client)
+    helper = agents.Agent(name="helper", instructions="Be brief.", model=over_websocket, tools=[get_weather])
+    first = await agents.Runner.run(helper, QUESTION, auto_previous_response_id=True)
+    again = await agents.Runner.run(helper, "Sure?", previous_response_id=first.last_response_id)
+    return [first.final_output, again.final_output]
+
+
 scenarios = {
+    "websocket": websocket,
     "text": text,
     "stream": stream,
     "tools": tools,

@@ -1,4 +1,5 @@
 import OpenAI from 'openai';
+import { ResponsesWS } from 'openai/resources/responses/ws';
 import { zodTextFormat } from 'openai/helpers/zod';
 import { z } from 'zod';
 
@@ -39,7 +40,34 @@ async function toolLoop(ask) {
   return (await ask(input)).output_text;
 }
 
+/** A turn on a WebSocket: the Response that its events end with. */
+async function turnOn(socket, request) {
+  const events = socket.stream()[Symbol.asyncIterator]();
+  socket.send({ type: 'response.create', ...request });
+  for (;;) {
+    const { value } = await events.next();
+    if (value.type === 'error') throw value.error;
+    if (value.type === 'close') throw new Error(`closed with ${value.code}`);
+    if (value.message?.type === 'response.completed') return value.message.response;
+  }
+}
+
 export const scenarios = {
+  async websocket({ baseURL, model }) {
+    const socket = new ResponsesWS(new OpenAI({ baseURL, apiKey: 'none' }));
+    const settings = { model, instructions, tools, store: false };
+    const warm = await turnOn(socket, { ...settings, generate: false, input: [] });
+    const question = [{ role: 'user', content: 'Compare the weather in Paris and Rome.' }];
+    const first = await turnOn(socket, { ...settings, previous_response_id: warm.id, input: question });
+    const results = first.output.map(({ call_id, arguments: given }) => ({
+      type: 'function_call_output',
+      call_id,
+      output: `${JSON.parse(given).city}: sunny`,
+    }));
+    const second = await turnOn(socket, { ...settings, previous_response_id: first.id, input: results });
+    socket.close();
+    return second.output[0].content[0].text;
+  },
   text: create,
   stream,
   tools: ({ baseURL, model }) => toolLoop((input) => responses(baseURL).create({ model, instructions, input, tools })),

@@ -124,7 +124,32 @@ def history(baseURL, model):
     return responses(baseURL).create(model=model, instructions=INSTRUCTIONS, input=items).output_text
 
 
+def websocket(baseURL, model):
+    settings = {"model": model, "instructions": INSTRUCTIONS, "tools": TOOLS, "store": False}
+    with responses(baseURL).connect() as connection:
+
+        def turn(**request):
+            connection.response.create(**settings, **request)
+            for event in connection:
+                if event.type == "error":
+                    raise RuntimeError(event.error.message)
+                if event.type == "response.completed":
+                    return event.response
+
+        first = turn(input=[{"role": "user", "content": "Compare the weather in Paris and Rome."}])
+        results = [
+            {
+                "type": "function_call_output",
+                "call_id": item.call_id,
+                "output": f"{json.loads(item.arguments)['city']}: sunny",
+            }
+            for item in first.output
+        ]
+        return turn(previous_response_id=first.id, input=results).output_text
+
+
 scenarios = {
+    "websocket": websocket,
     "text": create,
     "stream": stream,
     "tools": tools,

@@ -1,0 +1,109 @@
+import { afterAll, beforeAll, describe, expect } from 'vitest';
+import { startTestMesh, type TestMesh } from '../support/mesh.ts';
+import type { Received } from '../support/upstream.ts';
+import { type Answer, answer, toolNamed } from './answers.ts';
+import { clients, clientTest } from './clients.ts';
+import { createCodex } from './codex.ts';
+import { startDriver } from './driver.ts';
+
+let mesh: TestMesh;
+beforeAll(async () => {
+  mesh = await startTestMesh({ webSocket: true, environment: { UPSTREAM_PROFILE: 'vllm' } });
+});
+afterAll(() => mesh?.close());
+
+const requests = (model: string) => mesh.upstream.received(model).map((request) => request.json());
+const completedTurns = async () =>
+  Number(
+    /^responses_extproc_websocket_turns_total\{outcome="completed"\} (\d+)$/m.exec(
+      await mesh.service.admin('/metrics'),
+    )?.[1] ?? 0,
+  );
+
+const weather = {
+  calls: ['Paris', 'Rome'].map((city) => ({ name: 'get_weather', arguments: { city } })),
+};
+const history = [
+  { role: 'system', content: 'Be brief.' },
+  { role: 'user', content: 'Compare the weather in Paris and Rome.' },
+  { role: 'assistant' },
+  { role: 'tool', content: 'Paris: sunny' },
+  { role: 'tool', content: 'Rome: sunny' },
+];
+
+/** What the scenario of each library sends, and what it returns. */
+const libraries = [
+  { id: 'openai', requests: 2, outcome: 'Sunny in both.' },
+  { id: 'openai-python', requests: 2, outcome: 'Sunny in both.' },
+  { id: 'agents', requests: 3, outcome: ['Sunny in both.', 'Yes.'] },
+  { id: 'agents-python', requests: 3, outcome: ['Sunny in both.', 'Yes.'] },
+] as const;
+
+for (const library of libraries)
+  describe(clients[library.id].name, () => {
+    clientTest(library.id, 'websocket', 'runs tools on a WebSocket, and sends only what is new', async () => {
+      const model = `${library.id}/websocket`;
+      mesh.upstream.script(model, answer(weather), answer({ text: 'Sunny in both.' }), answer({ text: 'Yes.' }));
+      const before = await completedTurns();
+      const driver = startDriver(clients[library.id].driver);
+      const result = await driver.run('websocket', { baseURL: `${mesh.url}/v1`, model });
+      await driver.stop();
+
+      expect(result).toEqual({ outcome: library.outcome });
+      const all = requests(model);
+      expect(all).toHaveLength(library.requests);
+      expect(all[1]?.messages).toMatchObject(history);
+      expect((await completedTurns()) - before).toBeGreaterThanOrEqual(library.requests);
+    });
+  });
+
+const knows = (request: Received, fact: string) => JSON.stringify(request.json().messages).includes(fact);
+const call =
+  (name: string, given: unknown, more: Answer = {}) =>
+  (request: Received) =>
+    answer({ calls: [{ name: toolNamed(request, name), arguments: given }], ...more })(request);
+
+describe('Codex', () => {
+  clientTest('codex', 'websocket', 'works over it: tools, a compaction, and a fact known after it', async () => {
+    const full = { usage: [90_000, 10] } as const;
+    mesh.upstream.script(
+      'codex-websocket',
+      call('exec_command', { cmd: 'echo the code word is heron' }, full),
+      (request) => answer({ text: knows(request, 'heron') ? 'SUMMARY: the code word is heron.' : 'Lost.' })(request),
+      (request) => answer({ text: knows(request, 'SUMMARY') ? 'It was heron.' : 'I forgot.' })(request),
+    );
+    const before = await completedTurns();
+    const codex = createCodex({
+      url: mesh.url,
+      model: 'codex-websocket',
+      settings: ['model_auto_compact_token_limit = 50000'],
+      providerSettings: ['supports_websockets = true'],
+    });
+    try {
+      const run = await codex.exec('Find the code word.');
+      expect(run).toMatchObject({ code: 0, answer: 'It was heron.' });
+      expect(run.stderr).not.toMatch(/falling back|fall back/i);
+      expect(requests('codex-websocket')).toHaveLength(3);
+      expect((await completedTurns()) - before).toBeGreaterThanOrEqual(3);
+    } finally {
+      codex.remove();
+    }
+  });
+
+  clientTest('codex', 'websocket', 'falls back to HTTP at once where the listener is off', async () => {
+    const plain = await startTestMesh();
+    plain.upstream.script('fall-back', answer({ text: 'Hello!' }));
+    const codex = createCodex({
+      url: plain.url,
+      model: 'fall-back',
+      providerSettings: ['supports_websockets = true'],
+    });
+    try {
+      expect(await codex.exec('Say hello.')).toMatchObject({ code: 0, answer: 'Hello!' });
+      expect(plain.upstream.received('fall-back')).toHaveLength(1);
+    } finally {
+      codex.remove();
+      await plain.close();
+    }
+  });
+});
