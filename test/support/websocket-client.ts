@@ -22,9 +22,10 @@ export interface WebSocketClient {
   close(): Promise<void>;
 }
 
-/** Whether a turn's answer ends with this message. */
-export function isLast({ type }: ServerMessage): boolean {
-  return ['response.completed', 'response.incomplete', 'response.failed', 'error'].includes(type);
+/** Whether a turn's answer ends with this message: an `error` that is an event of the stream is followed by `response.failed`. */
+function isLast({ type, sequence_number: number }: ServerMessage): boolean {
+  if (type === 'error') return number === undefined;
+  return ['response.completed', 'response.incomplete', 'response.failed'].includes(type);
 }
 
 /** Opens one; rejects with `HandshakeError` when the server refuses. */

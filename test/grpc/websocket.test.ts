@@ -1,0 +1,386 @@
+import { rmSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { WebSocket } from 'ws';
+import { createOverloadGuard } from '../../src/server/overload.ts';
+import {
+  type ClosedConnection,
+  startWebSocketEndpoint,
+  type WebSocketEndpoint,
+  type WebSocketOptions,
+} from '../../src/websocket/server.ts';
+import { cut, eventStream, type ScriptedUpstream, startScriptedUpstream } from '../support/upstream.ts';
+import { HandshakeError, openWebSocket } from '../support/websocket-client.ts';
+
+const KiB = 1024;
+const MiB = 1024 * KiB;
+
+/** A proxy that answers turns by itself. */
+let proxy: ScriptedUpstream;
+beforeAll(async () => {
+  proxy = await startScriptedUpstream();
+});
+afterAll(() => proxy.close());
+
+let closed: ClosedConnection[];
+let refused: string[];
+let endpoint: WebSocketEndpoint;
+let guard: ReturnType<typeof createOverloadGuard>;
+beforeEach(() => {
+  closed = [];
+  refused = [];
+});
+afterEach(() => endpoint.drain(0, 0));
+
+async function start(options: Partial<WebSocketOptions> = {}, maxBufferedBytes = 64 * MiB): Promise<void> {
+  guard = createOverloadGuard(
+    { maxExchanges: 0, maxBufferedBytes },
+    { limit: 1024 * MiB, live: 0, refresh: () => false },
+    () => {},
+  );
+  let ids = 0;
+  endpoint = await startWebSocketEndpoint({
+    listen: { host: '127.0.0.1', port: 0 },
+    forwardTo: `http://127.0.0.1:${proxy.port}/v1`,
+    limits: { maxLanes: 4, maxWaiting: 8, maxEventBytes: MiB, maxErrorBytes: MiB },
+    maxConnections: 100,
+    maxMessageBytes: MiB,
+    origins: [],
+    lifetimeMs: 600_000,
+    pingMs: 30_000,
+    writeTimeoutMs: 60_000,
+    memory: guard,
+    observer: { closed: (line) => closed.push(line), refused: (code) => refused.push(code), turnEnded: () => {} },
+    newResponseId: () => `resp_${++ids}`,
+    ...options,
+  });
+}
+
+const url = () => `http://${endpoint.address}/v1/responses`;
+const open = (headers = {}) => openWebSocket(url(), headers);
+const event = (fields: Readonly<Record<string, unknown>>) =>
+  `event: ${fields['type']}\ndata: ${JSON.stringify(fields)}\n\n`;
+const completed = (id: string, output: readonly unknown[] = []) =>
+  event({ type: 'response.completed', response: { id, output } });
+const done = 'data: [DONE]\n\n';
+const closedLine = async () => {
+  await expect.poll(() => closed.length).toBe(1);
+  return closed[0];
+};
+
+describe('messages that cannot be', () => {
+  test('a binary one closes the connection with 1003', async () => {
+    await start();
+    const client = await open();
+    client.socket.send(Buffer.from('{}'), { binary: true });
+    expect(await client.closed).toMatchObject({ code: 1003 });
+    expect(await closedLine()).toMatchObject({ code: 1003, reason: 'binary_message' });
+  });
+
+  test('one that is larger than may be closes it with 1009', async () => {
+    await start();
+    const client = await open();
+    client.send('x'.repeat(MiB + 1));
+    expect(await client.closed).toMatchObject({ code: 1009 });
+    expect(await closedLine()).toMatchObject({ reason: 'ws_err_unsupported_message_length' });
+  });
+
+  test('one that is not UTF-8 closes it with 1007', async () => {
+    await start();
+    const client = await open();
+    client.socket.send(Buffer.from([0xc3, 0x28]), { binary: false });
+    expect(await client.closed).toMatchObject({ code: 1007 });
+    expect(await closedLine()).toMatchObject({ reason: 'ws_err_invalid_utf8' });
+  });
+
+  test('a frame without a mask closes it with 1002', async () => {
+    await start();
+    const socket = await rawClient();
+    socket.write(Buffer.from([0x81, 0x01, 0x78]));
+    expect(await closedLine()).toMatchObject({ code: 1006, reason: 'ws_err_expected_mask' });
+    socket.destroy();
+  });
+});
+
+test('a message in many fragments, with pings between them, is one message', async () => {
+  await start();
+  proxy.script('fragments', { headers: eventStream, body: [completed('resp_1'), done] });
+  const client = await open();
+  const text = JSON.stringify({ type: 'response.create', model: 'fragments', input: 'ä'.repeat(1000) });
+  const bytes = Buffer.from(text);
+  for (let at = 0; at < bytes.length; at += 7) {
+    client.socket.send(bytes.subarray(at, at + 7), { binary: false, fin: at + 7 >= bytes.length });
+    if (at % 70 === 0) client.socket.ping();
+  }
+  await client.message(({ type }) => type === 'response.completed');
+  expect(proxy.received('fragments')[0]?.json()).toEqual({ model: 'fragments', input: 'ä'.repeat(1000), stream: true });
+  await client.close();
+});
+
+test('a flood of requests is answered to the last, and no more than the limits run or wait', async () => {
+  await start();
+  let release = () => {};
+  const held = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  proxy.script('flood', { headers: eventStream, body: [() => held, completed('resp_1'), done] });
+  const client = await open();
+  const count = 2000;
+  for (let index = 0; index < count; index++) client.send({ type: 'response.create', model: 'flood', input: 'Hi' });
+  await expect.poll(() => client.received.length).toBe(count - 9);
+  expect(client.received.every(({ error }) => error?.['code'] === 'too_many_waiting_responses')).toBe(true);
+  expect(proxy.received('flood')).toHaveLength(1);
+  release();
+  await expect.poll(() => client.received.length).toBe(count);
+  expect(proxy.received('flood')).toHaveLength(9);
+  await client.close();
+});
+
+describe('a client that does not read', () => {
+  const large = event({ type: 'response.output_text.delta', delta: 'x'.repeat(64 * KiB) });
+
+  test('stops its turn’s answer, and is cut after a time', async () => {
+    await start({ writeTimeoutMs: 300 });
+    let sent = 0;
+    proxy.script('endless', {
+      headers: eventStream,
+      body: (function* () {
+        for (;;) {
+          sent += large.length;
+          yield large;
+        }
+      })(),
+    });
+    const client = await open();
+    client.socket.pause();
+    client.send({ type: 'response.create', model: 'endless', input: 'Hi' });
+    const line = await closedLine();
+    expect(line).toMatchObject({ code: 1006, reason: 'client_does_not_read', turns: { aborted: 1 } });
+    expect(await proxy.received('endless')[0]?.over).toBe(false);
+    // The windows of two connections and what this process holds; without a pause it would be whatever fits into 300 ms.
+    expect(sent).toBeLessThan(64 * MiB);
+    client.socket.terminate();
+  });
+
+  test('gets all of it once it reads again', async () => {
+    await start();
+    const count = 400;
+    proxy.script('later', {
+      headers: eventStream,
+      body: [...Array.from({ length: count }, () => large), completed('resp_1'), done],
+    });
+    const client = await open();
+    client.socket.pause();
+    client.send({ type: 'response.create', model: 'later', input: 'Hi' });
+    await expect.poll(() => proxy.received('later').length).toBe(1);
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    client.socket.resume();
+    await client.message(({ type }) => type === 'response.completed');
+    expect(client.received).toHaveLength(count + 1);
+    await client.close();
+  });
+});
+
+test('a client that answers no ping is cut', async () => {
+  await start({ pingMs: 50 });
+  const lively = await open();
+  const socket = await rawClient();
+  expect(await closedLine()).toMatchObject({ code: 1006, reason: 'no_pong' });
+  expect(lively.socket.readyState).toBe(WebSocket.OPEN);
+  socket.destroy();
+  await lively.close();
+});
+
+test('a connection ends at its time limit, with words', async () => {
+  await start({ lifetimeMs: 50 });
+  const client = await open();
+  await client.message(({ error }) => error?.['code'] === 'websocket_connection_limit_reached');
+  expect(await client.closed).toEqual({ code: 1001, reason: 'websocket_connection_limit_reached' });
+});
+
+describe('memory', () => {
+  const ask = (model: string, bytes: number) => ({ model, input: 'x'.repeat(bytes) });
+
+  test('is kept for continuations only as far as requests leave it', async () => {
+    await start({}, MiB);
+    proxy.script('keeps', { headers: eventStream, body: [completed('resp_1'), done] });
+    const client = await open();
+    await client.turn(ask('keeps', 600 * KiB));
+    expect(endpoint.keptBytes).toBeGreaterThan(600 * KiB);
+    const admission = guard.admit();
+    if (!('reserve' in admission)) throw admission;
+    expect(admission.reserve(900 * KiB)).toBeNull();
+    expect({ bytes: endpoint.keptBytes, evictions: endpoint.evictions }).toEqual({ bytes: 0, evictions: 1 });
+    admission.release();
+    expect(await client.turn({ model: 'keeps', previous_response_id: 'resp_1', input: '?' })).toMatchObject([
+      { error: { code: 'previous_response_not_found' } },
+    ]);
+    await client.close();
+  });
+
+  /** A connection with a turn that runs until `release`, whose own message waits no more. */
+  async function busy(model: string) {
+    let release = () => {};
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    proxy.script(model, {
+      headers: eventStream,
+      body: [event({ type: 'response.created', response: {} }), () => held],
+    });
+    const client = await open();
+    client.send({ type: 'response.create', ...ask(model, 1) });
+    await client.message(({ type }) => type === 'response.created');
+    return { client, release };
+  }
+
+  test('that waiting messages have no room in refuses them', async () => {
+    await start({}, 100 * KiB);
+    const { client, release } = await busy('waits');
+    for (let index = 0; index < 2; index++) client.send({ type: 'response.create', ...ask('waits', 60 * KiB) });
+    expect(await client.message(({ type }) => type === 'error')).toMatchObject({
+      status: 503,
+      error: { code: 'server_overloaded' },
+      headers: { 'retry-after': '2' },
+    });
+    release();
+    client.socket.terminate();
+    await expect.poll(() => guard.bufferedBytes).toBe(0);
+  });
+
+  test('that a message has no room in while it arrives closes its connection with 1013', async () => {
+    await start({}, 600 * KiB);
+    const { client, release } = await busy('arrives');
+    for (let index = 0; index < 3; index++) client.send({ type: 'response.create', ...ask('arrives', 250 * KiB) });
+    expect(await client.closed).toEqual({ code: 1013, reason: 'server_overloaded' });
+    expect(await closedLine()).toMatchObject({ code: 1013, reason: 'server_overloaded' });
+    release();
+    await expect.poll(() => guard.bufferedBytes).toBe(0);
+  });
+
+  test('is all given back when connections are gone', async () => {
+    await start();
+    proxy.script('gone', { headers: eventStream, body: [completed('resp_1'), done] });
+    const clients = await Promise.all(Array.from({ length: 20 }, () => open()));
+    await Promise.all(clients.map((client) => client.turn(ask('gone', 10 * KiB))));
+    expect(endpoint.keptBytes).toBeGreaterThan(200 * KiB);
+    for (const client of clients) client.socket.terminate();
+    await expect.poll(() => endpoint.keptBytes).toBe(0);
+    expect({ connections: endpoint.connections, buffered: guard.bufferedBytes }).toEqual({
+      connections: 0,
+      buffered: 0,
+    });
+  });
+});
+
+describe('the proxy', () => {
+  test('that breaks off is an error of the turn, and the connection goes on', async () => {
+    await start();
+    proxy.script(
+      'breaks',
+      { headers: eventStream, body: [event({ type: 'response.output_text.delta', delta: 'x' }), 20, cut] },
+      { headers: eventStream, body: [completed('resp_1'), done] },
+    );
+    const client = await open();
+    const broken = await client.turn({ model: 'breaks', input: 'Hi' });
+    expect(broken.at(-1)).toMatchObject({ status: 502, error: { code: 'upstream_stream_truncated' } });
+    expect((await client.turn({ model: 'breaks', input: 'Hi' })).at(-1)?.type).toBe('response.completed');
+    await client.close();
+  });
+
+  test('that is not there is an error of the turn', async () => {
+    await start({ forwardTo: 'http://127.0.0.1:1/v1' });
+    const client = await open();
+    expect(await client.turn({ model: 'm', input: 'Hi' })).toMatchObject([
+      { status: 502, error: { code: 'upstream_unavailable', message: expect.stringContaining('ECONNREFUSED') } },
+    ]);
+    await client.close();
+  });
+
+  test('gets the query of the handshake, and nothing else chooses where a turn goes', async () => {
+    await start();
+    proxy.script('query', { headers: eventStream, body: [completed('resp_1'), done] });
+    const client = await openWebSocket(`${url()}?api-version=2`, { host: 'api.example' });
+    await client.turn({ model: 'query', input: 'Hi' });
+    expect(proxy.received('query')[0]).toMatchObject({
+      path: '/v1/responses?api-version=2',
+      headers: { host: 'api.example' },
+    });
+    await client.close();
+  });
+});
+
+describe('a handshake', () => {
+  const refusal = async (address: string, headers = {}) => {
+    const error = await openWebSocket(address, headers).then(
+      () => null,
+      (thrown: unknown) => thrown,
+    );
+    if (!(error instanceof HandshakeError)) throw error ?? new Error('it was accepted');
+    return { status: error.status, code: JSON.parse(error.body).error.code, retryAfter: error.headers['retry-after'] };
+  };
+
+  test('beyond the limit of connections is a 503 that says when to try again', async () => {
+    await start({ maxConnections: 1 });
+    const client = await open();
+    expect(await refusal(url())).toEqual({ status: 503, code: 'server_overloaded', retryAfter: '2' });
+    await client.close();
+    await expect.poll(() => endpoint.connections).toBe(0);
+    await (await open()).close();
+    expect(refused).toEqual(['server_overloaded']);
+  });
+
+  test('of a page whose origin is not allowed is a 403, on another path a 404', async () => {
+    await start({ origins: ['https://app.example'] });
+    expect(await refusal(url(), { origin: 'https://app.example.evil' })).toMatchObject({
+      status: 403,
+      code: 'origin_not_allowed',
+    });
+    expect(await refusal(url().replace('responses', 'models'))).toMatchObject({ status: 404, code: 'not_found' });
+    await (await open({ origin: 'https://app.example' })).close();
+  });
+
+  test('that is a plain request is told what this listener is for; health is answered', async () => {
+    await start();
+    const answer = await fetch(url(), { method: 'POST', body: '{}' });
+    expect(answer.status).toBe(426);
+    expect(await answer.json()).toMatchObject({ error: { code: 'websocket_required' } });
+    expect((await fetch(`http://${endpoint.address}/healthz`)).status).toBe(200);
+  });
+
+  test('while the service stops is a 503, and health says so before', async () => {
+    await start();
+    const client = await open();
+    const drained = endpoint.drain(10_000, 200);
+    expect((await fetch(`http://${endpoint.address}/healthz`)).status).toBe(503);
+    const late = await open(); // a proxy that has not noticed
+    expect(await late.closed).toEqual({ code: 1001, reason: 'server_shutting_down' });
+    expect(await client.closed).toEqual({ code: 1001, reason: 'server_shutting_down' });
+    await drained;
+  });
+});
+
+test('a UNIX socket will do', async () => {
+  const path = join(tmpdir(), `responses-extproc-${process.pid}.sock`);
+  rmSync(path, { force: true });
+  await start({ listen: { path } });
+  expect(endpoint.address).toBe(`unix:${path}`);
+  proxy.script('unix', { headers: eventStream, body: [completed('resp_1'), done] });
+  const client = await openWebSocket(`ws+unix://${path}:/v1/responses`);
+  expect((await client.turn({ model: 'unix', input: 'Hi' })).at(-1)?.type).toBe('response.completed');
+  await client.close();
+});
+
+/** A client that completes the handshake and then says nothing by itself. */
+async function rawClient(): Promise<Socket> {
+  const [host = '', port] = endpoint.address.split(':');
+  const socket = connect(Number(port), host);
+  const lines = ['GET /v1/responses HTTP/1.1', 'host: x', 'connection: Upgrade', 'upgrade: websocket'];
+  const ofWebSocket = ['sec-websocket-version: 13', 'sec-websocket-key: cmVzcG9uc2VzLWV4dHByYw=='];
+  socket.write(`${[...lines, ...ofWebSocket].join('\r\n')}\r\n\r\n`);
+  await new Promise((resolve) => socket.once('data', resolve));
+  socket.resume();
+  return socket;
+}
