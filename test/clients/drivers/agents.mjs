@@ -45,7 +45,9 @@ export const scenarios = {
     const overWebSocket = new OpenAIResponsesWSModel(new OpenAI({ baseURL, apiKey: 'none' }), model);
     const first = await run(agent({ baseURL, model }, { model: overWebSocket, tools }), question);
     const { lastResponseId: previousResponseId } = first;
-    const again = await run(agent({ baseURL, model }, { model: overWebSocket, tools }), 'Sure?', { previousResponseId });
+    const again = await run(agent({ baseURL, model }, { model: overWebSocket, tools }), 'Sure?', {
+      previousResponseId,
+    });
     await overWebSocket.close();
     return [first.finalOutput, again.finalOutput];
   },

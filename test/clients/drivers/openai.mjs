@@ -1,6 +1,6 @@
 import OpenAI from 'openai';
-import { ResponsesWS } from 'openai/resources/responses/ws';
 import { zodTextFormat } from 'openai/helpers/zod';
+import { ResponsesWS } from 'openai/resources/responses/ws';
 import { z } from 'zod';
 
 const instructions = 'Be brief.';
