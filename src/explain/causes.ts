@@ -3,7 +3,7 @@ import { settings } from '../settings/settings.ts';
 import { type FlagName, type Profile, profileFlags } from '../upstream/profile.ts';
 import { profileForModel } from '../upstream/profile-for-model.ts';
 import { builtInProfiles } from '../upstream/profiles.ts';
-import { isSame } from './differences.ts';
+import { isSame } from './json-values.ts';
 import type { RequestRun, Setup } from './run-request.ts';
 
 /** A flag of the profile or a variable of the environment without whose value something would have been otherwise. */
@@ -94,9 +94,13 @@ export function runAndFlagsRead(
 }
 
 /** The causes of all varied runs for which `isOtherwise`, each once. */
-export function causesOf(runs: readonly VariedRun[], isOtherwise: (run: RequestRun) => boolean): readonly Cause[] {
+export function causesOf(
+  runs: readonly VariedRun[],
+  isOtherwise: (run: RequestRun, cause: Cause) => boolean,
+): readonly Cause[] {
   const found = new Map<string, Cause>();
-  for (const { cause, run } of runs) if (!found.has(cause.name) && isOtherwise(run)) found.set(cause.name, cause);
+  for (const { cause, run } of runs)
+    if (!found.has(cause.name) && isOtherwise(run, cause)) found.set(cause.name, cause);
   return [...found.values()];
 }
 
@@ -121,9 +125,12 @@ function alternativesTo(
 function knownValuesOf(name: FlagName): readonly KnownValue[] {
   const found = knownValues.get(name) ?? [];
   if (found.length === 0) {
-    for (const { profile } of builtInProfiles) {
-      const json = asJson(profile[name]);
-      if (!found.some((one) => isSame(one.json, json))) found.push({ value: profile[name], json });
+    const values: unknown[] = builtInProfiles.map(({ profile }) => profile[name]);
+    // A flag that no built-in profile sets can be set by an operator's.
+    if (typeof values[0] === 'boolean') values.push(true, false);
+    for (const value of values) {
+      const json = asJson(value);
+      if (!found.some((one) => isSame(one.json, json))) found.push({ value, json });
     }
     knownValues.set(name, found);
   }

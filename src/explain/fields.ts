@@ -1,4 +1,4 @@
-import { ownOf, recordOf } from './differences.ts';
+import { ownOf, recordOf } from './json-values.ts';
 
 /** A place in the client's request: names and indices. */
 export type Path = readonly (string | number)[];

@@ -2,8 +2,8 @@ import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { completes, routeOf } from '../exchange/request/route.ts';
 import { bytesOf, type ExchangeFile, readExchangeFile, saysItIsAnExchange } from '../schema/exchange-file.ts';
-import { recordOf } from './differences.ts';
 import { valueAt } from './fields.ts';
+import { recordOf } from './json-values.ts';
 import type { RecordedAnswer } from './run-answer.ts';
 import type { ClientRequest } from './run-request.ts';
 

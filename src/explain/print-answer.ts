@@ -1,5 +1,5 @@
-import { recordOf } from './differences.ts';
 import { valueAt } from './fields.ts';
+import { recordOf } from './json-values.ts';
 import type { AnswerRun, ClientEvent, ReplayedChunk } from './run-answer.ts';
 import { cut, prettyJson, printable, type Style, short } from './style.ts';
 

@@ -1,5 +1,6 @@
 import type { Cause } from './causes.ts';
-import type { ChatPlace, ExplainedField, ExplainedName, Fate, Reason, RequestExplanation } from './explanation.ts';
+import type { ChatPlace, ExplainedField, ExplainedName, Reason, RequestExplanation } from './explanation.ts';
+import type { Fate } from './fates.ts';
 import { type Colour, cut, prettyJson, printable, type Style, short, wrap } from './style.ts';
 
 /** The explanation of a request for a person; `full` shortens nothing. */
@@ -63,7 +64,6 @@ const colourOf: { readonly [Name in Fate]: Colour } = {
   in_response: 'blue',
   dropped: 'red',
   left_out: 'dim',
-  needed: 'green',
   absent: 'dim',
 };
 
@@ -74,7 +74,6 @@ const wordsOf: { readonly [Name in Fate]: string } = {
   in_response: 'in Response',
   dropped: 'dropped',
   left_out: 'left out',
-  needed: 'needed',
   absent: 'not set',
 };
 
@@ -146,18 +145,14 @@ function becomesText(group: readonly ExplainedField[], width: number): string {
   }
   if (field.fate === 'in_response') return printable(cut(field.in_response.join(', '), width));
   if (field.fate === 'absent') return 'the request does not set it';
-  if (field.fate === 'needed') return 'the request is refused without it';
   if (field.fate === 'dropped') {
     const others = field.dropped.filter((name) => name !== field.field);
     return others.length === 0 ? '' : printable(cut(`as ${others.join(', ')}`, width));
   }
   const most = field.becomes.length > 1 ? Math.max(30, Math.floor(width / field.becomes.length) - 2) : width;
-  return cut(
-    joinedPlaces(field.becomes)
-      .map((place) => placeText(place, most))
-      .join(', '),
-    Math.max(width, 40),
-  );
+  const without = field.dropped.length === 0 ? '' : printable(`; without ${field.dropped.join(', ')}`);
+  const places = joinedPlaces(field.becomes).map((place) => placeText(place, most));
+  return cut(places.join(', '), Math.max(width - without.length, 40)) + without;
 }
 
 /** Elements of one list in a row as one place. */
@@ -165,7 +160,7 @@ function joinedPlaces(places: readonly ChatPlace[]): readonly ChatPlace[] {
   const parts = places.map(({ path }) => /^(\w+)\[(\d+)\]$/.exec(path));
   const [first, last] = [parts[0], parts.at(-1)];
   if (places.length < 2 || first == null || last == null || parts.some((part) => part?.[1] !== first[1])) return places;
-  return [{ path: `${first[1]}[${first[2]}…${last[2]}]` }];
+  return [{ path: `${first[1]}[${first[2]}…${last[2]}]`, value: undefined }];
 }
 
 function placeText({ path, value }: ChatPlace, width: number): string {

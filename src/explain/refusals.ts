@@ -1,5 +1,5 @@
-import { isSame, recordOf } from './differences.ts';
 import { type Path, pathOf, valueAt, without, withValue } from './fields.ts';
+import { isSame, recordOf } from './json-values.ts';
 import type { RefusedRun, RequestRun } from './run-request.ts';
 
 /** A body that is refused, and how. */

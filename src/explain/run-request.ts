@@ -1,13 +1,15 @@
-import type { Exchange } from '../exchange/exchange.ts';
+import { Exchange, type ExchangeOptions } from '../exchange/exchange.ts';
 import { parseJson } from '../exchange/request/json-text.ts';
-import { completes, routeOf } from '../exchange/request/route.ts';
+import { completes, pathNeedsModel, routeOf } from '../exchange/request/route.ts';
 import { runSteps } from '../exchange/steps.ts';
 import type { ExchangeReply, HeaderMap, HeaderMutation } from '../exchange/types.ts';
 import type { ApiErrorObject } from '../schema/api-error.ts';
 import { createExchangeFactory } from '../server/exchanges.ts';
 import type { OperatorFiles } from '../server/operator-files.ts';
 import type { Config } from '../settings/config.ts';
+import { createTrace, type Trace } from '../translate/request/trace.ts';
 import type { Profile } from '../upstream/profile.ts';
+import { type Place, type Places, placesIn } from './places.ts';
 import { type AnswerRun, runAnswer } from './run-answer.ts';
 
 /** What a request is run under: the service's configuration, and the profile in place of the one that it names. */
@@ -47,6 +49,10 @@ export interface SentRun extends UpstreamRun {
   /** The body as a value, read when it is asked for; numbers that a JavaScript number would change are `JSON.rawJSON`. */
   readonly chat: unknown;
   readonly dropped: readonly string[];
+  /** What the request's fields became. */
+  readonly trace: Trace;
+  /** The same by place, made when it is asked for. */
+  readonly places: Places;
 }
 
 /** A request for the upstream's list of models, whose answer becomes the catalog for Codex. */
@@ -65,6 +71,13 @@ interface PassedRun {
   readonly type: 'passed';
 }
 
+/** The same request with another body. */
+export function withBody(request: ClientRequest, value: unknown): ClientRequest {
+  const headers = new Map(request.headers);
+  for (const name of ['content-encoding', 'content-length']) headers.delete(name);
+  return { ...request, headers, body: Buffer.from(JSON.stringify(value)) };
+}
+
 /** The modes of the shipped envoy.yaml. What is translated does not depend on them. */
 const modes = { request: 'BUFFERED', response: 'FULL_DUPLEX_STREAMED' } as const;
 
@@ -80,7 +93,10 @@ const unlimited = 2 ** 31;
 export function runRequest({ config, profile, files }: Setup, request: ClientRequest, now: number): RequestRun {
   const profiles = { profileOf: () => profile, names: () => [profile.name] };
   const clock = { now: () => now, newId: createCountedIds() };
-  const factory = createExchangeFactory(config, profiles, () => {}, { clock, files });
+  const trace = createTrace();
+  const createExchange = (options: ExchangeOptions) =>
+    new Exchange({ ...options, settings: { ...options.settings, trace } });
+  const factory = createExchangeFactory(config, profiles, () => {}, { clock, files, createExchange });
   const { exchange } = factory.open(noMetadata, modes, null);
   const headers = new Map([[':method', request.method], [':path', request.path], ...request.headers]);
   const hasBody = request.body.length > 0;
@@ -103,6 +119,7 @@ export function runRequest({ config, profile, files }: Setup, request: ClientReq
   if (exchange.summary().outcome === 'passed' || bodies.length === 0) return { type: 'passed' };
   const body = Buffer.concat(bodies);
   let chat: unknown;
+  let places: Places | undefined;
   return {
     type: 'sent',
     ...upstream,
@@ -112,7 +129,29 @@ export function runRequest({ config, profile, files }: Setup, request: ClientReq
       return chat;
     },
     dropped: exchange.summary().dropped,
+    trace,
+    get places() {
+      places ??= placesIn(trace, this.chat, outsideOfBody(changed, config, profile));
+      return places;
+    },
   };
+}
+
+/** What of a request shows in the upstream's path and headers. */
+function outsideOfBody(
+  headers: ReadonlyMap<string, string>,
+  { SESSION_HEADER: session, UPSTREAM_PATH: path }: Config,
+  profile: Profile,
+): readonly Place[] {
+  return [
+    { path: ['header accept'], value: headers.get('accept'), sources: ['stream'] },
+    ...(pathNeedsModel(path || profile.path)
+      ? [{ path: ['path'], value: headers.get(':path'), sources: ['model'] }]
+      : []),
+    ...(session === '' || headers.get(session) === undefined
+      ? []
+      : [{ path: [`header ${session}`], value: headers.get(session), sources: ['prompt_cache_key'] }]),
+  ];
 }
 
 /** What an answer in JSON to this request becomes. Uses the run's exchange up. */

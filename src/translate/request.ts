@@ -17,6 +17,7 @@ import type { CreateResponse, InputMessage, InputReasoning } from './request/par
 import { translateTextFormat } from './request/text-format.ts';
 import { translateToolChoice } from './request/tool-choice.ts';
 import { createToolTable, type OfferedTool } from './request/tools.ts';
+import { markFields, markLeading } from './request/trace-fields.ts';
 import type { TranslationSettings } from './settings.ts';
 
 export interface TranslatedRequest {
@@ -44,7 +45,8 @@ export function translateRequest(
 ): TranslatedRequest {
   const settings = settingsForModel(configured, body);
   const { profile } = settings;
-  const dropped = new Dropped();
+  const { trace } = settings;
+  const dropped = new Dropped(trace);
   const { request, passthrough } = parseRequest(body, settings, dropped);
   const { input } = request;
   const model = request.model || settings.defaultModel;
@@ -65,9 +67,11 @@ export function translateRequest(
     logprobs: (request.top_logprobs ?? 0) > 0 || request.include.includes('message.output_text.logprobs'),
   });
   const { items, maxTokens } = operation.conversation(request, input, settings, dropped);
+  const leading = [systemMessage(request.instructions), systemMessage(wanted.formatText)];
+  if (trace !== undefined) markLeading(leading, request);
   const messages = translateMessages(
     pairCalls(items, settings),
-    [systemMessage(request.instructions), systemMessage(wanted.formatText)].filter((message) => message !== null),
+    leading.filter((message) => message !== null),
     settings,
     tools,
   );
@@ -100,6 +104,13 @@ export function translateRequest(
   if (!hasOwnSwitch)
     Object.assign(chat, translateEffort(effort, { model, hasTools: offered.length > 0 }, profile, dropped));
   putDefaults(chat, passthrough, profile);
+  const echo = echoOf(request, { model, toolChoice: choice.echo, format: format.echo, strict: settings.strictEcho });
+  const wantsEncryptedReasoning = request.include.includes('reasoning.encrypted_content');
+  const obfuscate = request.stream_options?.include_obfuscation ?? false;
+  if (trace !== undefined) {
+    markFields(chat, request, trace);
+    trace.result = { chat, passthrough, echo, wantsEncryptedReasoning, obfuscate };
+  }
 
   return {
     chat,
@@ -107,18 +118,13 @@ export function translateRequest(
     context: {
       answer: operation.answer,
       stream,
-      echo: echoOf(request, {
-        model,
-        toolChoice: choice.echo,
-        format: format.echo,
-        strict: settings.strictEcho,
-      }),
+      echo,
       toolNames: offered.length === 0 ? noNames : new Set(offered.map(nameOf)),
       restoredTools: restoredToolsOf(offered),
       allowedTools: choice.allowed,
-      wantsEncryptedReasoning: request.include.includes('reasoning.encrypted_content'),
+      wantsEncryptedReasoning,
       wantsLogprobs: wanted.logprobs,
-      obfuscate: request.stream_options?.include_obfuscation ?? false,
+      obfuscate,
       reasoningEvents: settings.reasoningEvents,
       profile,
       createdAt: Math.floor(clock.now()),

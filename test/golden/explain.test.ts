@@ -1,6 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { explainRequest, type RequestExplanation } from '../../src/explain/explanation.ts';
+import { explainRequest } from '../../src/explain/explain-request.ts';
+import type { RequestExplanation } from '../../src/explain/explanation.ts';
 import { answerIn } from '../../src/explain/input.ts';
 import { mappingRows } from '../../src/explain/mapping-rows.ts';
 import { printAnswer } from '../../src/explain/print-answer.ts';
@@ -54,6 +55,9 @@ describe.each(requests)('$where $title', (golden: RequestCase) => {
       if (isCount) expect(JSON.parse(blockOf(golden, 'chat') ?? '')).toMatchObject(body as object);
       else expect(body).toEqual(JSON.parse(blockOf(golden, 'chat') ?? ''));
       expect(explanation.dropped.map(({ name }) => name)).toEqual(JSON.parse(blockOf(golden, 'dropped') ?? '[]'));
+      expect(explanation.added.filter(({ causes }) => causes.length === 0)).toEqual([]);
+      const about = new Set(explanation.fields.flatMap(({ dropped }) => dropped));
+      expect(explanation.dropped.filter(({ name }) => !about.has(name))).toEqual([]);
     } else if (isCount && refusal.status === 501) {
       expect(setup.profile.tokenizePath).toBeNull();
     } else if (refusal.error.code === 'request_too_large') {

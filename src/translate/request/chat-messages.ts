@@ -6,13 +6,20 @@ import type { InputContent, InputMessage } from './parsed.ts';
 import { extraContentOf, replayedReasoning } from './reasoning-replay.ts';
 import { flattenToolName } from './tool-name.ts';
 import type { ToolTable } from './tools.ts';
+import { carry } from './trace.ts';
 import type { Turn } from './turn.ts';
 
 /** A user, system or developer message as Chat's. */
-export function chatMessageOf({ role, content }: InputMessage, profile: Profile): ChatMessage {
-  if (role === 'user') return { role, content: userContent(content, profile) };
+export function chatMessageOf(item: InputMessage, profile: Profile): ChatMessage {
+  const message: ChatMessage = { role: item.role, content: contentOf(item, profile) };
+  carry(message, item);
+  return message;
+}
+
+function contentOf({ role, content }: InputMessage, profile: Profile): string | ChatContentPart[] {
+  if (role === 'user') return userContent(content, profile);
   const isText = !profile.arrayContent || isPlainText(content);
-  return { role, content: isText ? joinText(content) : chatPartsOf(content, profile) };
+  return isText ? joinText(content) : chatPartsOf(content, profile);
 }
 
 function userContent(content: readonly InputContent[], profile: Profile): string | ChatContentPart[] {
@@ -27,7 +34,11 @@ function userContent(content: readonly InputContent[], profile: Profile): string
  * where an output is more than text; and the messages that had to wait for the outputs.
  */
 export function messagesOfTurn(turn: Turn, profile: Profile, tools: ToolTable): readonly ChatMessage[] {
-  const calls = turn.calls.map((call) => toolCallOf(call, turn, profile, tools));
+  const calls = turn.calls.map((call) => {
+    const written = toolCallOf(call, turn, profile, tools);
+    carry(written, call);
+    return written;
+  });
   const replayed = replayedReasoning(turn, profile);
   const isEmpty = turn.text === null && turn.refusal === null && calls.length === 0 && replayed === null;
   const assistant: ChatMessage = {
@@ -38,6 +49,8 @@ export function messagesOfTurn(turn: Turn, profile: Profile, tools: ToolTable): 
     ...(calls.length === 0 ? {} : { tool_calls: calls }),
     ...replayed,
   };
+  carry(assistant, turn);
+  for (const key in replayed) for (const earlier of turn.reasoning) carry(assistant, earlier, key);
   return [
     ...(isEmpty ? [] : [assistant]),
     ...turn.calls.map((call) => toolMessageOf(call, profile)),
@@ -67,5 +80,7 @@ function toolMessageOf({ callId, outputs }: PairedCall, profile: Profile): ChatM
     .join('\n');
   const media = chatPartsOf(outputs.flat(), profile).filter(({ type }) => type !== 'text');
   const parts = text === '' ? media : [{ type: 'text', text } as const, ...media];
-  return { role: 'tool', tool_call_id: callId, content: media.length === 0 ? text : parts };
+  const message: ChatMessage = { role: 'tool', tool_call_id: callId, content: media.length === 0 ? text : parts };
+  for (const output of outputs) carry(message, output);
+  return message;
 }

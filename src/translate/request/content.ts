@@ -1,6 +1,7 @@
 import type { ChatContentPart } from '../../schema/chat-request.ts';
 import type { Profile } from '../../upstream/profile.ts';
 import type { InputContent, InputFile, InputRefusal, InputText } from './parsed.ts';
+import { carry } from './trace.ts';
 
 /** The parts a Chat message can hold, in the profile's shape. Refusals are written elsewhere, and left out here. */
 export function chatPartsOf(content: readonly InputContent[], profile: Profile): ChatContentPart[] {
@@ -10,6 +11,12 @@ export function chatPartsOf(content: readonly InputContent[], profile: Profile):
 }
 
 function chatPartOf(part: Exclude<InputContent, InputRefusal>, profile: Profile): ChatContentPart {
+  const written = partInShapeOf(part, profile);
+  carry(written, part);
+  return written;
+}
+
+function partInShapeOf(part: Exclude<InputContent, InputRefusal>, profile: Profile): ChatContentPart {
   switch (part.type) {
     case 'text': {
       if (part.isFile === undefined) return part;

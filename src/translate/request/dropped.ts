@@ -1,3 +1,5 @@
+import { noteDropped, type Trace } from './trace.ts';
+
 /** A type of item, part or tool that this version does not know: for the counter that tells operators what is new. */
 export interface UnknownType {
   readonly kind: 'item' | 'part' | 'tool';
@@ -16,11 +18,18 @@ export class Dropped {
   #names: Set<string> | null = null;
   #unknown: Map<string, UnknownType> | null = null;
   #keys: Map<ReadonlySet<string>, Set<string>> | null = null;
+  readonly #trace: Trace | undefined;
+
+  /** The trace notes which field each name is dropped from. */
+  constructor(trace?: Trace) {
+    this.#trace = trace;
+  }
 
   /** `path` is safe for a header once it has been through here. */
   push(path: string): void {
     this.#names ??= new Set();
     if (this.#names.size < maxNames) this.#names.add(headerSafe(path));
+    if (this.#trace !== undefined) noteDropped(this.#trace, headerSafe(path));
   }
 
   /**
@@ -32,6 +41,7 @@ export class Dropped {
   }
 
   #pushKey(key: string, known: ReadonlySet<string>, path: string): void {
+    if (this.#trace !== undefined) noteDropped(this.#trace, headerSafe(`${path}.${key.slice(0, 100)}`));
     this.#keys ??= new Map();
     const named = this.#keys.get(known) ?? new Set<string>();
     this.#keys.set(known, named);

@@ -4,9 +4,10 @@ import { chatMessageOf, messagesOfTurn } from './chat-messages.ts';
 import { isRefusal, joinText } from './content.ts';
 import { earlierReasoningOf } from './input-reasoning.ts';
 import type { PairedCall, PairedItem } from './pairing.ts';
-import type { InputMessage } from './parsed.ts';
+import type { InputMessage, InputReasoning } from './parsed.ts';
 import { applyPasses } from './passes/passes.ts';
 import type { ToolTable } from './tools.ts';
+import { carry } from './trace.ts';
 import { createTurn, type Turn } from './turn.ts';
 
 /**
@@ -28,7 +29,7 @@ export function translateMessages(
     switch (item.kind) {
       case 'reasoning':
         if (turn?.answered || hasDeferred()) close();
-        openTurn().reasoning.push(earlierReasoningOf(item, settings));
+        addReasoning(item);
         break;
       case 'message':
         if (item.role === 'assistant') addAssistant(item);
@@ -57,6 +58,12 @@ export function translateMessages(
 
   function hasDeferred(): boolean {
     return turn !== undefined && turn.deferred.length > 0;
+  }
+
+  function addReasoning(item: InputReasoning): void {
+    const earlier = earlierReasoningOf(item, settings);
+    carry(earlier, item);
+    openTurn().reasoning.push(earlier);
   }
 
   /** A message between calls and their outputs waits for the outputs. */
@@ -89,10 +96,13 @@ export function translateMessages(
     }
     open.reasoningBeforeText = open.reasoning.length;
     open.phase = item.phase ?? null;
+    carry(open, item, 'content');
+    if (open.phase !== null) carry(open, item, 'phase');
     const refusals = item.content.filter(isRefusal).map(({ refusal }) => refusal);
     const text = joinText(item.content);
     if (refusals.length > 0 && profile.refusalField) {
       open.refusal = refusals.join('');
+      carry(open, item, 'refusal');
       open.text = text === '' ? null : text;
     } else {
       open.text = text + refusals.join('');

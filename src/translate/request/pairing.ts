@@ -1,5 +1,6 @@
 import { invalidValue, quote } from './errors.ts';
 import type { InputContent, InputItem, InputToolCall, InputToolOutput } from './parsed.ts';
+import { carry } from './trace.ts';
 
 /** A call with its outputs. */
 export interface PairedCall extends InputToolCall {
@@ -51,7 +52,9 @@ export function pairCalls(
       addOutput(item);
       return;
     }
-    call.outputs.push([...item.content]);
+    const output = [...item.content];
+    carry(output, item);
+    call.outputs.push(output);
     answered.set(item.callId, call);
     paired.push({ kind: 'answer', call });
   };
@@ -68,7 +71,9 @@ export function pairCalls(
   throwFirst(items, unanswered, refused);
   for (const call of calls) {
     if (call.outputs.length > 0) continue;
-    call.outputs.push([{ type: 'text', text: 'aborted' }]);
+    const output: InputContent[] = [{ type: 'text', text: 'aborted' }];
+    carry(output, call);
+    call.outputs.push(output);
     call.abandoned = true;
   }
   return paired;
@@ -105,6 +110,10 @@ function missingOutput({ param, callId }: InputToolCall): Error {
   );
 }
 
-function placeholderCall({ param, callId }: InputToolOutput): InputToolCall {
-  return { kind: 'call', param, callId, toolKind: 'function', name: 'unknown_tool', namespace: null, input: '{}' };
+function placeholderCall(output: InputToolOutput): InputToolCall {
+  const { param, callId } = output;
+  const name = 'unknown_tool';
+  const call = { kind: 'call', param, callId, toolKind: 'function', name, namespace: null, input: '{}' } as const;
+  carry(call, output);
+  return call;
 }

@@ -4,6 +4,7 @@ import type { RestoredTool } from '../context.ts';
 import type { Dropped } from './dropped.ts';
 import type { CustomDefinition, FunctionDefinition, ToolDefinition } from './parsed.ts';
 import { flattenToolName } from './tool-name.ts';
+import { carry } from './trace.ts';
 
 /** A tool as it is offered to the upstream. */
 export interface OfferedTool {
@@ -38,6 +39,7 @@ export function createToolTable(definitions: readonly ToolDefinition[], profile:
   for (const definition of definitions) {
     const { chatName: name, origin } = definition;
     const chat = definition.kind === 'function' ? functionOf(definition) : customOf(definition, profile);
+    carry(chat, definition);
     const tool = { name, chat, origin };
     offered.push(tool);
     byName.set(name, tool);

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type ExplainedField, type ExplainOptions, explainRequest } from '../../../src/explain/explanation.ts';
+import { explainRequest } from '../../../src/explain/explain-request.ts';
+import type { ExplainedField, ExplainOptions } from '../../../src/explain/explanation.ts';
 import { pathOf } from '../../../src/explain/fields.ts';
 import type { ClientRequest } from '../../../src/explain/run-request.ts';
 import { explainSetupOf } from '../../support/config-of-settings.ts';
@@ -141,16 +142,16 @@ describe('an item', () => {
     expect(places).toEqual([
       ['input[0]', 'rewritten', 'messages[0]'],
       ['input[1]', 'sent', 'messages[1]'],
-      ['input[2]', 'sent', 'messages[2].tool_calls[0].function.name'],
-      ['input[3]', 'sent', 'messages[3].content'],
+      ['input[2]', 'sent', 'messages[2].tool_calls[0]'],
+      ['input[3]', 'sent', 'messages[3]'],
       ['input[4]', 'sent', 'messages[4]'],
     ]);
   });
 
   it('whose role changes says so, and why', () => {
     const [, item] = explain({ model: 'm', input: turn }).fields;
-    expect(item?.becomes).toContainEqual({ path: 'messages[0].role', value: 'system' });
-    expect(namesOf(item ?? { causes: [] })).toContain('developerRole');
+    expect(item?.becomes).toEqual([{ path: 'messages[0]', value: { role: 'system', content: 'Be brief.' } }]);
+    expect(namesOf(item ?? { causes: [] })).toEqual(['developerRole']);
   });
 
   it('that a rule for the model changes names the rule', () => {
@@ -162,9 +163,117 @@ describe('an item', () => {
       ],
     };
     const field = explain(body).fields.find((one) => one.field === 'input[1]');
-    expect(field?.becomes).toMatchObject([{ path: 'messages[0].content' }]);
+    expect(field?.becomes).toEqual([{ path: 'messages[0]', value: { role: 'user', content: 'a\n\nb' } }]);
     const cause = field?.causes.find(({ name }) => name === 'alternateRoles');
     expect(cause).toMatchObject({ value: true, reason: expect.stringContaining('tral') });
+  });
+});
+
+describe('what a guess would get wrong', () => {
+  it('one plain message is sent', () => {
+    const input = [{ role: 'user', content: 'Hi' }];
+    expect(explain({ model: 'm', input }).fields.at(-1)).toMatchObject({
+      fate: 'sent',
+      becomes: [{ path: 'messages[0]', value: input[0] }],
+      causes: [],
+    });
+  });
+
+  it('a call with no arguments is sent', () => {
+    const input = [
+      { type: 'function_call', call_id: 'c', name: 'f', arguments: '{}' },
+      { type: 'function_call_output', call_id: 'c', output: 'x' },
+    ];
+    const { fields, added } = explain({ model: 'm', input });
+    expect(fields.slice(1).map(({ fate }) => fate)).toEqual(['sent', 'sent']);
+    expect(added).toEqual([]);
+  });
+
+  it('the prompt of a compaction is added by its file', () => {
+    const body = { model: 'm', input: [{ role: 'user', content: 'Hi' }] };
+    const { added } = explain(body, {}, { request: requestOf(body, { path: '/v1/responses/compact' }) });
+    expect(added[0]).toMatchObject({ path: 'messages[1]', causes: [{ name: 'COMPACTION_PROMPT_FILE' }] });
+    expect(added[0]?.causes).toHaveLength(1);
+  });
+
+  it('a flag that is off is not blamed for what another did', () => {
+    const input = [
+      { role: 'user', content: 'a' },
+      { role: 'user', content: 'b' },
+      { role: 'developer', content: 'c' },
+    ];
+    const { fields } = explain({ model: 'm', input, instructions: 'd' });
+    expect(fields.map(({ field, fate, causes }) => [field, fate, causes.map(({ name }) => name)])).toEqual([
+      ['model', 'sent', []],
+      ['input[0]', 'sent', []],
+      ['input[1]', 'sent', []],
+      ['input[2]', 'rewritten', ['systemMessages']],
+      ['instructions', 'renamed', []],
+    ]);
+  });
+
+  it('an item that is left out is dropped under the name that all of its kind have', () => {
+    const summary = [{ type: 'summary_text', text: 'Hm.' }];
+    const input = [
+      { role: 'user', content: 'Hi' },
+      { type: 'reasoning', summary },
+    ];
+    const item = explain({ model: 'm', input }).fields.at(-1);
+    expect(item).toMatchObject({ fate: 'dropped', dropped: ['input[].reasoning'] });
+    expect(namesOf(item ?? { causes: [] })).toContain('reasoningReplay');
+  });
+
+  it('what is sent but for a key says which, and why', () => {
+    const input = [
+      { role: 'user', content: 'Hi' },
+      { role: 'assistant', content: 'Yes', phase: 'final_answer' },
+    ];
+    const item = explain({ model: 'm', input }).fields.at(-1);
+    expect(item).toMatchObject({ fate: 'sent', dropped: ['input[].phase'], link: 'docs/mapping.md#row-input-phase' });
+    expect(namesOf(item ?? { causes: [] })).toEqual(['phase']);
+  });
+
+  it('reasoning and text of one turn are told apart', () => {
+    const input = [
+      { role: 'user', content: 'Hi' },
+      { type: 'reasoning', summary: [], content: [{ type: 'reasoning_text', text: 'Hm.' }] },
+      { role: 'assistant', content: [{ type: 'output_text', text: 'Yes' }] },
+    ];
+    const { fields } = explain({ model: 'm', input }, { profile: 'vllm' });
+    expect(fields.slice(2)).toMatchObject([
+      { fate: 'rewritten', becomes: [{ path: 'messages[1].reasoning' }, { path: 'messages[1].reasoning_content' }] },
+      { fate: 'sent', becomes: [{ path: 'messages[1].content', value: 'Yes' }] },
+    ]);
+  });
+
+  it('an effort that an item sets is that item’s', () => {
+    const input = [
+      { role: 'user', content: 'Hi' },
+      { type: 'configuration_update', reasoning: { effort: 'high' } },
+    ];
+    const { fields } = explain({ model: 'm', input, reasoning: { effort: 'low' } }, { profile: 'openai' });
+    expect(fields.slice(2)).toMatchObject([
+      { field: 'input[1]', fate: 'rewritten', becomes: [{ path: 'reasoning_effort', value: 'high' }] },
+      { field: 'reasoning.effort', becomes: [] },
+    ]);
+  });
+
+  it('an echo that is not what was asked for names STRICT_ECHO', () => {
+    const field = fieldOf('reasoning.effort', { reasoning: { effort: 'max' } }, { strictEcho: true });
+    expect(field.in_response).toEqual(['reasoning.effort']);
+    const { causes } = fieldOf('tools[0]', { tools: [{ type: 'web_search' }] }, { strictEcho: true });
+    expect(causes.map(({ name }) => name)).toEqual(['DROPPED_TOOLS']);
+  });
+
+  it('a key that becomes a header names SESSION_HEADER', () => {
+    const setup = explainSetupOf({});
+    const config = { ...setup.config, SESSION_HEADER: 'x-session' };
+    const { fields } = explain({ ...plain, prompt_cache_key: 'k' }, {}, { setup: { ...setup, config } });
+    expect(fields.at(-1)).toMatchObject({
+      fate: 'renamed',
+      becomes: [{ path: 'header x-session', value: 'k' }],
+      causes: [{ name: 'SESSION_HEADER', value: 'x-session' }],
+    });
   });
 });
 
@@ -311,14 +420,14 @@ describe('other requests', () => {
     expect(chat_request?.headers_set).toContain('accept');
   });
 
-  it('that are too large are followed as far as it goes, the last items first', () => {
+  it('that are too large are followed, without what decided', () => {
     const input = Array.from({ length: 30 }, (_item, index) => ({ role: 'user', content: `Number ${index}` }));
     const body = { model: 'm', input, user: 'u' };
     const { fields, notes, added } = explain(body, {}, { probedBytes: JSON.stringify(body).length * 11 });
-    expect(fields).toHaveLength(11);
-    expect(fields.at(-2)?.field).toBe('input[29]');
+    expect(fields).toHaveLength(32);
+    expect(fields.at(-2)).toMatchObject({ field: 'input[29]', fate: 'sent' });
+    expect(fields.at(-1)).toMatchObject({ field: 'user', fate: 'in_response', causes: [] });
     expect(added).toEqual([]);
-    expect(notes.join()).toMatch(/flags and variables/);
-    expect(notes.join()).toMatch(/21 of them/);
+    expect(notes).toEqual(['The request is too large to find out which flags and variables decided.']);
   });
 });

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { explainRequest } from '../../../src/explain/explanation.ts';
+import { explainRequest } from '../../../src/explain/explain-request.ts';
 import { requestIn } from '../../../src/explain/input.ts';
 import { printRequest } from '../../../src/explain/print-request.ts';
 import { explainSetupOf } from '../../support/config-of-settings.ts';

@@ -12,6 +12,7 @@ import type { TranslationSettings } from '../../settings.ts';
 import { type Dropped, knownKeys } from '../dropped.ts';
 import { invalidType, invalidValue, missingParameter, paramAt, quote, unsupportedParameter } from '../errors.ts';
 import type { CacheHints, InputContent, InputImage } from '../parsed.ts';
+import { mark } from '../trace.ts';
 import { parseFile } from './file.ts';
 import { textCarriedBy } from './items/unknown.ts';
 import { checkBytes } from './limits.ts';
@@ -32,7 +33,9 @@ export function parseContent(
   const parts: InputContent[] = [];
   for (let index = 0; index < content.length; index++) {
     const parsed = parsePart(content[index], speaker, paramAt(param, index), settings, dropped);
-    if (parsed !== null) parts.push(parsed);
+    if (parsed === null) continue;
+    if (settings.trace !== undefined) mark(parsed, paramAt(param, index));
+    parts.push(parsed);
   }
   return parts;
 }

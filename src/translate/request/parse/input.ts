@@ -37,7 +37,11 @@ export function parseInput(
       `Invalid 'input': too many items. Expected at most ${settings.limits.maxItems}, but got ${input.length}.`,
     );
   }
-  for (const [index, item] of input.entries()) readItem(item, `input[${index}]`, builder);
+  for (const [index, item] of input.entries()) {
+    const at = `input[${index}]`;
+    if (settings.trace !== undefined) settings.trace.field = at;
+    readItem(item, at, builder);
+  }
   return builder;
 }
 

@@ -9,6 +9,7 @@ import type { TranslationSettings } from '../../settings.ts';
 import type { Dropped } from '../dropped.ts';
 import { invalidType, invalidValue, quote, shorten, unsupportedParameter, unsupportedValue } from '../errors.ts';
 import type { CreateResponse, TextFormatRequest, ToolChoiceRequest } from '../parsed.ts';
+import { mark } from '../trace.ts';
 import { withinTextLimit } from './content.ts';
 import { type ParsedInput, parseInput } from './input.ts';
 import { readShape } from './shape.ts';
@@ -40,6 +41,7 @@ export function parseRequest(body: unknown, settings: TranslationSettings, dropp
   let toolChoice: ToolChoiceRequest | null = null;
   for (const name of namesOf(body, null)) {
     const value = body[name];
+    if (settings.trace !== undefined) settings.trace.field = name;
     if (!isKnownField(name)) {
       parseUnknown(name, value, settings, passthrough, dropped);
       continue;
@@ -87,6 +89,10 @@ export function parseRequest(body: unknown, settings: TranslationSettings, dropp
   }
   if (input !== null && input.update.format !== null) format = parseTextFormat(input.update.format, settings);
   for (const list of input?.toolLists ?? []) tools.add(list.tools, list.param, false);
+  if (settings.trace !== undefined) {
+    mark(format, settings.trace.updatedBy.format ?? 'text.format');
+    settings.trace.field = '';
+  }
   const request: CreateResponse = {
     ...(fields as Omit<CreateResponseFields, 'input' | 'include' | 'tools' | 'tool_choice' | 'text'>),
     include,
@@ -301,7 +307,9 @@ function parseUnknown(
   if (engineFields.has(name) || settings.unknownFields === 'forward') {
     checkRefused(name, value, settings);
     const { renames } = settings.profile;
-    passthrough.set((Object.hasOwn(renames, name) && renames[name]) || name, value);
+    const written = (Object.hasOwn(renames, name) && renames[name]) || name;
+    if (settings.trace !== undefined) mark(passthrough, name, written);
+    passthrough.set(written, value);
   } else if (settings.unknownFields === 'reject') {
     throw unknownParameter(name);
   } else dropped.push(name);

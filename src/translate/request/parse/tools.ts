@@ -18,6 +18,7 @@ import { type Dropped, knownKeys } from '../dropped.ts';
 import { invalidType, invalidValue, missingParameter, quote, unsupportedParameter } from '../errors.ts';
 import type { CustomDefinition, FunctionDefinition, ListedTool, ToolDefinition } from '../parsed.ts';
 import { flattenToolName } from '../tool-name.ts';
+import { mark } from '../trace.ts';
 import { withoutEncrypted } from './encrypted-parameters.ts';
 import { readShape } from './shape.ts';
 
@@ -68,6 +69,7 @@ export function createToolParser(settings: TranslationSettings, dropped: Dropped
   }
 
   function addTool(tool: unknown, at: string, listParam: string, own: boolean): void {
+    if (settings.trace !== undefined) settings.trace.field = at;
     const type = typeOf(tool, at);
     switch (type) {
       case 'function': {
@@ -195,6 +197,7 @@ export function createToolParser(settings: TranslationSettings, dropped: Dropped
         `Invalid '${listParam}': too many tools. Expected at most ${settings.limits.maxTools}, those in namespaces counted.`,
       );
     }
+    if (settings.trace !== undefined) mark(tool, tool.param);
     definitions.push(tool);
   }
 

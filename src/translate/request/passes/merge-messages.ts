@@ -1,4 +1,5 @@
 import type { ChatMessage } from '../../../schema/chat-request.ts';
+import { carry } from '../trace.ts';
 
 /**
  * Messages of one role in a row as one. Texts are separated by a blank line, parts stay parts, and reasoning stays
@@ -8,7 +9,7 @@ export function mergeMessages(messages: readonly [ChatMessage, ...ChatMessage[]]
   if (messages.length === 1) return messages[0];
   const merged: ChatMessage = Object.assign({}, ...messages);
   const details = messages.flatMap(({ reasoning_details = [] }) => reasoning_details);
-  return {
+  const written: ChatMessage = {
     ...merged,
     ...mergedContent(messages, merged.content),
     ...mergedText('refusal', messages),
@@ -16,6 +17,8 @@ export function mergeMessages(messages: readonly [ChatMessage, ...ChatMessage[]]
     ...mergedText('reasoning_content', messages),
     ...(details.length === 0 ? {} : { reasoning_details: details }),
   };
+  for (const message of messages) carry(written, message);
+  return written;
 }
 
 type Content = NonNullable<ChatMessage['content']>;

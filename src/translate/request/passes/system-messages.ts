@@ -40,5 +40,5 @@ function asUser(message: ChatMessage): ChatMessage {
     typeof content === 'string'
       ? content
       : (content ?? []).map((part) => (part.type === 'text' ? part.text : '')).join('');
-  return { role: 'user', content: `Developer instructions:\n${text}` };
+  return { ...message, role: 'user', content: `Developer instructions:\n${text}` };
 }

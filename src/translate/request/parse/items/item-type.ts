@@ -3,6 +3,7 @@ import type { CreateResponseFields } from '../../../../schema/create-response.ts
 import type { TranslationSettings } from '../../../settings.ts';
 import { type Dropped, knownKeys } from '../../dropped.ts';
 import type { InputContent, InputItem, InputMessage } from '../../parsed.ts';
+import { mark } from '../../trace.ts';
 import { withinTextLimit } from '../content.ts';
 import { readShape } from '../shape.ts';
 
@@ -54,6 +55,7 @@ export class InputBuilder {
 
   add(item: InputItem): void {
     this.#unanswered?.add(item);
+    if (this.settings.trace !== undefined) mark(item, this.settings.trace.field);
     this.items.push(item);
   }
 
