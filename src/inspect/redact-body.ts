@@ -1,3 +1,4 @@
+import { closingQuote } from '../json/scan.ts';
 import { REDACTED } from './redact.ts';
 
 /** An MCP server's credentials are given with the tool; other names that `isCredential` knows are a prompt's own words here. */
@@ -11,7 +12,6 @@ const MIN_NAME_LENGTH = 'cookie'.length;
 
 const QUOTE = 0x22;
 const COLON = 0x3a;
-const BACKSLASH = 0x5c;
 
 /**
  * A JSON body with the text of fields that are called like credentials replaced; the very same bytes where there are none.
@@ -26,7 +26,8 @@ export function redactBody(body: Uint8Array): Uint8Array {
     if (!isAfterCredential(bytes, colon)) continue;
     const valueStart = skipSpace(bytes, colon + 1, 1);
     if (bytes[valueStart] !== QUOTE) continue;
-    const valueEnd = endOfText(bytes, valueStart + 1);
+    // After its quote; the end of the body where none ends it.
+    const valueEnd = Math.min(closingQuote(bytes, valueStart) + 1, bytes.length);
     kept.push(bytes.subarray(from, valueStart), redactedText);
     from = valueEnd;
     colon = valueEnd - 1;
@@ -56,16 +57,4 @@ function skipSpace(bytes: Buffer, from: number, step: 1 | -1): number {
   let at = from;
   while (at >= 0 && at < bytes.length && (bytes[at] ?? QUOTE) <= 0x20) at += step;
   return at;
-}
-
-/** After the quote that ends a JSON text; the end of the body where none does. */
-function endOfText(bytes: Buffer, from: number): number {
-  for (let at = from; ; at += 1) {
-    const quote = bytes.indexOf(QUOTE, at);
-    if (quote === -1) return bytes.length;
-    let escapes = 0;
-    while (bytes[quote - 1 - escapes] === BACKSLASH) escapes += 1;
-    if (escapes % 2 === 0) return quote + 1;
-    at = quote;
-  }
 }

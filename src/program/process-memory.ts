@@ -1,6 +1,5 @@
 import { totalmem } from 'node:os';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
+import { takeCollector } from '../memory/collector.ts';
 import { heapLimit } from '../server/heap.ts';
 
 /** The memory of this process in bytes: the heap that V8 was given, and what the machine or container has in all. */
@@ -22,11 +21,7 @@ const startEndsMs = 1000;
 export function releaseAfterStart(isIdle: () => boolean): void {
   setTimeout(() => {
     if (!isIdle()) return;
-    // V8 collects on request only where a flag says so.
-    setFlagsFromString('--expose-gc');
-    const collect = runInNewContext('gc') as NodeJS.GCFunction;
-    setFlagsFromString('--no-expose-gc');
     // What V8 does before it runs out of memory: it shrinks both generations and gives their pages back.
-    collect({ type: 'major', execution: 'sync', flavor: 'last-resort' });
+    takeCollector()({ type: 'major', execution: 'sync', flavor: 'last-resort' });
   }, startEndsMs).unref();
 }

@@ -1,6 +1,6 @@
 import { constants, PerformanceObserver } from 'node:perf_hooks';
-import { getHeapStatistics, setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
+import { getHeapStatistics } from 'node:v8';
+import { takeCollector } from '../memory/collector.ts';
 
 /** What is known of the JavaScript heap. */
 export interface HeapGauge {
@@ -98,18 +98,11 @@ export class MeasuredHeap implements HeapGauge {
   }
 }
 
-let collector: (() => void) | undefined;
+let collector: NodeJS.GCFunction | undefined;
 
-/**
- * V8's full collection, which JavaScript sees only with a flag; the flag is set for the moment of the first call, since the
- * context that it takes is a megabyte that most processes never need.
- */
+/** Most processes never need it. */
 function collectGarbage(): void {
-  if (collector === undefined) {
-    setFlagsFromString('--expose-gc');
-    collector = runInNewContext('gc') as () => void;
-    setFlagsFromString('--no-expose-gc');
-  }
+  collector ??= takeCollector();
   collector();
 }
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
+import { scanJson } from '../json/scan.ts';
 import { objectOf, textOf } from './chat/loose.ts';
-import { countValues } from './reasoning-envelope.ts';
 
 /**
  * A summary of a conversation, carried by the client in the `encrypted_content` of a `compaction` item. It is encoded, not
@@ -39,7 +39,7 @@ export function encodeCompactionEnvelope({ text, model }: CompactionEnvelope): s
 export function decodeCompactionEnvelope(given: string): CompactionEnvelope | 'foreign' | 'damaged' {
   if (!given.startsWith(PREFIX)) return 'foreign';
   const bytes = Buffer.from(given.slice(PREFIX.length), 'base64url');
-  if (countValues(bytes) > maxValues) return 'damaged';
+  if (scanJson(bytes, { maxValues }).values > maxValues) return 'damaged';
   let value: LooseEnvelope | null;
   try {
     value = objectOf<LooseEnvelope>(JSON.parse(bytes.toString('utf8')));

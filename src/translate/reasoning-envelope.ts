@@ -1,3 +1,4 @@
+import { scanJson } from '../json/scan.ts';
 import type { LooseGoogleExtras } from '../schema/chat-completion.ts';
 import type { ExtraContent } from '../schema/chat-request.ts';
 import { jsonTextOf, objectOf, textOf } from './chat/loose.ts';
@@ -72,8 +73,8 @@ export function encodeReasoningEnvelope(envelope: ReasoningEnvelope): string {
 
 /**
  * Reads what `encodeReasoningEnvelope` wrote, and counts its JSON values. Null for the blobs of other servers (OpenAI's
- * own, say), broken ones, and what is nested deeper than `maxNesting`; `too_many_values` for more than `maxValues`, which
- * are not parsed. The limits of the body do not see inside: here they are applied again.
+ * own, say), broken ones, and what is nested deeper than `maxNesting`; `too_many_values` for more than `maxValues`. Neither
+ * is parsed. The limits of the body do not see inside: here they are applied again.
  */
 export function decodeReasoningEnvelope(
   text: string,
@@ -82,15 +83,16 @@ export function decodeReasoningEnvelope(
 ): { readonly envelope: ReasoningEnvelope; readonly values: number } | 'too_many_values' | null {
   if (!text.startsWith(PREFIX)) return null;
   const bytes = Buffer.from(text.slice(PREFIX.length), 'base64url');
-  const values = countValues(bytes);
+  const { values, tooDeepAt } = scanJson(bytes, { maxNesting, maxValues });
   if (values > maxValues) return 'too_many_values';
+  if (tooDeepAt !== null) return null;
   let value: LooseEnvelope | null;
   try {
     value = objectOf<LooseEnvelope>(JSON.parse(bytes.toString('utf8')));
   } catch {
     return null;
   }
-  if (value === null || !isNestedWithin(value, maxNesting)) return null;
+  if (value === null) return null;
   const signatures = objectOf<LooseById>(value.g);
   const extras = objectOf<LooseById>(value.x);
   const envelope = {
@@ -109,33 +111,4 @@ export function decodeReasoningEnvelope(
     ...(textOf(value.p) !== '' && { p: textOf(value.p) }),
   };
   return { envelope, values };
-}
-
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-
-/** The most values the JSON can hold: a bracket and a comma are one each. */
-export function countValues(json: Buffer): number {
-  let values = 1;
-  for (let at = 0; at < json.length; at++) {
-    const byte = json[at];
-    if (byte === QUOTE) at = endOfString(json, at);
-    else if (byte === 0x2c || byte === 0x5b || byte === 0x7b) values++;
-  }
-  return values;
-}
-
-/** Where the string that opens at `start` closes, or the end of the bytes. */
-function endOfString(json: Buffer, start: number): number {
-  for (let at = json.indexOf(QUOTE, start + 1); at !== -1; at = json.indexOf(QUOTE, at + 1)) {
-    let backslashes = 0;
-    while (json[at - 1 - backslashes] === BACKSLASH) backslashes++;
-    if (backslashes % 2 === 0) return at;
-  }
-  return json.length;
-}
-
-function isNestedWithin(value: unknown, levels: number): boolean {
-  if (typeof value !== 'object' || value === null) return true;
-  return levels > 0 && Object.values(value).every((inner) => isNestedWithin(inner, levels - 1));
 }

@@ -5,19 +5,20 @@ import { describe, expect, test } from 'vitest';
 
 /** Which rooms a room may use, beside itself. Data goes one way; what is pure stays so. */
 const uses: Readonly<Record<string, readonly string[]>> = {
+  json: [],
   machine: [],
   memory: [],
   schema: [],
   upstream: [],
   sse: ['schema'],
   settings: ['upstream'],
-  translate: ['memory', 'schema', 'settings', 'upstream'],
-  exchange: ['machine', 'memory', 'schema', 'settings', 'sse', 'translate', 'upstream'],
+  translate: ['json', 'memory', 'schema', 'settings', 'upstream'],
+  exchange: ['json', 'machine', 'memory', 'schema', 'settings', 'sse', 'translate', 'upstream'],
   extproc: ['exchange'],
   telemetry: ['exchange', 'extproc', 'schema', 'settings', 'upstream', 'websocket'],
   server: ['exchange', 'extproc', 'memory', 'schema', 'settings', 'telemetry', 'translate', 'upstream'],
   // The service loads it where it is on, and nothing of the service knows it.
-  inspect: ['exchange', 'schema', 'server', 'telemetry'],
+  inspect: ['exchange', 'json', 'schema', 'server', 'telemetry'],
   // A client of the proxy: what becomes of a turn is the exchange's business.
   websocket: ['machine', 'schema', 'sse'],
   // Nothing uses the rooms of subcommands but the program that loads them.
@@ -27,8 +28,10 @@ const uses: Readonly<Record<string, readonly string[]>> = {
 
 /** Rooms without sockets, clock, randomness or environment: these packages and built-ins are all they may use. */
 const pure: Readonly<Record<string, readonly string[]>> = {
+  json: [],
   machine: [],
-  memory: [],
+  // The collector is asked for by way of V8.
+  memory: ['node:v8', 'node:vm'],
   schema: ['zod'],
   upstream: ['yaml', 'zod'],
   settings: [],

@@ -1,3 +1,4 @@
+import { scanJson } from '../../json/scan.ts';
 import { ApiError } from '../../schema/api-error.ts';
 import type { Steps } from '../steps.ts';
 
@@ -10,7 +11,7 @@ const utf8 = new TextDecoder('utf-8', { fatal: true });
  * none. Throws `ApiError` (400, or 413 for too many values). The step between is reading the bytes as text.
  */
 export function* parseJson(bytes: Uint8Array, maxNesting: number, maxValues: number): Steps<unknown> {
-  const { tooDeepAt, mayLoseNumbers, values } = scanJson(bytes, maxNesting, maxValues);
+  const { tooDeepAt, mayLoseNumbers, values } = scanJson(bytes, { maxNesting, maxValues });
   if (values > maxValues) {
     throw new ApiError(`The request body holds too many values: more than ${maxValues}.`, {
       status: 413,
@@ -65,74 +66,6 @@ function keepExact(_key: string, value: unknown, { source }: { readonly source?:
     if (digits.length <= 15 || String(value) === source) return value;
   }
   return rawJson(source);
-}
-
-/**
- * One look at the bytes before they are parsed: where they go deeper than `maxNesting` (the parser itself would follow
- * for as long as there is memory), whether there is a number long enough to be worth the slower, exact parse, and how
- * many values there are at most. It stops where either limit is crossed.
- */
-function scanJson(
-  bytes: Uint8Array,
-  maxNesting: number,
-  maxValues: number,
-): { tooDeepAt: number | null; mayLoseNumbers: boolean; values: number } {
-  let depth = 0;
-  let values = 1;
-  let mayLoseNumbers = false;
-  for (let at = 0; at < bytes.length && values <= maxValues; at++) {
-    switch (bytes[at]) {
-      case 0x22: // a string, up to its closing quote
-        at = endOfString(bytes, at);
-        break;
-      case 0x5b:
-      case 0x7b:
-        depth++;
-        values++;
-        if (depth > maxNesting) return { tooDeepAt: at, mayLoseNumbers, values };
-        break;
-      case 0x5d:
-      case 0x7d:
-        depth--;
-        break;
-      case 0x2c:
-        values++;
-        break;
-      default: {
-        const start = at;
-        while (isDigitOrPoint(bytes[at])) at++;
-        if (at === start) break;
-        if (at - start > 15 || bytes[at] === 0x65 || bytes[at] === 0x45) mayLoseNumbers = true; // long, or 1e400
-        at--; // the loop steps over the number's last byte
-      }
-    }
-  }
-  return { tooDeepAt: null, mayLoseNumbers, values };
-}
-
-/**
- * The closing quote of the string that opens at `start`, or the end of the bytes. Most strings are short; what is long is
- * text or an image, where the native search is fifty times faster.
- */
-function endOfString(bytes: Uint8Array, start: number): number {
-  let at = start + 1;
-  while (at < bytes.length) {
-    for (const near = at + 64; at < near && at < bytes.length; at++) {
-      if (bytes[at] === 0x22) return at;
-      if (bytes[at] === 0x5c) at++;
-    }
-    const quote = bytes.indexOf(0x22, at);
-    if (quote === -1) return bytes.length;
-    let backslashes = 0;
-    while (quote - 1 - backslashes >= at && bytes[quote - 1 - backslashes] === 0x5c) backslashes++;
-    if (backslashes % 2 === 0) return quote;
-    at = quote + 1;
-  }
-  return bytes.length;
-}
-
-function isDigitOrPoint(byte: number | undefined): boolean {
-  return byte !== undefined && ((byte >= 0x30 && byte <= 0x39) || byte === 0x2e);
 }
 
 /** The parser's reason, without the piece of the body it quotes. */

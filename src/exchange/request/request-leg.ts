@@ -1,5 +1,6 @@
 import { checkMove } from '../../machine/moves.ts';
 import { retainable } from '../../memory/retainable.ts';
+import { heapBytesOf } from '../../memory/value-cost.ts';
 import { ApiError } from '../../schema/api-error.ts';
 import type { TranslatedOperation } from '../../translate/operations/operation.ts';
 import { responses } from '../../translate/operations/responses.ts';
@@ -12,7 +13,6 @@ import type { RequestOutcome } from '../request-outcome.ts';
 import { runSteps, type Steps } from '../steps.ts';
 import { digestFields, translatedTrailers } from '../trailers.ts';
 import type { BodyModes, ExchangeReply, HeaderMap, HeaderMutation, RequestEvent } from '../types.ts';
-import { heapSizeOf } from './heap-size.ts';
 import { largeBodyBytes, type PreparedRequest, type PrepareOptions, prepareRequest } from './prepare-request.ts';
 import { pathNeedsModel, type RequestPath, routeOf, upstreamPath } from './route.ts';
 
@@ -225,7 +225,7 @@ export class RequestLeg {
     this.#pieces = [];
     const { body, context, dropped, unknownTypes } = prepared;
     // What the response repeats stays in memory until it has ended.
-    this.#options.reserve(0, this.#isSmall() ? 0 : heapSizeOf(context.echo));
+    this.#options.reserve(0, this.#isSmall() ? 0 : heapBytesOf(context.echo));
     this.#outcome = { type: 'translated', context, dropped, unknownTypes };
     this.#upstreamBytes = body.length;
     this.#move(event, 'translated');

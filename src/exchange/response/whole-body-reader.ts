@@ -1,10 +1,10 @@
+import { JsonEnd } from '../../json/json-end.ts';
 import { retainable } from '../../memory/retainable.ts';
 import { ApiError } from '../../schema/api-error.ts';
 import { DONE, encodeSseEvents } from '../../sse/encode.ts';
 import type { ResponseContext } from '../../translate/context.ts';
 import { translateError } from '../../translate/error.ts';
 import { StreamTranslator } from '../../translate/stream.ts';
-import { createJsonEnd } from './json-end.ts';
 import {
   type Disposition,
   emptyReport,
@@ -24,7 +24,7 @@ const nothing = Buffer.alloc(0);
 export function createWholeBodyReader(kind: WholeBodyKind, options: UpstreamBodyOptions): UpstreamBodyReader {
   const { context, committed, limits, status } = options;
   const limit = kind === 'error' ? limits.maxErrorBytes : limits.maxResponseBytes;
-  const isWhole = createJsonEnd();
+  const body = new JsonEnd('any');
   const pieces: Buffer[] = [];
   let size = 0;
   let disposition: Disposition = null;
@@ -86,7 +86,9 @@ export function createWholeBodyReader(kind: WholeBodyKind, options: UpstreamBody
       // The beginning of an error is enough to translate it.
       else if (size - bytes.length < limit) pieces.push(retainable(bytes.subarray(0, limit - size + bytes.length)));
       // Where each message has one reply, the next message may be trailers, and a reply to them carries no body.
-      return committed && isWhole(bytes) ? end() : nothing;
+      if (!committed) return nothing;
+      body.pushBytes(bytes);
+      return body.isWhole() ? end() : nothing;
     },
     start: () => nothing,
     end: () => (disposition === null ? end() : nothing),

@@ -1,4 +1,5 @@
-import { hashEntry, type RetainedBytes, RetainedList, uncounted } from '../../memory/retained-bytes.ts';
+import { type RetainedBytes, RetainedList, uncounted } from '../../memory/retained-bytes.ts';
+import { hashEntry } from '../../memory/value-cost.ts';
 import type { LooseAnnotation, LooseChunk, LooseCitation, LooseMessage } from '../../schema/chat-completion.ts';
 import type { UrlCitation } from '../../schema/response-resource.ts';
 import { arrayOf, countOf, objectOf, objectsOf, textOf } from './loose.ts';

@@ -1,4 +1,5 @@
-import { hashEntry, type RetainedBytes, stringNode } from '../../memory/retained-bytes.ts';
+import type { RetainedBytes } from '../../memory/retained-bytes.ts';
+import { hashEntry, stringNode } from '../../memory/value-cost.ts';
 import type { CallFragment } from '../chat/call-entries.ts';
 import { GrowingText } from './growing-text.ts';
 

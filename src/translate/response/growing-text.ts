@@ -1,4 +1,5 @@
-import { type RetainedBytes, stringNode } from '../../memory/retained-bytes.ts';
+import type { RetainedBytes } from '../../memory/retained-bytes.ts';
+import { stringNode } from '../../memory/value-cost.ts';
 
 const piecesToFold = 64;
 

@@ -1,4 +1,5 @@
-import { heapBytesOf, type RetainedBytes, stringNode } from '../../memory/retained-bytes.ts';
+import type { RetainedBytes } from '../../memory/retained-bytes.ts';
+import { heapBytesOf, stringNode } from '../../memory/value-cost.ts';
 import type { UnnumberedEvent } from '../../schema/stream-events.ts';
 
 /** The events of one item; its deltas are joined, and grow in place. */

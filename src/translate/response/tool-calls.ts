@@ -1,3 +1,5 @@
+import { JsonEnd } from '../../json/json-end.ts';
+import { isEmptyObject, mayBeginObject, objectsIn } from '../../json/objects.ts';
 import { ApiError } from '../../schema/api-error.ts';
 import type { LooseMessage, LooseToolCall } from '../../schema/chat-completion.ts';
 import { type CallFragment, callEntriesOf, extraContentOf, fragmentOf } from '../chat/call-entries.ts';
@@ -7,7 +9,6 @@ import { type CallItemWriter, openCallItem } from './call-item-writers.ts';
 import { CallTracker, isCompleteJson, type TrackedCall, withoutPlaceholder } from './call-tracker.ts';
 import type { CarriedExtra } from './envelope-contents.ts';
 import type { EventLog } from './event-log.ts';
-import { isEmptyObject, mayBeginObject, ObjectScanner, objectsIn } from './object-scanner.ts';
 import type { Output } from './output.ts';
 import { calledNameOf, EMPTY_ARGUMENTS, restoredToolOf } from './tool-restoration.ts';
 
@@ -25,7 +26,7 @@ interface Call {
   callId: string | null;
   item: CallItemWriter | null;
   /** Made when another item begins before this call is closed. */
-  scanner: ObjectScanner | null;
+  scanner: JsonEnd | null;
 }
 
 /** What is kept of a call that was sent, beside what its tracker keeps: how it is written, and its scanner. */
@@ -174,7 +175,7 @@ export class ToolCalls {
     const given = before === '' ? withoutPlaceholder(text) : text;
     // Only now, and from then on with each piece: looking at every call's characters would cost each token.
     if (before !== '') call.scanner ??= scannerOf(before);
-    const end = (call.scanner?.copy() ?? new ObjectScanner()).push(given);
+    const end = (call.scanner?.copy() ?? new JsonEnd('object')).push(given);
     if (end === -1 || !/^\s*\{/.test(given.slice(end)) || isEmptyObject(before + given.slice(0, end))) return -1;
     return text.length - given.slice(end).trimStart().length;
   }
@@ -321,8 +322,8 @@ function isWhole(call: Call): boolean {
   return call.scanner.isWhole();
 }
 
-function scannerOf(text: string): ObjectScanner {
-  const scanner = new ObjectScanner();
+function scannerOf(text: string): JsonEnd {
+  const scanner = new JsonEnd('object');
   scanner.push(text);
   return scanner;
 }

@@ -1,5 +1,5 @@
+import { scanJson } from '../../../json/scan.ts';
 import { isJsonObject } from '../../../schema/create-response.ts';
-import { countValues } from '../../reasoning-envelope.ts';
 
 /** The key under which a model finds arguments it once wrote that are not a JSON object. */
 const rawKey = 'raw_arguments';
@@ -27,7 +27,7 @@ export function readableArguments(text: string, maxValues: number): ReadableArgu
 function isObjectText(text: string, maxValues: number): boolean {
   if (!text.startsWith('{')) return false;
   // The limits of the body do not see inside the text. Fewer characters than that cannot hold more values.
-  if (text.length > maxValues && countValues(Buffer.from(text)) > maxValues) return false;
+  if (text.length > maxValues && scanJson(Buffer.from(text), { maxValues }).values > maxValues) return false;
   try {
     return isJsonObject(JSON.parse(text));
   } catch {

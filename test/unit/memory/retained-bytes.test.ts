@@ -2,7 +2,8 @@ import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { heapBytesOf, RetainedBytes, RetainedList } from '../../../src/memory/retained-bytes.ts';
+import { RetainedBytes, RetainedList } from '../../../src/memory/retained-bytes.ts';
+import { heapBytesOf } from '../../../src/memory/value-cost.ts';
 import { endlessStreams } from '../../support/endless-streams.ts';
 
 interface Measured {

@@ -2,18 +2,18 @@ import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 
-const module = join(import.meta.dirname, '../../../../src/exchange/request/heap-size.ts');
+const module = join(import.meta.dirname, '../../../src/memory/value-cost.ts');
 
 /** In a process of its own, which may ask for collections: the estimate and what the heap grows by, in bytes. */
 const script = `
   import { readFileSync } from 'node:fs';
-  import { heapSizeOf } from ${JSON.stringify(module)};
+  import { heapBytesOf } from ${JSON.stringify(module)};
   const text = readFileSync(0, 'utf8');
   const used = () => { gc(); gc(); return process.memoryUsage().heapUsed; };
   JSON.parse(text);
   const before = used();
   const values = Array.from({ length: 20 }, () => JSON.parse(text));
-  console.log(heapSizeOf(values), used() - before);
+  console.log(heapBytesOf(values), used() - before);
 `;
 
 test.each([
