@@ -1,14 +1,21 @@
 import { Buffer } from 'node:buffer';
-import type { LooseChoice, LooseChunk, LooseLogprobs, LooseMessage } from '../schema/chat-completion.ts';
-import type { Usage } from '../schema/response-resource.ts';
+import { ApiError } from '../schema/api-error.ts';
+import type { LooseChunk, LooseMessage } from '../schema/chat-completion.ts';
+import type { CreateResponseEcho, OutputItem, Usage } from '../schema/response-resource.ts';
 import { readSseData } from '../sse/data.ts';
 import { SseDecoder } from '../sse/decode.ts';
-import { callEntriesOf, fragmentOf } from '../translate/chat/call-entries.ts';
 import { readErrorBody } from '../translate/chat/error-body.ts';
-import { arrayOf, choiceOf, jsonOf, objectOf, objectsOf, textOf } from '../translate/chat/loose.ts';
-import { ThinkTagReader } from '../translate/chat/think-tags.ts';
-import { usageOf } from '../translate/chat/usage.ts';
+import { logprobsOf } from '../translate/chat/logprobs.ts';
+import { choiceOf, jsonOf, objectOf } from '../translate/chat/loose.ts';
+import { reasoningOf } from '../translate/chat/reasoning-source.ts';
+import { ThinkTagReader, type ThinkTagTexts } from '../translate/chat/think-tags.ts';
+import { translateCompletion } from '../translate/completion.ts';
+import type { ResponseContext } from '../translate/context.ts';
 import { errorOfValue } from '../translate/error.ts';
+import { responseAnswer } from '../translate/operations/defaults.ts';
+import { StreamTranslator } from '../translate/stream.ts';
+import { profileOf } from '../upstream/profiles.ts';
+import { toolNames } from './chat-body.ts';
 import type { Answer } from './probe.ts';
 
 /** A tool call of an answer, with the arguments as text. */
@@ -37,8 +44,10 @@ export interface ReadAnswer {
   readonly text: string;
   /** The content without it, as a client would see it. */
   readonly said: string;
-  /** Reasoning, by the field it came in. */
-  readonly reasoning: ReadonlyMap<string, string>;
+  /** Reasoning that came beside the text; it may be hidden, where only its field shows. */
+  readonly reasoning: string;
+  /** The fields it came in. */
+  readonly reasoningFields: readonly string[];
   readonly calls: readonly AnsweredCall[];
   readonly finish: string;
   readonly usage: Usage | null;
@@ -72,18 +81,24 @@ export function readChatAnswer(answer: Answer): ChatAnswer {
     if (error !== null) return { type: 'error', status: answer.status, message: shorten(error.message) };
   }
   if (!chunks.some((chunk) => choiceOf(chunk) !== null)) return { type: 'broken', message: emptiness(answer) };
-  return fold(chunks, streamed, done);
+  try {
+    const translated = streamed ? translateStream(chunks, done) : translateJson(chunks[0]);
+    return { type: 'answer', streamed, done, ...translated, ...factsOf(translated.output, chunks) };
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    return { type: 'broken', message: shorten(error.message) };
+  }
 }
 
-/** The reasoning of an answer in one text, whatever its field; `''` for none. */
-export function reasoningText(answer: ReadAnswer): string {
-  return [...answer.reasoning.values()].join('');
+/** Did the model reason beside the text, as far as can be seen? */
+export function hasReasoned({ reasoning, reasoningFields }: ReadAnswer): boolean {
+  return reasoning !== '' || reasoningFields.length > 0;
 }
 
-/** How reasoning stands in a text: in tags at its start, up to a closing tag alone, or not at all. */
+/** How reasoning stands in a text: in tags or channels at its start, up to a closing tag alone, or not at all. */
 export function tagsIn(text: string): 'whole' | 'closing' | null {
-  if (/^\s*(?:<(?:seed:|mm:)?(?:think(?:ing)?|thought|reasoning)>|\[THINK\])/.test(text)) return 'whole';
-  return /<\/(?:seed:|mm:)?(?:think(?:ing)?|thought|reasoning)>|\[\/THINK\]/.test(text) ? 'closing' : null;
+  if (readTags(text, false).text !== text) return 'whole';
+  return readTags(text, true).thinking.trim() === text.trim() ? null : 'closing';
 }
 
 /** The text on one line, without control characters, cut to what a table can hold. */
@@ -110,84 +125,96 @@ function valuesOfStream(body: string): { values: unknown[]; done: boolean } {
   return { values, done: false };
 }
 
-function fold(chunks: readonly LooseChunk[], streamed: boolean, done: boolean): ReadAnswer {
-  const calls = new Map<number, { id: string; name: string; arguments: string }>();
-  const reasoning = new Map<string, string>();
-  let [text, finish, deltas, logprobs] = ['', '', 0, 0];
-  let usage: Usage | null = null;
-  for (const chunk of chunks) {
-    usage = usageOf(chunk, { reasoningTokensExtra: false }) ?? usage;
-    const choice = choiceOf(chunk);
-    const message = objectOf<LooseMessage>(choice?.delta) ?? objectOf<LooseMessage>(choice?.message);
-    finish = textOf(choice?.finish_reason) || finish;
-    logprobs += logprobsIn(choice);
-    if (message === null) continue;
-    const said = saidIn(message);
-    text += said.text;
-    for (const [field, piece] of said.reasoning) reasoning.set(field, (reasoning.get(field) ?? '') + piece);
-    const entries = callEntriesOf(message);
-    for (const entry of entries) {
-      const fragment = fragmentOf(entry);
-      const isNew = fragment.index === null && (fragment.id !== '' || calls.size === 0);
-      const index = fragment.index ?? (isNew ? calls.size : calls.size - 1);
-      const call = calls.get(index) ?? { id: '', name: '', arguments: '' };
-      call.id ||= fragment.id;
-      call.name ||= fragment.name;
-      call.arguments += fragment.text;
-      calls.set(index, call);
-    }
-    if (said.text !== '' || said.reasoning.length > 0 || entries.length > 0) deltas += 1;
-  }
+/** What the product makes of an answer. */
+interface Translated {
+  readonly output: readonly OutputItem[];
+  readonly deltas: number;
+  readonly finish: string;
+  readonly usage: Usage | null;
+}
+
+function translateStream(chunks: readonly LooseChunk[], done: boolean): Translated {
+  const translator = new StreamTranslator(contextFor(true));
+  let deltas = 0;
+  for (const chunk of chunks) if (translator.push(chunk).some(({ type }) => type.endsWith('.delta'))) deltas += 1;
+  const last = translator.finish(done ? 'done' : 'eof').at(-1);
+  const output = last !== undefined && 'response' in last ? last.response.output : [];
+  return { output, deltas, finish: translator.summary().finishReason ?? '', usage: translator.usage() };
+}
+
+/** Throws `ApiError` where it is no answer. */
+function translateJson(completion: unknown): Translated {
+  const { response, finishReason } = translateCompletion(completion, contextFor(false));
+  const { output, usage } = response;
+  return { output, deltas: output.length === 0 ? 0 : 1, finish: finishReason ?? '', usage };
+}
+
+/** As for a plain request; tags stay in the text, where they can be looked at, and a call without an id has none. */
+function contextFor(stream: boolean): ResponseContext {
+  const generic = profileOf('generic');
+  if (generic === undefined) throw new Error('There is no profile generic.');
   return {
-    type: 'answer',
-    streamed,
-    deltas,
-    done,
-    text,
-    said: withoutTags(text),
-    reasoning,
-    calls: [...calls.values()],
-    finish,
-    usage,
-    logprobs,
+    answer: responseAnswer(),
+    stream,
+    // Nobody reads what a Response repeats of its request.
+    echo: {} as CreateResponseEcho,
+    toolNames,
+    restoredTools: new Map(),
+    allowedTools: null,
+    wantsEncryptedReasoning: false,
+    wantsLogprobs: false,
+    obfuscate: false,
+    reasoningEvents: 'summary',
+    profile: { ...generic, thinkTags: 'off' },
+    createdAt: 0,
+    now: () => 0,
+    newId: () => '',
   };
 }
 
-/** As the product would read it with the flags that fit. */
-function withoutTags(text: string): string {
+function factsOf(output: readonly OutputItem[], chunks: readonly LooseChunk[]) {
+  const text = output
+    .flatMap((item) => (item.type === 'message' ? item.content : []))
+    .map((part) => (part.type === 'output_text' ? part.text : ''))
+    .join('');
   const tags = tagsIn(text);
-  if (tags === null) return text;
-  const reader = new ThinkTagReader({ implicitThink: tags === 'closing' });
-  return reader.push(text).text + reader.finish().text;
-}
-
-interface LooseTextPart {
-  readonly type?: unknown;
-  readonly text?: unknown;
-  readonly thinking?: unknown;
-}
-
-/** The text of a message or delta, and its reasoning by field. */
-function saidIn(message: LooseMessage): { text: string; reasoning: [string, string][] } {
-  const reasoning: [string, string][] = [];
-  const put = (field: string, text: string) => {
-    if (text !== '') reasoning.push([field, text]);
+  return {
+    text,
+    said: tags === null ? text : readTags(text, tags === 'closing').text,
+    reasoning: output
+      .flatMap((item) => (item.type === 'reasoning' ? item.summary : []))
+      .map((part) => part.text)
+      .join(''),
+    reasoningFields: fieldsOfReasoning.filter((field) => chunks.some((chunk) => carriesReasoning(chunk, field))),
+    calls: output.flatMap(callOf),
+    logprobs: chunks.reduce((sum, chunk) => sum + logprobsOf(choiceOf(chunk)?.logprobs).length, 0),
   };
-  put('reasoning_content', textOf(message.reasoning_content));
-  put('reasoning', textOf(message.reasoning));
-  put('thinking', textOf(message.thinking));
-  if (arrayOf(message.reasoning_details).length > 0)
-    for (const part of objectsOf<LooseTextPart>(message.reasoning_details))
-      put('reasoning_details', textOf(part.text) || ' ');
-  if (typeof message.content === 'string') return { text: message.content, reasoning };
-  let text = '';
-  for (const part of objectsOf<LooseTextPart>(message.content)) {
-    if (part.type !== 'thinking' && part.type !== 'reasoning') text += textOf(part.text);
-    else put('thinking part', JSON.stringify(part.thinking ?? part.text ?? ''));
-  }
-  return { text, reasoning };
 }
 
-function logprobsIn(choice: LooseChoice | null): number {
-  return arrayOf(objectOf<LooseLogprobs>(choice?.logprobs)?.content).length;
+function callOf(item: OutputItem): AnsweredCall[] {
+  if (item.type === 'function_call') return [{ id: item.call_id, name: item.name, arguments: item.arguments }];
+  return item.type === 'custom_tool_call' ? [{ id: item.call_id, name: item.name, arguments: item.input }] : [];
+}
+
+/** As the product would read the text with the flags that fit. */
+function readTags(text: string, implicitThink: boolean): ThinkTagTexts {
+  const reader = new ThinkTagReader({ implicitThink });
+  const [most, rest] = [reader.push(text), reader.finish()];
+  return { thinking: most.thinking + rest.thinking, text: most.text + rest.text };
+}
+
+const fieldsOfReasoning = [
+  'reasoning_content',
+  'reasoning',
+  'reasoning_details',
+  'content',
+  'thinking',
+  'thinking_blocks',
+] as const;
+
+function carriesReasoning(chunk: LooseChunk, field: (typeof fieldsOfReasoning)[number]): boolean {
+  const choice = choiceOf(chunk);
+  const message = objectOf<LooseMessage>(choice?.delta) ?? objectOf<LooseMessage>(choice?.message);
+  const { text, details } = reasoningOf({ [field]: message?.[field] });
+  return text !== '' || details.length > 0;
 }

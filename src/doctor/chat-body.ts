@@ -29,6 +29,9 @@ export const strictWeather: FunctionTool = {
   function: { ...getWeather.function, strict: true },
 };
 
+/** The names of all tools that probes offer. */
+export const toolNames: ReadonlySet<string> = new Set(['get_weather', 'get_time', 'write_note']);
+
 /** Questions that a tool answers. */
 export const weatherQuestion = 'What is the weather in Oslo? Use the tool get_weather.';
 export const twoCities =

@@ -1,4 +1,4 @@
-import { type AnsweredCall, type ReadAnswer, readChatAnswer, reasoningText } from './chat-answer.ts';
+import { type AnsweredCall, hasReasoned, type ReadAnswer, readChatAnswer } from './chat-answer.ts';
 import type { Answer, Finding } from './probe.ts';
 
 /** Ways in which models write a call when the server does not read it. */
@@ -34,7 +34,7 @@ export function acceptance([answer]: readonly Answer[]): Finding {
 /** An answer without text or call shows nothing: it was cut, or all of it is reasoning. Null for others. */
 export function sayingNothing(answer: ReadAnswer): Finding | null {
   if (answer.said.trim() !== '' || answer.calls.length > 0) return null;
-  const reasoned = reasoningText(answer) !== '';
+  const reasoned = hasReasoned(answer);
   if (answer.finish === 'length')
     return {
       result: 'not_tested',

@@ -1,4 +1,4 @@
-import { type ReadAnswer, readChatAnswer, reasoningText, tagsIn } from '../chat-answer.ts';
+import { hasReasoned, type ReadAnswer, readChatAnswer, tagsIn } from '../chat-answer.ts';
 import { callFormOf, chat, finishedCalls, getWeather, user, weatherQuestion } from '../chat-body.ts';
 import { acceptance, judged } from '../judge.ts';
 import { type Answer, type Facts, type Finding, factOf, found, type Known, type Probe } from '../probe.ts';
@@ -75,7 +75,7 @@ function fieldProbe(name: 'reasoning_split' | 'reasoning_format', field: object)
     },
     judge: ([answer]) =>
       judged(answer, (read) =>
-        tagFact(read).tags === undefined && reasoningText(read) !== ''
+        tagFact(read).tags === undefined && hasReasoned(read)
           ? { result: 'works', detail: `in ${fieldsOf(read)}` }
           : { result: 'ignored', detail: 'no difference' },
       ),
@@ -86,7 +86,7 @@ function fieldProbe(name: 'reasoning_split' | 'reasoning_format', field: object)
 function judgeReasoning([answer]: readonly Answer[]): Finding {
   return judged(answer, (read) => {
     const counted = read.usage?.output_tokens_details.reasoning_tokens ?? 0;
-    const [field] = read.reasoning.keys();
+    const [field] = read.reasoningFields;
     const tags = tagFact(read);
     const facts: Facts = {
       ...tags,
@@ -112,7 +112,7 @@ function isExtra({ usage }: ReadAnswer, reasoning: number): boolean {
 
 function judgeNoEffort([answer]: readonly Answer[], { findings }: Known): Finding {
   return judged(answer, (read) => {
-    if (reasoningText(read) !== '') return { result: 'ignored', detail: `reasoning in ${fieldsOf(read)}` };
+    if (hasReasoned(read)) return { result: 'ignored', detail: `reasoning in ${fieldsOf(read)}` };
     if (tagsIn(read.text) === 'whole') return { result: 'ignored', detail: 'reasoning in the text' };
     const reasoned = found(findings, 'reasoning', 'works') && read.said.trim() !== '';
     return { result: reasoned ? 'works' : 'accepted', detail: reasoned ? 'no reasoning' : 'answered' };
@@ -147,6 +147,6 @@ function judgeReplay(answers: readonly Answer[]): Finding {
   return { result: 'ignored', detail: 'no token more in the prompt', facts };
 }
 
-function fieldsOf({ reasoning }: ReadAnswer): string {
-  return [...reasoning.keys()].join(' and ');
+function fieldsOf({ reasoningFields }: ReadAnswer): string {
+  return reasoningFields.join(' and ');
 }

@@ -1,4 +1,4 @@
-import { type ReadAnswer, reasoningText, tagsIn } from '../chat-answer.ts';
+import { hasReasoned, type ReadAnswer, tagsIn } from '../chat-answer.ts';
 import { chat, user } from '../chat-body.ts';
 import { judged, quote, sayingNothing } from '../judge.ts';
 import type { Answer, Facts, Finding, Probe, ProbeRequest } from '../probe.ts';
@@ -86,10 +86,10 @@ function limitProbe(name: 'max_tokens' | 'max_completion_tokens'): Probe {
 
 function judgeText([answer]: readonly Answer[]): Finding {
   return judged(answer, (read) => {
-    const facts: Facts = { ...tagFact(read), ...fieldFact([...read.reasoning.keys()][0]) };
+    const facts: Facts = { ...tagFact(read), ...fieldFact(read.reasoningFields[0]) };
     const nothing = sayingNothing(read);
     // Reasoning that was cut is an answer too: the model is slow to come to the point, the server works.
-    if (nothing?.facts?.outOfTokens && reasoningText(read) !== '')
+    if (nothing?.facts?.outOfTokens && hasReasoned(read))
       return { result: 'works', detail: 'reasoning only: raise --max-tokens', facts: { ...facts, outOfTokens: true } };
     if (nothing?.facts?.outOfTokens) return nothing;
     if (nothing !== null) return { result: 'broken', detail: nothing.detail, facts: { ...facts, reasoningOnly: true } };
