@@ -34,7 +34,7 @@ export interface TranslatedCompletion {
 export function translateCompletion(completion: unknown, context: ResponseContext): TranslatedCompletion {
   const body = objectOf<LooseChunk>(completion);
   const choice = body === null ? null : wholeChoice(body);
-  const upstreamError = errorOfValue(completion);
+  const upstreamError = errorOfValue(completion, context.profile.contextOverflow);
   const message = choice === null ? null : messageOf(choice);
   if (body === null || choice === null || message === null) throw upstreamError ?? notACompletion();
 

@@ -1,5 +1,6 @@
 import { ApiError, type ApiErrorType } from '../schema/api-error.ts';
 import type { LooseChunk, LooseError } from '../schema/chat-completion.ts';
+import type { Profile } from '../upstream/profile.ts';
 import { saysContextOverflow } from './chat/context-overflow.ts';
 import { type ErrorReading, isNonEmpty, readErrorBody, readErrorValue } from './chat/error-body.ts';
 import { choiceOf, objectOf } from './chat/loose.ts';
@@ -14,6 +15,10 @@ export interface ErrorAnswer {
   readonly retryAfter: string | null;
 }
 
+/** A profile's own words for a prompt that is too long. */
+type Wordings = Profile['contextOverflow'];
+const none: Wordings = [];
+
 /** UTF-8 bytes of an upstream's message that a client is shown. */
 const MAX_MESSAGE_BYTES = 2048;
 
@@ -21,18 +26,18 @@ const MAX_MESSAGE_BYTES = 2048;
  * The client's error for an upstream's (or Envoy's own) error answer: docs/answers.md §1.11 for the body, §1.12 for the status.
  * `headers` holds `retry-after` where one is known. Never throws.
  */
-export function translateError(answer: ErrorAnswer): ApiError {
+export function translateError(answer: ErrorAnswer, wordings: Wordings = none): ApiError {
   const local = localReplyOf(answer);
   if (local !== null) return local;
   const reading = readErrorBody(answer.body, answer.contentType);
-  return errorOf(reading, answer.status, answer.retryAfter);
+  return errorOf(reading, answer.status, answer.retryAfter, wordings);
 }
 
 /**
  * The error inside a 200: in a JSON answer (xAI, one-api) or in a stream's chunk (OpenRouter, vLLM, SGLang, TGI). Null
  * if the value holds none. Where the error names no HTTP status it counts as 502 with the code `upstream_error`.
  */
-export function errorOfValue(value: unknown): ApiError | null {
+export function errorOfValue(value: unknown, wordings: Wordings = none): ApiError | null {
   const error = errorIn(value);
   if (error === null) return null;
   const reading = readErrorValue(error);
@@ -40,21 +45,21 @@ export function errorOfValue(value: unknown): ApiError | null {
   const body = objectOf<LooseChunk>(value);
   // An error beside choices comes from a router (OpenRouter): the model it chose failed, not the router.
   const isModels = body !== null && Array.isArray(body.choices) && (status ?? 500) >= 500;
-  if (isModels && !isContextOverflow(reading))
+  if (isModels && !isContextOverflow(reading, wordings))
     return new ApiError(messageOf(reading, status ?? 502), {
       status: 502,
       type: 'model_error',
       code: reading.code || 'upstream_error',
     });
-  if (status !== null) return errorOf(reading, status, null);
-  return errorOf({ ...reading, code: reading.code || 'upstream_error' }, 502, null);
+  if (status !== null) return errorOf(reading, status, null, wordings);
+  return errorOf({ ...reading, code: reading.code || 'upstream_error' }, 502, null, wordings);
 }
 
 /** The error in a stream's data that is no JSON, in the upstream's own words. Null if it is markup, or broken JSON. */
-export function errorOfText(text: string): ApiError | null {
+export function errorOfText(text: string, wordings: Wordings = none): ApiError | null {
   const reading = /^\s*[{["]/.test(text) ? null : readErrorBody(text, null);
   if (reading === null || reading.message === '') return null;
-  return errorOf({ ...reading, code: reading.code || 'invalid_upstream_response' }, 502, null);
+  return errorOf({ ...reading, code: reading.code || 'invalid_upstream_response' }, 502, null, wordings);
 }
 
 /** The status of an error inside a 200 that names none, by OpenAI's and Anthropic's error types. */
@@ -112,12 +117,12 @@ function localReplyOf({ status, body, retryAfter }: ErrorAnswer): ApiError | nul
   const reply = localReplies.find(({ start }) => text.startsWith(start));
   if (reply === undefined) return null;
   const reading = { ...readErrorValue(reply.message), code: reply.code };
-  return errorOf(reading, reply.status ?? status, retryAfter);
+  return errorOf(reading, reply.status ?? status, retryAfter, none);
 }
 
-function errorOf(reading: ErrorReading, status: number, retryAfterHeader: string | null): ApiError {
+function errorOf(reading: ErrorReading, status: number, retryAfterHeader: string | null, wordings: Wordings): ApiError {
   const message = messageOf(reading, status);
-  if (isContextOverflow(reading))
+  if (isContextOverflow(reading, wordings))
     return new ApiError(message, {
       status: 400,
       type: 'invalid_request',
@@ -130,7 +135,7 @@ function errorOf(reading: ErrorReading, status: number, retryAfterHeader: string
   return new ApiError(kind.status === 429 ? withRetryHint(message, reading, retryAfterHeader) : message, {
     status: kind.status,
     type: kind.type,
-    code: reading.code || kind.code,
+    code: kind.code === 'invalid_tool_call' ? kind.code : reading.code || kind.code,
     param: clientParam(reading.param) ?? kind.param ?? null,
     ...(retryAfter !== null && { headers: { 'retry-after': retryAfter } }),
   });
@@ -195,10 +200,12 @@ row([502, 520, 521, 522, 523, 525, 526, 527], 502, 'server_error', 'upstream_una
 row([503, 529], 503, 'server_error', 'server_overloaded');
 row([504, 524], 504, 'server_error', 'upstream_timeout');
 
-function kindOf(status: number, { type, message, provider }: ErrorReading): Kind {
+function kindOf(status: number, { type, message, provider, code }: ErrorReading): Kind {
   // Whatever the status: at llama.cpp's 500 SDKs try three times, and OpenRouter's 404 says nothing of the model.
   if (saysUnsupportedMedia(message.slice(0, MAX_MESSAGE_BYTES)))
     return { status: 400, type: 'invalid_request', code: 'unsupported_value', param: 'input' };
+  // Groq: the model wrote a call that could not be read. Another try may do better, so it is no error of the request.
+  if (code === 'tool_use_failed') return { status: 502, type: 'model_error', code: 'invalid_tool_call' };
   const known = kinds.get(status);
   if (status === 404 && /model/i.test(message))
     return { status, type: 'not_found', code: 'model_not_found', param: 'model' };
@@ -211,8 +218,9 @@ function kindOf(status: number, { type, message, provider }: ErrorReading): Kind
   return { status: 502, type: 'server_error', code: 'invalid_upstream_response' };
 }
 
-function isContextOverflow({ message, code, type }: ErrorReading): boolean {
-  return saysContextOverflow(`${code} ${type} ${message.slice(0, MAX_MESSAGE_BYTES)}`);
+function isContextOverflow({ message, code, type }: ErrorReading, wordings: Wordings): boolean {
+  const words = [code, type, message].map((text) => text.slice(0, MAX_MESSAGE_BYTES));
+  return saysContextOverflow(words.join(' '), wordings);
 }
 
 function messageOf({ message }: ErrorReading, status: number): string {

@@ -87,7 +87,7 @@ export class StreamTranslator {
   /** Takes data that is not JSON. It is skipped; several pieces in a row fail the stream, and so does an end without output. */
   malformed(text: string): ResponseStreamEvent[] {
     if (this.ended()) return [];
-    this.#unread ??= errorOfText(text);
+    this.#unread ??= errorOfText(text, this.#context.profile.contextOverflow);
     this.#skip();
     return this.#log.take();
   }
@@ -145,14 +145,16 @@ export class StreamTranslator {
   }
 
   #push(value: unknown, eventName: string | null, json: string | undefined): void {
-    this.#response.start();
     const chunk = objectOf<LooseChunk>(value);
     if (chunk !== null && eventName === null && this.#pushFast(chunk, json)) return;
-    const error = errorOfValue(value) ?? (eventName === 'error' ? errorOfValue({ error: value }) : null);
+    const { contextOverflow } = this.#context.profile;
+    const named = eventName === 'error' ? { error: value } : null;
+    const error = errorOfValue(value, contextOverflow) ?? (named && errorOfValue(named, contextOverflow));
     if (chunk === null && error === null) {
       this.#skip();
       return;
     }
+    this.#response.start();
     this.#chunks += 1;
     this.#malformedInRow = 0;
     if (chunk !== null) this.#read(chunk);
@@ -232,11 +234,13 @@ export class StreamTranslator {
     return delta ?? (this.#response.output.isEmpty() ? objectOf<LooseMessage>(choice.message) : null);
   }
 
+  /** Shows nothing to the client: what comes first may still become a status. */
   #skip(): void {
-    this.#response.start();
     this.#malformed += 1;
     this.#malformedInRow += 1;
-    if (this.#malformedInRow === MAX_MALFORMED) this.#response.fail(this.#invalid());
+    if (this.#malformedInRow < MAX_MALFORMED) return;
+    this.#response.start();
+    this.#response.fail(this.#invalid());
   }
 
   #finish(reason: 'done' | 'eof'): void {

@@ -20,6 +20,10 @@ export const pattern = z
     }
   });
 
+/** Each error is matched with all of them. */
+const MAX_WORDINGS = 50;
+const MAX_WORDING = 200;
+
 const effortRule = z.strictObject({
   models: pattern.describe('Models the rule is for.'),
   efforts: z.record(z.string(), z.string()).describe('Effort asked for → effort sent.'),
@@ -225,6 +229,15 @@ export const profileFlags = {
     .boolean()
     .describe('The text begins inside the reasoning, without an opening tag; needs `thinkTags`.'),
   reasoningTokensExtra: z.boolean().describe('Reasoning tokens are not part of `completion_tokens`.'),
+  contextOverflow: z
+    .array(z.string().max(MAX_WORDING, `must have at most ${MAX_WORDING} characters`).pipe(pattern))
+    .max(MAX_WORDINGS, `must be at most ${MAX_WORDINGS}`)
+    .describe(
+      'Words of its errors when a prompt is longer than the context, as regular expressions that RE2 can match, beside those known of all servers.',
+    )
+    .register(unprobed, {
+      because: 'The words known of all servers are found without it; others are for a person to read.',
+    }),
   dedupeTail: z
     .boolean()
     .describe('The last chunk may repeat the whole text.')

@@ -1,5 +1,6 @@
 import { parseDocument } from 'yaml';
 import * as z from 'zod';
+import { LinearRegExp } from './linear-regexp.ts';
 import { type FlagName, type ModelRule, type Profile, pattern, profileFlags } from './profile.ts';
 import { profileNames, profileOf } from './profiles.ts';
 
@@ -53,13 +54,29 @@ export function readProfilesFile(text: string, file: string): ReadonlyMap<string
     const base = profileOf(baseName);
     if (base === undefined) throw new Error(`The schema let the unknown base ${baseName} pass.`);
     if (profileOf(name) !== undefined) problems.push(`profile '${name}' has the name of a built-in profile`);
+    const where = `profile '${name}'`;
     const rules = Object.entries(models).flatMap(([match, rule]): ModelRule[] => {
       const read = pattern.safeParse(match);
-      if (read.success) return [{ match: read.data, flags: given(rule) }];
+      if (read.success) return [{ match: read.data, flags: linear(given(rule), `${where}, models '${match}'`) }];
       problems.push(`profile '${name}', models: '${match}' ${read.error.issues[0]?.message}`);
       return [];
     });
-    profiles.set(name, { ...base, ...given(flags), name, models: [...base.models, ...rules] });
+    profiles.set(name, { ...base, ...linear(given(flags), where), name, models: [...base.models, ...rules] });
+  }
+
+  /** The flags, with wordings that cost time in proportion to the text alone; others are problems. */
+  function linear<Flags extends { readonly contextOverflow?: readonly RegExp[] }>(flags: Flags, where: string): Flags {
+    if (flags.contextOverflow === undefined) return flags;
+    const contextOverflow = flags.contextOverflow.flatMap((wording) => {
+      try {
+        return [new LinearRegExp(wording)];
+      } catch (cause) {
+        const why = cause instanceof Error ? cause.message : String(cause);
+        problems.push(`${where}: flag 'contextOverflow': ${String(wording)} cannot be matched in linear time (${why})`);
+        return [];
+      }
+    });
+    return { ...flags, contextOverflow };
   }
   if (problems.length > 0) throw new ProfilesFileError(file, problems);
   return profiles;

@@ -1,3 +1,4 @@
+import { overflowWordings } from '../support/overflow-wordings.ts';
 import {
   completion,
   cut,
@@ -72,6 +73,23 @@ export const brokenCalls: Readonly<Record<string, (name: string, args: string) =
 function halfCall(name: string, args: string): string {
   return delta({ tool_calls: [{ index: 0, id: 'call_half', type: 'function', function: { name, arguments: args } }] });
 }
+
+/** How servers say that the prompt is longer than the context: as a status, first in a stream, behind its first chunk. */
+export const overflows: Readonly<Record<string, Script>> = Object.fromEntries(
+  overflowWordings.map(([who, message], index) => {
+    const error = { message };
+    const places: readonly Script[] = [
+      { status: [400, 413, 500][index % 3] ?? 400, body: [JSON.stringify({ error })] },
+      { headers: eventStream, body: [`data: ${JSON.stringify({ error })}\n\n`, done] },
+      {
+        headers: eventStream,
+        body: [delta({ role: 'assistant', content: '' }), `event: error\ndata: ${JSON.stringify(error)}\n\n`],
+      },
+      { headers: eventStream, body: [`error: ${JSON.stringify({ code: 500, message })}\n\n`, done] },
+    ];
+    return [`${who} has no room`, places[index % places.length] ?? {}];
+  }),
+);
 
 /** A 429 that asks to be tried again at once. */
 export const rateLimited: Script = {

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect } from 'vitest';
 import { startTestMesh, type TestMesh } from '../support/mesh.ts';
 import type { Received } from '../support/upstream.ts';
-import { answer, brokenCalls, brokenStreams, rateLimited, toolNamed } from './answers.ts';
+import { answer, brokenCalls, brokenStreams, overflows, rateLimited, toolNamed } from './answers.ts';
 import { clientTest } from './clients.ts';
 import { type Codex, type CodexOptions, createCodex } from './codex.ts';
 
@@ -264,6 +264,21 @@ describe('Codex', () => {
       mesh.upstream.script(model, broken, answer({ text: 'Whole again.' }));
       expect(await start(model).exec('Say hello.')).toMatchObject({ code: 0, answer: 'Whole again.' });
       expect(mesh.upstream.received(model)).toHaveLength(2);
+    });
+
+  for (const [how, overflow] of Object.entries(overflows))
+    clientTest('codex', 'error', `says that it ran out of room where ${how}`, async () => {
+      const model = `overflow-${how.replaceAll(/\W+/g, '-')}`;
+      mesh.upstream.script(model, overflow);
+      const run = await start(model).exec('Say hello.');
+
+      expect(run.code).not.toBe(0);
+      expect(run.events.at(-1)).toMatchObject({
+        type: 'turn.failed',
+        error: { message: expect.stringContaining('ran out of room') },
+      });
+      // It would not fit the next time either.
+      expect(mesh.upstream.received(model)).toHaveLength(1);
     });
 
   for (const [how, broken] of Object.entries(brokenCalls))

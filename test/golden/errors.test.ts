@@ -59,6 +59,7 @@ function expectedUnder(
 ): Pick<Row, 'status' | 'type'> {
   if (expected.code === 'context_length_exceeded') return { status: 400, type: 'invalid_request' };
   if (row.given === 500 && expected.message.includes('(Acme)')) return { status: 500, type: 'model_error' };
+  if (expected.code === 'invalid_tool_call') return { status: 502, type: 'model_error' };
   if (expected.code === 'unsupported_value') return { status: 400, type: 'invalid_request' };
   if (expected.code === 'upstream_timeout') return { status: 504, type: 'server_error' };
   return row;

@@ -115,7 +115,7 @@ function expectError([answer]: readonly Answer[]): Finding {
 
 function judgeOverflow([answer]: readonly Answer[], { findings }: Known): Finding {
   const window = contextWindowOf(findings) ?? 0;
-  if (answer !== undefined && answer.status >= 400 && saysContextOverflow(answer.body))
+  if (answer !== undefined && answer.status >= 400 && saysContextOverflow(answer.body, []))
     return { result: 'works', detail: `${answer.status}, in words that are known` };
   return judged(answer, ({ usage }) => {
     const tokens = usage?.input_tokens ?? 0;

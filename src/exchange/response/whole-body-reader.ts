@@ -55,7 +55,8 @@ export function createWholeBodyReader(kind: WholeBodyKind, options: UpstreamBody
   function translatedError(): ApiError {
     if (status < 300) return invalidUpstreamBody('The upstream responded before it had the request.');
     const { contentType, retryAfter } = options;
-    return translateError({ status, contentType, body: Buffer.concat(pieces).toString('utf8'), retryAfter });
+    const answer = { status, contentType, body: Buffer.concat(pieces).toString('utf8'), retryAfter };
+    return translateError(answer, context?.profile.contextOverflow);
   }
 
   function translate(requested: ResponseContext): Buffer {

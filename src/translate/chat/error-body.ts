@@ -121,14 +121,17 @@ function retryDelayOf(details: unknown): number | null {
 function withProvider(reading: ErrorReading, error: LooseError): ErrorReading {
   const metadata = objectOf<LooseErrorMetadata>(error.metadata);
   const provider = textOf(metadata?.provider_name);
-  if (provider === '') return reading;
-  const raw = jsonOf(textOf(metadata?.raw));
-  const reason = raw === undefined ? '' : readErrorValue(raw).message;
-  return {
-    ...reading,
-    message: `${reading.message} (${provider})${reason === '' ? '' : `: ${reason}`}`,
-    provider,
-  };
+  const reason = metadata === null ? '' : reasonOf(textOf(metadata.raw).trim());
+  if (provider === '' && reason === '') return reading;
+  const named = provider === '' ? reading.message : `${reading.message} (${provider})`;
+  return { ...reading, message: reason === '' ? named : `${named}: ${reason}`, provider: provider || null };
+}
+
+/** The provider's own words, in JSON or as plain text. */
+function reasonOf(raw: string): string {
+  const value = jsonOf(raw);
+  if (value !== undefined) return readErrorValue(value).message;
+  return isPlainText(raw, null) ? raw : '';
 }
 
 /** Some servers answer a refused stream with an SSE event that holds the error (DashScope, SGLang). */

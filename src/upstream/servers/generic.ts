@@ -64,6 +64,7 @@ export const generic: BuiltInProfile = {
     thinkTags: 'auto',
     implicitThink: false,
     reasoningTokensExtra: false,
+    contextOverflow: [],
     dedupeTail: false,
   },
 };
