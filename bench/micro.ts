@@ -4,7 +4,8 @@
  */
 import { parseArgs } from 'node:util';
 import { createContentDecoder } from '../src/exchange/content-coding.ts';
-import { Exchange, type ExchangeOptions } from '../src/exchange/exchange.ts';
+import { Exchange } from '../src/exchange/exchange.ts';
+import type { ExchangeOptions } from '../src/exchange/options.ts';
 import type { ExchangeReply } from '../src/exchange/types.ts';
 import { decodeRequest } from '../src/extproc/decode.ts';
 import { deserializeRequest } from '../src/extproc/deserialize-request.ts';

@@ -1,31 +1,13 @@
-import type { ApiError } from '../schema/api-error.ts';
-import type { ValuesOf } from '../settings/setting.ts';
-import type { settings } from '../settings/settings.ts';
-import type { NewId } from '../translate/context.ts';
-import type { TranslationSettings } from '../translate/settings.ts';
+import type { ExchangeOptions } from './options.ts';
 import { RequestLeg } from './request/request-leg.ts';
 import { ResponseLeg } from './response/response-leg.ts';
 import type { Steps } from './steps.ts';
 import { type ExchangeSummary, summaryOf, withUsageMetadata } from './summary.ts';
-import type { ExchangeEvent, ExchangeReply, RequestEvent, Reserve } from './types.ts';
-
-/** The settings of an exchange, and what it is given besides. Times are milliseconds; 0 turns a timer off. */
-export interface ExchangeOptions extends ExchangeSettings {
-  readonly settings: TranslationSettings;
-  /** Refuses every request that would be translated: overload, or a route with an unknown profile. */
-  readonly refusal: ApiError | null;
-  /** Reserves the memory that this exchange needs from now on; an error refuses the exchange. */
-  readonly reserve: Reserve;
-  /** `now` in Unix seconds. */
-  readonly clock: { now(): number; readonly newId: NewId };
-}
-
-type ExchangeSettings = ValuesOf<typeof settings.exchange>;
+import type { ExchangeEvent, ExchangeReply, RequestEvent } from './types.ts';
 
 /** One HTTP request and its response: Envoy's messages in, the replies to them out. No clock, no sockets. */
 export class Exchange {
-  readonly #modes: ExchangeSettings['modes'];
-  readonly #settings: TranslationSettings;
+  readonly #options: ExchangeOptions;
   readonly #requestLeg: RequestLeg;
   readonly #responseLeg: ResponseLeg;
   /** An immediate response ends the exchange: messages already in flight when it was sent get no reply. */
@@ -34,7 +16,6 @@ export class Exchange {
   #responseId: string | null = null;
 
   constructor(options: ExchangeOptions) {
-    const { modes, settings, bodyLimits, upstreamPath, refusal, reserve } = options;
     const clock: typeof options.clock = {
       now: options.clock.now,
       newId: (prefix) => {
@@ -43,24 +24,9 @@ export class Exchange {
         return id;
       },
     };
-    const { stallTimeoutMs, heartbeatMs, finishGraceMs, sessionHeader } = options;
-    const { maxRequestBytes } = bodyLimits;
-    this.#modes = modes;
-    this.#settings = settings;
-    this.#requestLeg = new RequestLeg({
-      modes,
-      settings,
-      maxRequestBytes,
-      upstreamPath,
-      sessionHeader,
-      refusal,
-      reserve,
-      clock,
-    });
-    this.#responseLeg = new ResponseLeg(
-      { mode: modes.response, settings, limits: bodyLimits, reserve, stallTimeoutMs, heartbeatMs, finishGraceMs },
-      () => this.#requestLeg.report().requestId,
-    );
+    this.#options = options;
+    this.#requestLeg = new RequestLeg({ ...options, clock });
+    this.#responseLeg = new ResponseLeg(options, () => this.#requestLeg.report().requestId);
   }
 
   /** The replies to one message of Envoy's, in order. Throws `ProtocolError` for a message that may not come now. */
@@ -98,8 +64,8 @@ export class Exchange {
 
   summary(): ExchangeSummary {
     return summaryOf({
-      modes: this.#modes,
-      profile: this.#settings.profile.name,
+      modes: this.#options.modes,
+      profile: this.#options.settings.profile.name,
       request: this.#requestLeg.report(),
       requestOutcome: this.#requestLeg.outcome(),
       response: this.#responseLeg.report(),

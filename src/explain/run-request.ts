@@ -1,4 +1,5 @@
-import { Exchange, type ExchangeOptions } from '../exchange/exchange.ts';
+import { Exchange } from '../exchange/exchange.ts';
+import type { ExchangeOptions } from '../exchange/options.ts';
 import { parseJson } from '../exchange/request/json-text.ts';
 import { completes, pathNeedsModel, routeOf } from '../exchange/request/route.ts';
 import { runSteps } from '../exchange/steps.ts';

@@ -1,6 +1,7 @@
 import { inspect } from 'node:util';
 import { ContentCodingError, decodeContent, parseContentCodings } from '../exchange/content-coding.ts';
-import { Exchange, type ExchangeOptions } from '../exchange/exchange.ts';
+import { Exchange } from '../exchange/exchange.ts';
+import type { ExchangeOptions } from '../exchange/options.ts';
 import type { Steps } from '../exchange/steps.ts';
 import type { ExchangeSummary } from '../exchange/summary.ts';
 import type { ExchangeEvent, ExchangeReply, HeaderMap, HeaderMutation, RequestEvent } from '../exchange/types.ts';

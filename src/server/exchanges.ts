@@ -1,4 +1,5 @@
-import { Exchange, type ExchangeOptions } from '../exchange/exchange.ts';
+import { Exchange } from '../exchange/exchange.ts';
+import type { ExchangeOptions } from '../exchange/options.ts';
 import type { BodyModes } from '../exchange/types.ts';
 import type { CallMetadata } from '../extproc/call-metadata.ts';
 import { ApiError } from '../schema/api-error.ts';

@@ -52,13 +52,17 @@ export interface JsonAnswer {
   readonly body: object;
   /** For a client that asked for a stream. */
   readonly events: readonly ResponseStreamEvent[];
-  readonly report: {
-    readonly error: ApiError | null;
-    readonly status: ResponseStatus;
-    readonly model: string | null;
-    readonly usage: Usage | null;
-    readonly finishReason: string | null;
-  };
+  readonly report: AnswerReport;
+}
+
+/** What is told of an answer that was translated. */
+export interface AnswerReport {
+  readonly error: ApiError | null;
+  readonly status: ResponseStatus;
+  /** The upstream's name for the model. */
+  readonly model: string | null;
+  readonly usage: Usage | null;
+  readonly finishReason: string | null;
 }
 
 /** What the answer's translation needs of its request. Nothing here refers to the input itself. */

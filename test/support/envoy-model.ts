@@ -1,4 +1,5 @@
-import { Exchange, type ExchangeOptions } from '../../src/exchange/exchange.ts';
+import { Exchange } from '../../src/exchange/exchange.ts';
+import type { ExchangeOptions } from '../../src/exchange/options.ts';
 import type { BodyMode, ExchangeEvent, ExchangeReply, HeaderMutation } from '../../src/exchange/types.ts';
 import { exchangeOptions } from './exchange-options.ts';
 

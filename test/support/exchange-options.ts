@@ -1,4 +1,4 @@
-import type { ExchangeOptions } from '../../src/exchange/exchange.ts';
+import type { ExchangeOptions } from '../../src/exchange/options.ts';
 import type { BodyModes, HeaderMap } from '../../src/exchange/types.ts';
 import { CREATED_AT, createCountedIds } from './context.ts';
 import { createTestSettings, defaultExchangeSettings } from './settings.ts';

@@ -1,9 +1,8 @@
-import type { NewId } from '../../translate/context.ts';
 import type { TranslatedOperation } from '../../translate/operations/operation.ts';
 import { type TranslatedRequest, translateRequest } from '../../translate/request.ts';
-import type { TranslationSettings } from '../../translate/settings.ts';
+import type { ExchangeOptions } from '../options.ts';
 import type { Steps } from '../steps.ts';
-import type { HeaderMap, Reserve } from '../types.ts';
+import type { HeaderMap } from '../types.ts';
 import { readRequestBody } from './request-body.ts';
 
 /** A client's request that is complete. */
@@ -11,14 +10,6 @@ export interface ClientRequest {
   readonly operation: TranslatedOperation;
   readonly headers: HeaderMap;
   readonly pieces: readonly Uint8Array[];
-}
-
-export interface PrepareOptions {
-  readonly settings: TranslationSettings;
-  readonly maxRequestBytes: number;
-  /** Reserves the memory for what the body decompresses to. */
-  readonly reserve: Reserve;
-  readonly clock: { now(): number; readonly newId: NewId };
 }
 
 /** The request to send upstream, and what translating its response needs. */
@@ -33,14 +24,14 @@ export const largeBodyBytes = 4 * 1024 * 1024;
 /** Turns the client's whole body into the upstream's; calls `onRead` with its JSON. Throws `ApiError`. */
 export function* prepareRequest(
   { operation, headers, pieces }: ClientRequest,
-  { settings, maxRequestBytes, reserve, clock }: PrepareOptions,
+  { settings, bodyLimits, reserve, clock }: Pick<ExchangeOptions, 'settings' | 'bodyLimits' | 'reserve' | 'clock'>,
   onRead: (body: unknown) => void = () => {},
 ): Steps<PreparedRequest> {
   const bytes = pieces.length === 1 ? (pieces[0] as Uint8Array) : Buffer.concat(pieces);
   const contentType = headers.get('content-type') ?? null;
   const contentEncoding = headers.get('content-encoding') ?? null;
   const { maxNesting, maxValues } = settings.limits;
-  const limits = { maxRequestBytes, maxNesting, maxValues };
+  const limits = { maxRequestBytes: bodyLimits.maxRequestBytes, maxNesting, maxValues };
   const value = yield* readRequestBody(bytes, { contentType, contentEncoding }, limits, reserve);
   onRead(value);
   yield;

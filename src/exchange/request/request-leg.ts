@@ -6,6 +6,7 @@ import type { TranslatedOperation } from '../../translate/operations/operation.t
 import { responses } from '../../translate/operations/responses.ts';
 import { type HeaderTiming, headerTimingOf } from '../header-timing.ts';
 import { immediateResponse } from '../immediate-response.ts';
+import type { ExchangeOptions } from '../options.ts';
 import { discard, passThrough } from '../pass.ts';
 import { checkEvent, type RequestPhase, requestMoves } from '../phases.ts';
 import { cutBytes } from '../pieces.ts';
@@ -13,18 +14,8 @@ import type { RequestOutcome } from '../request-outcome.ts';
 import { runSteps, type Steps } from '../steps.ts';
 import { digestFields, translatedTrailers } from '../trailers.ts';
 import type { BodyModes, ExchangeReply, HeaderMap, HeaderMutation, RequestEvent } from '../types.ts';
-import { largeBodyBytes, type PreparedRequest, type PrepareOptions, prepareRequest } from './prepare-request.ts';
+import { largeBodyBytes, type PreparedRequest, prepareRequest } from './prepare-request.ts';
 import { pathNeedsModel, type RequestPath, routeOf, upstreamPath } from './route.ts';
-
-export interface RequestLegOptions extends PrepareOptions {
-  readonly modes: BodyModes;
-  /** Template of the upstream's path; null takes the profile's. */
-  readonly upstreamPath: string | null;
-  /** Header that is set from `prompt_cache_key`; null for none. */
-  readonly sessionHeader: string | null;
-  /** Refuses every request that would be translated. */
-  readonly refusal: ApiError | null;
-}
 
 export interface RequestLegReport {
   readonly requestId: string | null;
@@ -59,7 +50,7 @@ const staleHeaders = ['content-encoding', 'expect', ...conditionalHeaders, ...di
 
 /** Carries the client's request to the upstream, in every body mode. */
 export class RequestLeg {
-  readonly #options: RequestLegOptions;
+  readonly #options: ExchangeOptions;
   readonly #headerTiming: HeaderTiming;
   /** Of the upstream's path. */
   #template = '';
@@ -78,7 +69,7 @@ export class RequestLeg {
   #error: ApiError | null = null;
   #asked: RequestLegReport['asked'] = { model: null, stream: null };
 
-  constructor(options: RequestLegOptions) {
+  constructor(options: ExchangeOptions) {
     this.#options = options;
     this.#headerTiming = headerTimingOf(options.modes.request);
   }
@@ -168,7 +159,8 @@ export class RequestLeg {
     const unfit = modeProblem(this.#options.modes, this.#template);
     if (unfit !== null) return this.#refuse(event.type, misconfigured(unfit));
     this.#announcedBytes = lengthOf(headers);
-    if (this.#announcedBytes > this.#options.maxRequestBytes) return this.#refuse(event.type, this.#tooLarge());
+    if (this.#announcedBytes > this.#options.bodyLimits.maxRequestBytes)
+      return this.#refuse(event.type, this.#tooLarge());
     if (event.endOfStream)
       return this.#refuse(event.type, ApiError.invalidRequest('missing_body', null, 'The request has no body.'));
     const overload = this.#options.reserve(this.#announcedBytes);
@@ -198,7 +190,7 @@ export class RequestLeg {
 
   *#onBody({ type, body, endOfStream }: Extract<RequestEvent, { type: 'request_body' }>): Steps<ExchangeReply[]> {
     this.#clientBytes += body.length;
-    if (this.#clientBytes > this.#options.maxRequestBytes) return this.#refuse(type, this.#tooLarge());
+    if (this.#clientBytes > this.#options.bodyLimits.maxRequestBytes) return this.#refuse(type, this.#tooLarge());
     if (this.#headerTiming === 'replaceable' && !endOfStream) return this.#refuse(type, partialBody());
     const overload = this.#options.reserve(Math.max(this.#announcedBytes, this.#clientBytes));
     if (overload !== null) return this.#refuse(type, overload);
@@ -324,7 +316,7 @@ export class RequestLeg {
   }
 
   #tooLarge(): ApiError {
-    return new ApiError(`The request body is larger than ${this.#options.maxRequestBytes} bytes.`, {
+    return new ApiError(`The request body is larger than ${this.#options.bodyLimits.maxRequestBytes} bytes.`, {
       status: 413,
       type: 'invalid_request',
       code: 'request_too_large',

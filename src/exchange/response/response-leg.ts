@@ -3,40 +3,22 @@ import { ApiError } from '../../schema/api-error.ts';
 import { KEEPALIVE } from '../../sse/encode.ts';
 import { translateError } from '../../translate/error.ts';
 import type { PassedOperation } from '../../translate/operations/operation.ts';
-import type { TranslationSettings } from '../../translate/settings.ts';
 import { type ContentDecoder, createContentDecoder, parseContentCodings } from '../content-coding.ts';
 import { type HeaderTiming, headerTimingOf } from '../header-timing.ts';
 import { immediateResponse } from '../immediate-response.ts';
+import type { ExchangeOptions } from '../options.ts';
 import { discard, passThrough } from '../pass.ts';
 import { checkEvent, type ResponsePhase, responseMoves } from '../phases.ts';
 import { cutBytes, cutEvents } from '../pieces.ts';
 import type { RequestOutcome } from '../request-outcome.ts';
-import type { BodyMode, ExchangeReply, HeaderMap, ResponseEvent } from '../types.ts';
+import type { ExchangeReply, HeaderMap, ResponseEvent } from '../types.ts';
 import { createUpstreamBodyReader } from './choose-reader.ts';
 import { type BodyEnd, bodyReplies, errorReplies, type HeadersFor } from './delivery.ts';
 import { createPassedReader } from './passed-reader.ts';
 import { errorHeaders, keptHeaders, translatedHeaders } from './response-headers.ts';
 import { Stopwatch } from './stopwatch.ts';
-import {
-  emptyReport,
-  type UpstreamBodyLimits,
-  type UpstreamBodyReader,
-  type UpstreamBodyReport,
-} from './upstream-body-reader.ts';
+import { emptyReport, type UpstreamBodyReader, type UpstreamBodyReport } from './upstream-body-reader.ts';
 import { invalidUpstreamBody, partialUpstreamBody, upstreamIdle } from './upstream-errors.ts';
-
-export interface ResponseLegOptions {
-  readonly mode: BodyMode;
-  readonly settings: Pick<TranslationSettings, 'catalog' | 'profile'>;
-  readonly limits: UpstreamBodyLimits;
-  /** Reserves memory for that many bytes of bodies; an error refuses the exchange. */
-  readonly reserve: (bodyBytes: number) => ApiError | null;
-  /** Milliseconds; 0 turns the timer off. */
-  readonly stallTimeoutMs: number;
-  readonly heartbeatMs: number;
-  /** Milliseconds an upstream may go on after the finish reason; with 0 the next tick ends it. */
-  readonly finishGraceMs: number;
-}
 
 export interface ResponseLegReport extends UpstreamBodyReport {
   readonly upstreamStatus: number | null;
@@ -68,7 +50,7 @@ const noHeaders: HeaderMap = new Map();
 
 /** Carries the upstream's response to the client, in every body mode. */
 export class ResponseLeg {
-  readonly #options: ResponseLegOptions;
+  readonly #options: ExchangeOptions;
   readonly #requestId: () => string | null;
   readonly #headerTiming: HeaderTiming;
   readonly #lastUpstreamActivity = new Stopwatch();
@@ -87,10 +69,10 @@ export class ResponseLeg {
   #upstreamBytes = 0;
   #clientBytes = 0;
 
-  constructor(options: ResponseLegOptions, requestId: () => string | null) {
+  constructor(options: ExchangeOptions, requestId: () => string | null) {
     this.#options = options;
     this.#requestId = requestId;
-    this.#headerTiming = headerTimingOf(options.mode);
+    this.#headerTiming = headerTimingOf(options.modes.response);
   }
 
   /**
@@ -174,7 +156,7 @@ export class ResponseLeg {
 
     const { context, dropped } = request.type === 'translated' ? request : { context: null, dropped: [] };
     const committed = this.#headerTiming === 'sent';
-    const { limits } = this.#options;
+    const { bodyLimits: limits } = this.#options;
     const reader = createUpstreamBodyReader({ status, contentType, retryAfter, context, committed, limits });
     const opened = { reader, decoder, headers, stream: context?.stream ?? false, dropped, isUntouched: never };
     this.#body = opened;
@@ -196,8 +178,8 @@ export class ResponseLeg {
 
   /** The answer to an operation that is passed waits until it is whole, to be completed. */
   #hold(type: Cause, headers: HeaderMap, operation: PassedOperation): ExchangeReply[] {
-    const { settings, limits } = this.#options;
-    const { maxResponseBytes } = limits;
+    const { settings, bodyLimits } = this.#options;
+    const { maxResponseBytes } = bodyLimits;
     const reader = createPassedReader(
       (answer) => operation.complete(answer, settings, maxResponseBytes),
       maxResponseBytes,

@@ -1,7 +1,7 @@
 import type { ApiError } from '../../schema/api-error.ts';
-import type { Usage } from '../../schema/response-resource.ts';
+import type { ResponseStatus } from '../../schema/response-resource.ts';
 import type { ResponseStreamEvent } from '../../schema/stream-events.ts';
-import type { ResponseContext } from '../../translate/context.ts';
+import type { AnswerReport, ResponseContext } from '../../translate/context.ts';
 
 /**
  * Reads the upstream's body and makes the client's from it, whether it is a completion, an event stream, an error or
@@ -32,13 +32,10 @@ export interface UpstreamBodyReader {
 export type Disposition = 'accepted' | ApiError | null;
 
 /** The outcome of the response, for the log. */
-export interface UpstreamBodyReport {
-  readonly error: ApiError | null;
-  readonly status: string | null;
-  readonly model: string | null;
-  readonly finishReason: string | null;
+export interface UpstreamBodyReport extends Omit<AnswerReport, 'status'> {
+  /** Null where there is no Response. */
+  readonly status: ResponseStatus | null;
   readonly events: number;
-  readonly usage: Usage | null;
 }
 
 export interface UpstreamBodyOptions {

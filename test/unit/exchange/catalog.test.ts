@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { Exchange, type ExchangeOptions } from '../../../src/exchange/exchange.ts';
+import { Exchange } from '../../../src/exchange/exchange.ts';
+import type { ExchangeOptions } from '../../../src/exchange/options.ts';
 import type { BodyMode, ExchangeReply } from '../../../src/exchange/types.ts';
 import { ApiError } from '../../../src/schema/api-error.ts';
 import { exchangeOptions, headersOf } from '../../support/exchange-options.ts';

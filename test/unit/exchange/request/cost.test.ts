@@ -6,6 +6,7 @@ import { runSteps } from '../../../../src/exchange/steps.ts';
 import { readConfig } from '../../../../src/settings/config.ts';
 import { responses } from '../../../../src/translate/operations/responses.ts';
 import { createCountedIds } from '../../../support/context.ts';
+import { exchangeOptions } from '../../../support/exchange-options.ts';
 import { createTestSettings } from '../../../support/settings.ts';
 
 /** The shipped limit, and what a body may cost at it. `docs/decisions/0006-cpu-of-a-request.md` */
@@ -17,7 +18,7 @@ const steps = (body: Buffer) =>
     { operation: responses, headers: new Map(), pieces: [body] },
     {
       settings,
-      maxRequestBytes: 64 * 1024 * 1024,
+      bodyLimits: { ...exchangeOptions().bodyLimits, maxRequestBytes: 64 * 1024 * 1024 },
       reserve: () => null,
       clock: { now: () => 1, newId: createCountedIds() },
     },

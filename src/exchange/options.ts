@@ -1,0 +1,19 @@
+import type { ApiError } from '../schema/api-error.ts';
+import type { ValuesOf } from '../settings/setting.ts';
+import type { settings } from '../settings/settings.ts';
+import type { NewId } from '../translate/context.ts';
+import type { TranslationSettings } from '../translate/settings.ts';
+import type { Reserve } from './types.ts';
+
+/** The settings of an exchange, and what it is given besides. Times are milliseconds; 0 turns a timer off. */
+export interface ExchangeOptions extends ExchangeSettings {
+  readonly settings: TranslationSettings;
+  /** Refuses every request that would be translated: overload, or a route with an unknown profile. */
+  readonly refusal: ApiError | null;
+  /** Reserves the memory that this exchange needs from now on; an error refuses the exchange. */
+  readonly reserve: Reserve;
+  /** `now` in Unix seconds. */
+  readonly clock: { now(): number; readonly newId: NewId };
+}
+
+type ExchangeSettings = ValuesOf<typeof settings.exchange>;
