@@ -57,10 +57,8 @@ export function isOtherwise(usual: FieldOutcome, other: FieldOutcome): boolean {
   if (usual.dropped.some((name) => !other.dropped.includes(name))) return true;
   switch (usual.fate) {
     case 'rewritten':
-      if (usual.changes.size > 0)
-        return other.becomes.length > 0
-          ? [...usual.changes.keys()].some((key) => !other.changes.has(key))
-          : usual.changes.has(itself);
+      if (usual.changes.size > 0 && !usual.changes.has(itself))
+        return other.becomes.length > 0 && [...usual.changes.keys()].some((key) => !other.changes.has(key));
       return usual.becomes.some((place) => !isThere(place, other.becomes));
     case 'renamed':
       return usual.becomes.some((place) => !isThere(place, other.becomes));

@@ -4,6 +4,7 @@ import { encodeCompactionEnvelope } from '../compaction-envelope.ts';
 import type { FinishedAnswer } from '../context.ts';
 import { compactionRequest, fitConversation, summaryTokens } from '../request/compaction.ts';
 import { invalidValue } from '../request/errors.ts';
+import { mark } from '../request/trace.ts';
 import { defaults, responseAnswer } from './defaults.ts';
 import type { TranslatedOperation } from './operation.ts';
 
@@ -18,11 +19,13 @@ const formFields = new Set(
  * answer becomes one `compaction` item.
  */
 export const summary = {
-  conversation({ instructions, max_output_tokens }, input, { compaction }, dropped) {
+  conversation({ instructions, max_output_tokens }, input, { compaction, trace }, dropped) {
     if (input.length === 0) throw invalidValue('input', `'input' holds no conversation that could be compacted.`);
     const maxTokens = summaryTokens(compaction, max_output_tokens);
     const fitted = fitConversation(input, instructions, compaction, maxTokens, dropped);
-    return { items: [...fitted, compactionRequest(compaction)], maxTokens };
+    const asking = compactionRequest(compaction);
+    if (trace?.setBy.summary !== undefined) mark(asking, trace.setBy.summary);
+    return { items: [...fitted, asking], maxTokens };
   },
   constraints: () => ({ tools: [], toolChoice: undefined, format: undefined, formatText: null, logprobs: false }),
   passthrough: (given) => new Map([...given].filter(([name]) => !formFields.has(name))),

@@ -12,8 +12,8 @@ export function markLeading(
 }
 
 /** Marks the fields of a translated request, whose values have no identity, with the fields that they were made of. */
-export function markFields(chat: ChatCompletionRequest, request: CreateResponse, { updatedBy }: Trace): void {
-  const effort = updatedBy.effort ?? 'reasoning.effort';
+export function markFields(chat: ChatCompletionRequest, request: CreateResponse, { setBy }: Trace): void {
+  const effort = setBy.effort ?? 'reasoning.effort';
   const otherNames: Readonly<Record<string, string>> = {
     stream_options: 'stream',
     max_tokens: 'max_output_tokens',

@@ -11,8 +11,8 @@ export interface Trace {
   field: string;
   /** Paths by the name under which they are dropped. */
   readonly droppedFrom: Map<string, Set<string>>;
-  /** The item that set the effort, or the text format, in place of the request's own field. */
-  readonly updatedBy: { effort?: string; format?: string };
+  /** The items that set the effort or the text format in place of the request's own fields, and that asked for a summary. */
+  readonly setBy: { effort?: string; format?: string; summary?: string };
   /** Set when the request is translated. */
   result: TracedRequest | null;
 }
@@ -28,7 +28,7 @@ export interface TracedRequest {
 }
 
 export function createTrace(): Trace {
-  return { field: '', droppedFrom: new Map(), updatedBy: {}, result: null };
+  return { field: '', droppedFrom: new Map(), setBy: {}, result: null };
 }
 
 /** Paths of the request by the key of the thing that they became; `''` is the thing as a whole. */

@@ -196,6 +196,14 @@ describe('what a guess would get wrong', () => {
     expect(added[0]?.causes).toHaveLength(1);
   });
 
+  it('an item that asks for a summary is the prompt', () => {
+    const input = [{ role: 'user', content: 'Hi' }, { type: 'compaction_trigger' }];
+    const { fields, added } = explain({ model: 'm', input });
+    expect(fields.at(-1)).toMatchObject({ field: 'input[1]', fate: 'rewritten', becomes: [{ path: 'messages[1]' }] });
+    expect(fields.at(-1)?.causes.map(({ name }) => name)).toEqual(['COMPACTION_PROMPT_FILE']);
+    expect(added).toMatchObject([{ path: 'max_tokens' }]);
+  });
+
   it('a flag that is off is not blamed for what another did', () => {
     const input = [
       { role: 'user', content: 'a' },

@@ -90,7 +90,7 @@ export function parseRequest(body: unknown, settings: TranslationSettings, dropp
   if (input !== null && input.update.format !== null) format = parseTextFormat(input.update.format, settings);
   for (const list of input?.toolLists ?? []) tools.add(list.tools, list.param, false);
   if (settings.trace !== undefined) {
-    mark(format, settings.trace.updatedBy.format ?? 'text.format');
+    mark(format, settings.trace.setBy.format ?? 'text.format');
     settings.trace.field = '';
   }
   const request: CreateResponse = {

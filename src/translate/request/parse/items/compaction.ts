@@ -36,4 +36,5 @@ export const compactionTrigger = itemType(compactionTriggerItem, (_, at, input) 
     throw invalidValue(at, `Invalid '${at}': a 'compaction_trigger' must be the last item of 'input'.`);
   }
   input.endsInTrigger = true;
+  if (input.settings.trace !== undefined) input.settings.trace.setBy.summary = at;
 });

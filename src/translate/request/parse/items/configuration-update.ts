@@ -5,8 +5,8 @@ import { itemType } from './item-type.ts';
 export const configurationUpdate = itemType(configurationUpdateItem, ({ reasoning, text }, at, input) => {
   const { effort, format } = input.update;
   input.update = { effort: reasoning?.effort ?? effort, format: text?.format ?? format };
-  const updatedBy = input.settings.trace?.updatedBy;
-  if (updatedBy === undefined) return;
-  if (reasoning?.effort != null) updatedBy.effort = at;
-  if (text?.format != null) updatedBy.format = at;
+  const setBy = input.settings.trace?.setBy;
+  if (setBy === undefined) return;
+  if (reasoning?.effort != null) setBy.effort = at;
+  if (text?.format != null) setBy.format = at;
 });
