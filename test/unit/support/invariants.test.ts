@@ -69,7 +69,7 @@ describe('the rule checker finds', () => {
     ['no arguments.done', without('response.function_call_arguments.done'), /before its arguments/],
     ['a lost delta', without('response.output_text.delta'), /differs from its deltas/],
     ['a lost arguments delta', without('response.function_call_arguments.delta'), /differs from its deltas/],
-    ['a lost input delta', without('response.custom_tool_call_input.delta'), /differs from its deltas/],
+    ['a lost input delta', without('response.custom_tool_call_input.delta'), /what is done differs from what was said/],
     ['a lost annotation', without('response.output_text.annotation.added'), /annotations differ/],
     [
       'an event no one knows',
