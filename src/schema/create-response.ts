@@ -124,15 +124,18 @@ export const functionCallItem = z.object({
   name,
   namespace: z.string().nullish(),
   arguments: z.union([z.string(), jsonObject]),
+  async: z.boolean().nullish(),
 });
 export const customToolCallItem = z.object({
   call_id: name,
   name,
   namespace: z.string().nullish(),
   input: z.string(),
+  async: z.boolean().nullish(),
 });
-export const toolSearchCallItem = z.object({ call_id: name, arguments: z.unknown().optional() });
-export const toolSearchOutputItem = z.object({ call_id: name, tools: list });
+/** Without a `call_id` the search ran on OpenAI's servers. */
+export const toolSearchCallItem = z.object({ call_id: name.nullish(), arguments: z.unknown().optional() });
+export const toolSearchOutputItem = z.object({ call_id: name.nullish(), tools: list });
 /** Some clients name the tool instead of the call, or both. */
 export const toolOutputItem = z.object({
   call_id: z.string().nullish(),
@@ -188,10 +191,11 @@ export const reasoningPart = z.object({ text: z.string().nullish() });
 /** Content parts by `type`. */
 export const textPart = z.object({ text: z.string(), prompt_cache_breakpoint: z.unknown().optional() });
 export const refusalPart = z.object({ refusal: z.string() });
+const imageDetail = z.enum(['low', 'high', 'auto', 'original']);
 export const imagePart = z.object({
   image_url: z.string().nullish(),
   file_id: z.string().nullish(),
-  detail: z.enum(['low', 'high', 'auto', 'original']).nullish(),
+  detail: imageDetail.nullish(),
   prompt_cache_breakpoint: z.unknown().optional(),
 });
 export const filePart = z.object({
@@ -210,6 +214,15 @@ export const audioPart = z.object({
   format: z.string().nullish(),
 });
 export const videoPart = z.object({ video_url: z.string() });
+/** The same parts as Chat has them, with an object of their own. */
+export const chatImagePart = z.object({
+  image_url: z.union([z.string(), jsonObject]),
+  prompt_cache_breakpoint: z.unknown().optional(),
+});
+export const chatImage = z.object({ url: z.string(), detail: imageDetail.nullish() });
+export const chatFilePart = z.object({ file: jsonObject });
+export const chatVideoPart = z.object({ video_url: z.union([z.string(), jsonObject]) });
+export const chatVideo = z.object({ url: z.string() });
 
 /** Tools by `type`. */
 export const toolNamePattern = /^[a-zA-Z0-9_-]{1,64}$/;
@@ -219,6 +232,7 @@ export const functionTool = z.object({
   description: z.string().nullish(),
   parameters: jsonObject.nullish(),
   strict: z.boolean().nullish(),
+  async: z.boolean().nullish(),
 });
 /** Inside a namespace the name may be longer: it is shortened with its prefix. */
 export const namespacedFunctionTool = functionTool.extend({ name: z.string().regex(/^[a-zA-Z0-9_-]+$/) });
@@ -231,6 +245,7 @@ export const customTool = z.object({
       z.object({ type: z.literal('grammar'), syntax: z.string(), definition: z.string() }),
     ])
     .nullish(),
+  async: z.boolean().nullish(),
 });
 export const namespacedCustomTool = customTool.extend({ name: z.string().regex(/^[a-zA-Z0-9_-]+$/) });
 export const shellTool = z.object({ environment: z.object({ type: z.string() }).nullish() });

@@ -36,6 +36,7 @@ const tests: ReadonlyMap<z.ZodType, (value: unknown) => boolean> = new Map<z.Zod
       isName(item['call_id']) &&
       isName(item['name']) &&
       isText(item['arguments']) &&
+      (item['async'] == null || isFlag(item['async'])) &&
       (item['namespace'] == null || isText(item['namespace'])),
   ],
   [
@@ -55,7 +56,8 @@ const tests: ReadonlyMap<z.ZodType, (value: unknown) => boolean> = new Map<z.Zod
       toolNamePattern.test(tool['name']) &&
       (tool['description'] == null || isText(tool['description'])) &&
       (tool['parameters'] == null || isJsonObject(tool['parameters'])) &&
-      (tool['strict'] == null || isFlag(tool['strict'])),
+      (tool['strict'] == null || isFlag(tool['strict'])) &&
+      (tool['async'] == null || isFlag(tool['async'])),
   ],
 ]);
 

@@ -71,6 +71,8 @@ export interface FunctionCallItem {
   readonly call_id: string;
   readonly name: string;
   readonly namespace?: string;
+  /** Its tool's output may come later. */
+  readonly async?: true;
   readonly arguments: string;
 }
 
@@ -81,6 +83,8 @@ export interface CustomToolCallItem {
   readonly call_id: string;
   readonly name: string;
   readonly namespace?: string;
+  /** Its tool's output may come later. */
+  readonly async?: true;
   readonly input: string;
 }
 

@@ -19,8 +19,8 @@ export type NewId = (
 
 /** What a Chat function name stands for on the Responses side, where it is not simply itself. */
 export type RestoredTool =
-  | { readonly kind: 'function'; readonly name: string; readonly namespace?: string }
-  | { readonly kind: 'custom'; readonly name: string; readonly namespace?: string }
+  | { readonly kind: 'function'; readonly name: string; readonly namespace?: string; readonly async?: true }
+  | { readonly kind: 'custom'; readonly name: string; readonly namespace?: string; readonly async?: true }
   | { readonly kind: 'tool_search' }
   | { readonly kind: ClientToolType };
 

@@ -51,8 +51,16 @@ function toolsOf(listed: readonly ListedTool[], strict: boolean): readonly ToolE
       if (!strict) tools.push(entry.given);
       continue;
     }
-    const { chatName: name, description, parameters, strict: strictSchema } = entry.definition;
-    tools.push({ type: 'function', name, description, parameters, strict: strictSchema });
+    const { chatName: name, description, parameters, strict: strictSchema, origin } = entry.definition;
+    const isAsync = !strict && 'async' in origin && origin.async === true;
+    tools.push({
+      type: 'function',
+      name,
+      description,
+      parameters,
+      strict: strictSchema,
+      ...(isAsync ? { async: true } : {}),
+    });
   }
   return tools;
 }

@@ -1,13 +1,15 @@
 import { invalidValue, quote } from './errors.ts';
-import type { InputContent, InputItem, InputToolCall, InputToolOutput } from './parsed.ts';
+import type { InputContent, InputItem, InputMessage, InputToolCall, InputToolOutput } from './parsed.ts';
 import { carry } from './trace.ts';
 
 /** A call with its outputs. */
 export interface PairedCall extends InputToolCall {
   /** Contents of its outputs, in order. */
   readonly outputs: InputContent[][];
-  /** It has no output in the request; a placeholder stands in. */
+  /** It has no output in its turn; a placeholder stands in. */
   abandoned: boolean;
+  /** The turn it was made in: the number of turns before it. */
+  readonly turn: number;
 }
 
 /** The place of an output among the items. Its content is with its call. */
@@ -21,7 +23,9 @@ export type PairedItem = Exclude<InputItem, InputToolCall | InputToolOutput> | P
 /**
  * Gives every call its outputs. Ids repeat from turn to turn with some servers (`call_0`), so an output belongs to the
  * most recent call of that id that has none yet; a further output of an answered call is added to it. A call without
- * output and an output without a call are refused or completed with a placeholder, as the settings say.
+ * output and an output without a call are refused or completed with a placeholder, as the settings say. Of an
+ * asynchronous call the output may be missing, and one that comes after a later turn stays there, as a message of the
+ * user's: the model did not have it before.
  */
 export function pairCalls(
   items: readonly InputItem[],
@@ -33,9 +37,18 @@ export function pairCalls(
   const open = new Map<string, PairedCall[]>();
   const answered = new Map<string, PairedCall>();
   let orphan: InputToolOutput | null = null;
+  let turn = 0;
+  let isAnswered = false;
+
+  const nextTurn = (): void => {
+    turn++;
+    isAnswered = false;
+  };
 
   const addCall = (item: InputToolCall): void => {
-    const call: PairedCall = { ...item, outputs: [], abandoned: false };
+    // A call that follows an output was made with it.
+    if (isAnswered) nextTurn();
+    const call: PairedCall = { ...item, outputs: [], abandoned: false, turn };
     calls.push(call);
     paired.push(call);
     const waiting = open.get(call.callId);
@@ -52,31 +65,48 @@ export function pairCalls(
       addOutput(item);
       return;
     }
+    answered.set(item.callId, call);
+    if (call.isAsync && call.turn !== turn) {
+      const late = lateOutput(call, item);
+      carry(late, item);
+      paired.push(late);
+      return;
+    }
     const output = [...item.content];
     carry(output, item);
     call.outputs.push(output);
-    answered.set(item.callId, call);
+    isAnswered = true;
     paired.push({ kind: 'answer', call });
   };
 
   for (const item of items) {
     if (item.kind === 'call') addCall(item);
     else if (item.kind === 'output') addOutput(item);
-    else paired.push(item);
+    else {
+      if (item.kind === 'message') nextTurn();
+      paired.push(item);
+    }
   }
 
   const unanswered =
-    settings.missingOutputs === 'reject' ? calls.find(({ outputs }) => outputs.length === 0) : undefined;
+    settings.missingOutputs === 'reject'
+      ? calls.find(({ outputs, isAsync }) => outputs.length === 0 && !isAsync)
+      : undefined;
   const refused = settings.orphanOutputs === 'reject' ? orphan : null;
   throwFirst(items, unanswered, refused);
   for (const call of calls) {
     if (call.outputs.length > 0) continue;
-    const output: InputContent[] = [{ type: 'text', text: 'aborted' }];
+    const output: InputContent[] = [{ type: 'text', text: call.isAsync ? 'pending' : 'aborted' }];
     carry(output, call);
     call.outputs.push(output);
     call.abandoned = true;
   }
   return paired;
+}
+
+function lateOutput({ name, callId }: PairedCall, { content }: InputToolOutput): InputMessage {
+  const heading = { type: 'text', text: `Output of tool call ${callId} (${name}):\n` } as const;
+  return { kind: 'message', role: 'user', content: [heading, ...content] };
 }
 
 function standsAlone(item: InputItem): item is Exclude<InputItem, InputToolCall | InputToolOutput> {

@@ -47,6 +47,8 @@ export interface InputToolCall {
   readonly namespace: string | null;
   /** JSON text of the arguments, or a custom tool's input as it is. */
   readonly input: string;
+  /** Its output may come in a later turn, or not yet. */
+  readonly isAsync?: true;
 }
 
 export interface InputToolOutput {

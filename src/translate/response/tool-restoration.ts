@@ -39,12 +39,16 @@ export function calledNameOf(
   const bare = marker > 0 ? name.slice(0, marker).trimEnd() : name;
   for (const candidate of [bare, bare.replace(/^functions\./, '')]) {
     if (toolNames.has(candidate)) return candidate;
-    const [meant, ...others] = Array.from(restoredTools).filter(
-      ([, tool]) => 'namespace' in tool && tool.namespace !== undefined && tool.name === candidate,
-    );
+    const [meant, ...others] = Array.from(restoredTools).filter(([, tool]) => isMeant(tool, candidate));
     if (meant !== undefined && others.length === 0) return meant[0];
   }
   return bare;
+}
+
+/** Whether a model that says `name` may mean this tool: by its own name, or with a namespace that ends in `__` in front of it. */
+function isMeant(tool: RestoredTool, name: string): boolean {
+  if (!('namespace' in tool) || tool.namespace === undefined) return false;
+  return tool.name === name || (tool.namespace.endsWith('__') && `${tool.namespace}${tool.name}` === name);
 }
 
 /** What a call of that name is given back as. A name that was never offered stands for itself: the client answers. */
@@ -87,6 +91,7 @@ export function callItemOf(call: ChatCall, context: Pick<ResponseContext, 'resto
         call_id: callId,
         name: restored.name,
         ...(restored.namespace !== undefined && { namespace: restored.namespace }),
+        ...(restored.async === true && { async: true }),
         arguments: argumentsOf(call.arguments, status),
       };
     case 'custom':
@@ -97,6 +102,7 @@ export function callItemOf(call: ChatCall, context: Pick<ResponseContext, 'resto
         call_id: callId,
         name: restored.name,
         ...(restored.namespace !== undefined && { namespace: restored.namespace }),
+        ...(restored.async === true && { async: true }),
         input: call.isCustom ? call.arguments : customInputOf(call.arguments),
       };
     case 'tool_search':

@@ -1,6 +1,12 @@
+import type { z } from 'zod';
 import type { ApiError } from '../../../schema/api-error.ts';
 import {
   audioPart,
+  chatFilePart,
+  chatImage,
+  chatImagePart,
+  chatVideo,
+  chatVideoPart,
   encryptedPart,
   imagePart,
   isJsonObject,
@@ -58,69 +64,132 @@ function parsePart(
   const type = part['type'];
   if (type == null) throw missingParameter(`${at}.type`);
   if (typeof type !== 'string') throw invalidType(`${at}.type`, 'a string', type);
-  const known = partKeys.get(type);
-  if (known !== undefined)
-    dropped.pushUnknownKeys(
-      part,
-      settings.profile.cacheControl ? known.withCacheControl : known.plain,
-      'input[].content[]',
-    );
-  switch (type) {
-    case 'input_text':
-    case 'output_text':
-    case 'text':
-    case 'summary_text':
-    case 'reasoning_text': {
-      const { text } = readShape(textPart, part, at);
-      withinTextLimit(text, `${at}.text`, settings);
-      const hints = cacheHints(part, settings);
-      return hints === null ? { type: 'text', text } : { type: 'text', text, ...hints };
-    }
-    case 'refusal':
-      if (speaker !== 'assistant') throw misplaced(type, speaker, at);
-      return {
-        type: 'refusal',
-        refusal: withinTextLimit(readShape(refusalPart, part, at).refusal, `${at}.refusal`, settings),
-      };
-    case 'input_image':
-      if (speaker === 'system' || speaker === 'assistant') throw misplaced(type, speaker, at);
-      return parseImage(part, at, settings, dropped);
-    case 'input_file':
-      if (speaker === 'system' || speaker === 'assistant') throw misplaced(type, speaker, at);
-      return parseFile(part, at, settings);
-    case 'input_audio':
-      if (speaker !== 'user') throw misplaced(type, speaker, at);
-      return parseAudio(part, at, settings, dropped);
-    case 'input_video':
-      if (speaker === 'system' || speaker === 'assistant') throw misplaced(type, speaker, at);
-      return parseVideo(part, at, settings);
-    case 'encrypted_content': {
-      const { encrypted_content: text } = readShape(encryptedPart, part, at);
-      if (!ciphertext.test(text)) return { type: 'text', text: withinTextLimit(text, at, settings) };
+  const known = partTypes.get(type);
+  if (known === undefined) return parseUnknownPart(type, part, at, settings, dropped);
+  const keys = settings.profile.cacheControl ? known.cachedKeys : known.keys;
+  dropped.pushUnknownKeys(part, keys, 'input[].content[]');
+  if (!known.speakers.includes(speaker)) throw misplaced(type, speaker, at);
+  return known.read(part, at, settings, dropped);
+}
+
+/** What one type of content part becomes. */
+interface PartType {
+  /** Keys that are read, without and with those that only a server with `cacheControl` knows. */
+  readonly keys: ReadonlySet<string>;
+  readonly cachedKeys: ReadonlySet<string>;
+  /** Whose messages it may stand in. */
+  readonly speakers: readonly Speaker[];
+  /** Null for a part that is left out, which `dropped` names. Throws `ApiError` for the first mistake. */
+  read(part: Record<string, unknown>, at: string, settings: TranslationSettings, dropped: Dropped): InputContent | null;
+}
+
+/** A breakpoint of OpenAI's is for one kind of server, and goes unnamed elsewhere. */
+function partType(keys: readonly string[], speakers: readonly Speaker[], read: PartType['read']): PartType {
+  const plain = knownKeys(...keys, 'prompt_cache_breakpoint');
+  return { keys: plain, cachedKeys: knownKeys(...plain, 'cache_control'), speakers, read };
+}
+
+const everyone: readonly Speaker[] = ['user', 'system', 'assistant', 'tool'];
+
+/** Citations and log probabilities of earlier answers are for their readers. */
+const text = partType(['text', 'annotations', 'logprobs', 'parsed'], everyone, (part, at, settings) => {
+  const { text: given } = readShape(textPart, part, at);
+  withinTextLimit(given, `${at}.text`, settings);
+  const hints = cacheHints(part, settings);
+  return hints === null ? { type: 'text', text: given } : { type: 'text', text: given, ...hints };
+});
+const file = partType(['file_data', 'file_url', 'file_id', 'filename'], ['user', 'tool'], (part, at, settings) =>
+  parseFile(part, at, settings),
+);
+
+/** Every type of content part there is a rule for: this API's, and Chat's own for the same things. */
+const partTypes: ReadonlyMap<string, PartType> = new Map([
+  ['input_text', text],
+  ['output_text', text],
+  ['text', text],
+  ['summary_text', text],
+  ['reasoning_text', text],
+  [
+    'refusal',
+    partType(['refusal'], ['assistant'], (part, at, settings) => ({
+      type: 'refusal',
+      refusal: withinTextLimit(readShape(refusalPart, part, at).refusal, `${at}.refusal`, settings),
+    })),
+  ],
+  [
+    'encrypted_content',
+    partType(['encrypted_content'], everyone, (part, at, settings, dropped) => {
+      const { encrypted_content: given } = readShape(encryptedPart, part, at);
+      if (!ciphertext.test(given)) return { type: 'text', text: withinTextLimit(given, at, settings) };
       dropped.push(`${at}.encrypted_content`);
       return null;
-    }
-    default: {
-      if (settings.unknownItems !== 'reject') {
-        dropped.pushUnknownType({ kind: 'part', type }, at);
-        const text = settings.unknownItems === 'text' ? textCarriedBy(part) : '';
-        return text === '' ? null : { type: 'text', text: withinTextLimit(text, at, settings) };
-      }
-      throw invalidValue(
-        `${at}.type`,
-        `Invalid value: ${quote(type)} for '${at}.type'. Supported values are: 'input_text', 'input_image', 'input_file', 'input_audio', 'input_video', 'output_text', 'refusal'.`,
-      );
-    }
+    }),
+  ],
+  [
+    'input_image',
+    partType(['image_url', 'file_id', 'detail'], ['user', 'tool'], (part, at, settings, dropped) =>
+      parseImage(readShape(imagePart, part, at), part, at, settings, dropped),
+    ),
+  ],
+  [
+    'image_url',
+    partType(['image_url'], ['user', 'tool'], (part, at, settings, dropped) => {
+      const { image_url: given } = readShape(chatImagePart, part, at);
+      const image = typeof given === 'string' ? { url: given } : readShape(chatImage, given, `${at}.image_url`);
+      return parseImage({ ...image, image_url: image.url }, part, at, settings, dropped);
+    }),
+  ],
+  ['input_file', file],
+  [
+    'file',
+    partType(['file'], ['user', 'tool'], (part, at, settings) =>
+      parseFile(readShape(chatFilePart, part, at).file, `${at}.file`, settings),
+    ),
+  ],
+  ['input_audio', partType(['input_audio', 'audio_url', 'data', 'format'], ['user'], parseAudio)],
+  [
+    'input_video',
+    partType(['video_url'], ['user', 'tool'], (part, at, settings) =>
+      parseVideo(readShape(videoPart, part, at).video_url, at, settings),
+    ),
+  ],
+  [
+    'video_url',
+    partType(['video_url'], ['user', 'tool'], (part, at, settings) => {
+      const { video_url: given } = readShape(chatVideoPart, part, at);
+      const url = typeof given === 'string' ? given : readShape(chatVideo, given, `${at}.video_url`).url;
+      return parseVideo(url, at, settings);
+    }),
+  ],
+]);
+
+/** A part of a type that nobody knows: what it carries as text, or nothing, or refused. */
+function parseUnknownPart(
+  type: string,
+  part: object,
+  at: string,
+  settings: TranslationSettings,
+  dropped: Dropped,
+): InputContent | null {
+  if (settings.unknownItems === 'reject') {
+    const supported = [...partTypes.keys()].map(quote).join(', ');
+    throw invalidValue(
+      `${at}.type`,
+      `Invalid value: ${quote(type)} for '${at}.type'. Supported values are: ${supported}.`,
+    );
   }
+  dropped.pushUnknownType({ kind: 'part', type }, at);
+  const carried = settings.unknownItems === 'text' ? textCarriedBy(part) : '';
+  return carried === '' ? null : { type: 'text', text: withinTextLimit(carried, at, settings) };
 }
 
 function parseImage(
+  { image_url: url, file_id, detail }: z.output<typeof imagePart>,
   part: Record<string, unknown>,
   at: string,
   settings: TranslationSettings,
   dropped: Dropped,
 ): InputImage {
-  const { image_url: url, file_id, detail } = readShape(imagePart, part, at);
   if (url == null || url === '') {
     if (file_id == null) throw missingParameter(`${at}.image_url`);
     throw unsupportedParameter(
@@ -165,8 +234,7 @@ function audioOf(url: string | null | undefined): { readonly data: string; reado
   return format === undefined || data === undefined ? null : { data, format: format === 'mpeg' ? 'mp3' : format };
 }
 
-function parseVideo(part: unknown, at: string, { profile }: TranslationSettings): InputContent {
-  const { video_url: url } = readShape(videoPart, part, at);
+function parseVideo(url: string, at: string, { profile }: TranslationSettings): InputContent {
   if (!profile.video) throw notSupported(at, 'video', profile.name);
   return { type: 'video', url };
 }
@@ -189,28 +257,6 @@ function cacheHints(part: Record<string, unknown>, { profile }: TranslationSetti
     ...(cache_control != null && profile.cacheControl ? { cache_control } : {}),
   };
 }
-
-/** Keys of each type that are read. A breakpoint is for one kind of server, and goes unnamed elsewhere. */
-function keys(...names: readonly string[]) {
-  const plain = knownKeys(...names, 'prompt_cache_breakpoint');
-  return { plain, withCacheControl: knownKeys(...plain, 'cache_control') };
-}
-
-/** Citations and log probabilities of earlier answers are for their readers. */
-const textKeys = keys('text', 'annotations', 'logprobs', 'parsed');
-const partKeys = new Map([
-  ['input_text', textKeys],
-  ['output_text', textKeys],
-  ['text', textKeys],
-  ['summary_text', textKeys],
-  ['reasoning_text', textKeys],
-  ['refusal', keys('refusal')],
-  ['encrypted_content', keys('encrypted_content')],
-  ['input_image', keys('image_url', 'file_id', 'detail')],
-  ['input_file', keys('file_data', 'file_url', 'file_id', 'filename')],
-  ['input_audio', keys('input_audio', 'audio_url', 'data', 'format')],
-  ['input_video', keys('video_url')],
-]);
 
 /** A Fernet token, as OpenAI encrypts what agents tell each other; behind a Chat server the model's own text stands there. */
 const ciphertext = /^gAAAA[\w-]{20,}={0,2}$/;

@@ -32,17 +32,16 @@ export function parseToolChoice(
   switch (type) {
     case 'function':
     case 'custom':
-      if (choice['name'] === undefined && isJsonObject(choice[type])) {
-        throw missingParameter('tool_choice.name', `This API takes it flat: {"type": "${type}", "name": …}.`);
-      }
       return { type: 'named', tool: chosenTool(type, choice, param) };
     case 'shell':
     case 'local_shell':
     case 'apply_patch':
       return { type: 'named', tool: { param, type, name: type, namespace: null } };
     case 'allowed_tools': {
-      const { mode, tools } = readShape(allowedToolsChoice, choice, param);
-      const allowed = tools.flatMap((entry, index) => parseAllowed(entry, index, settings, dropped));
+      const nested = choice['tools'] === undefined && isJsonObject(choice[type]);
+      const at = nested ? `${param}.${type}` : param;
+      const { mode, tools } = readShape(allowedToolsChoice, nested ? choice[type] : choice, at);
+      const allowed = tools.flatMap((entry, index) => parseAllowed(entry, `${at}.tools[${index}]`, settings, dropped));
       return { type, mode: mode ?? 'auto', tools: allowed };
     }
     default:
@@ -59,8 +58,7 @@ function isMode(text: string): text is ToolChoiceMode {
 }
 
 /** None for a tool that is left out of `tools` too. */
-function parseAllowed(entry: unknown, index: number, settings: TranslationSettings, dropped: Dropped): ChosenTool[] {
-  const at = `${param}.tools[${index}]`;
+function parseAllowed(entry: unknown, at: string, settings: TranslationSettings, dropped: Dropped): ChosenTool[] {
   if (!isJsonObject(entry)) throw invalidType(at, 'an object', entry);
   const type = entry['type'];
   if (type === 'function' || type === 'custom') return [chosenTool(type, entry, at)];
@@ -75,7 +73,10 @@ function parseAllowed(entry: unknown, index: number, settings: TranslationSettin
   );
 }
 
-function chosenTool(type: 'function' | 'custom', value: unknown, at: string): ChosenTool {
-  const { name, namespace } = readShape(namedToolChoice, value, at);
-  return { param: at, type, name, namespace: namespace ?? null };
+/** Flat, or as Chat has it: `{"type": "function", "function": {"name": …}}`. */
+function chosenTool(type: 'function' | 'custom', choice: Record<string, unknown>, at: string): ChosenTool {
+  const nested = choice['name'] === undefined && isJsonObject(choice[type]);
+  const path = nested ? `${at}.${type}` : at;
+  const { name, namespace } = readShape(namedToolChoice, nested ? choice[type] : choice, path);
+  return { param: path, type, name, namespace: namespace ?? null };
 }

@@ -25,8 +25,9 @@ import { readShape } from './shape.ts';
 /** Collects a request's tools from its several lists, and keeps their names unique. */
 export interface ToolParser {
   /**
-   * Parses a `tools` array at `param`. `own` is the request's list, in which a name that is already taken is a mistake;
-   * later lists may repeat it. Throws `ApiError` for the first mistake.
+   * Parses a `tools` array at `param`. `own` is the request's list, in which a name that is already taken is a mistake, and
+   * a tool that cannot be offered is refused. Later lists are part of the history: there, a tool declared again replaces
+   * the earlier one, and what cannot be offered is left out and named. Throws `ApiError` for the first mistake.
    */
   add(tools: readonly unknown[], param: string, own: boolean): void;
   /** Every tool to offer, in order. */
@@ -52,15 +53,20 @@ const hostedTools = new Set([
 
 /** A type of tool that OpenAI's servers run, also with the date of a version. */
 export function isHostedTool(type: string): boolean {
-  const family = type.replace(/_\d{4}_\d{2}_\d{2}$/, ''); // web_search_preview_2025_03_11
-  return hostedTools.has(family);
+  return hostedTools.has(familyOf(type));
+}
+
+/** The type without the date of a version: `web_search_preview_2025_03_11`. */
+function familyOf(type: string): string {
+  return type.replace(/_\d{4}_\d{2}_\d{2}$/, '');
 }
 
 /** A parser that has seen no tools yet. `dropped` receives the name of each tool that a setting leaves out. */
 export function createToolParser(settings: TranslationSettings, dropped: Dropped): ToolParser {
   const definitions: ToolDefinition[] = [];
   const listed: ListedTool[] = [];
-  const names = new Set<string>();
+  /** Where each name is among the definitions. */
+  const places = new Map<string, number>();
 
   function add(tools: readonly unknown[], param: string, own: boolean): void {
     tools.forEach((tool, index) => {
@@ -68,25 +74,25 @@ export function createToolParser(settings: TranslationSettings, dropped: Dropped
     });
   }
 
-  function addTool(tool: unknown, at: string, listParam: string, own: boolean): void {
+  function addTool(given: unknown, at: string, listParam: string, own: boolean): void {
     if (settings.trace !== undefined) settings.trace.field = at;
-    const type = typeOf(tool, at);
+    const type = typeOf(given, at);
+    const nested = isJsonObject(given) ? chatToolIn(given, type) : null;
+    const tool = nested ?? given;
+    if (nested !== null) at = `${at}.${type}`;
+    nameUnknownKeys(type, tool);
     switch (type) {
       case 'function': {
-        refuseNested(tool, at);
-        dropped.pushUnknownKeys(tool as Record<string, unknown>, toolKeysOf(settings), 'tools[]');
         const read = readShape(functionTool, tool, at);
-        const definition = withHints(
-          functionOf(plain(read, at), read.name, { kind: 'function', name: read.name }, at),
-          tool,
-        );
+        const origin = originOf({ kind: 'function', name: read.name }, read);
+        const definition = withHints(functionOf(plain(read, at), read.name, origin, at), given);
         offer(definition, listParam, own);
         if (own) listed.push({ kind: 'function', definition });
         return;
       }
       case 'custom': {
-        const read = readShape(customTool, tool, at);
-        offer(customOf(read, read.name, { kind: 'custom', name: read.name }, at), listParam, own);
+        const read = readShape(customTool, nested === null ? tool : withFlatGrammar(nested), at);
+        offer(customOf(read, read.name, originOf({ kind: 'custom', name: read.name }, read), at), listParam, own);
         break;
       }
       case 'namespace':
@@ -94,18 +100,21 @@ export function createToolParser(settings: TranslationSettings, dropped: Dropped
         break;
       case 'tool_search': {
         const read = readShape(toolSearchTool, tool, at);
+        // The search that OpenAI's servers run has nothing to find here: deferred tools are all offered.
         if (read.execution !== 'client') {
-          throw unsupportedParameter(
-            `${at}.type`,
-            `A tool of type 'tool_search' runs here only on the client's side: send "execution": "client".`,
-          );
+          dropped.push(`${at}.tool_search`);
+          return;
         }
         offer(functionOf(read, 'tool_search', { kind: 'tool_search' }, at), listParam, own);
         break;
       }
       case 'shell': {
         const { environment } = readShape(shellTool, tool, at);
-        if (environment != null && environment.type !== 'local') throw containerOnly(environment.type, at);
+        if (environment != null && environment.type !== 'local') {
+          if (own) throw containerOnly(environment.type, at);
+          dropped.push(`${at}.${type}`);
+          return;
+        }
         offer(clientToolOf(type, at), listParam, own);
         break;
       }
@@ -114,10 +123,17 @@ export function createToolParser(settings: TranslationSettings, dropped: Dropped
         offer(clientToolOf(type, at), listParam, own);
         break;
       default:
-        leaveOutOrRefuse(type, at);
+        leaveOutOrRefuse(type, at, own);
         return;
     }
-    if (own) listed.push({ kind: 'other', given: tool as ToolEcho }); // its schema above has checked it: an object with a type
+    // Its schema above has checked it: an object with a type.
+    if (own) listed.push({ kind: 'other', given: (nested === null ? given : { ...nested, type }) as ToolEcho });
+  }
+
+  /** Names the keys of a tool that nobody here reads; tools of other types are left out whole. */
+  function nameUnknownKeys(type: string, tool: unknown): void {
+    const keys = type === 'function' ? functionKeysOf(settings) : toolKeys.get(type);
+    if (keys !== undefined && isJsonObject(tool)) dropped.pushUnknownKeys(tool, keys, 'tools[]');
   }
 
   function addNamespace(tool: unknown, at: string, listParam: string, own: boolean): void {
@@ -132,13 +148,14 @@ export function createToolParser(settings: TranslationSettings, dropped: Dropped
           `A namespace may hold tools of type 'function' and 'custom', not ${quote(type)}.`,
         );
       }
+      nameUnknownKeys(type, member);
       if (type === 'function') {
         const read = readShape(namespacedFunctionTool, member, memberAt);
         offer(
           functionOf(
             plain(prefaced(read), memberAt),
             flattenToolName(namespace, read.name),
-            originOf(type, read),
+            originOf({ kind: type, name: read.name, namespace }, read),
             memberAt,
           ),
           listParam,
@@ -147,7 +164,12 @@ export function createToolParser(settings: TranslationSettings, dropped: Dropped
       } else {
         const read = readShape(namespacedCustomTool, member, memberAt);
         offer(
-          customOf(prefaced(read), flattenToolName(namespace, read.name), originOf(type, read), memberAt),
+          customOf(
+            prefaced(read),
+            flattenToolName(namespace, read.name),
+            originOf({ kind: type, name: read.name, namespace }, read),
+            memberAt,
+          ),
           listParam,
           own,
         );
@@ -158,10 +180,6 @@ export function createToolParser(settings: TranslationSettings, dropped: Dropped
       const texts = [preface, read.description ?? ''].filter((text) => text !== '');
       preface = '';
       return { ...read, description: texts.join('\n\n') };
-    }
-
-    function originOf(kind: 'function' | 'custom', { name }: { readonly name: string }): RestoredTool {
-      return { kind, name, namespace };
     }
   }
 
@@ -182,15 +200,18 @@ export function createToolParser(settings: TranslationSettings, dropped: Dropped
   }
 
   function offer(tool: ToolDefinition, listParam: string, own: boolean): void {
-    if (names.has(tool.chatName)) {
-      if (!own) return; // clients repeat in `input` what they offer in `tools`; the first one counts
-      throw invalidValue(
-        `${tool.param}.name`,
-        `Invalid value for '${tool.param}.name': a tool named ${quote(tool.chatName)} already exists.`,
-      );
+    const place = places.get(tool.chatName);
+    if (place !== undefined) {
+      if (own) {
+        throw invalidValue(
+          `${tool.param}.name`,
+          `Invalid value for '${tool.param}.name': a tool named ${quote(tool.chatName)} already exists.`,
+        );
+      }
+      definitions[place] = tool;
+      return;
     }
-    names.add(tool.chatName);
-    if (names.size > settings.limits.maxTools) {
+    if (definitions.length >= settings.limits.maxTools) {
       throw ApiError.invalidRequest(
         'array_above_max_length',
         listParam,
@@ -198,17 +219,19 @@ export function createToolParser(settings: TranslationSettings, dropped: Dropped
       );
     }
     if (settings.trace !== undefined) mark(tool, tool.param);
+    places.set(tool.chatName, definitions.length);
     definitions.push(tool);
   }
 
-  function leaveOutOrRefuse(type: string, at: string): void {
-    const family = type.replace(/_\d{4}_\d{2}_\d{2}$/, ''); // web_search_preview_2025_03_11
-    if (settings.droppedTools.includes(type) || settings.droppedTools.includes(family)) {
+  function leaveOutOrRefuse(type: string, at: string, own: boolean): void {
+    const family = familyOf(type);
+    const isHosted = hostedTools.has(family);
+    if (settings.droppedTools.includes(type) || settings.droppedTools.includes(family) || (isHosted && !own)) {
       dropped.push(`${at}.${type}`);
       return;
     }
     const param = `${at}.type`;
-    if (isHostedTool(type)) {
+    if (isHosted) {
       throw unsupportedParameter(
         param,
         `Tools of type ${quote(type)} run on OpenAI's servers, and this server has none. Offer a tool of type 'function' and run it yourself.`,
@@ -238,11 +261,43 @@ function containerOnly(environment: string, at: string): ApiError {
   );
 }
 
-const functionKeys = knownKeys('name', 'description', 'parameters', 'strict');
+const functionKeys = knownKeys(...Object.keys(functionTool.shape));
 const cachedFunctionKeys = knownKeys(...functionKeys, 'cache_control');
 
-function toolKeysOf({ profile }: TranslationSettings): ReadonlySet<string> {
+function functionKeysOf({ profile }: TranslationSettings): ReadonlySet<string> {
   return profile.cacheControl ? cachedFunctionKeys : functionKeys;
+}
+
+/** Keys that are read of the other types. */
+const toolKeys: ReadonlyMap<string, ReadonlySet<string>> = new Map([
+  ['custom', knownKeys(...Object.keys(customTool.shape))],
+  ['namespace', knownKeys(...Object.keys(namespaceTool.shape))],
+  ['tool_search', knownKeys(...Object.keys(toolSearchTool.shape))],
+  ['shell', knownKeys(...Object.keys(shellTool.shape))],
+  ['local_shell', knownKeys()],
+  ['apply_patch', knownKeys()],
+]);
+
+/** The tool in Chat's form, `{"type": "function", "function": {…}}`, which clients written for that API send; else null. */
+function chatToolIn(tool: Record<string, unknown>, type: string): Record<string, unknown> | null {
+  const nested = type === 'function' || type === 'custom' ? tool[type] : null;
+  return tool['name'] === undefined && isJsonObject(nested) ? nested : null;
+}
+
+/** Chat has the grammar of a custom tool in an object of its own. */
+function withFlatGrammar(tool: Record<string, unknown>): Record<string, unknown> {
+  const { format } = tool;
+  return isJsonObject(format) && isJsonObject(format['grammar'])
+    ? { ...tool, format: { ...format['grammar'], type: format['type'] } }
+    : tool;
+}
+
+/** The client's own name of the tool, and whether its output may come later, which its calls repeat. */
+function originOf(
+  origin: Extract<RestoredTool, { readonly name: string }>,
+  { async: isAsync }: { readonly async?: unknown },
+): RestoredTool {
+  return isAsync === true ? { ...origin, async: true } : origin;
 }
 
 function functionOf(
@@ -278,15 +333,4 @@ function typeOf(tool: unknown, at: string): string {
   if (type == null) throw missingParameter(`${at}.type`);
   if (typeof type !== 'string') throw invalidType(`${at}.type`, 'a string', type);
   return type;
-}
-
-/** Refuses Chat's nested form, the most common mistake of clients written for that API. */
-function refuseNested(tool: unknown, at: string): void {
-  const { name, function: nested } = tool as Record<string, unknown>; // typeOf has checked that it is an object
-  if (name === undefined && isJsonObject(nested)) {
-    throw missingParameter(
-      `${at}.name`,
-      `This API takes functions flat: {"type": "function", "name": …, "parameters": …}, without a "function" object around it.`,
-    );
-  }
 }

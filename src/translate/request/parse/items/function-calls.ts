@@ -26,12 +26,26 @@ export const toolOutput = itemType(toolOutputItem, ({ call_id, name, namespace, 
 /** A call of the model's; `input` is what it passed. */
 export function callOf(
   toolKind: InputToolCall['toolKind'],
-  call: { readonly call_id: string; readonly name: string; readonly namespace?: string | null | undefined },
+  call: {
+    readonly call_id: string;
+    readonly name: string;
+    readonly namespace?: string | null | undefined;
+    readonly async?: unknown;
+  },
   input: string,
   param: string,
 ): InputToolCall {
-  const { call_id: callId, name, namespace } = call;
-  return { kind: 'call', param, callId, toolKind, name, namespace: namespace ?? null, input };
+  const { call_id: callId, name, namespace, async: isAsync } = call;
+  return {
+    kind: 'call',
+    param,
+    callId,
+    toolKind,
+    name,
+    namespace: namespace ?? null,
+    input,
+    ...(isAsync === true ? { isAsync } : {}),
+  };
 }
 
 /** Arguments as every server can read them; it is named when they had to be wrapped. */

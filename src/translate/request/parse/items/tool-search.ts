@@ -9,9 +9,14 @@ import { flattenToolName } from '../../tool-name.ts';
 import { argumentsOf, callOf } from './function-calls.ts';
 import { itemType } from './item-type.ts';
 
+/** A search of the client's own. One that ran on OpenAI's servers is history; what it found is offered all the same. */
 export const toolSearchCall = itemType(
   toolSearchCallItem,
   ({ call_id, arguments: given }, at, input) => {
+    if (call_id == null) {
+      input.dropped.push(`${at}.tool_search_call`);
+      return;
+    }
     const text = argumentsOf(JSON.stringify(given ?? {}), input);
     input.add(callOf('tool_search', { call_id, name: 'tool_search' }, text, at));
   },
@@ -21,10 +26,14 @@ export const toolSearchCall = itemType(
 export const toolSearchOutput = itemType(
   toolSearchOutputItem,
   ({ call_id, tools }, at, input) => {
+    input.toolLists.push({ tools, param: `${at}.tools` });
+    if (call_id == null) {
+      input.dropped.push(`${at}.tool_search_output`);
+      return;
+    }
     const names = foundNames(tools, input.settings.limits.maxTools);
     const text = names.length === 0 ? 'No tools were found.' : `Tools found: ${names.join(', ')}.`;
     input.add({ kind: 'output', param: at, callId: call_id, content: [{ type: 'text', text }] });
-    input.toolLists.push({ tools, param: `${at}.tools` });
   },
   ['execution'],
 );
