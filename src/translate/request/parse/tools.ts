@@ -200,6 +200,7 @@ export function createToolParser(settings: TranslationSettings, dropped: Dropped
   }
 
   function offer(tool: ToolDefinition, listParam: string, own: boolean): void {
+    if (settings.trace !== undefined) mark(tool, tool.param);
     const place = places.get(tool.chatName);
     if (place !== undefined) {
       if (own) {
@@ -218,7 +219,6 @@ export function createToolParser(settings: TranslationSettings, dropped: Dropped
         `Invalid '${listParam}': too many tools. Expected at most ${settings.limits.maxTools}, those in namespaces counted.`,
       );
     }
-    if (settings.trace !== undefined) mark(tool, tool.param);
     places.set(tool.chatName, definitions.length);
     definitions.push(tool);
   }
