@@ -33,7 +33,7 @@ const pure: Readonly<Record<string, readonly string[]>> = {
   // The collector is asked for by way of V8.
   memory: ['node:v8', 'node:vm'],
   schema: ['zod'],
-  upstream: ['yaml', 'zod'],
+  upstream: ['re2js', 'yaml', 'zod'],
   settings: [],
   // The global `Buffer` is looked up anew each time it is used.
   sse: ['node:buffer'],
