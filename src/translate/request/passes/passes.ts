@@ -1,4 +1,5 @@
 import type { Profile } from '../../../upstream/profile.ts';
+import { emptyTurns } from './empty-turns.ts';
 import type { MessagePass, Messages } from './pass.ts';
 import { geminiSignatures, reasoningBackfill, reasoningScope } from './reasoning.ts';
 import { developerRole, systemMessages } from './system-messages.ts';
@@ -13,6 +14,7 @@ import { alternateRoles, assistantAfterTool, assistantPrefix, assistantSpeaks, n
 export const messagePasses: readonly MessagePass[] = [
   reasoningScope,
   geminiSignatures,
+  emptyTurns,
   nineCharacterIds,
   toolMessageName,
   toolMedia,

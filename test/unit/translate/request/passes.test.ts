@@ -48,6 +48,17 @@ const cases: Readonly<Record<string, PassCase>> = {
     before: [calling('1', '2'), tool('1'), tool('2')],
     after: [assistant(null, { tool_calls: [call('1', { extra_content: unsigned }), call('2')] }), tool('1'), tool('2')],
   },
+  emptyTurns: {
+    flags: {},
+    before: [
+      ...[user('a'), assistant(''), assistant(' \n'), assistant(null), assistant([{ type: 'text', text: '' }])],
+      ...[user('b'), assistant('', { reasoning: 'r' }), user('c'), assistant('', { refusal: 'No.' }), user('d')],
+    ],
+    after: [
+      ...[user('a'), user('b'), assistant('', { reasoning: 'r' }), user('c'), assistant('', { refusal: 'No.' })],
+      user('d'),
+    ],
+  },
   nineCharacterIds: {
     flags: { nineCharacterIds: true },
     before: [calling('aB3dE6gH9'), tool('aB3dE6gH9'), { ...calling('call_1') }, tool('call_1')],
@@ -183,8 +194,8 @@ describe.each(messagePasses)('the pass $name', (pass) => {
 
 it('a pass that the profile does not ask for is not run', () => {
   const run = (profile: Profile) => messagePasses.filter((pass) => pass.appliesTo(profile)).map(({ name }) => name);
-  expect(run(plain)).toEqual(['toolMedia']);
-  expect(run(generic)).toEqual(['toolMedia', 'developerRole', 'systemMessages']);
+  expect(run(plain)).toEqual(['emptyTurns', 'toolMedia']);
+  expect(run(generic)).toEqual(['emptyTurns', 'toolMedia', 'developerRole', 'systemMessages']);
 });
 
 const flags = fc.record(

@@ -1,0 +1,29 @@
+import type { ChatMessage } from '../../../schema/chat-request.ts';
+import { type MessagePass, standIn } from './pass.ts';
+
+/**
+ * An assistant message with nothing in it is left out: no text but white space, no refusal, no call, no reasoning. Clients repeat
+ * the empty answer of a model, and Kimi, Mistral and Anthropic refuse every later request for it (CLIProxyAPI#1730,
+ * OpenHands#8685). Must see what reasoning goes back, and what comes later merges the turns around it.
+ */
+export const emptyTurns: MessagePass = {
+  name: 'emptyTurns',
+  appliesTo: () => true,
+  run(messages) {
+    if (!messages.some(isEmptyTurn)) return messages;
+    const spoken = messages.filter((message) => !isEmptyTurn(message));
+    return spoken.length === 0 ? [{ role: 'user', content: standIn }] : spoken;
+  },
+};
+
+function isEmptyTurn({ role, content, ...rest }: ChatMessage): boolean {
+  if (role !== 'assistant' || !isBlank(content)) return false;
+  const { tool_calls, refusal, reasoning, reasoning_content, reasoning_details, extra_content } = rest;
+  const given = [tool_calls, refusal, reasoning, reasoning_content, reasoning_details, extra_content];
+  return given.every((value) => value === undefined || value === '' || (Array.isArray(value) && value.length === 0));
+}
+
+function isBlank(content: ChatMessage['content']): boolean {
+  if (typeof content === 'string') return content.trim() === '';
+  return content == null || content.every((part) => part.type === 'text' && part.text.trim() === '');
+}
