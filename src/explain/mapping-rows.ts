@@ -59,6 +59,7 @@ export const mappingRows: readonly MappingRow[] = [
   { anchor: 'row-input-role', fields: ['input[].role'], rule: 'Mapped; `developer` becomes `system` where the upstream does not know it.' },
   { anchor: 'row-chat-calls', fields: ['tool_calls', 'tool_call_id'], rule: 'Refused: these are Chat\'s fields. Calls and outputs are items.' },
   { anchor: 'row-input-content', fields: ['input[].content'], rule: 'Mapped: text, or parts.' },
+  { anchor: 'row-empty-turn', fields: [], rule: 'Left out, since Kimi, Mistral and Anthropic refuse it; the turns around it are merged where the profile says so.' },
   { anchor: 'row-item-function_call', fields: ['function_call', 'input[].call_id', 'input[].name', 'input[].arguments'], rule: 'Mapped to `tool_calls` of one assistant message per turn. Arguments that are no JSON object are wrapped in one, under `raw_arguments`, and named.' },
   { anchor: 'row-input-namespace', fields: ['input[].namespace'], rule: 'Mapped into the flat name.' },
   { anchor: 'row-item-function_call_output', fields: ['function_call_output', 'input[].output'], rule: 'Mapped to a tool message after its call, in the order of the calls. An output without its call, or a call without its output, is refused or completed with a placeholder.' },
