@@ -1,9 +1,9 @@
 import { bodyOf, type ExchangeFile, type ExchangeFileRequest, exchangeFileHead } from '../schema/exchange-file.ts';
+import { AnswerTail } from './answer-tail.ts';
 import { type ChunkPool, createChunkPool } from './chunk-memory.ts';
 import { PieceLog, roundMs } from './piece-log.ts';
 import {
   type BodyName,
-  bodyNames,
   type ExchangeFacts,
   type Head,
   type HeadChange,
@@ -17,7 +17,7 @@ export interface StoreLimits {
   readonly maxExchanges: number;
   /** Bytes of memory, of all exchanges together. What they free is used again, so the process holds no more than that. */
   readonly maxBytes: number;
-  /** The same of one exchange: what comes after is counted and not kept. */
+  /** The same of one exchange: of a longer one the requests' beginnings are kept, and both ends of the answer. */
   readonly maxExchangeBytes: number;
 }
 
@@ -124,6 +124,10 @@ export function createExchangeStore(limits: StoreLimits = defaultStoreLimits): E
   };
 }
 
+/** Of what is kept of an exchange, for the answer, however long the request is. */
+const answerShare = 1 / 4;
+/** Of the same, for the newest bytes of an answer that is longer than what is kept of it. */
+const tailShare = 1 / 8;
 /** What an exchange takes without anything in it, about. */
 const EMPTY_EXCHANGE_BYTES = 2048;
 /** Of an exchange of which nothing is known. */
@@ -154,6 +158,7 @@ export class StoredExchange implements Recording {
   readonly #maxBytes: number;
   readonly #account: (bytes: number) => void;
   readonly #log: PieceLog;
+  readonly #tail: AnswerTail;
   /** Where the log has each head, as JSON: hundreds of objects that live for a while are what a garbage collector is slowest with. */
   #heads: Partial<Record<BodyName, number>> = {};
   readonly #omitted: Record<BodyName, number> = {
@@ -184,6 +189,7 @@ export class StoredExchange implements Recording {
     this.#maxBytes = maxBytes;
     this.#account = account;
     this.#log = new PieceLog(pool);
+    this.#tail = new AnswerTail(maxBytes * tailShare);
   }
 
   /** Counts itself; its store knows it now. */
@@ -215,17 +221,41 @@ export class StoredExchange implements Recording {
   }
 
   piece(body: BodyName, atMs: number, bytes: Uint8Array): void {
-    if (this.#discarded) return;
-    const log = this.#log;
-    const room = this.#maxBytes - this.#heldBytes;
+    if (this.#discarded || bytes.length === 0) return;
+    if (body === 'chat_response' || body === 'client_response') {
+      // What an answer ends with says what became of it: its newest bytes have a place of their own.
+      const isOver = this.#tail.has(body) || bytes.length > this.#room(tailShare);
+      if (isOver) this.#hold(this.#tail.push(body, atMs, bytes));
+      else this.#keep(body, atMs, bytes);
+      return;
+    }
+    const room = this.#room(answerShare);
     const kept = bytes.length <= room ? bytes : bytes.subarray(0, Math.max(room, 0));
     if (kept.length < bytes.length) this.omit(body, bytes.length - kept.length);
-    if (kept.length === 0) return;
+    if (kept.length > 0) this.#keep(body, atMs, kept);
+  }
+
+  /** Bytes that may still be kept when this share of the whole is left for others. */
+  #room(share: number): number {
+    return Math.floor(this.#maxBytes * (1 - share)) - (this.#heldBytes - this.#tail.heldBytes);
+  }
+
+  #keep(body: BodyName, atMs: number, bytes: Uint8Array): void {
+    const log = this.#log;
     const before = log.heldBytes;
-    log.push(body, atMs, kept);
+    log.push(body, atMs, bytes);
     this.version += 1;
     const more = log.heldBytes - before;
     if (more > 0) this.#hold(more);
+  }
+
+  /** Adds the answer's end, which is kept apart while it runs, to what was kept of its beginning. */
+  #endAnswer(): void {
+    const held = this.#tail.heldBytes;
+    const { pieces, omitted } = this.#tail.take();
+    this.#hold(-held);
+    for (const body of ['chat_response', 'client_response'] as const) this.#omitted[body] += omitted[body];
+    for (const { body, atMs, bytes } of pieces) if (bytes.length > 0) this.#keep(body, atMs, bytes);
   }
 
   omit(body: BodyName, bytes: number): void {
@@ -236,6 +266,7 @@ export class StoredExchange implements Recording {
   facts(facts: ExchangeFacts): void {
     if (this.#discarded) return;
     const before = bytesOfFacts(this.#facts);
+    if (facts.outcome !== null) this.#endAnswer();
     this.#facts = facts;
     this.#hold(bytesOfFacts(facts) - before);
     this.#reshaped();
@@ -249,6 +280,7 @@ export class StoredExchange implements Recording {
   /** Frees what it holds. */
   discard(): void {
     this.#discarded = true;
+    this.#tail.take();
     this.#heads = {};
     this.#log.clear();
     this.#facts = { ...this.#facts, dropped: [], cause: null };
@@ -295,12 +327,23 @@ export class StoredExchange implements Recording {
       first_event_ms: first === null ? null : roundMs(first),
       duration_ms: facts.durationMs === null ? null : roundMs(facts.durationMs),
       tokens_per_second: this.#tokensPerSecond(),
-      omitted_bytes: bodyNames.reduce((sum, body) => sum + this.#omitted[body], 0),
+      omitted_bytes: Object.values(this.#notKept()).reduce((sum, bytes) => sum + bytes, 0),
     };
   }
 
   detail(): ExchangeDetail {
-    return { row: this.row(), file: this.#file(), omitted: { ...this.#omitted } };
+    return { row: this.row(), file: this.#file(), omitted: this.#notKept() };
+  }
+
+  /** Bytes that are not among the pieces: for good, or while the answer runs. */
+  #notKept(): Record<BodyName, number> {
+    const { chat_response, client_response } = this.#tail.waiting();
+    const omitted = this.#omitted;
+    return {
+      ...omitted,
+      chat_response: omitted.chat_response + chat_response,
+      client_response: omitted.client_response + client_response,
+    };
   }
 
   #file(): ExchangeFile {

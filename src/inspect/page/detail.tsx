@@ -118,6 +118,10 @@ function ErrorBanner({ file }: { readonly file: ExchangeFile }): JSX.Element | n
 }
 
 function meaningOf(outcome: string): string {
-  if (outcome === 'aborted') return 'The client or the proxy ended the call before the answer was complete.';
+  if (outcome === 'aborted')
+    return (
+      'The call ended before the answer was complete: the client left, or the upstream reset its connection. ' +
+      'Envoy tells this service the same of both; the flags in its access log say which.'
+    );
   return outcome === 'protocol_error' ? 'The proxy sent what this service does not expect.' : '';
 }

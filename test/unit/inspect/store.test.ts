@@ -77,6 +77,62 @@ describe('the store of exchanges', () => {
     expect(kept + omitted.chat_response).toBe(30 * KiB);
   });
 
+  it('keeps a share for the answer, however long the request is', () => {
+    const store = storeWith({ maxExchangeBytes: 64 * KiB });
+    const exchange = store.open(1);
+    exchange.head('chat_response', response);
+    exchange.piece('client_request', 0, Buffer.alloc(80 * KiB, 'x'));
+    exchange.piece('chat_request', 0, Buffer.alloc(80 * KiB, 'x'));
+    exchange.piece('chat_response', 1, Buffer.from('data: up\n\n'));
+    exchange.piece('client_response', 1, Buffer.from('data: down\n\n'));
+    exchange.facts(over);
+    expect(exchange.row().pieces).toEqual([1, 1]);
+    expect(exchange.detail().omitted).toMatchObject({ chat_response: 0, client_response: 0 });
+    expect(exchange.detail().omitted.chat_request).toBeGreaterThan(64 * KiB);
+  });
+
+  it('keeps the last events of an answer that is too long, whole, behind a comment that says what is missing', () => {
+    const store = storeWith({ maxExchangeBytes: 64 * KiB });
+    const exchange = store.open(1);
+    const event = (name: string) => Buffer.from(`data: {"type":"${name}","text":"${'x'.repeat(500)}"}\n\n`);
+    let sent = 0;
+    for (let index = 0; index < 1000; index += 1) {
+      // Cut in the middle of an event.
+      for (const bytes of [event(`delta ${index}`).subarray(0, 100), event(`delta ${index}`).subarray(100)]) {
+        exchange.piece('client_response', index, bytes);
+        sent += bytes.length;
+      }
+      // Memory is taken in chunks of 8 KiB.
+      expect(store.heldBytes).toBeLessThan(72 * KiB);
+    }
+    const last = Buffer.concat([event('response.completed'), Buffer.from('data: [DONE]\n\n')]);
+    exchange.piece('client_response', 1000, last);
+    expect(exchange.row().omitted_bytes).toBeGreaterThan(0);
+    exchange.facts(over);
+    const text = exchange
+      .piecesFrom('client_response', 0)
+      .map((piece) => bytesOf(piece).toString())
+      .join('');
+    const { omitted } = exchange.detail();
+    const comment = `\n\n: ${omitted.client_response} bytes of the answer are not kept\n\n`;
+    expect(text.startsWith(event('delta 0').toString())).toBe(true);
+    expect(text.endsWith(event('delta 999').toString() + last.toString())).toBe(true);
+    const [beginning = '', end = ''] = text.split(comment);
+    expect(beginning.length + end.length + omitted.client_response).toBe(sent + last.length);
+    expect(end.startsWith('data: {"type":"delta ')).toBe(true);
+    expect(store.heldBytes).toBeLessThan(72 * KiB);
+    exchange.discard();
+    expect(store.heldBytes).toBe(0);
+  });
+
+  it('keeps no end of an answer that is no stream: half of it would be none', () => {
+    const exchange = storeWith({ maxExchangeBytes: 64 * KiB }).open(1);
+    for (let index = 0; index < 100; index += 1) exchange.piece('client_response', index, Buffer.alloc(KiB, 'x'));
+    exchange.facts(over);
+    const kept = exchange.piecesFrom('client_response', 0).reduce((sum, piece) => sum + bytesOf(piece).length, 0);
+    expect(kept + exchange.detail().omitted.client_response).toBe(100 * KiB);
+  });
+
   it('counts the names of what was dropped, and no longer when it is evicted', () => {
     const store = storeWith({});
     const exchange = store.open(1);
