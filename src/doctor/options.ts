@@ -79,7 +79,7 @@ function parse(args: readonly string[]) {
 function chatUrlOf(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:'))
-    throw new WrongUsage(`'${text}' is no URL: give http://HOST:PORT/v1 or https://….`);
+    throw new WrongUsage(`'${text}' is not a URL: give http://HOST:PORT/v1 or https://….`);
   if (url.username !== '' || url.password !== '')
     throw new WrongUsage('A name or password in the URL is not sent: give the key with --key or in a variable.');
   const path = url.pathname.replace(/\/+$/, '');

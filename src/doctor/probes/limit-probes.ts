@@ -14,7 +14,7 @@ export const limitProbes: readonly Probe[] = [
   {
     name: 'error_model',
     group: 'limits',
-    asks: 'a model that there is not',
+    asks: 'a model that does not exist',
     requests: 1,
     tokens: 'few',
     expectsRefusal: true,

@@ -218,8 +218,8 @@ describe('the command line', () => {
   it.each([
     [[], 'The URL of the server is missing'],
     [['http://x.test'], '--model is missing'],
-    [['x.test:80', '-m', 'm'], 'is no URL'],
-    [['ftp://x.test', '-m', 'm'], 'is no URL'],
+    [['x.test:80', '-m', 'm'], 'is not a URL'],
+    [['ftp://x.test', '-m', 'm'], 'is not a URL'],
     [['http://me:secret@x.test', '-m', 'm'], 'in the URL is not sent'],
     [['http://x.test', 'http://y.test', '-m', 'm'], 'One URL'],
     [['http://x.test', '-m', 'm', '--max-tokens', '0'], '--max-tokens must be'],
