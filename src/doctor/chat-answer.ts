@@ -108,7 +108,9 @@ export function shorten(text: string): string {
 }
 
 function emptiness({ status, body }: Answer): string {
-  return body.trim() === '' ? `a ${status} without a body` : `a ${status} that is not a Chat Completion: ${shorten(body)}`;
+  return body.trim() === ''
+    ? `a ${status} without a body`
+    : `a ${status} that is not a Chat Completion: ${shorten(body)}`;
 }
 
 function valuesOfStream(body: string): { values: unknown[]; done: boolean } {
