@@ -27,9 +27,31 @@ app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 {{ mul (int64 .Values.maxRequestMiB) 1048576 }}
 {{- end }}
 
+{{/* Where turns on WebSockets go. */}}
+{{- define "rx.forwardTo" -}}
+{{- with .Values.webSocket.forwardTo }}{{ . }}{{ else }}{{ printf "http://%s-istio.%s.svc:%d/v1" .Values.gateway.name .Release.Namespace (int64 .Values.gateway.port) }}{{ end }}
+{{- end }}
+
 {{/* Labels of the proxies that Istio runs for the Gateway. */}}
 {{- define "rx.istioProxies" -}}
 {{- with .Values.gateway.istio.workloadLabels }}{{ toYaml . }}{{ else }}gateway.networking.k8s.io/gateway-name: {{ .Values.gateway.name }}{{ end }}
+{{- end }}
+
+{{/* The proxies, as peers of a network policy. */}}
+{{- define "rx.proxies" -}}
+{{- if .Values.networkPolicy.proxies }}
+{{- toYaml .Values.networkPolicy.proxies | nindent 0 }}
+{{- else if eq .Values.gateway.kind "envoy-gateway" }}
+- namespaceSelector: { matchLabels: { kubernetes.io/metadata.name: envoy-gateway-system } }
+  podSelector:
+    matchLabels:
+      app.kubernetes.io/managed-by: envoy-gateway
+      app.kubernetes.io/component: proxy
+      gateway.envoyproxy.io/owning-gateway-name: {{ .Values.gateway.name }}
+{{- else if eq .Values.gateway.kind "istio" }}
+- podSelector:
+    matchLabels: {{- include "rx.istioProxies" . | nindent 6 }}
+{{- end }}
 {{- end }}
 
 {{/* Envoy's name for the cluster of the service, as its metrics carry it. */}}

@@ -1,0 +1,79 @@
+import { describe, expect, test } from 'vitest';
+import { renderChart } from '../../scripts/kubernetes-render.ts';
+import { type Resource, translateForEnvoyGateway } from './envoy-gateway.ts';
+import { translateForIstio } from './istio.ts';
+import { environmentOf, type KubernetesObject, objectOf, parseObjects } from './manifests.ts';
+
+function render(...settings: string[]): KubernetesObject[] {
+  return renderChart(settings.flatMap((setting) => ['--set', setting])).flatMap(({ text }) => parseObjects(text));
+}
+const on = ['webSocket.enabled=true', 'webSocket.forwardTo=http://gateway.example/v1'];
+const upstream = parseObjects(`
+apiVersion: v1
+kind: Service
+metadata: { name: llm }
+spec: { ports: [{ name: http, port: 8000 }] }
+`);
+
+// Here rather than in a test: the first call builds Istio's tool.
+const istio = translateForIstio(render('gateway.kind=istio', ...on));
+
+describe('the chart with webSocket.enabled', () => {
+  test('gives the service a port and an address of the gateway, and lets both through', () => {
+    const objects = render('gateway.kind=istio', ...on);
+    expect(environmentOf(objectOf(objects, 'Deployment'))).toMatchObject({
+      WEBSOCKET_LISTEN: '0.0.0.0:50052',
+      WEBSOCKET_FORWARD_TO: 'http://gateway.example/v1',
+    });
+    const service = objectOf(objects, 'Service').spec;
+    expect(service.ports.map(({ name, port }: Resource) => [name, port])).toContainEqual(['websocket', 50052]);
+    const policy = objectOf(objects, 'NetworkPolicy').spec;
+    expect(policy.ingress[0].ports).toContainEqual({ port: 'websocket' });
+    expect(policy.egress[0].to).toEqual(policy.ingress[0].from);
+    expect(policy.egress[1].ports).toContainEqual({ port: 53, protocol: 'UDP' });
+  });
+
+  test('knows where an Istio Gateway of its own is, and asks where it cannot know', () => {
+    const deployment = objectOf(render('gateway.kind=istio', 'webSocket.enabled=true'), 'Deployment');
+    expect(environmentOf(deployment)['WEBSOCKET_FORWARD_TO']).toMatch(/^http:\/\/llm-istio\.[a-z]+\.svc:80\/v1$/);
+    expect(() => render('gateway.kind=envoy-gateway', 'webSocket.enabled=true')).toThrow(/webSocket\.forwardTo: say/);
+  });
+
+  test('is off by default: no port, no route', () => {
+    const objects = render('gateway.kind=istio');
+    expect(environmentOf(objectOf(objects, 'Deployment'))).not.toHaveProperty('WEBSOCKET_LISTEN');
+    expect(objects.filter(({ metadata }) => metadata.name.endsWith('-websocket'))).toEqual([]);
+  });
+});
+
+/** The route of upgrades must come before the one that it is a part of. */
+function expectUpgradeRoute(routes: readonly Resource[], filter: string): Resource {
+  const index = routes.findIndex(({ match }) => match.headers?.some(({ name }: Resource) => name === 'upgrade'));
+  const rest = routes.findIndex(({ match }) => match.pathSeparatedPrefix === '/v1/responses');
+  expect(index).toBeGreaterThanOrEqual(0);
+  expect(index).toBeLessThan(rest);
+  const route: Resource = routes[index] ?? {};
+  expect(Object.keys(route['typedPerFilterConfig'] ?? {}).filter((name) => name.includes(filter))).toEqual([]);
+  expect(route['match'].path).toBe('/v1/responses');
+  return route['route'];
+}
+
+test('Envoy Gateway leads upgrades to the service, without the filter, for as long as they live', () => {
+  const translated = translateForEnvoyGateway([...render('gateway.kind=envoy-gateway', ...on), ...upstream]);
+  const routes: Resource[] = translated.routes.flatMap((config) =>
+    config['virtualHosts'].flatMap((host: Resource) => host['routes']),
+  );
+  const route = expectUpgradeRoute(routes, 'ext_proc');
+  expect(route).toMatchObject({ timeout: '0s', idleTimeout: '120s' });
+  expect(route['upgradeConfigs']).toEqual([{ upgradeType: 'websocket' }]);
+  expect(route['cluster']).toContain('websocket');
+});
+
+test('Istio leads upgrades to the service, without the filter, for as long as they live', () => {
+  const all: Resource[] = istio.routes.flatMap((config) =>
+    config['virtualHosts'].flatMap((host: Resource) => host['routes']),
+  );
+  const route = expectUpgradeRoute(all, 'responses-extproc');
+  expect(route).toMatchObject({ timeout: '0s', idleTimeout: '120s' });
+  expect(route['cluster']).toContain('outbound|50052||responses-extproc');
+});
