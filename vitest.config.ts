@@ -138,6 +138,17 @@ export default defineConfig({
         },
       },
       {
+        // vLLM's agentic-api before the filter, with a real PostgreSQL: `npm run test:state`.
+        test: {
+          ...shared,
+          name: 'state',
+          include: ['test/state/**/*.test.ts'],
+          testTimeout: 60_000,
+          hookTimeout: 300_000,
+          ...serial,
+        },
+      },
+      {
         test: {
           ...shared,
           name: 'docker',
