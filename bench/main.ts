@@ -17,6 +17,7 @@ import { runSlowStreams, slowHeadings } from './slow-streams.ts';
 import { runStart, startHeadings } from './start-up.ts';
 import { type Cell, tableOf } from './table.ts';
 import { buildOwnTree } from './trees.ts';
+import { runWebSocket, webSocketHeadings, webSocketNote } from './websocket.ts';
 
 type Rows = Promise<readonly (readonly Cell[])[]>;
 
@@ -37,6 +38,7 @@ const tables: Readonly<Record<PartName, { note?: string; headings: readonly stri
   capacity: { note: capacityNote, headings: capacityHeadings, rows: (rounds) => runCapacity(rounds, note) },
   sizes: { headings: sizeHeadings, rows: runSizes },
   slow: { headings: slowHeadings, rows: runSlowStreams },
+  websocket: { note: webSocketNote, headings: webSocketHeadings, rows: runWebSocket },
   start: { headings: startHeadings, rows: runStart },
   micro: { headings: microHeadings, rows: async () => microRows() },
 };

@@ -109,7 +109,7 @@ const ofWebSocket = [
     'WEBSOCKET_LISTEN',
     text('HOST:PORT or unix:/path', (given) => given === '' || /^unix:.+/.test(given) || isHostAndPort(given)),
     '',
-    'Address of the listener for WebSockets, `HOST:PORT` or `unix:/path`, to which Envoy routes upgrades of `/v1/responses` (docs/operating.md); unset, they get a 426.',
+    'Address of the listener for WebSockets, `HOST:PORT` or `unix:/path`, to which Envoy routes upgrades of `/v1/responses` (“WebSocket connections” in docs/operating.md); unset, they get a 426.',
   ),
   setting(
     'WEBSOCKET_FORWARD_TO',
