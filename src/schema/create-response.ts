@@ -98,7 +98,7 @@ export const createResponseFields = {
   reasoning: nestedFields.reasoning.nullish(),
   metadata: metadata.nullish(),
   user: z.string().nullish(),
-  safety_identifier: z.string().max(64).nullish(),
+  safety_identifier: z.string().max(128).nullish(),
   prompt_cache_key: z.string().max(64).nullish(),
   prompt_cache_retention: z.string().nullish(),
   prompt_cache_options: jsonObject.nullish(),
@@ -180,6 +180,7 @@ export const compactionTriggerItem = z.object({});
 export const itemReference = z.object({ id: z.string() });
 export const additionalToolsItem = z.object({ tools: list });
 export const reasoningItem = z.object({
+  id: z.unknown().optional(),
   content: list.nullish(),
   summary: list.nullish(),
   encrypted_content: z.string().nullish(),

@@ -167,6 +167,7 @@ export interface FunctionToolEcho {
   readonly description: string | null;
   readonly parameters: unknown;
   readonly strict: boolean | null;
+  readonly async?: true;
 }
 
 /** Tools as clients sent them where they are not functions (custom, namespace, tool_search). */
@@ -187,7 +188,7 @@ export interface CreateResponseEcho {
   readonly presence_penalty: number;
   readonly frequency_penalty: number;
   readonly top_logprobs: number;
-  readonly reasoning: { readonly effort: string | null; readonly summary: string | null };
+  readonly reasoning: { readonly effort: string | null; readonly summary: string | null; readonly context?: string };
   readonly max_output_tokens: number | null;
   readonly max_tool_calls: number | null;
   /** The upstream's own tier replaces it where one comes. */
@@ -198,6 +199,18 @@ export interface CreateResponseEcho {
   /** OpenAI's own extras, present only when the request gave them. */
   readonly user?: string;
   readonly prompt_cache_retention?: string;
+  readonly prompt_cache_options?: Readonly<Record<string, unknown>>;
+  /** Reasoning among the input that the model was not given. */
+  readonly input_transformations?: readonly InputTransformation[];
+}
+
+/** Reasoning of the input that was left out: it is older than the turn, or another server encrypted it. */
+export interface InputTransformation {
+  /** The reasoning item's. */
+  readonly id: string;
+  readonly type: 'reasoning';
+  readonly action: 'removed';
+  readonly reason: 'turn_boundary' | 'model_mismatch';
 }
 
 /** All 31 fields are always present; nullable ones as null, arrays never null. */

@@ -18,6 +18,7 @@ import { translateTextFormat } from './request/text-format.ts';
 import { translateToolChoice } from './request/tool-choice.ts';
 import { createToolTable, type OfferedTool } from './request/tools.ts';
 import { markFields, markLeading } from './request/trace-fields.ts';
+import { withholdReasoning } from './request/withheld-reasoning.ts';
 import type { TranslationSettings } from './settings.ts';
 
 export interface TranslatedRequest {
@@ -66,7 +67,8 @@ export function translateRequest(
     formatText: format.system,
     logprobs: (request.top_logprobs ?? 0) > 0 || request.include.includes('message.output_text.logprobs'),
   });
-  const { items, maxTokens } = operation.conversation(request, input, settings, dropped);
+  const given = withholdReasoning(input, request.reasoning?.context, settings, dropped);
+  const { items, maxTokens } = operation.conversation(request, given.items, settings, dropped);
   const leading = [systemMessage(request.instructions), systemMessage(wanted.formatText)];
   if (trace !== undefined) markLeading(leading, request);
   const messages = translateMessages(
@@ -104,7 +106,13 @@ export function translateRequest(
   if (!hasOwnSwitch)
     Object.assign(chat, translateEffort(effort, { model, hasTools: offered.length > 0 }, profile, dropped));
   putDefaults(chat, passthrough, profile);
-  const echo = echoOf(request, { model, toolChoice: choice.echo, format: format.echo, strict: settings.strictEcho });
+  const echo = echoOf(request, {
+    model,
+    toolChoice: choice.echo,
+    format: format.echo,
+    withheld: given.withheld,
+    strict: settings.strictEcho,
+  });
   const wantsEncryptedReasoning = request.include.includes('reasoning.encrypted_content');
   const obfuscate = request.stream_options?.include_obfuscation ?? false;
   if (trace !== undefined) {
@@ -203,9 +211,25 @@ function putVendorFields(chat: ChatFields, request: CreateResponse, profile: Pro
   if (profile.user) put(chat, 'user', request.user);
   if (profile.safetyIdentifier) put(chat, 'safety_identifier', request.safety_identifier);
   if (profile.promptCacheKey) put(chat, 'prompt_cache_key', request.prompt_cache_key);
-  if (!profile.promptCacheOptions) return;
-  put(chat, 'prompt_cache_retention', request.prompt_cache_retention);
-  put(chat, 'prompt_cache_options', request.prompt_cache_options);
+  if (profile.promptCacheOptions) put(chat, 'prompt_cache_retention', request.prompt_cache_retention);
+  putCacheOptions(chat, request.prompt_cache_options, profile, dropped);
+}
+
+/** Of these options Chat has the mode, and the shorter lifetime. What is not sent is named, key by key, unless it is the default. */
+function putCacheOptions(
+  chat: ChatFields,
+  options: CreateResponse['prompt_cache_options'],
+  { promptCacheOptions }: Profile,
+  dropped: Dropped,
+): void {
+  const sent: Record<string, unknown> = {};
+  for (const [key, value] of Object.entries(options ?? {})) {
+    const isChats = key === 'mode' || (key === 'ttl' && value !== '12h');
+    if (value === null || value === false) continue;
+    if (promptCacheOptions && isChats) sent[key] = value;
+    else if (value !== 'implicit' && value !== '30m') dropped.push(`prompt_cache_options.${key.slice(0, 100)}`);
+  }
+  if (Object.keys(sent).length > 0) put(chat, 'prompt_cache_options', sent);
 }
 
 function putServiceTier(

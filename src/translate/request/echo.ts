@@ -1,4 +1,4 @@
-import type { CreateResponseEcho, ToolEcho } from '../../schema/response-resource.ts';
+import type { CreateResponseEcho, InputTransformation, ToolEcho } from '../../schema/response-resource.ts';
 import type { CreateResponse, ListedTool } from './parsed.ts';
 
 /** What the Response repeats of its request, with the API's defaults where the request is silent. */
@@ -8,6 +8,7 @@ export function echoOf(
     readonly model: string;
     readonly toolChoice: unknown;
     readonly format: unknown;
+    readonly withheld: readonly InputTransformation[];
     readonly strict: boolean;
   },
 ): CreateResponseEcho {
@@ -31,6 +32,9 @@ export function echoOf(
     reasoning: {
       effort: unpublished ? null : effort,
       summary: reasoning?.summary ?? reasoning?.generate_summary ?? null,
+      ...(made.strict || reasoning?.context == null || reasoning.context === 'auto'
+        ? {}
+        : { context: reasoning.context }),
     },
     max_output_tokens: request.max_output_tokens ?? null,
     max_tool_calls: request.max_tool_calls ?? null,
@@ -40,6 +44,10 @@ export function echoOf(
     prompt_cache_key: request.prompt_cache_key ?? null,
     ...(request.user == null ? {} : { user: request.user }),
     ...(request.prompt_cache_retention == null ? {} : { prompt_cache_retention: request.prompt_cache_retention }),
+    ...(made.strict || request.prompt_cache_options == null
+      ? {}
+      : { prompt_cache_options: request.prompt_cache_options }),
+    ...(made.strict || made.withheld.length === 0 ? {} : { input_transformations: made.withheld }),
   };
 }
 
@@ -59,7 +67,7 @@ function toolsOf(listed: readonly ListedTool[], strict: boolean): readonly ToolE
       description,
       parameters,
       strict: strictSchema,
-      ...(isAsync ? { async: true } : {}),
+      ...(isAsync ? { async: true as const } : {}),
     });
   }
   return tools;

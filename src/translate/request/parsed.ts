@@ -60,6 +60,10 @@ export interface InputToolOutput {
 
 export interface InputReasoning {
   readonly kind: 'reasoning';
+  /** The item's id; null for none. */
+  readonly id: string | null;
+  /** Its `encrypted_content` was made by another server. */
+  readonly isForeign: boolean;
   /** The text of `content`, `''` for none. */
   readonly text: string;
   readonly summaries: readonly string[];

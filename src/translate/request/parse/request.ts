@@ -58,7 +58,7 @@ export function parseRequest(body: unknown, settings: TranslationSettings, dropp
         break;
       }
       case 'include':
-        include = parseInclude((read as CreateResponseFields['include']) ?? [], settings);
+        include = parseInclude((read as CreateResponseFields['include']) ?? [], settings, dropped);
         break;
       case 'tools':
         tools.add((read as CreateResponseFields['tools']) ?? [], name, true);
@@ -210,7 +210,8 @@ const hostedIncludes = new Set([
   'message.input_image.image_url',
 ]);
 
-function parseInclude(include: readonly unknown[], { profile }: TranslationSettings): string[] {
+/** The values as the client sent them: one that nobody knows is named, since a newer client asks for more than there is. */
+function parseInclude(include: readonly unknown[], { profile }: TranslationSettings, dropped: Dropped): string[] {
   const wanted: string[] = [];
   for (const [index, value] of include.entries()) {
     const at = `include[${index}]`;
@@ -218,10 +219,8 @@ function parseInclude(include: readonly unknown[], { profile }: TranslationSetti
     wanted.push(value);
     if (value === 'reasoning.encrypted_content' || hostedIncludes.has(value)) continue;
     if (value !== 'message.output_text.logprobs') {
-      throw invalidValue(
-        at,
-        `Invalid value: ${quote(value)} for '${at}'. Supported values are: 'reasoning.encrypted_content', 'message.output_text.logprobs'.`,
-      );
+      dropped.push(`${at}.${value.slice(0, 100)}`);
+      continue;
     }
     if (profile.refusedFields.includes('logprobs')) {
       throw unsupportedValue(at, `The upstream (profile '${profile.name}') gives no log probabilities.`);
@@ -237,11 +236,10 @@ function checkReasoning({ mode, context }: NonNullable<CreateResponseFields['rea
       `The upstream has no reasoning modes. Leave 'reasoning.mode' out and use 'reasoning.effort'.`,
     );
   }
-  // All reasoning that is sent is used: `all_turns` describes what happens in any case.
-  if (context != null && !['auto', 'all_turns'].includes(context)) {
+  if (context != null && !['auto', 'current_turn', 'all_turns'].includes(context)) {
     throw unsupportedValue(
       'reasoning.context',
-      `Only "all_turns" can be had here. Leave out the reasoning items that should not count.`,
+      `Supported values are: 'auto', 'current_turn', 'all_turns'. Leave out the reasoning items that should not count.`,
     );
   }
 }
@@ -272,7 +270,7 @@ const chatFields: ReadonlyMap<string, string> = new Map([
 const bookkeeping = new Set(['client_metadata']);
 
 /** Fields of this API that Chat does not have, whatever a setting says of unknown ones. */
-const responsesOnly = new Set(['access_programs']);
+const responsesOnly = new Set(['access_programs', 'generate', 'image']);
 
 /** Sampling and engine parameters that many Chat servers know: passed on even where `unknownFields` refuses or ignores others. */
 const engineFields = new Set(
@@ -292,6 +290,13 @@ function parseUnknown(
 ): void {
   if (value === null || bookkeeping.has(name)) return;
   if (responsesOnly.has(name)) {
+    dropped.push(name);
+    return;
+  }
+  if (name === 'multi_agent') {
+    if (!isJsonObject(value) || value['enabled'] !== false) {
+      throw unsupportedParameter(name, `There is one model here. Leave 'multi_agent' out, or send "enabled": false.`);
+    }
     dropped.push(name);
     return;
   }

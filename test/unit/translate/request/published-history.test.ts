@@ -54,7 +54,7 @@ const ask = { role: 'user', content: 'Hi' };
 const earlier = [
   { role: 'developer', content: 'Be brief.' },
   ask,
-  { type: 'reasoning', summary: [], encrypted_content: 'gAAAA' },
+  { type: 'reasoning', summary: [] },
   { type: 'function_call', call_id: 'earlier', name: 'look', arguments: '{}' },
   { type: 'function_call_output', call_id: 'earlier', output: 'ok' },
   { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'Yes.', annotations: [] }] },

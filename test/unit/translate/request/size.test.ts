@@ -228,7 +228,6 @@ describe('a request that is wrong in many places', () => {
     ['a choice’s name', { tool_choice: { type: 'function', name: long } }],
     ['a choice’s type', { tool_choice: { type: long } }],
     ['an effort', { reasoning: { effort: long } }],
-    ['an include', { include: [long] }],
     ['a key of metadata', { metadata: { [long]: 'x' } }],
     ['a previous response', { previous_response_id: long }],
     ['a form', { text: { format: { type: long } } }],

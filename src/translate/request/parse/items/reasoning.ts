@@ -6,12 +6,15 @@ import { withinTextLimit } from '../content.ts';
 import { readShape } from '../shape.ts';
 import { type InputBuilder, itemType } from './item-type.ts';
 
-export const reasoning = itemType(reasoningItem, ({ content, summary, encrypted_content }, at, input) => {
+export const reasoning = itemType(reasoningItem, ({ id, content, summary, encrypted_content }, at, input) => {
+  const envelope = encrypted_content == null ? null : envelopeOf(encrypted_content, `${at}.encrypted_content`, input);
   input.add({
     kind: 'reasoning',
+    id: typeof id === 'string' ? id : null,
+    isForeign: encrypted_content != null && encrypted_content !== '' && envelope === null,
     text: textsOf(content, `${at}.content`, input).join(''),
     summaries: textsOf(summary, `${at}.summary`, input),
-    envelope: encrypted_content == null ? null : envelopeOf(encrypted_content, `${at}.encrypted_content`, input),
+    envelope,
   });
 });
 
