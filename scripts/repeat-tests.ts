@@ -9,7 +9,7 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { projectsOf } from './test-projects.ts';
-import { countTests, type VitestReport } from './vitest-report.ts';
+import { countTests, namesTests, type VitestReport } from './vitest-report.ts';
 
 const root = join(import.meta.dirname, '..');
 const folder = join(root, '.cache/repeat-tests');
@@ -45,7 +45,7 @@ function runOnce(run: number, ownSeed: number): boolean {
   );
   const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
   const report = readReport(file);
-  const counts = countTests(report, status === 0);
+  const counts = countTests(report, status === 0, namesTests(words));
   console.log(
     `run ${run} of ${times}: ${counts.passed} passed, ${counts.failed} failed, ${seconds} s, seed ${ownSeed}`,
   );

@@ -48,7 +48,7 @@ export function runVitest(projects: readonly string[], words: readonly string[])
   if (error) console.error(`vitest: ${error.message}`);
   try {
     const report = JSON.parse(readFileSync(file, 'utf8')) as VitestReport;
-    const { passed, failed } = countTests(report, status === 0);
+    const { passed, failed } = countTests(report, status === 0, namesTests(words));
     const empty = words.length > 0 ? [] : projects.filter((name) => !hasTestsOf(name, report));
     for (const name of empty) console.error(`No test of the project ${name} ran.`);
     return { passed, failed: failed + empty.length };
@@ -60,18 +60,25 @@ export function runVitest(projects: readonly string[], words: readonly string[])
 
 /**
  * Tests that passed, and those that did not: failed, skipped, or never begun because a hook failed. A file that could not
- * be loaded counts as one; so does a run that failed for none of these reasons.
+ * be loaded counts as one; so does a run that failed for none of these reasons. Where only some were asked for by name
+ * (`someOnly`), the others are none of its business.
  */
-export function countTests({ testResults }: VitestReport, success: boolean): Counts {
+export function countTests({ testResults }: VitestReport, success: boolean, someOnly = false): Counts {
   let passed = 0;
   let failed = 0;
   for (const { status, assertionResults } of testResults) {
-    const good = assertionResults.filter((test) => test.status === 'passed').length;
+    const run = assertionResults.filter((test) => !someOnly || test.status !== 'skipped');
+    const good = run.filter((test) => test.status === 'passed').length;
     passed += good;
-    failed += assertionResults.length - good;
-    if (status === 'failed' && good === assertionResults.length) failed += 1;
+    failed += run.length - good;
+    if (status === 'failed' && good === run.length) failed += 1;
   }
   return { passed, failed: success ? failed : Math.max(failed, 1) };
+}
+
+/** Do these arguments of vitest choose tests by their names? */
+export function namesTests(words: readonly string[]): boolean {
+  return words.some((word) => /^(-t|--testNamePattern)(=|$)/.test(word));
 }
 
 function hasTestsOf(project: string, { testResults }: VitestReport): boolean {

@@ -4,15 +4,15 @@ import type { ResponseResource } from '../../src/schema/response-resource.ts';
 import { translateCompletion } from '../../src/translate/completion.ts';
 import { StreamTranslator } from '../../src/translate/stream.ts';
 import { createTestContext } from '../support/context.ts';
-import { blockOf, type GoldenCase, readGoldenCases } from '../support/golden.ts';
+import { blockOf, type GoldenCase, goldenFolder, readGoldenCases } from '../support/golden.ts';
 
 /**
  * The two roads to a Response must agree: every JSON case, sent as a stream whose first chunk has the whole message and
  * whose second has the rest, ends in the same Response but for ids.
  */
-const files = readdirSync(new URL('.', import.meta.url)).filter((name) => /^completion-.*\.md$/.test(name));
+const files = readdirSync(goldenFolder).filter((name) => /^completion-.*\.md$/.test(name));
 const cases = files
-  .flatMap((name) => readGoldenCases(new URL(name, import.meta.url)))
+  .flatMap((name) => readGoldenCases(new URL(name, goldenFolder)))
   .filter((golden) => blockOf(golden, 'client') !== null && blockOf(golden, 'request') === null);
 
 describe.each(cases)('$where: $title', (golden) => {

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { ApiError } from '../../src/schema/api-error.ts';
 import { type ErrorAnswer, translateError } from '../../src/translate/error.ts';
-import { blockOf, type GoldenCase, readGoldenCases } from '../support/golden.ts';
+import { blockOf, type GoldenCase, goldenFolder, readGoldenCases } from '../support/golden.ts';
 
-const [table, ...cases] = readGoldenCases(new URL('errors.md', import.meta.url));
+const [table, ...cases] = readGoldenCases(new URL('errors.md', goldenFolder));
 if (table === undefined) throw new Error('errors.md begins with the table of statuses');
 
 interface Row {

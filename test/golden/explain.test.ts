@@ -11,16 +11,15 @@ import { type ClientRequest, runRequest } from '../../src/explain/run-request.ts
 import { eventLines } from '../../src/inspect/view/event-lines.ts';
 import { explainSetupOf } from '../support/config-of-settings.ts';
 import { CREATED_AT } from '../support/context.ts';
-import { blockOf, type GoldenCase, readGoldenCases } from '../support/golden.ts';
+import { blockOf, type GoldenCase, goldenFolder, readGoldenCases } from '../support/golden.ts';
 import type { SettingsOverrides } from '../support/settings.ts';
 import { upstreamOf } from '../support/upstream-notation.ts';
 
 /** Every case of a request and of a stream, as `explain` shows it: what it says is what the service does. */
-const folder = new URL('.', import.meta.url);
 const casesOf = (name: RegExp) =>
-  readdirSync(folder)
+  readdirSync(goldenFolder)
     .filter((file) => name.test(file))
-    .flatMap((file) => readGoldenCases(new URL(file, folder)));
+    .flatMap((file) => readGoldenCases(new URL(file, goldenFolder)));
 
 const plain = { width: 100, paint: (_colour: unknown, text: string) => text };
 const anchors = new Set(mappingRows.map(({ anchor }) => anchor));

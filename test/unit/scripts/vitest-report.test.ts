@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { countTests } from '../../../scripts/vitest-report.ts';
+import { countTests, namesTests } from '../../../scripts/vitest-report.ts';
 
 const file = (status: string, ...tests: string[]) => ({
   name: 'x.test.ts',
@@ -22,4 +22,11 @@ test.each([
   ['a run that found nothing', [], false, { passed: 0, failed: 1 }],
 ] as const)('counts %s', (_name, testResults, success, counts) => {
   expect(countTests({ testResults }, success)).toEqual(counts);
+});
+
+test('where some tests were asked for by name, the others do not count', () => {
+  const testResults = [file('passed', 'passed', 'skipped', 'skipped')];
+  expect(countTests({ testResults }, true, true)).toEqual({ passed: 1, failed: 0 });
+  expect(namesTests(['test/unit/sse', '-t', 'a name'])).toBe(true);
+  expect(namesTests(['test/unit/sse'])).toBe(false);
 });

@@ -1,0 +1,114 @@
+/**
+ * `npm run golden -- stream-chunks.md:8` runs one golden case: the one that has that line; without a line, all of the file.
+ *
+ * `npm run golden -- --add FILE [--into stream-chunks.md]` makes a case of what the inspector saved (“Save as golden case”, or
+ * “Download JSON”: then its answer, with `--request` its request) and runs it. `--into` appends it to a file of cases.
+ */
+import { appendFileSync, copyFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { answerCase, requestCase } from '../src/inspect/view/golden-case.ts';
+import { type ExchangeFile, readExchangeFile } from '../src/schema/exchange-file.ts';
+import { goldenFolder, readGoldenCases } from '../test/support/golden.ts';
+import { runVitest } from './vitest-report.ts';
+
+const folder = fileURLToPath(goldenFolder);
+
+/** The beginning of a file's name, and what runs its cases. */
+const runners = {
+  request: ['request', 'explain'],
+  stream: ['stream', 'explain'],
+  completion: ['completion', 'completion-as-stream'],
+  errors: ['errors'],
+} as const;
+const kinds = Object.keys(runners) as (keyof typeof runners)[];
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { add: { type: 'string' }, into: { type: 'string' }, request: { type: 'boolean', default: false } },
+});
+const place = values.add === undefined ? positionals[0] : addCase(values.add, values.into);
+if (place === undefined) fail('Which case? npm run golden -- stream-chunks.md:8');
+runCases(place);
+
+/** `stream-chunks.md`, or with `:8` the case that has the line 8. */
+function runCases(named: string): void {
+  const [, file = '', line] = /^(?:.*\/)?([^/:]+\.md)(?::(\d+))?$/.exec(named) ?? [];
+  if (!existsSync(join(folder, file)) || file === '') fail(`There is no test/golden/${file === '' ? named : file}.`);
+  const where = line === undefined ? `${file}:` : whereOf(file, Number(line));
+  // Each case's name begins with where it is: `stream-chunks.md:8 Plain text`.
+  const pattern = `${where.replaceAll('.', '\\.')}${line === undefined ? '' : '[ :]'}`;
+  const tests = runners[kindOf(file)].map((name) => `test/golden/${name}.test.ts`);
+  const { passed, failed } = runVitest(['unit'], [...tests, '-t', pattern]);
+  console.log(`${where}: ${passed} passed, ${failed} failed`);
+  if (failed > 0) console.log(`The case: test/golden/${where}`);
+  process.exitCode = failed === 0 && passed > 0 ? 0 : 1;
+}
+
+/** The case that has that line, as the runner names it. */
+function whereOf(file: string, line: number): string {
+  const cases = readGoldenCases(new URL(file, goldenFolder));
+  const found = cases.findLast(({ where }) => Number(where.split(':')[1]) <= line);
+  if (found === undefined) fail(`No case of ${file} begins at or before line ${line}.`);
+  return found.where;
+}
+
+function kindOf(file: string): keyof typeof runners {
+  const kind = kinds.find((one) => file.startsWith(one));
+  if (kind === undefined) fail(`${file}: a file of cases is called ${kinds.map((one) => `${one}-….md`).join(', ')}.`);
+  return kind;
+}
+
+/** Writes the case into test/golden; gives where it is. */
+function addCase(download: string, given: string | undefined): string {
+  if (!existsSync(download)) fail(`There is no file ${download}.`);
+  const saved = download.endsWith('.json') ? caseOfExchange(download) : null;
+  const name = saved?.name ?? basename(download);
+  const markdown = saved?.markdown ?? readFileSync(download, 'utf8');
+  const kind = kindOf(name);
+  const into = given ?? (kind === 'errors' ? 'errors.md' : undefined); // all errors are in one file
+  if (into === undefined) {
+    const target = join(folder, name);
+    if (existsSync(target)) fail(`test/golden/${name} is there already: use --into ${name}.`);
+    if (saved === null) copyFileSync(download, target);
+    else writeFileSync(target, markdown);
+    return `${name}:${lineOfLastCase(target)}`;
+  }
+  const target = join(folder, basename(into));
+  if (!existsSync(target)) fail(`There is no test/golden/${basename(into)}.`);
+  if (kindOf(basename(into)) !== kind)
+    fail(`This is a case for a file ${kind}-….md, and ${basename(into)} is another kind.`);
+  appendFileSync(target, `\n${markdown.slice(markdown.indexOf('## ')).trimEnd()}\n`);
+  return `${basename(into)}:${lineOfLastCase(target)}`;
+}
+
+/** Of the inspector's “Download JSON”. */
+function caseOfExchange(download: string) {
+  let exchange: ExchangeFile;
+  try {
+    exchange = readExchangeFile(JSON.parse(readFileSync(download, 'utf8')));
+  } catch (thrown) {
+    fail(`${download} is not what “Download JSON” writes: ${thrown instanceof Error ? thrown.message : thrown}`);
+  }
+  const title = `Saved from ${basename(download, '.json')}`;
+  const made = values.request ? requestCase(exchange, title) : answerCase(exchange, title);
+  if (made === null)
+    fail(
+      `No case can be made of the ${values.request ? 'request' : 'answer'} in ${download}: it is not whole, or was not translated.`,
+    );
+  return made;
+}
+
+function lineOfLastCase(file: string): number {
+  return (
+    readFileSync(file, 'utf8')
+      .split('\n')
+      .findLastIndex((line) => line.startsWith('## ')) + 1
+  );
+}
+
+function fail(message: string): never {
+  console.error(message);
+  process.exit(2);
+}

@@ -1,0 +1,76 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeEach, describe, expect, test } from 'vitest';
+
+const script = join(import.meta.dirname, '../../../scripts/golden.ts');
+const folder = mkdtempSync(join(tmpdir(), 'extproc-golden-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** `npm run golden` with another folder of cases. */
+function golden(...words: readonly string[]) {
+  const env = { ...process.env, GOLDEN_FOLDER: folder };
+  const { status, stdout, stderr } = spawnSync(process.execPath, [script, ...words], { encoding: 'utf8', env });
+  return { status, said: `${stdout}\n${stderr}` };
+}
+
+const errorCase = (title: string, message: string) => `# Errors
+
+## ${title}
+
+Why it is so.
+
+\`\`\`http upstream
+429
+content-type: application/json
+
+{"error":{"message":"Too fast.","code":"rate_limit_exceeded"}}
+\`\`\`
+
+\`\`\`json client
+{ "status": 429, "type": "too_many_requests", "code": "rate_limit_exceeded", "message": "${message}", "param": null }
+\`\`\`
+`;
+const table = readFileSync(join(import.meta.dirname, '../../golden/errors.md'), 'utf8');
+const download = join(folder, 'errors-saved-m-1.md');
+
+beforeEach(() => {
+  writeFileSync(join(folder, 'errors.md'), table);
+  writeFileSync(download, errorCase('A saved one', 'Too fast.'));
+});
+
+describe('npm run golden', () => {
+  test('runs one case, by any of its lines', () => {
+    const line = table.split('\n').findLastIndex((text) => text.startsWith('## ')) + 1;
+    expect(golden(`errors.md:${line + 2}`)).toMatchObject({
+      status: 0,
+      said: expect.stringMatching(new RegExp(`^errors\\.md:${line}: [1-9]\\d* passed, 0 failed$`, 'm')),
+    });
+  });
+
+  test('makes a case of a saved one, and says where it is when it fails', () => {
+    const good = golden('--add', download);
+    expect(good.said).toMatch(/^errors\.md:\d+: [1-9]\d* passed, 0 failed$/m);
+    expect(good.status).toBe(0);
+    expect(readFileSync(join(folder, 'errors.md'), 'utf8')).toContain('\n\n## A saved one\n');
+    writeFileSync(download, errorCase('Another outcome is wanted', 'Try again.'));
+    const bad = golden('--add', download, '--into', 'errors.md');
+    expect(bad.said).toMatch(/^The case: test\/golden\/errors\.md:\d+$/m);
+    expect(bad.status).toBe(1);
+  });
+
+  test.each([
+    [[], 'Which case?'],
+    [['errors.md:1'], 'No case of errors.md begins at or before line 1.'],
+    [['stream-nothing.md:8'], 'There is no test/golden/stream-nothing.md.'],
+    [['--add', 'gone.md'], 'There is no file gone.md.'],
+    [['--add', download, '--into', 'stream-x.md'], 'There is no test/golden/stream-x.md.'],
+    [['--add', script], 'golden.ts: a file of cases is called request-….md'],
+    [['--add', join(import.meta.dirname, '../../../package.json')], 'is not what “Download JSON” writes'],
+  ])('%j: what is wrong', (words, problem) => {
+    const { status, said } = golden(...words);
+    expect(said).toContain(problem);
+    expect(status).toBe(2);
+  });
+});
