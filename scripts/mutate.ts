@@ -37,9 +37,13 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: { sample: { type: 'string' }, seed: { type: 'string', default: '1' } },
 });
-const all = sourcesOf(positionals.length === 0 ? rooms : positionals).flatMap((file) =>
-  mutantsOf(file, readFileSync(join(root, file), 'utf8')),
+const originals = new Map(
+  sourcesOf(positionals.length === 0 ? rooms : positionals).map((file) => [
+    file,
+    readFileSync(join(root, file), 'utf8'),
+  ]),
 );
+const all = [...originals].flatMap(([file, text]) => mutantsOf(file, text));
 const mutants = sampleOf(all, Number(values.sample ?? all.length), Number(values.seed));
 if (mutants.length === 0) throw new Error('There is nothing to mutate in these files.');
 console.log(`${mutants.length} of ${all.length} mutants, seed ${values.seed}`);
@@ -56,7 +60,7 @@ const outcomes: Outcome[] = [];
 for (const mutant of mutants) {
   writeFileSync(join(tree, mutant.file), mutant.text);
   const { killedBy, stuck } = await run(child, byPromise(testsOf(mutant.file)));
-  writeFileSync(join(tree, mutant.file), readFileSync(join(root, mutant.file)));
+  writeFileSync(join(tree, mutant.file), originals.get(mutant.file) ?? '');
   if (stuck) {
     child.kill('SIGKILL');
     child = await startRunner();
@@ -87,15 +91,12 @@ function inSource(path: string): string {
   return existsSync(join(root, path)) ? path : join('src', path);
 }
 
-/** So many of them, in their order; with the same seed the same ones. */
+/** So many of them, in an order of chance, so that a run that is broken off has a sample too; with the same seed the same. */
 function sampleOf(list: readonly Mutant[], count: number, seed: number): Mutant[] {
   const random = createRandom(seed);
-  const drawn = list.map((mutant, place) => ({ mutant, place, rank: random() }));
+  const drawn = list.map((mutant) => ({ mutant, rank: random() }));
   drawn.sort((a, b) => a.rank - b.rank);
-  return drawn
-    .slice(0, count)
-    .sort((a, b) => a.place - b.place)
-    .map(({ mutant }) => mutant);
+  return drawn.slice(0, count).map(({ mutant }) => mutant);
 }
 
 /** All files of the tree as they are now; packages by a link. */

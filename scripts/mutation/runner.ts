@@ -58,11 +58,13 @@ send({ type: 'ready' });
 
 /** The first test of a file that failed, and whether any ran: a file that cannot be loaded fails too. */
 async function run(file: string): Promise<[failure: string | null, ran: boolean]> {
-  const specification = vitest.getRootProject().createSpecification(join(tree, file));
+  const path = join(tree, file);
+  const specification = vitest.getRootProject().createSpecification(path);
   vitest.state.clearErrors();
   const { testModules, unhandledErrors } = await vitest.runTestSpecifications([specification]);
   let ran = false;
-  for (const module of testModules) {
+  // Those of earlier runs are there too.
+  for (const module of testModules.filter(({ moduleId }) => moduleId === path)) {
     for (const test of module.children.allTests()) {
       const { state } = test.result();
       if (state === 'failed') return [test.fullName, true];
