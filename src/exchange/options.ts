@@ -14,6 +14,8 @@ export interface ExchangeOptions extends ExchangeSettings {
   readonly reserve: Reserve;
   /** `now` in Unix seconds. */
   readonly clock: { now(): number; readonly newId: NewId };
+  /** Told of each message of an upstream's stream how many of the client's events it became. */
+  readonly onMessage?: ((events: number) => void) | undefined;
 }
 
 type ExchangeSettings = ValuesOf<typeof settings.exchange>;

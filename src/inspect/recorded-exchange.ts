@@ -6,6 +6,7 @@ import type { Steps } from '../exchange/steps.ts';
 import type { ExchangeSummary } from '../exchange/summary.ts';
 import type { ExchangeEvent, ExchangeReply, HeaderMap, HeaderMutation, RequestEvent } from '../exchange/types.ts';
 import type { EndedCall, ExchangeObserver } from '../telemetry/observer.ts';
+import { burstOf } from './burst.ts';
 import {
   type BodyName,
   type ExchangeFacts,
@@ -43,6 +44,8 @@ const MAX_CAUSE_LENGTH = 16 * 1024;
 class RecordedExchange extends Exchange {
   readonly #recording: Recording;
   readonly #startedAt = performance.now();
+  /** How many events each chunk of the piece at hand became. */
+  readonly #eventsOfChunks: number[];
   #requestHeaders: HeaderMap = noHeaders;
   #clientBody: WholeBody | null;
   #chatBody: WholeBody | null;
@@ -50,7 +53,9 @@ class RecordedExchange extends Exchange {
   #clientAnswered = false;
 
   constructor(options: ExchangeOptions, sink: RecordingSink) {
-    super(options);
+    const eventsOfChunks: number[] = [];
+    super({ ...options, onMessage: (events) => void eventsOfChunks.push(events) });
+    this.#eventsOfChunks = eventsOfChunks;
     this.#recording = sink.open(Date.now());
     this.#clientBody = new WholeBody('client_request', this.#recording);
     this.#chatBody = new WholeBody('chat_request', this.#recording);
@@ -59,6 +64,7 @@ class RecordedExchange extends Exchange {
   override handle(event: ExchangeEvent): ExchangeReply[] {
     // One time for both: to translate takes microseconds, and so does it to ask for the time of each token twice.
     const at = this.#now();
+    if (event.type === 'response_body') return this.#handleAnswer(event, at);
     this.#onEvent(event, at);
     const replies = super.handle(event);
     this.#onReplies(event, replies, at);
@@ -94,6 +100,31 @@ class RecordedExchange extends Exchange {
 
   #now(): number {
     return performance.now() - this.#startedAt;
+  }
+
+  /** A piece of the upstream's body with what it became; of a burst of chunks, each chunk with its own events. */
+  #handleAnswer(event: AnswerEvent, at: number): ExchangeReply[] {
+    const { length } = this.#eventsOfChunks;
+    if (length > 0) this.#eventsOfChunks.length = 0;
+    let replies: ExchangeReply[] = [];
+    try {
+      replies = super.handle(event);
+      return replies;
+    } finally {
+      const burst = this.#eventsOfChunks.length > 1 ? burstOf(event.body, replies, this.#eventsOfChunks) : null;
+      if (burst === null) {
+        this.#onEvent(event, at);
+        this.#onReplies(event, replies, at);
+      } else {
+        for (const reply of replies) this.#onReply(event, withoutBody(reply), at);
+        for (const [index, { chunk, events }] of burst.entries()) {
+          // Chunks of one piece are translated one after the other, some microseconds each.
+          const then = at + index / 1000;
+          if (chunk.length > 0) this.#recording.piece('chat_response', then, chunk);
+          if (events.length > 0) this.#recording.piece('client_response', then, events);
+        }
+      }
+    }
   }
 
   #onEvent(event: ExchangeEvent, at: number): void {
@@ -191,6 +222,13 @@ class RecordedExchange extends Exchange {
       firstTokenMs: null,
     };
   }
+}
+
+type AnswerEvent = Extract<ExchangeEvent, { type: 'response_body' }>;
+
+/** The body that the reply brings is recorded apart. */
+function withoutBody(reply: ExchangeReply): ExchangeReply {
+  return reply.type === 'response_body' ? { ...reply, body: noBytes } : reply;
 }
 
 const noHeaders: HeaderMap = new Map();

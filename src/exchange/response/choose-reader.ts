@@ -1,4 +1,5 @@
 import { EventStreamReader } from './event-stream-reader.ts';
+import { ObservedEventStreamReader } from './observed-event-stream-reader.ts';
 import { emptyReport, type UpstreamBodyOptions, type UpstreamBodyReader } from './upstream-body-reader.ts';
 import { createWholeBodyReader } from './whole-body-reader.ts';
 
@@ -14,9 +15,11 @@ type Kind = 'events' | 'json' | 'neither';
 function createReader(kind: Kind, options: UpstreamBodyOptions): UpstreamBodyReader {
   if (kind !== 'events') return createWholeBodyReader(kind, options);
   if (options.context?.answer.streams === false) return createWholeBodyReader('neither', options);
-  return options.context === null
-    ? createWholeBodyReader('error', options)
-    : new EventStreamReader(options.context, options);
+  if (options.context === null) return createWholeBodyReader('error', options);
+  const { context, onMessage } = options;
+  return onMessage === undefined
+    ? new EventStreamReader(context, options)
+    : new ObservedEventStreamReader(context, options, onMessage);
 }
 
 /** One JSON value per line: `EventStreamReader` treats a line that begins with `{` as an event of its own. */

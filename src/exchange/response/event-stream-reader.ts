@@ -116,15 +116,20 @@ export class EventStreamReader implements UpstreamBodyReader {
     let comments = false;
     for (const message of messages) {
       if (translator.ended()) break;
-      if (message.type === 'event') events = joined(events, this.#translate(message));
-      // A comment shows that the upstream is working: start the client's stream.
-      else if (this.#disposition === null) events = joined(events, translator.start());
-      else comments = true;
+      if (message.type !== 'event' && this.#disposition !== null) comments = true;
+      events = joined(events, this.eventsOf(message));
       // The first message alone decides, so that the outcome does not depend on how the bytes were cut.
       if (this.#disposition === null && translator.failure() === null && this.#stream && events.length > 0)
         this.#disposition = 'accepted';
     }
     return this.#encode(events, comments);
+  }
+
+  /** The client's events for one message of the upstream's. */
+  protected eventsOf(message: SseMessage): ResponseStreamEvent[] {
+    if (message.type === 'event') return this.#translate(message);
+    // A comment shows that the upstream is working: start the client's stream.
+    return this.#disposition === null ? this.#translator.start() : [];
   }
 
   #translate({ event, data: text }: Extract<SseMessage, { type: 'event' }>): ResponseStreamEvent[] {

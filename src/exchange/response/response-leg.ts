@@ -156,8 +156,8 @@ export class ResponseLeg {
 
     const { context, dropped } = request.type === 'translated' ? request : { context: null, dropped: [] };
     const committed = this.#headerTiming === 'sent';
-    const { bodyLimits: limits } = this.#options;
-    const reader = createUpstreamBodyReader({ status, contentType, retryAfter, context, committed, limits });
+    const { bodyLimits: limits, onMessage } = this.#options;
+    const reader = createUpstreamBodyReader({ status, contentType, retryAfter, context, committed, limits, onMessage });
     const opened = { reader, decoder, headers, stream: context?.stream ?? false, dropped, isUntouched: never };
     this.#body = opened;
     this.#move(type, committed ? 'sending_body' : 'holding_headers');

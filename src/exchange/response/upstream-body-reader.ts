@@ -48,6 +48,8 @@ export interface UpstreamBodyOptions {
   /** The headers have been sent: an error can only be reported in the body. */
   readonly committed: boolean;
   readonly limits: UpstreamBodyLimits;
+  /** Told of each message of an upstream's stream how many of the client's events it became. */
+  readonly onMessage?: ((events: number) => void) | undefined;
 }
 
 /** Bytes after decompression. */

@@ -1,0 +1,21 @@
+import type { ResponseStreamEvent } from '../../schema/stream-events.ts';
+import type { SseMessage } from '../../sse/decode.ts';
+import type { ResponseContext } from '../../translate/context.ts';
+import { EventStreamReader } from './event-stream-reader.ts';
+import type { UpstreamBodyOptions } from './upstream-body-reader.ts';
+
+/** Reads an event stream and says which message became how many events. A class of its own, so that others are not asked. */
+export class ObservedEventStreamReader extends EventStreamReader {
+  readonly #onMessage: (events: number) => void;
+
+  constructor(context: ResponseContext, options: UpstreamBodyOptions, onMessage: (events: number) => void) {
+    super(context, options);
+    this.#onMessage = onMessage;
+  }
+
+  protected override eventsOf(message: SseMessage): ResponseStreamEvent[] {
+    const events = super.eventsOf(message);
+    this.#onMessage(events.length);
+    return events;
+  }
+}
