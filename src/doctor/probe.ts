@@ -48,6 +48,8 @@ export interface Facts {
   readonly software?: string;
   /** Tokens of the context window. */
   readonly contextWindow?: number;
+  /** What the server says of the model: whether it takes images. */
+  readonly takesImages?: boolean;
   /** Where running requests can be counted. */
   readonly activity?: '/slots' | '/metrics';
   /** Seconds after which the server closes an idle connection. */

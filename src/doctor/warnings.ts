@@ -79,13 +79,14 @@ const rules: readonly Rule[] = [
   {
     probe: 'image',
     results: ['refused', 'broken'],
-    text: () => 'No images: screenshots that are pasted into Codex, and its view_image tool, are refused.',
+    text: () =>
+      'No images: with `image: omit` the model reads a short text in the place of a screenshot, and a catalog tells Codex to send none.',
   },
   {
     probe: 'image',
     results: ['ignored'],
     text: () =>
-      'Images are taken and not seen: the profile refuses them, so that no answer is made up about a screenshot.',
+      'Images are taken and not seen: with `image: omit` the model reads that one was left out, and makes up no answer about a screenshot.',
   },
   {
     probe: 'cancel',

@@ -310,6 +310,12 @@ const ofTranslation = {
     'text',
     'Items and content parts of a type this version does not know: keep their text and name the rest as dropped, drop them whole, or reject the request.',
   ),
+  latestImages: setting(
+    'LATEST_IMAGES',
+    choice('omit', 'reject'),
+    'omit',
+    'An image in the user’s latest message, where the profile has `image: omit`: leave it out and name it, as those before it, or reject the request.',
+  ),
   contextManagement: setting(
     'CONTEXT_MANAGEMENT',
     choice('accept', 'reject'),

@@ -181,7 +181,11 @@ export const profileFlags = {
     .boolean()
     .describe('Takes the image detail `original`; elsewhere it is `high`, and named.')
     .register(unprobed, { because: 'It changes how finely an image is read, which one answer does not show.' }),
-  image: z.boolean().describe('Takes `image_url` parts; elsewhere a request with an image is refused here.'),
+  image: z
+    .union([z.boolean(), z.enum(['omit'])])
+    .describe(
+      'Takes `image_url` parts. With `false` a request with an image is refused here; with `omit` a short text stands in its place, so that a conversation with an image in it goes on.',
+    ),
   audio: z.boolean().describe('Takes `input_audio` parts; as for images.'),
   video: z.boolean().describe('Takes `video_url` parts; as for images.'),
   nineCharacterIds: z.boolean().describe('Tool call ids must be nine letters or digits.'),

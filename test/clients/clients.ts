@@ -21,6 +21,7 @@ export const features = {
   'local-compaction': 'Compaction by the client, and a fact known after it',
   compaction: 'Compaction by the server, and a fact known after it',
   catalog: 'A catalog of models',
+  'text-only': 'A screenshot in the history of a model that takes no images',
   'sub-agents': 'Sub-agents that report back',
   sandbox: 'A sandbox agent with its defaults',
   'local-shell': 'The older tool `local_shell`',

@@ -1,4 +1,7 @@
-import { afterAll, afterEach, beforeAll, describe, expect } from 'vitest';
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished } from 'vitest';
 import { startTestMesh, type TestMesh } from '../support/mesh.ts';
 import type { Received } from '../support/upstream.ts';
 import { type Answer, answer, toolNamed } from './answers.ts';
@@ -79,6 +82,47 @@ describe('Codex', () => {
     expect(all[5]?.messages.filter(({ role }) => role === 'tool')).toEqual([]);
   });
 
+  clientTest('codex', 'text-only', 'goes on after a screenshot with a model that takes no images', async () => {
+    const profiles = join(mkdtempSync(join(tmpdir(), 'profiles-')), 'profiles.json');
+    writeFileSync(profiles, JSON.stringify({ profiles: { blind: { extends: 'vllm', image: 'omit' } } }));
+    const blind = await startTestMesh({ environment: { UPSTREAM_PROFILE: 'blind', UPSTREAM_PROFILES_FILE: profiles } });
+    onTestFinished(() => blind.close());
+    blind.upstream.script(
+      'text-only',
+      (request) => call('view_image', { path: join(codex.project, 'shot.png') })(request),
+      answer({ text: 'I cannot see it.' }),
+      answer({ text: 'Still here.' }),
+    );
+    codex = createCodex({ url: blind.url, model: 'text-only' });
+    writeFileSync(join(codex.project, 'shot.png'), screenshot);
+    expect(await codex.exec('Look at shot.png.')).toMatchObject({ code: 0, answer: 'I cannot see it.' });
+    expect(await codex.exec('Are you there?', { resume: true })).toMatchObject({ code: 0, answer: 'Still here.' });
+
+    const sent = blind.upstream.received('text-only').map((request) => JSON.stringify(request.json().messages));
+    expect(sent).toHaveLength(3);
+    for (const messages of sent.slice(1)) expect(messages).toContain('[An image was here.');
+    for (const messages of sent) expect(messages).not.toContain('image_url');
+  });
+
+  clientTest('codex', 'catalog', 'sends no image to a model whose catalog entry takes none', async () => {
+    const list = { data: [{ id: 'text-only-catalog', architecture: { input_modalities: ['text'] } }] };
+    for (const path of ['/v1/models', '/v1/models?client_version=0.169.0'])
+      mesh.upstream.script(path, { body: [JSON.stringify(list)] });
+    mesh.upstream.script(
+      'text-only-catalog',
+      (request) => call('view_image', { path: join(codex.project, 'shot.png') })(request),
+      answer({ text: 'I cannot see it.' }),
+    );
+    start('text-only-catalog', { providerSettings: [`model_catalog_url = "${mesh.url}/v1/models"`] });
+    writeFileSync(join(codex.project, 'shot.png'), screenshot);
+    expect(await codex.exec('Look at shot.png.')).toMatchObject({ code: 0, answer: 'I cannot see it.' });
+
+    // The server's profile takes images: it is Codex that keeps them back, and tells the model so.
+    const [, second] = requests('text-only-catalog');
+    expect(JSON.stringify(second)).not.toContain('data:image');
+    expect(second?.messages.at(-1)).toMatchObject({ role: 'tool', content: expect.stringContaining('image') });
+  });
+
   clientTest('codex', 'catalog', 'knows the model, its window and its patches from the catalog', async () => {
     const list = { object: 'list', data: [{ id: 'catalog', object: 'model', max_model_len: 32_768 }] };
     for (const path of ['/v1/models', '/v1/models?client_version=0.169.0'])
@@ -105,5 +149,11 @@ describe('Codex', () => {
     });
   });
 });
+
+/** One red pixel. */
+const screenshot = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGP4z8DwHwAFAAH/iZk9HQAAAABJRU5ErkJggg==',
+  'base64',
+);
 
 const has = (content: unknown, text: string) => typeof content === 'string' && content.includes(text);

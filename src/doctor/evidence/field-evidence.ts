@@ -1,4 +1,5 @@
-import { found } from '../probe.ts';
+import type { ProfileFlags } from '../../upstream/profile.ts';
+import { factOf, found } from '../probe.ts';
 import { type EvidenceRow, equal, failed, shows } from './evidence.ts';
 
 const refusable = ['presence_penalty', 'frequency_penalty', 'logprobs', 'stop'] as const;
@@ -25,9 +26,17 @@ export const fieldEvidence: readonly EvidenceRow[] = [
     },
   },
   shows('image', ['works'], { image: true }),
-  shows('image', ['ignored'], { image: false }),
+  {
+    flags: ['image'],
+    probes: ['models', 'software'],
+    read: (findings) =>
+      factOf(findings, 'takesImages') === false && !found(findings, 'image', 'works')
+        ? equal('models, software', { image: 'omit' }, takesNoImages)
+        : null,
+  },
+  shows('image', ['ignored'], { image: 'omit' }, takesNoImages),
   // What takes no picture takes no moving ones: a video is not asked for.
-  shows('image', failed, { image: false, video: false }),
+  shows('image', failed, { image: 'omit', video: false }, (flags) => takesNoImages(flags) && !flags.video),
   shows('audio', failed, { audio: false }),
   {
     flags: ['jsonSchema'],
@@ -40,3 +49,7 @@ export const fieldEvidence: readonly EvidenceRow[] = [
     },
   },
 ];
+
+function takesNoImages({ image }: ProfileFlags): boolean {
+  return image !== true;
+}

@@ -102,8 +102,8 @@ export const fieldProbes: readonly Probe[] = [
       ),
     means: {
       ignored:
-        'Either the model cannot see, or the server leaves images out without a word: they are refused here, by name.',
-      refused: 'Requests with images (screenshots, Codex’s view_image) are refused here, by name.',
+        'Either the model cannot see, or the server leaves images out without a word: here a text stands in their place, and they are named.',
+      refused: 'In the place of an image (a screenshot, Codex’s view_image) stands a text, and the image is named.',
     },
   },
   {

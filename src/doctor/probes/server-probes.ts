@@ -1,5 +1,5 @@
 import { countOf, jsonOf, objectOf, objectsOf, textOf } from '../../translate/chat/loose.ts';
-import { contextWindowIn } from '../../translate/operations/catalog.ts';
+import { contextWindowIn, takesImages } from '../../translate/operations/catalog.ts';
 import type { Engine } from '../../upstream/built-in-profile.ts';
 import { builtInProfiles } from '../../upstream/profiles.ts';
 import { shorten } from '../chat-answer.ts';
@@ -58,10 +58,12 @@ function judgeModels([answer]: readonly Answer[], { model }: Known): Finding {
   const ownedBy = textOf(listed?.owned_by ?? models[0]?.owned_by);
   const owner = engines.find((engine) => engine.ownedBy === ownedBy)?.name;
   const contextWindow = listed === undefined ? null : contextWindowIn(listed);
+  const images = listed === undefined ? null : takesImages(listed);
   const known: Facts = {
     ...facts,
     ...(owner !== undefined && { software: owner }),
     ...(contextWindow !== null && { contextWindow }),
+    ...(images !== null && { takesImages: images }),
   };
   if (listed === undefined)
     return {
@@ -70,13 +72,15 @@ function judgeModels([answer]: readonly Answer[], { model }: Known): Finding {
       facts: known,
     };
   const window = contextWindow === null ? '' : `, context window ${contextWindow}`;
-  return { result: 'works', detail: `listed${window}`, facts: known };
+  const eyes = images === null ? '' : `, ${images ? 'takes images' : 'takes no images'}`;
+  return { result: 'works', detail: `listed${window}${eyes}`, facts: known };
 }
 
 interface LooseProps {
   readonly default_generation_settings?: unknown;
   readonly build_info?: unknown;
   readonly version?: unknown;
+  readonly modalities?: unknown;
 }
 
 /** Where engines tell what they are: the facts and the words that an answer's body gives, or null. */
@@ -88,9 +92,14 @@ const signs: readonly { readonly path: `/${string}`; read(body: string): { words
       const settings = objectOf<{ n_ctx?: unknown }>(props?.default_generation_settings);
       if (settings === null) return null;
       const contextWindow = countOf(settings.n_ctx);
+      const vision = objectOf<{ vision?: unknown }>(props?.modalities)?.vision;
       return {
         words: `llama.cpp ${textOf(props?.build_info)}`,
-        facts: { ...engineAt('/props'), ...(contextWindow !== null && { contextWindow }) },
+        facts: {
+          ...engineAt('/props'),
+          ...(contextWindow !== null && { contextWindow }),
+          ...(typeof vision === 'boolean' && { takesImages: vision }),
+        },
       };
     },
   },

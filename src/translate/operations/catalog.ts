@@ -1,4 +1,5 @@
 import type { Profile } from '../../upstream/profile.ts';
+import { profileForModel } from '../../upstream/profile-for-model.ts';
 import { objectOf, textOf } from '../chat/loose.ts';
 import type { CatalogSettings } from '../settings.ts';
 import type { PassedOperation } from './operation.ts';
@@ -21,6 +22,12 @@ interface LooseModel {
   readonly max_context_length?: unknown;
   readonly context_length?: unknown;
   readonly context_window?: unknown;
+  readonly architecture?: unknown;
+  readonly input_modalities?: unknown;
+  readonly capabilities?: unknown;
+  readonly supports_image_in?: unknown;
+  readonly supports_image_input?: unknown;
+  readonly type?: unknown;
 }
 
 interface LooseMeta {
@@ -52,6 +59,7 @@ interface CatalogEntry {
   readonly supports_parallel_tool_calls: boolean;
   readonly context_window: number | null;
   readonly experimental_supported_tools: readonly never[];
+  readonly input_modalities: readonly ('text' | 'image')[];
   readonly base_instructions: string;
 }
 
@@ -74,7 +82,7 @@ export function translateModelList(
     const model = objectOf<LooseModel>(listed);
     const slug = textOf(model?.id);
     if (model === null || slug === '') continue;
-    const entry = entryOf(slug, model, models.length, settings, profile);
+    const entry = entryOf(slug, model, models.length, settings, profileForModel(profile, slug));
     bytes += JSON.stringify(entry).length;
     if (bytes > maxBytes) break;
     models.push(entry);
@@ -112,6 +120,7 @@ function entryOf(
     supports_parallel_tool_calls: profile.parallelToolCalls,
     context_window: contextWindowIn(model) ?? contextWindow,
     experimental_supported_tools: [],
+    input_modalities: takesImages(model) !== false && profile.image === true ? ['text', 'image'] : ['text'],
     base_instructions: instructions,
   };
   return { ...entry, ...overrides.get('*'), ...overrides.get(slug) };
@@ -133,5 +142,25 @@ export function contextWindowIn(model: LooseModel): number | null {
     model.context_window, // Groq
   ];
   for (const value of candidates) if (typeof value === 'number' && Number.isInteger(value) && value > 0) return value;
+  return null;
+}
+
+interface LooseModalities {
+  readonly input_modalities?: unknown;
+  readonly vision?: unknown;
+}
+
+/** Whether an entry of a list of models says that the model takes images; null when it says nothing of it. */
+export function takesImages(model: LooseModel): boolean | null {
+  const architecture = objectOf<LooseModalities>(model.architecture);
+  for (const inputs of [architecture?.input_modalities, model.input_modalities]) // OpenRouter, and others in its form
+    if (Array.isArray(inputs)) return inputs.includes('image');
+  const candidates = [
+    objectOf<LooseModalities>(model.capabilities)?.vision, // Mistral
+    model.supports_image_in, // Moonshot
+    model.supports_image_input, // Fireworks
+  ];
+  for (const value of candidates) if (typeof value === 'boolean') return value;
+  if (model.type === 'vlm' || model.type === 'llm') return model.type === 'vlm'; // LM Studio
   return null;
 }

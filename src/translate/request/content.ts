@@ -19,8 +19,8 @@ function chatPartOf(part: Exclude<InputContent, InputRefusal>, profile: Profile)
 function partInShapeOf(part: Exclude<InputContent, InputRefusal>, profile: Profile): ChatContentPart {
   switch (part.type) {
     case 'text': {
-      if (part.isFile === undefined) return part;
-      const { isFile: _isFile, ...written } = part;
+      if (part.hasOwnLines === undefined) return part;
+      const { hasOwnLines: _hasOwnLines, ...written } = part;
       return written;
     }
     case 'image': {
@@ -49,15 +49,15 @@ function filePartOf(file: InputFile, profile: Profile): ChatContentPart {
 
 /**
  * The text parts as one text, whatever the role: as they stand beside each other, with nothing between, since a client may
- * cut its text anywhere. Only a text file has lines of its own.
+ * cut its text anywhere. Only a text file, and what stands for an image, has lines of its own.
  */
 export function joinText(content: readonly InputContent[]): string {
   let text = '';
   let previous: InputText | null = null;
   for (const part of content) {
     if (!isTextPart(part)) continue;
-    const isSeamOfFile = previous !== null && (previous.isFile === true || part.isFile === true);
-    text += isSeamOfFile && !text.endsWith('\n') ? `\n${part.text}` : part.text;
+    const isSeam = previous !== null && (previous.hasOwnLines === true || part.hasOwnLines === true);
+    text += isSeam && !text.endsWith('\n') ? `\n${part.text}` : part.text;
     previous = part;
   }
   return text;

@@ -83,8 +83,8 @@ export type InputContent = InputText | InputRefusal | InputImage | InputAudio | 
 export interface InputText extends CacheHints {
   readonly type: 'text';
   readonly text: string;
-  /** It is a whole file, and not a piece of the text beside it. */
-  readonly isFile?: true;
+  /** It stands on lines of its own: a whole file, say, is no piece of the text beside it. */
+  readonly hasOwnLines?: true;
 }
 
 /** A refusal in an assistant's history. */

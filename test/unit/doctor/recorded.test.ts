@@ -49,16 +49,16 @@ const expected: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 const unusable = ['vllm-wrong-parser', 'transformers'];
 
 const withoutName: Readonly<Record<string, object>> = {
-  transformers: { image: false, jsonSchema: 'prompt', refusedFields: ['logprobs'] },
+  transformers: { image: 'omit', jsonSchema: 'prompt', refusedFields: ['logprobs'] },
   'llama.cpp': {
-    image: false,
+    image: 'omit',
     audio: false,
     reasoningReplay: 'reasoning_content',
     toolChoice: { sent: true, required: 'required', named: false, allowed: false },
   },
-  'vllm-plain': { image: false, audio: false, customTools: 'wrapped_strict', reasoningReplay: 'reasoning_content' },
-  'vllm-qwen3': { image: false, audio: false, customTools: 'wrapped_strict', reasoningReplay: 'reasoning_content' },
-  'vllm-wrong-parser': { image: false, audio: false, reasoningReplay: 'reasoning_content' },
+  'vllm-plain': { image: 'omit', audio: false, customTools: 'wrapped_strict', reasoningReplay: 'reasoning_content' },
+  'vllm-qwen3': { image: 'omit', audio: false, customTools: 'wrapped_strict', reasoningReplay: 'reasoning_content' },
+  'vllm-wrong-parser': { image: 'omit', audio: false, reasoningReplay: 'reasoning_content' },
 };
 
 it('every recording is expected to show something', () => {

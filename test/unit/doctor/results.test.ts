@@ -332,7 +332,7 @@ it('the embedded server of npm start can be used by agents', async () => {
   expect({ code, extends: report.profile?.extends, flags: flagsOf(report) }).toEqual({
     code: 0,
     extends: 'generic',
-    flags: { refusedFields: ['logprobs', 'stop'], image: false },
+    flags: { refusedFields: ['logprobs', 'stop'], image: 'omit' },
   });
 });
 

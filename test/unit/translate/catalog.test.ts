@@ -4,6 +4,7 @@ import { translateModelList } from '../../../src/translate/operations/catalog.ts
 import type { CatalogSettings } from '../../../src/translate/settings.ts';
 import type { Profile } from '../../../src/upstream/profile.ts';
 import { profileOf } from '../../../src/upstream/profiles.ts';
+import { readProfilesFile } from '../../../src/upstream/profiles-file.ts';
 
 const settings: CatalogSettings = { instructions: 'Work.', contextWindow: null, overrides: new Map() };
 const MiB = 1024 * 1024;
@@ -47,9 +48,42 @@ test('the server’s own list stays, and has an entry of the catalog for each mo
         supports_parallel_tool_calls: true,
         context_window: 32768,
         experimental_supported_tools: [],
+        input_modalities: ['text', 'image'],
         base_instructions: 'Work.',
       },
     ],
+  });
+});
+
+describe('images', () => {
+  const modalities = (model: object, profile = 'vllm') =>
+    modelsOf({ data: [{ id: 'm', ...model }] }, {}, profile)?.[0]?.['input_modalities'];
+  const both = ['text', 'image'];
+
+  test.each([
+    ['OpenRouter', { architecture: { input_modalities: ['text', 'image', 'file'] } }, both],
+    ['OpenRouter, of a model without eyes', { architecture: { input_modalities: ['text'] } }, ['text']],
+    ['a server that has the list itself', { input_modalities: ['text'] }, ['text']],
+    ['Mistral', { capabilities: { vision: false, completion_chat: true } }, ['text']],
+    ['Mistral, of a model with eyes', { capabilities: { vision: true } }, both],
+    ['Moonshot', { supports_image_in: false }, ['text']],
+    ['Fireworks', { supports_image_input: false }, ['text']],
+    ['LM Studio', { type: 'llm' }, ['text']],
+    ['LM Studio, of a model with eyes', { type: 'vlm' }, both],
+    ['vLLM, which does not say', { type: 'model' }, both],
+    ['a server that writes nonsense', { architecture: 7, capabilities: ['vision'], supports_image_in: 'no' }, both],
+  ])('of %s', (_server, model, expected) => {
+    expect(modalities(model)).toEqual(expected);
+  });
+
+  test('are not offered where the profile leaves them out, for that model, whatever the list says', () => {
+    const blind = readProfilesFile('profiles: { mine: { extends: vllm, models: { /coder/: { image: omit } } } }', 'f');
+    const list = { data: ['coder', 'seer'].map((id) => ({ id, architecture: { input_modalities: both } })) };
+    const made = translateModelList(list, settings, blind.get('mine') as Profile, MiB) as { models: Entry[] };
+    expect(made.models.map(({ slug, input_modalities }) => [slug, input_modalities])).toEqual([
+      ['coder', ['text']],
+      ['seer', both],
+    ]);
   });
 });
 

@@ -14,10 +14,11 @@ import {
   textPart,
   videoPart,
 } from '../../../schema/create-response.ts';
+import type { Profile } from '../../../upstream/profile.ts';
 import type { TranslationSettings } from '../../settings.ts';
 import { type Dropped, knownKeys } from '../dropped.ts';
 import { invalidType, invalidValue, missingParameter, paramAt, quote, unsupportedParameter } from '../errors.ts';
-import type { CacheHints, InputContent, InputImage } from '../parsed.ts';
+import type { CacheHints, InputContent, InputImage, InputText } from '../parsed.ts';
 import { mark } from '../trace.ts';
 import { parseFile } from './file.ts';
 import { textCarriedBy } from './items/unknown.ts';
@@ -183,13 +184,25 @@ function parseUnknownPart(
   return carried === '' ? null : { type: 'text', text: withinTextLimit(carried, at, settings) };
 }
 
+/** What a model that takes no images reads in the place of one. */
+const omittedImage = '[An image was here. It is left out, because this model takes no images.]';
+
+/** Refuses an image. */
+export function imagesRefused(at: string, { name }: Profile): ApiError {
+  return notSupported(at, 'images', name);
+}
+
 function parseImage(
   { image_url: url, file_id, detail }: z.output<typeof imagePart>,
   part: Record<string, unknown>,
   at: string,
   settings: TranslationSettings,
   dropped: Dropped,
-): InputImage {
+): InputImage | InputText {
+  if (settings.profile.image === 'omit') {
+    dropped.push(`${at}.input_image`);
+    return { type: 'text', text: omittedImage, hasOwnLines: true };
+  }
   if (url == null || url === '') {
     if (file_id == null) throw missingParameter(`${at}.image_url`);
     throw unsupportedParameter(
@@ -198,7 +211,7 @@ function parseImage(
     );
   }
   checkBytes(url, settings.limits.maxImageUrlBytes, `${at}.image_url`, 'image URL');
-  if (!settings.profile.image) throw notSupported(at, 'images', settings.profile.name);
+  if (!settings.profile.image) throw imagesRefused(at, settings.profile);
   const isReduced = detail === 'original' && !settings.profile.originalDetail;
   if (isReduced) dropped.push('input[].content[].detail.original');
   return {

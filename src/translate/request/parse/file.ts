@@ -17,7 +17,7 @@ export function parseFile(part: unknown, at: string, { profile, limits }: Transl
     const file = fileOf(file_data, filename, at);
     const { mime } = file;
     if (isTextType(mime))
-      return { type: 'text', text: `${filename ?? 'file'}:\n${decodeText(file, at)}`, isFile: true };
+      return { type: 'text', text: `${filename ?? 'file'}:\n${decodeText(file, at)}`, hasOwnLines: true };
     if (profile.file === 'none') {
       throw unsupportedParameter(
         `${at}.file_data`,
