@@ -11,6 +11,8 @@ import {
   type WebSocketEndpoint,
   type WebSocketOptions,
 } from '../../src/websocket/server.ts';
+import { anyFreePort } from '../../tools/mesh/ports.ts';
+import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts';
 import { cut, eventStream, type ScriptedUpstream, startScriptedUpstream } from '../support/upstream.ts';
 import { HandshakeError, openWebSocket } from '../support/websocket-client.ts';
 
@@ -384,3 +386,38 @@ async function rawClient(): Promise<Socket> {
   socket.resume();
   return socket;
 }
+
+describe('the service as it is built', () => {
+  let service: ServiceProcess;
+  afterEach(async () => {
+    await start(); // for the `afterEach` of all
+    await service.remove();
+  });
+
+  test('shares the port among its workers, and closes their connections when it stops', async () => {
+    const port = await anyFreePort();
+    service = await startServiceProcess({
+      WORKERS: '2',
+      WEBSOCKET_LISTEN: `127.0.0.1:${port}`,
+      WEBSOCKET_FORWARD_TO: `http://127.0.0.1:${proxy.port}/v1`,
+    });
+    proxy.script('workers', { headers: eventStream, body: [completed('resp_1'), done] });
+    const address = `http://127.0.0.1:${port}/v1/responses`;
+    const clients = await Promise.all(Array.from({ length: 4 }, () => openWebSocket(address)));
+    for (const client of clients)
+      expect((await client.turn({ model: 'workers', input: 'Hi' })).at(-1)?.type).toBe('response.completed');
+    expect(await service.metric('responses_extproc_websocket_connections')).toBe(4);
+    for (const worker of ['1', '2'])
+      expect(await service.metric('responses_extproc_websocket_turns_total', { worker, outcome: 'completed' })).toBe(2);
+    service.child.kill('SIGTERM');
+    for (const client of clients) expect(await client.closed).toMatchObject({ code: 1001 });
+    expect(await service.child.ended).toBe('exit code 0');
+  });
+
+  test('names what WEBSOCKET_LISTEN needs', async () => {
+    const failed = startServiceProcess({ WEBSOCKET_LISTEN: '127.0.0.1:0' });
+    await expect(failed).rejects.toThrow(/WEBSOCKET_LISTEN: needs WEBSOCKET_FORWARD_TO/);
+    service = await startServiceProcess({});
+    expect(await (await service.get('/metrics')).text()).not.toContain('websocket_connections');
+  });
+});
