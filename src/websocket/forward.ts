@@ -45,7 +45,7 @@ export function createForwarder(baseUrl: string): Forwarder {
           accept: 'text/event-stream',
           'content-type': 'application/json',
           'content-length': body.reduce((sum, { length }) => sum + length, 0),
-          'x-request-id': `${id}-${number}`,
+          'x-request-id': `${id}-turn-${number}`,
         },
       });
       request.setNoDelay(true);

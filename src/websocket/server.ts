@@ -52,7 +52,7 @@ export interface WebSocketObserver {
 
 /** A connection that is closed. */
 export interface ClosedConnection {
-  /** Its turns' request ids are this, a hyphen and their number. */
+  /** Its turns' request ids are this, `-turn-` and their number. */
   readonly id: string;
   /** The WebSocket's close code; 1006 when there was no closing handshake. */
   readonly code: number;

@@ -9,6 +9,7 @@ import { bytesOf, readExchangeFile } from '../../src/schema/exchange-file.ts';
 import { type InspectorPage, openInspector, startBrowser } from '../support/browser.ts';
 import { startTestMesh, type TestMesh } from '../support/mesh.ts';
 import { completion, delta, done, eventStream, finish, usage } from '../support/upstream.ts';
+import { openWebSocket } from '../support/websocket-client.ts';
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, '../..');
@@ -16,7 +17,7 @@ let browser: Browser;
 let mesh: TestMesh;
 let opened: InspectorPage[] = [];
 beforeAll(async () => {
-  mesh = await startTestMesh({ environment: { INSPECT: 'on', INSPECT_SEND_TO: '{proxy}/v1' } });
+  mesh = await startTestMesh({ webSocket: true, environment: { INSPECT: 'on', INSPECT_SEND_TO: '{proxy}/v1' } });
   browser = await startBrowser();
 });
 afterAll(async () => {
@@ -113,6 +114,26 @@ describe('the inspector', () => {
     const final = page.getByRole('region', { name: 'Final Response' });
     await final.getByText('"status": "completed"').waitFor();
     await page.getByText('3 → 2', { exact: true }).waitFor();
+  });
+
+  test('shows the turns of a WebSocket together', async () => {
+    const says = [delta({ content: 'Hi' }), finish('stop'), usage(3, 2), done];
+    for (const model of ['turns', 'between']) mesh.upstream.script(model, { headers: eventStream, body: says });
+    const client = await openWebSocket(`${mesh.url}/v1/responses`, { 'x-request-id': 'conversation-of-two' });
+    await client.turn({ model: 'turns', input: '1' });
+    await answered('between', { stream: true });
+    await client.turn({ model: 'turns', input: '2' });
+    await client.close();
+    const { page } = await open();
+    await page.getByRole('option', { name: /turns.*ws turn 2/ }).click();
+    await page.getByText('conversation-of-two-turn-2').waitFor();
+    await page.getByRole('button', { name: 'Show all turns' }).click();
+    const list = page.getByRole('listbox', { name: /newest first/ });
+    await list.getByText('between').waitFor({ state: 'detached' });
+    expect(await list.getByText(/ws turn \d/).allTextContents()).toEqual([
+      expect.stringContaining('ws turn 2'),
+      expect.stringContaining('ws turn 1'),
+    ]);
   });
 
   test('marks what differs between both requests, and names what was dropped', async () => {

@@ -68,13 +68,13 @@ describe('a turn on a WebSocket', () => {
     await client.turn({ model: 'ids', input: '1' });
     await client.turn({ model: 'ids', input: '2' });
     expect(mesh.upstream.received('ids').map(({ headers }) => headers)).toMatchObject([
-      { authorization: 'Bearer sk-of-the-client', 'x-tenant': 'blue', 'x-request-id': 'conversation-7-1' },
-      { authorization: 'Bearer sk-of-the-client', 'x-tenant': 'blue', 'x-request-id': 'conversation-7-2' },
+      { authorization: 'Bearer sk-of-the-client', 'x-tenant': 'blue', 'x-request-id': 'conversation-7-turn-1' },
+      { authorization: 'Bearer sk-of-the-client', 'x-tenant': 'blue', 'x-request-id': 'conversation-7-turn-2' },
     ]);
     for (const { headers } of mesh.upstream.received('ids'))
       expect(Object.keys(headers).filter((name) => name.startsWith('sec-websocket') || name === 'upgrade')).toEqual([]);
-    await mesh.accessLog((line) => line['request_id'] === 'conversation-7-2' && line['outcome'] === 'completed');
-    await mesh.service.logged((line) => line['request_id'] === 'conversation-7-2' && line['msg'] === 'exchange');
+    await mesh.accessLog((line) => line['request_id'] === 'conversation-7-turn-2' && line['outcome'] === 'completed');
+    await mesh.service.logged((line) => line['request_id'] === 'conversation-7-turn-2' && line['msg'] === 'exchange');
     await client.close();
     const line = await mesh.service.logged((entry) => entry['connection_id'] === 'conversation-7');
     expect(line).toMatchObject({ msg: 'websocket', code: 1005, reason: null, turns: { completed: 2 } });

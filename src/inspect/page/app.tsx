@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { webSocketTurnOf } from '../view/websocket-turn.ts';
 import { Detail } from './detail.tsx';
 import { clientName, count, duration, size, timeOfDay, toneOf } from './format.ts';
 import type { ListedRow, Model } from './model.ts';
@@ -117,8 +118,10 @@ function Row({ listed: { row, isGone } }: { readonly listed: ListedRow }): JSX.E
   const tokens = row.output_tokens === null ? null : `${count(row.input_tokens)} → ${count(row.output_tokens)} tok`;
   const speed = row.tokens_per_second === null ? null : `${row.tokens_per_second.toFixed(0)} tok/s`;
   const running = row.outcome === 'running' && row.pieces[1] > 0 ? `${count(row.pieces[1])} pieces` : null;
+  const turn = webSocketTurnOf(row.request_id);
   const facts = [
     clientName(row.client),
+    turn === null ? null : `ws turn ${turn.number}`,
     tokens ?? running,
     row.first_event_ms === null ? null : `first ${duration(row.first_event_ms)}`,
     speed,

@@ -2,6 +2,7 @@ import type { ComponentChildren, JSX } from 'preact';
 import type { ExchangeFile } from '../../schema/exchange-file.ts';
 import { errorMessage } from '../view/final-response.ts';
 import { visible } from '../view/json-lines.ts';
+import { type WebSocketTurn, webSocketTurnOf } from '../view/websocket-turn.ts';
 import { Actions } from './actions.tsx';
 import { count, duration, size, timeOfDay, toneOf } from './format.ts';
 import type { Model, ShownExchange } from './model.ts';
@@ -54,6 +55,7 @@ function Shown({ shown, model }: { readonly shown: ShownExchange; readonly model
 
 function Title({ shown, model }: { readonly shown: ShownExchange; readonly model: Model }): JSX.Element {
   const { row, file } = shown.detail;
+  const turn = webSocketTurnOf(row.request_id);
   const tokens = `${count(row.input_tokens)} → ${count(row.output_tokens)}`;
   const details = [
     row.cached_tokens ? `${count(row.cached_tokens)} cached` : null,
@@ -71,6 +73,7 @@ function Title({ shown, model }: { readonly shown: ShownExchange; readonly model
     ...(row.worker === null ? [] : [['Worker', row.worker] as const]),
     ['Client', row.client ?? '–'],
     ...(row.request_id === null ? [] : [['Request id', row.request_id] as const]),
+    ...(turn === null ? [] : [['WebSocket', <Turn key="turn" turn={turn} model={model} />] as const]),
   ];
   return (
     <header class="title">
@@ -88,6 +91,18 @@ function Title({ shown, model }: { readonly shown: ShownExchange; readonly model
         ))}
       </dl>
     </header>
+  );
+}
+
+/** Which turn of its connection it was, and the way to the others. */
+function Turn({ turn, model }: { readonly turn: WebSocketTurn; readonly model: Model }): JSX.Element {
+  return (
+    <>
+      turn {turn.number}{' '}
+      <button type="button" onClick={() => model.setFilter(`${turn.connection}-turn-`)}>
+        Show all turns
+      </button>
+    </>
   );
 }
 

@@ -1,0 +1,12 @@
+/** A turn on a WebSocket, by the id of its request. */
+export interface WebSocketTurn {
+  /** The same for all turns of a connection. */
+  readonly connection: string;
+  readonly number: number;
+}
+
+/** Which turn a request was; null for one that came over HTTP. `forward.ts` of the WebSockets' room makes these ids. */
+export function webSocketTurnOf(requestId: string | null): WebSocketTurn | null {
+  const [, connection, number] = /^(.+)-turn-(\d+)$/.exec(requestId ?? '') ?? [];
+  return connection === undefined ? null : { connection, number: Number(number) };
+}
