@@ -5,7 +5,7 @@ import { readResults } from '../bench/results.ts';
 import { tableOf } from '../bench/table.ts';
 import { type Generator, withSection } from './generator.ts';
 
-const shown = ['envoy', 'workers', 'sizes', 'slow', 'websocket', 'start', 'micro'] as const;
+const shown = ['envoy', 'workers', 'sizes', 'slow', 'start', 'micro'] as const;
 
 export const benchTables: Generator = {
   name: 'figures of the bench',

@@ -8,7 +8,7 @@ import { benchTables } from './bench-tables.ts';
 import { configTables } from './config-table.ts';
 import { explainExamples } from './explain-docs.ts';
 import type { Generator } from './generator.ts';
-import { chartSchema, manifests } from './kubernetes-render.ts';
+import { chartFiles, chartSchema, manifests } from './kubernetes-render.ts';
 import { mappingRows } from './mapping-rows.ts';
 import { metricTable } from './metric-table.ts';
 import { profileDocs } from './profile-docs.ts';
@@ -28,6 +28,7 @@ export const generators: readonly Generator[] = [
   mappingRows,
   explainExamples,
   chartSchema,
+  chartFiles,
   manifests,
 ];
 

@@ -1,13 +1,15 @@
 /**
- * The plain manifests of `envoy/gateway` and `envoy/istio`, rendered from the chart in `deploy/chart`, and the variables in
- * its schema.
+ * The plain manifests of `envoy/gateway` and `envoy/istio`, rendered from the chart in `deploy/chart`, the variables in its
+ * schema, and what the chart takes of `envoy/envoy.yaml`.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { parse } from 'yaml';
 import { settingsIn } from '../src/settings/setting.ts';
 import { settings } from '../src/settings/settings.ts';
 import { profilesFileJsonSchema } from '../src/upstream/profiles-file.ts';
+import { connectionManagerOf } from '../tools/mesh/envoy-config.ts';
 import type { Generator } from './generator.ts';
 
 const root = join(import.meta.dirname, '..');
@@ -34,7 +36,9 @@ export type Manifests = Readonly<Record<'service.yaml' | 'gateway.yaml', string>
 
 /** What a folder of plain manifests should hold. Throws what Helm says. */
 export function renderManifests(folder: (typeof manifestFolders)[number]): Manifests {
-  const documents = renderChart(['--values', join(root, folder, 'values.yaml')]);
+  const documents = renderChart(['--values', join(root, folder, 'values.yaml')]).filter(
+    ({ template }) => template !== 'templates/tests.yaml', // for `helm test` alone
+  );
   const isOfService = ({ template }: { template: string }) => /^templates\/(?!gateway)[\w-]+\.yaml$/.test(template);
   const head = `# Rendered from deploy/chart with ${folder}/values.yaml: npm run generate\n`;
   return {
@@ -44,8 +48,11 @@ export function renderManifests(folder: (typeof manifestFolders)[number]): Manif
 }
 
 /** The chart's documents as they are for these arguments, in an order that does not change. Throws what Helm says. */
-export function renderChart(args: readonly string[]): readonly { template: string; text: string }[] {
-  const all = ['template', 'responses-extproc', join(root, 'deploy/chart'), '--namespace', 'llm', ...args];
+export function renderChart(
+  args: readonly string[],
+  release = 'responses-extproc',
+): readonly { template: string; text: string }[] {
+  const all = ['template', release, join(root, 'deploy/chart'), '--namespace', 'llm', ...args];
   const { status, stdout, stderr, error } = spawnSync(helmBinary(), all, { encoding: 'utf8' });
   if (error) throw error;
   if (status !== 0) throw new Error(stderr);
@@ -93,6 +100,20 @@ export const chartSchema: Generator = {
   name: 'the chart’s schema of variables and profiles',
   source: 'src/settings and src/upstream',
   files: () => ({ [schemaPath]: withOwnSchemas(readFileSync(join(root, schemaPath), 'utf8')) }),
+};
+
+/** What other gateways take of `envoy/envoy.yaml`: the fields of its access log, and its own errors as the API's JSON. */
+export const chartFiles: Generator = {
+  name: 'the chart’s access log and local replies',
+  source: 'envoy/envoy.yaml',
+  files() {
+    const manager = connectionManagerOf(parse(readFileSync(join(root, 'envoy/envoy.yaml'), 'utf8')));
+    const [{ typed_config }] = manager['access_log'] as [{ typed_config: { log_format: { json_format: unknown } } }];
+    return {
+      'deploy/chart/files/access-log.json': `${JSON.stringify(typed_config.log_format.json_format, null, 2)}\n`,
+      'deploy/chart/files/local-replies.json': `${JSON.stringify(manager['local_reply_config'], null, 2)}\n`,
+    };
+  },
 };
 
 export const manifests: Generator = {

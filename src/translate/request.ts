@@ -276,8 +276,7 @@ const nothingRestored: ResponseContext['restoredTools'] = new Map();
 /** The offered tools that the response must give back under another name or type. */
 function restoredToolsOf(tools: readonly OfferedTool[]): ResponseContext['restoredTools'] {
   const others = tools.filter(
-    ({ name, origin }) =>
-      origin.kind !== 'function' || origin.name !== name || origin.namespace !== undefined || origin.async === true,
+    ({ name, origin }) => origin.kind !== 'function' || origin.name !== name || origin.async === true,
   );
   return others.length === 0 ? nothingRestored : new Map(others.map(({ name, origin }) => [name, origin]));
 }

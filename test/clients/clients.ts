@@ -24,7 +24,6 @@ export const features = {
   'text-only': 'A screenshot in the history of a model that takes no images',
   'sub-agents': 'Sub-agents that report back',
   sandbox: 'A sandbox agent with its defaults',
-  'tool-search': 'Deferred tools beside a tool search',
   'local-shell': 'The older tool `local_shell`',
   remark: 'Structured output with a remark before a tool call',
   history: 'A conversation that began with hosted tools',

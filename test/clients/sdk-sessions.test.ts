@@ -149,14 +149,3 @@ for (const client of ['agents', 'agents-python', 'ai-sdk-openai'] as const)
         expect(mesh.upstream.received('gpt-6-sol')[0]?.json()).toMatchObject({ reasoning_effort: 'low' });
       });
   });
-
-for (const client of ['agents-python', 'ai-sdk-openai', 'langchain-python'] as const)
-  describeClient(client, (run) => {
-    clientTest(client, 'tool-search', 'is offered its deferred tools at once, without the search', async () => {
-      const name = client === 'agents-python' ? 'look_up_weather' : 'get_weather';
-      mesh.upstream.script(modelOf(client, 'tool-search'), toolTurns(name, { city: 'Paris' }, 'Paris: sunny'));
-      expect(await run('tool-search')).toEqual({ outcome: client === 'ai-sdk-openai' ? ['Seen.', 'Seen.'] : 'Seen.' });
-      const offered = requests(client, 'tool-search').map(({ tools }) => tools);
-      for (const tools of offered) expect(tools).toMatchObject([{ type: 'function', function: { name } }]);
-    });
-  });

@@ -25,12 +25,12 @@ test('GET /v1/models passes as it is, headers and bytes', async () => {
   expect(request?.headers).toMatchObject({ 'accept-encoding': 'gzip', authorization: 'Bearer k' });
 });
 
-test('POST /v1/embeddings passes byte for byte in both directions, whatever the bytes', async () => {
+test('what is not translated passes byte for byte in both directions, whatever the bytes', async () => {
   const sent = randomBytes(3_000_000);
   const answered = randomBytes(3_000_000);
   mesh.upstream.script('binary', { headers: { 'content-type': 'application/octet-stream' }, body: [answered] });
 
-  const response = await fetch(`${mesh.url}/v1/embeddings`, {
+  const response = await fetch(`${mesh.url}/v1/chat/completions/bytes`, {
     method: 'POST',
     headers: { 'x-test-script': 'binary', 'content-type': 'application/octet-stream' },
     body: sent,
@@ -54,13 +54,18 @@ test('POST /v1/chat/completions streams through untranslated', async () => {
   expect(mesh.upstream.received('chat')[0]?.body.toString()).toBe('{"model":"chat","stream":true}');
 });
 
-test.each(['/v1/responsesx', '/v1/responses_log', '/other/v1/responses', '/'])('%s is not ours', async (path) => {
-  mesh.upstream.script(path, { body: ['theirs'] });
-  const response = await mesh.post({ model: 'x', input: 'y' }, { path, headers: { 'x-test-script': path } });
-  expect(await response.text()).toBe('theirs');
-  expect(mesh.upstream.received(path)[0]).toMatchObject({ path });
-  expect(mesh.upstream.received(path)[0]?.json()).toEqual({ model: 'x', input: 'y' });
-});
+test.each(['/v1/responsesx', '/v1/responses_log', '/other/v1/responses', '/'])(
+  '%s is no path of the API, and reaches nobody',
+  async (path) => {
+    mesh.upstream.script(path, { body: ['theirs'] });
+    const response = await mesh.post({ model: 'x', input: 'y' }, { path, headers: { 'x-test-script': path } });
+    expect(response.status).toBe(404);
+    expect(await response.json()).toMatchObject({
+      error: { code: 'not_found', message: expect.stringMatching(/^The gateway passes no such path/) },
+    });
+    expect(mesh.upstream.received(path)).toEqual([]);
+  },
+);
 
 test('OPTIONS on /v1/responses passes: a browser asks the upstream', async () => {
   mesh.upstream.script('preflight', { status: 204, headers: { 'access-control-allow-origin': '*' }, body: [] });

@@ -49,6 +49,6 @@ test.each([
 
 test('trailers of what only passes stay as they are', async () => {
   mesh.upstream.script('passing', { body: ['{}'], trailers });
-  const answer = await ask('/v1/embeddings', { model: 'passing' });
+  const answer = await ask('/v1/chat/completions', { model: 'passing' });
   expect(answer.trailers).toEqual(trailers);
 });

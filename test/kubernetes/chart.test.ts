@@ -29,7 +29,9 @@ describe('the chart', () => {
     const args = ['template', 'responses-extproc', join(root, 'deploy/chart'), ...target, '--values', values];
     const keyOf = ({ kind, metadata }: KubernetesObject) => `${kind} ${metadata.name}`;
     const byKey = (a: KubernetesObject, b: KubernetesObject) => (keyOf(a) < keyOf(b) ? -1 : 1);
-    const rendered = parseObjects(runTool('helm3', args)).sort(byKey);
+    const rendered = parseObjects(runTool('helm3', args))
+      .filter(({ kind }) => kind !== 'Pod') // for `helm test` alone
+      .sort(byKey);
     expect(rendered).toEqual(committedManifests('envoy/gateway').sort(byKey));
   });
 
@@ -46,6 +48,11 @@ describe('the chart', () => {
     ['gateway.kind=none', /networkPolicy\.proxies/],
     ['autoscaling.maxReplicas=1', /maxReplicas is below minReplicas/],
     ['gateway.upstream.kind=InferencePool', /needs group inference/],
+    ['heapMiB=900', /heapMiB: 900 does not fit resources\.limits\.memory: 1Gi.*at most 716/],
+    ['config.OTEL_EXPORTER_OTLP_ENDPOINT=http://collector:4318', /networkPolicy\.egress: traces are exported/],
+    ['gateway.auth.apiKey.secretName=keys', /gateway\.auth\.apiKey: Envoy Gateway only/],
+    ['gateway.namespace=elsewhere', /gateway\.namespace: for a Gateway that is there already/],
+    ['tls.clientCaSecret=ca', /tls\.clientCaSecret: needs tls\.secretName/],
   ])('%s fails with a message that names the problem', (setting, message) => {
     const settings = setting.startsWith('gateway.kind') ? [setting] : ['gateway.kind=istio', setting];
     expect(() => render(...settings)).toThrow(message);
@@ -58,7 +65,7 @@ describe('the chart', () => {
   });
 
   test('memory, heap and body grow together, in the pod and in Envoy', () => {
-    const larger = ['heapMiB=2048', 'maxRequestMiB=64', 'gateway.kind=envoy-gateway'];
+    const larger = ['heapMiB=2048', 'maxRequestMiB=64', 'resources.limits.memory=3Gi', 'gateway.kind=envoy-gateway'];
     const objects = render(...larger);
     expect(environmentOf(objectOf(objects, 'Deployment'))).toMatchObject({
       NODE_OPTIONS: '--max-old-space-size=2048',
@@ -91,6 +98,84 @@ describe('the chart', () => {
     expect(rule.backendRefs).toEqual([{ group: 'inference.networking.k8s.io', kind: 'InferencePool', name: 'llm' }]);
   });
 
+  test.each([
+    ['none', [], [50051, 9090]],
+    ['sidecar', [15012, 53], [50051, 9090]],
+    ['ambient', [], [50051, 9090, 15008]],
+  ])('under Istio with mesh %s, the network policy lets through what that takes', (mesh, egress, ingress) => {
+    const objects = render('gateway.kind=istio', `gateway.istio.mesh=${mesh}`);
+    const { spec } = objectOf(objects, 'NetworkPolicy');
+    const named: Record<string, number> = { grpc: 50051, admin: 9090 };
+    const portsOf = (rules: { ports: { port: string | number }[] }[]) => [
+      ...new Set(
+        rules.flatMap(({ ports }) => ports.map(({ port }) => (typeof port === 'number' ? port : named[port]))),
+      ),
+    ];
+    expect(portsOf(spec.egress)).toEqual(egress);
+    expect(portsOf(spec.ingress.slice(0, 1))).toEqual(ingress);
+    const { annotations = {} } = objectOf(objects, 'Deployment').spec.template.metadata;
+    expect('proxy.istio.io/config' in annotations).toBe(mesh === 'sidecar');
+  });
+
+  test('volumes of your own reach the container, for the files that variables name', () => {
+    const objects = render(
+      'gateway.kind=istio',
+      'extraVolumes[0].name=prompts',
+      'extraVolumes[0].configMap.name=prompts',
+      'extraVolumeMounts[0].name=prompts',
+      'extraVolumeMounts[0].mountPath=/prompts',
+      'config.COMPACTION_PROMPT_FILE=/prompts/compaction.txt',
+    );
+    const { spec } = objectOf(objects, 'Deployment').spec.template;
+    expect(spec.volumes).toEqual([{ name: 'prompts', configMap: { name: 'prompts' } }]);
+    expect(spec.containers[0].volumeMounts).toEqual([{ name: 'prompts', mountPath: '/prompts' }]);
+  });
+
+  test('clients of the service show a certificate where they have to', () => {
+    const objects = render(
+      'gateway.kind=envoy-gateway',
+      'tls.secretName=tls',
+      'tls.clientCaSecret=clients',
+      'tls.clientCertificate=envoy',
+    );
+    expect(environmentOf(objectOf(objects, 'Deployment'))).toMatchObject({ TLS_CLIENT_CA_FILE: '/client-ca/ca.crt' });
+    expect(objectOf(objects, 'EnvoyProxy').spec.backendTLS).toEqual({
+      clientCertificateRef: { kind: 'Secret', name: 'envoy' },
+    });
+  });
+
+  test('routes and policies of a Gateway in another namespace name it', () => {
+    const objects = render(
+      'gateway.kind=istio',
+      'gateway.create=false',
+      'gateway.namespace=ingress',
+      'gateway.sectionName=https',
+    );
+    for (const route of objects.filter(({ kind }) => kind === 'HTTPRoute'))
+      expect(route.spec.parentRefs).toEqual([{ name: 'llm', namespace: 'ingress', sectionName: 'https' }]);
+    expect(objectOf(objects, 'EnvoyFilter').metadata.namespace).toBe('ingress');
+    expect(JSON.stringify(objectOf(objects, 'NetworkPolicy').spec)).toContain(
+      '"kubernetes.io/metadata.name":"ingress"',
+    );
+  });
+
+  test.each(['envoy-gateway', 'istio'])('under %s nothing of the upstream is public that is not listed', (kind) => {
+    const pathsOf = (objects: readonly KubernetesObject[], name: string) =>
+      objectOf(objects, 'HTTPRoute', name).spec.rules[0].matches.map(
+        ({ path }: { path: { value: string } }) => path.value,
+      );
+    const byDefault = render(`gateway.kind=${kind}`);
+    expect(pathsOf(byDefault, 'responses-extproc-untouched')).toEqual(['/v1/models', '/v1/chat/completions']);
+    expect(pathsOf(byDefault, 'responses-extproc')).toEqual(['/v1/responses', '/v1/conversations', '/v1/models']);
+    const none = render(`gateway.kind=${kind}`, 'gateway.routes=null');
+    expect(none.filter(({ kind: one }) => one === 'HTTPRoute')).toHaveLength(1);
+  });
+
+  test('a typo is reported at its own path', () => {
+    expect(() => render('gateway.kind=istio', 'gateway.istio.mesh=sidcar')).toThrow(/gateway[/.]istio[/.]mesh/);
+    expect(() => render('gateway.kind=istio', 'drain.timeoutSecond=1')).toThrow(/drain/);
+  });
+
   test('with TLS, Envoy Gateway is told to check it', () => {
     const objects = render('gateway.kind=envoy-gateway', 'tls.secretName=tls', 'tls.caConfigMap=ca');
     expect(environmentOf(objectOf(objects, 'Deployment'))).toMatchObject({ TLS_CERT_FILE: '/tls/tls.crt' });
@@ -110,14 +195,16 @@ describe('the chart', () => {
       'monitoring.dashboard.enabled=true',
     );
     const alerts = readFileSync(join(root, 'docs/monitoring/alerts.yaml'), 'utf8');
+    const label = kind === 'istio' ? '' : 'envoy_'; // Istio names the labels itself
     const expected = alerts
-      .replaceAll('envoy_cluster_name="responses_extproc"', `envoy_cluster_name="${cluster}"`)
-      .replaceAll('envoy_http_conn_manager_prefix="ingress"', `envoy_http_conn_manager_prefix=~"${connections}"`);
+      .replaceAll('envoy_cluster_name="responses_extproc"', `${label}cluster_name="${cluster}"`)
+      .replaceAll('envoy_http_conn_manager_prefix="ingress"', `${label}http_conn_manager_prefix=~"${connections}"`);
     expect(expected).not.toBe(alerts);
     expect(objectOf(objects, 'PrometheusRule').spec).toEqual(parse(expected));
-    const dashboard = objectOf(objects, 'ConfigMap').data?.['responses-extproc.json'] ?? '';
+    const dashboard =
+      objectOf(objects, 'ConfigMap', 'responses-extproc-dashboard').data?.['responses-extproc.json'] ?? '';
     expect(JSON.parse(dashboard)).toMatchObject({ uid: 'responses-extproc' });
-    expect(dashboard).not.toContain('"responses_extproc\\"');
+    expect(dashboard).not.toMatch(/"(?:responses_extproc|ingress)\\"/);
   });
 });
 

@@ -1,19 +1,22 @@
+import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { renderChart } from '../../scripts/kubernetes-render.ts';
+import { findEnvoy } from '../../tools/mesh/envoy-binary.ts';
 import { clusterOf, connectionManagerOf } from '../../tools/mesh/envoy-config.ts';
 import { envoyVersions } from '../matrix/versions.ts';
 import { createAuthority } from '../support/certificates.ts';
 import { addClusterLike } from '../support/envoy-clusters.ts';
 import { startTestMesh } from '../support/mesh.ts';
 import { startRateLimitService } from '../support/rate-limit-service.ts';
-import { completion } from '../support/upstream.ts';
-import { type Resource, translateForEnvoyGateway } from './envoy-gateway.ts';
+import { completion, type ScriptedUpstream, startScriptedUpstream } from '../support/upstream.ts';
+import { type Resource, type Translated, translateForEnvoyGateway } from './envoy-gateway.ts';
 import { liveThrough } from './lifetime.ts';
 import { committedManifests, environmentOf, type KubernetesObject, objectOf, parseObjects } from './manifests.ts';
-import { validateBootstrap } from './static-envoy.ts';
+import { createPods } from './pods.ts';
+import { type StaticEnvoy, startStaticEnvoy, validateBootstrap } from './static-envoy.ts';
 
 const upstream = parseObjects(`
 apiVersion: v1
@@ -71,9 +74,8 @@ describe('what Envoy Gateway makes of envoy/gateway', () => {
       'BackendTrafficPolicy/responses-extproc',
       'ClientTrafficPolicy/responses-extproc',
       'EnvoyExtensionPolicy/responses-extproc',
-      'GatewayClass/responses-extproc',
+      'GatewayClass/llm-responses-extproc',
       'HTTPRoute/responses-extproc',
-      'HTTPRoute/responses-extproc-models',
       'HTTPRoute/responses-extproc-untouched',
     ]);
     for (const [name, conditions] of told) {
@@ -110,7 +112,7 @@ describe('what Envoy Gateway makes of envoy/gateway', () => {
       '/v1/responses': true,
       '/v1/models?client_version': true,
       '/v1/models': false,
-      '/': false,
+      '/v1/chat/completions': false,
     });
   });
 
@@ -252,6 +254,64 @@ describe('the guide’s budget of tokens', () => {
   });
 });
 
+test('with gateway.auth.apiKey a key is asked for, on every path, and the upstream never sees it', async () => {
+  const keys = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'keys' }, data: { ada: btoa('sk-ada') } };
+  const settings = ['gateway.kind=envoy-gateway', 'gateway.auth.apiKey.secretName=keys'];
+  const objects = renderChart(settings.flatMap((setting) => ['--set', setting])).flatMap(({ text }) =>
+    parseObjects(text),
+  );
+  const guarded = translateForEnvoyGateway([...objects, ...upstream, keys]);
+  expect(guarded.conditions.get('SecurityPolicy/responses-extproc')).not.toEqual([]);
+  for (const condition of guarded.conditions.get('SecurityPolicy/responses-extproc') ?? [])
+    expect(condition).toMatchObject({ status: 'True' });
+  await withGateway(guarded, async ({ url, chat }) => {
+    const ask = (path: string, authorization?: string) =>
+      fetch(`${url}${path}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', ...(authorization !== undefined && { authorization }) },
+        body: JSON.stringify({ model: 'm', input: 'Hi' }),
+      });
+    for (const path of ['/v1/responses', '/v1/chat/completions']) {
+      expect((await ask(path)).status, path).toBe(401);
+      expect((await ask(path, 'Bearer sk-eve')).status, path).toBe(401);
+    }
+    expect(chat.received('m')).toEqual([]);
+    expect((await ask('/v1/responses', 'Bearer sk-ada')).status).toBe(200);
+    expect(chat.received('m')[0]?.headers).not.toHaveProperty('authorization');
+    expect(chat.received('m')[0]?.headers).toMatchObject({ 'x-client': 'ada' });
+  });
+});
+
+test('what is not a path of the API reaches nobody', async () => {
+  await withGateway(translated, async ({ url, chat }) => {
+    for (const [method, path] of [
+      ['DELETE', '/api/delete'],
+      ['GET', '/v1/files'],
+      ['POST', '/'],
+    ] as const)
+      expect((await fetch(`${url}${path}`, { method })).status, path).toBe(404);
+    expect(chat.all).toEqual([]);
+  });
+});
+
+test('helm test sends its request through the Gateway, and fails where no answer of the API comes back', async () => {
+  const pod = objectOf(
+    renderChart(['--set', 'gateway.kind=envoy-gateway']).flatMap(({ text }) => parseObjects(text)),
+    'Pod',
+  );
+  const [script, , ...rest] = pod.spec.containers[0].args;
+  const run = (base: string) =>
+    new Promise<number | null>((resolve) => {
+      spawn(process.execPath, ['-e', script, `${base}/v1/responses`, ...rest]).once('close', resolve);
+    });
+  await withGateway(translated, async ({ url, chat }) => {
+    chat.script('helm-test', { body: [completion({ content: 'Hi' })] });
+    expect(await run(url)).toBe(0);
+    expect(chat.received('helm-test')).toHaveLength(1);
+    expect(await run(`${url}/elsewhere`)).not.toBe(0);
+  });
+});
+
 test('with TLS, Envoy checks the service’s certificate by its name in the cluster', () => {
   const settings = ['gateway.kind=envoy-gateway', 'tls.secretName=tls', 'tls.caConfigMap=ca'];
   const secured = renderChart(settings.flatMap((setting) => ['--set', setting])).flatMap(({ text }) =>
@@ -293,3 +353,32 @@ describe.each([...envoyVersions])('Envoy %s on this configuration', (version, in
     console.log(`Envoy Gateway’s configuration, Envoy ${version}: ${JSON.stringify(figures)}`);
   }, 180_000);
 });
+
+/** A real Envoy on what Envoy Gateway made, with one pod of the service and a scripted Chat server. */
+async function withGateway(
+  of: Translated,
+  run: (gateway: { readonly url: string; readonly chat: ScriptedUpstream }) => Promise<void>,
+): Promise<void> {
+  const chat = await startScriptedUpstream();
+  const pods = await createPods(environment);
+  let envoy: StaticEnvoy | undefined;
+  try {
+    const address = '127.0.1.1';
+    await pods.start(address);
+    const [routeConfig = {}] = of.routes;
+    envoy = await startStaticEnvoy({
+      binary: findEnvoy(process.env),
+      controlPlane: { listener: listenerOf(of.listeners), routes: routeConfig, clusters: of.clusters },
+      service,
+      ports: pods.ports,
+      pods: [{ address }],
+      upstream: chat.port,
+    });
+    const { admin } = envoy;
+    await expect.poll(() => admin('/clusters'), { timeout: 20_000 }).toMatch(/extproc\/0::.*::health_flags::healthy/);
+    chat.script('m', { body: [completion({ content: 'Hi' })] });
+    await run({ url: envoy.url, chat });
+  } finally {
+    await Promise.all([envoy?.close(), pods.close(), chat.close()]);
+  }
+}

@@ -2,15 +2,16 @@ import { describe, expect, test } from 'vitest';
 import { renderChart } from '../../scripts/kubernetes-render.ts';
 import { envoyVersions } from '../matrix/versions.ts';
 import type { Resource } from './envoy-gateway.ts';
-import { translateForIstio, withInferencePool, withoutIstiosOwn } from './istio.ts';
+import { type IstioGateway, translateForIstio, withInferencePool, withoutIstiosOwn } from './istio.ts';
 import { liveThrough } from './lifetime.ts';
-import { committedManifests, environmentOf, objectOf, parseObjects } from './manifests.ts';
+import { committedManifests, environmentOf, type KubernetesObject, objectOf, parseObjects } from './manifests.ts';
 import { validateBootstrap } from './static-envoy.ts';
 
 const manifests = committedManifests('envoy/istio');
 const gateway = translateForIstio(manifests);
 const environment = environmentOf(objectOf(manifests, 'Deployment'));
 const service = 'outbound|50051||responses-extproc.llm.svc.cluster.local';
+const filterName = 'responses-extproc/llm/responses-extproc';
 
 const [listener = {}] = gateway.listeners;
 const [routeConfig = {}] = gateway.routes;
@@ -21,13 +22,13 @@ describe('what Istio makes of envoy/istio', () => {
   test('one listener, with the service’s filter behind authorization and before the router', () => {
     expect(gateway.listeners).toHaveLength(1);
     const names = manager['httpFilters'].map(({ name }: Resource) => name);
-    expect(names.filter((name: string) => name === 'responses-extproc')).toHaveLength(1);
-    expect(names.indexOf('responses-extproc')).toBeLessThan(names.indexOf('envoy.filters.http.grpc_stats'));
+    expect(names.filter((name: string) => name === filterName)).toHaveLength(1);
+    expect(names.indexOf(filterName)).toBeLessThan(names.indexOf('envoy.filters.http.grpc_stats'));
     expect(names.at(-1)).toBe('envoy.filters.http.router');
   });
 
   test('the filter: modes, trailers, timeout, fail-closed', () => {
-    const filter = manager['httpFilters'].find(({ name }: Resource) => name === 'responses-extproc');
+    const filter = manager['httpFilters'].find(({ name }: Resource) => name === filterName);
     expect(filter.disabled).toBe(true);
     const { typedConfig } = filter;
     expect(typedConfig).toMatchObject({
@@ -51,7 +52,7 @@ describe('what Istio makes of envoy/istio', () => {
   test('it is on for the routes of the API, which take as much as the service, and for no other', () => {
     const seen = routes.map(({ match, typedPerFilterConfig = {}, requestBodyBufferLimit }) => [
       match.pathSeparatedPrefix ?? match.prefix ?? `${match.path}?${match.queryParameters[0].name}`,
-      ['responses-extproc' in typedPerFilterConfig, requestBodyBufferLimit],
+      [filterName in typedPerFilterConfig, requestBodyBufferLimit],
     ]);
     const limit = environment['MAX_REQUEST_BYTES'];
     expect(Object.fromEntries(seen)).toEqual({
@@ -59,7 +60,7 @@ describe('what Istio makes of envoy/istio', () => {
       '/v1/responses': [true, limit],
       '/v1/models?client_version': [true, limit],
       '/v1/models': [false, undefined],
-      '/': [false, undefined],
+      '/v1/chat/completions': [false, undefined],
     });
   });
 
@@ -109,7 +110,7 @@ test('beside an endpoint picker, the service sees a request first, and the picke
   const [first = {}] = beside.listeners;
   const { httpFilters } = first['filterChains'][0].filters.at(-1).typedConfig;
   const names = httpFilters.map(({ name }: Resource) => name);
-  const place = names.indexOf('responses-extproc');
+  const place = names.indexOf(filterName);
   expect(place).toBeGreaterThanOrEqual(0);
   expect(names[place + 1]).toBe('envoy.filters.http.ext_proc');
   const translated: Resource[] = beside.routes
@@ -117,9 +118,60 @@ test('beside an endpoint picker, the service sees a request first, and the picke
     .filter((route: Resource) => route['name'] === 'llm.responses-extproc.0');
   expect(translated).toHaveLength(3);
   for (const { typedPerFilterConfig, route } of translated) {
-    expect(Object.keys(typedPerFilterConfig).sort()).toEqual(['envoy.filters.http.ext_proc', 'responses-extproc']);
+    expect(Object.keys(typedPerFilterConfig).sort()).toEqual(['envoy.filters.http.ext_proc', filterName]);
     expect(route.cluster).toMatch(/^outbound\|54321\|\|models-ip-/);
   }
+});
+
+test('beside an endpoint picker, bodies stream in both directions, and nothing is sent twice', () => {
+  const pool = ['kind=InferencePool', 'group=inference.networking.k8s.io', 'port=null', 'name=models'];
+  const objects = renderWith('gateway.kind=istio', ...pool.map((setting) => `gateway.upstream.${setting}`));
+  const beside = translateForIstio(withInferencePool(objects));
+  const filter = filtersOf(beside).find(({ name }) => name === filterName);
+  expect(filter?.['typedConfig'].processingMode).toMatchObject({
+    requestBodyMode: 'FULL_DUPLEX_STREAMED',
+    requestTrailerMode: 'SEND',
+  });
+  expect(filter?.['typedConfig'].grpcService).not.toHaveProperty('retryPolicy');
+  for (const { route } of routesOf(beside).filter(({ name }) => name === 'llm.responses-extproc.0'))
+    expect(route.retryPolicy.retryOn).toBe('none');
+});
+
+test('two releases on one Gateway translate each its own routes', () => {
+  const shared = ['gateway.kind=istio', 'gateway.name=llm'];
+  const first = renderWith(...shared, 'gateway.hostnames={a.example}');
+  const second = renderChart(
+    [...shared, 'gateway.create=false', 'gateway.hostnames={b.example}'].flatMap((setting) => ['--set', setting]),
+    'other',
+  ).flatMap(({ text }) => parseObjects(text));
+  const both = translateForIstio([...first, ...second]);
+  const names = filtersOf(both).map(({ name }) => name);
+  expect(names).toEqual(expect.arrayContaining([filterName, 'responses-extproc/llm/other-responses-extproc']));
+  const filterOf = (host: string) =>
+    both.routes
+      .flatMap((config) => config['virtualHosts'] as Resource[])
+      .filter(({ domains }) => domains.includes(host))
+      .flatMap(({ routes: own }) => own as Resource[])
+      .filter(({ match }) => match.pathSeparatedPrefix === '/v1/responses')
+      .flatMap(({ typedPerFilterConfig }) => Object.keys(typedPerFilterConfig));
+  expect(filterOf('a.example')).toEqual([filterName]);
+  expect(filterOf('b.example')).toEqual(['responses-extproc/llm/other-responses-extproc']);
+});
+
+test('a Gateway that others use keeps its own limits of time', () => {
+  const shared = renderWith('gateway.kind=istio', 'gateway.create=false', 'gateway.istio.connection=false');
+  const own = objectOf(manifests, 'Gateway');
+  const [first = {}] = translateForIstio([own, ...shared]).listeners;
+  const connections: Resource = first['filterChains'][0].filters.at(-1).typedConfig;
+  for (const field of ['streamIdleTimeout', 'requestTimeout', 'localReplyConfig'])
+    expect([field, connections[field]]).not.toEqual([field, manager[field]]);
+});
+
+test('a client that does not read keeps little in Envoy', () => {
+  const windows = JSON.stringify(gateway.clusters.find(({ name }) => name === service));
+  expect(windows).toContain('"initialStreamWindowSize":262144');
+  const upstream = gateway.clusters.find(({ name }) => name === 'outbound|8000||llm.llm.svc.cluster.local');
+  expect(upstream).toMatchObject({ perConnectionBufferLimitBytes: 262144 });
 });
 
 /** Envoy 1.36 lets no route take a larger body than its connection (1 MiB); Istio has 1.37 since 1.29. */
@@ -139,3 +191,15 @@ describe.each(envoys)('Envoy %s on this configuration', (version, install) => {
     console.log(`Istio’s configuration, Envoy ${version}: ${JSON.stringify(figures)}`);
   }, 180_000);
 });
+
+function renderWith(...settings: readonly string[]): KubernetesObject[] {
+  return renderChart(settings.flatMap((setting) => ['--set', setting])).flatMap(({ text }) => parseObjects(text));
+}
+
+function filtersOf({ listeners: [first = {}] }: IstioGateway): Resource[] {
+  return first['filterChains'][0].filters.at(-1).typedConfig.httpFilters;
+}
+
+function routesOf(of: IstioGateway): Resource[] {
+  return of.routes.flatMap((config) => config['virtualHosts'].flatMap((host: Resource) => host['routes'] ?? []));
+}

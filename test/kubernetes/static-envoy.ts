@@ -58,7 +58,11 @@ export function bootstrapOf(
 ): Resource {
   // A test's standard output is a socket, which Envoy cannot open by name.
   const accessLog = JSON.stringify(join(folder, accessLogFile));
-  const listener: Resource = JSON.parse(JSON.stringify(controlPlane.listener).replaceAll('"/dev/stdout"', accessLog));
+  const stdout = '"@type":"type.googleapis.com/envoy.extensions.access_loggers.stream.v3.StdoutAccessLog"';
+  const file = `"@type":"type.googleapis.com/envoy.extensions.access_loggers.file.v3.FileAccessLog","path":${accessLog}`;
+  const listener: Resource = JSON.parse(
+    JSON.stringify(controlPlane.listener).replaceAll('"/dev/stdout"', accessLog).replaceAll(stdout, file),
+  );
   listener['address'] = addressOf('127.0.0.1', listen);
   const chains = [...(listener['filterChains'] ?? []), listener['defaultFilterChain'] ?? []].flat();
   for (const chain of chains) {

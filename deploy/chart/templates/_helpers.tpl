@@ -27,9 +27,48 @@ app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 {{ mul (int64 .Values.maxRequestMiB) 1048576 }}
 {{- end }}
 
+{{/* The filter's name under Istio: of this release alone, since a Gateway may carry the filters of several. */}}
+{{- define "rx.filter" -}}
+responses-extproc/{{ .Release.Namespace }}/{{ include "rx.name" . }}
+{{- end }}
+
+{{/* A quantity of memory in MiB: 512Mi, 1Gi, 1.5Gi, 1G, 1073741824. */}}
+{{- define "rx.mebibytes" -}}
+{{- $text := toString . -}}
+{{- $number := regexFind "^[0-9.]+" $text | float64 -}}
+{{- $units := dict "" 0.00000095367431640625 "k" 0.00095367431640625 "Ki" 0.0009765625 "M" 0.95367431640625 "Mi" 1.0 "G" 953.67431640625 "Gi" 1024.0 "T" 953674.31640625 "Ti" 1048576.0 -}}
+{{ mulf $number (get $units (regexReplaceAll "^[0-9.]+" $text "")) | int64 }}
+{{- end }}
+
+{{/* The statistics of Istio's Envoys that alerts and dashboard read. */}}
+{{- define "rx.istioStats" -}}
+{ inclusionPrefixes: ["cluster.{{ include "rx.cluster" . }}", "http.outbound_0.0.0.0_", "server."] }
+{{- end }}
+
+{{/* The name of the GatewayClass, which has no namespace. */}}
+{{- define "rx.gatewayClass" -}}
+{{ printf "%s-%s" .Release.Namespace (include "rx.name" .) | trunc 63 | trimSuffix "-" }}
+{{- end }}
+
+{{/* The namespace of the Gateway. */}}
+{{- define "rx.gatewayNamespace" -}}
+{{ .Values.gateway.namespace | default .Release.Namespace }}
+{{- end }}
+
+{{/* The Service in front of the gateway's proxies, as the gateway names it. */}}
+{{- define "rx.gatewayService" -}}
+{{- $ns := include "rx.gatewayNamespace" . -}}
+{{- $name := .Values.gateway.name -}}
+{{- if eq .Values.gateway.kind "istio" -}}
+{{ $name }}-{{ .Values.gateway.className | default "istio" }}.{{ $ns }}.svc
+{{- else -}}
+envoy-{{ printf "%s-%s" $ns $name | trunc 48 }}-{{ printf "%s/%s" $ns $name | sha256sum | trunc 8 }}.envoy-gateway-system.svc
+{{- end }}
+{{- end }}
+
 {{/* Where turns on WebSockets go. */}}
 {{- define "rx.forwardTo" -}}
-{{- with .Values.webSocket.forwardTo }}{{ . }}{{ else }}{{ printf "http://%s-istio.%s.svc:%d/v1" .Values.gateway.name .Release.Namespace (int64 .Values.gateway.port) }}{{ end }}
+{{- with .Values.webSocket.forwardTo }}{{ . }}{{ else }}{{ printf "http://%s:%d/v1" (include "rx.gatewayService" .) (int64 .Values.gateway.port) }}{{ end }}
 {{- end }}
 
 {{/* Labels of the proxies that Istio runs for the Gateway. */}}
@@ -51,6 +90,9 @@ app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 {{- else if eq .Values.gateway.kind "istio" }}
 - podSelector:
     matchLabels: {{- include "rx.istioProxies" . | nindent 6 }}
+  {{- with .Values.gateway.namespace }}
+  namespaceSelector: { matchLabels: { kubernetes.io/metadata.name: {{ . }} } }
+  {{- end }}
 {{- end }}
 {{- end }}
 
@@ -68,6 +110,12 @@ responses_extproc
 {{- define "rx.parentRefs" -}}
 parentRefs:
   - name: {{ .Values.gateway.name }}
+    {{- with .Values.gateway.namespace }}
+    namespace: {{ . }}
+    {{- end }}
+    {{- with .Values.gateway.sectionName }}
+    sectionName: {{ . }}
+    {{- end }}
 {{- with .Values.gateway.hostnames }}
 hostnames: {{ toJson . }}
 {{- end }}
@@ -81,6 +129,16 @@ filters:
     requestHeaderModifier: { remove: [x-envoy-external-address, x-envoy-internal, x-forwarded-for] }
 backendRefs: [{ {{ with .group }}group: {{ . }}, {{ end }}kind: {{ .kind }}, name: {{ .name }}{{ with .port }}, port: {{ . }}{{ end }} }]
 {{- end }}
+{{- end }}
+
+{{/* Alerts and dashboard of docs/monitoring, with the names that this gateway gives Envoy's cluster, connections and labels. */}}
+{{- define "rx.monitoring" -}}
+{{- $label := ternary "" "envoy_" (eq .root.Values.gateway.kind "istio") -}}
+{{- $text := regexReplaceAll `envoy_cluster_name=(\\?")responses_extproc` .text (printf "%scluster_name=${1}%s" $label (include "rx.cluster" .root)) -}}
+{{- with include "rx.connections" .root -}}
+{{- $text = regexReplaceAll `envoy_http_conn_manager_prefix=(\\?")ingress` $text (printf "%shttp_conn_manager_prefix=~${1}%s" $label .) -}}
+{{- end -}}
+{{ $text }}
 {{- end }}
 
 {{/* Envoy's name for the gateway's connections, as its metrics carry it: a regular expression. */}}

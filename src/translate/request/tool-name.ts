@@ -1,11 +1,10 @@
 import { createHash } from 'node:crypto';
 
 /**
- * The Chat name of a tool in a namespace: `namespace__name`; of a deferred function, whose namespace is its name, that name. Where that is not a legal name, characters that are not
+ * The Chat name of a tool in a namespace: `namespace__name`. Where that is not a legal name, characters that are not
  * allowed become `_` and a hash keeps it unique. The same names always give the same result, in later requests too.
  */
 export function flattenToolName(namespace: string, name: string): string {
-  if (namespace === name) return name;
   const flat = `${namespace}__${name}`;
   if (/^[a-zA-Z0-9_-]{1,64}$/.test(flat)) return flat;
   const hash = createHash('sha256').update(`${namespace}\n${name}`).digest('hex').slice(0, 8);

@@ -83,17 +83,6 @@ async def shell(**options):
     return {"text": result.final_output, "ran": ran}
 
 
-@agents.function_tool(defer_loading=True)
-def look_up_weather(city: str) -> str:
-    """The weather in a city."""
-    return f"{city}: sunny"
-
-
-async def tool_search(**options):
-    tools = [look_up_weather, agents.ToolSearchTool()]
-    return (await agents.Runner.run(agent(options, tools=tools), "Hi")).final_output
-
-
 async def local_shell(**options):
     ran = []
 
@@ -164,7 +153,6 @@ scenarios = {
     "structured": structured,
     "reasoning": reasoning,
     "shell": shell,
-    "tool-search": tool_search,
     "local-shell": local_shell,
     "apply-patch": apply_patch,
     "compaction": compaction,

@@ -1,5 +1,5 @@
 import { createOpenAI } from '@ai-sdk/openai';
-import { generateText, jsonSchema, stepCountIs, streamText, tool } from 'ai';
+import { generateText, stepCountIs, streamText } from 'ai';
 import { scenariosOf } from './ai-sdk.mjs';
 
 const modelOf = ({ baseURL, model }) => createOpenAI({ baseURL, apiKey: 'none' }).responses(model);
@@ -24,15 +24,6 @@ export const scenarios = {
       },
     });
     return { text: await withTool(options, { shell }), ran };
-  },
-  async 'tool-search'(options) {
-    const get_weather = tool({
-      description: 'The weather in a city.',
-      inputSchema: jsonSchema({ type: 'object', properties: { city: { type: 'string' } }, required: ['city'] }),
-      providerOptions: { openai: { deferLoading: true } },
-      execute: ({ city }) => `${city}: sunny`,
-    });
-    return withTool(options, { tool_search: createOpenAI().tools.toolSearch(), get_weather });
   },
   async 'local-shell'(options) {
     const ran = [];

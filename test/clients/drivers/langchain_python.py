@@ -1,5 +1,4 @@
 from langchain_core.messages import HumanMessage, SystemMessage, ToolMessage
-from langchain_core.tools import tool
 from langchain_openai import ChatOpenAI
 from pydantic import BaseModel
 
@@ -50,16 +49,6 @@ def tool_loop(options, ask):
     return ask(model, messages).text
 
 
-def tool_search(**options):
-    deferred = tool(get_weather, extras={"defer_loading": True})
-    model = chat(**options).bind_tools([deferred, {"type": "tool_search"}])
-    messages = prompt("Hi")
-    messages.append(model.invoke(messages))
-    for call in messages[-1].tool_calls:
-        messages.append(ToolMessage(get_weather(**call["args"]), tool_call_id=call["id"]))
-    return model.invoke(messages).text
-
-
 def structured(**options):
     return chat(**options).with_structured_output(Visit).invoke(prompt("Hi")).model_dump()
 
@@ -83,7 +72,6 @@ scenarios = {
     "stream": stream,
     "tools": lambda **options: tool_loop(options, invoke),
     "tools-stream": lambda **options: tool_loop(options, streamed),
-    "tool-search": tool_search,
     "structured": structured,
     "reasoning": reasoning,
     "rate-limit": text,

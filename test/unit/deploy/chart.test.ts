@@ -82,7 +82,7 @@ describe.each(manifestFolders)('the manifests of %s', (folder) => {
     const kinds = new Set(objects.map(({ kind }) => kind));
     for (const kind of ['Service', 'HorizontalPodAutoscaler', 'PodDisruptionBudget', 'NetworkPolicy', 'Gateway'])
       expect(kinds).toContain(kind);
-    expect(objects.filter(({ kind }) => kind === 'HTTPRoute')).toHaveLength(3);
+    expect(objects.filter(({ kind }) => kind === 'HTTPRoute')).toHaveLength(2);
   });
 
   test('the service takes the environment they give it', () => {

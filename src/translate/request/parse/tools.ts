@@ -68,22 +68,10 @@ export function createToolParser(settings: TranslationSettings, dropped: Dropped
   /** Where each name is among the definitions. */
   const places = new Map<string, number>();
 
-  /** The request has a search that runs on OpenAI's servers. */
-  let isSearched = false;
-  /** Places of the functions that it would find. */
-  const deferred: number[] = [];
-
   function add(tools: readonly unknown[], param: string, own: boolean): void {
     tools.forEach((tool, index) => {
       addTool(tool, `${param}[${index}]`, param, own);
     });
-    if (!own || !isSearched) return;
-    // A function that the search found is called in a namespace of its own name, and the Agents SDK knows it by that.
-    for (const place of deferred) {
-      const found = definitions[place];
-      if (found?.origin.kind !== 'function') continue;
-      definitions[place] = { ...found, origin: { ...found.origin, namespace: found.origin.name } };
-    }
   }
 
   function addTool(given: unknown, at: string, listParam: string, own: boolean): void {
@@ -100,7 +88,6 @@ export function createToolParser(settings: TranslationSettings, dropped: Dropped
         const definition = withHints(functionOf(plain(read, at), read.name, origin, at), given);
         offer(definition, listParam, own);
         if (own) listed.push({ kind: 'function', definition });
-        if (own && isJsonObject(tool) && tool['defer_loading'] === true) deferred.push(definitions.length - 1);
         return;
       }
       case 'custom': {
@@ -116,7 +103,6 @@ export function createToolParser(settings: TranslationSettings, dropped: Dropped
         // The search that OpenAI's servers run has nothing to find here: deferred tools are all offered.
         if (read.execution !== 'client') {
           dropped.push(`${at}.tool_search`);
-          isSearched ||= own;
           return;
         }
         offer(functionOf(read, 'tool_search', { kind: 'tool_search' }, at), listParam, own);
