@@ -34,7 +34,7 @@ export const templateRules: readonly ModelRule[] = [
     flags: { needsUser: true },
   },
   {
-    match: /llama-?v?3(?!\d)/i,
+    match: /llama-?v?3(?:\D|$)/i,
     reason:
       'Their templates raise “This model only supports single tool-calls at once!”, and put the tools into the first message after the system’s, which must be there (vLLM `tool_chat_template_llama3.1_json.jinja`).',
     flags: { singleCalls: true, needsUser: true, emptyAssistantContent: 'empty' },

@@ -14,7 +14,7 @@ export class ProfilesFileError extends Error {
 
 const { path: _path, tokenizePath: _tokenizePath, ...modelFlags } = profileFlags; // a path is settled before the model is known
 const modelRules = z.record(
-  z.string().describe('A regular expression such as /qwen3/i.'),
+  z.string().describe('A regular expression that RE2 can match, such as /qwen3/i.'),
   z.strictObject(modelFlags).partial(),
 );
 
@@ -27,6 +27,8 @@ const profileEntry = z
     ...z.strictObject(profileFlags).partial().shape,
   })
   .describe('A profile of your own: what it extends, and the flags in which it differs.');
+
+type PatternFlags = Partial<Pick<Profile, 'contextOverflow' | 'effortRules'>>;
 
 const profileName = z
   .string()
@@ -57,26 +59,41 @@ export function readProfilesFile(text: string, file: string): ReadonlyMap<string
     const where = `profile '${name}'`;
     const rules = Object.entries(models).flatMap(([match, rule]): ModelRule[] => {
       const read = pattern.safeParse(match);
-      if (read.success) return [{ match: read.data, flags: linear(given(rule), `${where}, models '${match}'`) }];
-      problems.push(`profile '${name}', models: '${match}' ${read.error.issues[0]?.message}`);
+      if (read.success) {
+        const ruleFlags = linearFlags(given(rule), `${where}, models '${match}'`);
+        return linear(read.data, `${where}, models:`).map((it) => ({ match: it, flags: ruleFlags }));
+      }
+      problems.push(`${where}, models: '${match}' ${read.error.issues[0]?.message}`);
       return [];
     });
-    profiles.set(name, { ...base, ...linear(given(flags), where), name, models: [...base.models, ...rules] });
+    profiles.set(name, { ...base, ...linearFlags(given(flags), where), name, models: [...base.models, ...rules] });
   }
 
-  /** The flags, with wordings that cost time in proportion to the text alone; others are problems. */
-  function linear<Flags extends { readonly contextOverflow?: readonly RegExp[] }>(flags: Flags, where: string): Flags {
-    if (flags.contextOverflow === undefined) return flags;
-    const contextOverflow = flags.contextOverflow.flatMap((wording) => {
-      try {
-        return [new LinearRegExp(wording)];
-      } catch (cause) {
-        const why = cause instanceof Error ? cause.message : String(cause);
-        problems.push(`${where}: flag 'contextOverflow': ${String(wording)} cannot be matched in linear time (${why})`);
-        return [];
-      }
-    });
-    return { ...flags, contextOverflow };
+  /** The flags, with expressions that cost time in proportion to the text alone; others are problems. */
+  function linearFlags<Flags extends PatternFlags>(flags: Flags, where: string): Flags {
+    const { contextOverflow, effortRules } = flags;
+    return {
+      ...flags,
+      ...(contextOverflow !== undefined && {
+        contextOverflow: contextOverflow.flatMap((wording) => linear(wording, `${where}: flag 'contextOverflow':`)),
+      }),
+      ...(effortRules !== undefined && {
+        effortRules: effortRules.flatMap(({ models: match, efforts }) =>
+          linear(match, `${where}: flag 'effortRules':`).map((it) => ({ models: it, efforts })),
+        ),
+      }),
+    };
+  }
+
+  /** The expression, or nothing and a problem. */
+  function linear(expression: RegExp, at: string): RegExp[] {
+    try {
+      return [new LinearRegExp(expression)];
+    } catch (cause) {
+      const why = cause instanceof Error ? cause.message : String(cause);
+      problems.push(`${at} ${String(expression)} cannot be matched in linear time (${why})`);
+      return [];
+    }
   }
   if (problems.length > 0) throw new ProfilesFileError(file, problems);
   return profiles;

@@ -209,8 +209,18 @@ export const xai = server({
   },
   models: [
     {
-      match: /^(?!.*non-reasoning)(?!.*grok-[23](?!-mini))/i,
-      reason: 'Reasoning models answer 400 to them; grok-2, grok-3 and the `non-reasoning` models take them.',
+      match: /./,
+      reason: 'Reasoning models answer 400 to them.',
+      flags: { refusedFields: ['presence_penalty', 'frequency_penalty', 'stop'] },
+    },
+    {
+      match: /non-reasoning|grok-[23]/i,
+      reason: 'They do not reason, and take all fields.',
+      flags: { refusedFields: [] },
+    },
+    {
+      match: /grok-3-mini/i,
+      reason: 'It reasons, unlike the rest of its generation.',
       flags: { refusedFields: ['presence_penalty', 'frequency_penalty', 'stop'] },
     },
     {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type FlagName, profileFlags } from '../../../src/upstream/profile.ts';
+import { type FlagName, type Profile, profileFlags } from '../../../src/upstream/profile.ts';
 import { profileForModel } from '../../../src/upstream/profile-for-model.ts';
 import { builtInProfiles, profileNames, profileOf } from '../../../src/upstream/profiles.ts';
 import { ProfilesFileError, readProfilesFile, takenBy } from '../../../src/upstream/profiles-file.ts';
@@ -85,6 +85,14 @@ describe('a profiles file', () => {
       /^profiles\.yaml: profile 'a', models: 'qwen' must be a regular expression such as \/qwen3\/i$/,
     ],
     [
+      'profiles:\n  a: {extends: vllm, models: {/^(?=x)/: {}}}',
+      /^profiles\.yaml: profile 'a', models: \/\^\(\?=x\)\/ cannot be matched in linear time \(/,
+    ],
+    [
+      'profiles:\n  a: {extends: vllm, effortRules: [{models: /(a)\\1/, efforts: {}}]}',
+      /^profiles\.yaml: profile 'a': flag 'effortRules': .* cannot be matched in linear time \(/,
+    ],
+    [
       'profiles:\n  a: {extends: vllm, models: {/(/: {}}}',
       /^profiles\.yaml: profile 'a', models: '\/\(\/' is not a regular expression \(/,
     ],
@@ -167,4 +175,12 @@ describe('the flags', () => {
     expect(profileNames.length).toBeGreaterThan(15);
     for (const name of profileNames) expect(profileOf(name)?.name).toBe(name);
   });
+});
+
+it('a rule whose expression would take minutes in JavaScript takes no time', () => {
+  const rules = 'models: { /^(a+)+$/: { audio: true } }, effortRules: [{ models: /^(b|b)*$/, efforts: { max: high } }]';
+  const mine = read(`profiles:\n  mine: { extends: ollama, ${rules} }`).get('mine') as Profile;
+  expect(profileForModel(mine, `${'a'.repeat(500)}!`).audio).toBe(false);
+  expect(profileForModel(mine, 'a'.repeat(500)).audio).toBe(true);
+  expect(mine.effortRules.map(({ models }) => models.test(`${'b'.repeat(500)}!`))).toEqual([false]);
 });

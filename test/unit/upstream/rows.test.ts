@@ -7,6 +7,7 @@ import { Exchange } from '../../../src/exchange/exchange.ts';
 import { ApiError } from '../../../src/schema/api-error.ts';
 import { translateCompletion } from '../../../src/translate/completion.ts';
 import { translateRequest } from '../../../src/translate/request.ts';
+import { LinearRegExp } from '../../../src/upstream/linear-regexp.ts';
 import { type FlagName, type Profile, profileFlags, unprobed } from '../../../src/upstream/profile.ts';
 import { builtInProfiles, otelNameOf, profileOf, profileOfHost } from '../../../src/upstream/profiles.ts';
 import { createCountedIds } from '../../support/context.ts';
@@ -45,6 +46,19 @@ describe.each(builtInProfiles)('the row of $profile.name', ({ profile, recognise
     expect(otelNameOf(profile.name)).toBe(typeof otelName === 'string' ? otelName : profile.name);
   });
 });
+
+it.each(builtInProfiles.map(({ profile }) => profile))(
+  'expressions of $name cost no more than the length of a name times itself',
+  ({ models, effortRules }) => {
+    const flagged = models.flatMap(({ flags }) => flags.effortRules ?? []);
+    const all = [...models.map(({ match }) => match), ...[...effortRules, ...flagged].map((rule) => rule.models)];
+    for (const expression of all) {
+      expect(() => new LinearRegExp(expression), String(expression)).not.toThrow();
+      // One that repeats without end can begin anywhere; a second one inside or after it would cost a power more.
+      expect((expression.source.match(/[*+]|\{\d+,\}/g) ?? []).length, String(expression)).toBeLessThanOrEqual(1);
+    }
+  },
+);
 
 it('a profile of an operator’s file is reported by its own name', () => {
   expect(otelNameOf('team-vllm')).toBe('team-vllm');

@@ -12,3 +12,6 @@ export function checkBytes(text: string, limit: number, param: string, what: str
     );
   }
 }
+
+/** Characters of a model's name. The longest in use are paths of files, of some 200. */
+export const maxModelLength = 512;

@@ -12,6 +12,7 @@ import type { CreateResponse, TextFormatRequest, ToolChoiceRequest } from '../pa
 import { mark } from '../trace.ts';
 import { withinTextLimit } from './content.ts';
 import { type ParsedInput, parseInput } from './input.ts';
+import { maxModelLength } from './limits.ts';
 import { readShape } from './shape.ts';
 import { parseTextFormat } from './text-format.ts';
 import { parseToolChoice } from './tool-choice.ts';
@@ -179,9 +180,6 @@ function checkMeaning(name: keyof CreateResponseFields, value: unknown, settings
       checkRefused(name, value, settings);
   }
 }
-
-/** Characters of a model's name. The longest in use are paths of files, of some 200. */
-const maxModelLength = 512;
 
 /**
  * Refuses names that no upstream can have been configured with: on some routes the name is a segment of the path, where

@@ -1,11 +1,16 @@
 import { isJsonObject } from '../../../schema/create-response.ts';
 import { profileForModel } from '../../../upstream/profile-for-model.ts';
 import type { TranslationSettings } from '../../settings.ts';
+import { maxModelLength } from './limits.ts';
 
-/** The settings with the flags the profile has for the request's model, which even reading the request depends on. */
+/**
+ * The settings with the flags the profile has for the request's model, which even reading the request depends on. A name that
+ * is refused for its length, once the request is read, is shown to no rule.
+ */
 export function settingsForModel(settings: TranslationSettings, body: unknown): TranslationSettings {
   if (settings.profile.models.length === 0) return settings;
   const named = isJsonObject(body) ? body['model'] : null;
   const model = typeof named === 'string' && named !== '' ? named : (settings.defaultModel ?? '');
+  if (model.length > maxModelLength) return settings;
   return { ...settings, profile: profileForModel(settings.profile, model) };
 }

@@ -1,146 +1,88 @@
-import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
-import { parseJson } from '../../../../src/exchange/request/json-text.ts';
-import { prepareRequest } from '../../../../src/exchange/request/prepare-request.ts';
-import { runSteps } from '../../../../src/exchange/steps.ts';
-import { readConfig } from '../../../../src/settings/config.ts';
-import { responses } from '../../../../src/translate/operations/responses.ts';
-import { createCountedIds } from '../../../support/context.ts';
-import { exchangeOptions } from '../../../support/exchange-options.ts';
+import { expect, it } from 'vitest';
+import { Exchange } from '../../../../src/exchange/exchange.ts';
+import { createResponseFields } from '../../../../src/schema/create-response.ts';
+import { itemTypes } from '../../../../src/translate/request/parse/items/item-types.ts';
+import { exchangeOptions, headersOf } from '../../../support/exchange-options.ts';
+import { growthOf, LINEAR_GROWTH } from '../../../support/growth.ts';
 import { createTestSettings } from '../../../support/settings.ts';
 
-/** The shipped limit, and what a body may cost at it. `docs/decisions/0006-cpu-of-a-request.md` */
-const maxValues = readConfig({}).MAX_REQUEST_VALUES;
-const settings = createTestSettings({ profile: 'openai', limits: { maxValues } });
+const MiB = 1024 * 1024;
 
-const steps = (body: Buffer) =>
-  prepareRequest(
-    { operation: responses, headers: new Map(), pieces: [body] },
-    {
-      settings,
-      bodyLimits: { ...exchangeOptions().bodyLimits, maxRequestBytes: 64 * 1024 * 1024 },
-      reserve: () => null,
-      clock: { now: () => 1, newId: createCountedIds() },
-    },
-  );
-const prepare = (body: Buffer) => runSteps(steps(body));
-const each = (count: number, entry: (index: number) => string) =>
-  Array.from({ length: count }, (_, i) => entry(i)).join(',');
-const schema = (text: string) =>
-  `{"model":"m","input":"x","tools":[{"type":"function","name":"f","parameters":${text}}]}`;
-const inMessage = (parts: string) => `{"model":"m","input":[{"role":"user","content":[${parts}]}]}`;
+/** What a rule, a pattern or a scan may begin with again and again, and never finds the end of. */
+const beginnings = ['grok-4', ' ', '\n', '{"', '<th', 'data:;', '}_', '\ud83d'];
 
-/** Bodies of `count` values each, as a schema, an input or a field can have them. */
-const shapes: readonly (readonly [string, (count: number) => string])[] = [
-  ['empty objects', (count) => schema(`{"enum":[${each(count / 2, () => '{}')}]}`)],
-  ['objects of one key', (count) => schema(`{"enum":[${each(count / 2, () => '{"a":1}')}]}`)],
-  ['objects of their own key', (count) => schema(`{"enum":[${each(count / 2, (i) => `{"k${i}":1}`)}]}`)],
-  [
-    'objects of ten own keys',
-    (count) => schema(`{"enum":[${each(count / 11, (i) => `{${each(10, (j) => `"k${i}_${j}":1`)}}`)}]}`),
-  ],
-  ['keys of one schema', (count) => schema(`{${each(count, (i) => `"k${i}":1`)}}`)],
-  ['long numbers', (count) => schema(`{"enum":[${each(count, () => '12345678901234567890')}]}`)],
-  [
-    'a long number among objects',
-    (count) => schema(`{"enum":[12345678901234567890,${each(count / 2, (i) => `{"k${i}":1}`)}]}`),
-  ],
-  ['fields', (count) => `{"model":"m","input":"x",${each(count, (i) => `"k${i}":1`)}}`],
-  ['wrong entries of include', (count) => `{"model":"m","input":"x","include":[${each(count, () => '1')}]}`],
-  [
-    'wrong parts of reasoning',
-    (count) => `{"model":"m","input":[{"type":"reasoning","content":[${each(count, () => '1')}]}]}`,
-  ],
-  ['text parts', (count) => inMessage(each(count / 3, () => '{"type":"text","text":"x"}'))],
-  ['files', (count) => inMessage(each(count / 4, () => '{"type":"input_file","filename":"a.txt","file_data":"eHg="}'))],
-  [
-    'tools that are left out',
-    (count) => `{"model":"m","input":"x","tools":[${each(count / 2, () => '{"type":"web_search"}')}]}`,
-  ],
-];
+/** Names that strings of items, parts and tools have. */
+const names = `text content output arguments input call_id name namespace id role refusal image_url file_data file_url
+  filename audio_url video_url encrypted_content summary commands action operation description parameters schema status
+  definition syntax server_label execution phase detail`.split(/\s+/);
 
-describe('a request at the limit of values', () => {
-  // What 8 MB of text cost is the measure, in the same run: a busy machine slows both.
-  const text = Buffer.from(`{"model":"m","input":"${'lorem ipsum '.repeat(700_000)}"}`);
-  const textCpu = leastCpu(() => prepare(text), 0);
+/** Where a client may write as much as it likes: text of that length, `filler` again and again. */
+const places: Readonly<Record<string, (text: string) => object>> = {
+  ...Object.fromEntries(Object.keys(createResponseFields).map((name) => [name, (text: string) => ({ [name]: text })])),
+  'a field that nobody knows': (text) => ({ unheard_of: text }),
+  'the name of a field': (text) => ({ [text]: 1 }),
+  ...Object.fromEntries(
+    [...itemTypes.keys()].map((type) => [
+      `an item of type ${type}`,
+      (text: string) => ({ input: [{ type, ...filled(text, type) }] }),
+    ]),
+  ),
+  ...Object.fromEntries(
+    ['input_text', 'input_image', 'input_file', 'input_audio', 'input_video', 'refusal'].map((type) => [
+      `a part of type ${type}`,
+      (text: string) => ({ input: [{ role: 'user', content: [{ type, ...filled(text, type) }] }] }),
+    ]),
+  ),
+  ...Object.fromEntries(
+    ['function', 'custom', 'namespace', 'mcp', 'tool_search', 'web_search', 'shell'].map((type) => [
+      `a tool of type ${type}`,
+      (text: string) => ({ tools: [{ type, ...filled(text, type) }] }),
+    ]),
+  ),
+  'the type of an item': (text) => ({ input: [{ type: text }] }),
+  'a short item, many times': (text) => ({ input: text.split('').map(() => ({ role: 'user', content: 'x' })) }),
+  'a call, many times': (text) => ({
+    input: text
+      .split('')
+      .map((_, index) => ({ type: 'function_call', call_id: `c${index}`, name: 'f', arguments: '{}' })),
+  }),
+  'a tool, many times': (text) => ({
+    tools: text.split('').map((_, index) => ({ type: 'function', name: `f${index}` })),
+  }),
+  'the text of a format': (text) => ({
+    text: { format: { type: 'json_schema', name: 'f', schema: { description: text }, description: text } },
+  }),
+  'a tool of a choice': (text) => ({ tool_choice: { type: 'function', name: text } }),
+};
 
-  it.each(shapes)('costs no more than some megabytes of text: %s', (_name, bodyOf) => {
-    const body = Buffer.from(bodyOf(maxValues - 200));
-    expect(leastCpu(() => prepare(body), 8 * textCpu)).toBeLessThan(8 * textCpu);
-  });
-
-  it.each(shapes)('is refused above it, before it is parsed: %s', (_name, bodyOf) => {
-    const body = Buffer.from(bodyOf(2 * maxValues));
-    const refused = () => expect(() => prepare(body)).toThrow(expect.objectContaining({ status: 413 }));
-    refused();
-    expect(leastCpu(refused, textCpu)).toBeLessThan(textCpu);
-  });
-});
-
-/** CPU microseconds of the best of up to three calls, refused ones included: one below the limit is enough. */
-function leastCpu(work: () => unknown, limit: number): number {
-  const once = () => {
-    const before = process.cpuUsage();
-    try {
-      work();
-    } catch {
-      // a refusal costs what came before it
-    }
-    const { user, system } = process.cpuUsage(before);
-    return user + system;
+/** Every string that such an object may have; `role` as it must be, so that the others are read. */
+function filled(text: string, type: string): object {
+  return {
+    ...Object.fromEntries(names.map((name) => [name, text])),
+    ...(type === 'message' && { role: 'user' }),
   };
-  return leastOf(3, once, limit);
 }
 
-/** The least of up to so many measurements, of which one below the limit is enough. */
-function leastOf(times: number, measure: () => number, limit: number): number {
-  let least = measure();
-  for (let more = 1; more < times && least >= limit; more += 1) least = Math.min(least, measure());
-  return least;
+/** With rules for models by their names, and with fields that nobody knows passed on. */
+const settings = createTestSettings({ profile: 'xai', unknownFields: 'forward' });
+
+/** Runs a request through an exchange, as Envoy would. */
+function runRequest(bytes: Buffer): void {
+  const limits = { maxRequestBytes: 64 * MiB, maxResponseBytes: MiB, maxErrorBytes: MiB, maxSseEventBytes: MiB };
+  const exchange = new Exchange(exchangeOptions({ settings, bodyLimits: limits }));
+  const headers = headersOf({ ':method': 'POST', ':path': '/v1/responses', 'content-type': 'application/json' });
+  exchange.handle({ type: 'request_headers', headers, endOfStream: false });
+  exchange.handle({ type: 'request_body', body: bytes, endOfStream: true });
 }
 
-it('counts what stands outside strings, however long they are and whatever they hold (property)', () => {
-  const piece = fc.constantFrom('"', '\\', ',', '[', '{', 'x'.repeat(63), 'é', '😀', '\n');
-  const text = fc.array(piece, { maxLength: 40 }).map((pieces) => pieces.join(''));
-  fc.assert(
-    fc.property(fc.array(text, { maxLength: 6 }), (texts) => {
-      const bytes = Buffer.from(JSON.stringify(texts));
-      const values = 2 + Math.max(texts.length - 1, 0);
-      expect(runSteps(parseJson(bytes, 1, values))).toEqual(texts);
-      expect(() => runSteps(parseJson(bytes, 1, values - 1))).toThrow(expect.objectContaining({ status: 413 }));
-    }),
-    { numRuns: 500 },
-  );
-});
-
-describe('a body of the largest size', () => {
-  const MiB = 1024 * 1024;
-  const image = (size: number) => `{"type":"input_image","image_url":"data:image/png;base64,${'A'.repeat(size)}"}`;
-  const text = (size: number) => `{"type":"input_text","text":"${'word '.repeat(size / 5)}"}`;
-
-  it.each([
-    ['images', Buffer.from(inMessage(each(6, () => image(10 * MiB))))],
-    ['text', Buffer.from(inMessage(each(6, () => text(9 * MiB))))],
-  ])('of %s is translated in steps, none of which takes half of it all', (_name, body) => {
-    expect(body.length).toBeGreaterThan(50 * MiB);
-    // In one go it would be all. The least of up to five: a collection may fall into any step.
-    const largestShare = () => {
-      const times = timesOf(steps(body));
-      expect(times.length).toBeGreaterThan(6);
-      return Math.max(...times) / times.reduce((sum, time) => sum + time);
-    };
-    expect(leastOf(5, largestShare, 1 / 2)).toBeLessThan(1 / 2);
-  });
-
-  /** CPU time of each step, microseconds. */
-  function timesOf(work: Iterator<void>): number[] {
-    const times: number[] = [];
-    for (;;) {
-      const start = process.cpuUsage();
-      const { done } = work.next();
-      const { user, system } = process.cpuUsage(start);
-      times.push(user + system);
-      if (done) return times;
-    }
+it.each(Object.entries(places))('%s costs time in proportion to its length, whatever is in it', (place, bodyOf) => {
+  const many = place.includes('many times');
+  for (const beginning of many ? ['x'] : beginnings) {
+    const growth = growthOf(many ? 200 : 1024, (size) => {
+      const text = beginning.repeat(Math.ceil(size / beginning.length));
+      const bytes = Buffer.from(JSON.stringify({ model: 'm', input: 'x', ...bodyOf(text) }));
+      return () => runRequest(bytes);
+    });
+    expect(growth, `${JSON.stringify(beginning)} again and again`).toBeLessThan(LINEAR_GROWTH);
   }
 });
