@@ -104,7 +104,7 @@ const file = partType(['file_data', 'file_url', 'file_id', 'filename'], ['user',
 );
 
 /** Every type of content part there is a rule for: this API's, and Chat's own for the same things. */
-const partTypes: ReadonlyMap<string, PartType> = new Map([
+export const partTypes: ReadonlyMap<string, PartType> = new Map([
   ['input_text', text],
   ['output_text', text],
   ['text', text],
