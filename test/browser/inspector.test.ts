@@ -241,7 +241,7 @@ describe('the inspector', () => {
       });
     const answer = await save('Chat answer → Response');
     expect(answer.name).toMatch(/^stream-saved-.*\.md$/);
-    expect(runCase(answer, 'stream')).toEqual({ status: 0, passed: 6 });
+    expect(runCase(answer, 'stream')).toEqual({ status: 0, passed: 7 });
     const request = await save('Request → Chat request');
     expect(request.name).toMatch(/^request-saved-.*\.md$/);
     expect(runCase(request, 'request').status).toBe(0);
@@ -401,6 +401,66 @@ describe('the inspector', () => {
     await expect.poll(() => page.getByRole('option').count()).toBe(2);
     await page.getByRole('searchbox').fill('paused failed');
     await page.getByText('No exchange matches the filter.').waitFor();
+  });
+
+  test('a link to an exchange survives a reload; one whose exchange is gone says so', async () => {
+    await answered('linked');
+    await answered('newer');
+    const { page } = await open();
+    await page.getByRole('option', { name: /linked/ }).click();
+    await page.getByRole('heading', { name: /linked/ }).waitFor();
+    expect(new URL(page.url()).hash).toMatch(/^#\d+-\d+$/);
+    await page.reload();
+    await page.getByRole('heading', { name: /linked/ }).waitFor();
+    await page.goto(`${page.url().split('#')[0]}#1-1`);
+    await page.getByText('The exchange of this link is not in memory any more').waitFor();
+  });
+
+  test('copies a body and a chunk, all of it', async () => {
+    mesh.upstream.script('copied', { body: [completion({ content: 'Yes' })] });
+    await answered('copied');
+    const { page } = await open({ permissions: ['clipboard-read', 'clipboard-write'] });
+    await page
+      .getByRole('option', { name: /copied/ })
+      .first()
+      .click();
+    await page.getByRole('button', { name: 'Copy the body: It became' }).click();
+    await page.getByText('Copied', { exact: true }).waitFor();
+    const text = await page.evaluate('navigator.clipboard.readText()');
+    expect(JSON.parse(String(text))).toMatchObject({ model: 'copied', messages: [{ role: 'user', content: 'Hi' }] });
+    await page.locator('#timeline').getByRole('option').first().click();
+    await page.getByRole('button', { name: 'Copy this chunk' }).click();
+    await expect.poll(() => page.evaluate('navigator.clipboard.readText()')).toContain('"choices"');
+  });
+
+  test('the last line of a stream is in view when it ends', async () => {
+    const last = gate();
+    const long = Array.from({ length: 90 }, (_, index) => delta({ content: `word ${index} ` }));
+    mesh.upstream.script('followed', {
+      headers: eventStream,
+      body: [...long, last.passed, delta({ content: 'end' }), finish('stop'), done],
+    });
+    const { page } = await open();
+    const whole = answered('followed', { stream: true });
+    await page.getByRole('option', { name: /followed.*running/ }).click();
+    await page.getByText('output_text.delta #0.0 "word 0 "').waitFor();
+    await page.evaluate('timeline.scrollTop = timeline.scrollHeight');
+    await page.getByText('output_text.delta #0.0 "word 89 "').waitFor();
+    last.open();
+    await whole;
+    await page.getByRole('heading', { name: /followed.*completed/ }).waitFor();
+    expect(await page.locator('#timeline').getByText('[DONE]').last().isVisible()).toBe(true);
+    const hidden = 'timeline.scrollHeight - timeline.scrollTop - timeline.clientHeight';
+    await expect.poll(() => page.evaluate(hidden)).toBeLessThan(2);
+  });
+
+  test('says that it is paused', async () => {
+    const { page } = await open();
+    await page.getByRole('button', { name: 'Pause' }).click();
+    await page.getByText('paused ·').waitFor();
+    expect(await page.getByText('live ·').count()).toBe(0);
+    await page.getByRole('button', { name: 'Resume' }).click();
+    await page.getByText('live ·').waitFor();
   });
 
   test('copies a command of either side that works when pasted', async () => {

@@ -93,8 +93,8 @@ function Status({ model }: { readonly model: Model }): JSX.Element {
   return (
     <p class="status" role="status">
       <span class={`dot ${model.connection}`} />
-      {words[model.connection]} · {count(model.total)} {model.total === 1 ? 'exchange' : 'exchanges'} ·{' '}
-      {size(model.heldBytes)}
+      {model.isPaused && model.connection === 'live' ? 'paused' : words[model.connection]} · {count(model.total)}{' '}
+      {model.total === 1 ? 'exchange' : 'exchanges'} · {size(model.heldBytes)}
       {limit}
       {model.skipped > 0 ? <span class="warn"> · this page was slow: {model.skipped} updates skipped</span> : null}
     </p>

@@ -12,7 +12,8 @@ import { StreamSection } from './stream-section.tsx';
 
 /** One exchange, both sides of it. */
 export function Detail({ model }: { readonly model: Model }): JSX.Element {
-  if (model.selectedId === null)
+  const { shown, problem } = model;
+  if (model.selectedId === null && problem === null)
     return (
       <section class="detail nothing" aria-label="The selected exchange">
         <p>Select an exchange to see what it became.</p>
@@ -21,7 +22,6 @@ export function Detail({ model }: { readonly model: Model }): JSX.Element {
         </p>
       </section>
     );
-  const { shown, problem } = model;
   return (
     <section class="detail" aria-label="The selected exchange">
       <button type="button" class="back" onClick={() => model.select(null)}>

@@ -51,6 +51,8 @@ export class Model {
   #details: EventSource | null = null;
   /** Of a request that the form sent, to select its exchange when it comes. */
   #awaited: string | null = null;
+  /** Of a link to an exchange, until the list is there. */
+  #linked = location.hash.slice(1);
   #frame = 0;
   readonly #listeners = new Set<() => void>();
 
@@ -60,6 +62,10 @@ export class Model {
 
   connect(): void {
     void this.#loadAbout();
+    addEventListener('hashchange', () => {
+      this.#linked = location.hash.slice(1);
+      this.#selectLinked();
+    });
     const source = new EventSource('/inspect/events');
     source.addEventListener('open', () => this.#set({ connection: 'live' }));
     source.addEventListener('error', () => this.#set({ connection: 'lost' }));
@@ -107,6 +113,9 @@ export class Model {
     this.shown = null;
     this.problem = null;
     if (id !== null) this.#open(id);
+    const row = id === null ? undefined : this.#rows.get(id)?.row;
+    // The page can be reloaded, and its address sent to someone, with what it shows.
+    history.replaceState(null, '', row === undefined ? location.pathname : `#${linkOf(row)}`);
     this.#changed();
   }
 
@@ -170,6 +179,7 @@ export class Model {
     this.skipped += skipped;
     this.#listChanged();
     this.#selectAwaited();
+    this.#selectLinked();
   }
 
   #onPieces({ row, chat_response, client_response, skipped }: PiecesMessage): void {
@@ -195,6 +205,18 @@ export class Model {
       }
   }
 
+  #selectLinked(): void {
+    const link = this.#linked;
+    this.#linked = '';
+    if (link === '') return;
+    const found = [...this.#rows.values()].find(({ row }) => linkOf(row) === link);
+    if (found !== undefined) this.select(found.row.id);
+    else {
+      this.select(null);
+      this.#set({ problem: 'The exchange of this link is not in memory any more: the newest are kept.' });
+    }
+  }
+
   #listChanged(): void {
     this.#visible = null;
     this.#changed();
@@ -212,6 +234,11 @@ export class Model {
       for (const listener of this.#listeners) listener();
     });
   }
+}
+
+/** Numbers begin anew with each start of the service; with the time it is one exchange's for good. */
+function linkOf({ id, started_at }: ExchangeRow): string {
+  return `${id}-${started_at}`;
 }
 
 interface ListMessage {

@@ -4,6 +4,7 @@ import type { ExchangeFile, ExchangeFileRequest } from '../../schema/exchange-fi
 import { compareHeaders, noteForChat, noteForClient } from '../view/compare.ts';
 import { jsonLines, textLines, visible } from '../view/json-lines.ts';
 import { parsed } from '../view/timeline.ts';
+import { CopyButton } from './copy-button.tsx';
 import { size } from './format.ts';
 import { Lines, useColumns } from './lines.tsx';
 import { Section } from './section.tsx';
@@ -137,6 +138,7 @@ function Body(props: {
           {visible(method)} {visible(path)}
         </code>
         <span class="size">{size(new Blob([text]).size)}</span>
+        {text === '' ? null : <CopyButton text={text} what={`the body: ${props.title}`} />}
       </p>
       <Lines id={`body-${props.title.replace(/\W/g, '')}`} label={`${props.title}, body`} lines={lines} />
     </div>

@@ -4,6 +4,7 @@ import type { ExchangeFile } from '../../schema/exchange-file.ts';
 import { jsonLines, textLines, visible } from '../view/json-lines.ts';
 import { chunkLabel, eventLabel, parsed, type TimelineEntry } from '../view/timeline.ts';
 import { Axis } from './axis.tsx';
+import { CopyButton } from './copy-button.tsx';
 import { count } from './format.ts';
 import { Lines, useColumns } from './lines.tsx';
 import type { ShownExchange } from './model.ts';
@@ -104,6 +105,7 @@ function Raw(props: {
     <div class="pane" ref={box}>
       <p class="pane-title">
         {props.title} {props.entry === null ? null : <code>{props.entry.atMs.toFixed(1)} ms</code>}
+        {raw === '' ? null : <CopyButton text={raw} what={`this ${props.title.toLowerCase()}`} />}
         <button type="button" class="small" onClick={props.onClose}>
           Close
         </button>

@@ -27,6 +27,7 @@ export function VirtualList(props: VirtualListProps): JSX.Element {
   const box = useRef<HTMLDivElement>(null);
   const [view, setView] = useState({ top: 0, height: 600 });
   const atEnd = useRef(true);
+  const wasFollowing = useRef(false);
 
   const measure = () => {
     const element = box.current;
@@ -50,7 +51,10 @@ export function VirtualList(props: VirtualListProps): JSX.Element {
 
   useLayoutEffect(() => {
     const element = box.current;
-    if (props.followsEnd === true && atEnd.current && element !== null) element.scrollTop = element.scrollHeight;
+    // What ends the growth comes with its last rows.
+    const follows = props.followsEnd === true || wasFollowing.current;
+    wasFollowing.current = props.followsEnd === true;
+    if (follows && atEnd.current && element !== null) element.scrollTop = element.scrollHeight;
   }, [count]);
 
   useLayoutEffect(() => {
