@@ -29,6 +29,7 @@ export async function openWebSocket(
       maxWaiting: config.WEBSOCKET_MAX_WAITING,
       maxEventBytes: config.MAX_RESPONSE_BYTES,
       maxErrorBytes: config.MAX_ERROR_BYTES,
+      maxValues: config.MAX_REQUEST_VALUES,
     },
     maxConnections: config.WEBSOCKET_MAX_CONNECTIONS,
     maxMessageBytes: config.MAX_REQUEST_BYTES,

@@ -1,30 +1,46 @@
+import type { Buffer } from 'node:buffer';
 import { invalid, type TurnError } from './errors.ts';
+import { parseRaw, type RawFields, readRawFields } from './raw-fields.ts';
 
 /** What a client's text message asks for. */
 export type ClientMessage =
-  | { readonly type: 'create'; readonly fields: JsonFields; readonly streamId: string | null }
+  | { readonly type: 'create'; readonly fields: RawFields; readonly streamId: string | null }
   | { readonly type: 'steer'; readonly steer: Readonly<Record<string, unknown>>; readonly inputIsValid: boolean }
   | { readonly type: 'invalid'; readonly error: TurnError; readonly streamId: string | null };
-
-/** An object that a client sent. */
-export type JsonFields = Readonly<Record<string, unknown>>;
 
 /** Longer ids would be repeated in every event. */
 const MAX_STREAM_ID_LENGTH = 256;
 
 /** Reads a message as far as its type and its lane; what a turn asks for is read when the turn begins. */
-export function readClientMessage(text: string): ClientMessage {
-  let message: unknown;
-  try {
-    message = JSON.parse(text);
-  } catch {
-    return refused(invalid('invalid_json', null, 'The message is not valid JSON.'));
-  }
-  if (typeof message !== 'object' || message === null || Array.isArray(message))
+export function readClientMessage(data: Buffer, maxValues: number): ClientMessage {
+  const fields = readRawFields(data);
+  if (fields === null)
     return refused(invalid('invalid_json', null, 'The message must be a JSON object with a `type`.'));
-  const { type, ...fields } = message as JsonFields;
+  try {
+    return readFields(fields, (name) => {
+      const raw = fields.get(name);
+      return raw === undefined ? undefined : parseRaw(raw, maxValues);
+    });
+  } catch (error) {
+    return refused(unreadable(error));
+  }
+}
+
+/** What a value that cannot be read is for the client. Throws what is neither. */
+export function unreadable(error: unknown): TurnError {
+  if (error instanceof RangeError)
+    return {
+      status: 413,
+      error: { type: 'invalid_request', code: 'request_too_large', param: null, message: error.message },
+    };
+  if (error instanceof SyntaxError) return invalid('invalid_json', null, 'The message is not valid JSON.');
+  throw error;
+}
+
+function readFields(fields: RawFields, read: (name: string) => unknown): ClientMessage {
+  const type = read('type');
   if (type === 'response.steer') {
-    const { previous_response_id, input } = fields;
+    const [previous_response_id, input] = [read('previous_response_id'), read('input')];
     const inputIsValid = typeof input === 'string' || (Array.isArray(input) && input.length > 0);
     return { type: 'steer', steer: { previous_response_id, input }, inputIsValid };
   }
@@ -36,7 +52,7 @@ export function readClientMessage(text: string): ClientMessage {
         `\`type\` must be \`response.create\`${typeof type === 'string' ? `, not \`${type.slice(0, 64)}\`` : ''}.`,
       ),
     );
-  const { stream_id: streamId = null, ...rest } = fields;
+  const streamId = read('stream_id') ?? null;
   if (streamId !== null && (typeof streamId !== 'string' || streamId === '' || streamId.length > MAX_STREAM_ID_LENGTH))
     return refused(
       invalid(
@@ -45,7 +61,7 @@ export function readClientMessage(text: string): ClientMessage {
         `\`stream_id\` must be a string of 1 to ${MAX_STREAM_ID_LENGTH} characters.`,
       ),
     );
-  return { type: 'create', fields: rest, streamId };
+  return { type: 'create', fields, streamId };
 }
 
 /**

@@ -1,8 +1,10 @@
+import type { Buffer } from 'node:buffer';
 import { checkMove } from '../machine/moves.ts';
 import { readClientMessage, steerFailed } from './client-message.ts';
 import type { Conversation, Conversations } from './conversations.ts';
 import { errorMessage, invalid, type TurnError } from './errors.ts';
 import { type ConnectionPhase, connectionMoves } from './phases.ts';
+import type { RawFields } from './raw-fields.ts';
 import { type ForwardTurn, Turn, type TurnHost, type TurnOutcome } from './turn.ts';
 
 export interface ConnectionLimits {
@@ -12,6 +14,8 @@ export interface ConnectionLimits {
   readonly maxWaiting: number;
   readonly maxEventBytes: number;
   readonly maxErrorBytes: number;
+  /** JSON values of a message that is parsed here rather than passed on. */
+  readonly maxValues: number;
 }
 
 /** What a connection does to the world, and what it needs of it. */
@@ -45,8 +49,8 @@ const farewells: Readonly<Record<Farewell, { readonly code: string; readonly mes
 
 /** One WebSocket's messages: lanes of turns, and what the next turn of each may continue. */
 export interface Connection {
-  /** A text message of the client, of so many bytes. */
-  message(text: string, bytes: number): void;
+  /** A text message of the client, in UTF-8. */
+  message(data: Buffer): void;
   /** No new turn begins; those that run go on, and after the last of them the connection is closed. */
   end(why: Farewell): void;
   /** The socket is closed: what runs is aborted, and what was kept forgotten. */
@@ -130,7 +134,7 @@ export function createConnection(host: ConnectionHost): Connection {
     if (!next.isOnTheWay) onTheWay.delete(next);
   }
 
-  function createTurn(fields: Readonly<Record<string, unknown>>, streamId: string | null, bytes: number): void {
+  function createTurn(fields: RawFields, streamId: string | null, bytes: number): void {
     const lane = laneOf(streamId);
     if (lane === null) {
       const message = `There are ${limits.maxLanes} lanes already, and all of them are busy.`;
@@ -183,6 +187,7 @@ export function createConnection(host: ConnectionHost): Connection {
       now: host.now,
       maxEventBytes: limits.maxEventBytes,
       maxErrorBytes: limits.maxErrorBytes,
+      maxValues: limits.maxValues,
     };
     const turn = new Turn(fields, streamId, number, turnHost);
     lane.waiting.push(turn);
@@ -216,10 +221,10 @@ export function createConnection(host: ConnectionHost): Connection {
   }
 
   return {
-    message(text, bytes) {
+    message(data) {
       if (phase === 'closed') return;
       move('message', phase);
-      const message = readClientMessage(text);
+      const message = readClientMessage(data, limits.maxValues);
       switch (message.type) {
         case 'invalid':
           refuse(message.error, message.streamId);
@@ -228,7 +233,7 @@ export function createConnection(host: ConnectionHost): Connection {
           host.send(steerFailed(message));
           return;
         case 'create':
-          if (farewell === null) createTurn(message.fields, message.streamId, bytes);
+          if (farewell === null) createTurn(message.fields, message.streamId, data.length);
           else refuse(farewellError(farewell), message.streamId);
       }
     },

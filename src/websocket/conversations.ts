@@ -100,9 +100,18 @@ function joined(pieces: readonly Buffer[]): Buffer {
   return bytes;
 }
 
-/** The items of an `input` or `output` as bytes, without the brackets; null where there are none. */
-export function itemsOf(input: unknown): Buffer | null {
-  if (typeof input === 'string') return Buffer.from(JSON.stringify({ type: 'message', role: 'user', content: input }));
-  if (!Array.isArray(input) || input.length === 0) return null;
-  return Buffer.from(JSON.stringify(input).slice(1, -1));
+/** The items of an `input` as it was sent, without the brackets; a text is one message. Null where there are none. */
+export function itemsOf(input: Buffer): Buffer | null {
+  if (input[0] === 0x22) return Buffer.concat([messageHead, input, messageEnd]);
+  if (input[0] !== 0x5b) return null;
+  const items = input.subarray(1, -1);
+  return items.every((byte) => byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09) ? null : items;
+}
+
+const messageHead = Buffer.from('{"type":"message","role":"user","content":');
+const messageEnd = Buffer.from('}');
+
+/** The same of a Response's `output`. */
+export function itemsOfOutput(output: unknown): Buffer | null {
+  return Array.isArray(output) && output.length > 0 ? Buffer.from(JSON.stringify(output).slice(1, -1)) : null;
 }

@@ -1,5 +1,6 @@
 import type { FunctionToolEcho, ResponseResource } from '../schema/response-resource.ts';
-import type { JsonFields } from './client-message.ts';
+
+type JsonFields = Readonly<Record<string, unknown>>;
 
 /**
  * The Response to `generate: false`: complete and without output. It repeats the request as far as the request's values

@@ -290,7 +290,7 @@ function openSocket(
     if (isBinary) {
       reason ??= 'binary_message';
       webSocket.close(1003, 'Messages are text.');
-    } else connection.message(data.toString(), data.length);
+    } else connection.message(data);
   });
   webSocket.on('ping', arrived);
   webSocket.on('pong', arrived);

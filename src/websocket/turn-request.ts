@@ -1,18 +1,42 @@
 import { Buffer } from 'node:buffer';
-import type { JsonFields } from './client-message.ts';
+import { unreadable } from './client-message.ts';
 import { type Conversation, itemsOf } from './conversations.ts';
 import { invalid, type TurnError } from './errors.ts';
+import { parseRaw, type RawFields } from './raw-fields.ts';
 
 /** What a `response.create` asks for, read when its turn begins. */
 export interface TurnRequest {
-  /** False: nothing is to be generated; the response is empty and can be continued. */
-  readonly generate: boolean;
-  /** Without an `input` that is a list of items, or that continues a conversation. */
-  readonly fields: JsonFields;
+  /** What the Response repeats where nothing is to be generated: it is empty and can be continued. Null for a turn of the model. */
+  readonly empty: Readonly<Record<string, unknown>> | null;
+  /** What is passed on. Without an `input` that is a list of items, or that continues a conversation. */
+  readonly fields: RawFields;
   /** The items of its own `input`; null where there are none. */
   readonly input: Buffer | null;
+  /** Whether the body's `input` is made of those, and of the conversation before them. */
+  readonly listsInput: boolean;
   /** The conversation that it continues. */
   readonly previous: Conversation | null;
+}
+
+/** Fields that are the WebSocket's own, and end here. */
+const own = new Set([
+  'type',
+  'stream_id',
+  'generate',
+  'previous_response_id',
+  'stream',
+  'stream_options',
+  'background',
+]);
+
+/** The id of the response that is to be continued, if the request names one in a way that can be read. */
+export function previousIdOf(fields: RawFields): string | null {
+  try {
+    const id = JSON.parse(String(fields.get('previous_response_id') ?? 'null')) as unknown;
+    return typeof id === 'string' ? id : null;
+  } catch {
+    return null;
+  }
 }
 
 /**
@@ -20,45 +44,79 @@ export interface TurnRequest {
  * over HTTP are left to be judged there.
  */
 export function readTurnRequest(
-  { generate = true, previous_response_id: previousId = null, ...given }: JsonFields,
+  given: RawFields,
   find: (responseId: string) => Conversation | null,
+  maxValues: number,
 ): TurnRequest | TurnError {
-  const { stream, background, stream_options: streamOptions, ...fields } = given;
+  try {
+    return readFields(given, find, maxValues);
+  } catch (error) {
+    return unreadable(error);
+  }
+}
+
+function readFields(
+  given: RawFields,
+  find: (responseId: string) => Conversation | null,
+  maxValues: number,
+): TurnRequest | TurnError {
+  const read = (name: string) => {
+    const raw = given.get(name);
+    return raw === undefined ? null : parseRaw(raw, maxValues);
+  };
+  const [stream, background, generate] = [read('stream'), read('background'), read('generate')];
   // Codex sends `stream: true`, which is what happens anyway.
-  if (stream != null && stream !== true)
+  if (stream !== null && stream !== true)
     return invalid('unsupported_value', 'stream', 'Over a WebSocket every response is streamed: leave `stream` out.');
-  if (background != null && background !== false)
+  if (background !== null && background !== false)
     return invalid(
       'unsupported_value',
       'background',
       'A response cannot run in the background: leave `background` out.',
     );
-  if (streamOptions != null)
+  if (read('stream_options') !== null)
     return invalid('unsupported_parameter', 'stream_options', '`stream_options` is not for WebSockets: leave it out.');
-  if (typeof generate !== 'boolean') return invalid('invalid_type', 'generate', '`generate` must be a boolean.');
-  const { input = null, ...rest } = fields;
-  if (previousId === null)
-    return { generate, fields: Array.isArray(input) ? rest : fields, input: itemsOf(input), previous: null };
+  if (generate !== null && typeof generate !== 'boolean')
+    return invalid('invalid_type', 'generate', '`generate` must be a boolean.');
 
+  const previousId = read('previous_response_id');
   const previous = typeof previousId === 'string' ? find(previousId) : null;
-  if (previous === null)
+  if (previousId !== null && previous === null)
     return invalid(
       'previous_response_not_found',
       'previous_response_id',
       'The response is not known on this connection, which keeps its last one only: send the whole conversation as `input`, without `previous_response_id`.',
     );
-  if (input !== null && typeof input !== 'string' && !Array.isArray(input))
+  const fields = new Map([...given].filter(([name]) => !own.has(name)));
+  const input = given.get('input') ?? null;
+  const isList = input?.[0] === 0x5b;
+  if (previous !== null && input !== null && !isList && input[0] !== 0x22 && String(input) !== 'null')
     return invalid('invalid_type', 'input', '`input` must be a string or an array of items.');
-  return { generate, fields: rest, input: itemsOf(input), previous };
+  const listsInput = isList || previous !== null;
+  if (listsInput) fields.delete('input');
+  return {
+    empty: generate === false ? parsed(given, maxValues) : null,
+    fields,
+    input: input === null ? null : itemsOf(input),
+    listsInput,
+    previous,
+  };
+}
+
+/** All of it, which the translation never sees: what is kept of it must be JSON. */
+function parsed(given: RawFields, maxValues: number): Readonly<Record<string, unknown>> {
+  return Object.fromEntries([...given].map(([name, raw]) => [name, parseRaw(raw, maxValues)]));
 }
 
 /** The body of the turn's `POST /v1/responses`, in pieces. */
-export function bodyOf({ fields, input, previous }: TurnRequest): Buffer[] {
-  const head = JSON.stringify({ ...fields, stream: true }).slice(0, -1);
-  if ('input' in fields) return [Buffer.from(`${head}}`)];
+export function bodyOf({ fields, input, listsInput, previous }: TurnRequest): Buffer[] {
+  const head = [...fields].flatMap(([name, raw]) => [Buffer.from(`${JSON.stringify(name)}:`), raw, comma]);
+  const body = [Buffer.from('{'), ...head, Buffer.from('"stream":true')];
+  if (!listsInput) return [...body, Buffer.from('}')];
   const pieces = [...(previous?.items ?? []), ...(input === null ? [] : [input])];
   return [
-    Buffer.from(`${head},"input":[`),
+    ...body,
+    Buffer.from(',"input":['),
     ...pieces.flatMap((piece, index) => (index === 0 ? [piece] : [comma, piece])),
     Buffer.from(']}'),
   ];

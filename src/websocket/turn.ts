@@ -1,12 +1,12 @@
 import type { Buffer } from 'node:buffer';
 import { checkMove } from '../machine/moves.ts';
 import { SseDecoder, SseLimitError, type SseMessage } from '../sse/decode.ts';
-import type { JsonFields } from './client-message.ts';
-import { type Conversation, conversationOf, itemsOf } from './conversations.ts';
+import { type Conversation, conversationOf, itemsOfOutput } from './conversations.ts';
 import { emptyResponse } from './empty-response.ts';
 import { errorMessage, failed, type TurnError } from './errors.ts';
 import { type TurnEvent, type TurnPhase, turnMoves } from './phases.ts';
-import { bodyOf, readTurnRequest } from './turn-request.ts';
+import type { RawFields } from './raw-fields.ts';
+import { bodyOf, previousIdOf, readTurnRequest } from './turn-request.ts';
 
 /** How a turn ended: as its Response did, with an error message, or without any because the connection is gone. */
 export type TurnOutcome = 'completed' | 'incomplete' | 'failed' | 'error' | 'aborted';
@@ -55,6 +55,8 @@ export interface TurnHost {
   readonly now: () => number;
   readonly maxEventBytes: number;
   readonly maxErrorBytes: number;
+  /** JSON values of a message that is parsed here. */
+  readonly maxValues: number;
 }
 
 /** Events that carry the Response. */
@@ -70,7 +72,7 @@ export class Turn implements AnswerListener {
   readonly streamId: string | null;
   readonly #number: number;
   readonly #host: TurnHost;
-  #fields: JsonFields | null;
+  #fields: RawFields | null;
   #phase: TurnPhase = 'waiting';
   #previousId: string | null = null;
   #previous: Conversation | null = null;
@@ -84,7 +86,7 @@ export class Turn implements AnswerListener {
   #errorBytes = 0;
   #sawError = false;
 
-  constructor(fields: JsonFields, streamId: string | null, number: number, host: TurnHost) {
+  constructor(fields: RawFields, streamId: string | null, number: number, host: TurnHost) {
     this.#fields = fields;
     this.streamId = streamId;
     this.#number = number;
@@ -98,19 +100,18 @@ export class Turn implements AnswerListener {
 
   /** The lane is free: reads what was asked for, and asks the proxy. */
   start(): void {
-    const fields = this.#fields ?? {};
+    const fields: RawFields = this.#fields ?? new Map();
     this.#fields = null;
-    const { previous_response_id: previousId } = fields;
-    this.#previousId = typeof previousId === 'string' ? previousId : null;
-    const request = readTurnRequest(fields, this.#host.find);
+    this.#previousId = previousIdOf(fields);
+    const request = readTurnRequest(fields, this.#host.find, this.#host.maxValues);
     if ('status' in request) {
       this.#refuse('start', request);
       return;
     }
     this.#previous = request.previous;
     this.#input = request.input;
-    if (!request.generate) {
-      this.#prepare(request.fields);
+    if (request.empty !== null) {
+      this.#prepare(request.empty);
       return;
     }
     this.#move('start', 'requesting');
@@ -179,7 +180,7 @@ export class Turn implements AnswerListener {
   }
 
   /** `generate: false`: nothing reaches the upstream; the client gets a Response that it can continue. */
-  #prepare(fields: JsonFields): void {
+  #prepare(fields: Readonly<Record<string, unknown>>): void {
     const { newResponseId, now } = this.#host;
     const response = emptyResponse(fields, { id: newResponseId(), at: now(), previousId: this.#previousId });
     const begun = { ...response, status: 'in_progress', completed_at: null, usage: null };
@@ -229,7 +230,7 @@ export class Turn implements AnswerListener {
     const outcome = terminal[type as keyof typeof terminal] as TurnOutcome | undefined;
     if (outcome === undefined) return;
     if (outcome !== 'failed')
-      this.#host.keep(conversationOf(response.id, this.#previous, this.#input, itemsOf(response.output)));
+      this.#host.keep(conversationOf(response.id, this.#previous, this.#input, itemsOfOutput(response.output)));
     this.#finish('answer_body', outcome, null);
   }
 

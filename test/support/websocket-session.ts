@@ -19,6 +19,7 @@ export interface SessionOptions {
   /** Bytes of messages that may wait. */
   readonly maxHeld?: number;
   readonly maxErrorBytes?: number;
+  readonly maxValues?: number;
 }
 
 /** A session whose ids count up and whose clock stands still. */
@@ -32,7 +33,13 @@ export function startWebSocketSession(
   const answers = new Map<number, AnswerListener>();
   const conversations = createConversations(() => conversations.evict(conversations.bytes - maxKept));
   const host: ConnectionHost = {
-    limits: { maxLanes, maxWaiting, maxEventBytes: 4096, maxErrorBytes: options.maxErrorBytes ?? 1024 },
+    limits: {
+      maxLanes,
+      maxWaiting,
+      maxEventBytes: 4096,
+      maxErrorBytes: options.maxErrorBytes ?? 1024,
+      maxValues: options.maxValues ?? 1000,
+    },
     conversations,
     forward(body, number, answer) {
       lines.push(`turn ${number}: ${Buffer.concat([...body]).toString()}`);
@@ -83,7 +90,7 @@ export function perform({ connection, answer }: WebSocketSession, line: string):
   const turn = Number(numbered ?? 1);
   switch (who) {
     case 'client':
-      connection.message(text, Buffer.byteLength(text));
+      connection.message(Buffer.from(text));
       return true;
     case 'headers': {
       const [status, contentType = '', retryAfter = null] = text.split(' | ');

@@ -20,7 +20,7 @@ const uses: Readonly<Record<string, readonly string[]>> = {
   // The service loads it where it is on, and nothing of the service knows it.
   inspect: ['exchange', 'json', 'schema', 'server', 'telemetry'],
   // A client of the proxy: what becomes of a turn is the exchange's business.
-  websocket: ['machine', 'schema', 'sse'],
+  websocket: ['json', 'machine', 'schema', 'sse'],
   // Nothing uses the rooms of subcommands but the program that loads them.
   explain: ['exchange', 'inspect', 'program', 'schema', 'server', 'settings', 'sse', 'translate', 'upstream'],
   doctor: ['exchange', 'program', 'schema', 'settings', 'sse', 'translate', 'upstream'],

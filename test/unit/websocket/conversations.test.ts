@@ -1,14 +1,16 @@
 import { describe, expect, it } from 'vitest';
-import { conversationOf, createConversations, itemsOf } from '../../../src/websocket/conversations.ts';
+import { conversationOf, createConversations, itemsOf, itemsOfOutput } from '../../../src/websocket/conversations.ts';
 
 const bytesOf = (text: string) => Buffer.from(text);
 const textOf = (items: readonly Buffer[]) => items.map(String).join(',');
 
 describe('the items of a conversation', () => {
   it('are those of input and output, as JSON without brackets', () => {
-    expect(String(itemsOf([{ a: 1 }, 'b']))).toBe('{"a":1},"b"');
-    expect(String(itemsOf('Hé'))).toBe('{"type":"message","role":"user","content":"Hé"}');
-    for (const nothing of [[], null, undefined, 5, {}]) expect(itemsOf(nothing)).toBeNull();
+    expect(String(itemsOf(bytesOf('[{"a": 1.0}, "b" ]')))).toBe('{"a": 1.0}, "b" ');
+    expect(String(itemsOf(bytesOf('"Hé"')))).toBe('{"type":"message","role":"user","content":"Hé"}');
+    for (const nothing of ['[]', '[ \n]', 'null', '5', '{}']) expect(itemsOf(bytesOf(nothing)), nothing).toBeNull();
+    expect(String(itemsOfOutput([{ a: 1 }, 'b']))).toBe('{"a":1},"b"');
+    for (const nothing of [[], null, undefined, 5, {}]) expect(itemsOfOutput(nothing)).toBeNull();
   });
 
   it('follow one another across turns, small pieces joined into one buffer of its own', () => {
