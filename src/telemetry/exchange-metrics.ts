@@ -1,7 +1,7 @@
 import type { ExchangeSummary } from '../exchange/summary.ts';
 import { otelNameOf } from '../upstream/profiles.ts';
 import { errorTypeOf } from './error-codes.ts';
-import { createBoundedLabel, type Metrics } from './metrics.ts';
+import { createBoundedLabel, forgetSeries, type Metrics } from './metrics.ts';
 import type { CallEnd, CallTimes, ExchangeObserver } from './observer.ts';
 
 /** Codes are ours and few, but a time series lives as long as the process. */
@@ -10,7 +10,7 @@ const MAX_CODES = 64;
 /** Updates the metrics once, when an exchange ends. */
 export function createExchangeMetrics(metrics: Metrics): ExchangeObserver {
   const codeLabel = createBoundedLabel(MAX_CODES);
-  const typeLabel = createBoundedLabel(MAX_CODES); // clients choose them
+  const typeLabel = createBoundedLabel(MAX_CODES, (type) => void forgetSeries(metrics.unknownTypes, 'type', type));
   return {
     onStart() {
       return {

@@ -133,7 +133,7 @@ export const metricRows = {
     name: 'responses_extproc_tokens_total',
     help: 'Tokens, as counted by the upstream.',
     labels: ['model', 'type'],
-    more: 'Types: `input` and `output`, and of these `cached_input` and `reasoning_output`; `METRICS_MAX_MODELS` models that have answered have their own label, the rest is `other`.',
+    more: 'Types: `input` and `output`, and of these `cached_input` and `reasoning_output`; `METRICS_MAX_MODELS` models that have answered have their own label, the rest is `other`; one that was not asked for an hour makes room.',
   },
   requestSeconds: {
     type: 'histogram',
@@ -162,7 +162,7 @@ export const metricRows = {
     name: 'responses_extproc_unknown_types_total',
     help: 'Items, parts and tools of a type this version does not know, by type; a request counts once.',
     labels: ['kind', 'type'],
-    more: 'The first 64 types, then `other`.',
+    more: '64 types have their own label, the rest is `other`; one that was not seen for an hour makes room.',
   },
   dropped: {
     type: 'counter',

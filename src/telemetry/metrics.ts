@@ -1,4 +1,4 @@
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { Counter, collectDefaultMetrics, Gauge, Histogram, type Metric, Registry } from 'prom-client';
 import {
   type MetricOf,
   type MetricRow,
@@ -14,7 +14,7 @@ import {
 
 export interface MetricsOptions {
   readonly version: string;
-  /** Models with their own label; later ones count as `other`. */
+  /** Models with their own label at once; others count as `other`. */
   readonly maxModels: number;
   /** The worker's number, a label on all of its series, so that counters reset per worker; null without workers. */
   readonly worker: number | null;
@@ -42,7 +42,12 @@ export function createMetrics({ version, maxModels, worker, state }: MetricsOpti
   // Each is the class that its row's type says.
   const metrics = Object.fromEntries(entries) as Omit<Metrics, 'registry' | 'modelLabel'>;
   metrics.build.set({ version, node: process.versions.node }, 1);
-  return { ...metrics, registry, modelLabel: createBoundedLabel(maxModels) };
+  const modelLabel = createBoundedLabel(maxModels, (model) => {
+    void forgetSeries(metrics.tokens, 'model', model);
+    for (const metric of [metrics.requestSeconds, metrics.firstTokenSeconds, metrics.tokenSeconds])
+      void forgetSeries(metric, 'gen_ai_request_model', model);
+  });
+  return { ...metrics, registry, modelLabel };
 }
 
 /** The supervisor's own metrics, in addition to its workers'. */
@@ -88,17 +93,39 @@ function readAtScrapes<State>({ type, name, help, read }: ReadRow<State>, state:
   });
 }
 
+/** A name that nobody has used for so long makes room for another. */
+export const LABEL_IDLE_MS = 60 * 60 * 1000;
+
 /**
- * Labels for at most `most` names; every later name is `other`. Names come from clients, and a time series is never
- * freed.
+ * Labels for at most `most` names at once; any other name is `other`. Names come from clients, which may invent them: one
+ * that was not used for an hour makes room for a new one, and `forget` frees its time series, so that invented names never
+ * take the place of real ones for good. `now` gives milliseconds.
  */
-export function createBoundedLabel(most: number): (name: string) => string {
-  const known = new Set<string>();
+export function createBoundedLabel(
+  most: number,
+  forget: (label: string) => void = () => {},
+  now: () => number = () => performance.now(),
+): (name: string) => string {
+  const lastUse = new Map<string, number>(); // the one that was used the longest ago is first
   return (name) => {
     const label = name.slice(0, MAX_LABEL_LENGTH);
-    if (known.has(label)) return label;
-    if (known.size >= most) return 'other';
-    known.add(label);
+    const at = now();
+    if (!lastUse.delete(label) && lastUse.size >= most) {
+      const [oldest] = lastUse;
+      if (oldest === undefined || at - oldest[1] < LABEL_IDLE_MS) return 'other';
+      lastUse.delete(oldest[0]);
+      forget(oldest[0]);
+    }
+    lastUse.set(label, at);
     return label;
   };
+}
+
+/** Frees all series of the metric whose label `name` has that value. */
+export async function forgetSeries(metric: Metric, name: string, value: string): Promise<void> {
+  const { values } = await metric.get();
+  for (const { labels } of values) {
+    const { le: _bucket, ...own } = labels as Record<string, string>;
+    if (own[name] === value) metric.remove(own);
+  }
 }

@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createBoundedLabel } from '../../src/telemetry/metrics.ts';
+import { createBoundedLabel, createMetrics, forgetSeries, LABEL_IDLE_MS } from '../../src/telemetry/metrics.ts';
 import { connectExtProc, type ExtProcClient } from '../support/extproc-client.ts';
 import { beginStream, endStream, sendRequest } from '../support/scripted-exchange.ts';
 import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts';
 
+const genAi = { gen_ai_operation_name: 'chat', gen_ai_provider_name: 'openai' };
 let service: ServiceProcess;
 let client: ExtProcClient;
 
@@ -152,10 +153,47 @@ describe('metrics', () => {
 });
 
 describe('a bounded label', () => {
-  it('is a name’s own for the first ones, and `other` for good after them', () => {
+  it('is a name’s own for the first ones, and `other` after them', () => {
     const label = createBoundedLabel(2);
     expect(['a', 'b', 'c', 'a', 'd', 'b'].map(label)).toEqual(['a', 'b', 'other', 'a', 'other', 'b']);
     expect(createBoundedLabel(0)('a')).toBe('other');
+  });
+
+  it('is given to a new name once an old one was not used for an hour, whose series are freed', () => {
+    let now = 0;
+    const forgotten: string[] = [];
+    const label = createBoundedLabel(
+      2,
+      (name) => forgotten.push(name),
+      () => now,
+    );
+    for (const [at, name, given] of [
+      [0, 'invented', 'invented'],
+      [1, 'used', 'used'],
+      [LABEL_IDLE_MS - 1, 'new', 'other'],
+      [LABEL_IDLE_MS - 1, 'used', 'used'],
+      [LABEL_IDLE_MS, 'new', 'new'],
+      [LABEL_IDLE_MS, 'invented', 'other'],
+      [LABEL_IDLE_MS, 'used', 'used'],
+    ] as const) {
+      now = at;
+      expect(label(name), `${name} at ${at}`).toBe(given);
+    }
+    expect(forgotten).toEqual(['invented']);
+  });
+
+  it('frees the series of that label alone, of counters and histograms', async () => {
+    const state = () => ({ ready: true, exchanges: 0, bufferedBytes: 0, lostLogLines: 0 });
+    const metrics = createMetrics({ version: '1', maxModels: 2, worker: 1, state });
+    for (const model of ['a', 'b']) {
+      metrics.tokens.inc({ model, type: 'input' });
+      metrics.requestSeconds.observe({ ...genAi, gen_ai_request_model: model, error_type: '' }, 1);
+    }
+    await forgetSeries(metrics.tokens, 'model', 'a');
+    await forgetSeries(metrics.requestSeconds, 'gen_ai_request_model', 'a');
+    const text = await metrics.registry.metrics();
+    expect(text).toContain('"b"');
+    expect(text).not.toContain('"a"');
   });
 
   it('is never longer than a name should be', () => {

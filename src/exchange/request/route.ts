@@ -23,8 +23,8 @@ export interface RequestPath {
 }
 
 /**
- * `{prefix}/v1/responses` and what `operations` has under it are translated, paths that would need stored state are refused,
- * all else passes.
+ * `{prefix}/v1/responses` and what `operations` has under it are translated, paths that would need stored state and other
+ * spellings of these paths are refused, all else passes.
  */
 export function routeOf(headers: HeaderMap): Route {
   const method = headers.get(':method') ?? 'GET';
@@ -36,11 +36,12 @@ export function routeOf(headers: HeaderMap): Route {
     raw.pop();
     segments.pop();
   }
-  const at = segments.findLastIndex(
-    (segment, index) =>
-      segment === 'v1' && (segments[index + 1] === 'responses' || segments[index + 1] === 'conversations'),
-  );
-  if (at === -1) return { type: 'pass', operation: passedOperation(method, segments, query), withoutBody: false };
+  const at = segments.findLastIndex((segment, index) => segment === 'v1' && isOwn(segments[index + 1]));
+  if (at === -1) {
+    const meant = meantPath(path);
+    if (meant !== null) return { type: 'refuse', error: otherSpelling(meant) };
+    return { type: 'pass', operation: passedOperation(method, segments, query), withoutBody: false };
+  }
   if (segments[at + 1] === 'conversations') return { type: 'refuse', error: nothingStored('Conversations are') };
   const own = segments.slice(at);
   const operation = translated.find(({ path: its }) => isSame(its, own));
@@ -124,6 +125,25 @@ function decodeSegment(segment: string): string {
   }
 }
 
+/**
+ * The path of this API that a server may take `path` for, or null. Servers differ in what they are lenient with (case, `;x`
+ * of RFC 3986 §3.3, empty segments, dots, escapes), and what one of them takes for the same must not reach it untranslated.
+ */
+function meantPath(path: string): string | null {
+  const segments: string[] = [];
+  for (const part of path.split('/').map(decodeSegment).join('/').split(/[/\\]/)) {
+    const segment = (part.split(';', 1)[0] ?? '').replaceAll(/[\0-\x20]/g, '').toLowerCase();
+    if (segment === '..') segments.pop();
+    else if (segment !== '' && segment !== '.') segments.push(segment);
+  }
+  const at = segments.findIndex((segment, index) => segment === 'v1' && isOwn(segments[index + 1]));
+  return at === -1 ? null : `/v1/${segments[at + 1]}`;
+}
+
+function isOwn(segment: string | undefined): boolean {
+  return segment === 'responses' || segment === 'conversations';
+}
+
 function apiVersionOf(query: string): string {
   return query.split('&').find((pair) => pair.startsWith('api-version=')) ?? '';
 }
@@ -135,6 +155,14 @@ function isWebSocket(headers: HeaderMap): boolean {
 
 function nothingStored(what: string): ApiError {
   return new ApiError(`${what} not stored here: send the whole conversation as \`input\` of POST /v1/responses.`, {
+    status: 404,
+    type: 'not_found',
+    code: 'not_found',
+  });
+}
+
+function otherSpelling(meant: string): ApiError {
+  return new ApiError(`There is nothing at this path. It is spelt ${meant}.`, {
     status: 404,
     type: 'not_found',
     code: 'not_found',

@@ -1,3 +1,4 @@
+import { scanJson } from '../../json/scan.ts';
 import { retainable } from '../../memory/retainable.ts';
 import type { ApiError } from '../../schema/api-error.ts';
 import { type Disposition, emptyReport, type UpstreamBodyReader } from './upstream-body-reader.ts';
@@ -12,7 +13,7 @@ const nothing = Buffer.alloc(0);
 
 /**
  * Reads the answer to an operation that is passed, as a whole, and gives what `complete` makes of it; where that is null,
- * where it is not JSON, or where it is larger than `maxBytes`, the bytes as they came.
+ * where it is not JSON or nested very deep, or where it is larger than `maxBytes`, the bytes as they came.
  */
 export function createPassedReader(complete: (answer: unknown) => object | null, maxBytes: number): PassedReader {
   let pieces: Buffer[] = [];
@@ -76,10 +77,15 @@ export function createPassedReader(complete: (answer: unknown) => object | null,
   };
 }
 
-/** Null for what is not JSON. */
+/** Levels of objects and arrays: lists of models have four. To write JSON takes stack for each, which reading it does not. */
+const maxNesting = 128;
+
+/** Null for what is not JSON, or is nested too deep. */
 function parsed(pieces: readonly Buffer[]): unknown {
+  const bytes = Buffer.concat(pieces);
+  if (scanJson(bytes, { maxNesting }).tooDeepAt !== null) return null;
   try {
-    return JSON.parse(Buffer.concat(pieces).toString('utf8'));
+    return JSON.parse(bytes.toString('utf8'));
   } catch {
     return null;
   }

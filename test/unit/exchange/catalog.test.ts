@@ -114,3 +114,10 @@ test('a list that takes more memory than there is becomes an error', () => {
   expect(headersIn(client)[0]).toMatchObject({ set: { ':status': '503' } });
   expect(exchange.summary()).toMatchObject({ outcome: 'upstream_error', errorCode: 'server_overloaded' });
 });
+
+test.each([100_000, 5_000, 129])('a list nested %d deep passes as it came', (depth) => {
+  const deep = `{"data":[{"id":"m"}],"x":${'['.repeat(depth)}${']'.repeat(depth)}}`;
+  const { client, exchange } = run({ pieces: [deep] });
+  expect(textOf(client)).toBe(deep);
+  expect(exchange.summary().outcome).toBe('passed');
+});

@@ -105,6 +105,18 @@ describe('the route of a request', () => {
     expect(route(method, path)).toMatchObject({ type: 'refuse', error: { status: 404, code: 'not_found' } });
   });
 
+  test.each([
+    ...['/v1/responses;x', '/v1/responses;jsessionid=1/', '/v1/responses%20', '/v1/responses%3Bx', '/V1/Responses'],
+    ...['/v1//responses', '/v1/./responses', '/v1/x/../responses', '/v1/x/%2e%2e/responses', '/v1%2Fresponses'],
+    ...['/v1\\responses', '/x/v1/RESPONSES/compact', '/v1;a=b/responses', '/v1/responses%00', '/v1/Conversations'],
+  ])('%s is another spelling of a path: it is refused, whatever a lenient upstream would take it for', (path) => {
+    for (const method of ['POST', 'GET'])
+      expect(route(method, path)).toMatchObject({
+        type: 'refuse',
+        error: { status: 404, code: 'not_found', message: expect.stringContaining('It is spelt /v1/') },
+      });
+  });
+
   test('/v1/responses/compact is an endpoint of its own', () => {
     const path = { prefix: '/x', apiVersion: '' };
     expect(route('POST', '/x/v1/responses/compact/?y=1')).toEqual({ type: 'translate', operation: compact, path });
