@@ -12,7 +12,7 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const pinnedNode = join(root, 'node_modules/.bin/node');
 
 if (!packagesAreCurrent()) {
-  console.log('Installing npm packages (about 150 MB) …');
+  console.log('Installing npm packages (490 MB in node_modules, most of it for the tests) …');
   // `dev`: the pinned Node is a devDependency, and NODE_ENV=production would leave it out.
   await npm(['ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error']);
 }

@@ -38,9 +38,16 @@ function startMesh(args: readonly string[], environment: Record<string, string> 
     stdout: () => stdout,
     stderr: () => stderr,
     /** The address in its `ready` line. */
-    async ready(): Promise<string> {
+    ready(): Promise<string> {
+      return this.says(/^ready (http:\/\/127\.0\.0\.1:\d+\/v1)$/m);
+    },
+    /** The address in the line that stands there when the upstream is not usable. */
+    warns(): Promise<string> {
+      return this.says(/^WARNING (http:\/\/127\.0\.0\.1:\d+\/v1) is open, its upstream is not usable: /m);
+    },
+    async says(line: RegExp): Promise<string> {
       for (;;) {
-        const url = /^ready (http:\/\/127\.0\.0\.1:\d+\/v1)$/m.exec(stdout)?.[1];
+        const url = line.exec(stdout)?.[1];
         if (url !== undefined) return url;
         if (child.exitCode !== null) throw new Error(`ended with ${child.exitCode}:\n${stdout}${stderr}`);
         await sleep(20);
@@ -261,6 +268,7 @@ describe('npm start -- --upstream URL', () => {
   test('without a key the client’s own authorization goes through', async () => {
     const upstream = await startScriptedUpstream();
     upstream.script('m', { body: [completion({ content: 'Yes.' })] });
+    upstream.script('/v1/models', { body: ['{"data":[{"id":"m"}]}'] });
     const mesh = startMesh([
       '--port',
       String(await anyFreePort()),
@@ -291,11 +299,53 @@ describe('npm start -- --upstream URL', () => {
     await mesh.exit;
 
     const distrustful = startMesh(args);
-    const refused = new OpenAI({ baseURL: await distrustful.ready(), apiKey: 'k', maxRetries: 0 });
+    const refused = new OpenAI({ baseURL: await distrustful.warns(), apiKey: 'k', maxRetries: 0 });
+    expect(distrustful.stdout()).toMatch(
+      /^WARNING .*https:\/\/localhost:\d+\/v1: its certificate is not trusted here .* Set NODE_EXTRA_CA_CERTS /m,
+    );
+    expect(distrustful.stdout()).not.toMatch(/^ready/m);
     await expect(refused.responses.create({ model: 'm', input: 'Hi' })).rejects.toMatchObject({ status: 503 });
     server.close();
     server.closeAllConnections();
     authority.remove();
+  });
+});
+
+describe('what it prints is true', () => {
+  test('of an upstream that is not there', async () => {
+    const nobody = await anyFreePort();
+    const mesh = startMesh(['--port', String(await anyFreePort()), '--upstream', `http://127.0.0.1:${nobody}/v1`]);
+    await mesh.warns();
+    expect(mesh.stdout()).toContain(
+      `http://127.0.0.1:${nobody}/v1: nothing listens at 127.0.0.1:${nobody} (ECONNREFUSED). Start the server`,
+    );
+  });
+
+  test('of the inspector, which is right after the port of clients, or where ADMIN_LISTEN says', async () => {
+    const port = await anyFreePort();
+    const usual = startMesh(['--port', String(port)]);
+    const page = await usual.says(/^See each request and what it becomes: (\S+)$/m);
+    expect(Number(new URL(page).port)).toBeGreaterThan(port);
+    const admin = await anyFreePort();
+    const moved = startMesh(['--port', String(await anyFreePort())], { ADMIN_LISTEN: `0.0.0.0:${admin}` });
+    const there = await moved.says(/^See each request and what it becomes: (\S+)$/m);
+    expect(there).toBe(`http://127.0.0.1:${admin}/inspect`);
+    expect(moved.stdout()).toContain(`metrics: http://127.0.0.1:${admin}/metrics`);
+    for (const url of [page, there]) expect((await fetch(url)).status).toBe(200);
+    const off = startMesh(['--port', String(await anyFreePort())], { ADMIN_LISTEN: 'off' });
+    await off.says(/(metrics: off) \(ADMIN_LISTEN\)/);
+    expect(off.stdout()).not.toContain('/inspect');
+  });
+
+  test('of each request, in one short line where LOG_FORMAT=short, as in a terminal', async () => {
+    const mesh = startMesh(['--port', String(await anyFreePort())], { LOG_FORMAT: 'short' });
+    const client = new OpenAI({ baseURL: await mesh.ready(), apiKey: 'k', maxRetries: 0 });
+    await client.responses.create({ model: 'demo', input: 'Hi' });
+    await client.models.list();
+    const lines = () => mesh.stderr().match(/^\d\d:\d\d:\d\d {2}.*$/gm);
+    await expect.poll(lines).toHaveLength(2);
+    expect(lines()?.join('\n')).toMatch(/ demo {2}completed {2}\d+ in, \d+ out {2}\d+ ms$/m);
+    expect(lines()?.join('\n')).toMatch(/ GET \/v1\/models {2}200 {2}\d+ ms$/m);
   });
 });
 

@@ -3,15 +3,17 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setInterval } from 'node:timers';
-import { getCACertificates } from 'node:tls';
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { type Child, startWatchdog } from './child-process.ts';
 import { findEnvoy } from './envoy-binary.ts';
 import { type EnvoyConfig, type EnvoyPlaces, placeEnvoy, useUpstream } from './envoy-config.ts';
+import { type LineFormat, lineFormat, shortEnvoyLine, shortServiceLine } from './lines.ts';
 import { type MeshOptions, readOptions, usage } from './options.ts';
 import { shippedEnvoyConfig, startEnvoy, startService, stopAtOnce } from './parts.ts';
 import { anyFreePort, nextFreePort, portIsFree, untilListening } from './ports.ts';
-import { curlFor, modelToShow, probeId, untilAnswered } from './readiness.ts';
+import { curlFor, demoModel, probeId, untilAnswered } from './readiness.ts';
 import { startEmbeddedUpstream } from './upstream.ts';
+import { askUpstream, modelToShow } from './upstream-check.ts';
 
 const stopped = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stopped.abort());
@@ -30,11 +32,14 @@ try {
 
 /** Runs the mesh until `stop` aborts. Throws when it cannot start, and when a part of it ends. */
 async function run(options: MeshOptions, stop: AbortSignal): Promise<void> {
+  const format = lineFormat(process.env, process.stderr.isTTY);
   const envoy = findEnvoy(process.env);
   const port = options.port ?? (await nextFreePort(10000));
   if (!(await portIsFree(port))) throw new Error(`Port ${port} is taken; choose another with --port.`);
-  const [admin, service, metrics] = [await anyFreePort(), await anyFreePort(), await anyFreePort()];
-  const webSocket = await anyFreePort();
+  const [admin, service, webSocket] = [await anyFreePort(), await anyFreePort(), await anyFreePort()];
+  // The inspector is where it was yesterday: right after the port of clients, if that is free.
+  const ownPage = `127.0.0.1:${await nextFreePort(Math.min(port + 1, 65_400))}`;
+  const environment = serviceEnvironment(options, { listen: port, service, webSocket }, ownPage);
   const embedded = options.upstream === undefined ? await startEmbeddedUpstream() : undefined;
   const folder = mkdtempSync(join(tmpdir(), 'responses-extproc-')); // only we can read it
   const places = {
@@ -47,14 +52,12 @@ async function run(options: MeshOptions, stop: AbortSignal): Promise<void> {
   const config = envoyConfigFor(options, places, folder);
 
   const children = [
-    startService(serviceEnvironment(options, { listen: port, service, metrics, webSocket }), (line) =>
-      show(`service | ${line}`),
-    ),
+    startService(environment, (line) => show(line, shownAs(format, 'service', shortServiceLine))),
     startEnvoy(envoy, config, {
       folder,
       concurrency: 2,
       logLevel: 'error',
-      onLine: (line) => show(`envoy   | ${line}`),
+      onLine: (line) => show(line, shownAs(format, 'envoy  ', shortEnvoyLine)),
     }),
   ];
   const cancelWatchdog = startWatchdog(children);
@@ -67,13 +70,13 @@ async function run(options: MeshOptions, stop: AbortSignal): Promise<void> {
       ended,
     ]);
     rmSync(folder, { recursive: true }); // Envoy has read it, and it may contain a key
-    const model = await modelToShow(port, options.upstream);
-    console.log(`\nready http://127.0.0.1:${port}/v1\n\n${curlFor(port, model)}\n`);
+    const url = `http://127.0.0.1:${port}/v1`;
+    const { model, problem } = await upstreamOf(options);
     console.log(
-      `Envoy ${envoy.version}, its admin page: http://127.0.0.1:${admin}   metrics: http://127.0.0.1:${metrics}/metrics`,
+      problem === null ? `\nready ${url}\n` : `\nWARNING ${url} is open, its upstream is not usable: ${problem}\n`,
     );
-    if (process.env['INSPECT'] !== 'off' && process.env['ADMIN_LISTEN'] === undefined)
-      console.log(`See each request and what it becomes: http://127.0.0.1:${metrics}/inspect`);
+    console.log(`${curlFor(port, model ?? 'MODEL')}\n`);
+    for (const line of pagesOf(environment, envoy.version, admin)) console.log(line);
     await Promise.race([untilAborted(stop), ended]);
   } finally {
     over.abort();
@@ -83,9 +86,38 @@ async function run(options: MeshOptions, stop: AbortSignal): Promise<void> {
   }
 }
 
-/** A line of a child's output, unless it is about our own probe. */
-function show(line: string): void {
-  if (!line.includes(probeId)) console.error(line);
+/** A line of a child's output, unless it is about our own probe or says nothing. */
+function show(line: string, shown: (line: string) => string | null): void {
+  const text = line.includes(probeId) ? null : shown(line);
+  if (text !== null) console.error(text);
+}
+
+function shownAs(format: LineFormat, name: string, short: (line: string) => string | null) {
+  return format === 'short' ? short : (line: string) => `${name} | ${line}`;
+}
+
+/** A model for the example, and what is wrong with the upstream, in one line; nulls where there is nothing to say. */
+async function upstreamOf({ upstream, upstreamKey }: MeshOptions): Promise<{ model?: string; problem: string | null }> {
+  if (upstream === undefined) return { model: demoModel, problem: null };
+  const { models, problem } = await askUpstream(upstream, upstreamKey);
+  const model = modelToShow(models);
+  if (models.length > 0)
+    console.log(
+      `\n${upstream.href} has ${models.slice(0, 8).join(', ')}${models.length > 8 ? `, … (${models.length})` : ''}`,
+    );
+  return { ...(model !== undefined && { model }), problem: problem === null ? null : `${upstream.href}: ${problem}` };
+}
+
+/** What else can be opened in a browser. */
+function pagesOf(environment: Readonly<Record<string, string>>, version: string, admin: number): string[] {
+  const { ADMIN_LISTEN: listen = 'off', INSPECT } = environment;
+  // An address of all interfaces is no address to go to.
+  const place = listen.replace(/^(?:0\.0\.0\.0|\[::\]):/, '127.0.0.1:');
+  const metrics = listen === 'off' ? 'metrics: off (ADMIN_LISTEN)' : `metrics: http://${place}/metrics`;
+  return [
+    `Envoy ${version}, its admin page: http://127.0.0.1:${admin}   ${metrics}`,
+    ...(INSPECT === 'on' ? [`See each request and what it becomes: http://${place}/inspect`] : []),
+  ];
 }
 
 function envoyConfigFor(options: MeshOptions, places: EnvoyPlaces, folder: string): EnvoyConfig {
@@ -94,11 +126,10 @@ function envoyConfigFor(options: MeshOptions, places: EnvoyPlaces, folder: strin
   config.static_resources.listeners[0].enable_reuse_port = false;
   if (options.upstream !== undefined) {
     // The authorities that Node (including NODE_EXTRA_CA_CERTS) and the system trust: Envoy itself trusts none.
+    const trusted = [...new Set([...getCACertificates('default'), ...getCACertificates('system')])];
+    setDefaultCACertificates(trusted); // for our own question
     const authorities = join(folder, 'authorities.pem');
-    writeFileSync(
-      authorities,
-      [...new Set([...getCACertificates('default'), ...getCACertificates('system')])].join('\n'),
-    );
+    writeFileSync(authorities, trusted.join('\n'));
     useUpstream(config, { url: options.upstream, key: options.upstreamKey, profile: options.profile, authorities });
   }
   return config;
@@ -107,9 +138,10 @@ function envoyConfigFor(options: MeshOptions, places: EnvoyPlaces, folder: strin
 /** The user's own variables apply, except for the address that Envoy must know. */
 function serviceEnvironment(
   options: MeshOptions,
-  ports: Readonly<Record<'listen' | 'service' | 'metrics' | 'webSocket', number>>,
+  ports: Readonly<Record<'listen' | 'service' | 'webSocket', number>>,
+  ownPage: string,
 ): Record<string, string> {
-  const { ADMIN_LISTEN = `127.0.0.1:${ports.metrics}`, INSPECT = ADMIN_LISTEN === 'off' ? 'off' : 'on' } = process.env;
+  const { ADMIN_LISTEN = ownPage, INSPECT = ADMIN_LISTEN === 'off' ? 'off' : 'on' } = process.env;
   const { INSPECT_SEND_TO = `http://127.0.0.1:${ports.listen}/v1` } = process.env;
   return {
     WEBSOCKET_LISTEN: `127.0.0.1:${ports.webSocket}`,

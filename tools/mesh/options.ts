@@ -23,6 +23,7 @@ Runs Envoy with the Responses translator in front of a Chat Completions server.
   --help               show this text
 
 Every variable of the service (docs/operating.md, "Settings") may be set too: LOG_LEVEL=debug npm start
+LOG_FORMAT=json prints all log lines as they are; short, one line for each request, which is what a terminal gets.
 ENVOY_BIN=/path/to/envoy runs that Envoy instead of the pinned one.`;
 
 /** Reads the command line. Returns null for `--help`; throws a sentence for the user when something is wrong. */
@@ -73,6 +74,8 @@ function readUrl(text: string): URL {
     throw new Error(`--upstream must be a URL such as http://127.0.0.1:8000/v1, not "${text}".`);
   if (url.username !== '' || url.search !== '' || url.hash !== '')
     throw new Error('--upstream takes no user name, query or fragment; use --upstream-key for a key.');
+  // As the doctor does, and as people paste it.
+  url.pathname = url.pathname.replace(/\/chat\/completions\/?$/, '');
   return url;
 }
 

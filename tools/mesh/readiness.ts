@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-const demoModel = 'demo';
+/** A model of the embedded upstream. */
+export const demoModel = 'demo';
 
 /** The request id of the probes below, by which their log lines can be left out. */
 export const probeId = `probe-${randomUUID()}`;
@@ -38,21 +39,6 @@ async function post(port: number, body: unknown, signal: AbortSignal): Promise<n
     if (error instanceof TypeError) return null; // Envoy does not listen yet
     throw error;
   }
-}
-
-/** A model for the example: the first one the upstream lists, or a placeholder. */
-export async function modelToShow(port: number, upstream: URL | undefined): Promise<string> {
-  if (upstream === undefined) return demoModel;
-  try {
-    const response = await fetch(`http://127.0.0.1:${port}/v1/models`, { signal: AbortSignal.timeout(3000) });
-    const list = (await response.json()) as { data?: { id?: unknown }[] };
-    const id = list.data?.[0]?.id;
-    if (typeof id === 'string') return id;
-    console.error(`${upstream.href} answers HTTP ${response.status} to /models.`);
-  } catch (error) {
-    console.error(`${upstream.href} does not answer yet: ${error instanceof Error ? error.message : error}`);
-  }
-  return 'MODEL';
 }
 
 /** A command to paste. */

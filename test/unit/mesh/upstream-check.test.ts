@@ -1,0 +1,116 @@
+import { readFileSync } from 'node:fs';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer as createHttps } from 'node:https';
+import { type AddressInfo, createServer as createTcp, type Server } from 'node:net';
+import { afterEach, describe, expect, it } from 'vitest';
+import { askUpstream, modelToShow } from '../../../tools/mesh/upstream-check.ts';
+import { createAuthority } from '../../support/certificates.ts';
+
+const open: { close(): void; closeAllConnections?(): void }[] = [];
+afterEach(() => {
+  for (const server of open.splice(0)) {
+    server.closeAllConnections?.();
+    server.close();
+  }
+});
+
+async function portOf(server: Server): Promise<number> {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  open.push(server);
+  return (server.address() as AddressInfo).port;
+}
+
+type Answers = Readonly<Record<string, readonly [status: number, body: string]>>;
+
+/** A server that answers these paths, and 404 to all others. */
+async function serve(answers: Answers): Promise<string> {
+  const port = await portOf(
+    createServer((request: IncomingMessage, response: ServerResponse) => {
+      const [status, body] = answers[request.url ?? ''] ?? [404, 'Not Found'];
+      request.resume().on('end', () => response.writeHead(status).end(body));
+    }),
+  );
+  return `http://127.0.0.1:${port}`;
+}
+
+const list = JSON.stringify({ object: 'list', data: [{ id: 'nomic-embed-text:latest' }, { id: 'qwen3:8b' }] });
+const refusesEmpty = [400, '{"error":{"message":"messages is missing"}}'] as const;
+
+async function problemOf(url: string, key?: string): Promise<string | null> {
+  return (await askUpstream(new URL(url), key, 700)).problem;
+}
+
+describe('what npm start says of an upstream', () => {
+  it('names its models, and shows one that chats', async () => {
+    const url = await serve({ '/v1/models': [200, list], '/v1/chat/completions': refusesEmpty });
+    const { models, problem } = await askUpstream(new URL(`${url}/v1/`), undefined);
+    expect({ models, problem }).toEqual({ models: ['nomic-embed-text:latest', 'qwen3:8b'], problem: null });
+    expect(modelToShow(models)).toBe('qwen3:8b');
+    expect(modelToShow([])).toBeUndefined();
+  });
+
+  it('has no complaint about one that lists nothing and answers', async () => {
+    const url = await serve({ '/v1/chat/completions': refusesEmpty });
+    expect(await askUpstream(new URL(`${url}/v1`), undefined)).toEqual({ models: [], problem: null });
+  });
+
+  it('that it is not there', async () => {
+    const server = createTcp();
+    const port = await portOf(server);
+    await new Promise((resolve) => server.close(resolve));
+    expect(await problemOf(`http://127.0.0.1:${port}/v1`)).toBe(
+      `nothing listens at 127.0.0.1:${port} (ECONNREFUSED). Start the server, or correct the address.`,
+    );
+    expect(await problemOf('http://no-such-host.invalid/v1')).toContain('no-such-host.invalid is not known');
+  });
+
+  it('that it wants a key, or another one, or only for Chat', async () => {
+    const closed = await serve({ '/v1/models': [401, '{}'] });
+    expect(await problemOf(`${closed}/v1`)).toBe(
+      'it wants an API key (401). Give it with --upstream-key or in UPSTREAM_KEY; else each client must send its own.',
+    );
+    expect(await problemOf(`${closed}/v1`, 'sk-wrong')).toContain('does not accept the API key (401)');
+    const half = await serve({ '/v1/models': [200, list], '/v1/chat/completions': [401, '{}'] });
+    expect(await problemOf(`${half}/v1`)).toContain('--upstream-key');
+  });
+
+  it('that the path is wrong, and which one is right', async () => {
+    const url = await serve({ '/v1/models': [200, list], '/v1/chat/completions': refusesEmpty });
+    expect(await problemOf(url)).toBe(`it has no /chat/completions (404). It has /v1: give ${url}/v1`);
+    expect(await problemOf(`${url}/api`)).toBe(`it has no /api/chat/completions (404). It has /v1: give ${url}/v1`);
+    const other = await serve({});
+    expect(await problemOf(`${other}/v1`)).toContain('must be the base URL of its Chat API');
+  });
+
+  it('that it has no models, is in trouble, or redirects', async () => {
+    const url = await serve({
+      '/v1/models': [200, '{"data":[]}'],
+      '/v1/chat/completions': refusesEmpty,
+      '/down/models': [503, 'loading'],
+      '/moved/models': [301, ''],
+    });
+    expect(await problemOf(`${url}/v1`)).toBe('it lists no models. Load one.');
+    expect(await problemOf(`${url}/down`)).toContain('answers with the status 503');
+    expect(await problemOf(`${url}/moved`)).toContain('redirects (301)');
+  });
+
+  it('that it is silent', async () => {
+    const port = await portOf(createTcp(() => {}));
+    expect(await problemOf(`http://127.0.0.1:${port}/v1`)).toContain('does not answer within 0.7 s');
+  });
+
+  it('that the certificate is not trusted, or the scheme is the other one', async () => {
+    const authority = createAuthority('authority-of-the-check');
+    const { certFile, keyFile } = authority.issue('upstream');
+    const server = createHttps({ cert: readFileSync(certFile), key: readFileSync(keyFile) });
+    const secure = await portOf(server);
+    expect(await problemOf(`https://127.0.0.1:${secure}/v1`)).toMatch(
+      /certificate is not trusted here \(\w+\)\. Set NODE_EXTRA_CA_CERTS to the PEM file/,
+    );
+    expect(await problemOf(`http://127.0.0.1:${secure}/v1`)).toContain(`https://127.0.0.1:${secure}/v1`);
+    const plain = new URL(await serve({}));
+    expect(await problemOf(`https://${plain.host}/v1`)).toContain(`does not speak TLS on that port`);
+    expect(await problemOf(`https://${plain.host}/v1`)).toContain(`Try http://${plain.host}/v1`);
+    authority.remove();
+  });
+});

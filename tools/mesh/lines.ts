@@ -1,0 +1,88 @@
+/** What `npm start` shows of its children's output: one short line for each request, or all of it as it is. */
+export type LineFormat = 'json' | 'short';
+
+/** Short lines are for people: in a terminal, unless `LOG_FORMAT` says otherwise. Throws a sentence for another format. */
+export function lineFormat(environment: NodeJS.ProcessEnv, isTerminal: boolean): LineFormat {
+  const { LOG_FORMAT: format } = environment;
+  if (format === undefined || format === '') return isTerminal ? 'short' : 'json';
+  if (format !== 'json' && format !== 'short') throw new Error(`LOG_FORMAT must be json or short, not "${format}".`);
+  return format;
+}
+
+interface ServiceLine {
+  readonly level?: string;
+  readonly time?: string;
+  readonly msg?: string;
+  readonly reason?: string;
+  readonly outcome?: string;
+  readonly status?: number | null;
+  readonly code?: string | null;
+  readonly method?: string | null;
+  readonly path?: string | null;
+  readonly model?: string | null;
+  readonly input_tokens?: number | null;
+  readonly output_tokens?: number | null;
+  readonly dropped?: readonly string[];
+  readonly duration_ms?: number;
+}
+
+interface AccessLine {
+  readonly time?: string;
+  readonly method?: string | null;
+  readonly path?: string | null;
+  readonly route?: string | null;
+  readonly status?: number;
+  readonly details?: string | null;
+  readonly duration_ms?: number | null;
+}
+
+/** A line of the service's log as a person wants it; null when it says nothing to one. */
+export function shortServiceLine(line: string): string | null {
+  const read = objectOf<ServiceLine>(line);
+  if (read === null) return `service | ${line}`;
+  if (read.msg !== 'exchange') {
+    if (read.level === 'info' || read.level === 'debug' || read.level === 'trace') return null;
+    const { level, msg = '', reason = '', time: _time, ...more } = read;
+    const rest = Object.entries(more).map(([name, value]) => `${name}=${JSON.stringify(value)}`);
+    return `service | ${[`${level}:`, msg, reason, ...rest].filter((word) => word !== '').join(' ')}`;
+  }
+  const { status, code, path, model, input_tokens: input, output_tokens: output, dropped = [] } = read;
+  return columns([
+    timeOf(read.time),
+    ...(path === null || path === undefined || /^\/v1\/responses\/?$/.test(path) ? [] : [`${read.method} ${path}`]),
+    model ?? '-',
+    [read.outcome, ...(code ? [status, code] : [])].join(' '),
+    input === null || input === undefined ? '' : `${input} in, ${output ?? 0} out`,
+    `${read.duration_ms} ms`,
+    dropped.length === 0 ? '' : `left out: ${dropped.join(', ')}`,
+  ]);
+}
+
+/** A line of Envoy's log, for requests of which the service has no line; null for others. */
+export function shortEnvoyLine(line: string): string | null {
+  const read = objectOf<AccessLine>(line);
+  if (read === null) return `envoy   | ${line}`;
+  const { route, details, status } = read;
+  const unseen = !route || route.startsWith('untouched_') || details?.startsWith('ext_proc_error');
+  if (!unseen) return null;
+  const why = status !== undefined && status >= 400 && details && details !== 'via_upstream' ? ` ${details}` : '';
+  return columns([timeOf(read.time), `${read.method} ${read.path}`, `${status}${why}`, `${read.duration_ms} ms`]);
+}
+
+function columns(words: readonly string[]): string {
+  return words.filter((word) => word !== '').join('  ');
+}
+
+function timeOf(time: string | undefined): string {
+  return new Date(time ?? Date.now()).toTimeString().slice(0, 8);
+}
+
+/** The object that a line of JSON holds, as far as the interface knows it; null when it is something else. */
+function objectOf<Shape>(line: string): Shape | null {
+  if (!line.startsWith('{')) return null;
+  try {
+    return JSON.parse(line) as Shape; // our own log lines
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,96 @@
+import { createSend } from '../../src/doctor/send.ts';
+import { explainUnreachable } from '../../src/upstream/unreachable.ts';
+
+/** What a Chat server said when it was asked what it has. */
+export interface UpstreamState {
+  /** Names, as it lists them. */
+  readonly models: readonly string[];
+  /** What keeps requests from being answered, with the remedy; null when nothing was seen. */
+  readonly problem: string | null;
+}
+
+const TIMEOUT_MS = 5000;
+
+/**
+ * Asks a Chat server for its models, and with an empty request, which costs nothing, whether its Chat API is there and takes
+ * the key: some list their models to everybody. `url` is the base URL. The authorities are this process's, which Envoy gets
+ * too. Never rejects.
+ */
+export async function askUpstream(url: URL, key: string | undefined, timeoutMs = TIMEOUT_MS): Promise<UpstreamState> {
+  const base = new URL(url);
+  base.pathname = url.pathname.replace(/\/+$/, '');
+  const list = await ask(base, key, timeoutMs, 'models');
+  const unreachable = failureOf(list, base, key, timeoutMs);
+  if (unreachable !== null) return { models: [], problem: unreachable };
+  const models = list.status === 200 ? modelsIn(list.body) : null;
+  const chat = await ask(base, key, timeoutMs, 'chat');
+  // What is wrong with an empty request is its own fault, unless the server would not have read another one either.
+  const failure = models !== null && chat.status >= 500 ? null : failureOf(chat, base, key, timeoutMs);
+  const absent = [404, 405, 501].includes(chat.status) && !/model/i.test(chat.body);
+  if (failure !== null) return { models: models ?? [], problem: failure };
+  if (absent) return { models: models ?? [], problem: await wrongPath(base, key, timeoutMs, chat.status) };
+  return { models: models ?? [], problem: models?.length === 0 ? 'it lists no models. Load one.' : null };
+}
+
+function ask(base: URL, key: string | undefined, timeoutMs: number, path: 'models' | 'chat') {
+  const chatUrl = new URL(base);
+  chatUrl.pathname = `${base.pathname.replace(/\/$/, '')}/chat/completions`;
+  const send = createSend({ chatUrl, key: key ?? null, timeoutMs });
+  return send(path === 'models' ? { path } : { path, body: {} }, { probe: 'start', index: 0 });
+}
+
+type Answer = Awaited<ReturnType<typeof ask>>;
+
+/** Failures that do not depend on the path. */
+function failureOf(answer: Answer, url: URL, key: string | undefined, timeoutMs: number): string | null {
+  const { outcome, status, reason, location } = answer;
+  if (outcome === 'timed_out')
+    return `it takes the connection and does not answer within ${timeoutMs / 1000} s. Is it still loading, or is this another kind of server?`;
+  if (outcome !== 'answered') return explainUnreachable(reason, url);
+  if (status === 401 || status === 403)
+    return key === undefined
+      ? `it wants an API key (${status}). Give it with --upstream-key or in UPSTREAM_KEY; else each client must send its own.`
+      : `it does not accept the API key (${status}). Correct --upstream-key or UPSTREAM_KEY.`;
+  if (status >= 300 && status < 400)
+    return `it redirects (${status}) to ${location ?? 'nowhere'}. Give the address that it leads to.`;
+  if (status >= 500 && status !== 501) return `it answers with the status ${status}. Its own log says why.`;
+  // Servers of TLS say so on plain connections.
+  if (status === 400 && url.protocol === 'http:' && /https/i.test(answer.body))
+    return `it speaks TLS on that port. Try https://${url.host}${url.pathname}`;
+  return null;
+}
+
+/** The base URL of most servers ends in `/v1`. */
+async function wrongPath(base: URL, key: string | undefined, timeoutMs: number, status: number): Promise<string> {
+  const said = `it has no ${base.pathname.replace(/\/$/, '')}/chat/completions (${status}).`;
+  for (const path of ['/v1', `${base.pathname.replace(/\/$/, '')}/v1`]) {
+    const other = new URL(base);
+    other.pathname = path;
+    if (other.href === base.href) continue;
+    const answer = await ask(other, key, timeoutMs, 'models');
+    if ([401, 403].includes(answer.status) || (answer.status === 200 && modelsIn(answer.body) !== null))
+      return `${said} It has ${path}: give ${other.href}`;
+  }
+  return `${said} The address must be the base URL of its Chat API, which mostly ends in /v1.`;
+}
+
+/** The names in a list of models; null when the body is no such list. */
+function modelsIn(body: string): string[] | null {
+  let list: unknown;
+  try {
+    list = JSON.parse(body);
+  } catch {
+    return null;
+  }
+  const data = (list as { data?: unknown } | null)?.data;
+  if (!Array.isArray(data)) return null;
+  return data.flatMap((model: { id?: unknown } | null) => (typeof model?.id === 'string' ? [model.id] : []));
+}
+
+/** Kinds of models that answer no Chat request, by the words in their names. */
+const notForChat = /embed|rerank|whisper|tts|transcri|moderation|dall-e|image/i;
+
+/** A model for an example, of those that a server lists; undefined when it lists none. */
+export function modelToShow(models: readonly string[]): string | undefined {
+  return models.find((name) => !notForChat.test(name)) ?? models[0];
+}
