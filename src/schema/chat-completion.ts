@@ -85,12 +85,16 @@ export interface LooseToolCall {
   readonly extra_content?: unknown;
   /** Google's own name for a signature, from proxies. */
   readonly thoughtSignature?: unknown;
+  /** LiteLLM. */
+  readonly provider_specific_fields?: unknown;
 }
 
 /** The `function` of a call, or the `function_call` of a message. */
 export interface LooseFunctionCall {
   readonly name?: unknown;
   readonly arguments?: unknown;
+  /** LiteLLM's of a call, in the form some versions write. */
+  readonly provider_specific_fields?: unknown;
 }
 
 /** The `custom` of a call. */
@@ -127,9 +131,13 @@ export interface LooseReasoningDetail {
   readonly signature?: unknown;
 }
 
-/** One entry of LiteLLM's `thinking_blocks`. */
+/** One entry of LiteLLM's `thinking_blocks`: Anthropic's own block, which goes back with all its fields. */
 export interface LooseThinkingBlock {
+  readonly type?: unknown;
   readonly thinking?: unknown;
+  readonly signature?: unknown;
+  /** Of `redacted_thinking`. */
+  readonly data?: unknown;
 }
 
 /** One entry of `annotations`, with its fields nested (OpenAI) or flat. */

@@ -40,7 +40,7 @@ export interface ChatCompletionRequest {
 /** A client's own object that is written as it came. */
 type JsonObject = Readonly<Record<string, unknown>>;
 
-export interface ChatMessage {
+export interface ChatMessage extends OpaqueFields {
   readonly role: 'system' | 'developer' | 'user' | 'assistant' | 'tool';
   readonly content?: string | null | readonly (ChatContentPart | ChatThinkingPart)[];
   readonly refusal?: string;
@@ -54,12 +54,20 @@ export interface ChatMessage {
   readonly reasoning?: string;
   /** OpenRouter: opaque, given back as they came. */
   readonly reasoning_details?: readonly unknown[];
-  readonly extra_content?: ExtraContent;
+  /** LiteLLM: Anthropic's signed blocks, given back as they came. */
+  readonly thinking_blocks?: readonly unknown[];
   /** Mistral: the answer continues this message. */
   readonly prefix?: boolean;
 }
 
-/** What a server wants back with a message or a tool call, by vendor: Gemini's thought signature, and others' as they came. */
+/** What a server wants back with a message or a tool call, in the field it came in. */
+export interface OpaqueFields {
+  readonly extra_content?: ExtraContent;
+  /** LiteLLM: Gemini's thought signature, say. */
+  readonly provider_specific_fields?: JsonObject;
+}
+
+/** `extra_content`, by vendor: Gemini's thought signature, and others' as they came. */
 export interface ExtraContent extends JsonObject {
   readonly google?: unknown;
 }
@@ -90,10 +98,11 @@ export interface ChatThinkingPart {
   readonly thinking: readonly { readonly type: 'text'; readonly text: string }[];
 }
 
-export type ChatToolCall = { readonly id: string; readonly extra_content?: ExtraContent } & (
-  | { readonly type: 'function'; readonly function: { readonly name: string; readonly arguments: string } }
-  | { readonly type: 'custom'; readonly custom: { readonly name: string; readonly input: string } }
-);
+export type ChatToolCall = { readonly id: string } & OpaqueFields &
+  (
+    | { readonly type: 'function'; readonly function: { readonly name: string; readonly arguments: string } }
+    | { readonly type: 'custom'; readonly custom: { readonly name: string; readonly input: string } }
+  );
 
 export interface ChatFunctionTool {
   readonly type: 'function';

@@ -1,6 +1,6 @@
 import { scanJson } from '../json/scan.ts';
 import type { LooseGoogleExtras } from '../schema/chat-completion.ts';
-import type { ExtraContent } from '../schema/chat-request.ts';
+import type { ExtraContent, OpaqueFields } from '../schema/chat-request.ts';
 import { jsonTextOf, objectOf, textOf } from './chat/loose.ts';
 
 /**
@@ -12,26 +12,36 @@ export interface ReasoningEnvelope {
   readonly t?: string;
   /** `reasoning_details` as OpenRouter wants them back, merged by index. */
   readonly d?: readonly unknown[];
+  /** Anthropic's signed `thinking_blocks`, as LiteLLM wants them back. */
+  readonly b?: readonly unknown[];
   /** Gemini thought signatures by `call_id`; the key `''` is the message's own. */
   readonly g?: Readonly<Record<string, string>>;
   /** Any other `extra_content`, by the same keys, as it came. */
   readonly x?: Readonly<Record<string, ExtraContent>>;
-  /** Name of the profile that made it: details, signatures and extra contents go back to no other. */
+  /** `provider_specific_fields` of calls, likewise. */
+  readonly f?: Readonly<Record<string, ProviderFields>>;
+  /** Name of the profile that made it: what is not text goes back to no other. */
   readonly p?: string;
 }
+
+type ProviderFields = NonNullable<OpaqueFields['provider_specific_fields']>;
 
 /** The same, as it comes back from a client. */
 type LooseEnvelope = { readonly [Field in keyof ReasoningEnvelope]?: unknown };
 /** Keyed by ids. */
 type LooseById = Readonly<Record<string, unknown>>;
 
-/** Extra contents by `call_id`, as the envelope holds them: nearly all are one thought signature and nothing else. */
-export function packExtraContents(
-  contents: Readonly<Record<string, ExtraContent>>,
-): Pick<ReasoningEnvelope, 'g' | 'x'> {
+/** What the fields of calls and messages are in an envelope, by `call_id`. */
+type PackedFields = Pick<ReasoningEnvelope, 'g' | 'x' | 'f'>;
+
+/** Opaque fields by `call_id`, as the envelope holds them: nearly all are one thought signature and nothing else. */
+export function packOpaqueFields(byCall: Readonly<Record<string, OpaqueFields>>): PackedFields {
   const signatures: [string, string][] = [];
   const others: [string, ExtraContent][] = [];
-  for (const [callId, content] of Object.entries(contents)) {
+  const ofProviders: [string, ProviderFields][] = [];
+  for (const [callId, { extra_content: content, provider_specific_fields: fields }] of Object.entries(byCall)) {
+    if (fields !== undefined) ofProviders.push([callId, fields]);
+    if (content === undefined) continue;
     const signature = signatureOf(content);
     const isAlone = Object.keys(content).length === 1 && Object.keys(objectOf(content.google) ?? {}).length === 1;
     if (signature !== '' && isAlone) signatures.push([callId, signature]);
@@ -40,16 +50,28 @@ export function packExtraContents(
   return {
     ...(signatures.length > 0 && { g: Object.fromEntries(signatures) }),
     ...(others.length > 0 && { x: Object.fromEntries(others) }),
+    ...(ofProviders.length > 0 && { f: Object.fromEntries(ofProviders) }),
   };
 }
 
-/** The reverse of `packExtraContents`. */
-export function unpackExtraContents({
-  g = {},
-  x = {},
-}: Pick<ReasoningEnvelope, 'g' | 'x'>): Readonly<Record<string, ExtraContent>> {
-  const signed = Object.entries(g).map(([callId, signature]) => [callId, googleExtra(signature)] as const);
-  return Object.fromEntries([...signed, ...Object.entries(x)]);
+/** The reverse of `packOpaqueFields`. */
+export function unpackOpaqueFields({ g = {}, x = {}, f = {} }: PackedFields): Readonly<Record<string, OpaqueFields>> {
+  const contents = new Map<string, ExtraContent>([
+    ...Object.entries(g).map(([callId, signature]) => [callId, googleExtra(signature)] as const),
+    ...Object.entries(x),
+  ]);
+  const fields = new Map(Object.entries(f));
+  const callIds = new Set([...contents.keys(), ...fields.keys()]);
+  return Object.fromEntries(
+    Array.from(callIds, (callId) => [callId, fieldsOf(contents.get(callId), fields.get(callId))]),
+  );
+}
+
+function fieldsOf(content: ExtraContent | undefined, fields: ProviderFields | undefined): OpaqueFields {
+  return {
+    ...(content !== undefined && { extra_content: content }),
+    ...(fields !== undefined && { provider_specific_fields: fields }),
+  };
 }
 
 /** Gemini's thought signature as its endpoint takes it. */
@@ -67,7 +89,7 @@ const PREFIX = 'orr1.';
 /** The envelope as text for `encrypted_content`. */
 export function encodeReasoningEnvelope(envelope: ReasoningEnvelope): string {
   // What is nested too deeply to be written is left out: only the upstream would have used them.
-  const json = jsonTextOf(envelope) || jsonTextOf({ ...envelope, d: undefined, x: undefined });
+  const json = jsonTextOf(envelope) || jsonTextOf({ t: envelope.t, g: envelope.g, p: envelope.p });
   return PREFIX + Buffer.from(json).toString('base64url');
 }
 
@@ -95,20 +117,25 @@ export function decodeReasoningEnvelope(
   if (value === null) return null;
   const signatures = objectOf<LooseById>(value.g);
   const extras = objectOf<LooseById>(value.x);
+  const ofProviders = objectOf<LooseById>(value.f);
   const envelope = {
     ...(textOf(value.t) !== '' && { t: textOf(value.t) }),
     ...(Array.isArray(value.d) && { d: value.d as readonly unknown[] }),
+    ...(Array.isArray(value.b) && { b: value.b as readonly unknown[] }),
     ...(signatures !== null && {
       g: Object.fromEntries(
         Object.entries(signatures).filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
       ),
     }),
-    ...(extras !== null && {
-      x: Object.fromEntries(
-        Object.entries(extras).filter((entry): entry is [string, ExtraContent] => objectOf(entry[1]) !== null),
-      ),
-    }),
+    ...(extras !== null && { x: objectsById(extras) }),
+    ...(ofProviders !== null && { f: objectsById(ofProviders) }),
     ...(textOf(value.p) !== '' && { p: textOf(value.p) }),
   };
   return { envelope, values };
+}
+
+function objectsById(values: LooseById): Readonly<Record<string, ProviderFields>> {
+  return Object.fromEntries(
+    Object.entries(values).filter((entry): entry is [string, ProviderFields] => objectOf(entry[1]) !== null),
+  );
 }

@@ -55,7 +55,7 @@ export function translateRequest(
   if (input === null) throw missingParameter('input', 'Send a string, or an array of items.');
   const operation = accepted.of(request);
   operation.check(request, settings);
-  if (profile.reasoningReplay === 'none' && input.some((item) => item.kind === 'reasoning' && hasText(item, settings)))
+  if (profile.reasoningReplay === 'none' && input.some((item) => item.kind === 'reasoning' && isText(item, settings)))
     dropped.push('input[].reasoning');
   const tools = createToolTable(request.tools, profile, dropped);
   const format = translateTextFormat(request.text.format, settings, dropped);
@@ -156,8 +156,10 @@ function put<Name extends keyof ChatCompletionRequest>(
   if (value != null) chat[name] = value;
 }
 
-function hasText(reasoning: InputReasoning, settings: TranslationSettings): boolean {
-  return earlierReasoningOf(reasoning, settings).text !== '';
+/** Text that no signed block takes back. */
+function isText(reasoning: InputReasoning, settings: TranslationSettings): boolean {
+  const { text, blocks } = earlierReasoningOf(reasoning, settings);
+  return text !== '' && blocks.length === 0;
 }
 
 /** A developer message with that text; null for no text. */

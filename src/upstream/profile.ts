@@ -126,7 +126,7 @@ export const profileFlags = {
     ),
   reasoningReplay: z
     .enum(['none', 'reasoning_content', 'reasoning', 'both', 'reasoning_details', 'mistral_thinking'])
-    .describe('How earlier reasoning is given back.'),
+    .describe('How earlier reasoning is given back. Signed `thinking_blocks` go back in it whatever this says.'),
   reasoningScope: z
     .enum(['all', 'tool_turns'])
     .describe('Which assistant messages get theirs back: every one, or those after the last user message.')

@@ -52,6 +52,7 @@ const toolCall = some({
     { weight: 1, arbitrary: some({ name: names, input: text }) },
   ),
   extra_content: mostly(signature),
+  provider_specific_fields: mostly(some({ thought_signature: text })),
 });
 
 const citation = some({
@@ -85,6 +86,17 @@ const delta = some({
         data: text,
         index: fc.nat(2),
         signature: text,
+      }),
+      { maxLength: 2 },
+    ),
+  ),
+  thinking_blocks: mostly(
+    fc.array(
+      some({
+        type: fc.constantFrom('thinking', 'thinking', 'redacted_thinking'),
+        thinking: text,
+        signature: fc.constantFrom(null, '', 's'),
+        data: text,
       }),
       { maxLength: 2 },
     ),

@@ -14,7 +14,14 @@ const partTypes: Readonly<Record<string, readonly string[]>> = {
   tool: ['text'],
 };
 /** Keys that may be null or empty because a tool's author, not the translation, wrote what is below them. */
-const opaque = new Set(['parameters', 'schema', 'extra_content', 'reasoning_details']);
+const opaque = new Set([
+  'parameters',
+  'schema',
+  'extra_content',
+  'reasoning_details',
+  'thinking_blocks',
+  'provider_specific_fields',
+]);
 
 /** Fields made by the translation; others are a client's own, which it passes on whatever they hold. */
 const ownFields = ['messages', 'tools', 'tool_choice', 'response_format', 'stream_options', 'reasoning', 'thinking'];

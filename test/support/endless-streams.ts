@@ -61,6 +61,8 @@ const ofMessage: Record<keyof LooseMessage, Record<string, ChunkOf> | null> = {
     'a name in pieces': (index) => call(0, { name: `x${index}` }),
     signatures: (index) =>
       call(index, { name: 'f' }, { extra_content: { google: { thought_signature: long(index) } } }),
+    'fields of LiteLLM': (index) =>
+      call(index, { name: 'f' }, { provider_specific_fields: { thought_signature: long(index) } }),
   },
   function_call: {
     'a legacy call': (index) =>
@@ -92,7 +94,16 @@ const ofMessage: Record<keyof LooseMessage, Record<string, ChunkOf> | null> = {
       ),
   },
   thinking: { thinking: (index) => delta({ thinking: word(index) }) },
-  thinking_blocks: { 'thinking blocks': (index) => delta({ thinking_blocks: [{ thinking: word(index) }] }) },
+  thinking_blocks: {
+    'thinking blocks': (index) => delta({ thinking_blocks: [{ thinking: word(index) }] }),
+    'signed thinking blocks of many items': (index) =>
+      delta(
+        index % 2 === 0
+          ? { thinking_blocks: [{ type: 'thinking', thinking: long(index), signature: long(index + 1) }] }
+          : { content: 'a b c' },
+      ),
+    'redacted thinking': (index) => delta({ thinking_blocks: [{ type: 'redacted_thinking', data: long(index) }] }),
+  },
   extra_content: {
     'thought signatures': (index) => delta({ extra_content: { google: { thought_signature: long(index) } } }),
   },

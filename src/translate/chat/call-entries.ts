@@ -6,7 +6,7 @@ import type {
   LooseMessage,
   LooseToolCall,
 } from '../../schema/chat-completion.ts';
-import type { ExtraContent } from '../../schema/chat-request.ts';
+import type { ExtraContent, OpaqueFields } from '../../schema/chat-request.ts';
 import { countOf, jsonTextOf, objectOf, objectsOf, textOf } from './loose.ts';
 
 /** One `tool_calls` entry of a message or delta. An empty string stands for a field that is absent. */
@@ -53,14 +53,28 @@ export function isThought(delta: LooseMessage): boolean {
   return objectOf<LooseGoogleExtras>(google)?.thought === true;
 }
 
+/** Where a call or a message has what must go back. */
+type OpaqueCarrier = Pick<
+  LooseToolCall,
+  'extra_content' | 'thoughtSignature' | 'provider_specific_fields' | 'function'
+>;
+
+/** What the server wants back with a call or a message, in the fields it came in; null if there is nothing. */
+export function opaqueFieldsOf(carrier: OpaqueCarrier): OpaqueFields | null {
+  const content = extraContentOf(carrier);
+  const fields = providerFieldsOf(carrier);
+  if (content === null && fields === null) return null;
+  return {
+    ...(content !== null && { extra_content: content }),
+    ...(fields !== null && { provider_specific_fields: fields }),
+  };
+}
+
 /**
- * What the server wants back with a call or a message: its `extra_content`, whatever is in it, without Gemini's mark on
- * thinking and without what is empty. Gemini's OpenAI endpoint puts the thought signature there; some proxies put it on the
- * call as Gemini's own API names it. Null if there is nothing.
+ * The `extra_content`, whatever is in it, without Gemini's mark on thinking and without what is empty. Gemini's OpenAI endpoint
+ * puts the thought signature there; some proxies put it on the call as Gemini's own API names it.
  */
-export function extraContentOf(
-  carrier: Pick<LooseToolCall, 'extra_content' | 'thoughtSignature'>,
-): ExtraContent | null {
+function extraContentOf(carrier: OpaqueCarrier): ExtraContent | null {
   if (carrier.extra_content == null) {
     const signature = textOf(carrier.thoughtSignature);
     return signature === '' ? null : { google: { thought_signature: signature } };
@@ -74,6 +88,14 @@ export function extraContentOf(
   return vendors.length === 0 ? null : Object.fromEntries(vendors);
 }
 
+/** LiteLLM's, without what is empty: of the call, or of its function, where some versions have it. It reads both places. */
+function providerFieldsOf(carrier: OpaqueCarrier): Readonly<Record<string, unknown>> | null {
+  const ofCall = carrier.provider_specific_fields;
+  const fields = objectOf(ofCall ?? objectOf<LooseFunctionCall>(carrier.function)?.provider_specific_fields);
+  const given = Object.entries(fields ?? {}).filter(([, value]) => isGiven(value));
+  return given.length === 0 ? null : Object.fromEntries(given);
+}
+
 function withoutMark(value: unknown): unknown {
   const google = objectOf<LooseGoogleExtras>(value);
   if (google === null) return value;
@@ -85,19 +107,27 @@ function isGiven(value: unknown): boolean {
   return typeof value !== 'object' || Object.keys(value).length > 0;
 }
 
-/** Several pieces of one call's or message's extra content: fields that a later piece repeats are the later one's. */
-export function joinExtraContent(pieces: readonly ExtraContent[]): ExtraContent {
+/** Several pieces of one call's or message's fields: what a later piece repeats is the later one's. */
+export function joinOpaqueFields(pieces: readonly OpaqueFields[]): OpaqueFields {
   const [first = {}] = pieces;
   if (pieces.length < 2) return first;
-  const byVendor = new Map<string, unknown[]>();
-  for (const piece of pieces) {
-    for (const [vendor, value] of Object.entries(piece)) {
-      const values = byVendor.get(vendor);
-      if (values === undefined) byVendor.set(vendor, [value]);
-      else values.push(value);
-    }
+  const contents = pieces.map(({ extra_content: content }) => content).filter((content) => content !== undefined);
+  const fields = pieces.map(({ provider_specific_fields: given }) => given).filter((given) => given !== undefined);
+  return {
+    ...(contents.length > 0 && { extra_content: joinObjects(contents) }),
+    ...(fields.length > 0 && { provider_specific_fields: joinObjects(fields) }),
+  };
+}
+
+/** Objects in them are joined too. */
+function joinObjects(objects: readonly object[]): Readonly<Record<string, unknown>> {
+  const byKey = new Map<string, unknown[]>();
+  for (const [key, value] of objects.flatMap((object): [string, unknown][] => Object.entries(object))) {
+    const values = byKey.get(key);
+    if (values === undefined) byKey.set(key, [value]);
+    else values.push(value);
   }
-  return Object.fromEntries(Array.from(byVendor, ([vendor, values]) => [vendor, joinValues(values)]));
+  return Object.fromEntries(Array.from(byKey, ([key, values]) => [key, joinValues(values)]));
 }
 
 function joinValues(values: readonly unknown[]): unknown {

@@ -12,9 +12,12 @@ export interface ReasoningSource {
   readonly text: string;
   /** `reasoning_details` entries for the envelope, as sent. */
   readonly details: readonly LooseReasoningDetail[];
+  /** `thinking_blocks` entries, likewise. */
+  readonly blocks: readonly LooseThinkingBlock[];
 }
 
 const noDetails: readonly LooseReasoningDetail[] = [];
+const noBlocks: readonly LooseThinkingBlock[] = [];
 
 /**
  * The reasoning a message or delta carries. Vendors name it differently, and some send it twice, so the first source
@@ -23,6 +26,8 @@ const noDetails: readonly LooseReasoningDetail[] = [];
 export function reasoningOf(message: LooseMessage): ReasoningSource {
   const details =
     message.reasoning_details === undefined ? noDetails : objectsOf<LooseReasoningDetail>(message.reasoning_details);
+  const blocks =
+    message.thinking_blocks === undefined ? noBlocks : objectsOf<LooseThinkingBlock>(message.thinking_blocks);
   const text =
     textOf(message.reasoning_content) ||
     fieldOf(message.reasoning) ||
@@ -30,8 +35,8 @@ export function reasoningOf(message: LooseMessage): ReasoningSource {
     textOfDetails(details) ||
     (Array.isArray(message.content) ? contentOf(message.content).thinking : '') ||
     textOf(message.thinking) ||
-    textOfBlocks(message.thinking_blocks);
-  return { text, details };
+    textOfBlocks(blocks);
+  return { text, details, blocks };
 }
 
 /** A string (vLLM, OpenRouter, Groq, Ollama, LM Studio) or, from some proxies, an object around it. */
@@ -48,9 +53,9 @@ function textOfDetails(details: readonly LooseReasoningDetail[]): string {
   return text;
 }
 
-function textOfBlocks(blocks: unknown): string {
+function textOfBlocks(blocks: readonly LooseThinkingBlock[]): string {
   let text = '';
-  for (const block of objectsOf<LooseThinkingBlock>(blocks)) text += textOf(block.thinking);
+  for (const block of blocks) text += textOf(block.thinking);
   return text;
 }
 
@@ -83,6 +88,37 @@ function mergeInto(known: MergedDetail, { text, summary, ...others }: LooseReaso
   if (isGiven(text)) known.text = typeof text === 'string' ? textOf(known.text) + text : text;
   if (isGiven(summary)) known.summary = typeof summary === 'string' ? textOf(known.summary) + summary : summary;
   Object.assign(known, Object.fromEntries(Object.entries(others).filter(([, value]) => isGiven(value))));
+}
+
+/** A block that is being merged. */
+type MergedBlock = { -readonly [Field in keyof LooseThinkingBlock]?: unknown };
+
+/**
+ * Joins the `thinking_blocks` of a stream's deltas into the blocks that go back: they have no index, and a block ends with its
+ * signature, which comes last. `redacted_thinking` arrives whole.
+ */
+export function mergeThinkingBlocks(blocks: readonly LooseThinkingBlock[]): LooseThinkingBlock[] {
+  const merged: MergedBlock[] = [];
+  for (const block of blocks) {
+    const last = merged.at(-1);
+    if (last === undefined || last.type !== block.type || isRedacted(block) || textOf(last.signature) !== '')
+      merged.push({ ...block });
+    else {
+      const thinking = textOf(last.thinking) + textOf(block.thinking);
+      const given = Object.entries(block).filter(([, value]) => isGiven(value));
+      Object.assign(last, Object.fromEntries(given), { thinking });
+    }
+  }
+  return merged;
+}
+
+/** Would a server take it back? Anthropic refuses a block of an answer that was cut before its signature. */
+export function isWholeBlock(block: LooseThinkingBlock): boolean {
+  return textOf(isRedacted(block) ? block.data : block.signature) !== '';
+}
+
+function isRedacted({ type }: LooseThinkingBlock): boolean {
+  return type === 'redacted_thinking';
 }
 
 function isGiven(value: unknown): boolean {

@@ -3,7 +3,7 @@ import type { Profile } from '../../upstream/profile.ts';
 import { chatPartsOf, isPlainText, joinText } from './content.ts';
 import type { PairedCall } from './pairing.ts';
 import type { InputContent, InputMessage } from './parsed.ts';
-import { extraContentOf, replayedReasoning } from './reasoning-replay.ts';
+import { opaqueFieldsOf, replayedReasoning } from './reasoning-replay.ts';
 import { flattenToolName } from './tool-name.ts';
 import type { ToolTable } from './tools.ts';
 import { carry } from './trace.ts';
@@ -61,8 +61,7 @@ export function messagesOfTurn(turn: Turn, profile: Profile, tools: ToolTable): 
 function toolCallOf(call: PairedCall, turn: Turn, profile: Profile, tools: ToolTable): ChatToolCall {
   const { callId: id, toolKind, input } = call;
   const name = chatNameOf(call, tools);
-  const extra = extraContentOf(turn, id);
-  const kept = extra === null ? {} : { extra_content: extra };
+  const kept = opaqueFieldsOf(turn, id);
   if (toolKind !== 'custom') return { id, type: 'function', function: { name, arguments: input }, ...kept };
   if (profile.customTools === 'native') return { id, type: 'custom', custom: { name, input }, ...kept };
   return { id, type: 'function', function: { name, arguments: JSON.stringify({ input }) }, ...kept };

@@ -1,7 +1,7 @@
-import type { LooseReasoningDetail } from '../../schema/chat-completion.ts';
-import type { ExtraContent } from '../../schema/chat-request.ts';
+import type { LooseReasoningDetail, LooseThinkingBlock } from '../../schema/chat-completion.ts';
+import type { OpaqueFields } from '../../schema/chat-request.ts';
 import { objectOf } from '../chat/loose.ts';
-import { unpackExtraContents } from '../reasoning-envelope.ts';
+import { unpackOpaqueFields } from '../reasoning-envelope.ts';
 import type { TranslationSettings } from '../settings.ts';
 import type { InputReasoning } from './parsed.ts';
 
@@ -10,8 +10,10 @@ export interface EarlierReasoning {
   readonly text: string;
   /** OpenRouter's `reasoning_details`, when they came from this profile's upstream. */
   readonly details: readonly unknown[];
+  /** Signed `thinking_blocks`; likewise. */
+  readonly blocks: readonly unknown[];
   /** What calls, and the message (`''`), must have back, by call id; likewise. */
-  readonly extraContents: Readonly<Record<string, ExtraContent>>;
+  readonly fields: Readonly<Record<string, OpaqueFields>>;
 }
 
 /** A reasoning item with what its `encrypted_content` holds, where that was made here. */
@@ -26,7 +28,8 @@ export function earlierReasoningOf(
   return {
     text: whole,
     details: ours ? detailsOf(envelope.d ?? [], whole) : [],
-    extraContents: ours ? unpackExtraContents(envelope) : {},
+    blocks: ours ? blocksOf(envelope.b ?? [], whole) : [],
+    fields: ours ? unpackOpaqueFields(envelope) : {},
   };
 }
 
@@ -36,5 +39,14 @@ function detailsOf(details: readonly unknown[], text: string): readonly unknown[
     const detail = objectOf<LooseReasoningDetail>(value);
     if (detail?.text !== null) return [value];
     return text === '' ? [] : [{ ...detail, text }];
+  });
+}
+
+/** The same of thinking blocks. */
+function blocksOf(blocks: readonly unknown[], text: string): readonly unknown[] {
+  return blocks.flatMap((value): unknown[] => {
+    const block = objectOf<LooseThinkingBlock>(value);
+    if (block?.thinking !== null) return block === null ? [] : [block];
+    return text === '' ? [] : [{ ...block, thinking: text }];
   });
 }

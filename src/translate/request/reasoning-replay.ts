@@ -1,24 +1,30 @@
-import type { ChatMessage, ExtraContent } from '../../schema/chat-request.ts';
+import type { ChatMessage, OpaqueFields } from '../../schema/chat-request.ts';
 import type { Profile } from '../../upstream/profile.ts';
 import type { Turn } from './turn.ts';
 
 /**
  * Earlier reasoning in the field the server reads it from: fields for the turn's assistant message; null when the turn has
- * no reasoning this server would take.
+ * no reasoning this server would take. Signed thinking blocks go back whatever the profile's `reasoningReplay`: only what sent
+ * them gets them, and it refuses a call without.
  */
 export function replayedReasoning(turn: Turn, { reasoningReplay: mode }: Profile): Partial<ChatMessage> | null {
   const text = turn.reasoning.map((item) => item.text).join('');
   const details = mode === 'reasoning_details' ? turn.reasoning.flatMap((item) => item.details) : [];
-  const reasoning =
-    details.length > 0 ? { reasoning_details: details } : text === '' ? null : fieldsOfText(text, turn, mode);
-  const own = extraContentOf(turn, '');
-  return own === null ? reasoning : { ...reasoning, extra_content: own };
+  const blocks = turn.reasoning.flatMap((item) => item.blocks);
+  const own = opaqueFieldsOf(turn, '');
+  const reasoning = signedFields(details, blocks) ?? (text === '' ? null : fieldsOfText(text, turn, mode));
+  return own === null ? reasoning : { ...reasoning, ...own };
+}
+
+function signedFields(details: readonly unknown[], blocks: readonly unknown[]): Partial<ChatMessage> | null {
+  if (details.length > 0) return { reasoning_details: details };
+  return blocks.length > 0 ? { thinking_blocks: blocks } : null;
 }
 
 /** What the upstream wants back with a call of the turn, or with its message (`''`); null for nothing. */
-export function extraContentOf(turn: Turn, callId: string): ExtraContent | null {
-  for (const { extraContents } of turn.reasoning) {
-    if (Object.hasOwn(extraContents, callId)) return extraContents[callId] ?? null;
+export function opaqueFieldsOf(turn: Turn, callId: string): OpaqueFields | null {
+  for (const { fields } of turn.reasoning) {
+    if (Object.hasOwn(fields, callId)) return fields[callId] ?? null;
   }
   return null;
 }

@@ -1,14 +1,19 @@
 import { type RetainedBytes, RetainedList } from '../../memory/retained-bytes.ts';
-import type { LooseReasoningDetail } from '../../schema/chat-completion.ts';
-import type { ExtraContent } from '../../schema/chat-request.ts';
-import { joinExtraContent } from '../chat/call-entries.ts';
-import { mergeReasoningDetails } from '../chat/reasoning-source.ts';
+import type { LooseReasoningDetail, LooseThinkingBlock } from '../../schema/chat-completion.ts';
+import type { OpaqueFields } from '../../schema/chat-request.ts';
+import { joinOpaqueFields } from '../chat/call-entries.ts';
+import {
+  isWholeBlock,
+  mergeReasoningDetails,
+  mergeThinkingBlocks,
+  type ReasoningSource,
+} from '../chat/reasoning-source.ts';
 import type { ResponseContext } from '../context.ts';
 import { carriedDetails, type ReasoningExtras } from './reasoning-item.ts';
 
 /** What one call, or the message, must have back. */
 export interface CarriedExtra {
-  readonly content: ExtraContent;
+  readonly fields: OpaqueFields;
   /** Gives the `call_id` it belongs to, minting it if none came; `''` for the message's own. */
   readonly callId: () => string;
 }
@@ -21,58 +26,69 @@ export class EnvelopeContents {
   readonly #retained: RetainedBytes;
   readonly #details: RetainedList<LooseReasoningDetail>;
   readonly #extras: CarriedExtra[] = [];
-  #areDetailsWhole = false;
+  readonly #blocks: RetainedList<LooseThinkingBlock>;
+  #areWhole = false;
   #extraBytes = 0;
 
   constructor(retained: RetainedBytes) {
     this.#retained = retained;
     this.#details = new RetainedList(retained);
+    this.#blocks = new RetainedList(retained);
   }
 
-  /** `reasoning_details` entries of a delta, as sent. */
-  addDetails(details: readonly LooseReasoningDetail[]): void {
+  /** `reasoning_details` and `thinking_blocks` entries of a delta, as sent. */
+  add({ details, blocks }: Omit<ReasoningSource, 'text'>): void {
     for (const detail of details) this.#details.push(detail);
+    for (const block of blocks) this.#blocks.push(block);
   }
 
-  /** All `reasoning_details` of a message: they go back as they are. */
-  addWholeDetails(details: readonly LooseReasoningDetail[]): void {
-    this.#areDetailsWhole = true;
-    this.addDetails(details);
+  /** All of them of a message: they go back as they are. */
+  addWhole(entries: Omit<ReasoningSource, 'text'>): void {
+    this.#areWhole = true;
+    this.add(entries);
   }
 
   addExtra(extra: CarriedExtra): void {
     this.#extras.push(extra);
     this.#retained.add(extraEntry);
-    this.#extraBytes += extraEntry + this.#retained.addValue(extra.content);
+    this.#extraBytes += extraEntry + this.#retained.addValue(extra.fields);
   }
 
   /** Must it travel even in an item without text? */
   needsItem(context: Pick<ResponseContext, 'wantsEncryptedReasoning' | 'profile'>): boolean {
-    return this.#extras.length > 0 || carriedDetails(this.#details.all(), '', context).length > 0;
+    if (this.#extras.length > 0 || this.hasWholeBlock()) return true;
+    return carriedDetails(this.#details.all(), '', context).length > 0;
   }
 
-  /** The details with those of one index joined, and the extra contents by `call_id`. */
+  /** Is there a thinking block that a server takes back? */
+  hasWholeBlock(): boolean {
+    return this.#blocks.all().some(isWholeBlock);
+  }
+
+  /** The details and the blocks with the pieces of one joined, and the fields of calls by `call_id`. */
   extras(): ReasoningExtras {
     return {
-      details: this.#areDetailsWhole ? this.#details.all() : mergeReasoningDetails(this.#details.all()),
-      extraContents: this.#extraContents(),
+      details: this.#areWhole ? this.#details.all() : mergeReasoningDetails(this.#details.all()),
+      blocks: this.#areWhole ? this.#blocks.all() : mergeThinkingBlocks(this.#blocks.all()),
+      fields: this.#fields(),
     };
   }
 
-  #extraContents(): ReasoningExtras['extraContents'] {
-    const byCall = new Map<string, ExtraContent[]>();
-    for (const { callId, content } of this.#extras) {
+  #fields(): ReasoningExtras['fields'] {
+    const byCall = new Map<string, OpaqueFields[]>();
+    for (const { callId, fields } of this.#extras) {
       const id = callId();
-      const contents = byCall.get(id);
-      if (contents === undefined) byCall.set(id, [content]);
-      else contents.push(content);
+      const pieces = byCall.get(id);
+      if (pieces === undefined) byCall.set(id, [fields]);
+      else pieces.push(fields);
     }
-    return Object.fromEntries(Array.from(byCall, ([id, contents]) => [id, joinExtraContent(contents)]));
+    return Object.fromEntries(Array.from(byCall, ([id, pieces]) => [id, joinOpaqueFields(pieces)]));
   }
 
   /** The item is closed, and its envelope written: none of this is kept any longer. */
   release(): void {
     this.#details.release();
+    this.#blocks.release();
     this.#retained.release(this.#extraBytes);
     this.#extraBytes = 0;
   }

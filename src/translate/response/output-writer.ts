@@ -1,13 +1,13 @@
 import type { RetainedBytes } from '../../memory/retained-bytes.ts';
 import type { ApiError } from '../../schema/api-error.ts';
-import type { LooseAudio, LooseMessage, LooseReasoningDetail } from '../../schema/chat-completion.ts';
+import type { LooseAudio, LooseMessage } from '../../schema/chat-completion.ts';
 import type { Logprob, OutputItem, UrlCitation } from '../../schema/response-resource.ts';
-import { callEntriesOf, extraContentOf, isThought } from '../chat/call-entries.ts';
+import { callEntriesOf, isThought, opaqueFieldsOf } from '../chat/call-entries.ts';
 import { CitationList } from '../chat/citations.ts';
 import { contentOf, turnsOf } from '../chat/content-parts.ts';
 import type { DeltaField } from '../chat/fast-delta.ts';
 import { objectOf, textOf } from '../chat/loose.ts';
-import { reasoningOf } from '../chat/reasoning-source.ts';
+import { type ReasoningSource, reasoningOf } from '../chat/reasoning-source.ts';
 import { newTagReader, type ThinkTagReader, type ThinkTagTexts } from '../chat/think-tags.ts';
 import type { ResponseContext } from '../context.ts';
 import { AnswerLogprobs } from './answer-logprobs.ts';
@@ -74,7 +74,7 @@ export class OutputWriter {
     const delta = this.#lastTurn(given);
     if (extras.logprobs.length > 0) this.#pushLogprobs(extras.logprobs);
     const reasoning = reasoningOf(delta);
-    if (reasoning.details.length > 0) this.#envelope().addDetails(reasoning.details);
+    if (hasEntries(reasoning)) this.#envelope().add(reasoning);
     if (reasoning.text !== '') {
       // A server with a field for it leaves no tags in the text.
       this.#tags = null;
@@ -86,8 +86,8 @@ export class OutputWriter {
     if (delta.audio != null) this.#readText(transcriptOf(delta), extras);
     if (extras.citations.length > 0) this.cite(extras.citations);
     this.#refuse(textOf(delta.refusal) || content.refusal);
-    const own = extraContentOf(delta);
-    if (own !== null) this.#envelope().addExtra({ content: own, callId: ofMessage });
+    const own = opaqueFieldsOf({ extra_content: delta.extra_content });
+    if (own !== null) this.#envelope().addExtra({ fields: own, callId: ofMessage });
     const calls = this.#callsFor(delta);
     if (calls === null) return null;
     for (const extra of calls.gather(delta)) this.#envelope().addExtra(extra);
@@ -99,7 +99,7 @@ export class OutputWriter {
    * this, because nothing can follow:
    *
    * - what only carries an envelope comes first, as reasoning does, and holds what all calls carry;
-   * - `reasoning_details` go back as they are, and each entry of `tool_calls` is a call of its own, closed before the next;
+   * - details and thinking blocks go back as they are, and each entry of `tool_calls` is a call of its own, closed before the next;
    * - think tags are read to their end, so that reasoning and text are one delta each;
    * - a transcript counts only without a text of its own;
    * - white space alone waits for `finish`, however long.
@@ -108,7 +108,7 @@ export class OutputWriter {
     const entries = callEntriesOf(given);
     const calls = entries.length === 0 ? null : new WholeCalls(entries, this.#callParts());
     this.#wholeCalls = calls;
-    this.#addWholeEnvelope(given, reasoningOf(given).details, calls);
+    this.#addWholeEnvelope(given, reasoningOf(given), calls);
     const message = this.#lastTurn(given);
     const reasoning = reasoningOf(message);
     const content = contentOf(message.content);
@@ -247,11 +247,11 @@ export class OutputWriter {
     return this.#pendingEnvelope;
   }
 
-  #addWholeEnvelope(message: LooseMessage, details: readonly LooseReasoningDetail[], calls: WholeCalls | null): void {
-    if (details.length > 0) this.#envelope().addWholeDetails(details);
+  #addWholeEnvelope(message: LooseMessage, reasoning: ReasoningSource, calls: WholeCalls | null): void {
+    if (hasEntries(reasoning)) this.#envelope().addWhole(reasoning);
     for (const extra of calls?.extras ?? []) this.#envelope().addExtra(extra);
-    const content = extraContentOf(message);
-    if (content !== null) this.#envelope().addExtra({ content, callId: ofMessage });
+    const fields = opaqueFieldsOf({ extra_content: message.extra_content });
+    if (fields !== null) this.#envelope().addExtra({ fields, callId: ofMessage });
   }
 
   /** What must go back to the upstream needs an item to travel in, even without text. */
@@ -337,6 +337,8 @@ export class OutputWriter {
 
   #messageItem(): MessageItemWriter {
     if (this.#current?.type === 'message') return this.#current.item;
+    // Thinking without text stands before what it led to, as in a message in one piece.
+    if (this.#pendingEnvelope?.hasWholeBlock()) this.#reasoningItem();
     this.#closeCurrent();
     const item = new MessageItemWriter(this.#log, this.#output, this.#context);
     this.#current = { type: 'message', item };
@@ -390,6 +392,11 @@ export class OutputWriter {
 /** The key of what belongs to the message itself. */
 function ofMessage(): string {
   return '';
+}
+
+/** Is there anything that goes back beside the text? */
+function hasEntries({ details, blocks }: ReasoningSource): boolean {
+  return details.length > 0 || blocks.length > 0;
 }
 
 /** Both kinds of text in a content that is whole. */

@@ -130,4 +130,4 @@ export class ReasoningItemWriter implements OpenItem {
   }
 }
 
-const noExtras: ReasoningExtras = { details: [], extraContents: {} };
+const noExtras: ReasoningExtras = { details: [], blocks: [], fields: {} };

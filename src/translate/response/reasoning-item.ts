@@ -1,16 +1,19 @@
-import type { LooseReasoningDetail } from '../../schema/chat-completion.ts';
-import type { ExtraContent } from '../../schema/chat-request.ts';
+import type { LooseReasoningDetail, LooseThinkingBlock } from '../../schema/chat-completion.ts';
+import type { OpaqueFields } from '../../schema/chat-request.ts';
 import type { ItemStatus, ReasoningItem } from '../../schema/response-resource.ts';
 import { objectOf, textOf } from '../chat/loose.ts';
+import { isWholeBlock } from '../chat/reasoning-source.ts';
 import type { ResponseContext } from '../context.ts';
-import { encodeReasoningEnvelope, packExtraContents, type ReasoningEnvelope } from '../reasoning-envelope.ts';
+import { encodeReasoningEnvelope, packOpaqueFields, type ReasoningEnvelope } from '../reasoning-envelope.ts';
 
 /** What one reasoning item holds beside its text. */
 export interface ReasoningExtras {
   /** `reasoning_details` as they go back. */
   readonly details: readonly unknown[];
+  /** `thinking_blocks` likewise. */
+  readonly blocks: readonly LooseThinkingBlock[];
   /** What calls, and the message (`''`), must have back, by `call_id`. */
-  readonly extraContents: Readonly<Record<string, ExtraContent>>;
+  readonly fields: Readonly<Record<string, OpaqueFields>>;
 }
 
 /**
@@ -35,23 +38,25 @@ export function reasoningItemOf(
 
 /**
  * The envelope an item needs, or null. Asked for (`include: ["reasoning.encrypted_content"]`), it holds everything. What the
- * next turn fails without goes along even unasked: signatures in `extra_content`, and OpenRouter's encrypted details.
+ * next turn fails without goes along even unasked: signatures of calls, signed thinking, and OpenRouter's encrypted details.
  */
 export function envelopeOf(
   text: string,
-  { details, extraContents }: ReasoningExtras,
+  { details, blocks, fields }: ReasoningExtras,
   context: Pick<ResponseContext, 'wantsEncryptedReasoning' | 'profile'>,
 ): ReasoningEnvelope | null {
   const { wantsEncryptedReasoning, profile } = context;
-  const hasExtras = Object.keys(extraContents).length > 0;
+  const hasFields = Object.keys(fields).length > 0;
   const carried = carriedDetails(details, text, context);
   const hasDetails = carried.length > 0;
+  const signed = carriedBlocks(blocks, text);
   const hasText = wantsEncryptedReasoning && text !== '';
-  if (!hasText && !hasDetails && !hasExtras) return null;
+  if (!hasText && !hasDetails && signed.length === 0 && !hasFields) return null;
   return {
     ...(hasText && { t: text }),
     ...(hasDetails && { d: carried }),
-    ...(hasExtras && packExtraContents(extraContents)),
+    ...(signed.length > 0 && { b: signed }),
+    ...(hasFields && packOpaqueFields(fields)),
     p: profile.name,
   };
 }
@@ -75,4 +80,10 @@ export function carriedDetails(
     if (detail.text !== text) return [detail];
     return [{ ...detail, text: null }];
   });
+}
+
+/** The thinking blocks that go into an envelope: those a server takes back, whose text is null where it is the item's. */
+export function carriedBlocks(blocks: readonly LooseThinkingBlock[], text: string): readonly LooseThinkingBlock[] {
+  const whole = blocks.filter(isWholeBlock);
+  return whole.map((block) => (text !== '' && block.thinking === text ? { ...block, thinking: null } : block));
 }

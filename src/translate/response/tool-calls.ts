@@ -2,7 +2,7 @@ import { JsonEnd } from '../../json/json-end.ts';
 import { isEmptyObject, mayBeginObject, objectsIn } from '../../json/objects.ts';
 import { ApiError } from '../../schema/api-error.ts';
 import type { LooseMessage, LooseToolCall } from '../../schema/chat-completion.ts';
-import { type CallFragment, callEntriesOf, extraContentOf, fragmentOf } from '../chat/call-entries.ts';
+import { type CallFragment, callEntriesOf, fragmentOf, opaqueFieldsOf } from '../chat/call-entries.ts';
 import { clientTools, isClientToolType, isRunnable } from '../client-tools.ts';
 import type { ResponseContext } from '../context.ts';
 import { type CallItemWriter, openCallItem } from './call-item-writers.ts';
@@ -64,8 +64,8 @@ export class ToolCalls {
       const fragment = fragmentOf(entry);
       const call = this.#gatherOne(this.#tracker.track(fragment));
       this.#growTexts(call, fragment.text);
-      const content = extraContentOf(entry);
-      if (content !== null) extras.push({ content, callId: () => this.#idOf(call) });
+      const fields = opaqueFieldsOf(entry);
+      if (fields !== null) extras.push({ fields, callId: () => this.#idOf(call) });
     }
     return extras;
   }
@@ -272,8 +272,8 @@ export class WholeCalls {
       const [text = '', ...others] = call.isCustom ? [call.text] : objectsIn(call.text);
       const callId = call.id === '' || callIds.has(call.id) ? parts.context.newId('call') : call.id;
       callIds.add(callId);
-      const content = extraContentOf(entry);
-      if (content !== null) extras.push({ content, callId: () => callId });
+      const fields = opaqueFieldsOf(entry);
+      if (fields !== null) extras.push({ fields, callId: () => callId });
       this.#calls.push({ call: { ...call, text }, callId });
       for (const other of others)
         this.#calls.push({ call: { ...call, text: other }, callId: parts.context.newId('call') });

@@ -3,7 +3,9 @@ import { describe, expect, it } from 'vitest';
 import type { ChatMessage } from '../../../src/schema/chat-request.ts';
 import type { OutputItem } from '../../../src/schema/response-resource.ts';
 import { translateCompletion } from '../../../src/translate/completion.ts';
+import type { ResponseContext } from '../../../src/translate/context.ts';
 import { translateRequest } from '../../../src/translate/request.ts';
+import { StreamTranslator } from '../../../src/translate/stream.ts';
 import { profileOf } from '../../../src/upstream/profiles.ts';
 import { createCountedIds } from '../../support/context.ts';
 import { profilesWithTools } from '../../support/profiles-with-tools.ts';
@@ -50,6 +52,74 @@ function nextTurn(message: object, profile: string): readonly ChatMessage[] {
   const { output } = JSON.parse(JSON.stringify(translateCompletion({ choices: [{ message }] }, context).response));
   const input = [question, ...output, ...outputsOf(output), question];
   return translateRequest({ ...request, input }, settings, clock).chat.messages;
+}
+
+interface ClaudeMessage {
+  readonly content: string | null;
+  readonly reasoning_content?: string;
+  readonly thinking_blocks: readonly object[];
+  readonly tool_calls: readonly object[];
+}
+
+/** What LiteLLM makes of a turn of Claude: the message, and the deltas of the same. */
+const claudeTurn = fc
+  .record({
+    blocks: fc.array(fc.oneof(text, fc.constant(null)), { minLength: 1, maxLength: 3 }),
+    content: fc.option(text),
+    id: fc.stringMatching(/^call_[a-z0-9]{12}$/),
+    size: fc.integer({ min: 1, max: 5 }),
+  })
+  .map(({ blocks, content, id, size }) => {
+    const thinking_blocks = blocks.map((thinking, index) =>
+      thinking === null
+        ? { type: 'redacted_thinking', data: `data ${index}` }
+        : { type: 'thinking', thinking, signature: `signature ${index}` },
+    );
+    const reasoning = blocks.join('');
+    const tool_calls = [{ id, type: 'function', function: { name: 'look', arguments: '{}' } }];
+    const message: ClaudeMessage = {
+      content,
+      ...(reasoning !== '' && { reasoning_content: reasoning }),
+      thinking_blocks,
+      tool_calls,
+    };
+    const deltas: object[] = thinking_blocks.flatMap((block): object[] => {
+      if (!('thinking' in block)) return [{ thinking_blocks: [block] }];
+      const { thinking = '', signature } = block;
+      const pieces = thinking.match(new RegExp(`[^]{1,${size}}`, 'g')) ?? [];
+      return [
+        ...pieces.map((piece) => ({
+          reasoning_content: piece,
+          thinking_blocks: [{ type: 'thinking', thinking: piece, signature: null }],
+        })),
+        { reasoning_content: '', thinking_blocks: [{ type: 'thinking', thinking: '', signature }] },
+      ];
+    });
+    if (content !== null) deltas.push({ content });
+    deltas.push({ tool_calls: tool_calls.map((call, index) => ({ index, ...call })) });
+    return { id, message, deltas };
+  });
+
+/** Anthropic's refusal, as LiteLLM passes it on: of a turn with calls that lacks its thinking, or has it changed. */
+function refusalOfClaude(messages: readonly ChatMessage[], said: readonly ClaudeMessage[]): string | null {
+  const assistants = messages.filter(({ role }) => role === 'assistant');
+  for (const [index, { thinking_blocks }] of said.entries()) {
+    const blocks = assistants[index]?.thinking_blocks;
+    const at = `messages.${index}.content.0`;
+    if (blocks === undefined) return `Expected \`thinking\` or \`redacted_thinking\`, but found \`tool_use\` (${at})`;
+    if (JSON.stringify(blocks) !== JSON.stringify(thinking_blocks))
+      return `\`thinking\` or \`redacted_thinking\` blocks cannot be modified (${at})`;
+  }
+  return null;
+}
+
+function outputOfStream(deltas: readonly object[], context: ResponseContext): readonly OutputItem[] {
+  const translator = new StreamTranslator(context);
+  for (const delta of deltas) translator.push({ choices: [{ index: 0, delta }] });
+  translator.push({ choices: [{ index: 0, delta: {}, finish_reason: 'tool_calls' }] });
+  const end = translator.finish('done').at(-1);
+  if (end === undefined || !('response' in end)) throw new Error('the stream did not end in a response');
+  return end.response.output;
 }
 
 function outputsOf(output: readonly OutputItem[]): object[] {
@@ -146,6 +216,55 @@ describe('the output of one turn as the input of the next', () => {
     expect(messages.find(({ role }) => role === 'assistant')?.tool_calls).toEqual(tool_calls);
   });
 
+  it.each(['generic', 'vllm', 'openai', 'sglang', 'mistral'])(
+    'gives Claude its signed thinking back over two turns, however it was cut, behind %s',
+    (profile) => {
+      fc.assert(
+        fc.property(
+          fc.uniqueArray(claudeTurn, { minLength: 2, maxLength: 2, selector: ({ id }) => id }),
+          fc.boolean(),
+          (turns, isStream) => {
+            const settings = createTestSettings({ profile });
+            const clock = { now: () => 1, newId: createCountedIds() };
+            const input: object[] = [question];
+            // The server's own memory of what it said, against which it holds what it is sent.
+            const said: readonly ClaudeMessage[] = turns.map(({ message }) => message);
+            for (const [index, { message, deltas }] of turns.entries()) {
+              const { chat, context } = translateRequest({ ...request, include: [], input }, settings, clock);
+              expect(refusalOfClaude(chat.messages, said.slice(0, index))).toBeNull();
+              const output = isStream
+                ? outputOfStream(deltas, context)
+                : translateCompletion({ choices: [{ message }] }, context).response.output;
+              const items = JSON.parse(JSON.stringify(output));
+              input.push(...items, ...outputsOf(items));
+            }
+            const { chat } = translateRequest({ ...request, input }, settings, clock);
+            expect(refusalOfClaude(chat.messages, said)).toBeNull();
+            // The guard can refuse: without what the envelope carries the same history is a 400.
+            const bare = input.filter((item) => !('type' in item && item.type === 'reasoning'));
+            const refused = translateRequest({ ...request, input: bare }, settings, clock).chat.messages;
+            expect(refusalOfClaude(refused, said)).toMatch(/^Expected `thinking` or `redacted_thinking`/);
+          },
+        ),
+        { numRuns: 40 },
+      );
+    },
+  );
+
+  it('gives LiteLLM the fields of its calls back, each with its call', () => {
+    const signed = (id: string, signature: string) => ({
+      id,
+      type: 'function',
+      function: { name: 'look', arguments: '{}' },
+      provider_specific_fields: { thought_signature: signature },
+    });
+    const tool_calls = [signed('a', 's1'), signed('b', 's2')];
+    for (const profile of ['generic', 'gemini']) {
+      const messages = nextTurn({ content: null, tool_calls }, profile);
+      expect(messages.find(({ role }) => role === 'assistant')?.tool_calls).toEqual(tool_calls);
+    }
+  });
+
   it('gives one server’s details and signatures to no other', () => {
     const settings = createTestSettings({ profile: 'openrouter' });
     const clock = { now: () => 1, newId: createCountedIds() };
@@ -154,6 +273,7 @@ describe('the output of one turn as the input of the next', () => {
       content: 'b',
       reasoning: 'a',
       reasoning_details: [{ type: 'reasoning.text', text: 'a', signature: 's' }],
+      thinking_blocks: [{ type: 'thinking', thinking: 'a', signature: 's' }],
     };
     const { output } = translateCompletion({ choices: [{ message }] }, context).response;
     for (const profile of ['sglang', 'gemini', 'openai']) {
@@ -164,6 +284,7 @@ describe('the output of one turn as the input of the next', () => {
       );
       expect(JSON.stringify(chat)).not.toContain('signature');
       expect(JSON.stringify(chat)).not.toContain('reasoning_details');
+      expect(JSON.stringify(chat)).not.toContain('thinking_blocks');
     }
   });
 });

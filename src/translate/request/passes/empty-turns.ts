@@ -18,9 +18,23 @@ export const emptyTurns: MessagePass = {
 
 function isEmptyTurn({ role, content, ...rest }: ChatMessage): boolean {
   if (role !== 'assistant' || !isBlank(content)) return false;
-  const { tool_calls, refusal, reasoning, reasoning_content, reasoning_details, extra_content } = rest;
-  const given = [tool_calls, refusal, reasoning, reasoning_content, reasoning_details, extra_content];
-  return given.every((value) => value === undefined || value === '' || (Array.isArray(value) && value.length === 0));
+  return carrying.every((field) => isNothing(rest[field]));
+}
+
+/** The fields that make a message more than its text. */
+const carrying = [
+  'tool_calls',
+  'refusal',
+  'reasoning',
+  'reasoning_content',
+  'reasoning_details',
+  'thinking_blocks',
+  'extra_content',
+  'provider_specific_fields',
+] as const;
+
+function isNothing(value: unknown): boolean {
+  return value === undefined || value === '' || (Array.isArray(value) && value.length === 0);
 }
 
 function isBlank(content: ChatMessage['content']): boolean {

@@ -9,6 +9,7 @@ export function mergeMessages(messages: readonly [ChatMessage, ...ChatMessage[]]
   if (messages.length === 1) return messages[0];
   const merged: ChatMessage = Object.assign({}, ...messages);
   const details = messages.flatMap(({ reasoning_details = [] }) => reasoning_details);
+  const blocks = messages.flatMap(({ thinking_blocks = [] }) => thinking_blocks);
   const written: ChatMessage = {
     ...merged,
     ...mergedContent(messages, merged.content),
@@ -16,6 +17,7 @@ export function mergeMessages(messages: readonly [ChatMessage, ...ChatMessage[]]
     ...mergedText('reasoning', messages),
     ...mergedText('reasoning_content', messages),
     ...(details.length === 0 ? {} : { reasoning_details: details }),
+    ...(blocks.length === 0 ? {} : { thinking_blocks: blocks }),
   };
   for (const message of messages) carry(written, message);
   return written;

@@ -15,7 +15,8 @@ export const reasoningScope: MessagePass = {
 };
 
 function withoutReasoning(message: ChatMessage): ChatMessage {
-  const { reasoning_content: _content, reasoning: _reasoning, reasoning_details: _details, ...kept } = message;
+  const { reasoning_content: _content, reasoning: _reasoning, ...others } = message;
+  const { reasoning_details: _details, thinking_blocks: _blocks, ...kept } = others;
   return kept;
 }
 
@@ -35,8 +36,8 @@ export const geminiSignatures: MessagePass = {
     }),
 };
 
-function isSigned({ extra_content }: ChatToolCall): boolean {
-  return extra_content !== undefined && signatureOf(extra_content) !== '';
+function isSigned({ extra_content, provider_specific_fields: fields }: ChatToolCall): boolean {
+  return fields !== undefined || (extra_content !== undefined && signatureOf(extra_content) !== '');
 }
 
 /** Puts something in the place of reasoning that the server demands and that a message does not have. */

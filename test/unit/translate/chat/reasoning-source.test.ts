@@ -1,5 +1,10 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { mergeReasoningDetails, reasoningOf } from '../../../../src/translate/chat/reasoning-source.ts';
+import {
+  mergeReasoningDetails,
+  mergeThinkingBlocks,
+  reasoningOf,
+} from '../../../../src/translate/chat/reasoning-source.ts';
 
 describe('reasoningOf', () => {
   it('takes the first source that has text, in the order of the table', () => {
@@ -24,6 +29,7 @@ describe('reasoningOf', () => {
     expect(reasoningOf({ reasoning: 'a', reasoning_details: [detail, 'junk', null] })).toEqual({
       text: 'a',
       details: [detail],
+      blocks: [],
     });
   });
 
@@ -41,7 +47,7 @@ describe('reasoningOf', () => {
     { reasoning_details: {}, thinking: {}, thinking_blocks: 'a' },
     { content: 'thinking' },
   ])('finds nothing in %j', (message) => {
-    expect(reasoningOf(message)).toEqual({ text: '', details: [] });
+    expect(reasoningOf(message)).toEqual({ text: '', details: [], blocks: [] });
   });
 });
 
@@ -99,5 +105,39 @@ describe('mergeReasoningDetails', () => {
       { type: 'reasoning.text', text: 'b', index: 0 },
     ];
     expect(mergeReasoningDetails(details)).toHaveLength(1);
+  });
+});
+
+describe('mergeThinkingBlocks', () => {
+  const signed = { type: 'thinking', thinking: 'Tide first.', signature: 's' };
+
+  it('gives one block however its text is cut', () => {
+    fc.assert(
+      fc.property(fc.array(fc.nat(signed.thinking.length), { maxLength: 6 }), fc.boolean(), (places, endsWithText) => {
+        const cuts = [0, ...places.toSorted((a, b) => a - b), signed.thinking.length];
+        const texts = cuts.slice(1).map((end, index) => signed.thinking.slice(cuts[index], end));
+        const deltas = texts.map((thinking) => ({ type: 'thinking', thinking, signature: null as string | null }));
+        if (endsWithText) deltas.splice(-1, 1, { type: 'thinking', thinking: texts.at(-1) ?? '', signature: 's' });
+        else deltas.push({ type: 'thinking', thinking: '', signature: 's' });
+        expect(mergeThinkingBlocks(deltas)).toEqual([signed]);
+      }),
+    );
+  });
+
+  it('begins a block after a signature, and for what is redacted', () => {
+    const redacted = { type: 'redacted_thinking', data: 'x' };
+    const omitted = { type: 'thinking', thinking: '', signature: 't' };
+    const whole = [signed, omitted, redacted, redacted, { ...signed, signature: 'u' }];
+    expect(mergeThinkingBlocks(whole)).toEqual(whole);
+  });
+
+  it('keeps fields that nobody here reads', () => {
+    const deltas = [
+      { type: 'thinking', thinking: 'a', cache_control: { type: 'ephemeral' } },
+      { type: 'thinking', thinking: null, signature: 's', cache_control: null },
+    ];
+    expect(mergeThinkingBlocks(deltas)).toEqual([
+      { type: 'thinking', thinking: 'a', signature: 's', cache_control: { type: 'ephemeral' } },
+    ]);
   });
 });
