@@ -7,6 +7,7 @@ import { templateRules } from '../src/upstream/chat-templates.ts';
 import { type FlagName, type ModelRule, profileFlags, unprobed } from '../src/upstream/profile.ts';
 import { builtInProfiles } from '../src/upstream/profiles.ts';
 import { profilesFileJsonSchema, takenBy } from '../src/upstream/profiles-file.ts';
+import { effortTable } from '../src/upstream/servers/effort-table.ts';
 import { type Generator, withSection } from './generator.ts';
 
 export const profileDocs: Generator = {
@@ -91,12 +92,18 @@ function probesOf(flag: FlagName): string {
 }
 
 function code(value: unknown): string {
+  const tabled = Array.isArray(value) ? value.filter((rule) => tabledRules.has(rule)) : [];
+  const own = Array.isArray(value) && tabled.length > 0 ? value.filter((rule) => !tabledRules.has(rule)) : value;
   const text =
     value instanceof RegExp
       ? String(value)
-      : JSON.stringify(value, (_key, inner) => (inner instanceof RegExp ? String(inner) : inner));
-  return `\`${cell(text)}\``;
+      : JSON.stringify(own, (_key, inner) => (inner instanceof RegExp ? String(inner) : inner));
+  const others = tabled.length === 0 ? '' : `[${tabled.length} rules](../src/upstream/servers/effort-table.ts) and `;
+  return `${others}\`${cell(text)}\``;
 }
+
+/** Too long for a cell. */
+const tabledRules: ReadonlySet<unknown> = new Set(Object.values(effortTable).flat());
 
 function cell(text: string): string {
   return text.replaceAll('|', '\\|');

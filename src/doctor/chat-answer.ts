@@ -162,6 +162,7 @@ function contextFor(stream: boolean): ResponseContext {
     echo: {} as CreateResponseEcho,
     toolNames,
     restoredTools: new Map(),
+    earlierCallIds: new Set(),
     allowedTools: null,
     wantsEncryptedReasoning: false,
     wantsLogprobs: false,

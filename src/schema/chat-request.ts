@@ -11,6 +11,8 @@ export interface ChatCompletionRequest {
   readonly tools?: readonly ChatTool[];
   readonly tool_choice?: ChatToolChoice;
   readonly parallel_tool_calls?: boolean;
+  /** GLM: streams the arguments of calls. */
+  readonly tool_stream?: boolean;
   readonly response_format?: ChatResponseFormat;
   readonly max_tokens?: number;
   readonly max_completion_tokens?: number;

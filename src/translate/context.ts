@@ -65,7 +65,7 @@ export interface AnswerReport {
   readonly finishReason: string | null;
 }
 
-/** What the answer's translation needs of its request. Nothing here refers to the input itself. */
+/** What the answer's translation needs of its request. Nothing here refers to the input itself, but for the ids of its calls. */
 export interface ResponseContext {
   readonly answer: AnswerForm;
   readonly stream: boolean;
@@ -75,6 +75,8 @@ export interface ResponseContext {
   readonly toolNames: ReadonlySet<string>;
   /** Offered names that must be given back as something else: custom tools, namespaces, shortened names. */
   readonly restoredTools: ReadonlyMap<string, RestoredTool>;
+  /** The ids of the conversation's calls. */
+  readonly earlierCallIds: ReadonlySet<string>;
   /** The names the model may call, by `tool_choice`: one, none or `allowed_tools`; null when it sets no bound. */
   readonly allowedTools: ReadonlySet<string> | null;
   readonly wantsEncryptedReasoning: boolean;

@@ -13,7 +13,7 @@ import { translateMessages } from './request/messages.ts';
 import { pairCalls } from './request/pairing.ts';
 import { parseRequest } from './request/parse/request.ts';
 import { settingsForModel } from './request/parse/settings-for-model.ts';
-import type { CreateResponse, InputMessage, InputReasoning } from './request/parsed.ts';
+import type { CreateResponse, InputItem, InputMessage, InputReasoning } from './request/parsed.ts';
 import { translateTextFormat } from './request/text-format.ts';
 import { translateToolChoice } from './request/tool-choice.ts';
 import { createToolTable, type OfferedTool } from './request/tools.ts';
@@ -92,6 +92,7 @@ export function translateRequest(
     throw unsupportedParameter('tools', `The upstream (profile '${profile.name}') takes no tools. Leave 'tools' out.`);
   }
   if (offered.length > 0) put(chat, 'tools', offered.map(chatOf));
+  if (profile.toolStream && stream && offered.length > 0) put(chat, 'tool_stream', true);
   put(chat, 'tool_choice', wanted.toolChoice);
   put(chat, 'response_format', wanted.format);
   put(chat, 'parallel_tool_calls', parallelToolCalls(request, offered.length > 0, profile, dropped));
@@ -129,6 +130,7 @@ export function translateRequest(
       echo,
       toolNames: offered.length === 0 ? noNames : new Set(offered.map(nameOf)),
       restoredTools: restoredToolsOf(offered),
+      earlierCallIds: callIdsOf(input),
       allowedTools: choice.allowed,
       wantsEncryptedReasoning,
       wantsLogprobs: wanted.logprobs,
@@ -273,6 +275,12 @@ function putStubTools(chat: ChatFields, { toolChoice }: Profile): void {
 }
 
 const noNames: ReadonlySet<string> = new Set();
+
+function callIdsOf(input: readonly InputItem[]): ReadonlySet<string> {
+  const calls = input.filter((item) => item.kind === 'call');
+  return calls.length === 0 ? noNames : new Set(calls.map(({ callId }) => callId));
+}
+
 const nothingRestored: ResponseContext['restoredTools'] = new Map();
 
 /** The offered tools that the response must give back under another name or type. */

@@ -214,6 +214,15 @@ export const profileFlags = {
     .enum(['native', 'wrapped', 'wrapped_strict'])
     .describe('Takes custom tools; otherwise each is wrapped in a function, which may be marked `strict`.'),
   parallelToolCalls: z.boolean().describe('Takes `parallel_tool_calls`.'),
+  toolStream: z
+    .boolean()
+    .describe(
+      'Streams the arguments of calls only when told to: `tool_stream: true` is sent with streams that offer tools.',
+    )
+    .register(unprobed, {
+      because:
+        'Servers that do not know the field answer as if it were not there; one vendor has it, recognised by its host.',
+    }),
   stubTools: z
     .boolean()
     .describe(

@@ -1,7 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer as createHttps } from 'node:https';
 import { type AddressInfo, createServer as createTcp } from 'node:net';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { OpenAI } from 'openai';
@@ -262,6 +263,19 @@ describe('npm start -- --upstream URL', () => {
     });
     await expect.poll(mesh.stderr).toContain('"profile":"vllm"');
     expect(mesh.stderr()).not.toContain('sk-100%');
+    await upstream.close();
+  });
+
+  test('takes a profile of UPSTREAM_PROFILES_FILE', async () => {
+    const upstream = await startScriptedUpstream();
+    upstream.script('mine', { body: [completion({ content: 'Seen.' })] });
+    const file = join(mkdtempSync(join(tmpdir(), 'profiles-')), 'profiles.yaml');
+    writeFileSync(file, 'profiles: { mine: { extends: vllm, image: omit } }');
+    const options = ['--port', String(await anyFreePort()), '--upstream', `http://127.0.0.1:${upstream.port}`];
+    const mesh = startMesh([...options, '--profile', 'mine'], { UPSTREAM_PROFILES_FILE: file });
+    const client = new OpenAI({ baseURL: await mesh.ready(), apiKey: 'k', maxRetries: 0 });
+    expect((await client.responses.create({ model: 'mine', input: 'Hi' })).output_text).toBe('Seen.');
+    await expect.poll(mesh.stderr).toContain('"profile":"mine"');
     await upstream.close();
   });
 

@@ -70,6 +70,7 @@ export function createTestContext(settings: ContextSettings = {}): ResponseConte
     echo: { ...minimalEcho, ...settings.echo },
     toolNames: new Set([...(settings.toolNames ?? []), ...restoredTools.keys()]),
     restoredTools,
+    earlierCallIds: new Set(),
     allowedTools: settings.allowedTools === undefined ? null : new Set(settings.allowedTools),
     wantsEncryptedReasoning: settings.wantsEncryptedReasoning ?? false,
     wantsLogprobs: settings.wantsLogprobs ?? false,

@@ -131,7 +131,8 @@ export const serverGuards: readonly ServerGuard[] = [
     profile: 'vertex',
     source: 'ai.google.dev, Thought signatures and OpenAI compatibility',
     check(body) {
-      refuseEfforts(body, ['none', 'minimal', 'low', 'medium', 'high']);
+      const ofClaude = String(body['model']).includes('claude') ? ['xhigh', 'max'] : [];
+      refuseEfforts(body, ['none', 'minimal', 'low', 'medium', 'high', ...ofClaude]);
       for (const { tool_calls = [] } of body.messages) {
         if (tool_calls.length > 0 && !tool_calls.some((call) => call.extra_content?.google?.thought_signature))
           refuse('Function call is missing a thought_signature');

@@ -1,5 +1,7 @@
+import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { profileNames } from '../../src/upstream/profiles.ts';
+import { readProfilesFile } from '../../src/upstream/profiles-file.ts';
 
 /** The options of `npm start -- …`. */
 export interface MeshOptions {
@@ -19,7 +21,8 @@ Runs Envoy with the Responses translator in front of a Chat Completions server.
   --upstream URL       base URL of a Chat server, such as http://127.0.0.1:11434/v1
                        (default: an embedded server with a few demo models)
   --upstream-key KEY   API key for that server; else UPSTREAM_KEY, else what the client sends
-  --profile NAME       what kind of server it is: ${wrapped(profileNames, 23)}
+  --profile NAME       what kind of server it is: ${wrapped(profileNames, 23)},
+                       or a profile of UPSTREAM_PROFILES_FILE
   --help               show this text
 
 Every variable of the service (docs/operating.md, "Settings") may be set too: LOG_LEVEL=debug npm start
@@ -51,14 +54,20 @@ export function readOptions(args: readonly string[], environment: NodeJS.Process
   const upstreamKey = values['upstream-key'] ?? (environment['UPSTREAM_KEY'] || undefined);
   if (values['upstream-key'] !== undefined && upstream === undefined)
     throw new Error('--upstream-key needs --upstream.');
-  if (values.profile !== undefined && !profileNames.includes(values.profile))
-    throw new Error(`--profile must be one of: ${profileNames.join(', ')}.`);
+  if (values.profile !== undefined) checkProfile(values.profile, environment['UPSTREAM_PROFILES_FILE']);
   return {
     port: values.port === undefined ? undefined : readPort(values.port),
     upstream,
     upstreamKey: upstream === undefined ? undefined : upstreamKey,
     profile: values.profile,
   };
+}
+
+/** Throws unless the profile is built in, or in the operator's file. */
+function checkProfile(name: string, file: string | undefined): void {
+  const own = file === undefined || file === '' ? [] : [...readProfilesFile(readFileSync(file, 'utf8'), file).keys()];
+  const names = [...profileNames, ...own];
+  if (!names.includes(name)) throw new Error(`--profile must be one of: ${names.join(', ')}.`);
 }
 
 function readPort(text: string): number {

@@ -56,7 +56,8 @@ function countRequestJson({ model, messages, tools }: ChatCompletionRequest, pas
 
 /** What the server counted. Throws `ApiError` for something else. */
 function translateCount(value: unknown): InputTokens {
-  const count = objectOf<{ readonly count?: unknown }>(value)?.count;
+  const answer = objectOf<{ readonly count?: unknown; readonly input_tokens?: unknown }>(value);
+  const count = answer?.count ?? answer?.input_tokens; // vLLM, llama.cpp
   if (typeof count === 'number' && Number.isInteger(count) && count >= 0)
     return { object: 'response.input_tokens', input_tokens: count };
   throw new ApiError('The upstream’s answer is not a count of tokens.', {

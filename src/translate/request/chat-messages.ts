@@ -1,5 +1,6 @@
 import type { ChatContentPart, ChatMessage, ChatToolCall } from '../../schema/chat-request.ts';
 import type { Profile } from '../../upstream/profile.ts';
+import { upstreamCallId } from '../call-ids.ts';
 import { chatPartsOf, isPlainText, joinText } from './content.ts';
 import type { PairedCall } from './pairing.ts';
 import type { InputContent, InputMessage } from './parsed.ts';
@@ -59,9 +60,10 @@ export function messagesOfTurn(turn: Turn, profile: Profile, tools: ToolTable): 
 }
 
 function toolCallOf(call: PairedCall, turn: Turn, profile: Profile, tools: ToolTable): ChatToolCall {
-  const { callId: id, toolKind, input } = call;
+  const { callId, toolKind, input } = call;
+  const id = upstreamCallId(callId);
   const name = chatNameOf(call, tools);
-  const kept = opaqueFieldsOf(turn, id);
+  const kept = opaqueFieldsOf(turn, callId);
   if (toolKind !== 'custom') return { id, type: 'function', function: { name, arguments: input }, ...kept };
   if (profile.customTools === 'native') return { id, type: 'custom', custom: { name, input }, ...kept };
   return { id, type: 'function', function: { name, arguments: JSON.stringify({ input }) }, ...kept };
@@ -79,7 +81,11 @@ function toolMessageOf({ callId, outputs }: PairedCall, profile: Profile): ChatM
     .join('\n');
   const media = chatPartsOf(outputs.flat(), profile).filter(({ type }) => type !== 'text');
   const parts = text === '' ? media : [{ type: 'text', text } as const, ...media];
-  const message: ChatMessage = { role: 'tool', tool_call_id: callId, content: media.length === 0 ? text : parts };
+  const message: ChatMessage = {
+    role: 'tool',
+    tool_call_id: upstreamCallId(callId),
+    content: media.length === 0 ? text : parts,
+  };
   for (const output of outputs) carry(message, output);
   return message;
 }

@@ -1,4 +1,5 @@
 import type { ChatMessage } from '../../schema/chat-request.ts';
+import { upstreamCallId } from '../call-ids.ts';
 import type { TranslationSettings } from '../settings.ts';
 import { chatMessageOf, messagesOfTurn } from './chat-messages.ts';
 import { isRefusal, joinText } from './content.ts';
@@ -77,10 +78,11 @@ export function translateMessages(
   }
 
   function addCall(item: PairedCall): void {
-    if (turn?.answered || turn?.callIds.has(item.callId)) close();
+    const id = upstreamCallId(item.callId);
+    if (turn?.answered || turn?.callIds.has(id)) close();
     const open = openTurn();
     open.calls.push(item);
-    open.callIds.add(item.callId);
+    open.callIds.add(id);
     if (!item.abandoned) open.waiting.add(item);
   }
 

@@ -2,6 +2,7 @@ import { JsonEnd } from '../../json/json-end.ts';
 import { isEmptyObject, mayBeginObject, objectsIn } from '../../json/objects.ts';
 import { ApiError } from '../../schema/api-error.ts';
 import type { LooseMessage, LooseToolCall } from '../../schema/chat-completion.ts';
+import { uniqueCallId } from '../call-ids.ts';
 import { type CallFragment, callEntriesOf, fragmentOf, opaqueFieldsOf } from '../chat/call-entries.ts';
 import { clientTools, isClientToolType, isRunnable } from '../client-tools.ts';
 import type { ResponseContext } from '../context.ts';
@@ -229,11 +230,9 @@ export class ToolCalls {
     return calledNameOf(name, this.#parts.context);
   }
 
-  /** The upstream's id, unless it is missing or another call of this answer has it. */
   #idOf(call: Call): string {
     if (call.callId === null) {
-      const given = call.tracked.upstreamId;
-      call.callId = given === '' || this.#usedIds.has(given) ? this.#parts.context.newId('call') : given;
+      call.callId = callIdFor(call.tracked.upstreamId, this.#usedIds, this.#parts.context);
       this.#usedIds.add(call.callId);
     }
     return call.callId;
@@ -270,7 +269,7 @@ export class WholeCalls {
         break;
       }
       const [text = '', ...others] = call.isCustom ? [call.text] : objectsIn(call.text);
-      const callId = call.id === '' || callIds.has(call.id) ? parts.context.newId('call') : call.id;
+      const callId = callIdFor(call.id, callIds, parts.context);
       callIds.add(callId);
       const fields = opaqueFieldsOf(entry);
       if (fields !== null) extras.push({ fields, callId: () => callId });
@@ -369,4 +368,11 @@ export function namelessCall(): ApiError {
     type: 'model_error',
     code: 'invalid_tool_call',
   });
+}
+
+/** The upstream's id, unless it is missing or another call of this answer has it; made unique where the conversation has it. */
+function callIdFor(given: string, ofAnswer: ReadonlySet<string>, { earlierCallIds, newId }: ResponseContext): string {
+  if (given === '' || ofAnswer.has(given)) return newId('call');
+  if (!earlierCallIds.has(given)) return given;
+  return uniqueCallId(given, (id) => earlierCallIds.has(id) || ofAnswer.has(id)) ?? newId('call');
 }

@@ -1,5 +1,6 @@
 import type { OtelName } from '../built-in-profile.ts';
 import type { ProfileFlags, ToolChoiceSupport } from '../profile.ts';
+import { effortTable } from './effort-table.ts';
 
 /** What several servers have in common: values of flags, with the reasons where these are the same too. */
 
@@ -33,3 +34,12 @@ export const readsReasoningContent: Cell<'reasoningReplay'> = [
   'reasoning_content',
   'Reads earlier reasoning from this field.',
 ];
+
+/** The efforts of the models that the table knows, then these rules for others; `reason` is of these. */
+export function tabledEfforts(
+  server: keyof typeof effortTable,
+  others: ProfileFlags['effortRules'],
+  reason: string,
+): Cell<'effortRules'> {
+  return [[...effortTable[server], ...others], `By model, from models.dev’s data (\`npm run efforts\`). ${reason}`];
+}

@@ -62,6 +62,7 @@ export const llamaCpp = server({
     reasoningReplay: readsReasoningContent,
     emptyAssistantContent: noNull,
     toolChoice: [modeChoice, 'A named function is ignored (observed): it is offered alone and required instead.'],
+    tokenizePath: ['/v1/chat/completions/input_tokens', 'Takes a chat request there and applies the model’s template.'],
   },
   models: templateRules,
 });

@@ -59,6 +59,7 @@ export const generic: BuiltInProfile = {
     strict: true,
     customTools: 'wrapped',
     parallelToolCalls: true,
+    toolStream: false,
     stubTools: false,
     toolChoice: namedChoice,
     thinkTags: 'auto',

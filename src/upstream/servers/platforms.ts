@@ -1,6 +1,14 @@
 import { server } from '../built-in-profile.ts';
 import { templateRules } from '../chat-templates.ts';
-import { gptOssEfforts, newerLimit, noNull, noSound, readsReasoningContent, unlisted } from './common.ts';
+import {
+  gptOssEfforts,
+  newerLimit,
+  noNull,
+  noSound,
+  readsReasoningContent,
+  tabledEfforts,
+  unlisted,
+} from './common.ts';
 import { generic } from './generic.ts';
 
 /** Platforms that host or route to the models of others. */
@@ -19,7 +27,8 @@ export const groq = server({
       { auto: 'auto', default: 'on_demand', flex: 'flex' },
       'Its word for the default (console.groq.com, Service Tiers).',
     ],
-    effortRules: [
+    effortRules: tabledEfforts(
+      'groq',
       [
         {
           models: /qwen/i,
@@ -34,8 +43,8 @@ export const groq = server({
         },
         { models: /./, efforts: gptOssEfforts },
       ],
-      'Qwen knows `none` and `default` (pi#1745), gpt-oss low, medium and high.',
-    ],
+      'Older Qwen models know `none` and `default` (pi#1745), others low, medium and high.',
+    ),
     reasoningReplay: ['reasoning', 'Reads earlier reasoning from this field.'],
     reasoningScope: ['tool_turns', 'Its models ignore what is older than the last question; it would cost tokens.'],
     audio: noSound,
@@ -70,6 +79,7 @@ export const openrouter = server({
     arrayContent: [true, 'Several text parts may stay parts.'],
     file: ['openrouter', 'PDF as data or by URL.'],
     cacheControl: [true, 'Passed on to Anthropic, Gemini and Qwen models.'],
+    video: [true, '`video_url` is a 200 there, for models that take it (observed).'],
   },
 });
 
@@ -97,6 +107,7 @@ export const fireworks = server({
   flags: {
     path: ['/inference/v1/chat/completions', 'Where its Chat API lives.'],
     promptCacheKey: [true, 'In its documentation: requests of one key go to one replica.'],
+    effortRules: tabledEfforts('fireworks', [], 'Other models get what was asked for.'),
     reasoningReplay: readsReasoningContent,
     emptyAssistantContent: noNull,
     audio: noSound,
@@ -117,7 +128,11 @@ export const cerebras = server({
     refusedFields: [['presence_penalty', 'frequency_penalty'], 'A 400.'],
     user: [true, 'In its documentation.'],
     serviceTiers: [{ auto: 'auto', default: 'default', flex: 'flex', priority: 'priority' }, 'Its tiers. †'],
-    effortRules: [[{ models: /gpt-oss/i, efforts: gptOssEfforts }], 'gpt-oss knows low, medium and high.'],
+    effortRules: tabledEfforts(
+      'cerebras',
+      [{ models: /gpt-oss/i, efforts: gptOssEfforts }],
+      'gpt-oss knows low, medium and high.',
+    ),
     reasoningReplay: ['reasoning', 'Reads earlier reasoning from this field. †'],
     audio: noSound,
   },
@@ -141,6 +156,9 @@ export const bedrock = server({
       'Calls in the history without tools are a 400, “toolConfig must be defined” (litellm#31400, opencode#10259).',
     ],
   },
+  models: [
+    { match: /voxtral/i, reason: 'They hear: `input_audio` is a 200 there (observed).', flags: { audio: true } },
+  ],
 });
 
 export const databricks = server({

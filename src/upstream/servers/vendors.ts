@@ -3,7 +3,6 @@ import type { ModelRule } from '../profile.ts';
 import {
   dashscopeChoice,
   fullChoice,
-  gptOssEfforts,
   ignoredChoice,
   mistralChoice,
   modeChoice,
@@ -11,6 +10,7 @@ import {
   noNull,
   noSound,
   readsReasoningContent,
+  tabledEfforts,
   threeEfforts,
   unlisted,
 } from './common.ts';
@@ -93,10 +93,11 @@ export const mistral = server({
     refusedFields: [['logprobs'], 'Gives none.'],
     promptCacheKey: [true, 'In its documentation.'],
     renames: [{ seed: 'random_seed' }, 'Its name for it.'],
-    effortRules: [
-      [{ models: /./, efforts: { minimal: 'none', low: 'high', medium: 'high', xhigh: 'high', max: 'high' } }],
-      'All or nothing. †',
-    ],
+    effortRules: tabledEfforts(
+      'mistral',
+      [{ models: /./, efforts: { minimal: 'high', low: 'high', medium: 'high', xhigh: 'high', max: 'high' } }],
+      'Others: all or nothing.',
+    ),
     reasoningReplay: [
       'mistral_thinking',
       'A `thinking` part in the content; `reasoning_content` is refused (crush#1590).',
@@ -114,6 +115,9 @@ export const mistral = server({
     ],
     toolChoice: [mistralChoice, '`any` for required; one function is offered alone.'],
   },
+  models: [
+    { match: /voxtral/i, reason: 'They hear: `input_audio` is a 200 there (observed).', flags: { audio: true } },
+  ],
 });
 
 export const deepseek = server({
@@ -125,10 +129,11 @@ export const deepseek = server({
   flags: {
     jsonSchema: ['json_object', 'Keeps to JSON, not to a schema: the schema is told in a system message.'],
     reasoningEffort: ['thinking_and_effort', 'A switch, `thinking: {"type"}`, with `reasoning_effort` beside it.'],
-    effortRules: [
+    effortRules: tabledEfforts(
+      'deepseek',
       [{ models: /./, efforts: { minimal: 'low', medium: 'high', xhigh: 'max' } }],
-      'Knows low, high and max.',
-    ],
+      'Others know low, high and max.',
+    ),
     reasoningReplay: readsReasoningContent,
     reasoningBackfill: [
       { text: '', on: 'all' },
@@ -139,6 +144,12 @@ export const deepseek = server({
   },
 });
 
+const geminiEfforts = [
+  { models: /gemini-(?:[3-9]|2\.5-pro)/i, efforts: { none: 'low', xhigh: 'high', max: 'high' } },
+  { models: /./, efforts: { xhigh: 'high', max: 'high' } },
+];
+const aboutGeminiEfforts = 'Gemini 3 and 2.5 Pro cannot be told not to think; no Gemini knows more than high.';
+
 export const gemini = server({
   name: 'gemini',
   base: generic,
@@ -148,13 +159,7 @@ export const gemini = server({
   flags: {
     path: ['/v1beta/openai/chat/completions', 'Where its Chat API lives.'],
     maxTokensField: newerLimit,
-    effortRules: [
-      [
-        { models: /gemini-(?:[3-9]|2\.5-pro)/i, efforts: { none: 'low', xhigh: 'high', max: 'high' } },
-        { models: /./, efforts: { xhigh: 'high', max: 'high' } },
-      ],
-      'Gemini 3 and 2.5 Pro cannot be told not to think; no model knows more than high.',
-    ],
+    effortRules: tabledEfforts('gemini', geminiEfforts, aboutGeminiEfforts),
     geminiSignatures: [
       true,
       'Gemini 3 answers 400 to a call without a thought signature (ai.google.dev, Thought signatures; LibreChat agents#37).',
@@ -171,6 +176,11 @@ export const vertex = server({
     'Vertex AI (OpenAI-compatible endpoint). Its path names your project and location: set `UPSTREAM_PATH` to `/v1/projects/PROJECT/locations/LOCATION/endpoints/openapi/chat/completions`. Models are named `google/gemini-…`; the access token must be renewed each hour.',
   flags: {
     path: ['/v1/projects/-/locations/global/endpoints/openapi/chat/completions', 'A pattern, to be replaced.'],
+    effortRules: tabledEfforts(
+      'vertex',
+      [{ models: /claude/i, efforts: { minimal: 'low' } }, ...geminiEfforts],
+      `${aboutGeminiEfforts} Claude takes xhigh and max there.`,
+    ),
   },
 });
 
@@ -199,7 +209,11 @@ export const xai = server({
   about: 'api.x.ai.',
   flags: {
     maxTokensField: newerLimit,
-    effortRules: [[{ models: /./, efforts: threeEfforts }], 'Knows none, low, medium and high (big-AGI#1104).'],
+    effortRules: tabledEfforts(
+      'xai',
+      [{ models: /./, efforts: threeEfforts }],
+      'Older models know none, low, medium and high (big-AGI#1104).',
+    ),
     developerRole: ['keep', 'Knows the role, which ranks above a user. †'],
     systemMessages: ['anywhere', 'System and developer messages keep their places and stay apart.'],
     emptyAssistantContent: ['empty', 'Null is refused.'],
@@ -241,6 +255,11 @@ export const moonshot = server({
   flags: {
     promptCacheKey: [true, 'In its documentation.'],
     reasoningEffort: ['thinking_type', 'A switch, `thinking: {"type"}`.'],
+    effortRules: tabledEfforts(
+      'moonshot',
+      [{ models: /kimi-k[3-9]/i, efforts: { none: 'low', minimal: 'low', medium: 'high', xhigh: 'max' } }],
+      'K3 and later know low, high and max; K2.7 Code cannot be told not to think.',
+    ),
     reasoningReplay: readsReasoningContent,
     reasoningBackfill: [
       { text: ' ', on: 'calls' },
@@ -253,12 +272,9 @@ export const moonshot = server({
   },
   models: [
     {
-      match: /kimi-k3/i,
-      reason: 'K3 has levels, in `reasoning_effort`, and refuses `thinking: {"type": "disabled"}`.',
-      flags: {
-        reasoningEffort: 'reasoning_effort',
-        effortRules: [{ models: /./, efforts: gptOssEfforts }],
-      },
+      match: /kimi-k[3-9]/i,
+      reason: 'K3 and later have levels, in `reasoning_effort`, and refuse `thinking: {"type": "disabled"}`.',
+      flags: { reasoningEffort: 'reasoning_effort' },
     },
   ],
 });
@@ -298,6 +314,16 @@ export const zai = server({
     ],
     jsonSchema: ['json_object', 'Keeps to JSON, not to a schema: the schema is told in a system message.'],
     reasoningEffort: ['thinking_type', 'A switch, `thinking: {"type"}`.'],
+    effortRules: tabledEfforts(
+      'zai',
+      [
+        {
+          models: /glm-(?:5\.[3-9]|[6-9])/i,
+          efforts: { none: 'low', minimal: 'low', medium: 'high', xhigh: 'max' },
+        },
+      ],
+      'From GLM-5.3 on thinking cannot be turned off.',
+    ),
     reasoningReplay: readsReasoningContent,
     emptyAssistantContent: ['empty', 'Its templates or its validation want text, if only an empty one. †'],
     audio: noSound,
@@ -305,7 +331,18 @@ export const zai = server({
     strict: [false, 'Not in its API.'],
     parallelToolCalls: [false, 'Not in its API.'],
     toolChoice: [ignoredChoice, 'Knows `auto` only, which is the default.'],
+    toolStream: [
+      true,
+      'Without it the arguments of a call come at once, at its end (docs.z.ai, Tool Streaming Output).',
+    ],
   },
+  models: [
+    {
+      match: /glm-(?:5\.[2-9]|[6-9])/i,
+      reason: 'GLM-5.2 and later have levels, in `reasoning_effort` beside the switch.',
+      flags: { reasoningEffort: 'thinking_and_effort' },
+    },
+  ],
 });
 
 export const minimax = server({

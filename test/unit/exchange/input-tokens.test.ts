@@ -39,6 +39,19 @@ function textOf(replies: readonly ExchangeReply[]): string {
   return Buffer.concat(replies.flatMap((reply) => ('body' in reply && reply.body ? [reply.body] : []))).toString();
 }
 
+test('llama.cpp counts too, at a path and with a word of its own', () => {
+  const exchange = new Exchange(
+    exchangeOptions({ profile: 'llama.cpp', modes: { request: 'BUFFERED', response: 'BUFFERED' } }),
+  );
+  const upstream = ask(exchange, '/v1/responses/input_tokens', body);
+  expect(upstream.at(-1)).toMatchObject({ headers: { set: { ':path': '/v1/chat/completions/input_tokens' } } });
+  const client = [
+    ...exchange.handle({ type: 'response_headers', headers: headersOf(json), endOfStream: false }),
+    ...exchange.handle({ type: 'response_body', body: Buffer.from('{"input_tokens":42}'), endOfStream: true }),
+  ];
+  expect(JSON.parse(textOf(client))).toEqual({ object: 'response.input_tokens', input_tokens: 42 });
+});
+
 test('the server counts what its template would be given', () => {
   const { upstream } = run('{"count":42}');
   expect(upstream.at(-1)).toMatchObject({ headers: { set: { ':path': '/x/tokenize' } } });
