@@ -4,13 +4,19 @@
 package istio
 
 import (
+	"bytes"
 	"encoding/json"
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
 
 	"istio.io/istio/pilot/pkg/model"
 	"istio.io/istio/pilot/test/xds"
@@ -36,26 +42,49 @@ func TestTranslate(t *testing.T) {
 	server := xds.NewFakeDiscoveryServer(t, xds.FakeOptions{
 		KubeClientModifier: func(client kube.Client) {
 			clienttest.MakeCRD(t, client, gvr.InferencePool)
+			// Istio applies a pool's Service again after each update of it, and this API makes an update of every apply: without
+			// end, so that no state would settle. The Service is among the objects already.
+			client.Kube().(*fake.Clientset).PrependReactor("patch", "services",
+				func(clienttesting.Action) (bool, runtime.Object, error) { return true, &corev1.Service{}, nil })
 		},
 		KubernetesObjectString: strings.Join(objects, "\n---\n"),
 		ConfigString:           strings.Join(configs, "\n---\n"),
 	})
 	labels := map[string]string{"gateway.networking.k8s.io/gateway-name": os.Getenv("GATEWAY")}
-	proxy := server.SetupProxy(&model.Proxy{
-		Type:            model.Router,
-		ConfigNamespace: os.Getenv("NAMESPACE"),
-		Labels:          labels,
-		Metadata:        &model.NodeMetadata{Namespace: os.Getenv("NAMESPACE"), Labels: labels, IstioVersion: "1.31.0"},
-		IPAddresses:     []string{"10.1.0.1"},
-	})
-	listeners := server.Listeners(proxy)
-	output, err := json.Marshal(map[string][]json.RawMessage{
-		"listeners": encode(t, listeners),
-		"routes":    encode(t, server.RoutesFromListeners(proxy, listeners)),
-		"clusters":  encode(t, server.Clusters(proxy)),
-	})
-	if err != nil {
-		t.Fatal(err)
+	translate := func() []byte {
+		proxy := server.SetupProxy(&model.Proxy{
+			Type:            model.Router,
+			ConfigNamespace: os.Getenv("NAMESPACE"),
+			Labels:          labels,
+			Metadata:        &model.NodeMetadata{Namespace: os.Getenv("NAMESPACE"), Labels: labels, IstioVersion: "1.31.0"},
+			IPAddresses:     []string{"10.1.0.1"},
+		})
+		listeners := server.Listeners(proxy)
+		output, err := json.Marshal(map[string][]json.RawMessage{
+			"listeners": encode(t, listeners),
+			"routes":    encode(t, server.RoutesFromListeners(proxy, listeners)),
+			"clusters":  encode(t, server.Clusters(proxy)),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return output
+	}
+	// Objects reach the server one kind after the other, and it answers from those that have: a Gateway whose routes have
+	// not is one that leads to `blackhole:80`. Asked until there is none of that and the answer has stayed the same.
+	output := translate()
+	deadline := time.Now().Add(time.Minute)
+	for same := 0; same < 10 || bytes.Contains(output, []byte(`"blackhole:80"`)); {
+		if time.Now().After(deadline) {
+			t.Fatalf("Istio's answer does not settle: %s", output)
+		}
+		time.Sleep(100 * time.Millisecond)
+		again := translate()
+		if bytes.Equal(again, output) {
+			same++
+		} else {
+			output, same = again, 0
+		}
 	}
 	if err := os.WriteFile(os.Getenv("OUTPUT"), output, 0o600); err != nil {
 		t.Fatal(err)
