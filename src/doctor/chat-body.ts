@@ -1,4 +1,4 @@
-import { type Findings, factOf, fewTokens, found, type Known, type ProbeRequest, taken } from './probe.ts';
+import { type Findings, factOf, fewTokens, found, type Known, type ProbeRequest, type Result, taken } from './probe.ts';
 
 /** A function tool as a Chat server takes it. */
 interface FunctionTool {
@@ -66,13 +66,21 @@ export function chat(known: Known, tokens: 'few' | 'many', fields: Readonly<Reco
   };
 }
 
+type LimitField = 'max_tokens' | 'max_completion_tokens';
+
+/** What was seen of a field that limits the answer: by its probe, or where that showed nothing, by the shorter limit. */
+export function limitFound(findings: Findings, name: LimitField, result: Result): boolean {
+  const shorter = found(findings, name, 'accepted') && found(findings, `${name}_short`, 'works', 'ignored');
+  return found(findings, shorter ? `${name}_short` : name, result);
+}
+
 /** The field that limits the answer; null when the server takes neither. */
-export function limitFieldOf(findings: Findings): 'max_tokens' | 'max_completion_tokens' | null {
-  for (const results of [['works'], ['accepted']] as const)
+export function limitFieldOf(findings: Findings): LimitField | null {
+  for (const result of ['works', 'accepted'] as const)
     for (const name of ['max_tokens', 'max_completion_tokens'] as const)
-      if (found(findings, name, ...results)) return name;
+      if (limitFound(findings, name, result)) return name;
   // What is ignored does no harm, and may be read for other models.
-  return found(findings, 'max_tokens', 'ignored') ? 'max_tokens' : null;
+  return limitFound(findings, 'max_tokens', 'ignored') ? 'max_tokens' : null;
 }
 
 /** How calls in a history must look so that this server takes them. */

@@ -1,6 +1,7 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import type { Subcommand } from '../program/command-line.ts';
+import { createInterface } from 'node:readline/promises';
+import type { Subcommand, Terminal } from '../program/command-line.ts';
 import { callFormOf } from './chat-body.ts';
 import { type DoctorOptions, helpText, readOptions, WrongUsage } from './options.ts';
 import { allProbes } from './probes/all-probes.ts';
@@ -14,7 +15,8 @@ const exitCodes = { usable: 0, unusable: 1, unclear: 3 } as const;
 const WRONG_USAGE = 2;
 
 /** `responses-extproc doctor`: probes a Chat server, and prints what works and the profile that fits. */
-export const doctor: Subcommand = async (args, { env, stdout, stderr }) => {
+export const doctor: Subcommand = async (args, terminal) => {
+  const { env, stdout, stderr } = terminal;
   let options: DoctorOptions | null;
   try {
     options = readOptions(args, env);
@@ -32,10 +34,18 @@ export const doctor: Subcommand = async (args, { env, stdout, stderr }) => {
   const spending = worstCase(allProbes, limits);
   // In JSON mode standard output is the report alone.
   (json ? stderr : stdout).write(announcement(shownUrl(chatUrl), model, spending, limits));
-  const send = createSend({ chatUrl, key, timeoutMs: options.timeout * 1000 });
-  const report = await diagnose(options, send, (line) => {
-    if (stderr.isTTY) stderr.write(`\r\u001b[K${line}`);
+  const interrupted = new AbortController();
+  // A second one ends the process, as usual.
+  const interrupt = () => interrupted.abort();
+  process.once('SIGINT', interrupt);
+  const { signal } = interrupted;
+  const send = createSend({ chatUrl, key, timeoutMs: options.timeout * 1000, signal });
+  const report = await diagnose(options, send, {
+    signal,
+    onProgress: (line) => stderr.write(stderr.isTTY ? `\r\u001b[K${line}` : `${line}\n`),
+    goOn: async (what) => options.keepGoing || ask(`${what}. Go on?`, terminal, signal),
   });
+  process.off('SIGINT', interrupt);
   if (stderr.isTTY) stderr.write('\r\u001b[K');
   const text = json
     ? jsonReport(report, allProbes)
@@ -44,23 +54,33 @@ export const doctor: Subcommand = async (args, { env, stdout, stderr }) => {
   if (save !== null && report.proposal !== null) {
     writeFileSync(save, report.proposal.file, { flag: 'wx' });
     stderr.write(`The profile is in ${save}.\n`);
-  }
+  } else if (save !== null) stderr.write(`${save} was not written: the run did not end.\n`);
   return exitCodes[report.verdict.outcome];
 };
+
+/** Whoever sees a run while it goes on. */
+export interface Watcher {
+  onProgress(line: string): void;
+  /** After the first timeout: whether to ask further. */
+  goOn(what: string): Promise<boolean>;
+  readonly signal?: AbortSignal;
+}
 
 /** Runs all probes and draws the conclusions. */
 export async function diagnose(
   { chatUrl, model, key, limits }: Pick<DoctorOptions, 'chatUrl' | 'model' | 'key' | 'limits'>,
   send: Send,
-  onProgress: (line: string) => void,
+  { onProgress, goOn, signal }: Watcher,
 ): Promise<Report> {
-  const run = await runProbes(allProbes, { model, hasKey: key !== null }, limits, {
+  const run = await runProbes(allProbes, { model, hasKey: key !== null, url: chatUrl }, limits, {
     send,
+    goOn,
+    ...(signal !== undefined && { signal }),
     now: () => performance.now(),
     onProbe: ({ name, asks }, index) => onProgress(`${index + 1}/${allProbes.length} ${name}: ${asks}`),
   });
   // Half the evidence would look like a whole profile.
-  const proposal = run.stopped === null ? proposeProfile(run.findings, chatUrl, model) : null;
+  const proposal = run.stopped === null && run.ranOut === null ? proposeProfile(run.findings, chatUrl, model) : null;
   return {
     url: shownUrl(chatUrl),
     model,
@@ -70,6 +90,22 @@ export async function diagnose(
     warnings: warningsOf(run.findings, key !== null && isInTheClear(chatUrl)),
     verdict: verdictOf(allProbes, run.findings, callFormOf(run.findings) !== null),
   };
+}
+
+/** Asks whoever sits at the terminal; no, where nobody does. */
+async function ask(question: string, { stdin, stderr }: Terminal, signal: AbortSignal): Promise<boolean> {
+  if (!stdin.isTTY || !stderr.isTTY) return false;
+  const lines = createInterface({ input: stdin, output: stderr });
+  // In raw mode Ctrl-C is a character, and reaches the reader of lines alone.
+  lines.once('SIGINT', () => process.emit('SIGINT'));
+  try {
+    return /^y/i.test((await lines.question(`\n${question} [y/N] `, { signal })).trim());
+  } catch (error) {
+    if (signal.aborted) return false;
+    throw error;
+  } finally {
+    lines.close();
+  }
 }
 
 /** Without the query: some servers take keys there. */

@@ -13,6 +13,8 @@ export interface DoctorOptions {
   readonly limits: Limits;
   /** Seconds that one request may take. */
   readonly timeout: number;
+  /** Go on after a timeout without asking. */
+  readonly keepGoing: boolean;
 }
 
 /** The command line cannot be followed; the message is for standard error. */
@@ -31,6 +33,7 @@ const options = {
   'max-total-tokens': { type: 'string', default: '60000' },
   'max-time': { type: 'string', default: '900' },
   timeout: { type: 'string', default: '120' },
+  'keep-going': { type: 'boolean', default: false },
   help: { type: 'boolean', short: 'h', default: false },
 } as const;
 
@@ -64,6 +67,7 @@ export function readOptions(
       seconds: countOf(values, 'max-time'),
     },
     timeout: countOf(values, 'timeout'),
+    keepGoing: values['keep-going'],
   };
 }
 
@@ -119,11 +123,12 @@ server needs no part of this product in front of it; nothing else must run.
                             length need more); requests of which only the status counts ask for 16
       --max-total-tokens N  tokens in all, in and out (default 60000)
       --max-time SECONDS    after this no probe begins (default 900)
-      --timeout SECONDS     for one request (default 120)
+      --timeout SECONDS     for one request (default 120); a connection and the list of models have 5
+      --keep-going          go on after a request that timed out. Without it a terminal is asked, and a script stops
   -h, --help                show this text
 
 Before the first request it says what it will spend at most. It stops at once when the server cannot be reached, redirects,
-or answers 401, 402, 403 or 429.
+or answers 401, 402, 403 or 429. Ctrl-C ends it with what was found so far; progress goes to standard error.
 
 Results:
   works       the effect was seen in the answer

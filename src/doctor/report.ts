@@ -79,6 +79,8 @@ export function textReport(report: Report, probes: readonly Probe[], width: numb
   }
   lines.push('');
   if (run.stopped !== null) lines.push(...wrap(`STOPPED: ${run.stopped}`, width, ''), '');
+  else if (run.ranOut !== null)
+    lines.push(...wrap(`No profile is proposed, since not all was asked: ${run.ranOut}. Raise it.`, width, ''), '');
   if (proposal !== null) lines.push(...profileLines(proposal, width, paint));
   if (warnings.length > 0) {
     lines.push(paint(1, 'For Codex and other agents'));
@@ -114,7 +116,18 @@ export function jsonReport(
           flags: proposal.differences.map(({ flag, value, from }) => ({ flag, value: plain(value), from })),
           file: proposal.file,
         };
-  const whole = { url, model, limits, verdict, stopped: run.stopped, findings, profile, warnings, spent: run.spent };
+  const whole = {
+    url,
+    model,
+    limits,
+    verdict,
+    stopped: run.stopped,
+    ranOut: run.ranOut,
+    findings,
+    profile,
+    warnings,
+    spent: run.spent,
+  };
   return `${JSON.stringify(whole, null, 2)}\n`;
 }
 
@@ -124,6 +137,8 @@ function isVariant({ name }: Probe): boolean {
     name === 'tool_any' ||
     name === 'tools_no_effort' ||
     name === 'json_object' ||
+    name === 'window' ||
+    name.endsWith('_short') ||
     name.startsWith('reasoning_')
   );
 }

@@ -1,3 +1,4 @@
+import { explainUnreachable } from '../upstream/unreachable.ts';
 import { readChatAnswer, shorten } from './chat-answer.ts';
 import {
   type Answer,
@@ -34,6 +35,8 @@ export interface Run {
   readonly spent: Spending;
   /** Why it ended before all was asked; null when it did not. */
   readonly stopped: string | null;
+  /** The first limit that kept a probe from being asked; null when none did. */
+  readonly ranOut: string | null;
 }
 
 /** The detail of probes after the one that ended the run. */
@@ -64,22 +67,27 @@ export function worstCase(probes: readonly Probe[], limits: Limits): Spending {
 
 /**
  * Asks the probes one after another, until all are asked, a limit is reached, or the server answers in a way that makes
- * further questions useless: 401, 402, 403, 429, a redirect, not at all. `now` counts milliseconds.
+ * further questions useless: 401, 402, 403, 429, a redirect, not at all. After the first answer that does not come in time
+ * `goOn` says whether to ask further. `now` counts milliseconds.
  */
 export async function runProbes(
   probes: readonly Probe[],
-  target: { readonly model: string; readonly hasKey: boolean },
+  target: { readonly model: string; readonly hasKey: boolean; readonly url: URL },
   limits: Limits,
   parts: {
     readonly send: Send;
     readonly now: () => number;
+    readonly signal?: AbortSignal;
     onProbe(probe: Probe, index: number): void;
+    goOn(what: string): Promise<boolean>;
   },
 ): Promise<Run> {
   const findings = new Map<string, Finding>();
   const spent = { requests: 0, inputTokens: 0, outputTokens: 0 };
   const end = parts.now() + limits.seconds * 1000;
   let stopped: string | null = null;
+  let ranOut: string | null = null;
+  let [answered, timedOut] = [false, false];
   for (const [position, probe] of probes.entries()) {
     const known: Known = { ...target, manyTokens: limits.tokensPerRequest, findings };
     const asked = stopped === null ? probe.request(known) : NOT_REACHED;
@@ -87,6 +95,7 @@ export async function runProbes(
       typeof asked === 'string'
         ? null
         : (overLimit(asked, spent, limits) ?? (parts.now() > end ? 'the time is used up (--max-time)' : null));
+    ranOut ??= over;
     let finding: Finding;
     if (typeof asked === 'string' || over !== null) {
       finding = { result: 'not_tested', detail: over ?? String(asked) };
@@ -98,17 +107,25 @@ export async function runProbes(
         answers.push(answer);
         spent.requests += 1;
         charge(spent, request, answer);
-        stopped = reasonToStop(probe, answer);
+        answered ||= answer.status > 0;
+        stopped = parts.signal?.aborted ? 'Interrupted.' : reasonToStop(probe, answer, answered, target.url);
+        // Paths that are not the API's need not answer.
+        if (stopped === null && answer.outcome === 'timed_out' && !timedOut && probe.name !== 'software') {
+          timedOut = true;
+          const silence = `${probe.name}: ${answer.reason}${answered ? '' : ', although the connection was taken'}`;
+          if (!(await parts.goOn(silence)))
+            stopped = `The server is too slow, or silent, at ${silence}. Is it still loading, or another kind of server? With --keep-going the run goes on after a timeout; --timeout waits longer for the model.`;
+        }
         if (stopped !== null) break;
       }
       finding = stopped === null ? probe.judge(answers, known) : { result: 'not_tested', detail: stopped };
       if (stopped === null && probe.name === 'text' && finding.result !== 'works' && !finding.facts?.reasoningOnly)
-        stopped = `A plain question is not answered: ${finding.detail}`;
+        stopped = `A plain question is not answered: ${finding.detail}${pathHint(answers, target.url)}`;
     }
     // What servers and models say goes to a terminal.
     findings.set(probe.name, { ...finding, detail: shorten(finding.detail) });
   }
-  return { findings, spent, stopped };
+  return { findings, spent, stopped, ranOut };
 }
 
 /** Why these requests cannot be afforded; null when they can. */
@@ -154,20 +171,21 @@ const finalStatuses: ReadonlyMap<number, string> = new Map([
 ]);
 
 /** Failures to connect. A connection that was cut may be the fault of one request. */
-const connecting = /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|EPROTO|ERR_SSL|.*CERT)/;
+const connecting =
+  /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|EPROTO|ERR_SSL|.*CERT|.*TLS|HPE_)/;
 
-function hintFor(reason: string): string {
-  if (reason.includes('CERT')) return ' For a certificate of your own set NODE_EXTRA_CA_CERTS to its file.';
-  return reason === 'EPROTO' || reason.startsWith('ERR_SSL')
-    ? ' Does the server speak TLS? Then the URL begins with https://, else with http://.'
+/** Where the path itself may be what is wrong. */
+function pathHint([answer]: readonly Answer[], url: URL): string {
+  return answer?.status === 404 || answer?.status === 405
+    ? `. If it is not the model that is not known, the path is: ${url.pathname} was asked, and the base URL mostly ends in /v1.`
     : '';
 }
 
 /** Why there is no use in asking on; null when there is. */
-function reasonToStop(probe: Probe, answer: Answer): string | null {
+function reasonToStop(probe: Probe, answer: Answer, answered: boolean, url: URL): string | null {
   const { outcome, status, location, reason, retryAfter } = answer;
-  if (outcome === 'unreachable' && connecting.test(reason))
-    return `The server cannot be reached, at ${probe.name}: ${reason}.${hintFor(reason)}`;
+  if (outcome === 'unreachable' && (!answered || connecting.test(reason)) && probe.name !== 'software')
+    return `The server cannot be reached, at ${probe.name}: ${explainUnreachable(reason, url)}`;
   if (probe.group === 'server') return null;
   if (status >= 300 && status < 400)
     return `The server redirects (${status}) to ${shorten(location ?? 'nowhere')}: give that URL if it is the right one. The key is not sent there.`;

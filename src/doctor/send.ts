@@ -1,6 +1,7 @@
 import { type IncomingMessage, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { NO_TLS } from '../upstream/unreachable.ts';
 import type { Answer, ProbeRequest } from './probe.ts';
 
 /**
@@ -16,7 +17,12 @@ export interface Target {
   /** Sent as the bearer token, to this URL's host only; null for none. */
   readonly key: string | null;
   readonly timeoutMs: number;
+  /** Ends what is under way. */
+  readonly signal?: AbortSignal;
 }
+
+/** What needs no model is answered within this time, or not at all: a connection, a list of models. */
+export const promptMs = 5000;
 
 /** Bytes of one answer that are read. */
 const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
@@ -25,12 +31,13 @@ const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
  * Sends requests over connections of their own. Redirects are not followed and no proxy is used: the key reaches the host
  * that was named, and no other.
  */
-export function createSend({ chatUrl, key, timeoutMs }: Target): Send {
+export function createSend({ chatUrl, key, timeoutMs, signal }: Target): Send {
   return async (request) => {
-    if (request.wait !== undefined) await sleep(request.wait);
+    if (request.wait !== undefined) await sleep(request.wait, undefined, { signal }).catch(() => {});
     const url = urlOf(request.path, chatUrl);
     const token = request.key === 'wrong' ? 'wrong-key-of-the-doctor' : key;
-    return exchange(url, request, token, timeoutMs);
+    const longest = request.path === 'chat' ? timeoutMs : Math.min(timeoutMs, promptMs);
+    return exchange(url, request, token, longest, signal);
   };
 }
 
@@ -48,7 +55,13 @@ function withoutKey(text: string, key: string | null): string {
   return key === null || key.length < 8 ? text : text.replaceAll(key, '[key]');
 }
 
-function exchange(url: URL, { body, until }: ProbeRequest, token: string | null, timeoutMs: number): Promise<Answer> {
+function exchange(
+  url: URL,
+  { body, until }: ProbeRequest,
+  token: string | null,
+  timeoutMs: number,
+  signal: AbortSignal | undefined,
+): Promise<Answer> {
   const started = performance.now();
   const bytes = body === undefined ? null : Buffer.from(JSON.stringify(body));
   const send = url.protocol === 'https:' ? requestHttps : requestHttp;
@@ -58,6 +71,8 @@ function exchange(url: URL, { body, until }: ProbeRequest, token: string | null,
     let size = 0;
     const settle = (outcome: Answer['outcome'], reason = '') => {
       clearTimeout(timer);
+      clearTimeout(connecting);
+      signal?.removeEventListener('abort', interrupt);
       request.destroy();
       const header = (name: string) => {
         const value = response?.headers[name];
@@ -87,6 +102,16 @@ function exchange(url: URL, { body, until }: ProbeRequest, token: string | null,
         ...(bytes !== null && { 'content-type': 'application/json', 'content-length': bytes.length }),
       },
     });
+    // A handshake that hangs has a connection: whatever takes it does not speak TLS.
+    const connecting = setTimeout(
+      () => settle('unreachable', request.socket?.connecting === false ? NO_TLS : 'ETIMEDOUT'),
+      Math.min(promptMs, timeoutMs),
+    );
+    request.on('socket', (socket) => {
+      socket.once(url.protocol === 'https:' ? 'secureConnect' : 'connect', () => clearTimeout(connecting));
+    });
+    const interrupt = () => settle('unreachable', 'interrupted');
+    signal?.addEventListener('abort', interrupt);
     const timer = setTimeout(() => settle('timed_out', `no whole answer within ${timeoutMs / 1000} s`), timeoutMs);
     request.on('error', (error: NodeJS.ErrnoException) => settle('unreachable', error.code ?? error.message));
     request.on('response', (incoming) => {
@@ -100,6 +125,7 @@ function exchange(url: URL, { body, until }: ProbeRequest, token: string | null,
       incoming.on('end', () => settle('answered'));
       incoming.on('error', (error: NodeJS.ErrnoException) => settle('unreachable', error.code ?? error.message));
     });
-    request.end(bytes ?? undefined);
+    if (signal?.aborted) interrupt();
+    else request.end(bytes ?? undefined);
   });
 }

@@ -1,17 +1,15 @@
-import { isIP } from 'node:net';
-
-/** What failed below HTTP when a server was asked: the error's code or text, as Node gives it, or `timeout`. */
-export type ConnectionFailure = string;
-
 /** Codes of a certificate that cannot be checked: its issuer is unknown here. */
 const untrusted =
   /^(?:DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_(?:VERIFY_LEAF_SIGNATURE|GET_ISSUER_CERT(?:_LOCALLY)?))$/;
+
+/** The failure of a connection on which no TLS handshake came about in time. */
+export const NO_TLS = 'no TLS handshake';
 
 /**
  * Why a server could not be asked and what to do about it, in one or two sentences for a terminal. `reason` is the code of
  * Node's error; a code that is not known is given as it is.
  */
-export function explainUnreachable(reason: ConnectionFailure, url: URL): string {
+export function explainUnreachable(reason: string, url: URL): string {
   const secure = url.protocol === 'https:';
   const place = `${url.hostname}:${url.port || (secure ? 443 : 80)}`;
   const otherScheme = `${secure ? 'http' : 'https'}://${url.host}${url.pathname}`;
@@ -19,15 +17,15 @@ export function explainUnreachable(reason: ConnectionFailure, url: URL): string 
     return `nothing listens at ${place} (${reason}). Start the server, or correct the address.`;
   if (reason === 'ENOTFOUND' || reason === 'EAI_AGAIN')
     return `the name ${url.hostname} is not known (${reason}). Correct the address.`;
-  if (['EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT', 'ECONNTIMEOUT'].includes(reason))
+  if (['EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT'].includes(reason))
     return `no connection to ${place} could be made (${reason}). Is the address right, and no firewall in between?`;
   if (untrusted.test(reason))
     return `its certificate is not trusted here (${reason}). Set NODE_EXTRA_CA_CERTS to the PEM file of the authority that issued it, or of the certificate itself if it is self-signed.`;
   if (reason === 'CERT_HAS_EXPIRED')
     return `its certificate has expired (${reason}). It must be renewed on the server.`;
   if (reason === 'ERR_TLS_CERT_ALTNAME_INVALID')
-    return `its certificate is for another name (${reason}). Write the ${isIP(url.hostname) === 0 ? 'name' : 'name instead of the IP address'} that the certificate has.`;
-  if (secure && (reason === 'EPROTO' || reason.startsWith('ERR_SSL')))
+    return `its certificate is for another name than ${url.hostname} (${reason}). Write the name that the certificate has.`;
+  if (secure && (reason === NO_TLS || reason === 'EPROTO' || reason.startsWith('ERR_SSL')))
     return `it does not speak TLS on that port (${reason}). Try ${otherScheme}`;
   if (reason.startsWith('HPE_') || reason === 'EPROTO')
     return `it does not speak HTTP on that port (${reason}). Try ${otherScheme}`;

@@ -41,6 +41,6 @@ export function replayDoctor(name: string, hidden: readonly string[] = []): Prom
       if (answer === undefined) throw new Error(`${name} has no answer to request ${index} of ${probe}`);
       return hidden.includes(probe) ? { ...answer, status: 404, body: '' } : answer;
     },
-    () => {},
+    { onProgress: () => {}, goOn: () => Promise.resolve(true) },
   );
 }

@@ -1,4 +1,4 @@
-import { type CallForm, callFormOf, callForms } from '../chat-body.ts';
+import { type CallForm, callFormOf, callForms, limitFound } from '../chat-body.ts';
 import { type Findings, found, taken } from '../probe.ts';
 import { type EvidenceRow, equal, type Flags, failed, shows } from './evidence.ts';
 
@@ -6,7 +6,7 @@ import { type EvidenceRow, equal, type Flags, failed, shows } from './evidence.t
 export const turnEvidence: readonly EvidenceRow[] = [
   {
     flags: ['maxTokensField'],
-    probes: ['max_tokens', 'max_completion_tokens'],
+    probes: ['max_tokens', 'max_completion_tokens', 'max_tokens_short', 'max_completion_tokens_short'],
     read(findings) {
       const [older, newer] = [rankOf(findings, 'max_tokens'), rankOf(findings, 'max_completion_tokens')];
       if (older === newer) return null;
@@ -82,6 +82,6 @@ function ofCallForm(from: string, shown: (form: CallForm) => boolean, wanted: Fl
 }
 
 function rankOf(findings: Findings, name: 'max_tokens' | 'max_completion_tokens'): number {
-  if (found(findings, name, 'works')) return 2;
-  return found(findings, name, 'accepted') ? 1 : 0;
+  if (limitFound(findings, name, 'works')) return 2;
+  return limitFound(findings, name, 'accepted') ? 1 : 0;
 }

@@ -3,7 +3,7 @@ import { contextWindowIn, takesImages } from '../../translate/operations/catalog
 import type { Engine } from '../../upstream/built-in-profile.ts';
 import { builtInProfiles } from '../../upstream/profiles.ts';
 import { shorten } from '../chat-answer.ts';
-import type { Answer, Facts, Finding, Known, Probe } from '../probe.ts';
+import { type Answer, type Facts, type Finding, factOf, type Known, type Probe } from '../probe.ts';
 
 interface LooseListed {
   readonly id?: unknown;
@@ -43,6 +43,17 @@ export const serverProbes: readonly Probe[] = [
       ignored: 'The profile is chosen by the probes alone.',
     },
   },
+  {
+    name: 'window',
+    group: 'server',
+    asks: 'the context window, where Ollama tells it',
+    requests: 1,
+    tokens: 'none',
+    request: ({ model, findings }) =>
+      factOf(findings, 'software') === 'ollama' ? [{ path: '/api/show', body: { model } }] : 'only Ollama has this',
+    judge: judgeWindow,
+    means: { ignored: 'Set num_ctx in its Modelfile, or OLLAMA_CONTEXT_LENGTH: the default is small for agents.' },
+  },
 ];
 
 function judgeModels([answer]: readonly Answer[], { model }: Known): Finding {
@@ -50,11 +61,13 @@ function judgeModels([answer]: readonly Answer[], { model }: Known): Finding {
   const list = answer?.status === 200 ? objectOf<{ data?: unknown }>(jsonOf(answer.body)) : null;
   if (answer?.status === 401 || answer?.status === 403)
     return { result: 'not_tested', detail: `status ${answer.status}: not without a key`, facts };
+  if (answer !== undefined && answer.status === 0) return { result: 'not_tested', detail: answer.reason, facts };
   if (answer === undefined || list === null)
     return { result: 'refused', detail: answer?.reason || `status ${answer?.status ?? 0}`, facts };
   const models = objectsOf<LooseListed>(list.data);
   const names = models.map(({ id }) => textOf(id));
-  const listed = models.find(({ id }) => id === model);
+  // Ollama's names have a tag, and `latest` goes without saying.
+  const listed = models.find(({ id }) => id === model) ?? models.find(({ id }) => id === `${model}:latest`);
   const ownedBy = textOf(listed?.owned_by ?? models[0]?.owned_by);
   const owner = engines.find((engine) => engine.ownedBy === ownedBy)?.name;
   const contextWindow = listed === undefined ? null : contextWindowIn(listed);
@@ -142,6 +155,8 @@ function judgeSoftware(answers: readonly Answer[], { findings }: Known): Finding
   });
   const named = findings.get('models')?.facts?.software;
   const facts: Facts = Object.assign(named === undefined ? {} : { software: named }, ...read.map((sign) => sign.facts));
+  if (facts.software === undefined && answers.every(({ status }) => status === 0))
+    return { result: 'not_tested', detail: answers[0]?.reason ?? 'no answer' };
   if (facts.software === undefined) return { result: 'ignored', detail: 'it names no engine' };
   const words = shorten(
     read
@@ -151,6 +166,27 @@ function judgeSoftware(answers: readonly Answer[], { findings }: Known): Finding
   );
   const window = facts.contextWindow === undefined ? '' : `, context window ${facts.contextWindow}`;
   return { result: 'works', detail: `${words || facts.software}${window}`, facts };
+}
+
+interface LooseShown {
+  readonly parameters?: unknown;
+  readonly model_info?: unknown;
+}
+
+/**
+ * `num_ctx` is the window that a Modelfile gives; without it the server's own default holds, which is not told and mostly less
+ * than the model's, so that nothing follows from that one.
+ */
+function judgeWindow([answer]: readonly Answer[]): Finding {
+  if (answer === undefined || answer.status !== 200)
+    return { result: 'not_tested', detail: answer?.reason || `status ${answer?.status ?? 0}` };
+  const shown = objectOf<LooseShown>(jsonOf(answer.body));
+  const given = /^num_ctx\s+(\d{1,9})\s*$/m.exec(textOf(shown?.parameters))?.[1];
+  if (given !== undefined)
+    return { result: 'works', detail: `num_ctx ${given}`, facts: { contextWindow: Number(given) } };
+  const info = Object.entries(objectOf<Record<string, unknown>>(shown?.model_info) ?? {});
+  const trained = countOf(info.find(([name]) => name.endsWith('.context_length'))?.[1]);
+  return { result: 'ignored', detail: `no num_ctx${trained === null ? '' : `; the model could take ${trained}`}` };
 }
 
 /** `Keep-Alive: timeout=5, max=100` */

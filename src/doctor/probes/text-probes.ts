@@ -2,7 +2,7 @@ import { hasReasoned, type ReadAnswer, tagsIn } from '../chat-answer.ts';
 import { chat, user } from '../chat-body.ts';
 import { judged, quote, sayingNothing } from '../judge.ts';
 import type { Answer, Facts, Finding, Probe, ProbeRequest } from '../probe.ts';
-import { fewTokens } from '../probe.ts';
+import { fewTokens, found } from '../probe.ts';
 
 const sayHello = [user('Reply with the single word: hello')];
 const countToTwenty = [user('Count from 1 to 20 in words, one number after another.')];
@@ -14,6 +14,8 @@ const count = [user('Count from 1 to 200 in words, one number after another.')];
 export const textProbes: readonly Probe[] = [
   limitProbe('max_tokens'),
   limitProbe('max_completion_tokens'),
+  shortLimitProbe('max_tokens'),
+  shortLimitProbe('max_completion_tokens'),
   {
     name: 'text',
     group: 'text',
@@ -81,6 +83,33 @@ function limitProbe(name: 'max_tokens' | 'max_completion_tokens'): Probe {
         return { result: 'accepted', detail: 'ended before the limit' };
       }),
     means: { ignored: 'With this field a client’s max_output_tokens limits nothing.' },
+  };
+}
+
+/** Less than any answer has. */
+const LEAST_TOKENS = 2;
+
+/** An answer that ended by itself does not show whether the limit was read: one that it must reach does. */
+function shortLimitProbe(name: 'max_tokens' | 'max_completion_tokens'): Probe {
+  return {
+    name: `${name}_short`,
+    group: 'text',
+    asks: `a limit by ${name} that every answer reaches`,
+    requests: 1,
+    tokens: 'few',
+    request: ({ model, findings }) =>
+      found(findings, name, 'accepted')
+        ? [{ path: 'chat', body: { model, messages: count, [name]: LEAST_TOKENS } }]
+        : 'not needed',
+    judge: ([answer]) =>
+      judged(answer, ({ finish, usage, text }) => {
+        const tokens = usage?.output_tokens ?? null;
+        if ((tokens ?? 0) > 2 * LEAST_TOKENS || text.length > LONGEST_TOKEN * LEAST_TOKENS)
+          return { result: 'ignored', detail: `${tokens ?? 'more'} tokens, although ${LEAST_TOKENS} were allowed` };
+        if (finish === 'length') return { result: 'works', detail: `cut at ${tokens ?? 'the limit'}` };
+        return { result: 'accepted', detail: 'ended before the limit' };
+      }),
+    means: {},
   };
 }
 

@@ -346,3 +346,27 @@ function asText(): Behaviour {
   const asks = (body: ProbedBody | null) => body?.tools !== undefined && body.messages.at(-1)?.role === 'user';
   return { respond: (_path, body) => (asks(body) ? { status: 200, body: message } : null) };
 }
+
+it('a limit is shown to be ignored by an answer that must reach it, where a short one does not', async () => {
+  const short: Behaviour = {
+    respond(_path, body) {
+      if (body?.messages === undefined || body.tools !== undefined || body.stream === true) return null;
+      const limit = body.max_tokens ?? 99;
+      const tokens = Math.min(limit, 9);
+      const choice = {
+        finish_reason: tokens < 9 ? 'length' : 'stop',
+        message: { role: 'assistant', content: 'word '.repeat(tokens).trim() },
+      };
+      const usage = { prompt_tokens: 5, completion_tokens: tokens, total_tokens: 5 + tokens };
+      return { status: 200, body: JSON.stringify({ choices: [{ index: 0, ...choice }], usage }) };
+    },
+  };
+  const report = await diagnose(short);
+  expect(resultsOf(report)).toMatchObject({
+    max_tokens: 'accepted',
+    max_tokens_short: 'works',
+    max_completion_tokens: 'accepted',
+    max_completion_tokens_short: 'ignored',
+  });
+  expect(report.profile?.file).not.toContain('maxTokensField: "max_completion_tokens"');
+});

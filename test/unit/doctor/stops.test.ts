@@ -1,10 +1,21 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer as createTcp } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import type { Answer } from '../../../src/doctor/probe.ts';
+import { allProbes } from '../../../src/doctor/probes/all-probes.ts';
+import { runProbes } from '../../../src/doctor/run.ts';
 import { readProfilesFile } from '../../../src/upstream/profiles-file.ts';
 import { type Behaviour, type ProbedServer, startProbedServer } from '../../support/probed-server.ts';
 import { runDoctor, runDoctorJson } from '../../support/run-doctor.ts';
+
+const nothing: Answer = {
+  ...{ outcome: 'unreachable', status: 0, contentType: null, keepAlive: null, retryAfter: null, location: null },
+  ...{ body: '', reason: '', milliseconds: 0 },
+};
 
 const key = 'sk-very-secret-0123456789';
 
@@ -107,7 +118,7 @@ describe('a run is bounded', () => {
   it('by --timeout, from which nothing follows for the profile', async () => {
     const behaviour: Behaviour = { hangs: (body) => body.logprobs === true };
     await withServer(behaviour, async (_server, url) => {
-      const { report } = await runDoctorJson([url, '--model', 'm', '--timeout', '1']);
+      const { report } = await runDoctorJson([url, '--model', 'm', '--timeout', '1', '--keep-going']);
       expect(report.findings.find(({ probe }) => probe === 'logprobs')).toMatchObject({
         result: 'not_tested',
         detail: expect.stringContaining('--timeout'),
@@ -119,7 +130,9 @@ describe('a run is bounded', () => {
 
 it('a run begins no probe after --max-time', async () => {
   await withServer({ hangs: (body) => body.tools !== undefined }, async (_server, url) => {
-    const { code, report } = await runDoctorJson([url, '--model', 'm', '--timeout', '1', '--max-time', '1']);
+    const { code, report } = await runDoctorJson([
+      ...[url, '--model', 'm', '--timeout', '1', '--max-time', '1', '--keep-going'],
+    ]);
     expect(report.findings.at(-1)?.detail).toBe('the time is used up (--max-time)');
     expect(code).toBe(3);
   });
@@ -138,10 +151,151 @@ it('an answer without end is not read to its end', async () => {
   });
 });
 
-it('the wrong scheme is named as a possible cause', async () => {
+describe('a server that is not what was meant is named soon, with the remedy:', () => {
+  it('http where https was given', async () => {
+    await withServer({}, async (server, url) => {
+      const { report } = await runDoctorJson([url.replace('http:', 'https:'), '--model', 'm']);
+      expect(report.stopped).toContain('does not speak TLS on that port');
+      expect(report.stopped).toContain(`Try http://127.0.0.1:${server.port}/v1/chat/completions`);
+      expect(report.spent.requests).toBe(1);
+    });
+  });
+
+  it.each([
+    ['http', 'models: no whole answer within 5 s, although the connection was taken'],
+    ['https', 'does not speak TLS on that port (no TLS handshake)'],
+  ])('silence on %s', { timeout: 20_000 }, async (scheme, reason) => {
+    const silent = createTcp(() => {}).listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+    const { port } = silent.address() as AddressInfo;
+    const before = performance.now();
+    const { code, report } = await runDoctorJson([`${scheme}://127.0.0.1:${port}/v1`, '--model', 'm']);
+    expect({ code, requests: report.spent.requests }).toEqual({ code: 3, requests: 1 });
+    expect(report.stopped).toContain(reason);
+    expect(performance.now() - before).toBeLessThan(10_000);
+    expect(report.findings.map(({ result }) => result)).not.toContain('refused');
+    silent.close();
+  });
+
+  it('another path', async () => {
+    await withServer({}, async (_server, url) => {
+      const elsewhere: Behaviour = { respond: () => ({ status: 404, body: '{"detail":"Not Found"}' }) };
+      await withServer(elsewhere, async (_other, otherUrl) => {
+        const { report } = await runDoctorJson([`${otherUrl}/api`, '--model', 'm']);
+        expect(report.stopped).toMatch(
+          /404: .* \/api\/chat\/completions was asked, and the base URL mostly ends in \/v1/,
+        );
+      });
+      expect((await runDoctorJson([url, '--model', 'm'])).report.stopped).toBeNull();
+    });
+  });
+});
+
+describe('a timeout', () => {
+  const slowTools: Behaviour = { hangs: (body) => body.logprobs === true };
+
+  it('ends a run that nobody watches, unless it has --keep-going, and is no refusal', async () => {
+    await withServer(slowTools, async (_server, url) => {
+      const { code, report } = await runDoctorJson([url, '--model', 'm', '--timeout', '1']);
+      expect(report.stopped).toMatch(/logprobs: no whole answer within 1 s\. .*--keep-going/);
+      expect({ code, profile: report.profile }).toEqual({ code: 0, profile: null });
+      expect(report.findings.find(({ probe }) => probe === 'logprobs')?.result).toBe('not_tested');
+    });
+  });
+
+  it('of the list of models is not a refusal', async () => {
+    const run = await runProbes(
+      allProbes.slice(0, 1),
+      { model: 'm', hasKey: false, url: new URL('http://127.0.0.1:1/v1/chat/completions') },
+      { requests: 9, tokensPerRequest: 9, tokens: 9, seconds: 9 },
+      {
+        send: () => Promise.resolve({ ...nothing, outcome: 'timed_out', reason: 'no whole answer within 5 s' }),
+        now: () => 0,
+        onProbe: () => {},
+        goOn: () => Promise.resolve(true),
+      },
+    );
+    expect(run.findings.get('models')).toMatchObject({ result: 'not_tested', detail: 'no whole answer within 5 s' });
+  });
+});
+
+it.each(['--max-requests', '--max-total-tokens', '--max-time'])(
+  'no profile is written where %s ran out',
+  async (limit) => {
+    const path = join(mkdtempSync(join(tmpdir(), 'doctor-')), 'profiles.yaml');
+    const slow: Behaviour = { hangs: (body) => body.tools !== undefined };
+    await withServer(limit === '--max-time' ? slow : {}, async (_server, url) => {
+      const amount = { '--max-requests': '20', '--max-total-tokens': '3000', '--max-time': '1' }[limit] ?? '';
+      const args = [url, '--model', 'm', limit, amount, '--save', path, '--timeout', '1', '--keep-going'];
+      const { out, err } = await runDoctor(args);
+      expect(out.replace(/\s+/g, ' ')).toContain(`No profile is proposed, since not all was asked: the`);
+      expect(out).toContain(limit);
+      expect(err).toContain(`${path} was not written`);
+      expect(existsSync(path)).toBe(false);
+    });
+  },
+);
+
+it('a pipe shows what is asked, line by line', async () => {
   await withServer({}, async (_server, url) => {
-    const { report } = await runDoctorJson([url.replace('http:', 'https:'), '--model', 'm']);
-    expect(report.stopped).toContain('begins with https://, else with http://');
+    const { err } = await runDoctor([url, '--model', 'm', '--max-requests', '9']);
+    expect(err).toMatch(/^1\/\d+ models: the list of models\n2\/\d+ software: /);
+    expect(err).not.toContain('\u001b');
+  });
+});
+
+it('Ctrl-C prints what was found', { timeout: 30_000 }, async () => {
+  await withServer({ hangs: (body) => body.tools !== undefined }, async (_server, url) => {
+    const main = join(import.meta.dirname, '../../../src/main.ts');
+    const child = spawn(process.execPath, [main, 'doctor', url, '--model', 'm'], { stdio: ['ignore', 'pipe', 'pipe'] });
+    let out = '';
+    child.stdout.on('data', (text) => {
+      out += text;
+    });
+    child.stderr.on('data', (text) => {
+      if (String(text).includes(' tools: ')) child.kill('SIGINT');
+    });
+    const [code] = await once(child, 'close');
+    expect(code).toBe(3);
+    expect(out).toContain('STOPPED: Interrupted.');
+    expect(out).toMatch(/^ {2}stream {16}works/m);
+  });
+});
+
+describe('Ollama', () => {
+  const listed = { object: 'list', data: [{ id: 'qwen3:latest', owned_by: 'library' }] };
+  const ollama = (shown: object): Behaviour => ({
+    respond(path) {
+      const bodies: Record<string, object> = {
+        '/v1/models': listed,
+        '/api/version': { version: '0.9' },
+        '/api/show': shown,
+      };
+      return bodies[path] === undefined ? null : { status: 200, body: JSON.stringify(bodies[path]) };
+    },
+  });
+
+  it('knows a name without its tag, and tells the window that a Modelfile gives', async () => {
+    const shown = { parameters: 'stop "<|im_end|>"\nnum_ctx                        8192', model_info: {} };
+    await withServer(ollama(shown), async (_server, url) => {
+      const { report } = await runDoctorJson([url, '--model', 'qwen3']);
+      const found = (name: string) => report.findings.find(({ probe }) => probe === name);
+      expect(found('models')?.result).toBe('works');
+      expect(found('window')).toMatchObject({ result: 'works', detail: 'num_ctx 8192' });
+      expect(report.warnings.join(' ')).toContain('8192');
+    });
+  });
+
+  it('and says when none is given: the model’s own is not what it has', async () => {
+    const shown = { parameters: '', model_info: { 'qwen3.context_length': 40960 } };
+    await withServer(ollama(shown), async (_server, url) => {
+      const { report } = await runDoctorJson([url, '--model', 'qwen3']);
+      expect(report.findings.find(({ probe }) => probe === 'window')).toMatchObject({
+        result: 'ignored',
+        detail: 'no num_ctx; the model could take 40960',
+      });
+      expect(report.warnings.join(' ')).not.toContain('40960');
+    });
   });
 });
 
@@ -244,6 +398,7 @@ describe('the command line', () => {
       '--max-total-tokens',
       '--max-time',
       '--timeout',
+      '--keep-going',
     ])
       expect(out).toContain(option);
     for (const word of [
