@@ -126,6 +126,19 @@ export default defineConfig({
         },
       },
       {
+        // Containers of every size that docs/operating.md names, under attack: `npm run test:sizing`.
+        test: {
+          ...shared,
+          ...loadedByNode,
+          name: 'sizing',
+          include: ['test/sizing/**/*.test.ts'],
+          globalSetup: ['test/support/build-service.ts'],
+          testTimeout: 180_000,
+          hookTimeout: 120_000,
+          ...serial,
+        },
+      },
+      {
         // Programs of others, installed by install.ts: `npm run test:clients`.
         test: {
           ...shared,

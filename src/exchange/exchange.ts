@@ -1,9 +1,10 @@
+import type { ApiError } from '../schema/api-error.ts';
 import type { ExchangeOptions } from './options.ts';
 import { RequestLeg } from './request/request-leg.ts';
 import { ResponseLeg } from './response/response-leg.ts';
 import type { Steps } from './steps.ts';
 import { type ExchangeSummary, summaryOf, withUsageMetadata } from './summary.ts';
-import type { ExchangeEvent, ExchangeReply, RequestEvent } from './types.ts';
+import type { ExchangeEvent, ExchangeReply, Replies, RequestEvent } from './types.ts';
 
 /** One HTTP request and its response: Envoy's messages in, the replies to them out. No clock, no sockets. */
 export class Exchange {
@@ -29,8 +30,17 @@ export class Exchange {
     this.#responseLeg = new ResponseLeg(options, () => this.#requestLeg.report().requestId);
   }
 
-  /** The replies to one message of Envoy's, in order. Throws `ProtocolError` for a message that may not come now. */
+  /** The same as `repliesTo`, all at once. */
   handle(event: ExchangeEvent): ExchangeReply[] {
+    const replies = this.repliesTo(event);
+    return Array.isArray(replies) ? replies : [...replies];
+  }
+
+  /**
+   * The replies to one message of Envoy's, in order. Throws `ProtocolError` for a message that may not come now. Until the
+   * last of them is taken this exchange takes no other message.
+   */
+  repliesTo(event: ExchangeEvent): Replies {
     if (this.#closed) return [];
     return this.#checked(
       isRequestEvent(event)
@@ -48,9 +58,15 @@ export class Exchange {
    * The same for the message that ends a large request body: its translation in steps, so that other exchanges run between
    * them. Until the last step this exchange takes no other message.
    */
-  *handleInSteps(event: RequestEvent): Steps<ExchangeReply[]> {
+  *handleInSteps(event: RequestEvent): Steps<Replies> {
     if (this.#closed) return [];
     return this.#checked(yield* this.#requestLeg.handleInSteps(event));
+  }
+
+  /** The same as `repliesToTick`, all at once. */
+  tick(at: number, blocked = false): ExchangeReply[] {
+    const replies = this.repliesToTick(at, blocked);
+    return Array.isArray(replies) ? replies : [...replies];
   }
 
   /**
@@ -58,8 +74,14 @@ export class Exchange {
    * clock; call it about once a second. `blocked` is true while reading from the proxy is paused because the proxy does
    * not read: such silence is neither side's, and no timer counts it.
    */
-  tick(at: number, blocked = false): ExchangeReply[] {
+  repliesToTick(at: number, blocked = false): Replies {
     return this.#closed ? [] : this.#checked(this.#responseLeg.tick(at, blocked));
+  }
+
+  /** Ends the answer with this error in few bytes, for want of memory. Null where the call has to end instead. */
+  shed(error: ApiError): Replies | null {
+    const replies = this.#closed ? null : this.#responseLeg.shed(error);
+    return replies === null ? null : this.#checked(replies);
   }
 
   summary(): ExchangeSummary {
@@ -79,15 +101,28 @@ export class Exchange {
     return this.#responseLeg.hasToken();
   }
 
-  #checked(replies: ExchangeReply[]): ExchangeReply[] {
+  #checked(replies: Replies): Replies {
+    if (!Array.isArray(replies)) return this.#isLast() ? withUsage(replies, this.summary()) : replies;
     for (const reply of replies) this.#closed ||= reply.type === 'immediate_response';
-    if (this.#usageSent || replies.length === 0 || !this.#responseLeg.isComplete()) return replies;
-    // Not with the end of the body: a client that has read `[DONE]` may be gone by then.
+    return replies.length > 0 && this.#isLast() ? withUsageMetadata(replies, this.summary()) : replies;
+  }
+
+  /** Once: do these replies complete the answer? Not with the end of the body: a client that has read `[DONE]` may be gone by then. */
+  #isLast(): boolean {
+    if (this.#usageSent || !this.#responseLeg.isComplete()) return false;
     this.#usageSent = true;
-    return withUsageMetadata(replies, this.summary());
+    return true;
   }
 }
 
 function isRequestEvent(event: ExchangeEvent): event is RequestEvent {
   return event.type !== 'response_body' && event.type !== 'response_headers' && event.type !== 'response_trailers';
+}
+
+/** Long replies with the metadata on the first of them. */
+function* withUsage(replies: Generator<ExchangeReply, void>, summary: ExchangeSummary): Generator<ExchangeReply, void> {
+  const { done, value } = replies.next();
+  if (done) return;
+  yield* withUsageMetadata([value], summary);
+  yield* replies;
 }

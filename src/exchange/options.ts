@@ -3,15 +3,15 @@ import type { ValuesOf } from '../settings/setting.ts';
 import type { settings } from '../settings/settings.ts';
 import type { NewId } from '../translate/context.ts';
 import type { TranslationSettings } from '../translate/settings.ts';
-import type { Reserve } from './types.ts';
+import type { Hold } from './types.ts';
 
 /** The settings of an exchange, and what it is given besides. Times are milliseconds; 0 turns a timer off. */
 export interface ExchangeOptions extends ExchangeSettings {
   readonly settings: TranslationSettings;
   /** Refuses every request that would be translated: overload, or a route with an unknown profile. */
   readonly refusal: ApiError | null;
-  /** Reserves the memory that this exchange needs from now on; an error refuses the exchange. */
-  readonly reserve: Reserve;
+  /** Counts what this exchange holds; an error refuses the exchange. */
+  readonly hold: Hold;
   /** `now` in Unix seconds. */
   readonly clock: { now(): number; readonly newId: NewId };
   /** Told of each message of an upstream's stream how many of the client's events it became. */

@@ -1,3 +1,4 @@
+import type { HeldKind } from '../memory/ledger.ts';
 import type { ApiError } from '../schema/api-error.ts';
 
 /**
@@ -23,10 +24,10 @@ export interface BodyModes {
 }
 
 /**
- * Sets how much memory an exchange needs from now on: bytes of bodies, which may be parsed, and bytes of the JavaScript heap
- * that it keeps besides. Returns the error for its client when that is too much; the exchange then has none reserved.
+ * Sets how many bytes of a kind an exchange holds from now on. Returns the error for its client when that is too much; the
+ * exchange then holds nothing.
  */
-export type Reserve = (bodyBytes: number, keptHeapBytes?: number) => ApiError | null;
+export type Hold = (kind: HeldKind, bytes: number) => ApiError | null;
 
 export type ExchangeEvent =
   | { readonly type: 'request_headers'; readonly headers: HeaderMap; readonly endOfStream: boolean }
@@ -41,6 +42,9 @@ export type ResponseEvent = Extract<ExchangeEvent, { type: `response_${string}` 
 
 /** What Envoy's access log, rate limits and headers may use of an answer: `docs/operating.md` lists the fields. */
 export type UsageMetadata = Readonly<Record<string, string | number>>;
+
+/** Replies in order; where their bodies are long, each is made when it is asked for, so that back-pressure holds. */
+export type Replies = ExchangeReply[] | Generator<ExchangeReply, void>;
 
 export type ExchangeReply =
   | {

@@ -4,7 +4,15 @@ import { Exchange } from '../exchange/exchange.ts';
 import type { ExchangeOptions } from '../exchange/options.ts';
 import type { Steps } from '../exchange/steps.ts';
 import type { ExchangeSummary } from '../exchange/summary.ts';
-import type { ExchangeEvent, ExchangeReply, HeaderMap, HeaderMutation, RequestEvent } from '../exchange/types.ts';
+import type {
+  ExchangeEvent,
+  ExchangeReply,
+  HeaderMap,
+  HeaderMutation,
+  Replies,
+  RequestEvent,
+} from '../exchange/types.ts';
+import type { ApiError } from '../schema/api-error.ts';
 import type { EndedCall, ExchangeObserver } from '../telemetry/observer.ts';
 import { burstOf } from './burst.ts';
 import {
@@ -61,27 +69,27 @@ class RecordedExchange extends Exchange {
     this.#chatBody = new WholeBody('chat_request', this.#recording);
   }
 
-  override handle(event: ExchangeEvent): ExchangeReply[] {
+  override repliesTo(event: ExchangeEvent): Replies {
     // One time for both: to translate takes microseconds, and so does it to ask for the time of each token twice.
     const at = this.#now();
     if (event.type === 'response_body') return this.#handleAnswer(event, at);
     this.#onEvent(event, at);
-    const replies = super.handle(event);
-    this.#onReplies(event, replies, at);
-    return replies;
+    return this.#recorded(event, super.repliesTo(event), at);
   }
 
-  override *handleInSteps(event: RequestEvent): Steps<ExchangeReply[]> {
+  override *handleInSteps(event: RequestEvent): Steps<Replies> {
     this.#onEvent(event, this.#now());
-    const replies = yield* super.handleInSteps(event);
-    this.#onReplies(event, replies, this.#now());
-    return replies;
+    return this.#recorded(event, yield* super.handleInSteps(event), this.#now());
   }
 
-  override tick(at: number, blocked?: boolean): ExchangeReply[] {
-    const replies = super.tick(at, blocked);
-    if (replies.length > 0) this.#onReplies(null, replies, this.#now());
-    return replies;
+  override repliesToTick(at: number, blocked?: boolean): Replies {
+    const replies = super.repliesToTick(at, blocked);
+    return Array.isArray(replies) && replies.length === 0 ? replies : this.#recorded(null, replies, this.#now());
+  }
+
+  override shed(error: ApiError): Replies | null {
+    const replies = super.shed(error);
+    return replies === null ? null : this.#recorded(null, replies, this.#now());
   }
 
   ended({ how, summary, times, cause }: EndedCall): void {
@@ -103,20 +111,23 @@ class RecordedExchange extends Exchange {
   }
 
   /** A piece of the upstream's body with what it became; of a burst of chunks, each chunk with its own events. */
-  #handleAnswer(event: AnswerEvent, at: number): ExchangeReply[] {
+  #handleAnswer(event: AnswerEvent, at: number): Replies {
     const { length } = this.#eventsOfChunks;
     if (length > 0) this.#eventsOfChunks.length = 0;
-    let replies: ExchangeReply[] = [];
+    let replies: Replies = [];
     try {
-      replies = super.handle(event);
-      return replies;
+      replies = super.repliesTo(event);
+      if (Array.isArray(replies)) return replies;
+      // Made while they are sent, and recorded then.
+      return this.#recorded(event, replies, at);
     } finally {
-      const burst = this.#eventsOfChunks.length > 1 ? burstOf(event.body, replies, this.#eventsOfChunks) : null;
+      const made = Array.isArray(replies) ? replies : [];
+      const burst = this.#eventsOfChunks.length > 1 ? burstOf(event.body, made, this.#eventsOfChunks) : null;
       if (burst === null) {
         this.#onEvent(event, at);
-        this.#onReplies(event, replies, at);
+        this.#recorded(event, made, at);
       } else {
-        for (const reply of replies) this.#onReply(event, withoutBody(reply), at);
+        for (const reply of made) this.#onReply(event, withoutBody(reply), at);
         for (const [index, { chunk, events }] of burst.entries()) {
           // Chunks of one piece are translated one after the other, some microseconds each.
           const then = at + index / 1000;
@@ -150,8 +161,21 @@ class RecordedExchange extends Exchange {
     }
   }
 
-  #onReplies(event: ExchangeEvent | null, replies: readonly ExchangeReply[], at: number): void {
+  #recorded(event: ExchangeEvent | null, replies: Replies, at: number): Replies {
+    if (!Array.isArray(replies)) return this.#recordEach(event, replies, at);
     for (const reply of replies) this.#onReply(event, reply, at);
+    return replies;
+  }
+
+  *#recordEach(
+    event: ExchangeEvent | null,
+    replies: Iterable<ExchangeReply>,
+    at: number,
+  ): Generator<ExchangeReply, void> {
+    for (const reply of replies) {
+      this.#onReply(event, reply, at);
+      yield reply;
+    }
   }
 
   #onReply(event: ExchangeEvent | null, reply: ExchangeReply, at: number): void {

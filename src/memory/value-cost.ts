@@ -34,12 +34,33 @@ export function heapBytesOf(value: unknown): number {
       for (const entry of next) if (typeof entry === 'object' || typeof entry === 'string') waiting.push(entry);
     } else if (typeof next === 'object' && next !== null) {
       const fields = Object.values(next);
-      bytes += fields.length === 0 ? emptyObject : objectHeader + word * fields.length;
+      bytes +=
+        fields.length === 0 ? emptyObject : objectHeader + word * fields.length + sizeOfKeys(next, fields.length);
       for (const field of fields) waiting.push(field);
     }
   }
   return bytes;
 }
+
+/**
+ * Objects of one shape share its keys, and cost nothing for them. An object of many keys is hardly one of many of its shape, nor is
+ * one with a key longer than a field's name: they have keys of their own, and what V8 keeps of a shape.
+ */
+function sizeOfKeys(value: object, count: number): number {
+  let bytes = 0;
+  for (const key in value) {
+    if (count > mostSharedKeys) bytes += keyEntry + sizeOfString(key);
+    else if (key.length > longestSharedKey) bytes += shape + sizeOfString(key);
+  }
+  return bytes;
+}
+
+const mostSharedKeys = 32;
+const longestSharedKey = 32;
+/** A key's place in the table of its object, which is two thirds full on average, and in the table of all keys. */
+const keyEntry = 44;
+/** The description of a shape, for each key that leads to it. */
+const shape = 160;
 
 function sizeOfString(text: string): number {
   const bytes = stringHeader + (isWide(text) ? 2 * text.length : text.length);

@@ -13,15 +13,32 @@ export function memoryOfProcess(): { readonly heap: number; readonly total: numb
 
 /** By then what starts is over, and what was compiled for it. */
 const startEndsMs = 1000;
+/** How often an idle process is looked at. */
+const lookMs = 5000;
+/** What is still there then is in use. */
+const mostLooks = 4;
+/** A process that has so much more than after its start has something to give back. */
+const spareBytes = 8 * 1024 * 1024;
 
 /**
- * Gives back, once, what a start leaves behind: a sixth of an idle service's memory, which V8 would collect only under load.
- * It takes some 40 ms, and is left out where `isIdle` says that there is something to do.
+ * Gives back what a start leaves behind, a sixth of an idle service's memory, and later what a load left behind: V8 would
+ * collect it only under the next load. It takes some 40 ms, and is left out where `isIdle` says that there is something to do.
  */
-export function releaseAfterStart(isIdle: () => boolean): void {
-  setTimeout(() => {
-    if (!isIdle()) return;
+export function releaseWhenIdle(isIdle: () => boolean): void {
+  let least = Number.POSITIVE_INFINITY;
+  const release = () => {
     // What V8 does before it runs out of memory: it shrinks both generations and gives their pages back.
     takeCollector()({ type: 'major', execution: 'sync', flavor: 'last-resort' });
+    least = Math.min(least, process.memoryUsage.rss());
+  };
+  setTimeout(() => {
+    if (isIdle()) release();
+    /** How often it was looked at since there was something to do. */
+    let looks = 0;
+    setInterval(() => {
+      looks = isIdle() ? looks + 1 : 0;
+      const isWorthIt = looks > 1 && looks <= mostLooks && process.memoryUsage.rss() > least + spareBytes;
+      if (isWorthIt) release();
+    }, lookMs).unref();
   }, startEndsMs).unref();
 }

@@ -14,7 +14,7 @@ import { createOccasionalWarning, type Log } from '../telemetry/log.ts';
 import type { LogOutput } from '../telemetry/log-output.ts';
 import { createMetrics, type Metrics } from '../telemetry/metrics.ts';
 import type { ExchangeObserver } from '../telemetry/observer.ts';
-import { memoryOfProcess, releaseAfterStart } from './process-memory.ts';
+import { memoryOfProcess, releaseWhenIdle } from './process-memory.ts';
 import { openWebSocket } from './serve-websocket.ts';
 import { version } from './version.ts';
 
@@ -39,14 +39,16 @@ export async function serve(config: Config, log: Log, output: LogOutput): Promis
     state: () => ({
       ready: ready(),
       exchanges: guard.exchanges,
-      bufferedBytes: guard.bufferedBytes,
+      bufferedBytes: guard.held(),
       lostLogLines: output.lost,
     }),
   });
+  const memory = memoryOfProcess();
   const guard = createOverloadGuard(
     { maxExchanges: config.MAX_EXCHANGES, maxBufferedBytes: config.MAX_BUFFERED_BYTES },
-    createHeapGauge(memoryOfProcess().heap),
+    createHeapGauge(memory.heap),
     (limit) => metrics.overload.inc({ limit }),
+    { limit: memory.total / config.WORKERS, bytes: () => process.memoryUsage.rss() },
   );
   const tracing = await loadTracing(config, log, metrics);
   const tls = tlsOf(config, log, metrics);
@@ -67,7 +69,7 @@ export async function serve(config: Config, log: Log, output: LogOutput): Promis
     onAvailability(available) {
       worker?.setReady(ready());
       if (available) log.info('available again: ready');
-      else log.warn({ exchanges: guard.exchanges, buffered_bytes: guard.bufferedBytes }, 'overloaded: not ready');
+      else log.warn({ exchanges: guard.exchanges, buffered_bytes: guard.held() }, 'overloaded: not ready');
     },
     onHandshakeFailure(reason, address) {
       metrics.tlsHandshakeFailures.inc();
@@ -99,7 +101,7 @@ export async function serve(config: Config, log: Log, output: LogOutput): Promis
     { version, listen, websocket, admin: admin?.address ?? null, profile: config.UPSTREAM_PROFILE },
     'listening',
   );
-  releaseAfterStart(() => guard.exchanges === 0);
+  releaseWhenIdle(() => guard.exchanges === 0);
 
   return {
     async stop() {

@@ -173,16 +173,22 @@ export interface FunctionToolEcho {
 /** Tools as clients sent them where they are not functions (custom, namespace, tool_search). */
 export type ToolEcho = FunctionToolEcho | { readonly type: string; readonly [key: string]: unknown };
 
+/** A large value of the request that waits for its answer as the bytes of its JSON. */
+export interface KeptJson {
+  readonly bytes: Uint8Array;
+  toJSON(): unknown;
+}
+
 /** The fields of the resource that only repeat the request: fixed once the request is read. */
 export interface CreateResponseEcho {
   /** The request's model; the upstream's own name replaces it where one comes. */
   readonly model: string;
-  readonly instructions: string | null;
-  readonly tools: readonly ToolEcho[];
+  readonly instructions: string | null | KeptJson;
+  readonly tools: readonly ToolEcho[] | KeptJson;
   readonly tool_choice: unknown;
   readonly parallel_tool_calls: boolean;
   readonly truncation: 'auto' | 'disabled';
-  readonly text: { readonly format: unknown; readonly verbosity?: string };
+  readonly text: { readonly format: unknown; readonly verbosity?: string } | KeptJson;
   readonly temperature: number;
   readonly top_p: number;
   readonly presence_penalty: number;
@@ -193,7 +199,7 @@ export interface CreateResponseEcho {
   readonly max_tool_calls: number | null;
   /** The upstream's own tier replaces it where one comes. */
   readonly service_tier: string;
-  readonly metadata: Readonly<Record<string, string>>;
+  readonly metadata: Readonly<Record<string, string>> | KeptJson;
   readonly safety_identifier: string | null;
   readonly prompt_cache_key: string | null;
   /** OpenAI's own extras, present only when the request gave them. */

@@ -1,6 +1,6 @@
 import { Exchange } from '../exchange/exchange.ts';
 import type { ExchangeOptions } from '../exchange/options.ts';
-import type { BodyModes } from '../exchange/types.ts';
+import type { BodyModes, Hold } from '../exchange/types.ts';
 import type { CallMetadata } from '../extproc/call-metadata.ts';
 import { ApiError } from '../schema/api-error.ts';
 import type { Config } from '../settings/config.ts';
@@ -80,16 +80,17 @@ export function createExchangeFactory(
       const modes = given ?? ofExchange.modes;
       // A route that names a profile uses that profile's path, not UPSTREAM_PATH, which belongs to the configured one.
       const configuredPath = name === null ? ofExchange.upstreamPath : null;
+      const hold: Hold = (kind, bytes) => admitted?.hold(kind, bytes) ?? null;
       const exchange = createExchange({
         ...ofExchange,
         modes,
         settings: settingsFor(profile ?? configuredProfile()),
         upstreamPath: path ?? configuredPath,
         refusal: problem === null ? overload : misconfigured(),
-        reserve: (bodyBytes, keptHeapBytes) => admitted?.reserve(bodyBytes, keptHeapBytes) ?? null,
+        hold,
         clock,
       });
-      return { exchange, modes, close: () => admitted?.release() };
+      return { exchange, modes, hold, close: () => admitted?.release() };
     },
   };
 }

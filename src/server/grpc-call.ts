@@ -16,8 +16,15 @@ export interface GrpcCall {
    * regularly while that is so: it also detects streams that were reset meanwhile.
    */
   isBlocked(): boolean;
+  /** Sends what waits to be sent; false where the caller has to take some of it before it should be given more. */
+  hasRoom(): boolean;
+  /** Stops and goes on reading, for reasons of this process. */
+  pause(): void;
+  resume(): void;
   /** Sends the status and ends the call; later calls do nothing. */
   end(how: CallStatus): void;
+  /** Resets the call: nothing that was not sent yet will be. */
+  cancel(): void;
 }
 
 /** A gRPC status and its message. */
@@ -29,6 +36,9 @@ export interface CallStatus {
 /** Callbacks of a call; none may throw. */
 export interface GrpcCallListener {
   message(bytes: Buffer): void;
+  /** So many bytes wait for the caller, which takes none; then that it has taken them. */
+  blocked(bytes: number): void;
+  drained(): void;
   /** The caller half-closed: it sends nothing more. */
   halfClosed(): void;
   /** The call is over, whoever ended it. Called once or more. */
@@ -61,7 +71,7 @@ function ignore(): void {}
 
 /** Bytes of one call that may wait in this process for the caller to take them; the high-water mark of backpressure. */
 const maxUnsentBytes = 64 * 1024;
-const noopListener: GrpcCallListener = { message() {}, halfClosed() {}, closed() {} };
+const noopListener: GrpcCallListener = { message() {}, blocked() {}, drained() {}, halfClosed() {}, closed() {} };
 
 const responseHeaders = Object.freeze({ ':status': 200, 'content-type': 'application/grpc+proto' });
 const responseOptions = { waitForTrailers: true };
@@ -78,6 +88,7 @@ class Http2Call implements GrpcCall {
   #deadline: NodeJS.Timeout | null = null;
   #reading = false;
   #blocked = false;
+  #paused = false;
   #over = false;
 
   constructor(stream: ServerHttp2Stream, headers: CallMetadata, maxMessageBytes: number) {
@@ -106,8 +117,31 @@ class Http2Call implements GrpcCall {
   }
 
   isBlocked(): boolean {
-    if (this.#blocked) this.#destroyIfReset();
+    if (this.#blocked || this.#paused) this.#destroyIfReset();
     return this.#blocked;
+  }
+
+  hasRoom(): boolean {
+    this.#flush();
+    return !this.#blocked && isOpen(this.#stream);
+  }
+
+  pause(): void {
+    this.#paused = true;
+    this.#stream.pause();
+  }
+
+  resume(): void {
+    this.#paused = false;
+    if (!this.#blocked) this.#stream.resume();
+  }
+
+  cancel(): void {
+    this.#unsent = null;
+    this.#more = null;
+    this.#over = true;
+    this.#stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+    this.#stream.destroy();
   }
 
   end(how: CallStatus): void {
@@ -195,12 +229,14 @@ class Http2Call implements GrpcCall {
     if (this.#stream.write(bytes) || this.#stream.writableLength < maxUnsentBytes) return;
     this.#blocked = true;
     this.#stream.pause();
+    this.#listener.blocked(this.#stream.writableLength);
   }
 
   #unblock(): void {
     if (!this.#blocked) return;
     this.#blocked = false;
-    this.#stream.resume();
+    if (!this.#paused) this.#stream.resume();
+    this.#listener.drained();
   }
 }
 

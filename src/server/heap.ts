@@ -14,12 +14,23 @@ export interface HeapGauge {
    * garbage now, its cost does not matter.
    */
   refresh(urgent: boolean): boolean;
+  /** Makes a full collection now, unless the last is too young or, where it is not urgent, costs too much. Whether it did. */
+  collect(urgent: boolean): boolean;
+}
+
+/** What this process has of the machine's memory, or of its container's. */
+export interface ResidentMemory {
+  /** When it has more, the process is killed. */
+  readonly limit: number;
+  readonly bytes: () => number;
 }
 
 /** A measurement is at least this old before a collection of our own makes another. */
 const MIN_AGE_MS = 1_000;
 /** Collections of our own that are not urgent may take this share of the time. */
 const MAX_SHARE_OF_TIME = 1 / 20;
+/** Between two of our own that are urgent. */
+const MIN_PAUSE_MS = 100;
 /** V8's default semi-space of the young generation in Node 24, which has room for three of them. */
 const DEFAULT_SEMI_SPACE_MIB = 64;
 const SEMI_SPACES = 3;
@@ -65,6 +76,8 @@ export class MeasuredHeap implements HeapGauge {
   #measuredAt = Number.NEGATIVE_INFINITY;
   /** Before this time only an urgent collection of our own is made. */
   #affordableAt = 0;
+  /** Before this time none is. */
+  #urgentAt = 0;
   #scheduled = false;
 
   constructor(limit: number, options: CollectorOptions) {
@@ -83,18 +96,36 @@ export class MeasuredHeap implements HeapGauge {
   }
 
   refresh(urgent: boolean): boolean {
-    const { collect, now, soon } = this.#options;
-    if (this.#scheduled || now() < this.#measuredAt + MIN_AGE_MS) return false;
-    if (!urgent && now() < this.#affordableAt) return false;
+    const { soon } = this.#options;
+    if (this.#scheduled || !this.#mayCollect(urgent)) return false;
     this.#scheduled = true;
     soon(() => {
       this.#scheduled = false;
-      const startedAt = now();
-      collect();
-      this.measure();
-      this.#affordableAt = now() + (now() - startedAt) / MAX_SHARE_OF_TIME;
+      this.#collect();
     });
     return true;
+  }
+
+  collect(urgent: boolean): boolean {
+    const at = this.#options.now();
+    if (at < (urgent ? this.#urgentAt : this.#affordableAt)) return false;
+    this.#collect();
+    return true;
+  }
+
+  #mayCollect(urgent: boolean): boolean {
+    const now = this.#options.now();
+    return now >= this.#measuredAt + MIN_AGE_MS && (urgent || now >= this.#affordableAt);
+  }
+
+  #collect(): void {
+    const { collect, now } = this.#options;
+    const startedAt = now();
+    collect();
+    this.measure();
+    const took = now() - startedAt;
+    this.#affordableAt = now() + took / MAX_SHARE_OF_TIME;
+    this.#urgentAt = now() + MIN_PAUSE_MS;
   }
 }
 

@@ -1,6 +1,6 @@
 import { unzipSync } from 'node:zlib';
 import { status } from '@grpc/grpc-js';
-import { retainable } from '../memory/retainable.ts';
+import { GrowingBytes } from '../memory/growing-bytes.ts';
 
 /** Length of the prefix of each gRPC message: a flag (1: compressed) and four bytes of message length. */
 export const FRAME_HEAD_BYTES = 5;
@@ -23,9 +23,8 @@ export class MessageFrameError extends Error {
  */
 export class MessageFrameReader {
   readonly #maxBytes: number;
-  /** Pieces of an incomplete message; joined only when it is complete, so that the work is linear in its bytes. */
-  #buffered: Buffer[] | null = null;
-  #bufferedBytes = 0;
+  /** An incomplete message. */
+  #buffered: GrowingBytes | null = null;
   /** Buffered bytes needed before parsing can go on: a frame's head, then its message too. */
   #wantedBytes = FRAME_HEAD_BYTES;
 
@@ -39,10 +38,9 @@ export class MessageFrameReader {
       this.#read(bytes, to);
       return;
     }
-    this.#buffered.push(retainable(bytes));
-    this.#bufferedBytes += bytes.length;
-    if (this.#bufferedBytes < this.#wantedBytes) return;
-    const joined = Buffer.concat(this.#buffered, this.#bufferedBytes);
+    this.#buffered.append(bytes);
+    if (this.#buffered.length < this.#wantedBytes) return;
+    const joined = this.#buffered.whole();
     this.#buffered = null;
     this.#read(joined, to);
   }
@@ -61,8 +59,8 @@ export class MessageFrameReader {
       at = end;
     }
     if (at === bytes.length) return;
-    this.#buffered = [retainable(at === 0 ? bytes : bytes.subarray(at))];
-    this.#bufferedBytes = bytes.length - at;
+    this.#buffered = new GrowingBytes();
+    this.#buffered.append(at === 0 ? bytes : bytes.subarray(at));
     this.#wantedBytes = wanted;
   }
 

@@ -1,6 +1,7 @@
+import { Account, type HeldKind, Ledger } from '../memory/ledger.ts';
 import { ApiError } from '../schema/api-error.ts';
 import type { Config } from '../settings/config.ts';
-import type { HeapGauge } from './heap.ts';
+import type { HeapGauge, ResidentMemory } from './heap.ts';
 
 /** The limit that refused an exchange. */
 export type OverloadReason = 'exchanges' | 'buffered_bytes' | 'memory';
@@ -13,13 +14,16 @@ export interface OverloadLimits {
 }
 
 export interface OverloadGuard {
-  /** Admits one more exchange, or returns the error for its client. */
-  admit(): Admission | ApiError;
+  /** Admits one more exchange, or returns the error for its client. `call` may be paused and failed when memory is short. */
+  admit(call?: SheddableCall): Admission | ApiError;
   /**
    * Whether requests are admitted, for readiness and health; to be called regularly. With hysteresis: false once every
-   * request would have been refused at several calls in a row, true again once there is room to spare.
+   * request would have been refused at several calls in a row, true again once there is room to spare. It also looks at
+   * what the process really has, and relieves it.
    */
   checkAvailability(): boolean;
+  /** To be called with the bytes of each message: what is made of them is garbage soon, which only the process's size shows. */
+  worked(bytes: number): void;
   /** Counts bytes of bodies that belong to no exchange; null when there is no room for them. */
   hold(bytes: number): HeldBytes | null;
   /**
@@ -28,7 +32,17 @@ export interface OverloadGuard {
    */
   addEvictable(store: EvictableStore): () => void;
   readonly exchanges: number;
-  readonly bufferedBytes: number;
+  /** Bytes that are held, as counted: of all kinds, or of one. */
+  held(kind?: HeldKind): number;
+}
+
+/** A call as the guard sees it when memory is short. */
+export interface SheddableCall {
+  /** Stops and goes on reading what the proxy sends on it. */
+  pause(): void;
+  resume(): void;
+  /** Ends the exchange with this error, and lets go of what it holds: cheap, and at once. */
+  shed(error: ApiError): void;
 }
 
 export interface HeldBytes {
@@ -46,11 +60,11 @@ export interface EvictableStore {
 
 export interface Admission {
   /**
-   * Sets how many bytes of bodies the exchange buffers from now on, announced ones included, and how much of the heap it
-   * keeps besides. Returns the error for its client when that is too much; the exchange then has none reserved.
+   * Sets how many bytes of that kind the exchange holds from now on, announced ones included. Returns the error for its client
+   * when that is too much; the exchange then holds nothing.
    */
-  reserve(bodyBytes: number, keptHeapBytes?: number): ApiError | null;
-  /** Ends the admission and frees what it reserved; later calls do nothing. */
+  hold(kind: HeldKind, bytes: number): ApiError | null;
+  /** Ends the admission and frees what it holds; later calls do nothing. */
   release(): void;
 }
 
@@ -66,6 +80,18 @@ const BUFFERED_SHARE_OF_MEMORY = 1 / 4;
 /** No new exchange is admitted while a larger share of the heap is live. */
 const BUSY_HEAP = 0.6;
 const FULL_HEAP = 0.95;
+/** Above it, calls that hold the most are failed. */
+const SHORT_HEAP = 0.8;
+/**
+ * Shares of the memory that the whole process has: above the first garbage is collected; above the second the calls that hold
+ * the most are paused, and failed when a collection has shown that it is no garbage.
+ */
+const BUSY_MEMORY = 0.6;
+const SHORT_MEMORY = 0.75;
+/** Nothing new is admitted above it, and nothing is taken that would fill more. */
+const FULL_MEMORY = 0.85;
+/** The process is looked at again after so much has been held or read. */
+const LOOK_AFTER_BYTES = 4 * 1024 * 1024;
 /** How many checks in a row must find no room before the service is unavailable: a short burst is answered with 503s. */
 const CHECKS_UNTIL_UNAVAILABLE = 3;
 /** It is available again below this share of each limit that made it unavailable. */
@@ -73,19 +99,31 @@ const ROOM_TO_SPARE = 0.85;
 /** With less room for bodies than this, hardly any request fits. */
 const SMALL_BODY = 64 * 1024;
 const RETRY_AFTER_SECONDS = 2;
+/** What a call may be refused for. The rest is there already, or on its way out: it is relieved of where it is the most. */
+const admittedKinds: ReadonlySet<HeldKind> = new Set<HeldKind>(['received', 'parsed', 'chat']);
+/** A call that holds less is not worth pausing or failing. */
+const SMALL_CALL = 256 * 1024;
 
-/** Counts the exchanges and buffered bytes of this process and refuses more before memory runs out. `refused` is called with each refusal. */
+/**
+ * Keeps the ledger of what the calls of this process hold, and refuses, pauses and fails calls before memory runs out: by what
+ * is counted, and by what the process really has. `refused` is called with each refusal.
+ */
 export function createOverloadGuard(
   { maxExchanges, maxBufferedBytes }: OverloadLimits,
   heap: HeapGauge,
   refused: (reason: OverloadReason) => void,
+  resident: ResidentMemory = { limit: Number.POSITIVE_INFINITY, bytes: () => 0 },
 ): OverloadGuard {
+  const ledger = new Ledger();
+  const calls = new Map<Account, SheddableCall>();
+  const paused = new Set<SheddableCall>();
   let exchanges = 0;
-  let bufferedBytes = 0;
-  /** Heap that exchanges keep and that no measurement has seen yet. */
-  let unmeasuredHeap = 0;
-  let measurement = 0;
   let measuredHeap = heap.live;
+  /** What was counted in the heap when it was last measured. */
+  let heapWhenMeasured = 0;
+  let residentBytes = resident.bytes();
+  let heldWhenSeen = 0;
+  let workedSinceSeen = 0;
   let available = true;
   let checksWithoutRoom = 0;
   /** Exchanges that ended since the heap was last to be measured. */
@@ -96,29 +134,81 @@ export function createOverloadGuard(
   function exceedsBytes(): boolean {
     if (maxBufferedBytes === 0) return false;
     for (const store of stores) {
-      const excess = bufferedBytes + stores.reduce((sum, { bytes }) => sum + bytes, 0) - maxBufferedBytes;
+      const excess = ledger.of('received') + stores.reduce((sum, { bytes }) => sum + bytes, 0) - maxBufferedBytes;
       if (excess <= 0) return false;
       store.evict(excess);
     }
-    return bufferedBytes > maxBufferedBytes;
+    return ledger.of('received') > maxBufferedBytes;
   }
 
   /** Whether a small request would be admitted if the limits were this share of what they are. */
   function hasRoom(share: number): boolean {
     if (maxExchanges > 0 && exchanges >= maxExchanges * share) return false;
-    if (maxBufferedBytes > 0 && bufferedBytes + SMALL_BODY > maxBufferedBytes * share && bufferedBytes > 0)
-      return false;
-    return liveHeap() <= heap.limit * BUSY_HEAP * share;
+    const buffered = ledger.of('received');
+    if (maxBufferedBytes > 0 && buffered + SMALL_BODY > maxBufferedBytes * share && buffered > 0) return false;
+    return !isBusy(share);
   }
 
-  /** What was measured as live, and what exchanges have kept since: a burst of requests comes between two collections. */
+  function isBusy(share = 1): boolean {
+    return liveHeap() > heap.limit * BUSY_HEAP * share || memory() > resident.limit * FULL_MEMORY * share;
+  }
+
+  /** What was measured as live, and what calls have come to hold since: a burst of requests comes between two collections. */
   function liveHeap(): number {
     if (heap.live !== measuredHeap) {
       measuredHeap = heap.live;
-      measurement += 1;
-      unmeasuredHeap = 0;
+      heapWhenMeasured = ledger.heap;
     }
-    return heap.live + unmeasuredHeap;
+    return heap.live + Math.max(ledger.heap - heapWhenMeasured, 0);
+  }
+
+  /** What the process has: as last seen, and what calls have come to hold since. */
+  function memory(): number {
+    return residentBytes + Math.max(ledger.total() - heldWhenSeen, 0);
+  }
+
+  function look(): void {
+    residentBytes = resident.bytes();
+    heldWhenSeen = ledger.total();
+    workedSinceSeen = 0;
+  }
+
+  /** Collects garbage at once, where some may be what fills the memory. Whether it did. */
+  function collect(urgent: boolean): boolean {
+    if (!heap.collect(urgent)) return false;
+    look();
+    return true;
+  }
+
+  /** Pauses and fails the calls that hold the most, until what is left fits. */
+  function relieve(): void {
+    look();
+    if (residentBytes <= resident.limit * BUSY_MEMORY && liveHeap() <= heap.limit * SHORT_HEAP) {
+      for (const call of paused) call.resume();
+      paused.clear();
+      return;
+    }
+    const isMeasured = collect(residentBytes > resident.limit * SHORT_MEMORY || liveHeap() > heap.limit * SHORT_HEAP);
+    const excess = Math.max(residentBytes - resident.limit * SHORT_MEMORY, liveHeap() - heap.limit * SHORT_HEAP);
+    if (excess <= 0) return;
+    const greediest = [...calls.keys()].filter((account) => account.total() > SMALL_CALL);
+    greediest.sort((one, other) => other.total() - one.total());
+    let freed = 0;
+    for (const account of greediest) {
+      if (freed > 2 * excess) break;
+      freed += account.total();
+      const call = calls.get(account);
+      if (call === undefined) continue;
+      if (isMeasured) {
+        call.shed(refuse('memory', 'memory is short'));
+        account.close();
+        calls.delete(account);
+        paused.delete(call);
+      } else if (!paused.has(call)) {
+        paused.add(call);
+        call.pause();
+      }
+    }
   }
 
   function refreshHeap(): void {
@@ -136,40 +226,35 @@ export function createOverloadGuard(
     });
   }
 
+  /** Whether what a call has come to hold fits, and what will be made of it; `growth` is not there yet. */
+  function fits(account: Account, kind: HeldKind, growth: number): boolean {
+    const toParse = kind === 'received' ? account.of(kind) * HEAP_BYTES_PER_BODY_BYTE : 0;
+    const isRoom = () => liveHeap() + toParse <= heap.limit * FULL_HEAP && memory() <= resident.limit * FULL_MEMORY;
+    if (isRoom()) return true;
+    if (memory() <= resident.limit * BUSY_MEMORY || !collect(true)) return false;
+    heldWhenSeen -= growth;
+    return isRoom();
+  }
+
   return {
-    admit() {
+    admit(call) {
       if (maxExchanges > 0 && exchanges >= maxExchanges) return refuse('exchanges', 'too many requests at once');
-      if (liveHeap() > heap.limit * BUSY_HEAP) return refuse('memory', 'memory is short');
+      if (isBusy()) return refuse('memory', 'memory is short');
       exchanges += 1;
-      let reserved = 0;
-      let kept = 0;
-      let keptSince = measurement;
+      const account = new Account(ledger);
+      if (call !== undefined) calls.set(account, call);
       let released = false;
 
-      function keep(bytes: number): void {
-        if (kept === bytes) return;
-        liveHeap();
-        if (keptSince === measurement) unmeasuredHeap -= kept;
-        unmeasuredHeap += bytes;
-        kept = bytes;
-        keptSince = measurement;
-      }
-
       return {
-        reserve(bytes, keptHeapBytes = 0) {
+        hold(kind, bytes) {
           if (released) return null;
-          if (keptHeapBytes > 0) keep(keptHeapBytes);
-          if (bytes === reserved) return null;
-          const growing = bytes > reserved;
-          bufferedBytes += bytes - reserved;
-          reserved = bytes;
-          if (!growing) return null;
-          const tooMany = exceedsBytes();
-          if (!tooMany && liveHeap() + bytes * HEAP_BYTES_PER_BODY_BYTE <= heap.limit * FULL_HEAP) return null;
-          // A refused exchange keeps nothing.
-          bufferedBytes -= reserved;
-          reserved = 0;
-          keep(0);
+          const growth = bytes - account.of(kind);
+          if (growth > 0 && Math.abs(ledger.total() - heldWhenSeen) > LOOK_AFTER_BYTES) look();
+          account.set(kind, bytes);
+          if (growth <= 0 || !admittedKinds.has(kind)) return null;
+          const tooMany = kind === 'received' && exceedsBytes();
+          if (!tooMany && fits(account, kind, growth)) return null;
+          account.clear();
           return tooMany ? refuse('buffered_bytes', 'too many bytes are waiting') : refuse('memory', 'memory is short');
         },
         release() {
@@ -177,37 +262,44 @@ export function createOverloadGuard(
           released = true;
           exchanges -= 1;
           endedSinceRefresh += 1;
-          bufferedBytes -= reserved;
-          reserved = 0;
-          keep(0);
+          account.close();
+          calls.delete(account);
+          if (call !== undefined) paused.delete(call);
         },
       };
     },
+    worked(bytes) {
+      workedSinceSeen += bytes;
+      if (workedSinceSeen >= LOOK_AFTER_BYTES) relieve();
+    },
     hold(bytes) {
-      let held = 0;
+      const account = new Account(ledger);
       const resize = (wanted: number) => {
-        bufferedBytes += wanted - held;
-        if (wanted > held && exceedsBytes()) {
-          bufferedBytes -= wanted - held;
+        const before = account.of('received');
+        account.set('received', wanted);
+        if (wanted > before && exceedsBytes()) {
+          account.set('received', before);
           refused('buffered_bytes');
           return false;
         }
-        held = wanted;
         return true;
       };
-      return resize(bytes) ? { resize, release: () => void resize(0) } : null;
+      if (resize(bytes)) return { resize, release: () => account.close() };
+      account.close();
+      return null;
     },
     addEvictable(store) {
       stores.push(store);
       return () => void exceedsBytes();
     },
     checkAvailability() {
+      relieve();
       if (hasRoom(available ? 1 : ROOM_TO_SPARE)) {
         available = true;
         checksWithoutRoom = 0;
         return true;
       }
-      if (liveHeap() > heap.limit * BUSY_HEAP * ROOM_TO_SPARE) refreshHeap();
+      if (isBusy(ROOM_TO_SPARE)) refreshHeap();
       checksWithoutRoom += 1;
       if (checksWithoutRoom >= CHECKS_UNTIL_UNAVAILABLE) available = false;
       return available;
@@ -215,9 +307,7 @@ export function createOverloadGuard(
     get exchanges() {
       return exchanges;
     },
-    get bufferedBytes() {
-      return bufferedBytes;
-    },
+    held: (kind) => (kind === undefined ? ledger.total() : ledger.of(kind)),
   };
 }
 

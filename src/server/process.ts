@@ -3,18 +3,25 @@ import { status } from '@grpc/grpc-js';
 import type { Exchange } from '../exchange/exchange.ts';
 import { ProtocolError } from '../exchange/protocol-error.ts';
 import type { Steps } from '../exchange/steps.ts';
-import type { BodyModes, ExchangeEvent, ExchangeReply, RequestEvent } from '../exchange/types.ts';
+import type { BodyModes, ExchangeEvent, ExchangeReply, Hold, Replies, RequestEvent } from '../exchange/types.ts';
 import type { DecodedRequest } from '../extproc/decode.ts';
 import { deserializeRequest } from '../extproc/deserialize-request.ts';
 import { serializeReply } from '../extproc/serialize-reply.ts';
+import type { ApiError } from '../schema/api-error.ts';
 import type { CallEnd, CallTimes, ExchangeObserver, ExchangeWatch } from '../telemetry/observer.ts';
 import type { GrpcCall, GrpcCallListener } from './grpc-call.ts';
 import { FRAME_HEAD_BYTES } from './message-frames.ts';
+import type { SheddableCall } from './overload.ts';
+import type { StepQueue } from './step-queue.ts';
 import type { Ticker, TickListener } from './ticker.ts';
 
 export interface ProcessOptions {
   /** The exchange for this call, in the modes its first message names. */
-  open(modes: BodyModes | null): OpenExchange;
+  open(modes: BodyModes | null, call: SheddableCall): OpenExchange;
+  /** Told of the bytes of each message. */
+  readonly worked: (bytes: number) => void;
+  /** Where large bodies are translated, one at a time. */
+  readonly steps: StepQueue;
   readonly observers: readonly ExchangeObserver[];
   readonly ticker: Ticker;
   /** Milliseconds within which the first message must arrive. */
@@ -27,7 +34,9 @@ export interface OpenExchange {
   readonly exchange: Exchange;
   /** The modes in force. */
   readonly modes: BodyModes;
-  /** Releases what the exchange reserved; the call has ended. */
+  /** Counts what the call holds. */
+  readonly hold: Hold;
+  /** Releases what the exchange holds; the call has ended. */
   close(): void;
 }
 
@@ -40,14 +49,18 @@ export function processCall(call: GrpcCall, options: ProcessOptions): GrpcCallLi
  * Fast path: a class rather than closures, so that a token that arrives alone finds all of the call's state in one
  * object. Delete it when `npm run bench -- --only envoy` shows no difference without it.
  */
-class ProcessCall implements GrpcCallListener, TickListener {
+class ProcessCall implements GrpcCallListener, TickListener, SheddableCall {
   tickSlot = -1;
   readonly #call: GrpcCall;
   readonly #options: ProcessOptions;
   #opened: OpenExchange | null = null;
   #watches: ExchangeWatch[] = [];
-  /** While a large body is translated in steps: the messages that came meanwhile. */
+  /** While a large body is translated in steps, or a long answer is sent: the messages that came meanwhile. */
   #waiting: ExchangeEvent[] | null = null;
+  /** The replies of a long answer that are not made yet. */
+  #long: Iterator<ExchangeReply, void> | null = null;
+  /** The caller half-closed while it was sent. */
+  #isHalfClosed = false;
   /** No message has come yet. */
   #silent = true;
   #over = false;
@@ -55,6 +68,7 @@ class ProcessCall implements GrpcCallListener, TickListener {
   #startedAt = performance.now();
   #firstByteAt = Number.NaN;
   #firstTokenAt = Number.NaN;
+  #isPaused = false;
   #requestMs = 0;
   #responseMs = 0;
 
@@ -68,6 +82,7 @@ class ProcessCall implements GrpcCallListener, TickListener {
     if (this.#over) return;
     this.#silent = false;
     try {
+      this.#options.worked(bytes.length);
       const { event, modes, observed } = decodeMessage(bytes);
       if (observed) return;
       if (this.#waiting === null) this.#onEvent(event, modes);
@@ -79,15 +94,58 @@ class ProcessCall implements GrpcCallListener, TickListener {
 
   tick(at: number): void {
     if (this.#silent && at - this.#startedAt >= this.#options.firstMessageMs) this.#giveUp();
+    // Asked always: it also sees that the call was reset.
+    const isBlocked = this.#call.isBlocked();
     if (this.#opened === null || this.#waiting !== null) return;
     try {
-      this.#send(this.#opened, this.#opened.exchange.tick(at, this.#call.isBlocked()));
+      this.#reply(this.#opened, this.#opened.exchange.repliesToTick(at, isBlocked || this.#isPaused));
+    } catch (thrown) {
+      this.#fail(thrown);
+    }
+  }
+
+  blocked(bytes: number): void {
+    this.#opened?.hold('unsent', bytes);
+  }
+
+  drained(): void {
+    this.#opened?.hold('unsent', 0);
+    if (this.#long !== null) this.#sendLong();
+  }
+
+  pause(): void {
+    this.#isPaused = true;
+    this.#call.pause();
+  }
+
+  resume(): void {
+    this.#isPaused = false;
+    this.#call.resume();
+  }
+
+  shed(error: ApiError): void {
+    try {
+      const opened = this.#opened;
+      // A client that takes nothing would not take this either, and an event that is half sent has no other end.
+      const canSay = opened !== null && this.#waiting === null && !this.#call.isBlocked();
+      const replies = canSay ? opened.exchange.shed(error) : null;
+      if (opened !== null && replies !== null) {
+        this.#reply(opened, replies);
+        this.resume();
+        return;
+      }
+      this.#end('done');
+      this.#call.cancel();
     } catch (thrown) {
       this.#fail(thrown);
     }
   }
 
   halfClosed(): void {
+    if (this.#long !== null) {
+      this.#isHalfClosed = true;
+      return;
+    }
     this.#end('done');
     this.#call.end({ code: status.OK, details: 'OK' });
   }
@@ -111,39 +169,77 @@ class ProcessCall implements GrpcCallListener, TickListener {
       this.#startSteps(opened, opened.exchange.handleInSteps(event));
       return;
     }
-    this.#send(opened, opened.exchange.handle(event));
+    this.#reply(opened, opened.exchange.repliesTo(event));
     const elapsed = performance.now() - startedAt;
     if (isRequestEvent(event)) this.#requestMs += elapsed;
     else this.#responseMs += elapsed;
   }
 
   /** Takes the steps one at a time; messages of this call wait for the last, other calls do not. */
-  #startSteps(opened: OpenExchange, steps: Steps<ExchangeReply[]>): void {
+  #startSteps(opened: OpenExchange, steps: Steps<Replies>): void {
     this.#waiting = [];
-    const next = () => {
-      if (this.#over) return;
+    this.#call.pause();
+    this.#options.steps.add(() => {
+      if (this.#over) return true;
       const startedAt = performance.now();
       try {
         const step = steps.next();
         this.#requestMs += performance.now() - startedAt;
-        if (!step.done) {
-          setImmediate(next);
-          return;
-        }
-        this.#send(opened, step.value);
-        const waiting = this.#waiting ?? [];
-        this.#waiting = null;
-        for (const event of waiting) this.#onEvent(event, null);
+        if (!step.done) return false;
+        if (!this.#isPaused) this.#call.resume();
+        this.#reply(opened, step.value);
+        if (this.#long === null) this.#takeWaiting();
       } catch (thrown) {
         this.#fail(thrown);
       }
-    };
-    next();
+      return true;
+    });
+  }
+
+  #takeWaiting(): void {
+    const waiting = this.#waiting ?? [];
+    this.#waiting = null;
+    for (const [index, event] of waiting.entries()) {
+      this.#onEvent(event, null);
+      if (this.#over) return;
+      if (this.#waiting === null) continue;
+      // It began something long, which the rest waits for too.
+      (this.#waiting as ExchangeEvent[]).push(...waiting.slice(index + 1));
+      return;
+    }
+  }
+
+  #reply(opened: OpenExchange, replies: Replies): void {
+    if (Array.isArray(replies)) {
+      this.#send(opened, replies);
+      return;
+    }
+    this.#waiting ??= [];
+    this.#long = replies;
+    this.#sendLong();
+  }
+
+  /** Sends of a long answer what the caller takes; the rest is not made before that. */
+  #sendLong(): void {
+    try {
+      while (this.#opened !== null && this.#long !== null && this.#call.hasRoom()) {
+        const { done, value } = this.#long.next();
+        if (!done) {
+          this.#send(this.#opened, [value]);
+          continue;
+        }
+        this.#long = null;
+        this.#takeWaiting();
+        if (this.#isHalfClosed) this.halfClosed();
+      }
+    } catch (thrown) {
+      this.#fail(thrown);
+    }
   }
 
   #start(modes: BodyModes | null, at: number): OpenExchange {
     const { open, observers } = this.#options;
-    const opened = open(modes);
+    const opened = open(modes, this);
     this.#opened = opened;
     this.#startedAt = at;
     for (const observer of observers) this.#watches.push(observer.onStart(opened.exchange, this.#call.metadata));
@@ -176,6 +272,8 @@ class ProcessCall implements GrpcCallListener, TickListener {
     const watches = this.#watches;
     // Node's Map of streams may keep this call for long (see `Http2Call`): one that is over holds nothing large.
     this.#opened = null;
+    this.#long = null;
+    this.#waiting = null;
     this.#watches = [];
     opened.close();
     const summary = opened.exchange.summary();

@@ -19,6 +19,7 @@ import { createHealth } from './health.ts';
 import type { OverloadGuard } from './overload.ts';
 import { processCall } from './process.ts';
 import { builtInProfileSource, type ProfileSource } from './profile-source.ts';
+import { createStepQueue } from './step-queue.ts';
 import { createTicker } from './ticker.ts';
 
 export interface ServiceOptions {
@@ -33,7 +34,7 @@ export interface ServiceOptions {
   /** Plain HTTP/2 when there are none. */
   readonly credentials?: ServerCredentials | undefined;
   /** Admits or refuses every call; without a guard all are admitted. */
-  readonly guard?: Pick<OverloadGuard, 'admit' | 'checkAvailability'>;
+  readonly guard?: Pick<OverloadGuard, 'admit' | 'checkAvailability' | 'worked'>;
   /** Keep-alive: milliseconds between pings, and how long a proxy has to answer one. */
   readonly pingMs?: number;
   /** Resets on one connection that are tolerated at once, and per second; with more it is closed. */
@@ -102,10 +103,13 @@ export function createService(options: ServiceOptions): Service {
     createExchange: options.createExchange,
   });
   const ticker = createTicker(tickMs);
+  const steps = createStepQueue();
   const acceptProcess = (stream: ServerHttp2Stream, headers: CallMetadata) =>
     acceptCall(stream, headers, maxMessageBytes, (call) =>
       processCall(call, {
-        open: (modes) => factory.open(call.metadata, modes, guard?.admit() ?? null),
+        open: (modes, sheddable) => factory.open(call.metadata, modes, guard?.admit(sheddable) ?? null),
+        worked: (bytes) => guard?.worked(bytes),
+        steps,
         observers,
         ticker,
         firstMessageMs,

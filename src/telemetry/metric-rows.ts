@@ -252,7 +252,7 @@ export const stateRows: readonly ReadRow<ProcessState>[] = [
   {
     type: 'gauge',
     name: 'responses_extproc_buffered_bytes',
-    help: 'Bytes of bodies buffered until they are complete.',
+    help: 'Bytes that exchanges hold, as counted: bodies, the state of streams, what the proxy has not taken.',
     read: ({ bufferedBytes }) => bufferedBytes,
   },
   lostLogLines,

@@ -108,6 +108,14 @@ export class StreamTranslator {
     return this.#log.take();
   }
 
+  /** The same for want of memory: of what was produced nothing is repeated, and nothing kept. */
+  shed(error: ApiError): ResponseStreamEvent[] {
+    if (this.ended()) return [];
+    this.#response.shed(error);
+    this.#retained.release(this.#retained.total());
+    return this.#log.take();
+  }
+
   /** Was the terminal event given? */
   ended(): boolean {
     return this.#response.status() !== 'in_progress';

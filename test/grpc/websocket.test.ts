@@ -39,7 +39,7 @@ afterEach(() => endpoint.drain(0, 0));
 async function start(options: Partial<WebSocketOptions> = {}, maxBufferedBytes = 64 * MiB): Promise<void> {
   guard = createOverloadGuard(
     { maxExchanges: 0, maxBufferedBytes },
-    { limit: 1024 * MiB, live: 0, refresh: () => false },
+    { limit: 1024 * MiB, live: 0, refresh: () => false, collect: () => false },
     () => {},
   );
   let ids = 0;
@@ -217,8 +217,8 @@ describe('memory', () => {
     await client.turn(ask('keeps', 600 * KiB));
     expect(endpoint.keptBytes).toBeGreaterThan(600 * KiB);
     const admission = guard.admit();
-    if (!('reserve' in admission)) throw admission;
-    expect(admission.reserve(900 * KiB)).toBeNull();
+    if (!('release' in admission)) throw admission;
+    expect(admission.hold('received', 900 * KiB)).toBeNull();
     expect({ bytes: endpoint.keptBytes, evictions: endpoint.evictions }).toEqual({ bytes: 0, evictions: 1 });
     admission.release();
     expect(await client.turn({ model: 'keeps', previous_response_id: 'resp_1', input: '?' })).toMatchObject([
@@ -254,7 +254,7 @@ describe('memory', () => {
     });
     release();
     client.socket.terminate();
-    await expect.poll(() => guard.bufferedBytes).toBe(0);
+    await expect.poll(() => guard.held()).toBe(0);
   });
 
   test('that a message has no room in while it arrives closes its connection with 1013', async () => {
@@ -264,7 +264,7 @@ describe('memory', () => {
     expect(await client.closed).toEqual({ code: 1013, reason: 'server_overloaded' });
     expect(await closedLine()).toMatchObject({ code: 1013, reason: 'server_overloaded' });
     release();
-    await expect.poll(() => guard.bufferedBytes).toBe(0);
+    await expect.poll(() => guard.held()).toBe(0);
   });
 
   test('is all given back when connections are gone', async () => {
@@ -275,7 +275,7 @@ describe('memory', () => {
     expect(endpoint.keptBytes).toBeGreaterThan(200 * KiB);
     for (const client of clients) client.socket.terminate();
     await expect.poll(() => endpoint.keptBytes).toBe(0);
-    expect({ connections: endpoint.connections, buffered: guard.bufferedBytes }).toEqual({
+    expect({ connections: endpoint.connections, buffered: guard.held() }).toEqual({
       connections: 0,
       buffered: 0,
     });

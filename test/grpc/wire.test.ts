@@ -44,7 +44,7 @@ afterEach(async () => {
 async function start(environment: Record<string, string> = {}, options = {}): Promise<void> {
   guard = createOverloadGuard(
     { maxExchanges: 0, maxBufferedBytes: 0 },
-    { limit: 1e12, live: 0, refresh: () => false },
+    { limit: 1e12, live: 0, refresh: () => false, collect: () => false },
     () => {},
   );
   running = await startService(environment, { guard, ...options });
@@ -160,7 +160,7 @@ const unknownKind = framed({});
 /** Whatever came before: no call is left, none of its places, and no stream. */
 async function expectNothingLeft(): Promise<void> {
   await until(() => running.running === 0);
-  expect([guard.exchanges, guard.bufferedBytes]).toEqual([0, 0]);
+  expect([guard.exchanges, guard.held()]).toEqual([0, 0]);
   // Who has the status of a call resets what it has not sent.
   for (const { stream, status: ended } of calls) if (ended !== null) reset(stream, constants.NGHTTP2_NO_ERROR);
   await until(() => streams.every(({ destroyed }) => destroyed));

@@ -17,7 +17,7 @@ export function exchangeOptions(changes: Partial<ExchangeOptions> & { profile?: 
     settings: createTestSettings({ profile }),
     bodyLimits: { maxRequestBytes: MiB, maxResponseBytes: MiB, maxErrorBytes: 64 * 1024, maxSseEventBytes: MiB },
     refusal: null,
-    reserve: () => null,
+    hold: () => null,
     clock: { now: () => CREATED_AT, newId: createCountedIds() },
     ...rest,
   };

@@ -1,4 +1,5 @@
 import { createUpstreamBodyReader } from '../../src/exchange/response/choose-reader.ts';
+import { wholeOf } from '../../src/exchange/response/long-body.ts';
 import { ApiError } from '../../src/schema/api-error.ts';
 import { KEEPALIVE } from '../../src/sse/encode.ts';
 import type { ResponseContext } from '../../src/translate/context.ts';
@@ -37,8 +38,9 @@ export function runStream(
     limits: { maxResponseBytes, maxErrorBytes: 64 * 1024, maxSseEventBytes: maxEventBytes },
   });
   const writes: Buffer[] = [];
-  for (const piece of pieces) writes.push(reader.push(Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength)));
-  writes.push(reader.end());
+  for (const piece of pieces)
+    writes.push(wholeOf(reader.push(Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength))));
+  writes.push(wholeOf(reader.end()));
   const sent = writes.filter((write) => write.length > 0);
   const disposition = reader.disposition();
   return { writes: sent, bytes: Buffer.concat(sent), error: disposition instanceof ApiError ? disposition : null };

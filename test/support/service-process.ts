@@ -24,16 +24,20 @@ export interface ServiceProcess {
 
 /**
  * Resolves when each of its workers listens; rejects with the output when the process ends before. It is started as it was
- * built for this run, or `fromSources`.
+ * built for this run, or `fromSources`; `wrap` may put the command into another.
  */
 export async function startServiceProcess(
   environment: Readonly<Record<string, string>>,
-  { nodeOptions = [] as readonly string[], fromSources = false } = {},
+  {
+    nodeOptions = [] as readonly string[],
+    fromSources = false,
+    wrap = (command: string, args: readonly string[]): readonly [string, readonly string[]] => [command, args],
+  } = {},
 ): Promise<ServiceProcess> {
   const { main, environment: ofMain } = fromSources ? serviceFromSources : serviceMain;
   const log: LogLine[] = [];
   const output: string[] = [];
-  const child = startChild('service', process.execPath, [...nodeOptions, main], {
+  const child = startChild('service', ...wrap(process.execPath, [...nodeOptions, main]), {
     environment: {
       ...process.env,
       ...ofMain,

@@ -8,8 +8,8 @@ const source = join(import.meta.dirname, '../../src/program/process-memory.ts');
 /** The collections of a process that starts, waits and ends, which were asked for by it. */
 async function requestedCollections(isIdle: boolean): Promise<number> {
   const script = `
-    const { releaseAfterStart } = await import(${JSON.stringify(source)});
-    releaseAfterStart(() => ${isIdle});
+    const { releaseWhenIdle } = await import(${JSON.stringify(source)});
+    releaseWhenIdle(() => ${isIdle});
     setTimeout(() => {}, 1500);`;
   const { stdout } = await promisify(execFile)(process.execPath, ['--trace-gc', '--input-type=module', '-e', script]);
   return stdout.match(/Mark-Compact \(reduce\).* testing;/g)?.length ?? 0;

@@ -1,6 +1,8 @@
+import { parseExactly } from '../../json/exact.ts';
 import { scanJson } from '../../json/scan.ts';
 import { ApiError } from '../../schema/api-error.ts';
 import type { Steps } from '../steps.ts';
+import type { Hold } from '../types.ts';
 
 /** Kept: making one costs more than reading a small body with it. */
 const utf8 = new TextDecoder('utf-8', { fatal: true });
@@ -10,7 +12,12 @@ const utf8 = new TextDecoder('utf-8', { fatal: true });
  * `JSON.rawJSON` object, which is written as it was read: schemas hold 64-bit bounds. Of more than `maxValues` it takes
  * none. Throws `ApiError` (400, or 413 for too many values). The step between is reading the bytes as text.
  */
-export function* parseJson(bytes: Uint8Array, maxNesting: number, maxValues: number): Steps<unknown> {
+export function* parseJson(
+  bytes: Uint8Array,
+  maxNesting: number,
+  maxValues: number,
+  hold: Hold = () => null,
+): Steps<unknown> {
   const { tooDeepAt, mayLoseNumbers, values } = scanJson(bytes, { maxNesting, maxValues });
   if (values > maxValues) {
     throw new ApiError(`The request body holds too many values: more than ${maxValues}.`, {
@@ -26,6 +33,8 @@ export function* parseJson(bytes: Uint8Array, maxNesting: number, maxValues: num
       `The request body is nested too deep: more than ${maxNesting} levels of objects and arrays at byte ${tooDeepAt}.`,
     );
   }
+  const overload = bytes.length < smallBodyBytes ? null : holdAll(bytes.length, values, hold);
+  if (overload !== null) throw overload;
   let text: string;
   try {
     text = utf8.decode(bytes);
@@ -34,7 +43,7 @@ export function* parseJson(bytes: Uint8Array, maxNesting: number, maxValues: num
   }
   yield;
   try {
-    return mayLoseNumbers && values <= maxExactValues ? parseExactly(text, keepExact) : JSON.parse(text);
+    return mayLoseNumbers && values <= maxExactValues ? parseExactly(text) : JSON.parse(text);
   } catch (cause) {
     throw new ApiError(`The request body is not valid JSON: ${reasonOf(cause)}.`, {
       status: 400,
@@ -45,28 +54,23 @@ export function* parseJson(bytes: Uint8Array, maxNesting: number, maxValues: num
   }
 }
 
+/** What becomes of fewer bytes is over before anybody could count it. */
+const smallBodyBytes = 64 * 1024;
+
+/**
+ * What a body becomes at most while it is translated, with what is garbage before the end of it: its text, its strings, the text
+ * of the upstream's body and of what the response repeats, 200 bytes for each value and its key; outside the heap the
+ * upstream's body in pieces, whole, and in the message that carries it. `npm run test:sizing` has the shapes that cost the most.
+ */
+function holdAll(bytes: number, values: number, hold: Hold): ApiError | null {
+  return hold('parsed', 8 * bytes + 200 * values) ?? hold('chat', 4 * bytes);
+}
+
 /**
  * The exact parse takes some 200 bytes of heap and three times the CPU for every value. A body of more values than this is
  * parsed as any other program would parse it: it is twice what an agent with 300 tools and a long history sends.
  */
 const maxExactValues = 50_000;
-
-// TypeScript's es2023 library does not know the source text of a reviver yet; engines have it since V8 11.4.
-const parseExactly = JSON.parse as (
-  text: string,
-  reviver: (key: string, value: unknown, context: { readonly source?: string }) => unknown,
-) => unknown;
-const rawJson = (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON;
-
-/** A double holds 15 significant digits whatever they are. */
-function keepExact(_key: string, value: unknown, { source }: { readonly source?: string }): unknown {
-  if (typeof value !== 'number' || source === undefined) return value;
-  if (Number.isFinite(value)) {
-    const digits = source.replace(/[eE].*$/, '').replace(/[^0-9]/g, '');
-    if (digits.length <= 15 || String(value) === source) return value;
-  }
-  return rawJson(source);
-}
 
 /** The parser's reason, without the piece of the body it quotes. */
 function reasonOf(cause: unknown): string {

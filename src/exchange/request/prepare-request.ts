@@ -9,7 +9,7 @@ import { readRequestBody } from './request-body.ts';
 export interface ClientRequest {
   readonly operation: TranslatedOperation;
   readonly headers: HeaderMap;
-  readonly pieces: readonly Uint8Array[];
+  readonly bytes: Uint8Array;
 }
 
 /** The request to send upstream, and what translating its response needs. */
@@ -23,16 +23,15 @@ export const largeBodyBytes = 4 * 1024 * 1024;
 
 /** Turns the client's whole body into the upstream's; calls `onRead` with its JSON. Throws `ApiError`. */
 export function* prepareRequest(
-  { operation, headers, pieces }: ClientRequest,
-  { settings, bodyLimits, reserve, clock }: Pick<ExchangeOptions, 'settings' | 'bodyLimits' | 'reserve' | 'clock'>,
+  { operation, headers, bytes }: ClientRequest,
+  { settings, bodyLimits, hold, clock }: Pick<ExchangeOptions, 'settings' | 'bodyLimits' | 'hold' | 'clock'>,
   onRead: (body: unknown) => void = () => {},
 ): Steps<PreparedRequest> {
-  const bytes = pieces.length === 1 ? (pieces[0] as Uint8Array) : Buffer.concat(pieces);
   const contentType = headers.get('content-type') ?? null;
   const contentEncoding = headers.get('content-encoding') ?? null;
   const { maxNesting, maxValues } = settings.limits;
   const limits = { maxRequestBytes: bodyLimits.maxRequestBytes, maxNesting, maxValues };
-  const value = yield* readRequestBody(bytes, { contentType, contentEncoding }, limits, reserve);
+  const value = yield* readRequestBody(bytes, { contentType, contentEncoding }, limits, hold);
   onRead(value);
   yield;
   const { chat, passthrough, ...translated } = translateRequest(value, settings, clock, operation);

@@ -1,7 +1,7 @@
 import { ApiError } from '../../schema/api-error.ts';
 import { ContentCodingError, decodeContent, parseContentCodings } from '../content-coding.ts';
 import type { Steps } from '../steps.ts';
-import type { Reserve } from '../types.ts';
+import type { Hold } from '../types.ts';
 import { parseJson } from './json-text.ts';
 
 export interface RequestBodyHeaders {
@@ -27,17 +27,17 @@ export function* readRequestBody(
   bytes: Uint8Array,
   headers: RequestBodyHeaders,
   limits: RequestBodyLimits,
-  reserve: Reserve,
+  hold: Hold,
 ): Steps<unknown> {
   checkContentType(headers.contentType);
   if (bytes.length > limits.maxRequestBytes) throw tooLarge(`exceeds ${limits.maxRequestBytes} bytes`);
   const plain = decompress(bytes, headers.contentEncoding, limits.maxRequestBytes);
   // Before it is parsed: a small body may become a large one.
-  const overload = plain === bytes ? null : reserve(bytes.length + plain.length);
+  const overload = plain === bytes ? null : hold('received', bytes.length + plain.length);
   if (overload !== null) throw overload;
   if (plain.length === 0) throw ApiError.invalidRequest('invalid_json', null, 'The request body is empty.');
   if (plain !== bytes) yield;
-  return yield* parseJson(plain, limits.maxNesting, limits.maxValues);
+  return yield* parseJson(plain, limits.maxNesting, limits.maxValues, hold);
 }
 
 /** JSON by any of its names; a request that names no type is taken for JSON. */

@@ -1,6 +1,5 @@
 import { checkMove } from '../../machine/moves.ts';
-import { retainable } from '../../memory/retainable.ts';
-import { heapBytesOf } from '../../memory/value-cost.ts';
+import { GrowingBytes } from '../../memory/growing-bytes.ts';
 import { ApiError } from '../../schema/api-error.ts';
 import type { TranslatedOperation } from '../../translate/operations/operation.ts';
 import { responses } from '../../translate/operations/responses.ts';
@@ -14,6 +13,7 @@ import type { RequestOutcome } from '../request-outcome.ts';
 import { runSteps, type Steps } from '../steps.ts';
 import { digestFields, translatedTrailers } from '../trailers.ts';
 import type { BodyModes, ExchangeReply, HeaderMap, HeaderMutation, RequestEvent } from '../types.ts';
+import { keepLarge } from './kept-echo.ts';
 import { largeBodyBytes, type PreparedRequest, prepareRequest } from './prepare-request.ts';
 import { pathNeedsModel, type RequestPath, routeOf, upstreamPath } from './route.ts';
 
@@ -61,7 +61,8 @@ export class RequestLeg {
   #facts: HeaderFacts | null = null;
   #path: RequestPath = noPath;
   #operation: TranslatedOperation = responses;
-  #pieces: Uint8Array[] = [];
+  /** The client's body, until it is whole. */
+  #body: GrowingBytes | null = null;
   /** Bytes according to `content-length`. */
   #announcedBytes = 0;
   #clientBytes = 0;
@@ -90,9 +91,10 @@ export class RequestLeg {
     return replies;
   }
 
-  /** Whether translating the body, with this message, may take long: it is large, or may become so. */
+  /** Whether this message leads to a translation that may take long: the body is whole and large, or may become so. */
   isLarge(event: RequestEvent): boolean {
     if (this.#phase !== 'collecting_body' || event.type === 'request_headers') return false;
+    if (event.type === 'request_body' && !event.endOfStream && this.#headerTiming !== 'with_body') return false;
     const bytes = this.#clientBytes + (event.type === 'request_body' ? event.body.length : 0);
     return bytes > largeBodyBytes || this.#headers.has('content-encoding');
   }
@@ -163,7 +165,7 @@ export class RequestLeg {
       return this.#refuse(event.type, this.#tooLarge());
     if (event.endOfStream)
       return this.#refuse(event.type, ApiError.invalidRequest('missing_body', null, 'The request has no body.'));
-    const overload = this.#options.reserve(this.#announcedBytes);
+    const overload = this.#options.hold('received', this.#announcedBytes);
     if (overload !== null) return this.#refuse(event.type, overload);
     this.#path = route.path;
     this.#operation = route.operation;
@@ -192,21 +194,23 @@ export class RequestLeg {
     this.#clientBytes += body.length;
     if (this.#clientBytes > this.#options.bodyLimits.maxRequestBytes) return this.#refuse(type, this.#tooLarge());
     if (this.#headerTiming === 'replaceable' && !endOfStream) return this.#refuse(type, partialBody());
-    const overload = this.#options.reserve(Math.max(this.#announcedBytes, this.#clientBytes));
+    const overload = this.#options.hold('received', Math.max(this.#announcedBytes, this.#clientBytes));
     if (overload !== null) return this.#refuse(type, overload);
     const isLast = endOfStream || this.#headerTiming === 'with_body';
-    this.#pieces.push(isLast ? body : retainable(body));
-    if (isLast) return yield* this.#translate(type);
+    if (isLast && this.#body === null) return yield* this.#translate(type, body);
+    this.#body ??= new GrowingBytes();
+    this.#body.append(body);
+    if (isLast) return yield* this.#translate(type, this.#body.whole());
     this.#move(type, 'collecting_body');
     // The bytes are buffered until the body is complete.
     return this.#headerTiming === 'sent' ? [{ type, body: noBytes, endOfStream: false }] : [];
   }
 
-  *#translate(event: 'request_body' | 'request_trailers'): Steps<ExchangeReply[]> {
+  *#translate(event: 'request_body' | 'request_trailers', bytes: Uint8Array): Steps<ExchangeReply[]> {
     let prepared: PreparedRequest;
     let path: string;
     try {
-      const request = { operation: this.#operation, headers: this.#headers, pieces: this.#pieces };
+      const request = { operation: this.#operation, headers: this.#headers, bytes };
       prepared = yield* prepareRequest(request, this.#options, (body) => {
         this.#asked = askedOf(body);
       });
@@ -214,11 +218,15 @@ export class RequestLeg {
     } catch (thrown) {
       return this.#refuse(event, ApiError.from(thrown));
     }
-    this.#pieces = [];
+    this.#body = null;
     const { body, context, dropped, unknownTypes } = prepared;
+    const { hold } = this.#options;
+    for (const kind of ['received', 'parsed', 'chat'] as const) hold(kind, 0);
+    const kept = this.#isSmall() ? { echo: context.echo, heapBytes: 0, bytes: 0 } : keepLarge(context.echo);
     // What the response repeats stays in memory until it has ended.
-    this.#options.reserve(0, this.#isSmall() ? 0 : heapBytesOf(context.echo));
-    this.#outcome = { type: 'translated', context, dropped, unknownTypes };
+    hold('context', kept.heapBytes);
+    hold('echo', kept.bytes);
+    this.#outcome = { type: 'translated', context: { ...context, echo: kept.echo }, dropped, unknownTypes };
     this.#upstreamBytes = body.length;
     this.#move(event, 'translated');
     const accept = context.stream ? 'text/event-stream' : 'application/json';
@@ -256,7 +264,8 @@ export class RequestLeg {
   }
 
   *#onTrailers(): Steps<ExchangeReply[]> {
-    if (this.#headerTiming === 'deferred') return yield* this.#translate('request_trailers');
+    if (this.#headerTiming === 'deferred')
+      return yield* this.#translate('request_trailers', this.#body?.whole() ?? noBytes);
     // Every body message already has its reply; no message is left to carry the translated body.
     return this.#refuse(
       'request_trailers',
@@ -308,8 +317,8 @@ export class RequestLeg {
 
   #refuse(event: RequestEvent['type'], refusal: ApiError): ExchangeReply[] {
     this.#move(event, 'refused');
-    this.#pieces = [];
-    this.#options.reserve(0);
+    this.#body = null;
+    for (const kind of ['received', 'parsed', 'chat'] as const) this.#options.hold(kind, 0);
     this.#error = refusal;
     const id = this.#headers.get('x-request-id');
     return [immediateResponse(refusal, id === undefined ? {} : { 'x-request-id': id })];

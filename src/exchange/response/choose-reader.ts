@@ -65,6 +65,8 @@ function createSniffer(options: UpstreamBodyOptions): UpstreamBodyReader {
       return buffered.length === 0 ? chosen.end() : chosen.push(buffered);
     },
     fail: (error) => (reader ?? decide('neither')).fail(error),
+    shed: (error) => (reader ?? decide('neither')).shed(error),
+    keeps: () => reader?.keeps() ?? 'received',
     disposition() {
       return reader?.disposition() ?? null;
     },

@@ -2,7 +2,8 @@ import type { ApiError } from '../../schema/api-error.ts';
 import type { HeaderTiming } from '../header-timing.ts';
 import { cutBytes } from '../pieces.ts';
 import { translatedTrailers } from '../trailers.ts';
-import type { ExchangeReply, HeaderMutation } from '../types.ts';
+import type { ExchangeReply, HeaderMutation, Replies } from '../types.ts';
+import { LongBody } from './long-body.ts';
 
 /** How far the upstream's body is: more may come, it has ended, or it has ended with trailers. */
 export type BodyEnd = 'open' | 'body' | 'trailers';
@@ -11,30 +12,32 @@ export type BodyEnd = 'open' | 'body' | 'trailers';
 export type HeadersFor = (contentLength: number | null) => HeaderMutation;
 
 export interface Delivery {
-  /** Whole events, or JSON cut anywhere. */
-  readonly pieces: readonly Buffer[];
+  /** Whole events, or JSON cut anywhere; of a long body, made as they are taken. */
+  readonly pieces: readonly Buffer[] | LongBody;
   readonly end: BodyEnd;
   /** Null once the headers are committed. */
   readonly headers: HeadersFor | null;
 }
 
 /** The replies that carry a part of the response in this body mode; null where no message is left to reply to with it. */
-export function bodyReplies(timing: HeaderTiming, delivery: Delivery): ExchangeReply[] | null {
+export function bodyReplies(timing: HeaderTiming, delivery: Delivery): Replies | null {
   const { pieces, end, headers } = delivery;
   switch (timing) {
     case 'deferred':
       return fullDuplexReplies(delivery);
     case 'with_body': {
-      const body = Buffer.concat(pieces);
+      const body = Buffer.concat([...pieces]);
       if (end === 'trailers') return null;
       return [{ type: 'response_body', body, ...(headers && { headers: headers(body.length) }), endOfStream: true }];
     }
     case 'replaceable':
-      return end === 'trailers' ? null : [{ type: 'response_body', body: Buffer.concat(pieces), endOfStream: true }];
+      return end === 'trailers'
+        ? null
+        : [{ type: 'response_body', body: Buffer.concat([...pieces]), endOfStream: true }];
     case 'sent':
       // A reply to trailers carries no body: bytes delivered only now are lost, so the readers emit all they can before.
       if (end === 'trailers') return [translatedTrailers('response_trailers')];
-      return [{ type: 'response_body', body: Buffer.concat(pieces), endOfStream: end === 'body' }];
+      return [{ type: 'response_body', body: Buffer.concat([...pieces]), endOfStream: end === 'body' }];
   }
 }
 
@@ -42,17 +45,13 @@ export function bodyReplies(timing: HeaderTiming, delivery: Delivery): ExchangeR
  * The replies that put an error in place of the response and keep the upstream's own headers; null where only an
  * immediate response can do that: while the upstream's body is incomplete, and where headers cannot be changed any more.
  */
-export function errorReplies(
-  timing: HeaderTiming,
-  error: ApiError,
-  end: BodyEnd,
-  headers: HeadersFor,
-): ExchangeReply[] | null {
+export function errorReplies(timing: HeaderTiming, error: ApiError, end: BodyEnd, headers: HeadersFor): Replies | null {
   if (end === 'open' || timing === 'replaceable' || timing === 'sent') return null;
   return bodyReplies(timing, { pieces: cutBytes(Buffer.from(error.toJson())), end, headers });
 }
 
-function fullDuplexReplies({ pieces, end, headers }: Delivery): ExchangeReply[] {
+function fullDuplexReplies({ pieces, end, headers }: Delivery): Replies {
+  if (pieces instanceof LongBody) return longReplies(pieces, end, headers);
   // Fast path: nearly all deliveries are one piece in the middle of a stream. Delete it when the general code below costs
   // no more than 1 % of a token in `bench/micro.ts`.
   if (headers === null && end === 'open' && pieces.length === 1 && pieces[0] !== undefined)
@@ -63,6 +62,13 @@ function fullDuplexReplies({ pieces, end, headers }: Delivery): ExchangeReply[] 
   if (end === 'body' && pieces.length === 0) replies.push({ type: 'response_body', body: noBytes, endOfStream: true });
   if (end === 'trailers') replies.push(translatedTrailers('response_trailers'));
   return replies;
+}
+
+function* longReplies(pieces: LongBody, end: BodyEnd, headers: HeadersFor | null): Generator<ExchangeReply, void> {
+  if (headers !== null) yield { type: 'response_headers', headers: headers(null) };
+  for (const body of pieces) yield { type: 'response_body', body, endOfStream: false };
+  if (end === 'body') yield { type: 'response_body', body: noBytes, endOfStream: true };
+  if (end === 'trailers') yield translatedTrailers('response_trailers');
 }
 
 const noBytes = Buffer.alloc(0);

@@ -5,6 +5,7 @@ import { SseDecoder, SseLimitError, type SseMessage } from '../../sse/decode.ts'
 import { DONE, encodeSseEvents, KEEPALIVE } from '../../sse/encode.ts';
 import type { ResponseContext } from '../../translate/context.ts';
 import { StreamTranslator } from '../../translate/stream.ts';
+import { type ClientBytes, joined, longBodyBytes, longEvents, longJson, repeatsMuch } from './long-body.ts';
 import {
   type Disposition,
   hasDelta,
@@ -30,6 +31,8 @@ export class EventStreamReader implements UpstreamBodyReader {
   readonly #context: ResponseContext;
   readonly #decoder: SseDecoder;
   readonly #translator: StreamTranslator;
+  /** Each lifecycle event repeats a long part of the request. */
+  readonly #repeatsMuch: boolean;
   #disposition: Disposition;
   #hasToken = false;
 
@@ -40,42 +43,47 @@ export class EventStreamReader implements UpstreamBodyReader {
     this.#context = context;
     this.#decoder = new SseDecoder({ maxEventBytes: limits.maxSseEventBytes });
     this.#translator = new StreamTranslator(context);
+    this.#repeatsMuch = repeatsMuch(context);
     this.#disposition = committed ? 'accepted' : null;
   }
 
-  push(bytes: Buffer): Buffer {
+  push(bytes: Buffer): ClientBytes {
     const translator = this.#translator;
     if (translator.ended()) return nothing;
     try {
       const out = this.#read(this.#decoder.push(bytes));
       // The terminal event repeats the whole output, so all of it is kept; the chunks around it are not.
       if (translator.retainedBytes() > this.#limits.maxResponseBytes && !translator.ended())
-        return Buffer.concat([out, this.fail(tooLarge('an output', this.#limits.maxResponseBytes))]);
+        return joined(out, this.fail(tooLarge('an output', this.#limits.maxResponseBytes)));
       if (!this.#committed || translator.ended() || !translator.finishSeen() || translator.usage() === null) return out;
       // Where each message has one reply, the next message may be trailers, and a reply to them carries no body.
-      return Buffer.concat([out, this.#encode(translator.finish('done'))]);
+      return joined(out, this.#encode(translator.finish('done')));
     } catch (thrown) {
       return this.#failWith(thrown);
     }
   }
 
-  start(): Buffer {
+  start(): ClientBytes {
     return this.#translator.ended() || !this.#stream ? nothing : this.#encode(this.#translator.start());
   }
 
-  end(): Buffer {
+  end(): ClientBytes {
     const translator = this.#translator;
     if (translator.ended()) return nothing;
     try {
       const out = this.#read(this.#decoder.finish());
-      return translator.ended() ? out : Buffer.concat([out, this.#encode(translator.finish('eof'))]);
+      return translator.ended() ? out : joined(out, this.#encode(translator.finish('eof')));
     } catch (thrown) {
       return this.#failWith(thrown);
     }
   }
 
-  fail(error: ApiError): Buffer {
+  fail(error: ApiError): ClientBytes {
     return this.#translator.ended() ? nothing : this.#encode(this.#translator.fail(error));
+  }
+
+  shed(error: ApiError): ClientBytes {
+    return this.#translator.ended() ? nothing : this.#encode(this.#translator.shed(error));
   }
 
   disposition(): Disposition {
@@ -94,6 +102,10 @@ export class EventStreamReader implements UpstreamBodyReader {
     return this.#hasToken;
   }
 
+  keeps(): 'stream' {
+    return 'stream';
+  }
+
   bufferedBytes(): number {
     return this.#decoder.pending() + this.#translator.retainedBytes();
   }
@@ -110,14 +122,14 @@ export class EventStreamReader implements UpstreamBodyReader {
     };
   }
 
-  #read(messages: readonly SseMessage[]): Buffer {
+  #read(messages: readonly SseMessage[]): ClientBytes {
     const translator = this.#translator;
     let events: ResponseStreamEvent[] = [];
     let comments = false;
     for (const message of messages) {
       if (translator.ended()) break;
       if (message.type !== 'event' && this.#disposition !== null) comments = true;
-      events = joined(events, this.eventsOf(message));
+      events = bothOf(events, this.eventsOf(message));
       // The first message alone decides, so that the outcome does not depend on how the bytes were cut.
       if (this.#disposition === null && translator.failure() === null && this.#stream && events.length > 0)
         this.#disposition = 'accepted';
@@ -143,8 +155,8 @@ export class EventStreamReader implements UpstreamBodyReader {
       case 'values': {
         if (data.values.length === 1 && !data.done) return translator.push(data.values[0], event, text);
         let events: ResponseStreamEvent[] = [];
-        for (const value of data.values) events = joined(events, translator.push(value, event));
-        return data.done ? joined(events, translator.finish('done')) : events;
+        for (const value of data.values) events = bothOf(events, translator.push(value, event));
+        return data.done ? bothOf(events, translator.finish('done')) : events;
       }
       case 'malformed':
         return event === 'error' ? translator.push(text, event) : translator.malformed(text);
@@ -152,7 +164,7 @@ export class EventStreamReader implements UpstreamBodyReader {
   }
 
   /** The client's bytes for these events. The terminal event is passed in only once. */
-  #encode(events: readonly ResponseStreamEvent[], keepalive = false): Buffer {
+  #encode(events: readonly ResponseStreamEvent[], keepalive = false): ClientBytes {
     const translator = this.#translator;
     if (this.#disposition === null && translator.failure() !== null) this.#disposition = translator.failure();
     if (this.#disposition instanceof ApiError) return nothing;
@@ -160,24 +172,35 @@ export class EventStreamReader implements UpstreamBodyReader {
     if (events.length === 0) return keepalive ? KEEPALIVE : nothing;
     this.#disposition = 'accepted';
     if (!this.#hasToken) this.#hasToken = hasDelta(events);
+    if (this.#areLong(events)) return longEvents(events, translator.ended());
     const bytes = encodeSseEvents(events);
     return translator.ended() ? Buffer.concat([bytes, DONE]) : bytes;
   }
 
-  #encodeWhole(last: ResponseStreamEvent | undefined): Buffer {
+  #encodeWhole(last: ResponseStreamEvent | undefined): ClientBytes {
     if (!this.#translator.ended() || last === undefined || !('response' in last)) return nothing;
     this.#disposition = 'accepted';
-    return Buffer.from(JSON.stringify(this.#context.answer.bodyOf(last.response)));
+    const body = this.#context.answer.bodyOf(last.response);
+    return this.#isLong() ? longJson(body) : Buffer.from(JSON.stringify(body));
   }
 
-  #failWith(thrown: unknown): Buffer {
+  /** May an event that repeats what is kept be long? */
+  #isLong(): boolean {
+    return this.#repeatsMuch || this.#translator.retainedBytes() >= longBodyBytes;
+  }
+
+  #areLong(events: readonly ResponseStreamEvent[]): boolean {
+    return this.#isLong() && events.some((event) => !('delta' in event) || event.delta.length >= longBodyBytes);
+  }
+
+  #failWith(thrown: unknown): ClientBytes {
     const { maxSseEventBytes } = this.#limits;
     return this.fail(thrown instanceof SseLimitError ? tooLarge('an event', maxSseEventBytes) : ApiError.from(thrown));
   }
 }
 
 /** Both lists in order. One is nearly always empty; then the other is returned as it is. */
-function joined(events: ResponseStreamEvent[], more: ResponseStreamEvent[]): ResponseStreamEvent[] {
+function bothOf(events: ResponseStreamEvent[], more: ResponseStreamEvent[]): ResponseStreamEvent[] {
   if (events.length === 0) return more;
   for (const event of more) events.push(event);
   return events;

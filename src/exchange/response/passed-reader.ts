@@ -1,5 +1,5 @@
 import { scanJson } from '../../json/scan.ts';
-import { retainable } from '../../memory/retainable.ts';
+import { GrowingBytes } from '../../memory/growing-bytes.ts';
 import type { ApiError } from '../../schema/api-error.ts';
 import { type Disposition, emptyReport, type UpstreamBodyReader } from './upstream-body-reader.ts';
 
@@ -16,47 +16,49 @@ const nothing = Buffer.alloc(0);
  * where it is not JSON or nested very deep, or where it is larger than `maxBytes`, the bytes as they came.
  */
 export function createPassedReader(complete: (answer: unknown) => object | null, maxBytes: number): PassedReader {
-  let pieces: Buffer[] = [];
-  let size = 0;
+  const body = new GrowingBytes();
   let disposition: Disposition = null;
   let untouched = false;
   let ended = false;
   let error: ApiError | null = null;
 
   function release(): Buffer {
-    const bytes = Buffer.concat(pieces);
-    pieces = [];
+    const bytes = body.whole();
+    body.clear();
     disposition = 'accepted';
     untouched = true;
     return bytes;
   }
 
+  function fail(failure: ApiError): Buffer {
+    ended = true;
+    if (disposition === null) {
+      body.clear();
+      error = failure;
+      disposition = failure;
+    }
+    return nothing;
+  }
+
   return {
     push(bytes) {
       if (untouched) return bytes;
-      pieces.push(retainable(bytes));
-      size += bytes.length;
-      return size > maxBytes ? release() : nothing;
+      body.append(bytes);
+      return body.length > maxBytes ? release() : nothing;
     },
     start: () => nothing,
     end() {
       ended = true;
       if (disposition !== null) return nothing;
-      const completed = complete(parsed(pieces));
+      const completed = complete(parsed(body.whole()));
       if (completed === null) return release();
-      pieces = [];
+      body.clear();
       disposition = 'accepted';
       return Buffer.from(JSON.stringify(completed));
     },
-    fail(failure) {
-      ended = true;
-      if (disposition === null) {
-        pieces = [];
-        error = failure;
-        disposition = failure;
-      }
-      return nothing;
-    },
+    fail,
+    shed: fail,
+    keeps: () => 'received',
     disposition() {
       return disposition;
     },
@@ -66,7 +68,7 @@ export function createPassedReader(complete: (answer: unknown) => object | null,
     sawFinishReason: () => false,
     hasToken: () => false,
     bufferedBytes() {
-      return pieces.length === 0 ? 0 : size;
+      return body.length;
     },
     report() {
       return { ...emptyReport, error };
@@ -81,8 +83,7 @@ export function createPassedReader(complete: (answer: unknown) => object | null,
 const maxNesting = 128;
 
 /** Null for what is not JSON, or is nested too deep. */
-function parsed(pieces: readonly Buffer[]): unknown {
-  const bytes = Buffer.concat(pieces);
+function parsed(bytes: Buffer): unknown {
   if (scanJson(bytes, { maxNesting }).tooDeepAt !== null) return null;
   try {
     return JSON.parse(bytes.toString('utf8'));

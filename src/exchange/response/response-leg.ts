@@ -11,9 +11,10 @@ import { discard, passThrough } from '../pass.ts';
 import { checkEvent, type ResponsePhase, responseMoves } from '../phases.ts';
 import { cutBytes, cutEvents } from '../pieces.ts';
 import type { RequestOutcome } from '../request-outcome.ts';
-import type { ExchangeReply, HeaderMap, ResponseEvent } from '../types.ts';
+import type { ExchangeReply, HeaderMap, Replies, ResponseEvent } from '../types.ts';
 import { createUpstreamBodyReader } from './choose-reader.ts';
 import { type BodyEnd, bodyReplies, errorReplies, type HeadersFor } from './delivery.ts';
+import { type ClientBytes, joined, LongBody, longBodyBytes } from './long-body.ts';
 import { createPassedReader } from './passed-reader.ts';
 import { errorHeaders, keptHeaders, translatedHeaders } from './response-headers.ts';
 import { Stopwatch } from './stopwatch.ts';
@@ -79,7 +80,7 @@ export class ResponseLeg {
    * The replies to one message: none while the headers wait for the body, several when a body is sent in pieces. Throws
    * `ProtocolError` for a message that the phase does not allow.
    */
-  handle(event: ResponseEvent, request: RequestOutcome): ExchangeReply[] {
+  handle(event: ResponseEvent, request: RequestOutcome): Replies {
     if (event.type !== this.#repeatableEvent) checkEvent(responseMoves, this.#phase, event.type);
     this.#lastUpstreamActivity.touch();
     if (event.type === 'response_body') this.#upstreamBytes += event.body.length;
@@ -91,11 +92,22 @@ export class ResponseLeg {
   }
 
   /** The replies that are due because time has passed; arguments as in `Exchange.tick`. */
-  tick(at: number, blocked: boolean): ExchangeReply[] {
+  tick(at: number, blocked: boolean): Replies {
     if (!this.#isFullDuplex() || this.#body === null || this.#phase === 'ended') return [];
     if (!blocked) return this.#onTick(at, this.#body);
     for (const watch of [this.#lastUpstreamActivity, this.#lastClientWrite, this.#lastBeforeFinish]) watch.touch();
     return [];
+  }
+
+  /**
+   * The replies that end the answer with this error in few bytes: what it was so far is not repeated, and let go of. Null
+   * where that cannot be said now: before the headers, or in another body mode than full duplex.
+   */
+  shed(error: ApiError): Replies | null {
+    const current = this.#body;
+    if (!this.#isFullDuplex() || current === null || this.#phase === 'ended' || current.reader.isComplete())
+      return null;
+    return this.#deliver('tick', current, current.reader.shed(error), 'body');
   }
 
   phase(): ResponsePhase {
@@ -135,7 +147,7 @@ export class ResponseLeg {
     this.#phase = to;
   }
 
-  #onHeaders({ type, headers, endOfStream }: HeadersEvent, request: RequestOutcome): ExchangeReply[] {
+  #onHeaders({ type, headers, endOfStream }: HeadersEvent, request: RequestOutcome): Replies {
     const status = Number(headers.get(':status') ?? 0);
     this.#upstreamStatus = status;
     this.#clientStatus = status;
@@ -190,7 +202,7 @@ export class ResponseLeg {
     return this.#isFullDuplex() ? [] : [{ type: 'response_headers' }];
   }
 
-  #onBody({ type, body, endOfStream }: BodyEvent, current: OpenBody): ExchangeReply[] {
+  #onBody({ type, body, endOfStream }: BodyEvent, current: OpenBody): Replies {
     if (this.#headerTiming === 'replaceable' && !endOfStream)
       return this.#refuse(type, partialUpstreamBody(), current.headers);
     const out = this.#read(current, body);
@@ -201,7 +213,7 @@ export class ResponseLeg {
       : this.#deliver(type, current, out, 'open');
   }
 
-  #read({ decoder, reader }: OpenBody, body: Uint8Array): Buffer {
+  #read({ decoder, reader }: OpenBody, body: Uint8Array): ClientBytes {
     if (reader.isComplete()) return noBytes;
     let plain: Buffer;
     try {
@@ -210,12 +222,12 @@ export class ResponseLeg {
       return reader.fail(invalidUpstreamBody('The upstream’s response cannot be decompressed.', cause));
     }
     const out = reader.push(plain);
-    const overload = this.#options.reserve(reader.bufferedBytes());
+    const overload = this.#options.hold(reader.keeps(), reader.bufferedBytes());
     return overload === null ? out : joined(out, reader.fail(overload));
   }
 
   /** Sends what the reader produced: nothing yet, a part of the body, or an error in its place. */
-  #deliver(cause: Cause, current: OpenBody, out: Buffer, end: BodyEnd): ExchangeReply[] {
+  #deliver(cause: Cause, current: OpenBody, out: ClientBytes, end: BodyEnd): Replies {
     const timing = this.#headerTiming;
     const disposition = current.reader.disposition();
     if (disposition instanceof ApiError) {
@@ -226,7 +238,7 @@ export class ResponseLeg {
     // Without a disposition the headers are not committed, and nothing can be sent before them.
     if (disposition === null && this.#isFullDuplex()) return [];
     const headers = this.#phase === 'holding_headers' ? this.#headersOfTranslation(current) : null;
-    const pieces = current.stream ? cutEvents(out) : cutBytes(out);
+    const pieces = piecesOf(out, current.stream);
     const replies = bodyReplies(timing, { pieces, end, headers });
     if (replies === null)
       return this.#refuse(cause, invalidUpstreamBody('The upstream’s response is empty.'), current.headers);
@@ -235,24 +247,34 @@ export class ResponseLeg {
     return this.#commit(cause, replies, end === 'open' ? 'sending_body' : 'ended', null);
   }
 
-  #refuse(cause: Cause, error: ApiError, headers: HeaderMap): ExchangeReply[] {
+  #refuse(cause: Cause, error: ApiError, headers: HeaderMap): Replies {
     const id = this.#requestId();
     const ids = id === null ? {} : { 'x-request-id': id };
     return this.#commit(cause, [immediateResponse(error, { ...ids, ...keptHeaders(headers) })], 'ended', error);
   }
 
-  #commit(cause: Cause, replies: ExchangeReply[], to: ResponsePhase, error: ApiError | null): ExchangeReply[] {
+  #commit(cause: Cause, replies: Replies, to: ResponsePhase, error: ApiError | null): Replies {
     this.#move(cause, to);
     if (error !== null) {
       this.#refusal = error;
       this.#clientStatus = error.status;
     }
-    for (const reply of replies) {
-      if (!('body' in reply) || reply.body === undefined || reply.body.length === 0) continue;
-      this.#clientBytes += reply.body.length;
-      this.#lastClientWrite.touch();
-    }
+    if (!Array.isArray(replies)) return this.#countEach(replies);
+    for (const reply of replies) this.#count(reply);
     return replies;
+  }
+
+  *#countEach(replies: Iterable<ExchangeReply>): Generator<ExchangeReply, void> {
+    for (const reply of replies) {
+      this.#count(reply);
+      yield reply;
+    }
+  }
+
+  #count(reply: ExchangeReply): void {
+    if (!('body' in reply) || reply.body === undefined || reply.body.length === 0) return;
+    this.#clientBytes += reply.body.length;
+    this.#lastClientWrite.touch();
   }
 
   #onPassing(event: Exclude<ResponseEvent, HeadersEvent>): ExchangeReply[] {
@@ -275,7 +297,7 @@ export class ResponseLeg {
   }
 
   /** Timeouts and heartbeats; only full duplex allows replies that answer no message. */
-  #onTick(at: number, current: OpenBody): ExchangeReply[] {
+  #onTick(at: number, current: OpenBody): Replies {
     const { stallTimeoutMs, heartbeatMs, finishGraceMs } = this.#options;
     const { reader, stream } = current;
     const upstreamSilence = this.#lastUpstreamActivity.elapsed(at);
@@ -299,13 +321,14 @@ const isJsonType = /^application\/json\s*(;|$)/i;
 
 const never = () => false;
 
-function finish({ reader }: OpenBody): Buffer {
+function finish({ reader }: OpenBody): ClientBytes {
   return reader.isComplete() ? noBytes : reader.end();
 }
 
-function joined(first: Buffer, second: Buffer): Buffer {
-  if (first.length === 0) return second;
-  return second.length === 0 ? first : Buffer.concat([first, second]);
+function piecesOf(bytes: ClientBytes, areEvents: boolean): readonly Buffer[] | LongBody {
+  if (bytes instanceof LongBody) return bytes;
+  if (areEvents) return cutEvents(bytes);
+  return bytes.length < longBodyBytes ? cutBytes(bytes) : new LongBody(() => [bytes]);
 }
 
 function unknownCoding(headers: HeaderMap): ApiError {

@@ -2,6 +2,7 @@ import type { ApiError } from '../../schema/api-error.ts';
 import type { ResponseStatus } from '../../schema/response-resource.ts';
 import type { ResponseStreamEvent } from '../../schema/stream-events.ts';
 import type { AnswerReport, ResponseContext } from '../../translate/context.ts';
+import type { ClientBytes } from './long-body.ts';
 
 /**
  * Reads the upstream's body and makes the client's from it, whether it is a completion, an event stream, an error or
@@ -9,13 +10,13 @@ import type { AnswerReport, ResponseContext } from '../../translate/context.ts';
  */
 export interface UpstreamBodyReader {
   /** Decompressed bytes of the upstream's body in, the client's bytes out: whole events, or nothing yet. */
-  push(bytes: Buffer): Buffer;
+  push(bytes: Buffer): ClientBytes;
   /** Begins the client's stream before the upstream has sent anything. */
-  start(): Buffer;
+  start(): ClientBytes;
   /** The upstream's body has ended. Returns the rest; `disposition` is not null afterwards. */
-  end(): Buffer;
+  end(): ClientBytes;
   /** Ends the response with an error of our own: a stall, a body that cannot be decompressed. */
-  fail(error: ApiError): Buffer;
+  fail(error: ApiError): ClientBytes;
   /** Null while it may still become an error with an HTTP status; then finally `accepted`, or that error. */
   disposition(): Disposition;
   /** The client's body is complete; the rest of the upstream's is ignored. */
@@ -24,8 +25,11 @@ export interface UpstreamBodyReader {
   sawFinishReason(): boolean;
   /** A delta of a stream is among the bytes that were given. */
   hasToken(): boolean;
-  /** Bytes that stay in memory until more arrive. */
+  /** The same in few bytes, for want of memory: what there is of the answer is let go of. */
+  shed(error: ApiError): ClientBytes;
+  /** Bytes that stay in memory until more arrive, or until the answer is over; and of which kind they are. */
   bufferedBytes(): number;
+  keeps(): 'received' | 'stream';
   report(): UpstreamBodyReport;
 }
 

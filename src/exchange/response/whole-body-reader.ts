@@ -1,10 +1,12 @@
 import { JsonEnd } from '../../json/json-end.ts';
-import { retainable } from '../../memory/retainable.ts';
+import { GrowingBytes } from '../../memory/growing-bytes.ts';
 import { ApiError } from '../../schema/api-error.ts';
+import type { ResponseStreamEvent } from '../../schema/stream-events.ts';
 import { DONE, encodeSseEvents } from '../../sse/encode.ts';
 import type { ResponseContext } from '../../translate/context.ts';
 import { translateError } from '../../translate/error.ts';
 import { StreamTranslator } from '../../translate/stream.ts';
+import { type ClientBytes, longBodyBytes, longEvents, longJson, repeatsMuch } from './long-body.ts';
 import {
   type Disposition,
   emptyReport,
@@ -24,20 +26,20 @@ const nothing = Buffer.alloc(0);
 export function createWholeBodyReader(kind: WholeBodyKind, options: UpstreamBodyOptions): UpstreamBodyReader {
   const { context, committed, limits, status } = options;
   const limit = kind === 'error' ? limits.maxErrorBytes : limits.maxResponseBytes;
-  const body = new JsonEnd('any');
-  const pieces: Buffer[] = [];
+  const jsonEnd = new JsonEnd('any');
+  const body = new GrowingBytes();
   let size = 0;
   let disposition: Disposition = null;
   let report: UpstreamBodyReport = emptyReport;
   let hasToken = false;
 
-  function accept(bytes: Buffer): Buffer {
+  function accept<Bytes extends ClientBytes>(bytes: Bytes): Bytes {
     disposition = 'accepted';
     return bytes;
   }
 
   /** Reports the error as an HTTP status, or in the body where the headers have been sent. */
-  function refuse(error: ApiError): Buffer {
+  function refuse(error: ApiError): ClientBytes {
     report = { ...emptyReport, error, status: 'failed' };
     if (!committed) {
       disposition = error;
@@ -46,29 +48,30 @@ export function createWholeBodyReader(kind: WholeBodyKind, options: UpstreamBody
     // Under a 2xx the client parses the body as a Response: report the error as one that failed.
     if (context === null || status >= 300) return accept(Buffer.from(error.toJson()));
     const events = new StreamTranslator(context).fail(error);
-    if (context.stream) return accept(Buffer.concat([encodeSseEvents(events), DONE]));
+    if (context.stream) return accept(eventBytes(events, repeatsMuch(context)));
     const failed = events.at(-1);
     const response = failed !== undefined && 'response' in failed ? failed.response : null;
-    return accept(Buffer.from(response === null ? error.toJson() : JSON.stringify(response)));
+    return accept(response === null ? Buffer.from(error.toJson()) : jsonBytes(response, repeatsMuch(context)));
   }
 
   function translatedError(): ApiError {
     if (status < 300) return invalidUpstreamBody('The upstream responded before it had the request.');
     const { contentType, retryAfter } = options;
-    const answer = { status, contentType, body: Buffer.concat(pieces).toString('utf8'), retryAfter };
+    const answer = { status, contentType, body: body.whole().toString('utf8'), retryAfter };
     return translateError(answer, context?.profile.contextOverflow);
   }
 
-  function translate(requested: ResponseContext): Buffer {
-    const answer = parse(pieces.length === 1 ? (pieces[0] as Buffer) : Buffer.concat(pieces));
-    const { body, events, report: told } = requested.answer.readJson(answer, requested);
+  function translate(requested: ResponseContext): ClientBytes {
+    const answer = parse(body.whole());
+    body.clear();
+    const { body: translated, events, report: told } = requested.answer.readJson(answer, requested);
     report = { ...told, events: events.length };
     hasToken = hasDelta(events);
-    const text = requested.stream ? null : JSON.stringify(body);
-    return accept(text === null ? Buffer.concat([encodeSseEvents(events), DONE]) : Buffer.from(text));
+    const isLong = size >= longBodyBytes || repeatsMuch(requested);
+    return accept(requested.stream ? eventBytes(events, isLong) : jsonBytes(translated, isLong));
   }
 
-  function end(): Buffer {
+  function end(): ClientBytes {
     try {
       if (kind === 'error' || context === null) return refuse(translatedError());
       return kind === 'neither' ? refuse(invalidUpstreamBody(empty)) : translate(context);
@@ -82,18 +85,23 @@ export function createWholeBodyReader(kind: WholeBodyKind, options: UpstreamBody
       if (disposition !== null) return nothing;
       if (kind === 'neither') return refuse(invalidUpstreamBody(notAnApi));
       size += bytes.length;
-      if (size <= limit) pieces.push(retainable(bytes));
+      if (size <= limit) body.append(bytes);
       else if (kind === 'json') return refuse(tooLarge('a response', limit));
       // The beginning of an error is enough to translate it.
-      else if (size - bytes.length < limit) pieces.push(retainable(bytes.subarray(0, limit - size + bytes.length)));
+      else if (size - bytes.length < limit) body.append(bytes.subarray(0, limit - size + bytes.length));
       // Where each message has one reply, the next message may be trailers, and a reply to them carries no body.
       if (!committed) return nothing;
-      body.pushBytes(bytes);
-      return body.isWhole() ? end() : nothing;
+      jsonEnd.pushBytes(bytes);
+      return jsonEnd.isWhole() ? end() : nothing;
     },
     start: () => nothing,
     end: () => (disposition === null ? end() : nothing),
     fail: (error) => (disposition === null ? refuse(error) : nothing),
+    shed(error) {
+      body.clear();
+      return disposition === null ? refuse(error) : nothing;
+    },
+    keeps: () => 'received',
     disposition() {
       return disposition;
     },
@@ -105,12 +113,20 @@ export function createWholeBodyReader(kind: WholeBodyKind, options: UpstreamBody
       return hasToken;
     },
     bufferedBytes() {
-      return disposition === null ? Math.min(size, limit) : 0;
+      return disposition instanceof ApiError ? 0 : Math.min(size, limit);
     },
     report() {
       return report;
     },
   };
+}
+
+function eventBytes(events: readonly ResponseStreamEvent[], isLong: boolean): ClientBytes {
+  return isLong ? longEvents(events, true) : Buffer.concat([encodeSseEvents(events), DONE]);
+}
+
+function jsonBytes(value: object, isLong: boolean): ClientBytes {
+  return isLong ? longJson(value) : Buffer.from(JSON.stringify(value));
 }
 
 const notAnApi = 'The upstream’s response is neither JSON nor an event stream.';

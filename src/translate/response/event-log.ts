@@ -50,6 +50,12 @@ export class EventLog {
     this.#isWanted = isWanted;
   }
 
+  /** Drops what waits and what was not taken. */
+  drop(): void {
+    this.#held = null;
+    this.#events = null;
+  }
+
   #append(event: UnnumberedEvent): void {
     // The event was made for this call alone: it is completed in place, because a copy for each token would cost more.
     const own = event as UnnumberedEvent & { sequence_number: number; obfuscation?: string };

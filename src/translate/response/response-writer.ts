@@ -1,4 +1,4 @@
-import type { RetainedBytes } from '../../memory/retained-bytes.ts';
+import { RetainedBytes } from '../../memory/retained-bytes.ts';
 import { ApiError } from '../../schema/api-error.ts';
 import type { LooseMessage } from '../../schema/chat-completion.ts';
 import type { OutputItem, ResponseResource, ResponseStatus, Usage } from '../../schema/response-resource.ts';
@@ -13,12 +13,12 @@ type IncompleteReason = 'max_output_tokens' | 'content_filter';
 /** Writes one response from `response.created` to its terminal event, whether the upstream answers in chunks or in one piece. */
 export class ResponseWriter {
   readonly log: EventLog;
-  readonly output: OutputWriter;
+  output: OutputWriter;
   /** What the upstream has told of itself so far; each event's Response shows it. */
   usage: Usage | null = null;
   model: string | null = null;
   serviceTier: string | null = null;
-  readonly #context: ResponseContext;
+  #context: ResponseContext;
   /** The one item that the output has become; null where it is sent as it comes. */
   #folded: readonly OutputItem[] | null;
   readonly #id: string;
@@ -88,6 +88,15 @@ export class ResponseWriter {
     this.log.emit({ type: 'error', error: error.toObject(), code, message, param });
     this.log.emit({ type: 'response.failed', response });
     return response;
+  }
+
+  /** The same in few bytes: what was produced is dropped, and the Response repeats nothing large of its request. */
+  shed(error: ApiError): void {
+    this.#started = true;
+    this.#context = { ...this.#context, echo: { ...this.#context.echo, instructions: null, tools: [], metadata: {} } };
+    this.log.drop();
+    this.output = new OutputWriter(new EventLog(this.#context, false), this.#context, new RetainedBytes(false));
+    this.fail(error);
   }
 
   status(): ResponseStatus {

@@ -23,7 +23,7 @@ describe('docs/operating.md', () => {
   it('gives the largest body of each heap as the service computes it under the image’s flags', () => {
     const flags = /starts Node with `([^`]+)`/.exec(text)?.[1]?.split(' ') ?? [];
     const rows = [...text.matchAll(/\| `(--max-old-space-size=\d+)` \| ([\d.]+) MiB \|/g)];
-    expect(rows).toHaveLength(3);
+    expect(rows).toHaveLength(4);
     for (const [, option = '', shown] of rows) {
       const environment = { ...process.env, NODE_OPTIONS: option };
       const args = [...flags, join(root, 'src/main.ts'), '--print-config'];

@@ -12,7 +12,7 @@ const script = `
   const used = () => { gc(); gc(); return process.memoryUsage().heapUsed; };
   JSON.parse(text);
   const before = used();
-  const values = Array.from({ length: 20 }, () => JSON.parse(text));
+  const values = Array.from({ length: Number(process.argv[1] ?? 20) }, () => JSON.parse(text));
   console.log(heapBytesOf(values), used() - before);
 `;
 
@@ -29,6 +29,25 @@ test.each([
   ],
 ])('the estimate for %s is within a factor of the heap they take', (_name, text) => {
   const output = execFileSync(process.execPath, ['--expose-gc', '--input-type=module', '-e', script], { input: text });
+  const [estimate = 0, grown = 0] = String(output).trim().split(' ').map(Number);
+  expect(estimate / grown).toBeGreaterThan(0.6);
+  expect(estimate / grown).toBeLessThan(3);
+});
+
+const keys = (count: number, key: (index: number) => string) =>
+  Object.fromEntries(Array.from({ length: count }, (_, index) => [key(index), true]));
+
+// Once: another of the same keys would share them.
+test.each([
+  ['90,000 short keys', keys(90_000, (index) => `k${index}`)],
+  ['90,000 long keys', keys(90_000, (index) => `${index}`.padStart(90, 'k'))],
+  [
+    'objects of a long key of their own',
+    Array.from({ length: 20_000 }, (_, n) => keys(1, () => `${n}`.padStart(70, 'k'))),
+  ],
+])('the estimate for %s is too', (_name, value) => {
+  const args = ['--expose-gc', '--input-type=module', '-e', script, '1'];
+  const output = execFileSync(process.execPath, args, { input: JSON.stringify(value) });
   const [estimate = 0, grown = 0] = String(output).trim().split(' ').map(Number);
   expect(estimate / grown).toBeGreaterThan(0.6);
   expect(estimate / grown).toBeLessThan(3);

@@ -12,7 +12,7 @@ function guardOf(limits: { maxExchanges?: number; maxBufferedBytes?: number; liv
     refreshes.push(urgent);
     return urgent;
   };
-  const heap = { limit: 1000 * MiB, live: limits.live ?? 0, refresh };
+  const heap = { limit: 1000 * MiB, live: limits.live ?? 0, refresh, collect: () => false };
   const guard = createOverloadGuard({ maxExchanges: 0, maxBufferedBytes: 0, ...limits }, heap, (reason) => {
     refusals.push(reason);
   });
@@ -61,29 +61,29 @@ describe('the limit on bytes', () => {
     const { guard, refusals } = guardOf({ maxBufferedBytes: 100 });
     const first = admissionOf(guard.admit());
     const second = admissionOf(guard.admit());
-    expect(first.reserve(60)).toBeNull();
-    expect(second.reserve(40)).toBeNull();
-    expect(second.reserve(41)).toMatchObject({ status: 503, code: 'server_overloaded' });
+    expect(first.hold('received', 60)).toBeNull();
+    expect(second.hold('received', 40)).toBeNull();
+    expect(second.hold('received', 41)).toMatchObject({ status: 503, code: 'server_overloaded' });
     expect(refusals).toEqual(['buffered_bytes']);
-    expect(guard.bufferedBytes).toBe(60);
-    expect(first.reserve(0)).toBeNull();
-    expect(guard.bufferedBytes).toBe(0);
+    expect(guard.held()).toBe(60);
+    expect(first.hold('received', 0)).toBeNull();
+    expect(guard.held()).toBe(0);
   });
 
   it('never refuses what shrinks, even with no memory left', () => {
     const { guard, heap } = guardOf({ maxBufferedBytes: 100 });
     const admission = admissionOf(guard.admit());
-    admission.reserve(90);
+    admission.hold('received', 90);
     heap.live = heap.limit;
-    expect(admission.reserve(80)).toBeNull();
+    expect(admission.hold('received', 80)).toBeNull();
   });
 
   it('counts nothing for an exchange that has ended', () => {
     const { guard } = guardOf({ maxBufferedBytes: 100 });
     const admission = admissionOf(guard.admit());
     admission.release();
-    expect(admission.reserve(50)).toBeNull();
-    expect(guard.bufferedBytes).toBe(0);
+    expect(admission.hold('received', 50)).toBeNull();
+    expect(guard.held()).toBe(0);
   });
 });
 
@@ -100,30 +100,30 @@ describe('memory', () => {
     const { guard, heap } = guardOf({ live: 100 * MiB });
     const running = Array.from({ length: 5 }, () => {
       const admission = admissionOf(guard.admit());
-      expect(admission.reserve(MiB)).toBeNull();
-      expect(admission.reserve(0, 110 * MiB)).toBeNull();
+      expect(admission.hold('received', MiB)).toBeNull();
+      expect(admission.hold('stream', 110 * MiB)).toBeNull();
       return admission;
     });
     expect(guard.admit()).toMatchObject({ status: 503 });
     running.pop()?.release();
     const next = admissionOf(guard.admit());
-    expect(next.reserve(20 * MiB)).toMatchObject({ status: 503 });
+    expect(next.hold('received', 20 * MiB)).toMatchObject({ status: 503 });
     // The measurement saw that they keep less than was thought; what ends now is in it.
     heap.live = 150 * MiB;
-    expect(admissionOf(guard.admit()).reserve(30 * MiB)).toBeNull();
+    expect(admissionOf(guard.admit()).hold('received', 30 * MiB)).toBeNull();
     for (const admission of running) admission.release();
-    expect(admissionOf(guard.admit()).reserve(39 * MiB)).toMatchObject({ status: 503 });
+    expect(admissionOf(guard.admit()).hold('received', 39 * MiB)).toMatchObject({ status: 503 });
     heap.live = 40 * MiB;
-    expect(admissionOf(guard.admit()).reserve(39 * MiB)).toBeNull();
+    expect(admissionOf(guard.admit()).hold('received', 39 * MiB)).toBeNull();
   });
 
   it('takes a body only if parsing it cannot fill the heap', () => {
     const { guard, heap } = guardOf({ live: 300 * MiB });
     const admission = admissionOf(guard.admit());
-    expect(admission.reserve(29 * MiB)).toBeNull();
-    expect(admission.reserve(30 * MiB)).toMatchObject({ status: 503 });
+    expect(admission.hold('received', 29 * MiB)).toBeNull();
+    expect(admission.hold('received', 30 * MiB)).toMatchObject({ status: 503 });
     heap.live = 0;
-    expect(admission.reserve(31 * MiB)).toBeNull();
+    expect(admission.hold('received', 31 * MiB)).toBeNull();
   });
 
   it('lowers the sizes that this much memory could not honour, and says so', () => {
@@ -177,9 +177,9 @@ describe('availability', () => {
   it('follows the buffered bytes and the live heap', () => {
     const { guard, heap } = guardOf({ maxBufferedBytes: MiB });
     const admission = admissionOf(guard.admit());
-    admission.reserve(MiB - 1000);
+    admission.hold('received', MiB - 1000);
     expect([1, 2, 3].map(() => guard.checkAvailability())).toEqual([true, true, false]);
-    admission.reserve(0);
+    admission.hold('received', 0);
     expect(guard.checkAvailability()).toBe(true);
     heap.live = 601 * MiB;
     expect([1, 2, 3].map(() => guard.checkAvailability())).toEqual([true, true, false]);
@@ -200,5 +200,107 @@ describe('availability', () => {
     guard.checkAvailability();
     guard.checkAvailability();
     expect(refreshes).toEqual([false, false, true, false]); // the first of them was granted
+  });
+});
+
+describe('what the process has of its container', () => {
+  /** A guard of a process that has so much of 1000 MiB; each collection leaves what is said then. */
+  function guardOfContainer(live = 0) {
+    const resident = {
+      limit: 1000 * MiB,
+      now: 100 * MiB,
+      afterCollection: null as number | null,
+      bytes: () => resident.now,
+    };
+    const heap = {
+      limit: 1000 * MiB,
+      live,
+      refresh: () => false,
+      collect() {
+        if (resident.afterCollection === null) return false;
+        resident.now = resident.afterCollection;
+        return true;
+      },
+    };
+    const refusals: string[] = [];
+    const limits = { maxExchanges: 0, maxBufferedBytes: 0 };
+    const guard = createOverloadGuard(limits, heap, (reason) => refusals.push(reason), resident);
+    const log: string[] = [];
+    /** A call that holds so much in the state of its stream. */
+    const open = (name: string, bytes: number) => {
+      const call = {
+        pause: () => void log.push(`pause ${name}`),
+        resume: () => void log.push(`resume ${name}`),
+        shed: ({ code }: ApiError) => void log.push(`${code} ${name}`),
+      };
+      const admission = admissionOf(guard.admit(call));
+      admission.hold('stream', bytes);
+      return admission;
+    };
+    return { guard, resident, log, open, refusals };
+  }
+
+  it('refuses what is new while it is nearly all', () => {
+    const { guard, resident, refusals } = guardOfContainer();
+    resident.now = 860 * MiB;
+    guard.checkAvailability();
+    expect(guard.admit()).toMatchObject({ status: 503, code: 'server_overloaded' });
+    expect(refusals).toEqual(['memory']);
+    resident.now = 700 * MiB;
+    guard.checkAvailability();
+    admissionOf(guard.admit());
+  });
+
+  it('refuses a body that it has no room for, unless what fills it is garbage', () => {
+    const { guard, resident } = guardOfContainer();
+    resident.now = 800 * MiB;
+    guard.checkAvailability();
+    expect(admissionOf(guard.admit()).hold('parsed', 100 * MiB)).toMatchObject({ status: 503 });
+    resident.afterCollection = 200 * MiB;
+    expect(admissionOf(guard.admit()).hold('parsed', 100 * MiB)).toBeNull();
+  });
+
+  it('pauses the calls that hold the most while it is short, and lets them go on', () => {
+    const { guard, resident, log, open } = guardOfContainer();
+    open('small', 1000);
+    open('large', 60 * MiB);
+    open('largest', 90 * MiB);
+    resident.now = 780 * MiB;
+    guard.checkAvailability();
+    guard.checkAvailability();
+    expect(log).toEqual(['pause largest']);
+    resident.now = 500 * MiB;
+    guard.checkAvailability();
+    expect(log).toEqual(['pause largest', 'resume largest']);
+  });
+
+  it('fails them, and no more than it takes, where a collection shows that it is no garbage', () => {
+    const { guard, resident, log, open } = guardOfContainer();
+    open('large', 40 * MiB);
+    open('largest', 90 * MiB);
+    open('small', 100_000);
+    resident.now = 780 * MiB;
+    resident.afterCollection = 780 * MiB;
+    guard.worked(5 * MiB);
+    expect(log).toEqual(['server_overloaded largest']);
+    expect(guard.held()).toBe(40 * MiB + 100_000);
+  });
+
+  it('fails none where there was garbage', () => {
+    const { guard, resident, log, open } = guardOfContainer();
+    open('large', 90 * MiB);
+    resident.now = 900 * MiB;
+    resident.afterCollection = 300 * MiB;
+    guard.worked(5 * MiB);
+    expect(log).toEqual([]);
+  });
+
+  it('does the same for the heap', () => {
+    const { guard, resident, log, open } = guardOfContainer(790 * MiB - 600 * MiB);
+    open('large', 300 * MiB);
+    open('largest', 350 * MiB);
+    resident.afterCollection = 100 * MiB;
+    guard.checkAvailability();
+    expect(log).toEqual(['server_overloaded largest']);
   });
 });

@@ -7,6 +7,7 @@ import type { ExchangeEvent } from '../../../src/exchange/types.ts';
 import { processMethod } from '../../../src/extproc/messages.ts';
 import type { GrpcCall } from '../../../src/server/grpc-call.ts';
 import { processCall } from '../../../src/server/process.ts';
+import { createStepQueue } from '../../../src/server/step-queue.ts';
 import { createTicker } from '../../../src/server/ticker.ts';
 import type { CallTimes } from '../../../src/telemetry/observer.ts';
 import { defaultModes, exchangeOptions, headersOf } from '../../support/exchange-options.ts';
@@ -14,6 +15,18 @@ import { messageOf } from '../../support/extproc-client.ts';
 
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;
+
+/** A call whose caller takes whatever it is sent. */
+const idleCall: GrpcCall = {
+  metadata: {},
+  send() {},
+  isBlocked: () => false,
+  hasRoom: () => true,
+  pause() {},
+  resume() {},
+  end() {},
+  cancel() {},
+};
 
 const headers: ExchangeEvent = {
   type: 'request_headers',
@@ -24,14 +37,14 @@ const headers: ExchangeEvent = {
 // Node's own handle of the stream, and with it all of this, may live long after the call.
 test.each(['closed', 'halfClosed'] as const)('a call that is %s no longer refers to its exchange', async (how) => {
   const ticker = createTicker(1000);
-  const call: GrpcCall = { metadata: {}, send() {}, isBlocked: () => false, end() {} };
+  const call: GrpcCall = { ...idleCall };
   let exchange: WeakRef<Exchange> | null = null;
   let watch: WeakRef<object> | null = null;
   const listener = processCall(call, {
     open() {
       const opened = new Exchange(exchangeOptions());
       exchange = new WeakRef(opened);
-      return { exchange: opened, modes: defaultModes, close() {} };
+      return { exchange: opened, modes: defaultModes, hold: () => null, close() {} };
     },
     observers: [
       {
@@ -43,6 +56,8 @@ test.each(['closed', 'halfClosed'] as const)('a call that is %s no longer refers
       },
     ],
     ticker,
+    worked() {},
+    steps: createStepQueue(),
     firstMessageMs: 1000,
     onFault() {},
   });
@@ -64,10 +79,10 @@ test.each(['closed', 'halfClosed'] as const)('a call that is %s no longer refers
 /** The times of a call in which that body asks, and that one answers. */
 function timesOf(request: object, path: string, contentType: string, answer: string): CallTimes {
   const ticker = createTicker(1000);
-  const call: GrpcCall = { metadata: {}, send() {}, isBlocked: () => false, end() {} };
+  const call: GrpcCall = { ...idleCall };
   let times: CallTimes | null = null;
   const listener = processCall(call, {
-    open: () => ({ exchange: new Exchange(exchangeOptions()), modes: defaultModes, close() {} }),
+    open: () => ({ exchange: new Exchange(exchangeOptions()), modes: defaultModes, hold: () => null, close() {} }),
     observers: [
       {
         onStart: () => ({
@@ -78,6 +93,8 @@ function timesOf(request: object, path: string, contentType: string, answer: str
       },
     ],
     ticker,
+    worked() {},
+    steps: createStepQueue(),
     firstMessageMs: 1000,
     onFault() {},
   });

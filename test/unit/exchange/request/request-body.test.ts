@@ -2,7 +2,7 @@ import { deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zl
 import { describe, expect, it } from 'vitest';
 import { readRequestBody } from '../../../../src/exchange/request/request-body.ts';
 import { runSteps } from '../../../../src/exchange/steps.ts';
-import type { Reserve } from '../../../../src/exchange/types.ts';
+import type { Hold } from '../../../../src/exchange/types.ts';
 import { ApiError } from '../../../../src/schema/api-error.ts';
 import { chatRequestJson } from '../../../../src/schema/chat-request.ts';
 import { translateRequest } from '../../../../src/translate/request.ts';
@@ -16,14 +16,14 @@ interface Sent {
   readonly contentType?: string | null;
   readonly contentEncoding?: string | null;
   readonly limits?: Partial<typeof limits>;
-  readonly reserve?: Reserve;
+  readonly hold?: Hold;
 }
 
 function read(body: string | Uint8Array, sent: Sent = {}): unknown {
   const { contentType = 'application/json', contentEncoding = null } = sent;
   const bytes = typeof body === 'string' ? Buffer.from(body) : body;
   const given = { contentType, contentEncoding };
-  return runSteps(readRequestBody(bytes, given, { ...limits, ...sent.limits }, sent.reserve ?? (() => null)));
+  return runSteps(readRequestBody(bytes, given, { ...limits, ...sent.limits }, sent.hold ?? (() => null)));
 }
 
 /** Status, code and param of what was thrown. */
@@ -173,20 +173,20 @@ describe('memory', () => {
   it('is reserved for what a compressed body becomes, before it is parsed', () => {
     const compressed = gzipSync(body);
     const reserved: number[] = [];
-    const reserve = (bytes: number) => {
+    const hold: Hold = (_kind, bytes) => {
       reserved.push(bytes);
       return null;
     };
-    read(compressed, { contentEncoding: 'gzip', reserve });
+    read(compressed, { contentEncoding: 'gzip', hold });
     expect(reserved).toEqual([compressed.length + body.length]);
-    read(body, { reserve });
+    read(body, { hold });
     expect(reserved).toHaveLength(1);
   });
 
   it('that is not there refuses the body unparsed', () => {
     const full = new ApiError('full', { status: 503, type: 'server_error', code: 'server_overloaded' });
-    const reserve = (bytes: number) => (bytes > 500 ? full : null);
-    expect(refusal(gzipSync('x'.repeat(900)), { contentEncoding: 'gzip', reserve })).toEqual([
+    const hold: Hold = (_kind, bytes) => (bytes > 500 ? full : null);
+    expect(refusal(gzipSync('x'.repeat(900)), { contentEncoding: 'gzip', hold })).toEqual([
       503,
       'server_error',
       'server_overloaded',

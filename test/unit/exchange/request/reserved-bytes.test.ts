@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { Exchange } from '../../../../src/exchange/exchange.ts';
-import type { BodyModes, Reserve } from '../../../../src/exchange/types.ts';
+import type { BodyModes, Hold } from '../../../../src/exchange/types.ts';
 import { ApiError } from '../../../../src/schema/api-error.ts';
 import { exchangeOptions, headersOf } from '../../../support/exchange-options.ts';
 
@@ -11,12 +11,13 @@ const overload = new ApiError('Too much at once.', { status: 503, type: 'server_
 /** An exchange whose reservation can be looked at: what it holds now, and above which number of bytes it is refused. */
 function reserving(most = Number.POSITIVE_INFINITY) {
   let held = 0;
-  const reserve: Reserve = (bytes) => {
+  const hold: Hold = (kind, bytes) => {
+    if (kind !== 'received') return null;
     if (bytes > most) return overload;
     held = bytes;
     return null;
   };
-  const exchange = new Exchange(exchangeOptions({ modes: fullDuplex, reserve }));
+  const exchange = new Exchange(exchangeOptions({ modes: fullDuplex, hold }));
   const begin = (announced: number) =>
     exchange.handle({
       type: 'request_headers',

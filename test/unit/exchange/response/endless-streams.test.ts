@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { EventStreamReader } from '../../../../src/exchange/response/event-stream-reader.ts';
+import { wholeOf } from '../../../../src/exchange/response/long-body.ts';
 import { eventsOf } from '../../../../src/inspect/view/event-lines.ts';
 import { endlessContext, endlessStreams } from '../../../support/endless-streams.ts';
 import { faultsOfStream } from '../../../support/invariants.ts';
@@ -19,7 +20,7 @@ function readOf(chunkOf: (index: number) => object): { client: string; mostKept:
   let mostKept = 0;
   for (let index = 0; !reader.isComplete(); index++) {
     if (index === 200_000) throw new Error('the stream has no end');
-    client.push(reader.push(Buffer.from(`data: ${JSON.stringify(chunkOf(index))}\n\n`)));
+    client.push(wholeOf(reader.push(Buffer.from(`data: ${JSON.stringify(chunkOf(index))}\n\n`))));
     mostKept = Math.max(mostKept, reader.bufferedBytes());
   }
   return { client: Buffer.concat(client).toString(), mostKept };

@@ -2,7 +2,7 @@ import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { Exchange } from '../../../../src/exchange/exchange.ts';
-import type { BodyModes } from '../../../../src/exchange/types.ts';
+import type { BodyModes, Hold } from '../../../../src/exchange/types.ts';
 import { eventLines } from '../../../../src/inspect/view/event-lines.ts';
 import { ApiError } from '../../../../src/schema/api-error.ts';
 import { carry, type HttpMessage, play } from '../../../support/envoy-model.ts';
@@ -223,17 +223,17 @@ describe('limits', () => {
 
   test.each(['-5', '-1e300', '1e9', 'many', '5, 5', ''])('a length that is none announces nothing: %j', (length) => {
     const kept: number[] = [];
-    const hold = (bytes: number) => {
+    const hold: Hold = (_kind, bytes) => {
       kept.push(bytes);
       return null;
     };
-    play(ask({}, { 'content-length': length }), answered(json, completion), { reserve: hold });
+    play(ask({}, { 'content-length': length }), answered(json, completion), { hold });
     expect(kept[0]).toBe(0);
   });
 
   test('an exchange is turned away when the process has no room, whichever side grows', () => {
     const full = new ApiError('full', { status: 503, type: 'server_error', code: 'server_overloaded' });
-    const room = (most: number) => ({ reserve: (bytes: number) => (bytes > most ? full : null) });
+    const room = (most: number): { hold: Hold } => ({ hold: (_kind, bytes) => (bytes > most ? full : null) });
     const played = [
       play(ask({}, { 'content-length': '400' }), answered(json, completion), room(399)),
       play(ask(), answered(json, completion), room(10)),
@@ -245,9 +245,9 @@ describe('limits', () => {
 
   test('a stream is ended when the process has no room for what it keeps', () => {
     const full = new ApiError('full', { status: 503, type: 'server_error', code: 'server_overloaded' });
-    const reserve = (bytes: number) => (bytes > 1500 ? full : null);
+    const hold: Hold = (_kind, bytes) => (bytes > 1500 ? full : null);
     const text = Array.from({ length: 20 }, () => chunk({ content: 'x'.repeat(100) }));
-    const { client } = play(ask({ stream: true }), answered(sse, ...text, chunk({}, 'stop')), { reserve });
+    const { client } = play(ask({ stream: true }), answered(sse, ...text, chunk({}, 'stop')), { hold });
     expect(eventLines(String(client.body)).at(-2)).toBe('failed server_overloaded');
     expect(String(client.body)).toContain('response.output_text.delta');
   });
@@ -255,7 +255,7 @@ describe('limits', () => {
   test('what is kept is given back', () => {
     const kept: number[] = [];
     play(ask(), answered(json, completion), {
-      reserve(bytes) {
+      hold(_kind, bytes) {
         kept.push(bytes);
         return null;
       },
@@ -264,19 +264,19 @@ describe('limits', () => {
     expect(kept).toContain(0);
   });
 
-  test('what the response repeats of its request stays reserved', () => {
+  test('what the response repeats of its request stays counted', () => {
     const kept: number[] = [];
-    const reserve = (_bytes: number, keptHeap = 0) => {
-      kept.push(keptHeap);
+    const hold: Hold = (kind, bytes) => {
+      if (kind === 'context') kept.push(bytes);
       return null;
     };
-    play(ask({ instructions: 'x'.repeat(50_000) }), answered(json, completion), { reserve });
+    play(ask({ instructions: 'x'.repeat(50_000) }), answered(json, completion), { hold });
     expect(Math.max(...kept)).toBeGreaterThan(50_000);
     expect(Math.max(...kept)).toBeLessThan(60_000);
     kept.length = 0;
     const small = Buffer.from(JSON.stringify({ model: 'm', input: 'Hi', instructions: 'x'.repeat(50_000) }));
     const compressed = { ...ask({}, { 'content-encoding': 'gzip' }), pieces: [gzipSync(small)] };
-    play(compressed, answered(json, completion), { reserve });
+    play(compressed, answered(json, completion), { hold });
     expect(Math.max(...kept)).toBeGreaterThan(50_000);
   });
 });

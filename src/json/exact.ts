@@ -1,0 +1,24 @@
+// TypeScript's es2023 library does not know the source text of a reviver yet; engines have it since V8 11.4.
+const parseWithSource = JSON.parse as (
+  text: string,
+  reviver: (key: string, value: unknown, context: { readonly source?: string }) => unknown,
+) => unknown;
+const rawJson = (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON;
+
+/**
+ * JSON as a value in which a number that a JavaScript number would change is a `JSON.rawJSON` object, which is written as it
+ * was read. Throws `SyntaxError`.
+ */
+export function parseExactly(text: string): unknown {
+  return parseWithSource(text, keepExact);
+}
+
+/** A double holds 15 significant digits whatever they are. */
+function keepExact(_key: string, value: unknown, { source }: { readonly source?: string }): unknown {
+  if (typeof value !== 'number' || source === undefined) return value;
+  if (Number.isFinite(value)) {
+    const digits = source.replace(/[eE].*$/, '').replace(/[^0-9]/g, '');
+    if (digits.length <= 15 || String(value) === source) return value;
+  }
+  return rawJson(source);
+}

@@ -1,0 +1,91 @@
+import { parseExactly } from './exact.ts';
+
+/** A JSON value kept as its bytes: outside V8's heap, at their size, and written as often as wanted without a copy. */
+export class JsonBytes {
+  readonly bytes: Buffer;
+
+  constructor(value: unknown) {
+    this.bytes = Buffer.from(JSON.stringify(value));
+  }
+
+  /** What `JSON.stringify` writes. */
+  toJSON(): unknown {
+    return parseExactly(this.bytes.toString());
+  }
+}
+
+/** Characters of a part, about. */
+const partLength = 16 * 1024;
+
+/**
+ * The text of `JSON.stringify(value)` in parts, so that a large value never exists as one text: strings of some 16 KiB, and the
+ * bytes of what is kept as bytes. A part may end within a string, never within a character.
+ */
+export function* jsonParts(value: unknown): Generator<string | Buffer> {
+  if (value instanceof JsonBytes) yield value.bytes;
+  else if (typeof value === 'string' && value.length > partLength) yield* stringParts(value);
+  else if (typeof value !== 'object' || value === null || isSmall(value)) yield JSON.stringify(value) ?? 'null';
+  else if (Array.isArray(value)) yield* listParts(value);
+  else {
+    let before = '{';
+    for (const [name, field] of Object.entries(value)) {
+      if (field === undefined) continue;
+      yield `${before}${JSON.stringify(name)}:`;
+      yield* jsonParts(field);
+      before = ',';
+    }
+    yield before === '{' ? '{}' : '}';
+  }
+}
+
+function* stringParts(text: string): Generator<string> {
+  yield '"';
+  for (let at = 0; at < text.length; ) {
+    let end = at + partLength;
+    // The two halves of a character outside the basic plane belong together.
+    if (isHighSurrogate(text.charCodeAt(end - 1))) end += 1;
+    yield JSON.stringify(text.slice(at, end)).slice(1, -1);
+    at = end;
+  }
+  yield '"';
+}
+
+/** Entries that are small go together. */
+function* listParts(entries: readonly unknown[]): Generator<string | Buffer> {
+  let text = '[';
+  let before = '';
+  for (const entry of entries) {
+    text += before;
+    before = ',';
+    if (typeof entry === 'object' && entry !== null && !isSmall(entry)) {
+      yield text;
+      text = '';
+      yield* jsonParts(entry);
+    } else text += JSON.stringify(entry) ?? 'null';
+    if (text.length < partLength) continue;
+    yield text;
+    text = '';
+  }
+  yield `${text}]`;
+}
+
+function isHighSurrogate(code: number): boolean {
+  return code >= 0xd800 && code < 0xdc00;
+}
+
+function isSmall(value: object): boolean {
+  return roomAfter(value, partLength) >= 0;
+}
+
+/** What is left of so many characters after this value; less than 0 where it does not fit, and then little of it was looked at. */
+function roomAfter(value: unknown, room: number): number {
+  if (typeof value === 'string') return room - value.length - 2;
+  if (typeof value !== 'object' || value === null) return room - 8;
+  if (value instanceof JsonBytes) return -1;
+  let left = room - 16;
+  for (const name in value) {
+    left = roomAfter((value as Readonly<Record<string, unknown>>)[name], left - name.length);
+    if (left < 0) return left;
+  }
+  return left;
+}

@@ -1,0 +1,45 @@
+import { retainable } from './retainable.ts';
+
+/**
+ * Bytes that come in pieces and are wanted whole. They are gathered in one buffer that doubles: thousands of pieces that wait
+ * each for itself leave holes between them, which the C library does not give back when they go.
+ */
+export class GrowingBytes {
+  #buffer: Buffer | null = null;
+  #length = 0;
+
+  get length(): number {
+    return this.#length;
+  }
+
+  append(bytes: Uint8Array): void {
+    if (this.#buffer === null) {
+      // Most are whole at once, or nearly.
+      const kept = retainable(bytes);
+      this.#buffer = Buffer.from(kept.buffer, kept.byteOffset, kept.length);
+      this.#length = bytes.length;
+      return;
+    }
+    const length = this.#length + bytes.length;
+    // The first piece fills its buffer, so it is never written to: it may be another's.
+    if (length > this.#buffer.length) {
+      const larger = Buffer.allocUnsafeSlow(2 * length);
+      this.#buffer.copy(larger, 0, 0, this.#length);
+      this.#buffer = larger;
+    }
+    this.#buffer.set(bytes, this.#length);
+    this.#length = length;
+  }
+
+  /** All that came, as a view. */
+  whole(): Buffer {
+    return this.#buffer === null ? noBytes : this.#buffer.subarray(0, this.#length);
+  }
+
+  clear(): void {
+    this.#buffer = null;
+    this.#length = 0;
+  }
+}
+
+const noBytes = Buffer.alloc(0);

@@ -1,0 +1,87 @@
+/**
+ * What a call holds, by kind. In V8's heap: `parsed` values of a body while it is translated, the `context` that an answer needs
+ * of its request, and the state of a `stream`. Outside it: pieces `received` of a body that is not whole, the `chat` body that is being made, what of the request waits as
+ * bytes to be repeated (`echo`), and what is `unsent`: written, and not taken by the proxy.
+ */
+export type HeldKind = 'parsed' | 'context' | 'stream' | 'received' | 'chat' | 'echo' | 'unsent';
+
+const heapKinds: ReadonlySet<HeldKind> = new Set<HeldKind>(['parsed', 'context', 'stream']);
+
+export const heldKinds: readonly HeldKind[] = ['parsed', 'context', 'stream', 'received', 'chat', 'echo', 'unsent'];
+
+/** Bytes held by all calls of the process, in V8's heap and outside it. */
+export class Ledger {
+  heap = 0;
+  outside = 0;
+  readonly #byKind: Record<HeldKind, number> = {
+    parsed: 0,
+    context: 0,
+    stream: 0,
+    received: 0,
+    chat: 0,
+    echo: 0,
+    unsent: 0,
+  };
+
+  of(kind: HeldKind): number {
+    return this.#byKind[kind];
+  }
+
+  add(kind: HeldKind, bytes: number): void {
+    this.#byKind[kind] += bytes;
+    if (heapKinds.has(kind)) this.heap += bytes;
+    else this.outside += bytes;
+  }
+
+  total(): number {
+    return this.heap + this.outside;
+  }
+}
+
+/** What one call holds. It counts from `open` to `close`. */
+export class Account {
+  readonly #ledger: Ledger;
+  readonly #held: Record<HeldKind, number> = {
+    parsed: 0,
+    context: 0,
+    stream: 0,
+    received: 0,
+    chat: 0,
+    echo: 0,
+    unsent: 0,
+  };
+  #total = 0;
+  #isOpen = true;
+
+  constructor(ledger: Ledger) {
+    this.#ledger = ledger;
+  }
+
+  /** From now on the call holds so many bytes of that kind. */
+  set(kind: HeldKind, bytes: number): void {
+    const change = bytes - this.#held[kind];
+    if (change === 0 || !this.#isOpen) return;
+    this.#held[kind] = bytes;
+    this.#total += change;
+    this.#ledger.add(kind, change);
+  }
+
+  of(kind: HeldKind): number {
+    return this.#held[kind];
+  }
+
+  total(): number {
+    return this.#total;
+  }
+
+  /** The call holds nothing any more. */
+  clear(): void {
+    for (const kind of heldKinds) this.set(kind, 0);
+  }
+
+  /** The same, and will not again. */
+  close(): void {
+    this.clear();
+    this.#isOpen = false;
+  }
+}

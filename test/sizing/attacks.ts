@@ -1,0 +1,245 @@
+import { randomBytes } from 'node:crypto';
+import { gzipSync } from 'node:zlib';
+import type { BodyModes } from '../../src/exchange/types.ts';
+import type { ExtProcCall, ExtProcClient } from '../support/extproc-client.ts';
+import { sendRequest } from '../support/scripted-exchange.ts';
+
+/** Attacks, leaves its calls open, and resolves when all of it is sent. Nothing in it rejects. */
+export type Attack = (client: ExtProcClient, calls: ExtProcCall[]) => Promise<unknown>;
+
+const MB = 1_000_000;
+const stream = { model: 'm', input: 'Hi', stream: true };
+const gzip = { 'content-encoding': 'gzip' };
+const duplex: BodyModes = { request: 'FULL_DUPLEX_STREAMED', response: 'FULL_DUPLEX_STREAMED' };
+const eventStream = { ':status': '200', 'content-type': 'text/event-stream' };
+const json = { ':status': '200', 'content-type': 'application/json' };
+
+const text = (bytes: number) => 'lorem ipsum dolor '.repeat(Math.ceil(bytes / 18)).slice(0, bytes);
+/** What does not compress, so that the ratio is that of text. */
+const noise = (bytes: number) => randomBytes(bytes * 0.75).toString('base64');
+const keys = (count: number, length: number) =>
+  Object.fromEntries(Array.from({ length: count }, (_, index) => [`${index}`.padEnd(length, 'k'), 1]));
+const tool = (parameters: object) => ({ type: 'function', name: 'f', parameters });
+const chunk = (choice: object) => `data: ${JSON.stringify({ model: 'm', choices: [{ index: 0, ...choice }] })}\n\n`;
+const delta = (fields: object, rest: object = {}) => chunk({ delta: fields, ...rest });
+const times = (count: number) => Array.from({ length: count }, (_, index) => index);
+
+/** A call whose request the service has answered with a translated body or a refusal. */
+async function open(
+  client: ExtProcClient,
+  calls: ExtProcCall[],
+  body: object | Buffer,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<ExtProcCall | null> {
+  try {
+    const bytes = Buffer.isBuffer(body) ? body : JSON.stringify(body);
+    const { call, last } = await sendRequest(client, bytes, { headers });
+    if (last.immediate_response !== undefined) {
+      call.cancel();
+      return null;
+    }
+    calls.push(call);
+    return call;
+  } catch {
+    return null;
+  }
+}
+
+function answerHeaders(call: ExtProcCall, headers: Readonly<Record<string, string>>): void {
+  call.send({ type: 'response_headers', headers: new Map(Object.entries(headers)), endOfStream: false });
+}
+
+/** The bodies, all at once; each that is taken gets the beginning of a stream, and is kept open. */
+function bodies(count: number, make: () => object | Buffer, headers: Readonly<Record<string, string>> = {}): Attack {
+  return (client, calls) => {
+    const made = make();
+    const body = Buffer.isBuffer(made) ? made : Buffer.from(JSON.stringify(made));
+    return Promise.all(
+      times(count).map(async () => {
+        const call = await open(client, calls, body, headers);
+        if (call === null) return;
+        answerHeaders(call, eventStream);
+        call.send({ type: 'response_body', body: Buffer.from(delta({ content: 'Hi' })), endOfStream: false });
+      }),
+    );
+  };
+}
+
+/** Streams at once, each of so many bytes from its upstream unless it ends before; the client takes all of it, or none. */
+function streams(
+  count: number,
+  bytes: number,
+  of: (index: number) => string,
+  { reads = true, request = stream as object } = {},
+): Attack {
+  return (client, calls) =>
+    Promise.all(
+      times(count).map(async () => {
+        const call = await open(client, calls, request);
+        if (call === null) return;
+        if (!reads) call.pause();
+        answerHeaders(call, eventStream);
+        let over = false;
+        void call.status.then(() => {
+          over = true;
+        });
+        let index = 0;
+        for (let sent = 0; sent < bytes && !over; ) {
+          let burst = '';
+          while (burst.length < 60_000) burst += of(index++);
+          sent += burst.length;
+          call.send({ type: 'response_body', body: Buffer.from(burst), endOfStream: false });
+          await new Promise((resolve) => setTimeout(resolve, 5));
+        }
+      }),
+    );
+}
+
+/** Requests that are answered by one large JSON. */
+function answers(
+  count: number,
+  request: object,
+  answer: () => object,
+  { path = '/v1/responses', reads = true } = {},
+): Attack {
+  return (client, calls) => {
+    const body = Buffer.from(JSON.stringify(answer()));
+    return Promise.all(
+      times(count).map(async () => {
+        const call = await open(client, calls, request, { ':path': path });
+        if (call === null) return;
+        if (!reads) call.pause();
+        answerHeaders(call, json);
+        for (let at = 0; at < body.length; at += 60_000)
+          call.send({
+            type: 'response_body',
+            body: body.subarray(at, at + 60_000),
+            endOfStream: at + 60_000 >= body.length,
+          });
+      }),
+    );
+  };
+}
+
+const completion = (content: string) => ({
+  model: 'm',
+  choices: [{ index: 0, message: { role: 'assistant', content }, finish_reason: 'stop' }],
+});
+const token = (index: number) => ({ token: `word${index}`, logprob: -1.5 - index, bytes: [1, 2, 3, 4, 5, 6] });
+
+/** By what comes. The first seven have ended a process of this service before it kept one account of all it holds. */
+export const attacks: Readonly<Record<string, Attack>> = {
+  'gzip of 9 MB of instructions, streams kept open': bodies(
+    43,
+    () => gzipSync(JSON.stringify({ ...stream, instructions: `${noise(64_000)}${'x'.repeat(9 * MB)}` })),
+    gzip,
+  ),
+  'gzip of a tool with 90,000 long keys': bodies(
+    79,
+    () => gzipSync(JSON.stringify({ ...stream, tools: [tool(keys(90_000, 90))] })),
+    gzip,
+  ),
+  '9 MB of instructions': bodies(108, () => ({ ...stream, instructions: text(9 * MB) })),
+  '9 MB of input': bodies(59, () => ({ ...stream, input: text(9 * MB) })),
+  'gzip of a tool with 90,000 short keys': bodies(
+    105,
+    () => gzipSync(JSON.stringify({ ...stream, tools: [tool(keys(90_000, 1))] })),
+    gzip,
+  ),
+  'logprobs without end': streams(
+    30,
+    25 * MB,
+    (index) =>
+      delta(
+        { content: `word${index}` },
+        { logprobs: { content: [{ ...token(index), top_logprobs: [token(index + 1), token(index + 2)] }] } },
+      ),
+    { request: { ...stream, top_logprobs: 2 } },
+  ),
+  'clients that never read': streams(100, 8 * MB, () => delta({ content: 'x' }), {
+    reads: false,
+    request: { ...stream, instructions: text(2 * MB) },
+  }),
+  'a format of 90,000 keys': bodies(60, () => ({
+    ...stream,
+    text: { format: { type: 'json_schema', name: 'f', schema: { type: 'object', properties: keys(90_000, 60) } } },
+  })),
+  'long ends of streams that nobody reads': (client, calls) =>
+    streams(40, 9 * MB, (index) => delta({ content: text(20_000 + index) }), { reads: false })(client, calls).then(
+      () => {
+        for (const call of calls)
+          call.send({
+            type: 'response_body',
+            body: Buffer.from(`${chunk({ delta: {}, finish_reason: 'stop' })}data: [DONE]\n\n`),
+            endOfStream: true,
+          });
+      },
+    ),
+  'arguments of calls without end': streams(40, 15 * MB, (index) =>
+    delta({
+      tool_calls: [
+        {
+          index: index % 2,
+          ...(index < 2 && { id: `c${index}` }),
+          function: { ...(index < 2 && { name: 'f' }), arguments: index < 2 ? '{"a":"' : text(400) },
+        },
+      ],
+    }),
+  ),
+  'reasoning details with keys of their own': streams(30, 20 * MB, (index) =>
+    delta({ reasoning_details: [{ type: 'reasoning.text', [`key-${index}-${'k'.repeat(60)}`]: 1 }] }),
+  ),
+  'answers of 9 MB in JSON': answers(60, { model: 'm', input: 'Hi' }, () => completion(text(9 * MB)), {
+    reads: false,
+  }),
+  'compactions of 9 MB': answers(40, { model: 'm', input: text(4 * MB) }, () => completion(text(9 * MB)), {
+    path: '/v1/responses/compact',
+  }),
+  'catalogs of 9 MB': (client, calls) => {
+    const body = Buffer.from(
+      JSON.stringify({ object: 'list', data: times(60_000).map((index) => ({ id: `m${index}`, note: text(110) })) }),
+    );
+    return Promise.all(
+      times(60).map(async () => {
+        const call = client.open(duplex);
+        calls.push(call);
+        const headers = new Map([
+          [':method', 'GET'],
+          [':path', '/v1/models?client_version=1.0.0'],
+        ]);
+        call.send({ type: 'request_headers', headers, endOfStream: true });
+        await call.next().catch(() => null);
+        answerHeaders(call, json);
+        for (let at = 0; at < body.length; at += 60_000)
+          call.send({
+            type: 'response_body',
+            body: body.subarray(at, at + 60_000),
+            endOfStream: at + 60_000 >= body.length,
+          });
+      }),
+    );
+  },
+  'bodies that never end': async (client, calls) => {
+    const piece = Buffer.from(text(60_000));
+    await Promise.all(
+      times(150).map(async () => {
+        const call = client.open(duplex);
+        calls.push(call);
+        const headers = new Map([
+          [':method', 'POST'],
+          [':path', '/v1/responses'],
+          ['content-type', 'application/json'],
+        ]);
+        call.send({ type: 'request_headers', headers, endOfStream: false });
+        let over = false;
+        void call.status.then(() => {
+          over = true;
+        });
+        for (let sent = 0; sent < 8 * MB && !over; sent += piece.length) {
+          call.send({ type: 'request_body', body: piece, endOfStream: false });
+          await new Promise((resolve) => setTimeout(resolve, 5));
+        }
+      }),
+    );
+  },
+};

@@ -1,0 +1,114 @@
+import { readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { connectExtProc, type ExtProcCall, type ExtProcClient } from '../support/extproc-client.ts';
+import { createMemoryCgroup, type MemoryCgroup } from '../support/memory-cgroup.ts';
+import { beginStream, endStream, sendRequest } from '../support/scripted-exchange.ts';
+import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts';
+import { attacks } from './attacks.ts';
+
+const MiB = 1024 * 1024;
+const small = JSON.stringify({ model: 'm-1', input: 'Hi', stream: true });
+
+/** The rows of docs/operating.md, "Sizing": MiB of the container and of the heap. The chart's default is among them. */
+const rows = sizingRows();
+
+function sizingRows(): [number, number][] {
+  const text = readFileSync(new URL('../../docs/operating.md', import.meta.url), 'utf8');
+  return [...text.matchAll(/^\| (\d+) (MiB|GiB) \| `--max-old-space-size=(\d+)`/gm)].map(([, size, unit, heap]) => [
+    Number(size) * (unit === 'GiB' ? 1024 : 1),
+    Number(heap),
+  ]);
+}
+
+function residentMiB(pid: number): number {
+  const pages = Number(readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')[1]);
+  return Math.round((pages * 4096) / MiB);
+}
+
+/** CPU time in ms: how long others wait for a busy process depends on the machine, how much it does meanwhile does not. */
+function cpuMs(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    .replace(/^.*\) /, '')
+    .split(' ');
+  return 10 * (Number(fields[11]) + Number(fields[12]));
+}
+
+describe.each(rows)('a container of %i MiB with %i MB of heap and the image’s flags', (container, heap) => {
+  let cgroup: MemoryCgroup;
+  let service: ServiceProcess;
+  let client: ExtProcClient;
+  beforeEach(async () => {
+    cgroup = createMemoryCgroup(container * MiB);
+    const environment = { MALLOC_ARENA_MAX: '1', MALLOC_TRIM_THRESHOLD_: '131072', NODE_DISABLE_COMPILE_CACHE: '1' };
+    const nodeOptions = ['--single-threaded-gc', '--max-semi-space-size=16', `--max-old-space-size=${heap}`];
+    service = await startServiceProcess(environment, { nodeOptions, wrap: cgroup.run });
+    client = connectExtProc(service.listen[0] ?? '');
+  });
+  afterEach(async () => {
+    client.close();
+    await service.remove();
+    cgroup.remove();
+  });
+
+  /** A whole exchange of somebody else: the milliseconds of the service's own CPU time until it is served. */
+  async function served(): Promise<number> {
+    const startedAt = cpuMs(service.child.pid);
+    for (;;) {
+      const { call, last } = await sendRequest(client, small);
+      if (last.immediate_response === undefined) {
+        await beginStream(call);
+        await endStream(call);
+        call.cancel();
+        return cpuMs(service.child.pid) - startedAt;
+      }
+      call.cancel();
+      await sleep(50);
+    }
+  }
+
+  test.each(Object.entries(attacks))('%s: it lives, serves others, and is small again', async (name, attack) => {
+    for (let warm = 0; warm < 20; warm += 1) await served();
+    // The first refusal loads what refusals need.
+    (await sendRequest(client, '{')).call.cancel();
+    await sleep(2000);
+    const idle = residentMiB(service.child.pid);
+    let ended: string | null = null;
+    void service.child.ended.then((how) => {
+      ended = how;
+    });
+    const attacker = connectExtProc(service.listen[0] ?? '');
+    const calls: ExtProcCall[] = [];
+    const sizes: number[] = [];
+    const timer = setInterval(() => ended === null && sizes.push(residentMiB(service.child.pid)), 250);
+    let longest = 0;
+    let over = false;
+    const attacked = attack(attacker, calls).finally(() => {
+      over = true;
+    });
+    while (!over && ended === null) {
+      longest = Math.max(longest, await served().catch(() => 0));
+      await sleep(100);
+    }
+    if (ended === null) await attacked;
+    await sleep(1000);
+    const open = calls.length;
+    const held = ended === null ? await service.metric('responses_extproc_buffered_bytes') : 0;
+    for (const call of calls) call.cancel();
+    attacker.close();
+    const startedAt = performance.now();
+    // Half of it is what V8 and the C library keep for the next load.
+    const isSmall = () => residentMiB(service.child.pid) <= 2 * idle;
+    while (ended === null && !isSmall() && performance.now() - startedAt < 30_000) await sleep(500);
+    clearInterval(timer);
+    const after = ended === null ? residentMiB(service.child.pid) : 0;
+    console.log(
+      `${container}/${heap} ${name}: ${ended ?? 'lives'}; MiB idle ${idle}, highest ${Math.max(...sizes)}, after ${after} (${Math.round((performance.now() - startedAt) / 1000)} s); ${open} open, ${Math.round(held / MiB)} MiB counted; others within ${Math.round(longest)} ms of CPU; [${sizes.filter((_, at) => at % 4 === 0)}]`,
+    );
+    expect(ended).toBeNull();
+    expect(longest).toBeLessThan(1000);
+    expect(after).toBeLessThanOrEqual(2 * idle);
+    await served();
+    expect(await service.metric('responses_extproc_active_exchanges')).toBe(0);
+  });
+});

@@ -1,0 +1,119 @@
+import { describe, expect, test } from 'vitest';
+import { Exchange } from '../../../../src/exchange/exchange.ts';
+import type { BodyModes, ExchangeReply, Hold } from '../../../../src/exchange/types.ts';
+import { ApiError } from '../../../../src/schema/api-error.ts';
+import { exchangeOptions, headersOf } from '../../../support/exchange-options.ts';
+import { faultsOfStream } from '../../../support/invariants.ts';
+
+const modes: BodyModes = { request: 'FULL_DUPLEX_STREAMED', response: 'FULL_DUPLEX_STREAMED' };
+const MiB = 1024 * 1024;
+const chunk = (choice: object) => `data: ${JSON.stringify({ model: 'm', choices: [{ index: 0, ...choice }] })}\n\n`;
+const instructions = 'Be brief. €😀 '.repeat(40_000);
+const text = 'All that was asked for. '.repeat(40_000);
+const shortOfMemory = new ApiError('Memory is short.', {
+  status: 503,
+  type: 'server_error',
+  code: 'server_overloaded',
+});
+
+/** An exchange whose request is sent, and whose upstream has begun to answer. */
+function begun(request: object, contentType: string, hold: Hold = () => null): Exchange {
+  const bodyLimits = {
+    maxRequestBytes: 8 * MiB,
+    maxResponseBytes: 8 * MiB,
+    maxErrorBytes: MiB,
+    maxSseEventBytes: 8 * MiB,
+  };
+  const exchange = new Exchange(exchangeOptions({ modes, hold, bodyLimits }));
+  const headers = headersOf({ ':method': 'POST', ':path': '/v1/responses', 'content-type': 'application/json' });
+  exchange.handle({ type: 'request_headers', headers, endOfStream: false });
+  const body = Buffer.from(JSON.stringify({ model: 'm', input: 'Hi', instructions, ...request }));
+  exchange.handle({ type: 'request_body', body, endOfStream: true });
+  const answered = headersOf({ ':status': '200', 'content-type': contentType });
+  exchange.handle({ type: 'response_headers', headers: answered, endOfStream: false });
+  return exchange;
+}
+
+const bodyOf = (exchange: Exchange, body: string, endOfStream = false) =>
+  exchange.repliesTo({ type: 'response_body', body: Buffer.from(body), endOfStream });
+
+function bytesOf(replies: Iterable<ExchangeReply>): Buffer[] {
+  return [...replies].flatMap((reply) => (reply.type === 'response_body' ? [Buffer.from(reply.body ?? '')] : []));
+}
+
+const dataOf = (stream: string) => Array.from(stream.matchAll(/^data: (.*)$/gm), ([, data = '']) => data);
+
+describe('a long answer', () => {
+  test('is made while it is sent: nothing of it exists before it is asked for', () => {
+    const exchange = begun({ stream: true }, 'text/event-stream');
+    const start = bodyOf(exchange, chunk({ delta: { content: 'Hi' } }));
+    expect(Array.isArray(start)).toBe(false);
+    const pieces = bytesOf(start);
+    for (const piece of pieces) expect(piece.length).toBeLessThanOrEqual(62_000);
+    const client = [...pieces, ...bytesOf(bodyOf(exchange, chunk({ delta: { content: text } })))];
+    client.push(...bytesOf(bodyOf(exchange, `${chunk({ delta: {}, finish_reason: 'stop' })}data: [DONE]\n\n`, true)));
+    // Some clients' parsers look for the end of an event in one piece.
+    for (const piece of client) expect(piece.toString('latin1')).not.toMatch(/[^\n]\n$/);
+    const stream = Buffer.concat(client).toString();
+    expect(faultsOfStream(stream)).toEqual([]);
+    const { response } = JSON.parse(dataOf(stream).at(-2) ?? '') as {
+      response: { instructions: string; output: unknown[] };
+    };
+    expect(response.instructions).toBe(instructions);
+    expect(JSON.stringify(response.output)).toContain(JSON.stringify(`Hi${text}`).slice(1, -1));
+  });
+
+  test('in JSON is too', () => {
+    const exchange = begun({}, 'application/json');
+    const completion = {
+      choices: [{ index: 0, message: { role: 'assistant', content: text }, finish_reason: 'stop' }],
+    };
+    const replies = bodyOf(exchange, JSON.stringify(completion), true);
+    expect(Array.isArray(replies)).toBe(false);
+    const all = [...replies];
+    expect(all[0]).toMatchObject({ type: 'response_headers', metadata: { outcome: 'completed' } });
+    expect(all.at(-1)).toMatchObject({ type: 'response_body', endOfStream: true });
+    expect(JSON.parse(Buffer.concat(bytesOf(all)).toString())).toMatchObject({ instructions, status: 'completed' });
+  });
+
+  test('of a request with large parts holds them once, as bytes', () => {
+    const held = new Map<string, number>();
+    const hold: Hold = (kind, bytes) => {
+      held.set(kind, bytes);
+      return null;
+    };
+    begun({ stream: true }, 'text/event-stream', hold);
+    const bytes = Buffer.byteLength(JSON.stringify(instructions));
+    expect(held.get('echo')).toBeGreaterThanOrEqual(bytes);
+    expect(held.get('echo')).toBeLessThan(bytes + 5000);
+    expect([held.get('received'), held.get('parsed'), held.get('chat')]).toEqual([0, 0, 0]);
+  });
+});
+
+describe('an answer that is given up for want of memory', () => {
+  test('ends in few bytes, that say so', () => {
+    const exchange = begun({ stream: true }, 'text/event-stream');
+    bytesOf(bodyOf(exchange, chunk({ delta: { content: text } })));
+    const end = Buffer.concat(bytesOf(exchange.shed(shortOfMemory) ?? [])).toString();
+    expect(end.length).toBeLessThan(4000);
+    const [error, failed, done] = dataOf(end);
+    expect(error).toContain('server_overloaded');
+    expect(JSON.parse(failed ?? '')).toMatchObject({
+      type: 'response.failed',
+      response: { status: 'failed', output: [], instructions: null, error: { code: 'server_overloaded' } },
+    });
+    expect(done).toBe('[DONE]');
+    expect(exchange.summary().outcome).toBe('failed');
+  });
+
+  test('before its headers is the status it can still have', () => {
+    const exchange = begun({}, 'application/json');
+    expect(exchange.shed(shortOfMemory)).toMatchObject([{ type: 'response_headers' }, { type: 'response_body' }]);
+    expect(exchange.summary().outcome).toBe('upstream_error');
+  });
+
+  test('before the upstream has answered is left to the call', () => {
+    const exchange = new Exchange(exchangeOptions({ modes }));
+    expect(exchange.shed(shortOfMemory)).toBeNull();
+  });
+});
