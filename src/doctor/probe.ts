@@ -46,6 +46,8 @@ export interface Answer {
 export interface Facts {
   /** The engine that the server says it is, as a profile's name. */
   readonly software?: string;
+  /** A gateway in front of the engine, by its name. */
+  readonly gateway?: string;
   /** Tokens of the context window. */
   readonly contextWindow?: number;
   /** What the server says of the model: whether it takes images. */

@@ -89,6 +89,11 @@ const rules: readonly Rule[] = [
       'Images are taken and not seen: with `image: omit` the model reads that one was left out, and makes up no answer about a screenshot.',
   },
   {
+    applies: (findings) => factOf(findings, 'gateway') !== undefined,
+    text: (findings) =>
+      `${factOf(findings, 'gateway')} is in front of the engine: the profile is for this model behind it. Give each kind of model a rule of its own (docs/upstreams.md, “Profiles of your own”).`,
+  },
+  {
     probe: 'cancel',
     results: ['ignored'],
     text: () => 'A cancelled request keeps the server busy: after Esc in Codex the next answer waits.',

@@ -75,6 +75,7 @@ function judgeModels([answer]: readonly Answer[], { model }: Known): Finding {
   const known: Facts = {
     ...facts,
     ...(owner !== undefined && { software: owner }),
+    ...(ownedBy === 'gpustack' && { gateway: 'GPUStack' }),
     ...(contextWindow !== null && { contextWindow }),
     ...(images !== null && { takesImages: images }),
   };
@@ -155,9 +156,10 @@ function judgeSoftware(answers: readonly Answer[], { findings }: Known): Finding
   });
   const named = findings.get('models')?.facts?.software;
   const facts: Facts = Object.assign(named === undefined ? {} : { software: named }, ...read.map((sign) => sign.facts));
+  const gateway = findings.get('models')?.facts?.gateway;
   if (facts.software === undefined && answers.every(({ status }) => status === 0))
     return { result: 'not_tested', detail: answers[0]?.reason ?? 'no answer' };
-  if (facts.software === undefined) return { result: 'ignored', detail: 'it names no engine' };
+  if (facts.software === undefined && gateway === undefined) return { result: 'ignored', detail: 'it names no engine' };
   const words = shorten(
     read
       .map((sign) => sign.words.trim())
@@ -165,7 +167,7 @@ function judgeSoftware(answers: readonly Answer[], { findings }: Known): Finding
       .join(' '),
   );
   const window = facts.contextWindow === undefined ? '' : `, context window ${facts.contextWindow}`;
-  return { result: 'works', detail: `${words || facts.software}${window}`, facts };
+  return { result: 'works', detail: `${words || facts.software || gateway}${window}`, facts };
 }
 
 interface LooseShown {

@@ -20,7 +20,7 @@ export const vllm = server({
   recognisedBy: { engine: { ownedBy: 'vllm', path: '/metrics' } },
   otelName: unlisted,
   about:
-    'vLLM’s OpenAI-compatible server. Its own `/v1/responses` exists beside; behind this filter it is used through Chat. Recordings of vLLM 0.32 are replayed by the tests. It holds a function’s arguments to their schema only where the function is `strict`: otherwise even `tool_choice: "required"` can give arguments that are no object. With a reasoning parser, `response_format` and functions that are not strict at once are a 500. A call that its parser cannot read is text in a JSON answer and missing from a stream.',
+    'vLLM’s OpenAI-compatible server. Its own `/v1/responses` exists beside; behind this filter it is used through Chat. Recordings of vLLM 0.32 are replayed by the tests; vLLM 0.33 was not run. It holds a function’s arguments to their schema only where the function is `strict`: otherwise even `tool_choice: "required"` can give arguments that are no object. With a reasoning parser, `response_format` and functions that are not strict at once are a 500. A call that its parser cannot read is text in a JSON answer and missing from a stream.',
   flags: {
     maxTokensField: newerLimit,
     reasoningReplay: [

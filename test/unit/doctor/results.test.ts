@@ -266,6 +266,19 @@ it('an answer of which all tokens are reasoning shows nothing', async () => {
   expect(report.verdict.outcome).toBe('unclear');
 });
 
+it('a list of models tells that a gateway is in front, and that the model takes no images', async () => {
+  const data = [{ id: 'some-model', owned_by: 'gpustack', architecture: { input_modalities: ['text'] } }];
+  const report = await diagnose({
+    respond: (path) => (path === '/v1/models' ? { status: 200, body: JSON.stringify({ data }) } : null),
+  });
+  expect(report.findings.find(({ probe }) => probe === 'models')?.detail).toContain('takes no images');
+  expect(report.findings.find(({ probe }) => probe === 'software')).toMatchObject({
+    result: 'works',
+    detail: 'GPUStack',
+  });
+  expect(report.warnings.join('\n')).toContain('GPUStack is in front of the engine');
+});
+
 describe('the context window', () => {
   const listed = (window: number, path: string) =>
     path === '/v1/models'

