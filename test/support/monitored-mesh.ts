@@ -13,7 +13,7 @@ export interface MonitoredMesh {
 
 /** An Envoy and a service that have had one request of each outcome, and beside them two workers with TLS. */
 export async function startMonitoredMesh(): Promise<MonitoredMesh> {
-  const mesh = await startTestMesh();
+  const mesh = await startTestMesh({ webSocket: true });
   mesh.upstream.script('json', { body: [completion({ content: 'Hi' })] });
   mesh.upstream.script('sse', {
     headers: eventStream,
