@@ -41,7 +41,7 @@ export const mappingRows: readonly MappingRow[] = [
   { anchor: 'row-metadata', fields: ['metadata'], rule: 'Repeated: up to 16 pairs, keys of 64 and values of 512 characters.' },
   { anchor: 'row-user', fields: ['user'], rule: 'Mapped for OpenAI, Azure and OpenRouter; repeated.' },
   { anchor: 'row-safety_identifier', fields: ['safety_identifier'], rule: 'Mapped for OpenAI and Azure; repeated. 128 characters at most.' },
-  { anchor: 'row-prompt_cache_key', fields: ['prompt_cache_key'], rule: 'Mapped where it is documented: OpenAI, Azure, Mistral, Moonshot, Fireworks, OpenRouter; a request header too, with `SESSION_HEADER`; repeated.' },
+  { anchor: 'row-prompt_cache_key', fields: ['prompt_cache_key'], rule: 'Mapped where it is documented: OpenAI, Azure, Mistral, Moonshot, Fireworks, OpenRouter; a request header too, with `SESSION_HEADER` (without a key a hash of how the conversation begins, with `SESSION_HASH_KEY_FILE`); repeated.' },
   { anchor: 'row-prompt_cache_retention', fields: ['prompt_cache_retention', 'prompt_cache_options'], rule: 'Mapped for OpenAI (`in_memory`, `24h`); repeated. Of the options Chat has `mode` and the `ttl` of 30 minutes; others are left out and named.' },
   { anchor: 'row-responses-only', fields: ['image', 'generate', 'access_programs', 'multi_agent'], rule: 'Left out and named, whatever `UNKNOWN_FIELDS` says: Chat has no such fields. Several agents (`multi_agent.enabled`) are refused.' },
   { anchor: 'row-service_tier', fields: ['service_tier'], rule: 'Mapped where the upstream has tiers; otherwise left out, and named if it changes the price. Repeated, unless the upstream says which tier it used.' },

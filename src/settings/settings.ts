@@ -177,6 +177,12 @@ const ofUpstream = [
   ),
 ];
 
+function readSecret(given: string): string | null {
+  const secret = given.trim();
+  if (secret.length < 16) throw new Error('it has fewer than 16 characters');
+  return secret;
+}
+
 const bodyMode = choice('NONE', 'BUFFERED', 'STREAMED', 'BUFFERED_PARTIAL', 'FULL_DUPLEX_STREAMED');
 
 /** What each exchange is told: `ExchangeOptions` has the same names. */
@@ -198,6 +204,13 @@ const ofExchange = {
     '',
     'Request header that is set from `prompt_cache_key`, for Envoy’s consistent hashing (envoy/README.md): one conversation, one upstream, one warm cache. In request body modes that send the headers before the body it cannot be set.',
     { others: (name) => [name === '' ? 'x-session' : ''] },
+  ),
+  sessionHashKey: contentOf(
+    'SESSION_HASH_KEY_FILE',
+    filePath,
+    'File with a secret of 16 characters or more, the same for every replica: where a client sends no `prompt_cache_key`, `SESSION_HEADER` is a hash, under that secret, of the model, the instructions, the tools and the first message of the user’s. Unset, such a request has no header. Read at start.',
+    { maxBytes: 4096, takes: 'a secret of 16 characters or more', read: readSecret, others: [] },
+    null,
   ),
   modes: {
     request: setting(

@@ -4,6 +4,7 @@ import type { ExchangeOptions } from '../options.ts';
 import type { Steps } from '../steps.ts';
 import type { HeaderMap } from '../types.ts';
 import { readRequestBody } from './request-body.ts';
+import { sessionHashOf } from './session-hash.ts';
 
 /** A client's request that is complete. */
 export interface ClientRequest {
@@ -16,6 +17,8 @@ export interface ClientRequest {
 export interface PreparedRequest extends Pick<TranslatedRequest, 'context' | 'dropped' | 'unknownTypes'> {
   readonly body: Buffer;
   readonly model: string;
+  /** What stands in for the key of the prompt cache; null with a key, and where none is wanted. */
+  readonly sessionHash: string | null;
 }
 
 /** At 5 ms a megabyte (docs/decisions/0006-cpu-of-a-request.md) a smaller body is done well within 100 ms. */
@@ -24,9 +27,10 @@ export const largeBodyBytes = 4 * 1024 * 1024;
 /** Turns the client's whole body into the upstream's; calls `onRead` with its JSON. Throws `ApiError`. */
 export function* prepareRequest(
   { operation, headers, bytes }: ClientRequest,
-  { settings, bodyLimits, hold, clock }: Pick<ExchangeOptions, 'settings' | 'bodyLimits' | 'hold' | 'clock'>,
+  options: Pick<ExchangeOptions, 'settings' | 'bodyLimits' | 'hold' | 'clock' | 'sessionHeader' | 'sessionHashKey'>,
   onRead: (body: unknown) => void = () => {},
 ): Steps<PreparedRequest> {
+  const { settings, bodyLimits, hold, clock, sessionHeader, sessionHashKey } = options;
   const contentType = headers.get('content-type') ?? null;
   const contentEncoding = headers.get('content-encoding') ?? null;
   const { maxNesting, maxValues } = settings.limits;
@@ -36,8 +40,11 @@ export function* prepareRequest(
   yield;
   const { chat, passthrough, ...translated } = translateRequest(value, settings, clock, operation);
   const { model } = chat;
+  const hasKey = Boolean(translated.context.echo.prompt_cache_key);
+  const sessionHash =
+    hasKey || sessionHeader === null || sessionHashKey === null ? null : sessionHashOf(chat, sessionHashKey);
   if (bytes.length <= largeBodyBytes && contentEncoding === null)
-    return { body: Buffer.from(operation.json(chat, passthrough)), model, ...translated };
+    return { body: Buffer.from(operation.json(chat, passthrough)), model, sessionHash, ...translated };
   const written: Buffer[] = [];
   let sinceLast = 0;
   for (const text of operation.jsonPieces(chat, passthrough)) {
@@ -48,5 +55,5 @@ export function* prepareRequest(
     sinceLast = 0;
     yield;
   }
-  return { body: Buffer.concat(written), model, ...translated };
+  return { body: Buffer.concat(written), model, sessionHash, ...translated };
 }

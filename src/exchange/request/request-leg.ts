@@ -219,7 +219,7 @@ export class RequestLeg {
       return this.#refuse(event, ApiError.from(thrown));
     }
     this.#body = null;
-    const { body, context, dropped, unknownTypes } = prepared;
+    const { body, context, dropped, unknownTypes, sessionHash } = prepared;
     const { hold } = this.#options;
     for (const kind of ['received', 'parsed', 'chat'] as const) hold(kind, 0);
     const kept = this.#isSmall() ? { echo: context.echo, heapBytes: 0, bytes: 0 } : keepLarge(context.echo);
@@ -230,7 +230,7 @@ export class RequestLeg {
     this.#upstreamBytes = body.length;
     this.#move(event, 'translated');
     const accept = context.stream ? 'text/event-stream' : 'application/json';
-    const session = this.#sessionHeaders(context.echo.prompt_cache_key);
+    const session = this.#sessionHeaders(sessionHash ?? context.echo.prompt_cache_key);
     switch (this.#headerTiming) {
       case 'deferred': {
         const pieces = cutBytes(body);
@@ -283,7 +283,7 @@ export class RequestLeg {
     return isMore ? passThrough(event, fullDuplex) : discard(event, fullDuplex);
   }
 
-  /** The header that leads one conversation's requests to one upstream; none without a key. */
+  /** The header that leads one conversation's requests to one upstream; none without a key or what stands in for it. */
   #sessionHeaders(cacheKey: string | null): Readonly<Record<string, string>> {
     const { sessionHeader } = this.#options;
     if (sessionHeader === null || cacheKey === null || cacheKey === '') return {};

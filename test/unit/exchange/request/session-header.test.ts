@@ -41,6 +41,52 @@ describe('the session header', () => {
     expect(headersSet(key, 'x-session-affinity')).not.toHaveProperty('x-session-affinity');
   });
 
+  describe('of a request without a key', () => {
+    const hashed = (
+      body: object,
+      secret: string | null = 'a secret of sixteen',
+      header: string | null = 'x-session',
+    ) => {
+      const exchange = new Exchange(
+        exchangeOptions({ sessionHeader: header, sessionHashKey: secret, profile: 'vllm' }),
+      );
+      const headers = headersOf({ ':method': 'POST', ':path': '/v1/responses', 'content-type': 'application/json' });
+      const sent = Buffer.from(JSON.stringify({ model: 'm', ...body }));
+      const replies = [
+        ...exchange.handle({ type: 'request_headers', headers, endOfStream: false }),
+        ...exchange.handle({ type: 'request_body', body: sent, endOfStream: true }),
+      ];
+      return Object.assign({}, ...replies.map((reply) => ('headers' in reply ? reply.headers?.set : {})))['x-session'];
+    };
+    const tools = [{ type: 'function', name: 'look' }];
+    const first = { instructions: 'Be brief.', tools, input: [{ role: 'user', content: 'Hi' }] };
+    const second = {
+      ...first,
+      input: [...first.input, { role: 'assistant', content: 'Hello.' }, { role: 'user', content: 'And now?' }],
+    };
+
+    it('is the same for each request of a conversation', () => {
+      expect(hashed(first)).toMatch(/^[\w-]{43}$/);
+      expect(hashed(second)).toBe(hashed(first));
+    });
+
+    it.each([
+      ['the model', { ...first, model: 'n' }],
+      ['the instructions', { ...first, instructions: 'Be long.' }],
+      ['the tools', { ...first, tools: [] }],
+      ['the first message', { ...first, input: 'Ho' }],
+    ])('is another where %s is another', (_what, body) => {
+      expect(hashed(body)).not.toBe(hashed(first));
+    });
+
+    it('is another under another secret, the key where there is one, and not set without a secret or a header', () => {
+      expect(hashed(first, 'another secret, as long')).not.toBe(hashed(first));
+      expect(hashed({ ...first, prompt_cache_key: 'thread-1' })).toBe('thread-1');
+      expect(hashed(first, null)).toBeUndefined();
+      expect(hashed(first, 'a secret of sixteen', null)).toBeUndefined();
+    });
+  });
+
   it('is not set unless it is configured', () => {
     expect(Object.values(headersSet('thread-1', null))).not.toContain('thread-1');
   });
