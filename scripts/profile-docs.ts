@@ -17,11 +17,20 @@ export const profileDocs: Generator = {
     const page = readFileSync(join(import.meta.dirname, '../docs/upstreams.md'), 'utf8');
     const sections = [...builtInProfiles.map(sectionOf), templateTable(), flagTable()].join('\n\n');
     return {
-      'docs/upstreams.md': withSection(page, 'profiles', sections),
+      'docs/upstreams.md': withSection(withSection(page, 'choice', choiceTable()), 'profiles', sections),
       'docs/upstream-profiles.schema.json': `${JSON.stringify(profilesFileJsonSchema(), null, 2)}\n`,
     };
   },
 };
+
+/** One line for each profile: what it is for, and its place in the reference. */
+function choiceTable(): string {
+  const rows = builtInProfiles.map(({ profile: { name }, about }) => {
+    const [what = ''] = about.split(/(?<=[.:]) /);
+    return `| ${cell(what.replace(/[.:]$/, ''))} | [\`${name}\`](#${name.replaceAll('.', '')}) |`;
+  });
+  return `| Your server | Profile |\n| --- | --- |\n${rows.join('\n')}`;
+}
 
 function sectionOf(row: BuiltInProfile): string {
   const { profile, base, about, reasons } = row;
@@ -94,12 +103,15 @@ function probesOf(flag: FlagName): string {
 function code(value: unknown): string {
   const tabled = Array.isArray(value) ? value.filter((rule) => tabledRules.has(rule)) : [];
   const own = Array.isArray(value) && tabled.length > 0 ? value.filter((rule) => !tabledRules.has(rule)) : value;
-  const text =
-    value instanceof RegExp
-      ? String(value)
-      : JSON.stringify(own, (_key, inner) => (inner instanceof RegExp ? String(inner) : inner));
+  const text = value instanceof RegExp ? String(value) : spaced(own);
   const others = tabled.length === 0 ? '' : `[${tabled.length} rules](../src/upstream/servers/effort-table.ts) and `;
   return `${others}\`${cell(text)}\``;
+}
+
+/** JSON that can break between its parts, so that a table fits its column. */
+function spaced(value: unknown): string {
+  const text = JSON.stringify(value, (_key, inner) => (inner instanceof RegExp ? String(inner) : inner), 1);
+  return (text ?? 'undefined').replace(/\n\s*/g, ' ').replace(/([[{]) | (?=[\]}])/g, '$1');
 }
 
 /** Too long for a cell. */
