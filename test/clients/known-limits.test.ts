@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startTestMesh, type TestMesh } from '../support/mesh.ts';
 import { completion, delta, done, eventStream, finish, type Received, type Script } from '../support/upstream.ts';
+import { toolNamed } from './answers.ts';
 import { clients } from './clients.ts';
 import { createCodex } from './codex.ts';
 import { type Driver, startDriver } from './driver.ts';
@@ -59,6 +60,30 @@ describe('known limits', () => {
     const run = await codex.exec('Say hello.').finally(() => codex.remove());
     expect(run.code).not.toBe(0);
     expect(run.events.at(-1)).toMatchObject({ error: { message: expect.stringContaining('Incomplete response') } });
+  });
+
+  test('Codex runs the lines of a program that the token limit cut, and raises an error', async () => {
+    const line = 'await tools.exec_command({ cmd: "echo ding >> bells.txt" });';
+    const args = JSON.stringify({ input: `${line}\ntext(` }).slice(0, -'\\ntext("}'.length);
+    mesh.upstream.script('cut-program', (request) => {
+      const called = { name: toolNamed(request, 'exec'), arguments: args };
+      return says({ tool_calls: [{ index: 0, id: 'call_1', type: 'function', function: called }] }, 'length')(request);
+    });
+    const codex = createCodex({
+      url: mesh.url,
+      model: 'gpt-6.1-sol',
+      providerSettings: ['http_headers = { "x-test-script" = "cut-program" }'],
+    });
+    try {
+      const run = await codex.exec('Ring the bell.');
+      expect(run.code).not.toBe(0);
+      expect(run.events.at(-1)).toMatchObject({ error: { message: expect.stringContaining('Incomplete response') } });
+      expect(codex.file('bells.txt')).toBe('ding\n');
+      // It does not try again by itself.
+      expect(mesh.upstream.received('cut-program')).toHaveLength(1);
+    } finally {
+      codex.remove();
+    }
   });
 });
 
