@@ -32,10 +32,15 @@ export function callEntriesOf(message: LooseMessage): readonly LooseToolCall[] {
   return legacy === null ? none : [{ function: legacy, index: 0 }];
 }
 
-/** Reads one entry. Arguments are a string of JSON; Ollama's own API and some proxies give the object. */
+/**
+ * Reads one entry. Arguments are a string of JSON; Ollama's own API and some proxies give the object. Snowflake writes every field
+ * of its types: a `custom` of empty strings beside the `function` that was called.
+ */
 export function fragmentOf(entry: LooseToolCall): CallFragment {
-  const custom = objectOf<LooseCustomCall>(entry.custom);
-  const called = custom === null ? objectOf<LooseFunctionCall>(entry.function) : null;
+  const ofFunction = objectOf<LooseFunctionCall>(entry.function);
+  const ofCustom = objectOf<LooseCustomCall>(entry.custom);
+  const custom = ofFunction !== null && ofCustom !== null && isBlank(ofCustom) ? null : ofCustom;
+  const called = custom === null ? ofFunction : null;
   const text = custom === null ? called?.arguments : custom.input;
   return {
     id: textOf(entry.id),
@@ -44,6 +49,10 @@ export function fragmentOf(entry: LooseToolCall): CallFragment {
     text: typeof text === 'object' && text !== null ? jsonTextOf(text) : textOf(text),
     isCustom: custom !== null,
   };
+}
+
+function isBlank({ name, input }: LooseCustomCall): boolean {
+  return textOf(name) === '' && textOf(input) === '';
 }
 
 /** Gemini's mark on a delta whose text is thinking. */
