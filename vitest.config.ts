@@ -139,6 +139,16 @@ export default defineConfig({
         },
       },
       {
+        // Answers that other projects recorded, brought by git: `npm run test:public`.
+        test: {
+          ...shared,
+          ...loadedByNode,
+          name: 'public',
+          include: ['test/public/**/*.test.ts'],
+          testTimeout: 60_000,
+        },
+      },
+      {
         // Programs of others, installed by install.ts: `npm run test:clients`.
         test: {
           ...shared,
