@@ -16,11 +16,14 @@ function read(name: string, content: string | Buffer | null) {
   return settingsOf({ [name]: file });
 }
 
-/** What the translation gets of the files. */
+/** What the translation and the exchange get of the files. */
 function settingsOf(environment: Record<string, string>) {
   const config = readConfig(environment);
-  const { compaction, catalog } = valuesOf(settings.translation, config, readOperatorFiles(config));
-  return { prompt: compaction.prompt, instructions: catalog.instructions, overrides: catalog.overrides };
+  const files = readOperatorFiles(config);
+  const { compaction, catalog } = valuesOf(settings.translation, config, files);
+  const { sessionHashKey } = valuesOf(settings.exchange, config, files);
+  const { instructions, overrides } = catalog;
+  return { prompt: compaction.prompt, instructions, overrides, sessionHashKey };
 }
 
 describe.each([
@@ -48,6 +51,16 @@ describe.each([
 
   test('of 64 KiB is read', () => {
     expect(read(name, 'x'.repeat(65_536))[field]).toHaveLength(65_536);
+  });
+});
+
+describe('SESSION_HASH_KEY_FILE', () => {
+  test('is a secret, without the line end behind it', () => {
+    expect(read('SESSION_HASH_KEY_FILE', 'sixteen or more.\n').sessionHashKey).toBe('sixteen or more.');
+  });
+
+  test('must be long enough not to be guessed', () => {
+    expect(() => read('SESSION_HASH_KEY_FILE', 'fifteen, alas. \n')).toThrow(/fewer than 16 characters/);
   });
 });
 
