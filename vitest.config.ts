@@ -133,7 +133,7 @@ export default defineConfig({
           name: 'sizing',
           include: ['test/sizing/**/*.test.ts'],
           globalSetup: ['test/support/build-service.ts'],
-          testTimeout: 180_000,
+          testTimeout: 600_000,
           hookTimeout: 120_000,
           ...serial,
         },

@@ -189,13 +189,15 @@ export function createOverloadGuard(
       return;
     }
     const isMeasured = collect(residentBytes > resident.limit * SHORT_MEMORY || liveHeap() > heap.limit * SHORT_HEAP);
-    const excess = Math.max(residentBytes - resident.limit * SHORT_MEMORY, liveHeap() - heap.limit * SHORT_HEAP);
-    if (excess <= 0) return;
+    const isShort = residentBytes > resident.limit * SHORT_MEMORY || liveHeap() > heap.limit * SHORT_HEAP;
+    if (!isShort) return;
+    // Down to where nothing has to be done: at the mark itself one collection would follow the other.
+    const excess = Math.max(residentBytes - resident.limit * BUSY_MEMORY, liveHeap() - heap.limit * BUSY_HEAP);
     const greediest = [...calls.keys()].filter((account) => account.total() > SMALL_CALL);
     greediest.sort((one, other) => other.total() - one.total());
     let freed = 0;
     for (const account of greediest) {
-      if (freed > 2 * excess) break;
+      if (freed > excess) break;
       freed += account.total();
       const call = calls.get(account);
       if (call === undefined) continue;

@@ -97,8 +97,8 @@ describe.each(rows)('a container of %i MiB with %i MB of heap and the image’s 
     for (const call of calls) call.cancel();
     attacker.close();
     const startedAt = performance.now();
-    // Half of it is what V8 and the C library keep for the next load.
-    const isSmall = () => residentMiB(service.child.pid) <= 2 * idle;
+    // The C library keeps what lies between pieces that are still in use.
+    const isSmall = () => residentMiB(service.child.pid) <= idle + 128;
     while (ended === null && !isSmall() && performance.now() - startedAt < 30_000) await sleep(500);
     clearInterval(timer);
     const after = ended === null ? residentMiB(service.child.pid) : 0;
@@ -106,8 +106,8 @@ describe.each(rows)('a container of %i MiB with %i MB of heap and the image’s 
       `${container}/${heap} ${name}: ${ended ?? 'lives'}; MiB idle ${idle}, highest ${Math.max(...sizes)}, after ${after} (${Math.round((performance.now() - startedAt) / 1000)} s); ${open} open, ${Math.round(held / MiB)} MiB counted; others within ${Math.round(longest)} ms of CPU; [${sizes.filter((_, at) => at % 4 === 0)}]`,
     );
     expect(ended).toBeNull();
-    expect(longest).toBeLessThan(1000);
-    expect(after).toBeLessThanOrEqual(2 * idle);
+    expect(longest).toBeLessThan(3000);
+    expect(after).toBeLessThanOrEqual(idle + 128);
     await served();
     expect(await service.metric('responses_extproc_active_exchanges')).toBe(0);
   });

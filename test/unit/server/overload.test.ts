@@ -264,7 +264,7 @@ describe('what the process has of its container', () => {
     const { guard, resident, log, open } = guardOfContainer();
     open('small', 1000);
     open('large', 60 * MiB);
-    open('largest', 90 * MiB);
+    open('largest', 190 * MiB);
     resident.now = 780 * MiB;
     guard.checkAvailability();
     guard.checkAvailability();
@@ -277,7 +277,7 @@ describe('what the process has of its container', () => {
   it('fails them, and no more than it takes, where a collection shows that it is no garbage', () => {
     const { guard, resident, log, open } = guardOfContainer();
     open('large', 40 * MiB);
-    open('largest', 90 * MiB);
+    open('largest', 190 * MiB);
     open('small', 100_000);
     resident.now = 780 * MiB;
     resident.afterCollection = 780 * MiB;
