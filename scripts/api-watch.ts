@@ -49,6 +49,14 @@ function newestOnPyPI(name: string): string {
   return version;
 }
 
+/** Each release has its binaries in versions of their own, which no tag names. */
+function codexVersion(): string {
+  return execFileSync('npm', ['view', '@openai/codex', 'version'], {
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'ignore'],
+  }).trim();
+}
+
 /** The package unpacked in a folder of its own. */
 function unpack(name: string, folder: string): { readonly version: string; readonly folder: string } {
   const target = mkdtempSync(join(folder, 'package-'));
@@ -76,7 +84,11 @@ function run(codex: string | undefined): number {
     for (const { kind, value, declaration } of unknownIn(literals, mapping))
       tell(`${kind} ${value}: docs/mapping.md has no row for it (${declaration})`);
     const binary =
-      codex ?? join(unpack('@openai/codex@linux-x64', folder).folder, 'vendor/x86_64-unknown-linux-musl/bin/codex');
+      codex ??
+      join(
+        unpack(`@openai/codex@${codexVersion()}-linux-x64`, folder).folder,
+        'vendor/x86_64-unknown-linux-musl/bin/codex',
+      );
     const items = itemsNamedIn(readFileSync(binary)).map(
       (value) => ({ kind: 'item', value, declaration: 'Codex' }) as const,
     );
@@ -86,7 +98,7 @@ function run(codex: string | undefined): number {
     for (const { name, package: onPyPI, page } of versions) {
       const newest = newestOnPyPI(onPyPI);
       const [major, minor] = newest.split('.');
-      const text = readFileSync(join(root, page), 'utf8');
+      const text = readFileSync(join(root, page), 'utf8').replaceAll(/\s+/g, ' '); // lines may break anywhere
       console.log(`${name} ${newest}`);
       const said = name === 'Envoy' ? newest : `${name} ${major}.${minor}`;
       if (!text.includes(said)) tell(`${name} ${newest}: ${page} does not speak of it`);
