@@ -98,7 +98,7 @@ describe.each(rows)('a container of %i MiB with %i MB of heap and the image’s 
     attacker.close();
     const startedAt = performance.now();
     // The C library keeps what lies between pieces that are still in use.
-    const isSmall = () => residentMiB(service.child.pid) <= idle + 128;
+    const isSmall = () => residentMiB(service.child.pid) <= idle + 160;
     while (ended === null && !isSmall() && performance.now() - startedAt < 30_000) await sleep(500);
     clearInterval(timer);
     const after = ended === null ? residentMiB(service.child.pid) : 0;
@@ -107,7 +107,7 @@ describe.each(rows)('a container of %i MiB with %i MB of heap and the image’s 
     );
     expect(ended).toBeNull();
     expect(longest).toBeLessThan(3000);
-    expect(after).toBeLessThanOrEqual(idle + 128);
+    expect(after).toBeLessThanOrEqual(idle + 160);
     await served();
     expect(await service.metric('responses_extproc_active_exchanges')).toBe(0);
   });
