@@ -39,7 +39,8 @@ const pure: Readonly<Record<string, readonly string[]>> = {
   sse: ['node:buffer'],
   // Ids that must come out the same for the same request are hashed.
   translate: ['node:crypto', 'zod'],
-  exchange: ['minizlib', 'node:buffer', 'node:zlib'],
+  // A session is recognised by a keyed hash.
+  exchange: ['minizlib', 'node:buffer', 'node:crypto', 'node:zlib'],
   // Of node:http2 the type of its headers alone.
   extproc: ['@grpc/proto-loader', 'node:buffer', 'node:http2', 'node:module', 'node:url'],
 };
