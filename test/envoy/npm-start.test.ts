@@ -269,9 +269,10 @@ describe('npm start -- --upstream URL', () => {
   test('takes a profile of UPSTREAM_PROFILES_FILE', async () => {
     const upstream = await startScriptedUpstream();
     upstream.script('mine', { body: [completion({ content: 'Seen.' })] });
+    upstream.script('/v1/models', { body: ['{"data":[{"id":"mine"}]}'] });
     const file = join(mkdtempSync(join(tmpdir(), 'profiles-')), 'profiles.yaml');
     writeFileSync(file, 'profiles: { mine: { extends: vllm, image: omit } }');
-    const options = ['--port', String(await anyFreePort()), '--upstream', `http://127.0.0.1:${upstream.port}`];
+    const options = ['--port', String(await anyFreePort()), '--upstream', `http://127.0.0.1:${upstream.port}/v1`];
     const mesh = startMesh([...options, '--profile', 'mine'], { UPSTREAM_PROFILES_FILE: file });
     const client = new OpenAI({ baseURL: await mesh.ready(), apiKey: 'k', maxRetries: 0 });
     expect((await client.responses.create({ model: 'mine', input: 'Hi' })).output_text).toBe('Seen.');
