@@ -2,9 +2,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AdminRoutes } from '../server/admin.ts';
 import { hostProblem, originProblem, securityHeaders } from './access.ts';
 import { createLivePages, sendGone } from './live-pages.ts';
+import { PacedWrite } from './paced-write.ts';
 import { loadPage } from './page-files.ts';
 import { createRequestSender } from './send-request.ts';
-import type { ExchangeStore } from './store.ts';
+import type { ExchangeStore, StoredExchange } from './store.ts';
 
 export interface InspectorOptions {
   readonly store: ExchangeStore;
@@ -33,7 +34,7 @@ export async function createInspector({ store, version, sendTo }: InspectorOptio
     const exchange = store.get(id);
     if (exchange === undefined && live) sendGone(response);
     else if (exchange === undefined) sendText(response, 404, 'This exchange is not in memory any more.');
-    else if (!live) sendJson(response, 200, exchange.detail());
+    else if (!live) sendDetail(response, exchange);
     else if (!pages.openExchange(response, exchange)) sendText(response, 503, tooManyPages);
   }
 
@@ -102,6 +103,13 @@ async function readBody(request: IncomingMessage, maxBytes: number): Promise<str
     pieces.push(piece);
   }
   return Buffer.concat(pieces).toString('utf8');
+}
+
+/** Sends what is kept of the exchange, as it is read; a download whose exchange is evicted meanwhile fails. */
+function sendDetail(response: ServerResponse, exchange: StoredExchange): void {
+  response.writeHead(200, { ...securityHeaders, 'content-type': 'application/json' });
+  if (response.req.method === 'HEAD') return void response.end();
+  new PacedWrite(response, exchange.detailJson(), (isWhole) => (isWhole ? response.end() : response.destroy()));
 }
 
 function sendJson(response: ServerResponse, status: number, value: unknown): void {

@@ -1,13 +1,13 @@
 import type { ServerResponse } from 'node:http';
 import { securityHeaders } from './access.ts';
+import { jsonFields, jsonList, jsonObject } from './exchange-json.ts';
+import { PacedWrite } from './paced-write.ts';
 import type { ExchangeStore, StoredExchange } from './store.ts';
 
 /** How often open pages are sent what changed. */
 const UPDATE_EVERY_MS = 100;
 /** Below the idle timeout of the admin port, which closes what is silent. */
 const HEARTBEAT_MS = 4_000;
-/** Bytes on the way to one page; with more, it is sent nothing until it has read them, and then what is true by then. */
-const MAX_UNREAD_BYTES = 1024 * 1024;
 /** Streams of events at once; a page has two. */
 const MAX_STREAMS = 32;
 
@@ -21,32 +21,37 @@ export interface LivePages {
   close(): void;
 }
 
-/** Writes what is new to the page as events; false when there will be nothing more. */
-type Update = (write: (event: string, data: unknown) => void, skipped: number) => boolean;
+/**
+ * What is new to the page, as the text of events that is made as it is read; false when there will be nothing more. The page
+ * was too slow for `skipped` updates.
+ */
+type Update = (skipped: number) => Generator<string, boolean>;
 
 export function createLivePages(store: ExchangeStore): LivePages {
-  const streams = new Set<{ readonly update: () => void; readonly end: () => void }>();
+  const streams = new Set<{ readonly update: () => void; readonly heartbeat: () => void; readonly end: () => void }>();
   let timer: NodeJS.Timeout | undefined;
 
   function open(response: ServerResponse, update: Update): boolean {
     if (streams.size >= MAX_STREAMS) return false;
     response.writeHead(200, { ...securityHeaders, 'content-type': 'text/event-stream; charset=utf-8' });
     let lastWrite = performance.now();
-    /** Updates that this page was too slow for. */
     let skipped = 0;
-    const write = (event: string, data: unknown) => {
-      lastWrite = performance.now();
-      response.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
-    };
+    let writing = false;
     const stream = {
       update() {
-        if (response.writableLength > MAX_UNREAD_BYTES) {
+        if (writing) {
           skipped += 1;
           return;
         }
-        if (!update(write, skipped)) stream.end();
+        writing = true;
+        new PacedWrite(response, update(skipped), (goesOn) => {
+          writing = false;
+          if (!goesOn) stream.end();
+        });
         skipped = 0;
-        if (performance.now() - lastWrite < HEARTBEAT_MS) return;
+      },
+      heartbeat() {
+        if (writing || performance.now() - lastWrite < HEARTBEAT_MS) return;
         lastWrite = performance.now();
         response.write(':\n\n');
       },
@@ -64,7 +69,10 @@ export function createLivePages(store: ExchangeStore): LivePages {
     response.once('close', close);
     streams.add(stream);
     timer ??= setInterval(() => {
-      for (const each of [...streams]) each.update();
+      for (const each of [...streams]) {
+        each.update();
+        each.heartbeat();
+      }
     }, UPDATE_EVERY_MS).unref();
     stream.update();
     return true;
@@ -91,21 +99,27 @@ export function sendGone(response: ServerResponse): void {
 function listUpdates(store: ExchangeStore): Update {
   const shown = new Map<number, number>();
   let first = true;
-  return (write, skipped) => {
-    const rows = [];
+  return function* (skipped) {
+    const changed: StoredExchange[] = [];
     const gone = new Set(shown.keys());
     for (const exchange of store.list()) {
       gone.delete(exchange.id);
       if (shown.get(exchange.id) === exchange.version) continue;
       shown.set(exchange.id, exchange.version);
-      rows.push(exchange.row());
+      changed.push(exchange);
     }
     for (const id of gone) shown.delete(id);
-    if (first || rows.length > 0 || gone.size > 0)
-      write('list', { reset: first, rows, gone: [...gone], held_bytes: store.heldBytes, skipped });
+    if (!first && changed.length === 0 && gone.size === 0) return true;
+    const reset = first;
     first = false;
+    const rest = { reset, gone: [...gone], held_bytes: store.heldBytes, skipped };
+    yield* event('list', jsonObject({ rows: jsonList(rowsOf(changed)), ...jsonFields(rest) }));
     return true;
   };
+}
+
+function* rowsOf(exchanges: readonly StoredExchange[]): Generator<string[]> {
+  for (const exchange of exchanges) if (!exchange.isDiscarded) yield [JSON.stringify(exchange.row())];
 }
 
 function exchangeUpdates(exchange: StoredExchange): Update {
@@ -113,26 +127,32 @@ function exchangeUpdates(exchange: StoredExchange): Update {
   let shape = -1;
   let upstream = 0;
   let client = 0;
-  return (write, skipped) => {
-    if (exchange.isDiscarded) {
-      write('evicted', {});
-      return false;
-    }
-    if (exchange.version !== version) {
+  return function* (skipped) {
+    if (exchange.version !== version && !exchange.isDiscarded) {
+      const isNew = exchange.shape !== shape;
+      const data = isNew ? exchange.detailJson({ skipped }) : exchange.piecesJson(upstream, client, { skipped });
       version = exchange.version;
-      if (exchange.shape === shape) {
-        const chat_response = exchange.piecesFrom('chat_response', upstream);
-        const client_response = exchange.piecesFrom('client_response', client);
-        write('pieces', { row: exchange.row(), chat_response, client_response, skipped });
-      } else {
-        shape = exchange.shape;
-        write('exchange', { ...exchange.detail(), skipped });
-      }
+      shape = exchange.shape;
       upstream = exchange.count('chat_response');
       client = exchange.count('client_response');
+      const isWhole = yield* event(isNew ? 'exchange' : 'pieces', data);
+      // Of an event that is cut off, the page sees the name that is written last.
+      if (!isWhole) yield '\n';
     }
-    if (!exchange.isOver) return true;
-    write('end', {});
+    if (exchange.isDiscarded) {
+      yield* event('evicted', ['{}']);
+      return false;
+    }
+    if (!exchange.isOver || exchange.version !== version) return true;
+    yield* event('end', ['{}']);
     return false;
   };
+}
+
+/** An event with that data; false, without its end, where the data says that it is not whole. */
+function* event(name: string, data: Iterable<string>): Generator<string, boolean> {
+  yield `event: ${name}\ndata: `;
+  const isWhole = (yield* data as Generator<string, unknown>) !== false;
+  if (isWhole) yield '\n\n';
+  return isWhole;
 }

@@ -99,6 +99,11 @@ export class PieceLog {
     return { latin1, ends, times: pieces.map(({ atMs }) => atMs) };
   }
 
+  /** A copy of the bytes in between. */
+  bytesAt(start: number, end: number): Buffer {
+    return this.#memory.read(start, end);
+  }
+
   /** Forgets all of it. */
   clear(): void {
     this.#memory.clear();
@@ -108,18 +113,35 @@ export class PieceLog {
   }
 
   *#read(body: BodyName, first: number): Generator<{ readonly atMs: number; readonly bytes: Buffer }> {
+    for (const { atMs, start, end } of this.places(body, first)) yield { atMs, bytes: this.bytesAt(start, end) };
+  }
+
+  /** Where the pieces of that body are, from that one on. Not to be asked on after `clear`. */
+  *places(body: BodyName, first: number): Generator<PiecePlace> {
     const number = bodyNumber[body];
     const unread = this.#unread[body] ?? beginning;
     let { index, mark, place } = first >= unread.index ? unread : beginning;
-    for (; mark < this.#marks; mark += 1) {
-      const { ms, word, end } = this.#memory.readMark(place);
-      place = end + lengthOf(word);
-      if (Math.floor(word / 2 ** LENGTH_BITS) !== number) continue;
-      if (index >= first) yield { atMs: ms, bytes: this.#memory.read(end, place) };
-      index += 1;
+    try {
+      for (; mark < this.#marks; mark += 1) {
+        const { ms, word, end } = this.#memory.readMark(place);
+        const after = end + lengthOf(word);
+        if (Math.floor(word / 2 ** LENGTH_BITS) === number) {
+          if (index >= first) yield { atMs: ms, start: end, end: after };
+          index += 1;
+        }
+        place = after;
+      }
+    } finally {
+      this.#unread[body] = { index, mark, place };
     }
-    this.#unread[body] = { index, mark, place };
   }
+}
+
+/** A piece, by where its bytes are. */
+export interface PiecePlace {
+  readonly atMs: number;
+  readonly start: number;
+  readonly end: number;
 }
 
 interface Unread {

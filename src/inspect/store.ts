@@ -1,6 +1,7 @@
 import { bodyOf, type ExchangeFile, type ExchangeFileRequest, exchangeFileHead } from '../schema/exchange-file.ts';
 import { AnswerTail } from './answer-tail.ts';
 import { type ChunkPool, createChunkPool } from './chunk-memory.ts';
+import { contentJson, jsonFields, jsonObject, piecesJson } from './exchange-json.ts';
 import { PieceLog, roundMs } from './piece-log.ts';
 import {
   type BodyName,
@@ -260,7 +261,7 @@ export class StoredExchange implements Recording {
 
   omit(body: BodyName, bytes: number): void {
     this.#omitted[body] += bytes;
-    this.#reshaped();
+    this.version += 1; // the rest is not sent again for it, as often as something is left out
   }
 
   facts(facts: ExchangeFacts): void {
@@ -335,6 +336,60 @@ export class StoredExchange implements Recording {
     return { row: this.row(), file: this.#file(), omitted: this.#notKept() };
   }
 
+  /**
+   * The same as JSON, made as it is asked for: whoever reads slowly holds none of it. With `more` fields. Ends in the middle
+   * and returns false if the exchange is evicted by then.
+   */
+  *detailJson(more: object = {}): Generator<string, boolean> {
+    const { client_request, chat_request, chat_response, client_response, ...file } = this.#file(false);
+    const texts = jsonObject({
+      row: [JSON.stringify(this.row())],
+      omitted: [JSON.stringify(this.#notKept())],
+      ...jsonFields(more),
+      file: jsonObject({
+        ...jsonFields(file),
+        client_request: this.#requestJson('client_request', client_request),
+        chat_request: this.#requestJson('chat_request', chat_request),
+        chat_response: this.#responseJson('chat_response', chat_response),
+        client_response: this.#responseJson('client_response', client_response),
+      }),
+    });
+    return yield* this.#whileKept(texts);
+  }
+
+  /** The pieces of both answers from these on, as JSON, made as it is asked for, as `detailJson` is. */
+  *piecesJson(upstream: number, client: number, more: object): Generator<string, boolean> {
+    const texts = jsonObject({
+      row: [JSON.stringify(this.row())],
+      chat_response: piecesJson(this.#log, 'chat_response', upstream, this.count('chat_response')),
+      client_response: piecesJson(this.#log, 'client_response', client, this.count('client_response')),
+      ...jsonFields(more),
+    });
+    return yield* this.#whileKept(texts);
+  }
+
+  *#whileKept(texts: Generator<string>): Generator<string, boolean> {
+    while (!this.#discarded) {
+      const next = texts.next();
+      if (next.done === true) return true;
+      yield next.value;
+    }
+    return false;
+  }
+
+  #requestJson(body: BodyName, request: ExchangeFileRequest | null): Iterable<string> {
+    if (request === null || !(body in this.#heads)) return [JSON.stringify(request)];
+    const { method, path, headers } = request;
+    const places = [...this.#log.places(body, 0)];
+    return jsonObject({ ...jsonFields({ method, path, headers }), ...contentJson(this.#log, places, 'body') });
+  }
+
+  #responseJson(body: BodyName, response: ExchangeFile['chat_response']): Iterable<string> {
+    if (response === null) return ['null'];
+    const { pieces: _pieces, ...head } = response;
+    return jsonObject({ ...jsonFields(head), pieces: piecesJson(this.#log, body, 0, this.count(body)) });
+  }
+
   /** Bytes that are not among the pieces: for good, or while the answer runs. */
   #notKept(): Record<BodyName, number> {
     const { chat_response, client_response } = this.#tail.waiting();
@@ -346,37 +401,41 @@ export class StoredExchange implements Recording {
     };
   }
 
-  #file(): ExchangeFile {
+  #file(withBodies = true): ExchangeFile {
     const { profile, dropped, outcome, errorCode, cause } = this.#facts;
     return {
       ...exchangeFileHead,
       profile,
       started_at: new Date(this.#startedAt).toISOString(),
-      client_request: this.#request('client_request') ?? noRequest,
-      chat_request: this.#request('chat_request'),
-      chat_response: this.#response('chat_response'),
-      client_response: this.#response('client_response'),
+      client_request: this.#request('client_request', withBodies) ?? noRequest,
+      chat_request: this.#request('chat_request', withBodies),
+      chat_response: this.#response('chat_response', withBodies),
+      client_response: this.#response('client_response', withBodies),
       dropped: [...dropped],
       outcome: outcome ?? 'running',
       error: errorCode === null && cause === null ? null : { code: errorCode, cause },
     };
   }
 
-  #request(body: BodyName): ExchangeFileRequest | null {
+  #request(body: BodyName, withBody: boolean): ExchangeFileRequest | null {
     const head = this.#head(body);
     if (head === undefined) return null;
     return {
       method: head.get(':method') ?? '',
       path: head.get(':path') ?? '',
       headers: headersOf(head),
-      ...bodyOf(this.#log.whole(body)),
+      ...(withBody ? bodyOf(this.#log.whole(body)) : { body: '' }),
     };
   }
 
-  #response(body: BodyName): ExchangeFile['chat_response'] {
+  #response(body: BodyName, withPieces: boolean): ExchangeFile['chat_response'] {
     const head = this.#head(body);
     if (head === undefined) return null;
-    return { status: statusOf(head) ?? 200, headers: headersOf(head), pieces: this.piecesFrom(body, 0) };
+    return {
+      status: statusOf(head) ?? 200,
+      headers: headersOf(head),
+      pieces: withPieces ? this.piecesFrom(body, 0) : [],
+    };
   }
 
   #keepHead(body: BodyName, kept: KeptHead): void {

@@ -1,0 +1,42 @@
+import type { ServerResponse } from 'node:http';
+
+/** Bytes on the way to one page. What it gets beyond that is made when it has read them. */
+export const MAX_UNREAD_BYTES = 1024 * 1024;
+/** A text of this length takes three times as many bytes at most, twice as many with the size of its chunk before it. */
+const WRITE_LENGTH = 64 * 1024;
+
+/**
+ * Writes texts as they are asked for, and asks for no more than the other side reads: whatever it is that the texts are
+ * made of, only `MAX_UNREAD_BYTES` of it wait. `done` is called with what the generator returns.
+ */
+export class PacedWrite<Result> {
+  readonly #response: ServerResponse;
+  readonly #texts: Generator<string, Result>;
+  readonly #done: (result: Result) => void;
+
+  constructor(response: ServerResponse, texts: Generator<string, Result>, done: (result: Result) => void) {
+    this.#response = response;
+    this.#texts = texts;
+    this.#done = done;
+    response.on('drain', this.#pump);
+    this.#pump();
+  }
+
+  readonly #pump = (): void => {
+    const response = this.#response;
+    while (!response.destroyed && response.writableLength + 4 * WRITE_LENGTH < MAX_UNREAD_BYTES) {
+      let text = '';
+      while (text.length < WRITE_LENGTH) {
+        const next = this.#texts.next();
+        if (next.done === true) {
+          if (text !== '') response.write(Buffer.from(text));
+          response.off('drain', this.#pump);
+          this.#done(next.value);
+          return;
+        }
+        text += next.value;
+      }
+      response.write(Buffer.from(text));
+    }
+  };
+}
