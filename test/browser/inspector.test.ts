@@ -417,17 +417,17 @@ describe('the inspector', () => {
   });
 
   test('copies a body and a chunk, all of it', async () => {
-    mesh.upstream.script('copied', { body: [completion({ content: 'Yes' })] });
-    await answered('copied');
+    mesh.upstream.script('whole', { body: [completion({ content: 'Yes' })] });
+    await answered('whole');
     const { page } = await open({ permissions: ['clipboard-read', 'clipboard-write'] });
-    await page
-      .getByRole('option', { name: /copied/ })
-      .first()
-      .click();
+    await page.getByRole('option', { name: /whole/ }).first().click();
     await page.getByRole('button', { name: 'Copy the body: It became' }).click();
     await page.getByText('Copied', { exact: true }).waitFor();
     const text = await page.evaluate('navigator.clipboard.readText()');
-    expect(JSON.parse(String(text))).toMatchObject({ model: 'copied', messages: [{ role: 'user', content: 'Hi' }] });
+    expect(JSON.parse(String(text))).toMatchObject({
+      model: 'whole',
+      messages: [{ role: 'user', content: 'Hi' }],
+    });
     await page.locator('#timeline').getByRole('option').first().click();
     await page.getByRole('button', { name: 'Copy this chunk' }).click();
     await expect.poll(() => page.evaluate('navigator.clipboard.readText()')).toContain('"choices"');
