@@ -8,6 +8,7 @@ import { appendFileSync, copyFileSync, existsSync, readFileSync, writeFileSync }
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { endpointOf } from '../src/inspect/endpoint.ts';
 import { answerCase, requestCase } from '../src/inspect/view/golden-case.ts';
 import { type ExchangeFile, readExchangeFile } from '../src/schema/exchange-file.ts';
 import { goldenFolder, readGoldenCases } from '../test/support/golden.ts';
@@ -92,7 +93,8 @@ function caseOfExchange(download: string) {
     fail(`${download} is not what “Download JSON” writes: ${thrown instanceof Error ? thrown.message : thrown}`);
   }
   const title = `Saved from ${basename(download, '.json')}`;
-  const made = values.request ? requestCase(exchange, title) : answerCase(exchange, title);
+  const endpoint = endpointOf(exchange.client_request.method, exchange.client_request.path);
+  const made = values.request ? requestCase(exchange, endpoint, title) : answerCase(exchange, endpoint, title);
   if (made === null)
     fail(
       `No case can be made of the ${values.request ? 'request' : 'answer'} in ${download}: it is not whole, or was not translated.`,

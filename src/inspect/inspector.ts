@@ -6,6 +6,7 @@ import { PacedWrite } from './paced-write.ts';
 import { loadPage } from './page-files.ts';
 import { createRequestSender } from './send-request.ts';
 import type { ExchangeStore, StoredExchange } from './store.ts';
+import { detailJson } from './told-exchange.ts';
 
 export interface InspectorOptions {
   readonly store: ExchangeStore;
@@ -109,7 +110,7 @@ async function readBody(request: IncomingMessage, maxBytes: number): Promise<str
 function sendDetail(response: ServerResponse, exchange: StoredExchange): void {
   response.writeHead(200, { ...securityHeaders, 'content-type': 'application/json' });
   if (response.req.method === 'HEAD') return void response.end();
-  new PacedWrite(response, exchange.detailJson(), (isWhole) => (isWhole ? response.end() : response.destroy()));
+  new PacedWrite(response, detailJson(exchange), (isWhole) => (isWhole ? response.end() : response.destroy()));
 }
 
 function sendJson(response: ServerResponse, status: number, value: unknown): void {

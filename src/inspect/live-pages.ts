@@ -3,6 +3,7 @@ import { securityHeaders } from './access.ts';
 import { jsonFields, jsonList, jsonObject } from './exchange-json.ts';
 import { PacedWrite } from './paced-write.ts';
 import type { ExchangeStore, StoredExchange } from './store.ts';
+import { detailJson, newPiecesJson, rowOf } from './told-exchange.ts';
 
 /** How often open pages are sent what changed. */
 const UPDATE_EVERY_MS = 100;
@@ -113,13 +114,13 @@ function listUpdates(store: ExchangeStore): Update {
     const reset = first;
     first = false;
     const rest = { reset, gone: [...gone], held_bytes: store.heldBytes, skipped };
-    yield* event('list', jsonObject({ rows: jsonList(rowsOf(changed)), ...jsonFields(rest) }));
+    yield* event('list', jsonObject({ rows: jsonList(rowsJson(changed)), ...jsonFields(rest) }));
     return true;
   };
 }
 
-function* rowsOf(exchanges: readonly StoredExchange[]): Generator<string[]> {
-  for (const exchange of exchanges) if (!exchange.isDiscarded) yield [JSON.stringify(exchange.row())];
+function* rowsJson(exchanges: readonly StoredExchange[]): Generator<string[]> {
+  for (const exchange of exchanges) if (!exchange.isDiscarded) yield [JSON.stringify(rowOf(exchange))];
 }
 
 function exchangeUpdates(exchange: StoredExchange): Update {
@@ -130,11 +131,11 @@ function exchangeUpdates(exchange: StoredExchange): Update {
   return function* (skipped) {
     if (exchange.version !== version && !exchange.isDiscarded) {
       const isNew = exchange.shape !== shape;
-      const data = isNew ? exchange.detailJson({ skipped }) : exchange.piecesJson(upstream, client, { skipped });
+      const data = isNew ? detailJson(exchange, { skipped }) : newPiecesJson(exchange, upstream, client, { skipped });
       version = exchange.version;
       shape = exchange.shape;
-      upstream = exchange.count('chat_response');
-      client = exchange.count('client_response');
+      upstream = exchange.log.count('chat_response');
+      client = exchange.log.count('client_response');
       const isWhole = yield* event(isNew ? 'exchange' : 'pieces', data);
       // Of an event that is cut off, the page sees the name that is written last.
       if (!isWhole) yield '\n';

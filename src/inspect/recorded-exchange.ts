@@ -20,6 +20,7 @@ import {
   type ExchangeFacts,
   MAX_CLIENT_LENGTH,
   MAX_EXCHANGE_BYTES,
+  probeAgent,
   type Recording,
   type RecordingSink,
 } from './recording.ts';
@@ -50,13 +51,15 @@ const MAX_CAUSE_LENGTH = 16 * 1024;
 
 /** An exchange that records its messages and replies. Where nothing is recorded there is none, and nothing to ask for each token. */
 class RecordedExchange extends Exchange {
-  readonly #recording: Recording;
+  readonly #sink: RecordingSink;
+  readonly #startedUnixMs = Date.now();
+  #recording: Recording = unrecorded;
   readonly #startedAt = performance.now();
   /** How many events each chunk of the piece at hand became. */
   readonly #eventsOfChunks: number[];
   #requestHeaders: HeaderMap = noHeaders;
-  #clientBody: WholeBody | null;
-  #chatBody: WholeBody | null;
+  #clientBody: WholeBody | null = null;
+  #chatBody: WholeBody | null = null;
   #upstreamAnswered = false;
   #clientAnswered = false;
 
@@ -64,9 +67,7 @@ class RecordedExchange extends Exchange {
     const eventsOfChunks: number[] = [];
     super({ ...options, onMessage: (events) => void eventsOfChunks.push(events) });
     this.#eventsOfChunks = eventsOfChunks;
-    this.#recording = sink.open(Date.now());
-    this.#clientBody = new WholeBody('client_request', this.#recording);
-    this.#chatBody = new WholeBody('chat_request', this.#recording);
+    this.#sink = sink;
   }
 
   override repliesTo(event: ExchangeEvent): Replies {
@@ -93,6 +94,8 @@ class RecordedExchange extends Exchange {
   }
 
   ended({ how, summary, times, cause }: EndedCall): void {
+    // Before any headers came.
+    if (this.#recording === unrecorded && !this.#isProbe()) this.#recording = this.#sink.open(this.#startedUnixMs);
     this.#endRequest(this.#now());
     const thrown = cause ?? summary.errorCause;
     this.#recording.facts({
@@ -104,6 +107,10 @@ class RecordedExchange extends Exchange {
       firstTokenMs: times.firstToken,
     });
     this.#requestHeaders = noHeaders;
+  }
+
+  #isProbe(): boolean {
+    return this.#requestHeaders.get('user-agent') === probeAgent;
   }
 
   #now(): number {
@@ -145,6 +152,10 @@ class RecordedExchange extends Exchange {
         return;
       case 'request_headers':
         this.#requestHeaders = event.headers;
+        if (this.#isProbe()) return;
+        this.#recording = this.#sink.open(this.#startedUnixMs);
+        this.#clientBody = new WholeBody('client_request', this.#recording);
+        this.#chatBody = new WholeBody('chat_request', this.#recording);
         this.#recording.head('client_request', redactHeaders(event.headers));
         return;
       case 'request_body':
@@ -255,6 +266,15 @@ function withoutBody(reply: ExchangeReply): ExchangeReply {
   return reply.type === 'response_body' ? { ...reply, body: noBytes } : reply;
 }
 
+/** Takes what is not kept. */
+const unrecorded: Recording = {
+  head() {},
+  changedHead() {},
+  withdraw() {},
+  piece() {},
+  omit() {},
+  facts() {},
+};
 const noHeaders: HeaderMap = new Map();
 const noBytes = new Uint8Array(0);
 const ofDecodedBody = { set: [], remove: ['content-encoding', 'content-length'] } as const;

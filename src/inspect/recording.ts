@@ -69,3 +69,6 @@ export const MAX_CLIENT_LENGTH = 120;
 
 /** Bytes kept of one exchange, all bodies together. */
 export const MAX_EXCHANGE_BYTES = 8 * 1024 * 1024;
+
+/** What `npm start` calls itself when it asks whether all is up: that is no request of anybody's, and not recorded. */
+export const probeAgent = 'responses-extproc-probe';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, describe, expect, it } from 'vitest';
 import { type ExplanationFile, explain as explainCommand } from '../../src/explain/command.ts';
-import type { ExchangeDetail } from '../../src/inspect/store.ts';
+import type { ExchangeDetail } from '../../src/inspect/told-exchange.ts';
 import { eventsOf } from '../../src/inspect/view/event-lines.ts';
 import { bytesOf, type ExchangeFile, exchangeFileHead } from '../../src/schema/exchange-file.ts';
 import { connectExtProc } from '../support/extproc-client.ts';

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { probeAgent } from '../../src/inspect/recording.ts';
 
 /** A model of the embedded upstream. */
 export const demoModel = 'demo';
@@ -28,7 +29,7 @@ async function post(port: number, body: unknown, signal: AbortSignal): Promise<n
   try {
     const response = await fetch(`http://127.0.0.1:${port}/v1/responses`, {
       method: 'POST',
-      headers: { 'content-type': 'application/json', 'x-request-id': probeId, 'user-agent': 'npm-start' },
+      headers: { 'content-type': 'application/json', 'x-request-id': probeId, 'user-agent': probeAgent },
       body: JSON.stringify(body),
       signal,
     });

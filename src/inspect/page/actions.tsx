@@ -52,7 +52,7 @@ export function Actions({ shown, base }: { readonly shown: ShownExchange; readon
           type="button"
           role="menuitem"
           disabled={!isWhole}
-          onClick={() => save(requestCase(file, title), 'request')}
+          onClick={() => save(requestCase(file, row.endpoint, title), 'request')}
         >
           Request → Chat request
         </button>
@@ -60,7 +60,7 @@ export function Actions({ shown, base }: { readonly shown: ShownExchange; readon
           type="button"
           role="menuitem"
           disabled={!isWhole || row.outcome === 'running'}
-          onClick={() => save(answerCase(file, title), 'answer')}
+          onClick={() => save(answerCase(file, row.endpoint, title), 'answer')}
         >
           Chat answer → Response
         </button>

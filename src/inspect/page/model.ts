@@ -1,5 +1,6 @@
 import type { ExchangeFile, ExchangeFilePiece } from '../../schema/exchange-file.ts';
-import type { ExchangeDetail, ExchangeRow, StoreLimits } from '../store.ts';
+import type { StoreLimits } from '../store.ts';
+import type { ExchangeDetail, ExchangeRow } from '../told-exchange.ts';
 import { isStream } from '../view/final-response.ts';
 import { createTimeline, type Timeline } from '../view/timeline.ts';
 

@@ -10,6 +10,9 @@ export interface GoldenCaseFile {
   readonly markdown: string;
 }
 
+/** As `endpointOf` has it: what is not translated has no case, since nothing becomes of it. */
+type Endpoint = string | null;
+
 const CREATED_AT = 1_800_000_000;
 const COMPLETED_AT = CREATED_AT + 2;
 
@@ -17,10 +20,10 @@ const COMPLETED_AT = CREATED_AT + 2;
  * The request of an exchange as a case: what the client sent, and the Chat request or the error that it became. Null for a
  * request that is not JSON, was not translated, or was not kept whole.
  */
-export function requestCase(file: ExchangeFile, title: string): GoldenCaseFile | null {
+export function requestCase(file: ExchangeFile, endpoint: Endpoint, title: string): GoldenCaseFile | null {
   const sent = jsonOf(file.client_request);
-  if (sent === null || !isTranslated(file)) return null;
-  const settings = settingsOf(file);
+  if (sent === null || endpoint === null || file.outcome === 'passed') return null;
+  const settings = settingsOf(file, endpoint);
   const error = file.chat_request === null ? errorOf(file) : null;
   const chat = file.chat_request === null ? null : jsonOf(file.chat_request);
   if (error === null && chat === null) return null;
@@ -38,13 +41,14 @@ export function requestCase(file: ExchangeFile, title: string): GoldenCaseFile |
  * The answer of an exchange as a case: what the upstream sent, and what the client got. Null where there is none that a
  * case can be made of.
  */
-export function answerCase(file: ExchangeFile, title: string): GoldenCaseFile | null {
+export function answerCase(file: ExchangeFile, endpoint: Endpoint, title: string): GoldenCaseFile | null {
   const { chat_response: upstream, client_response: client } = file;
   const sent = jsonOf(file.client_request);
-  if (upstream === null || client === null || sent === null || !isTranslated(file)) return null;
+  if (upstream === null || client === null || sent === null || endpoint === null) return null;
+  if (file.outcome === 'passed') return null;
   if (upstream.status >= 300) return errorCase(file, title);
   if (client.status >= 300) return null;
-  const settings = settingsOf(file);
+  const settings = settingsOf(file, endpoint);
   const request = [block('json request', sent), ...(settings === null ? [] : [block('json settings', settings)])];
   const received = textOfPieces(client.pieces);
   const bytes = bytesOf(upstream.pieces);
@@ -163,19 +167,12 @@ function withoutComments(stream: string): string {
 }
 
 /** What a case must say of the settings; null for the defaults. */
-function settingsOf(file: ExchangeFile): string | null {
-  const path = file.client_request.path.split('?')[0] ?? '';
-  const endpoint = /\/responses\/(compact|input_tokens)\/?$/.exec(path)?.[1];
+function settingsOf(file: ExchangeFile, endpoint: string): string | null {
   const settings = {
     ...(file.profile === 'generic' ? {} : { profile: file.profile }),
-    ...(endpoint === undefined ? {} : { endpoint }),
+    ...(endpoint === 'responses' ? {} : { endpoint }),
   };
   return Object.keys(settings).length === 0 ? null : pretty(settings);
-}
-
-/** Requests that are passed on have no case: nothing becomes of them. */
-function isTranslated({ client_request: request, outcome }: ExchangeFile): boolean {
-  return outcome !== 'passed' && /\/responses(\/(compact|input_tokens))?\/?(\?|$)/.test(request.path);
 }
 
 function errorOf({ client_response: client }: ExchangeFile): { status: number; error: object } | null {

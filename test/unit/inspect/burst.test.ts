@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { createRecorder } from '../../../src/inspect/recorded-exchange.ts';
 import { createExchangeStore } from '../../../src/inspect/store.ts';
+import { detailOf } from '../../../src/inspect/told-exchange.ts';
 import { chunkLabel, createTimeline, eventLabel } from '../../../src/inspect/view/timeline.ts';
 import { createExchangeFactory } from '../../../src/server/exchanges.ts';
 import { explainSetupOf } from '../../support/config-of-settings.ts';
@@ -52,7 +53,9 @@ function shown(pieces: readonly string[]): { readonly lines: string[]; readonly 
   for (const piece of pieces) exchange.handle({ type: 'response_body', body: Buffer.from(piece), endOfStream: false });
   exchange.handle({ type: 'response_body', body: Buffer.alloc(0), endOfStream: true });
   const timeline = createTimeline({ upstreamIsStream: true, clientIsStream: true });
-  const { chat_response, client_response } = store.get(1)?.detail().file ?? {};
+  const stored = store.get(1);
+  if (stored === undefined) throw new Error('nothing was recorded');
+  const { chat_response, client_response } = detailOf(stored).file;
   timeline.add(chat_response?.pieces ?? [], client_response?.pieces ?? []);
   return {
     // Where there is something else to send, nothing is sent for a comment.

@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createInspector, type Inspector } from '../../../src/inspect/inspector.ts';
 import type { ExchangeFacts, Head } from '../../../src/inspect/recording.ts';
 import { createExchangeStore, type ExchangeStore, type StoredExchange } from '../../../src/inspect/store.ts';
+import { detailOf } from '../../../src/inspect/told-exchange.ts';
 import { recordedFacts } from '../../support/recorded-facts.ts';
 
 const MiB = 1024 * 1024;
@@ -84,7 +85,7 @@ describe('a page that does not read', () => {
     'has 1 MiB of %s waiting for it at most, and gets all of it when it reads',
     async (path) => {
       const exchange = recordLongExchange();
-      const expected = exchange.detail();
+      const expected = detailOf(exchange);
       const pages = await Promise.all(Array.from({ length: 8 }, () => openPage(path)));
       expect(asked).toHaveLength(8);
       for (const response of asked) {

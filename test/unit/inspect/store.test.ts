@@ -6,6 +6,7 @@ import {
   type ExchangeStore,
   type StoreLimits,
 } from '../../../src/inspect/store.ts';
+import { detailOf, rowOf } from '../../../src/inspect/told-exchange.ts';
 import { bytesOf, readExchangeFile } from '../../../src/schema/exchange-file.ts';
 import { recordedFacts } from '../../support/recorded-facts.ts';
 
@@ -70,10 +71,10 @@ describe('the store of exchanges', () => {
     const exchange = store.open(1);
     exchange.head('client_request', request);
     for (let index = 0; index < 30; index += 1) exchange.piece('chat_response', index, Buffer.alloc(KiB, 'x'));
-    const { omitted, row } = exchange.detail();
+    const { omitted, row } = detailOf(exchange);
     expect(omitted.chat_response).toBeGreaterThan(10 * KiB);
     expect(row.omitted_bytes).toBe(omitted.chat_response);
-    const kept = exchange.piecesFrom('chat_response', 0).reduce((sum, piece) => sum + bytesOf(piece).length, 0);
+    const kept = exchange.log.piecesFrom('chat_response', 0).reduce((sum, piece) => sum + bytesOf(piece).length, 0);
     expect(kept + omitted.chat_response).toBe(30 * KiB);
   });
 
@@ -86,9 +87,9 @@ describe('the store of exchanges', () => {
     exchange.piece('chat_response', 1, Buffer.from('data: up\n\n'));
     exchange.piece('client_response', 1, Buffer.from('data: down\n\n'));
     exchange.facts(over);
-    expect(exchange.row().pieces).toEqual([1, 1]);
-    expect(exchange.detail().omitted).toMatchObject({ chat_response: 0, client_response: 0 });
-    expect(exchange.detail().omitted.chat_request).toBeGreaterThan(64 * KiB);
+    expect(rowOf(exchange).pieces).toEqual([1, 1]);
+    expect(detailOf(exchange).omitted).toMatchObject({ chat_response: 0, client_response: 0 });
+    expect(detailOf(exchange).omitted.chat_request).toBeGreaterThan(64 * KiB);
   });
 
   it('keeps the last events of an answer that is too long, whole, behind a comment that says what is missing', () => {
@@ -107,13 +108,13 @@ describe('the store of exchanges', () => {
     }
     const last = Buffer.concat([event('response.completed'), Buffer.from('data: [DONE]\n\n')]);
     exchange.piece('client_response', 1000, last);
-    expect(exchange.row().omitted_bytes).toBeGreaterThan(0);
+    expect(rowOf(exchange).omitted_bytes).toBeGreaterThan(0);
     exchange.facts(over);
-    const text = exchange
+    const text = exchange.log
       .piecesFrom('client_response', 0)
       .map((piece) => bytesOf(piece).toString())
       .join('');
-    const { omitted } = exchange.detail();
+    const { omitted } = detailOf(exchange);
     const comment = `\n\n: ${omitted.client_response} bytes of the answer are not kept\n\n`;
     expect(text.startsWith(event('delta 0').toString())).toBe(true);
     expect(text.endsWith(event('delta 999').toString() + last.toString())).toBe(true);
@@ -129,8 +130,8 @@ describe('the store of exchanges', () => {
     const exchange = storeWith({ maxExchangeBytes: 64 * KiB }).open(1);
     for (let index = 0; index < 100; index += 1) exchange.piece('client_response', index, Buffer.alloc(KiB, 'x'));
     exchange.facts(over);
-    const kept = exchange.piecesFrom('client_response', 0).reduce((sum, piece) => sum + bytesOf(piece).length, 0);
-    expect(kept + exchange.detail().omitted.client_response).toBe(100 * KiB);
+    const kept = exchange.log.piecesFrom('client_response', 0).reduce((sum, piece) => sum + bytesOf(piece).length, 0);
+    expect(kept + detailOf(exchange).omitted.client_response).toBe(100 * KiB);
   });
 
   it('counts the names of what was dropped, and no longer when it is evicted', () => {
@@ -161,7 +162,7 @@ describe('the store of exchanges', () => {
     exchange.changedHead('chat_request', 'client_request', change);
     exchange.changedHead('client_request', 'client_request', { set: [], remove: ['c'] });
     exchange.changedHead('client_response', 'chat_response', { set: [':status', '200'], remove: ['x'] });
-    const { client_request, chat_request, client_response } = exchange.detail().file;
+    const { client_request, chat_request, client_response } = detailOf(exchange).file;
     expect(client_request.headers).toEqual([
       { name: 'a', value: '1' },
       { name: 'b', value: '2' },
@@ -178,7 +179,7 @@ describe('the store of exchanges', () => {
   it('knows the client before the facts do', () => {
     const exchange = storeWith({}).open(1);
     exchange.head('client_request', request);
-    expect(exchange.row()).toMatchObject({ client: 'c', method: 'POST', path: '/v1/responses' });
+    expect(rowOf(exchange)).toMatchObject({ client: 'c', method: 'POST', path: '/v1/responses' });
   });
 
   it('keeps pieces of all sizes apart, of four bodies in turn, also when they are read in between', () => {
@@ -188,7 +189,7 @@ describe('the store of exchanges', () => {
     const read = new Map(bodies.map((body) => [body, [] as string[]]));
     const more = () => {
       for (const [body, texts] of read)
-        for (const piece of exchange.piecesFrom(body, texts.length)) texts.push(bytesOf(piece).toString());
+        for (const piece of exchange.log.piecesFrom(body, texts.length)) texts.push(bytesOf(piece).toString());
     };
     for (const [turn, length] of lengths.entries()) {
       for (const [number, body] of bodies.entries()) exchange.piece(body, turn, Buffer.alloc(length, `${number}`));
@@ -199,9 +200,9 @@ describe('the store of exchanges', () => {
     for (const [number, body] of bodies.entries()) {
       const expected = lengths.filter((length) => length > 0).map((length) => `${number}`.repeat(length));
       expect(read.get(body)).toEqual(expected);
-      expect(exchange.piecesFrom(body, 0).map((piece) => bytesOf(piece).toString())).toEqual(expected);
+      expect(exchange.log.piecesFrom(body, 0).map((piece) => bytesOf(piece).toString())).toEqual(expected);
     }
-    expect(exchange.detail().file.chat_response?.headers).toEqual([{ name: 'x', value: 'é'.repeat(5) }]);
+    expect(detailOf(exchange).file.chat_response?.headers).toEqual([{ name: 'x', value: 'é'.repeat(5) }]);
   });
 
   it('copies what it keeps, since the bytes are a view of a socket’s buffer', () => {
@@ -209,7 +210,7 @@ describe('the store of exchanges', () => {
     const bytes = Buffer.from('data: {}\n\n');
     exchange.piece('chat_response', 1, bytes);
     bytes.fill('!');
-    expect(exchange.piecesFrom('chat_response', 0)).toEqual([{ at_ms: 1, text: 'data: {}\n\n' }]);
+    expect(exchange.log.piecesFrom('chat_response', 0)).toEqual([{ at_ms: 1, text: 'data: {}\n\n' }]);
   });
 
   it('gives an exchange as the file that explain reads, bytes that are no text in Base64', () => {
@@ -219,7 +220,7 @@ describe('the store of exchanges', () => {
     exchange.head('chat_response', response);
     exchange.piece('chat_response', 1.23456, Buffer.from([0xff, 0xfe]));
     exchange.facts({ ...recordedFacts, outcome: 'failed', errorCode: 'upstream_timeout', cause: 'Error: x' });
-    const file = readExchangeFile(JSON.parse(JSON.stringify(exchange.detail().file)));
+    const file = readExchangeFile(JSON.parse(JSON.stringify(detailOf(exchange).file)));
     expect(file).toMatchObject({
       started_at: '2026-11-22T00:00:00.000Z',
       client_request: { method: 'POST', path: '/v1/responses', body: '{"model":"m"}' },
@@ -236,8 +237,8 @@ describe('the store of exchanges', () => {
     for (const at of [100, 200, 1100]) exchange.piece('chat_response', at, Buffer.from('x'));
     const tokens = { input_tokens: 9, cached_tokens: 0, output_tokens: 51, reasoning_tokens: 0, total_tokens: 60 };
     exchange.facts({ ...over, stream: true, tokens, firstTokenMs: 100 });
-    expect(exchange.row().tokens_per_second).toBe(50);
+    expect(rowOf(exchange).tokens_per_second).toBe(50);
     exchange.facts({ ...over, stream: false, tokens, firstTokenMs: null });
-    expect(exchange.row().tokens_per_second).toBeNull();
+    expect(rowOf(exchange).tokens_per_second).toBeNull();
   });
 });

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createExchangeStore, type ExchangeStore } from '../../../src/inspect/store.ts';
+import { detailOf, rowOf } from '../../../src/inspect/told-exchange.ts';
 import { createWorkerRecords, createWorkerSink, type RecordUpdate } from '../../../src/inspect/worker-link.ts';
 import { recordedFacts } from '../../support/recorded-facts.ts';
 
@@ -36,13 +37,13 @@ describe('a worker that records', () => {
     recording.piece('chat_response', 3, Buffer.from([0xff, 0x00]));
     vi.advanceTimersByTime(200);
     expect(messages).toHaveLength(1);
-    expect(only(store).detail().file.chat_response?.pieces).toEqual([
+    expect(detailOf(only(store)).file.chat_response?.pieces).toEqual([
       { at_ms: 0, text: 'é' },
       { at_ms: 1, text: '\n' },
       { at_ms: 2, text: '𝄞' },
       { at_ms: 3, base64: '/wA=' },
     ]);
-    expect(only(store).row()).toMatchObject({ worker: 2, started_at: 1_000, outcome: 'running' });
+    expect(rowOf(only(store))).toMatchObject({ worker: 2, started_at: 1_000, outcome: 'running' });
   });
 
   it('sends what came before the end before the end', () => {
@@ -51,7 +52,7 @@ describe('a worker that records', () => {
     recording.piece('client_response', 1, Buffer.from('last'));
     recording.facts({ ...recordedFacts, outcome: 'completed' });
     vi.advanceTimersByTime(200);
-    expect(only(store).row()).toMatchObject({ outcome: 'completed', pieces: [0, 1] });
+    expect(rowOf(only(store))).toMatchObject({ outcome: 'completed', pieces: [0, 1] });
   });
 
   it('keeps no more than it may for a supervisor that does not read, and says what is missing', () => {
@@ -65,7 +66,7 @@ describe('a worker that records', () => {
     vi.advanceTimersByTime(200);
     expect(messages).toHaveLength(2);
     expect(JSON.stringify(messages[1]).length).toBeLessThan(17 * 1024 * 1024);
-    expect(only(store).detail().omitted.chat_response).toBeGreaterThanOrEqual(24 * 1024 * 1024);
+    expect(detailOf(only(store)).omitted.chat_response).toBeGreaterThanOrEqual(24 * 1024 * 1024);
   });
 
   it('ends what it was doing when it exits', () => {
@@ -73,7 +74,7 @@ describe('a worker that records', () => {
     sink.open(1);
     vi.advanceTimersByTime(200);
     records.workerExited(2, 'SIGKILL');
-    expect(only(store).detail().file).toMatchObject({
+    expect(detailOf(only(store)).file).toMatchObject({
       outcome: 'aborted',
       error: { cause: 'worker 2 exited (SIGKILL)' },
     });
