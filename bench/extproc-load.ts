@@ -10,7 +10,7 @@ import type { ProcessingRequest } from '../src/extproc/generated/envoy/service/e
 import { processMethod } from '../src/extproc/messages.ts';
 import { serializeReply } from '../src/extproc/serialize-reply.ts';
 import { newId } from '../src/server/ids.ts';
-import { FRAME_HEAD_BYTES } from '../src/server/message-frames.ts';
+import { frameHeadBytes } from '../src/server/message-frames.ts';
 import { defaultModes, exchangeOptions } from '../test/support/exchange-options.ts';
 import { messageOf } from '../test/support/extproc-client.ts';
 import {
@@ -177,9 +177,7 @@ function stepsOf(shape: Shape): Step[] {
     const room = Buffer.alloc(messageRoom);
     // `metadata_context`, empty: in every message of Envoy's.
     const framed = Buffer.concat([room, bytes, Buffer.from([0x42, 0])]);
-    const replies = exchange
-      .handle(event)
-      .map((reply) => serializeReply(reply, defaultModes).length - FRAME_HEAD_BYTES);
+    const replies = exchange.handle(event).map((reply) => serializeReply(reply, defaultModes).length - frameHeadBytes);
     const size = replies.reduce((sum, bytesOfReply) => sum + bytesOfReply, 0);
     return { message: framed, replies: replies.length, replyBytes: size, tokens: tokensOfStep };
   });

@@ -8,15 +8,15 @@ import { startContender, startUpstream } from './contenders.ts';
 import { type Cell, tableOf } from './table.ts';
 import { buildOwnTree } from './trees.ts';
 
-const POINTS = 10;
-const STREAMS_OF_ENVOY = 5_000;
+const pointsOfCurve = 10;
+const streamsPerEnvoy = 5_000;
 const [streams = 1000, minutes = 10, tokensPerSecond = 5] = process.argv.slice(2).map(Number);
 
 buildOwnTree();
 const upstream = await startUpstream();
 const contender = await startContender('service', upstream.port);
 const contenders = [contender];
-while (contenders.length * STREAMS_OF_ENVOY < streams)
+while (contenders.length * streamsPerEnvoy < streams)
   contenders.push(await startContender('service', upstream.port, { beside: contender }));
 // The first streams warm the process up.
 await contender.measure({
@@ -31,10 +31,10 @@ const before = contender.filterBytes();
 const curve: Cell[][] = [];
 let running = true;
 const watch = (async () => {
-  for (let point = 1; point <= POINTS && running; point++) {
-    await sleep((minutes * 60_000) / POINTS);
+  for (let point = 1; point <= pointsOfCurve && running; point++) {
+    await sleep((minutes * 60_000) / pointsOfCurve);
     const bytes = contender.filterBytes();
-    curve.push([(minutes * point) / POINTS, bytes / 1e6, (bytes - before) / 1024 / streams]);
+    curve.push([(minutes * point) / pointsOfCurve, bytes / 1e6, (bytes - before) / 1024 / streams]);
   }
 })();
 const slices = await Promise.all(

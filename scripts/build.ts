@@ -46,7 +46,7 @@ export async function buildService(folder: string): Promise<void> {
   await build({
     ...options,
     entryPoints: [{ in: 'src/program/bundle-main.ts', out: 'main' }],
-    define: { BUILD_ID: JSON.stringify(id) },
+    define: { buildId: JSON.stringify(id) },
   });
   const page = await writeInspector(join(folder, 'inspect'));
   writeFileSync(join(folder, 'package.json'), '{"type":"commonjs"}\n');

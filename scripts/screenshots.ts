@@ -10,7 +10,7 @@ import { anyFreePort } from '../tools/mesh/ports.ts';
 
 const root = join(import.meta.dirname, '..');
 const folder = join(root, 'docs/images');
-const MAX_BYTES = 300_000;
+const maxImageBytes = 300_000;
 
 const weather = {
   type: 'function',
@@ -89,7 +89,7 @@ async function photograph(port: number, output: () => string): Promise<void> {
     const path = join(folder, `inspector-${colorScheme}.png`);
     await page.screenshot({ path });
     const { size } = statSync(path);
-    if (size > MAX_BYTES) throw new Error(`${path} has ${size} bytes; it may have ${MAX_BYTES}.`);
+    if (size > maxImageBytes) throw new Error(`${path} has ${size} bytes; it may have ${maxImageBytes}.`);
     console.log(`${path}: ${size} bytes`);
   }
   await browser.close();

@@ -24,23 +24,23 @@ export interface RecordedLine {
 export const terminalFile = join(import.meta.dirname, '../docs/images/terminal.svg');
 export const terminalStillFile = join(import.meta.dirname, '../docs/images/terminal-still.svg');
 /** A longer recording, or a larger file, is refused. */
-export const MAX_SECONDS = 20;
-export const MAX_BYTES = 100_000;
+export const maxRecordingSeconds = 20;
+export const maxRecordingBytes = 100_000;
 
-const COLUMNS = 100;
-const CHARACTER = 8.45;
-const LINE = 18;
-const MARGIN = 16;
-const TITLE = 28;
+const columns = 100;
+const characterWidth = 8.45;
+const lineHeight = 18;
+const margin = 16;
+const titleHeight = 28;
 const panes = [
   { name: 'mesh', title: 'one terminal', rows: 12 },
   { name: 'client', title: 'another terminal', rows: 16 },
 ] as const satisfies readonly { readonly name: PaneName; readonly title: string; readonly rows: number }[];
 
-const TYPING_MS = 24;
-const BEFORE_TYPING_MS = 700;
-const AFTER_TYPING_MS = 350;
-const LONGEST_WAIT_MS = 1500;
+const msPerKey = 24;
+const pauseBeforeTypingMs = 700;
+const pauseAfterTypingMs = 350;
+const maxWaitMs = 1500;
 
 /** Runs the commands. Rejects when the port is taken, a process ends early, or the answer is not the one that README shows. */
 async function record(readme: string): Promise<readonly RecordedLine[]> {
@@ -98,46 +98,46 @@ function playback(lines: readonly RecordedLine[]): readonly Row[] {
   let clock = 0;
   let previous = 0;
   return lines.flatMap(({ pane, at, text, kind }) => {
-    clock += Math.min(at - previous, LONGEST_WAIT_MS);
+    clock += Math.min(at - previous, maxWaitMs);
     previous = at;
     if (kind === 'output') return [{ pane, text, kind, at: clock, first: false }];
-    clock += BEFORE_TYPING_MS;
+    clock += pauseBeforeTypingMs;
     const rows = text.split('\n').map((part, index): Row => {
       const row = { pane, text: part, kind, at: clock, first: index === 0 };
-      clock += (part.length + 1) * TYPING_MS;
+      clock += (part.length + 1) * msPerKey;
       return row;
     });
-    clock += AFTER_TYPING_MS;
+    clock += pauseAfterTypingMs;
     return rows;
   });
 }
 
 /**
  * The recording as an SVG that moves by CSS alone. It plays once; who asks for reduced motion sees the last frame.
- * Throws when it takes longer than `MAX_SECONDS` or more bytes than `MAX_BYTES`.
+ * Throws when it takes longer than `maxRecordingSeconds` or more bytes than `maxRecordingBytes`.
  */
 export function terminalSvg(lines: readonly RecordedLine[]): string {
   const rows = playback(lines);
   const seconds =
-    Math.max(...rows.map(({ at, text, kind }) => at + (kind === 'command' ? text.length * TYPING_MS : 0))) / 1000;
-  if (seconds > MAX_SECONDS)
-    throw new Error(`The recording takes ${seconds.toFixed(1)} s; it may take ${MAX_SECONDS}.`);
+    Math.max(...rows.map(({ at, text, kind }) => at + (kind === 'command' ? text.length * msPerKey : 0))) / 1000;
+  if (seconds > maxRecordingSeconds)
+    throw new Error(`The recording takes ${seconds.toFixed(1)} s; it may take ${maxRecordingSeconds}.`);
 
-  const width = Math.ceil(COLUMNS * CHARACTER + 2 * MARGIN);
+  const width = Math.ceil(columns * characterWidth + 2 * margin);
   const styles: string[] = [];
   const drawn: string[] = [];
   let top = 0;
   for (const { name, title, rows: visible } of panes) {
-    const height = TITLE + visible * LINE + MARGIN;
+    const height = titleHeight + visible * lineHeight + margin;
     const own = rows.filter(({ pane }) => pane === name);
     const scrolled = Math.max(0, own.length - visible);
     styles.push(scrollStyle(name, own, visible, seconds));
     drawn.push(
       `<g transform="translate(0 ${top})">`,
       `<rect class="back" x=".5" y=".5" width="${width - 1}" height="${height - 1}" rx="8"/>`,
-      `<text class="dim" x="${MARGIN}" y="19">${title}</text>`,
-      `<svg y="${TITLE}" width="${width}" height="${visible * LINE}">`,
-      `<g class="${name}" style="transform:translateY(${-scrolled * LINE}px)">`,
+      `<text class="dim" x="${margin}" y="19">${title}</text>`,
+      `<svg y="${titleHeight}" width="${width}" height="${visible * lineHeight}">`,
+      `<g class="${name}" style="transform:translateY(${-scrolled * lineHeight}px)">`,
       ...own.map((row, index) => rowSvg(row, index)),
       '</g></svg></g>',
     );
@@ -158,7 +158,7 @@ export function terminalSvg(lines: readonly RecordedLine[]): string {
     '</svg>',
   ].join('\n')}\n`;
   const bytes = Buffer.byteLength(svg);
-  if (bytes > MAX_BYTES) throw new Error(`The recording has ${bytes} bytes; it may have ${MAX_BYTES}.`);
+  if (bytes > maxRecordingBytes) throw new Error(`The recording has ${bytes} bytes; it may have ${maxRecordingBytes}.`);
   return svg;
 }
 
@@ -187,19 +187,19 @@ export function stillOf(svg: string): string {
 function scrollStyle(name: PaneName, rows: readonly Row[], visible: number, seconds: number): string {
   const steps = new Map<string, number>([['0', 0]]);
   for (const [index, { at }] of rows.entries())
-    if (index >= visible) steps.set((at / 10 / seconds).toFixed(2), (index + 1 - visible) * LINE);
+    if (index >= visible) steps.set((at / 10 / seconds).toFixed(2), (index + 1 - visible) * lineHeight);
   if (steps.size === 1) return '';
   const frames = [...steps].map(([percent, distance]) => `${percent}%{transform:translateY(${-distance}px)}`);
   return `@keyframes ${name}{${frames.join('')}}.${name}{animation:${name} ${seconds.toFixed(2)}s step-end}`;
 }
 
 function rowSvg({ text, kind, at, first }: Row, index: number): string {
-  const place = `x="${MARGIN}" y="${index * LINE + 14}"`;
+  const place = `x="${margin}" y="${index * lineHeight + 14}"`;
   if (kind === 'output')
     return `<text class="l" ${place} style="animation-delay:${inSeconds(at)}">${coloured(fitted(text))}</text>`;
   const typed = [...text].map(
     (character, position) =>
-      `<tspan class="l" style="animation-delay:${inSeconds(at + position * TYPING_MS)}">${escaped(character)}</tspan>`,
+      `<tspan class="l" style="animation-delay:${inSeconds(at + position * msPerKey)}">${escaped(character)}</tspan>`,
   );
   return `<text ${place}>${first ? '<tspan class="green">$ </tspan>' : ''}${typed.join('')}</text>`;
 }
@@ -210,8 +210,8 @@ function inSeconds(ms: number): string {
 
 /** A line that is too long without its middle: an event's type is at its beginning, and what it says near its end. */
 function fitted(text: string): string {
-  if (text.length <= COLUMNS) return text;
-  return `${text.slice(0, COLUMNS / 2)}…${text.slice(1 - COLUMNS / 2)}`;
+  if (text.length <= columns) return text;
+  return `${text.slice(0, columns / 2)}…${text.slice(1 - columns / 2)}`;
 }
 
 function coloured(text: string): string {

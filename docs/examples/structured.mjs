@@ -6,7 +6,7 @@ import { baseURL, model } from './target.mjs';
 
 const client = new OpenAI({ baseURL });
 
-const CalendarEvent = z.object({
+const calendarEvent = z.object({
   name: z.string(),
   day: z.enum(['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday']),
   participants: z.array(z.string()),
@@ -15,7 +15,7 @@ const CalendarEvent = z.object({
 const response = await client.responses.parse({
   model,
   input: 'Alice and Bob review the design on Friday.',
-  text: { format: zodTextFormat(CalendarEvent, 'calendar_event') },
+  text: { format: zodTextFormat(calendarEvent, 'calendar_event') },
 });
 
 const { name, day, participants } = response.output_parsed;

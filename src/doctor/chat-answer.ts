@@ -59,7 +59,7 @@ export interface ReadAnswer {
 const inTrouble = new Set([500, 502, 503, 504, 529]);
 
 /** Longest message of a server that is kept. */
-const MAX_MESSAGE = 300;
+const maxMessageLength = 300;
 
 /** Reads an answer to a Chat request. Never throws. */
 export function readChatAnswer(answer: Answer): ChatAnswer {
@@ -104,7 +104,7 @@ export function tagsIn(text: string): 'whole' | 'closing' | null {
 /** The text on one line, without control characters, cut to what a table can hold. */
 export function shorten(text: string): string {
   const line = text.replace(/[\p{Cc}\p{Cf}\s]+/gu, ' ').trim();
-  return line.length > MAX_MESSAGE ? `${line.slice(0, MAX_MESSAGE)}…` : line;
+  return line.length > maxMessageLength ? `${line.slice(0, maxMessageLength)}…` : line;
 }
 
 function emptiness({ status, body }: Answer): string {

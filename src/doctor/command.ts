@@ -12,7 +12,7 @@ import { createSend, type Send } from './send.ts';
 import { warningsOf } from './warnings.ts';
 
 const exitCodes = { usable: 0, unusable: 1, unclear: 3 } as const;
-const WRONG_USAGE = 2;
+const usageErrorExitCode = 2;
 
 /** `responses-extproc doctor`: probes a Chat server, and prints what works and the profile that fits. */
 export const doctor: Subcommand = async (args, terminal) => {
@@ -24,7 +24,7 @@ export const doctor: Subcommand = async (args, terminal) => {
   } catch (error) {
     if (!(error instanceof WrongUsage)) throw error;
     stderr.write(`${error.message} Run with --help to see the options.\n`);
-    return WRONG_USAGE;
+    return usageErrorExitCode;
   }
   if (options === null) {
     stdout.write(helpText);

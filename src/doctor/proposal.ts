@@ -27,10 +27,10 @@ export interface Proposal {
 }
 
 /** What another profile than generic must save, to be chosen by the probes alone: one flag in common is a coincidence. */
-const GUESS = 1.5;
+const minAdvantageOverGeneric = 1.5;
 
 /** How much an unconfirmed flag of a profile counts against it, beside a flag that is wrong. */
-const ASSUMPTION = 0.5;
+const unconfirmedFlagCost = 0.5;
 
 /**
  * The built-in profile that fits best, and the flags that differ. A host or an engine that is known decides; without one it
@@ -75,7 +75,7 @@ function scoreOf(evidence: readonly Evidence[], profile: Profile, generic: Profi
   const assumptions = flagNames.filter(
     (name) => JSON.stringify(flags[name]) !== JSON.stringify(generic[name]) && !told.has(name) && name !== 'path',
   ).length;
-  return conflicts + ASSUMPTION * assumptions + (profile === generic ? 0 : GUESS);
+  return conflicts + unconfirmedFlagCost * assumptions + (profile === generic ? 0 : minAdvantageOverGeneric);
 }
 
 const flagNames = Object.keys(profileFlags) as FlagName[];

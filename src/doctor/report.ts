@@ -1,6 +1,6 @@
 import type { Finding, Findings, Probe, Result } from './probe.ts';
 import type { Proposal } from './proposal.ts';
-import { type Limits, NOT_REACHED, type Run, type Spending } from './run.ts';
+import { type Limits, notReached, type Run, type Spending } from './run.ts';
 
 /** All that a run found out. */
 export interface Report {
@@ -64,13 +64,13 @@ At most ${requests} requests, ${outputTokens} output tokens and about ${inputTok
 export function textReport(report: Report, probes: readonly Probe[], width: number, colour: boolean): string {
   const { run, proposal, warnings } = report;
   const paint = (code: number, text: string) => (colour ? `\u001b[${code}m${text}\u001b[0m` : text);
-  const lines: string[] = ['', `  ${'probe'.padEnd(NAME)} result      what was seen, and what it means`];
+  const lines: string[] = ['', `  ${'probe'.padEnd(nameWidth)} result      what was seen, and what it means`];
   let group = '';
   for (const probe of probes) {
     const finding = run.findings.get(probe.name);
     if (finding === undefined) continue;
     // Neither a variant that was not needed is news, nor all that comes after the end.
-    if (finding.result === 'not_tested' && (isVariant(probe) || finding.detail === NOT_REACHED)) continue;
+    if (finding.result === 'not_tested' && (isVariant(probe) || finding.detail === notReached)) continue;
     if (probe.group !== group) {
       group = probe.group;
       lines.push(paint(1, group));
@@ -148,15 +148,15 @@ function rowOf(probe: Probe, finding: Finding, width: number, paint: (code: numb
   const meaning = probe.means[finding.result];
   const result = paint(colours[finding.result], words[finding.result].padEnd(10));
   const told = meaning === undefined ? finding.detail : `${finding.detail}. ${meaning}`;
-  const indent = 2 + NAME + 1 + 10 + 2;
+  const indent = 2 + nameWidth + 1 + 10 + 2;
   const [first = '', ...rest] = wrap(told, Math.max(width - indent, 30), '');
   return [
-    `  ${probe.name.padEnd(NAME)} ${result}  ${first}`.trimEnd(),
+    `  ${probe.name.padEnd(nameWidth)} ${result}  ${first}`.trimEnd(),
     ...rest.map((line) => `${' '.repeat(indent)}${line}`),
   ];
 }
 
-const NAME = 21;
+const nameWidth = 21;
 
 function profileLines(proposal: Proposal, width: number, paint: (code: number, text: string) => string): string[] {
   const { base, because, differences, name, file } = proposal;

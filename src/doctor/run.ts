@@ -40,10 +40,10 @@ export interface Run {
 }
 
 /** The detail of probes after the one that ended the run. */
-export const NOT_REACHED = 'not reached';
+export const notReached = 'not reached';
 
 /** Input tokens that a request of the usual size counts as, beforehand. */
-const USUAL_INPUT = 200;
+const usualInputTokens = 200;
 
 /** The most that these probes can spend within the limits: what is announced before the first request. */
 export function worstCase(probes: readonly Probe[], limits: Limits): Spending {
@@ -56,7 +56,7 @@ export function worstCase(probes: readonly Probe[], limits: Limits): Spending {
     outputTokens +=
       probe.tokens === 'many' ? limits.tokensPerRequest + (probe.requests - 1) * fewTokens : probe.requests * fewTokens;
   }
-  const inputTokens = asking * USUAL_INPUT + maxOverflowTokens;
+  const inputTokens = asking * usualInputTokens + maxOverflowTokens;
   const share = Math.min(1, limits.tokens / (inputTokens + outputTokens));
   return {
     requests: Math.min(requests, limits.requests),
@@ -90,7 +90,7 @@ export async function runProbes(
   let [answered, timedOut] = [false, false];
   for (const [position, probe] of probes.entries()) {
     const known: Known = { ...target, manyTokens: limits.tokensPerRequest, findings };
-    const asked = stopped === null ? probe.request(known) : NOT_REACHED;
+    const asked = stopped === null ? probe.request(known) : notReached;
     const over =
       typeof asked === 'string'
         ? null

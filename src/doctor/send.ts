@@ -1,7 +1,7 @@
 import { type IncomingMessage, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { NO_TLS } from '../upstream/unreachable.ts';
+import { noTlsHandshake } from '../upstream/unreachable.ts';
 import type { Answer, ProbeRequest } from './probe.ts';
 
 /**
@@ -25,7 +25,7 @@ export interface Target {
 export const promptMs = 5000;
 
 /** Bytes of one answer that are read. */
-const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
+const maxAnswerBytes = 8 * 1024 * 1024;
 
 /**
  * Sends requests over connections of their own. Redirects are not followed and no proxy is used: the key reaches the host
@@ -104,7 +104,7 @@ function exchange(
     });
     // A handshake that hangs has a connection: whatever takes it does not speak TLS.
     const connecting = setTimeout(
-      () => settle('unreachable', request.socket?.connecting === false ? NO_TLS : 'ETIMEDOUT'),
+      () => settle('unreachable', request.socket?.connecting === false ? noTlsHandshake : 'ETIMEDOUT'),
       Math.min(promptMs, timeoutMs),
     );
     request.on('socket', (socket) => {
@@ -119,7 +119,7 @@ function exchange(
       incoming.on('data', (piece: Buffer) => {
         pieces.push(piece);
         size += piece.length;
-        if (size > MAX_ANSWER_BYTES) settle('too_large', `an answer over ${MAX_ANSWER_BYTES / 1024 / 1024} MiB`);
+        if (size > maxAnswerBytes) settle('too_large', `an answer over ${maxAnswerBytes / 1024 / 1024} MiB`);
         else if (until === 'first_event' && incoming.statusCode === 200 && piece.includes('data:')) settle('aborted');
       });
       incoming.on('end', () => settle('answered'));

@@ -13,7 +13,7 @@ interface Rule {
 const failing: readonly Result[] = ['refused', 'ignored', 'broken'];
 
 /** Below this an agent's instructions, its tools and a few files leave little room. */
-const SMALL_WINDOW = 32_000;
+const smallContextWindow = 32_000;
 
 const rules: readonly Rule[] = [
   {
@@ -51,7 +51,7 @@ const rules: readonly Rule[] = [
     text: () => 'Streams have no usage: Codex cannot see its context fill up, and does not compact in time.',
   },
   {
-    applies: (findings) => (factOf(findings, 'contextWindow') ?? SMALL_WINDOW) < SMALL_WINDOW,
+    applies: (findings) => (factOf(findings, 'contextWindow') ?? smallContextWindow) < smallContextWindow,
     text: (findings) =>
       `The context window of ${windowText(findings)} tokens is small for agents: Codex’s instructions, its tools and a few files fill it.`,
   },

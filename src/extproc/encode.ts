@@ -11,12 +11,12 @@ export function encodeReply(reply: ExchangeReply, modes: BodyModes): ProcessingR
   if (!('metadata' in reply) || reply.metadata === undefined) return message;
   return {
     ...message,
-    dynamic_metadata: { fields: { [METADATA_NAMESPACE]: { structValue: structOf(reply.metadata) } } },
+    dynamic_metadata: { fields: { [metadataNamespace]: { structValue: structOf(reply.metadata) } } },
   };
 }
 
 /** Of the dynamic metadata; the filter's `metadata_options` must list it. */
-export const METADATA_NAMESPACE = 'responses_extproc';
+export const metadataNamespace = 'responses_extproc';
 
 /** Text may become part of a header or of a line in a log, so it is reduced like a header's. */
 function structOf(metadata: UsageMetadata): Struct {

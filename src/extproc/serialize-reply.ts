@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer';
 import type { BodyModes, ExchangeReply, HeaderMutation, UsageMetadata } from '../exchange/types.ts';
-import { encodeReply, headerText, isHeaderName, METADATA_NAMESPACE } from './encode.ts';
+import { encodeReply, headerText, isHeaderName, metadataNamespace } from './encode.ts';
 import { loadDefinitions } from './methods.ts';
 
 /**
@@ -117,13 +117,13 @@ function putMetadata(metadata: UsageMetadata): void {
   }
   putTag(0x2a, end); // struct_value
   putTag(0x12, end); // value
-  putText(0x0a, METADATA_NAMESPACE); // key
+  putText(0x0a, metadataNamespace); // key
   putTag(0x0a, end); // fields
   putTag(0x42, end); // dynamic_metadata
 }
 
 function roomForMetadata(metadata: UsageMetadata): number {
-  let room = 5 * roomForTag + METADATA_NAMESPACE.length;
+  let room = 5 * roomForTag + metadataNamespace.length;
   for (const name in metadata) {
     const value = metadata[name] ?? '';
     room += 4 * roomForTag + 3 * name.length + (typeof value === 'number' ? 9 : value.length);

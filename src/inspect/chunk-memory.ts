@@ -1,8 +1,8 @@
-const CHUNK_BYTES = 8 * 1024;
+const chunkBytes = 8 * 1024;
 /** A time and a number of 32 bits. */
-const MARK_BYTES = 12;
+const markBytes = 12;
 /** In UTF-8, of each UTF-16 unit. */
-const MAX_BYTES_OF_CHARACTER = 3;
+const maxBytesPerCharacter = 3;
 
 /** A piece of memory, with what writes numbers into it. */
 interface Chunk {
@@ -28,7 +28,7 @@ export function createChunkPool(): ChunkPool {
 }
 
 function createChunk(): Chunk {
-  const bytes = Buffer.allocUnsafeSlow(CHUNK_BYTES);
+  const bytes = Buffer.allocUnsafeSlow(chunkBytes);
   return { bytes, view: new DataView(bytes.buffer) };
 }
 
@@ -38,7 +38,7 @@ export class ChunkMemory {
   readonly #chunks: Chunk[] = [];
   #last: Chunk = nothing;
   /** Where the last chunk has room. */
-  #at = CHUNK_BYTES;
+  #at = chunkBytes;
 
   constructor(pool: ChunkPool) {
     this.#pool = pool;
@@ -46,17 +46,17 @@ export class ChunkMemory {
 
   /** Memory that it takes. */
   get heldBytes(): number {
-    return this.#chunks.length * CHUNK_BYTES;
+    return this.#chunks.length * chunkBytes;
   }
 
   /** Adds a time in milliseconds and a whole number below 2 ** 32, both in one chunk; gives the place of both. */
   addMark(ms: number, word: number): number {
-    if (this.#at + MARK_BYTES > CHUNK_BYTES) this.#grow();
+    if (this.#at + markBytes > chunkBytes) this.#grow();
     const at = this.#at;
     this.#last.view.setFloat64(at, ms, true);
     this.#last.view.setUint32(at + 8, word, true);
-    this.#at = at + MARK_BYTES;
-    return (this.#chunks.length - 1) * CHUNK_BYTES + at;
+    this.#at = at + markBytes;
+    return (this.#chunks.length - 1) * chunkBytes + at;
   }
 
   /**
@@ -64,13 +64,13 @@ export class ChunkMemory {
    * mark. Mostly without a buffer in between, which would be garbage at once.
    */
   addText(text: string, word: number): number {
-    if (this.#at + MARK_BYTES + text.length * MAX_BYTES_OF_CHARACTER > CHUNK_BYTES) {
+    if (this.#at + markBytes + text.length * maxBytesPerCharacter > chunkBytes) {
       const bytes = Buffer.from(text);
       const place = this.addMark(0, word + bytes.length);
       this.add(bytes);
       return place;
     }
-    const start = this.#at + MARK_BYTES;
+    const start = this.#at + markBytes;
     const length = this.#last.bytes.write(text, start, 'utf8');
     const place = this.addMark(0, word + length);
     this.#at = start + length;
@@ -80,7 +80,7 @@ export class ChunkMemory {
   /** Copies the bytes to the end. */
   add(bytes: Uint8Array): void {
     const end = this.#at + bytes.length;
-    if (end <= CHUNK_BYTES) {
+    if (end <= chunkBytes) {
       this.#last.bytes.set(bytes, this.#at);
       this.#at = end;
     } else this.#addInParts(bytes);
@@ -88,14 +88,14 @@ export class ChunkMemory {
 
   /** The mark that was added after what ends at `place`, and where it ends itself. */
   readMark(place: number): { readonly ms: number; readonly word: number; readonly end: number } {
-    const rest = CHUNK_BYTES - (place % CHUNK_BYTES);
-    const start = rest < MARK_BYTES ? place + rest : place;
-    const { view } = this.#chunks[Math.floor(start / CHUNK_BYTES)] ?? nothing;
-    const offset = start % CHUNK_BYTES;
+    const rest = chunkBytes - (place % chunkBytes);
+    const start = rest < markBytes ? place + rest : place;
+    const { view } = this.#chunks[Math.floor(start / chunkBytes)] ?? nothing;
+    const offset = start % chunkBytes;
     return {
       ms: view.getFloat64(offset, true),
       word: view.getUint32(offset + 8, true),
-      end: start + MARK_BYTES,
+      end: start + markBytes,
     };
   }
 
@@ -103,9 +103,9 @@ export class ChunkMemory {
   read(start: number, end: number): Buffer {
     const copy = Buffer.allocUnsafe(end - start);
     for (let at = start; at < end; ) {
-      const offset = at % CHUNK_BYTES;
-      const length = Math.min(CHUNK_BYTES - offset, end - at);
-      this.#chunks[Math.floor(at / CHUNK_BYTES)]?.bytes.copy(copy, at - start, offset, offset + length);
+      const offset = at % chunkBytes;
+      const length = Math.min(chunkBytes - offset, end - at);
+      this.#chunks[Math.floor(at / chunkBytes)]?.bytes.copy(copy, at - start, offset, offset + length);
       at += length;
     }
     return copy;
@@ -116,7 +116,7 @@ export class ChunkMemory {
     for (const chunk of this.#chunks) this.#pool.give(chunk);
     this.#chunks.length = 0;
     this.#last = nothing;
-    this.#at = CHUNK_BYTES;
+    this.#at = chunkBytes;
   }
 
   #grow(): void {
@@ -127,8 +127,8 @@ export class ChunkMemory {
 
   #addInParts(bytes: Uint8Array): void {
     for (let from = 0; from < bytes.length; ) {
-      if (this.#at === CHUNK_BYTES) this.#grow();
-      const part = bytes.subarray(from, from + CHUNK_BYTES - this.#at);
+      if (this.#at === chunkBytes) this.#grow();
+      const part = bytes.subarray(from, from + chunkBytes - this.#at);
       this.#last.bytes.set(part, this.#at);
       this.#at += part.length;
       from += part.length;

@@ -4,7 +4,7 @@ import { roundMs } from './piece-log.ts';
 import type { BodyName } from './recording.ts';
 
 /** Bytes that are made JSON at a time; a multiple of three, which base64 needs. */
-const SLICE_BYTES = 48 * 1024;
+const sliceBytes = 48 * 1024;
 
 /** An object as JSON, its values as the generators write them. */
 export function* jsonObject(values: Readonly<Record<string, Iterable<string>>>): Generator<string> {
@@ -79,5 +79,5 @@ function* base64Json(log: PieceLog, places: readonly PiecePlace[]): Generator<st
 
 function* slices(log: PieceLog, places: readonly PiecePlace[]): Generator<Buffer> {
   for (const { start, end } of places)
-    for (let at = start; at < end; at += SLICE_BYTES) yield log.bytesAt(at, Math.min(at + SLICE_BYTES, end));
+    for (let at = start; at < end; at += sliceBytes) yield log.bytesAt(at, Math.min(at + sliceBytes, end));
 }

@@ -21,7 +21,7 @@ export interface Inspector extends AdminRoutes {
 }
 
 /** What the form may send. */
-const MAX_SENT_BYTES = 1024 * 1024;
+const maxSentBytes = 1024 * 1024;
 
 /** Rejects when the page was not built. */
 export async function createInspector({ store, version, sendTo }: InspectorOptions): Promise<Inspector> {
@@ -43,8 +43,8 @@ export async function createInspector({ store, version, sendTo }: InspectorOptio
     const problem = originProblem(request.headers);
     if (problem !== null) return sendText(response, 403, problem);
     if (sender === null) return sendText(response, 404, 'INSPECT_SEND_TO is not set.');
-    const body = await readBody(request, MAX_SENT_BYTES);
-    if (body === null) return sendText(response, 413, `A request may have ${MAX_SENT_BYTES} bytes.`);
+    const body = await readBody(request, maxSentBytes);
+    if (body === null) return sendText(response, 413, `A request may have ${maxSentBytes} bytes.`);
     try {
       const { status, requestId } = await sender.send(body);
       sendJson(response, 200, { status, request_id: requestId });

@@ -6,11 +6,11 @@ import type { ExchangeStore, StoredExchange } from './store.ts';
 import { detailJson, newPiecesJson, rowOf } from './told-exchange.ts';
 
 /** How often open pages are sent what changed. */
-const UPDATE_EVERY_MS = 100;
+const updateIntervalMs = 100;
 /** Below the idle timeout of the admin port, which closes what is silent. */
-const HEARTBEAT_MS = 4_000;
+const heartbeatIntervalMs = 4_000;
 /** Streams of events at once; a page has two. */
-const MAX_STREAMS = 32;
+const maxStreams = 32;
 
 /** Streams of server-sent events to open pages. Nothing is queued for them: each is sent the difference to what it has. */
 export interface LivePages {
@@ -33,7 +33,7 @@ export function createLivePages(store: ExchangeStore): LivePages {
   let timer: NodeJS.Timeout | undefined;
 
   function open(response: ServerResponse, update: Update): boolean {
-    if (streams.size >= MAX_STREAMS) return false;
+    if (streams.size >= maxStreams) return false;
     response.writeHead(200, { ...securityHeaders, 'content-type': 'text/event-stream; charset=utf-8' });
     let lastWrite = performance.now();
     let skipped = 0;
@@ -52,7 +52,7 @@ export function createLivePages(store: ExchangeStore): LivePages {
         skipped = 0;
       },
       heartbeat() {
-        if (writing || performance.now() - lastWrite < HEARTBEAT_MS) return;
+        if (writing || performance.now() - lastWrite < heartbeatIntervalMs) return;
         lastWrite = performance.now();
         response.write(':\n\n');
       },
@@ -74,7 +74,7 @@ export function createLivePages(store: ExchangeStore): LivePages {
         each.update();
         each.heartbeat();
       }
-    }, UPDATE_EVERY_MS).unref();
+    }, updateIntervalMs).unref();
     stream.update();
     return true;
   }

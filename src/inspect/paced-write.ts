@@ -1,13 +1,13 @@
 import type { ServerResponse } from 'node:http';
 
 /** Bytes on the way to one page. What it gets beyond that is made when it has read them. */
-export const MAX_UNREAD_BYTES = 1024 * 1024;
+export const maxUnreadBytes = 1024 * 1024;
 /** A text of this length takes three times as many bytes at most, twice as many with the size of its chunk before it. */
-const WRITE_LENGTH = 64 * 1024;
+const maxWriteLength = 64 * 1024;
 
 /**
  * Writes texts as they are asked for, and asks for no more than the other side reads: whatever it is that the texts are
- * made of, only `MAX_UNREAD_BYTES` of it wait. `done` is called with what the generator returns.
+ * made of, only `maxUnreadBytes` of it wait. `done` is called with what the generator returns.
  */
 export class PacedWrite<Result> {
   readonly #response: ServerResponse;
@@ -24,9 +24,9 @@ export class PacedWrite<Result> {
 
   readonly #pump = (): void => {
     const response = this.#response;
-    while (!response.destroyed && response.writableLength + 4 * WRITE_LENGTH < MAX_UNREAD_BYTES) {
+    while (!response.destroyed && response.writableLength + 4 * maxWriteLength < maxUnreadBytes) {
       let text = '';
-      while (text.length < WRITE_LENGTH) {
+      while (text.length < maxWriteLength) {
         const next = this.#texts.next();
         if (next.done === true) {
           if (text !== '') response.write(Buffer.from(text));

@@ -10,9 +10,9 @@ const bodyNumber: Readonly<Record<BodyName, number>> = {
   client_response: 3,
 };
 /** The mark of a text, which is of no body. */
-const TEXT_NUMBER = 4;
-const LENGTH_BITS = 29;
-const MAX_LENGTH = 2 ** LENGTH_BITS - 1;
+const textNumber = 4;
+const lengthBits = 29;
+const lengthMask = 2 ** lengthBits - 1;
 
 /**
  * Pieces of the four bodies of an exchange with their times, and short texts, all one after the other in one memory: lists
@@ -35,7 +35,7 @@ export class PieceLog {
   /** Copies the bytes, since what arrives is a view of the socket's buffer. `at` is in milliseconds. */
   push(body: BodyName, at: number, bytes: Uint8Array): void {
     const number = bodyNumber[body];
-    this.#memory.addMark(at, number * 2 ** LENGTH_BITS + bytes.length);
+    this.#memory.addMark(at, number * 2 ** lengthBits + bytes.length);
     this.#memory.add(bytes);
     this.#marks += 1;
     if (this.#counts[number] === 0) this.#firstMs[number] = at;
@@ -46,7 +46,7 @@ export class PieceLog {
   /** Keeps a text that is none of the pieces; gives its place, which `textAt` takes. */
   addText(text: string): number {
     this.#marks += 1;
-    return this.#memory.addText(text, TEXT_NUMBER * 2 ** LENGTH_BITS);
+    return this.#memory.addText(text, textNumber * 2 ** lengthBits);
   }
 
   textAt(place: number): string {
@@ -125,7 +125,7 @@ export class PieceLog {
       for (; mark < this.#marks; mark += 1) {
         const { ms, word, end } = this.#memory.readMark(place);
         const after = end + lengthOf(word);
-        if (Math.floor(word / 2 ** LENGTH_BITS) === number) {
+        if (Math.floor(word / 2 ** lengthBits) === number) {
           if (index >= first) yield { atMs: ms, start: end, end: after };
           index += 1;
         }
@@ -155,7 +155,7 @@ interface Unread {
 const beginning: Unread = { index: 0, mark: 0, place: 0 };
 
 function lengthOf(word: number): number {
-  return word & MAX_LENGTH;
+  return word & lengthMask;
 }
 
 /** Microseconds are as exact as the clock is. */

@@ -18,8 +18,8 @@ import { burstOf } from './burst.ts';
 import {
   type BodyName,
   type ExchangeFacts,
-  MAX_CLIENT_LENGTH,
-  MAX_EXCHANGE_BYTES,
+  maxClientLength,
+  maxExchangeBytes,
   probeAgent,
   type Recording,
   type RecordingSink,
@@ -47,7 +47,7 @@ export function createRecorder(sink: RecordingSink): Recorder {
   };
 }
 
-const MAX_CAUSE_LENGTH = 16 * 1024;
+const maxCauseLength = 16 * 1024;
 
 /** An exchange that records its messages and replies. Where nothing is recorded there is none, and nothing to ask for each token. */
 class RecordedExchange extends Exchange {
@@ -102,7 +102,7 @@ class RecordedExchange extends Exchange {
       ...this.#factsOf(summary),
       // How the call ended says more than the outcome of an exchange that was still open.
       outcome: how === 'done' ? summary.outcome : how,
-      cause: thrown === undefined || thrown === null ? null : inspect(thrown, { depth: 4 }).slice(0, MAX_CAUSE_LENGTH),
+      cause: thrown === undefined || thrown === null ? null : inspect(thrown, { depth: 4 }).slice(0, maxCauseLength),
       durationMs: times.duration,
       firstTokenMs: times.firstToken,
     });
@@ -247,7 +247,7 @@ class RecordedExchange extends Exchange {
   #factsOf(summary: ExchangeSummary): ExchangeFacts {
     const { requestId, profile, dropped, status, upstreamStatus, errorCode, finishReason, tokens, events } = summary;
     return {
-      client: this.#requestHeaders.get('user-agent')?.slice(0, MAX_CLIENT_LENGTH) ?? null,
+      client: this.#requestHeaders.get('user-agent')?.slice(0, maxClientLength) ?? null,
       model: summary.model ?? summary.asked.model,
       stream: summary.stream ?? summary.asked.stream,
       ...{ requestId, profile, dropped, status, upstreamStatus, errorCode, finishReason, tokens, events },
@@ -296,7 +296,7 @@ class WholeBody {
   }
 
   push(bytes: Uint8Array): void {
-    const room = Math.min(bytes.length, MAX_EXCHANGE_BYTES - this.#size);
+    const room = Math.min(bytes.length, maxExchangeBytes - this.#size);
     if (room > 0) this.#pieces.push(room === bytes.length ? bytes : bytes.subarray(0, room));
     this.#size += Math.max(room, 0);
     this.#omitted += bytes.length - Math.max(room, 0);
@@ -319,7 +319,7 @@ function decoded(bytes: Uint8Array, contentEncoding: string | null): Uint8Array 
   const codings = parseContentCodings(contentEncoding);
   if (codings === null || codings.length === 0 || bytes.length === 0) return bytes;
   try {
-    return decodeContent(bytes, codings, MAX_EXCHANGE_BYTES);
+    return decodeContent(bytes, codings, maxExchangeBytes);
   } catch (thrown) {
     if (thrown instanceof ContentCodingError) return bytes;
     throw thrown;

@@ -65,10 +65,10 @@ export interface RecordingSink {
 }
 
 /** Characters kept of the name of the program that sent a request. */
-export const MAX_CLIENT_LENGTH = 120;
+export const maxClientLength = 120;
 
 /** Bytes kept of one exchange, all bodies together. */
-export const MAX_EXCHANGE_BYTES = 8 * 1024 * 1024;
+export const maxExchangeBytes = 8 * 1024 * 1024;
 
 /** What `npm start` calls itself when it asks whether all is up: that is no request of anybody's, and not recorded. */
 export const probeAgent = 'responses-extproc-probe';

@@ -1,17 +1,17 @@
 import { closingQuote } from '../json/scan.ts';
-import { REDACTED } from './redact.ts';
+import { redactionMark } from './redact.ts';
 
 /** An MCP server's credentials are given with the tool; other names that `isCredential` knows are a prompt's own words here. */
 const credentialField =
   /^((proxy-)?authorization|(set-)?cookie|([a-z0-9]+[-_])*api[-_]?key|([a-z0-9]+[-_])*(access|refresh|auth|id|bearer|security)[-_]?token|client[-_]?secret|password)$/i;
-const MAX_NAME_LENGTH = 64;
+const maxNameLength = 64;
 
 /** The last two letters of those names, without case: `key` and `token` end other names too, `role` and `content` do not. */
 const credentialEndings = new Set(['on', 'ie', 'ey', 'en', 'et', 'rd'].map((text) => endingOf(Buffer.from(text), 2)));
-const MIN_NAME_LENGTH = 'cookie'.length;
+const minNameLength = 'cookie'.length;
 
-const QUOTE = 0x22;
-const COLON = 0x3a;
+const quoteByte = 0x22;
+const colonByte = 0x3a;
 
 /**
  * A JSON body with the text of fields that are called like credentials replaced; the very same bytes where there are none.
@@ -22,10 +22,10 @@ export function redactBody(body: Uint8Array): Uint8Array {
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
   const kept: Uint8Array[] = [];
   let from = 0;
-  for (let colon = bytes.indexOf(COLON); colon !== -1; colon = bytes.indexOf(COLON, colon + 1)) {
+  for (let colon = bytes.indexOf(colonByte); colon !== -1; colon = bytes.indexOf(colonByte, colon + 1)) {
     if (!isAfterCredential(bytes, colon)) continue;
     const valueStart = skipSpace(bytes, colon + 1, 1);
-    if (bytes[valueStart] !== QUOTE) continue;
+    if (bytes[valueStart] !== quoteByte) continue;
     // After its quote; the end of the body where none ends it.
     const valueEnd = Math.min(closingQuote(bytes, valueStart) + 1, bytes.length);
     kept.push(bytes.subarray(from, valueStart), redactedText);
@@ -35,16 +35,16 @@ export function redactBody(body: Uint8Array): Uint8Array {
   return from === 0 ? body : Buffer.concat([...kept, bytes.subarray(from)]);
 }
 
-const redactedText = Buffer.from(`"${REDACTED}"`);
+const redactedText = Buffer.from(`"${redactionMark}"`);
 
 /** Whether the name of a credential in quotes is before the colon. */
 function isAfterCredential(bytes: Buffer, colon: number): boolean {
   const nameEnd = skipSpace(bytes, colon - 1, -1);
-  if (bytes[nameEnd] !== QUOTE || !credentialEndings.has(endingOf(bytes, nameEnd))) return false;
-  const least = Math.max(nameEnd - MAX_NAME_LENGTH - 1, 0);
+  if (bytes[nameEnd] !== quoteByte || !credentialEndings.has(endingOf(bytes, nameEnd))) return false;
+  const least = Math.max(nameEnd - maxNameLength - 1, 0);
   let nameStart = nameEnd - 1;
-  while (nameStart > least && bytes[nameStart] !== QUOTE) nameStart -= 1;
-  if (bytes[nameStart] !== QUOTE || nameEnd - nameStart <= MIN_NAME_LENGTH) return false;
+  while (nameStart > least && bytes[nameStart] !== quoteByte) nameStart -= 1;
+  if (bytes[nameStart] !== quoteByte || nameEnd - nameStart <= minNameLength) return false;
   return credentialField.test(bytes.toString('latin1', nameStart + 1, nameEnd));
 }
 
@@ -55,6 +55,6 @@ function endingOf(bytes: Buffer, end: number): number {
 
 function skipSpace(bytes: Buffer, from: number, step: 1 | -1): number {
   let at = from;
-  while (at >= 0 && at < bytes.length && (bytes[at] ?? QUOTE) <= 0x20) at += step;
+  while (at >= 0 && at < bytes.length && (bytes[at] ?? quoteByte) <= 0x20) at += step;
   return at;
 }

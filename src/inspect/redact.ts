@@ -4,7 +4,7 @@ import type { Head, HeadChange } from './recording.ts';
 // The page has this file too: nothing in it may need Node.
 
 /** Stands for a value that is not kept. */
-export const REDACTED = '[redacted]';
+export const redactionMark = '[redacted]';
 
 /**
  * Names of headers, query parameters and JSON fields that carry credentials: `authorization`, `proxy-authorization`, `cookie`,
@@ -21,13 +21,13 @@ export function isCredential(name: string): boolean {
   const known = verdicts.get(name);
   if (known !== undefined) return known;
   const verdict = credentialWord.test(name) || credentialInCamelCase.test(name);
-  if (verdicts.size < MAX_VERDICTS) verdicts.set(name, verdict);
+  if (verdicts.size < maxCachedVerdicts) verdicts.set(name, verdict);
   return verdict;
 }
 
 /** Headers are mostly the same; clients may send any, so there is an end to what is remembered. */
 const verdicts = new Map<string, boolean>();
-const MAX_VERDICTS = 1000;
+const maxCachedVerdicts = 1000;
 
 /** The headers as they may be kept; of the pseudo headers the method, the path and the status. */
 export function redactHeaders(headers: HeaderMap): Head {
@@ -45,7 +45,7 @@ export function redactMutation({ set = {}, remove = [] }: HeaderMutation = {}): 
 
 function addRedacted(kept: string[], name: string, value: string): void {
   if (name === ':path') kept.push(name, redactPath(value));
-  else if (!name.startsWith(':')) kept.push(name, isCredential(name) ? REDACTED : value);
+  else if (!name.startsWith(':')) kept.push(name, isCredential(name) ? redactionMark : value);
   else if (name === ':method' || name === ':status') kept.push(name, value);
 }
 
@@ -61,7 +61,7 @@ export function redactPath(path: string): string {
     .split('&')
     .map((pair) => {
       const [name = '', ...value] = pair.split('=');
-      return value.length === 0 || plainParameters.has(name) ? pair : `${name}=${REDACTED}`;
+      return value.length === 0 || plainParameters.has(name) ? pair : `${name}=${redactionMark}`;
     });
   return `${path.slice(0, at)}?${query.join('&')}`;
 }

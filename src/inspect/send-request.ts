@@ -7,7 +7,7 @@ export interface RequestSender {
   close(): void;
 }
 
-const MAX_UNDER_WAY = 8;
+const maxRequestsUnderWay = 8;
 
 /** `baseUrl` as OpenAI clients take it: `http://127.0.0.1:10000/v1`. */
 export function createRequestSender(baseUrl: string, userAgent: string): RequestSender {
@@ -21,7 +21,7 @@ export function createRequestSender(baseUrl: string, userAgent: string): Request
 
   return {
     async send(body) {
-      if (underWay >= MAX_UNDER_WAY) throw new Error(`${MAX_UNDER_WAY} requests are under way already.`);
+      if (underWay >= maxRequestsUnderWay) throw new Error(`${maxRequestsUnderWay} requests are under way already.`);
       underWay += 1;
       const requestId = randomUUID();
       try {

@@ -6,7 +6,7 @@ import {
   type ExchangeFacts,
   type Head,
   type HeadChange,
-  MAX_EXCHANGE_BYTES,
+  maxExchangeBytes,
   type Recording,
   type RecordingSink,
 } from './recording.ts';
@@ -23,7 +23,7 @@ export interface StoreLimits {
 export const defaultStoreLimits: StoreLimits = {
   maxExchanges: 200,
   maxBytes: 64 * 1024 * 1024,
-  maxExchangeBytes: MAX_EXCHANGE_BYTES,
+  maxExchangeBytes,
 };
 
 export interface ExchangeStore extends RecordingSink {
@@ -87,7 +87,7 @@ const answerShare = 1 / 4;
 /** Of the same, for the newest bytes of an answer that is longer than what is kept of it. */
 const tailShare = 1 / 8;
 /** What an exchange takes without anything in it, about. */
-const EMPTY_EXCHANGE_BYTES = 2048;
+const emptyExchangeBytes = 2048;
 /** Of an exchange of which nothing is known. */
 export const noFacts: ExchangeFacts = {
   client: null,
@@ -154,7 +154,7 @@ export class StoredExchange implements Recording {
 
   /** Counts itself; its store knows it now. */
   begin(): void {
-    this.#hold(EMPTY_EXCHANGE_BYTES);
+    this.#hold(emptyExchangeBytes);
   }
 
   get known(): ExchangeFacts {
@@ -303,9 +303,9 @@ interface KeptHead extends HeadChange {
 }
 
 /** A name is a reference and a string with its own head besides its characters, about. */
-const NAME_BYTES = 32;
+const bytesPerName = 32;
 
 /** What facts take that have no fixed size. */
 function bytesOfFacts({ dropped, cause }: ExchangeFacts): number {
-  return dropped.reduce((sum, name) => sum + NAME_BYTES + name.length, cause?.length ?? 0);
+  return dropped.reduce((sum, name) => sum + bytesPerName + name.length, cause?.length ?? 0);
 }

@@ -2,7 +2,7 @@ import { bodyOf, type ExchangeFile, type ExchangeFileRequest, exchangeFileHead }
 import { endpointOf } from './endpoint.ts';
 import { contentJson, jsonFields, jsonObject, piecesJson } from './exchange-json.ts';
 import { roundMs } from './piece-log.ts';
-import { type BodyName, MAX_CLIENT_LENGTH } from './recording.ts';
+import { type BodyName, maxClientLength } from './recording.ts';
 import type { StoredExchange } from './store.ts';
 
 /** One line of the list, as JSON. */
@@ -203,7 +203,7 @@ function statusOf(head: ReadonlyMap<string, string> | undefined): number | null 
 
 /** Known before the facts are: they come with the end of the request. */
 function clientOf(head: ReadonlyMap<string, string> | undefined): string | null {
-  return head?.get('user-agent')?.slice(0, MAX_CLIENT_LENGTH) ?? null;
+  return head?.get('user-agent')?.slice(0, maxClientLength) ?? null;
 }
 
 /** All but the pseudo headers. */

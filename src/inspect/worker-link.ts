@@ -6,7 +6,7 @@ import {
   type ExchangeFacts,
   type Head,
   type HeadChange,
-  MAX_EXCHANGE_BYTES,
+  maxExchangeBytes,
   type Recording,
   type RecordingSink,
 } from './recording.ts';
@@ -37,9 +37,9 @@ export type RecordUpdate =
     };
 
 /** How long what was recorded waits for more: one message then has the pieces of many tokens. */
-const SEND_EVERY_MS = 100;
+const sendIntervalMs = 100;
 /** Bytes that may wait for a supervisor that does not read; what comes after is counted and dropped. */
-const MAX_WAITING_BYTES = 2 * MAX_EXCHANGE_BYTES;
+const maxWaitingBytes = 2 * maxExchangeBytes;
 
 /**
  * In a worker: records by sending to the supervisor. `send` passes a message on and calls back when it has been written,
@@ -70,7 +70,7 @@ export function createWorkerSink(send: (updates: readonly RecordUpdate[], sent: 
     });
   }
   function schedule(): void {
-    timer ??= setTimeout(flush, SEND_EVERY_MS).unref();
+    timer ??= setTimeout(flush, sendIntervalMs).unref();
   }
   const outbox: Outbox = {
     add(update) {
@@ -82,7 +82,7 @@ export function createWorkerSink(send: (updates: readonly RecordUpdate[], sent: 
       changed.add(recording);
       if (timer === undefined) schedule();
     },
-    hasRoom: (bytes) => waitingBytes + bytes <= MAX_WAITING_BYTES,
+    hasRoom: (bytes) => waitingBytes + bytes <= maxWaitingBytes,
   };
 
   return {

@@ -5,7 +5,7 @@ import { Script } from 'node:vm';
 import { nodeTooOld } from './node-version.ts';
 
 /** Put in by `scripts/build.ts`: what is in `program.js`, in short. */
-declare const BUILD_ID: string;
+declare const buildId: string;
 
 /**
  * The start of the built service (`dist/main.js`, in place of `main.ts`): runs `program.js` with what V8 compiled of it
@@ -22,7 +22,7 @@ if (tooOld !== null) {
 const folder = dirname(import.meta.filename);
 const program = join(folder, 'program.js');
 // V8 knows a source by its length alone; the build's own name for it tells two of the same length apart.
-const cache = join(folder, `program-${BUILD_ID}.cache`);
+const cache = join(folder, `program-${buildId}.cache`);
 
 // As Latin-1, since the build writes nothing but ASCII: half the memory, and nothing to decode.
 const script = new Script(wrap(readFileSync(program, 'latin1')), { filename: program, cachedData: cachedData() });

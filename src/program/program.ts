@@ -83,7 +83,7 @@ function printConfig(): void {
 }
 
 /** How long the end of the process waits for a log reader that is slow. */
-const LAST_LINES_MS = 1_500;
+const logDrainTimeoutMs = 1_500;
 
 async function run(): Promise<void> {
   const { config, lowered } = configOf();
@@ -102,7 +102,7 @@ async function run(): Promise<void> {
     stopping = true;
     log.info({ signal }, 'stopping');
     await running.stop();
-    await output.drain(LAST_LINES_MS);
+    await output.drain(logDrainTimeoutMs);
     process.exit(0);
   };
   // A repeated SIGTERM changes nothing: systemd signals every process of a service, and the supervisor its workers too.

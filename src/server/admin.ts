@@ -33,15 +33,19 @@ interface Page {
 }
 
 /** Connections at once; beyond it the one that has been idle longest is closed, so that a probe always gets in. */
-const MAX_CONNECTIONS = 64;
+const maxConnections = 64;
 /** A connection on which nothing happens for so long is closed. */
-const IDLE_MS = 10_000;
+const defaultIdleTimeoutMs = 10_000;
 
 /**
  * Serves probes, metrics and the configuration in use, read-only, and the given routes. `listen` is `HOST:PORT` (an IPv6 host in brackets).
  * Rejects when it cannot listen there.
  */
-export async function startAdminServer(listen: string, sources: AdminSources, idleMs = IDLE_MS): Promise<AdminServer> {
+export async function startAdminServer(
+  listen: string,
+  sources: AdminSources,
+  idleMs = defaultIdleTimeoutMs,
+): Promise<AdminServer> {
   const pages: Readonly<Record<string, () => Page | Promise<Page>>> = {
     '/healthz': () => ({ status: 200, body: 'ok\n' }),
     '/readyz': () => (sources.ready() ? { status: 200, body: 'ready\n' } : { status: 503, body: 'not ready\n' }),
@@ -61,9 +65,9 @@ export async function startAdminServer(listen: string, sources: AdminSources, id
       // What cannot be sent ends this connection; left to itself it would end the process.
       .catch(() => response.destroy());
   });
-  server.requestTimeout = IDLE_MS;
+  server.requestTimeout = defaultIdleTimeoutMs;
   server.timeout = idleMs;
-  boundConnections(server, MAX_CONNECTIONS);
+  boundConnections(server, maxConnections);
 
   const { host, port } = parseHostPort(listen);
   await new Promise<void>((resolve, reject) => {

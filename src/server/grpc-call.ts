@@ -7,7 +7,7 @@ import { MessageFrameError, MessageFrameReader, putFrameHead } from './message-f
 export interface GrpcCall {
   readonly metadata: CallMetadata;
   /**
-   * Sends a message: its bytes with `FRAME_HEAD_BYTES` free ones in front. Messages sent while a batch of incoming
+   * Sends a message: its bytes with `frameHeadBytes` free ones in front. Messages sent while a batch of incoming
    * messages is being read leave in one write.
    */
   send(frame: Buffer): void;

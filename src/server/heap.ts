@@ -26,14 +26,14 @@ export interface ResidentMemory {
 }
 
 /** A measurement is at least this old before a collection of our own makes another. */
-const MIN_AGE_MS = 1_000;
+const minMeasurementAgeMs = 1_000;
 /** Collections of our own that are not urgent may take this share of the time. */
-const MAX_SHARE_OF_TIME = 1 / 20;
+const maxCollectionTimeShare = 1 / 20;
 /** Between two of our own that are urgent. */
-const MIN_PAUSE_MS = 100;
+const minUrgentIntervalMs = 100;
 /** V8's default semi-space of the young generation in Node 24, which has room for three of them. */
-const DEFAULT_SEMI_SPACE_MIB = 64;
-const SEMI_SPACES = 3;
+const defaultSemiSpaceMib = 64;
+const semiSpaceCount = 3;
 const MiB = 1024 * 1024;
 
 export interface CollectorOptions {
@@ -115,7 +115,7 @@ export class MeasuredHeap implements HeapGauge {
 
   #mayCollect(urgent: boolean): boolean {
     const now = this.#options.now();
-    return now >= this.#measuredAt + MIN_AGE_MS && (urgent || now >= this.#affordableAt);
+    return now >= this.#measuredAt + minMeasurementAgeMs && (urgent || now >= this.#affordableAt);
   }
 
   #collect(): void {
@@ -124,8 +124,8 @@ export class MeasuredHeap implements HeapGauge {
     collect();
     this.measure();
     const took = now() - startedAt;
-    this.#affordableAt = now() + took / MAX_SHARE_OF_TIME;
-    this.#urgentAt = now() + MIN_PAUSE_MS;
+    this.#affordableAt = now() + took / maxCollectionTimeShare;
+    this.#urgentAt = now() + minUrgentIntervalMs;
   }
 }
 
@@ -143,6 +143,6 @@ function collectGarbage(): void {
  */
 export function heapLimit(flags: readonly string[], total = getHeapStatistics().heap_size_limit): number {
   const flag = flags.findLast((text) => /^--max[-_]semi[-_]space[-_]size=\d+$/.test(text));
-  const semiSpace = flag === undefined ? DEFAULT_SEMI_SPACE_MIB : Number(flag.split('=')[1]);
-  return Math.max(total - SEMI_SPACES * semiSpace * MiB, total / 3);
+  const semiSpace = flag === undefined ? defaultSemiSpaceMib : Number(flag.split('=')[1]);
+  return Math.max(total - semiSpaceCount * semiSpace * MiB, total / 3);
 }

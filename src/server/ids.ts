@@ -20,7 +20,7 @@ const random = Buffer.alloc(512 * randomBytes);
 let used = random.length;
 
 /** Ids of one millisecond. */
-const MAX_COUNT = 0xffff;
+const maxCount = 0xffff;
 let time = 0;
 let count = 0;
 let timeDigits = '';
@@ -28,7 +28,7 @@ let timeDigits = '';
 /** Twelve digits of the time in milliseconds and four of a counter. A clock that is set back does not take the order back. */
 function nextInOrder(): string {
   const now = Date.now();
-  if (now > time || count === MAX_COUNT) {
+  if (now > time || count === maxCount) {
     time = Math.max(now, time + 1);
     count = 0;
     timeDigits = time.toString(16).padStart(12, '0');

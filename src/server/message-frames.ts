@@ -3,7 +3,7 @@ import { status } from '@grpc/grpc-js';
 import { GrowingBytes } from '../memory/growing-bytes.ts';
 
 /** Length of the prefix of each gRPC message: a flag (1: compressed) and four bytes of message length. */
-export const FRAME_HEAD_BYTES = 5;
+export const frameHeadBytes = 5;
 
 /** The bytes are not a message, or it is too large: the call ends with this gRPC status. */
 export class MessageFrameError extends Error {
@@ -26,7 +26,7 @@ export class MessageFrameReader {
   /** An incomplete message. */
   #buffered: GrowingBytes | null = null;
   /** Buffered bytes needed before parsing can go on: a frame's head, then its message too. */
-  #wantedBytes = FRAME_HEAD_BYTES;
+  #wantedBytes = frameHeadBytes;
 
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
@@ -47,14 +47,14 @@ export class MessageFrameReader {
 
   #read(bytes: Buffer, to: { message(bytes: Buffer): void }): void {
     let at = 0;
-    let wanted = FRAME_HEAD_BYTES;
-    while (bytes.length - at >= FRAME_HEAD_BYTES) {
+    let wanted = frameHeadBytes;
+    while (bytes.length - at >= frameHeadBytes) {
       const end = this.#endOf(bytes, at);
       if (end > bytes.length) {
         wanted = end - at;
         break;
       }
-      const message = bytes.subarray(at + FRAME_HEAD_BYTES, end);
+      const message = bytes.subarray(at + frameHeadBytes, end);
       to.message(bytes[at] === 1 ? decompress(message, this.#maxBytes) : message);
       at = end;
     }
@@ -67,7 +67,7 @@ export class MessageFrameReader {
   /** Offset at which the frame that begins at `start` ends. Throws when it is larger than the limit. */
   #endOf(bytes: Buffer, start: number): number {
     const length = bytes.readUInt32BE(start + 1);
-    if (length <= this.#maxBytes) return start + FRAME_HEAD_BYTES + length;
+    if (length <= this.#maxBytes) return start + frameHeadBytes + length;
     throw new MessageFrameError(
       status.RESOURCE_EXHAUSTED,
       `Received message larger than max (${length} vs ${this.#maxBytes})`,
@@ -90,9 +90,9 @@ function decompress(message: Buffer, maxBytes: number): Buffer {
   }
 }
 
-/** Writes the frame's head into the `FRAME_HEAD_BYTES` free bytes in front of its message. */
+/** Writes the frame's head into the `frameHeadBytes` free bytes in front of its message. */
 export function putFrameHead(frame: Buffer): void {
-  const length = frame.length - FRAME_HEAD_BYTES;
+  const length = frame.length - frameHeadBytes;
   frame[0] = 0;
   frame[1] = length >>> 24;
   frame[2] = length >>> 16;

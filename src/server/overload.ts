@@ -72,37 +72,37 @@ export interface Admission {
  * JSON.parse takes up to 21 bytes of heap per byte of body (`[{},{},…`), and a body is parsed in one go: it may be at most
  * a 30th of the heap, less what the service itself needs.
  */
-const HEAP_BYTES_PER_BODY_BYTE = 22;
-const LARGEST_SHARE_OF_HEAP = 1 / 30;
-const HEAP_OF_THE_SERVICE = 32 * 1024 * 1024;
+const heapBytesPerBodyByte = 22;
+const maxBodyHeapShare = 1 / 30;
+const ownHeapBytes = 32 * 1024 * 1024;
 /** Buffered bodies live outside the JavaScript heap, and are copied once or twice on the way. */
-const BUFFERED_SHARE_OF_MEMORY = 1 / 4;
+const maxBufferedMemoryShare = 1 / 4;
 /** No new exchange is admitted while a larger share of the heap is live. */
-const BUSY_HEAP = 0.6;
-const FULL_HEAP = 0.95;
+const busyHeapShare = 0.6;
+const fullHeapShare = 0.95;
 /** Above it, calls that hold the most are failed. */
-const SHORT_HEAP = 0.8;
+const shortHeapShare = 0.8;
 /**
  * Shares of the memory that the whole process has: above the first garbage is collected; above the second the calls that hold
  * the most are paused, and failed when a collection has shown that it is no garbage.
  */
-const BUSY_MEMORY = 0.6;
-const SHORT_MEMORY = 0.75;
+const busyMemoryShare = 0.6;
+const shortMemoryShare = 0.75;
 /** Nothing new is admitted above it, and nothing is taken that would fill more. */
-const FULL_MEMORY = 0.85;
+const fullMemoryShare = 0.85;
 /** The process is looked at again after so much has been held or read. */
-const LOOK_AFTER_BYTES = 4 * 1024 * 1024;
+const checkIntervalBytes = 4 * 1024 * 1024;
 /** How many checks in a row must find no room before the service is unavailable: a short burst is answered with 503s. */
-const CHECKS_UNTIL_UNAVAILABLE = 3;
+const checksUntilUnavailable = 3;
 /** It is available again below this share of each limit that made it unavailable. */
-const ROOM_TO_SPARE = 0.85;
+const recoveryShare = 0.85;
 /** With less room for bodies than this, hardly any request fits. */
-const SMALL_BODY = 64 * 1024;
-const RETRY_AFTER_SECONDS = 2;
+const smallBodyBytes = 64 * 1024;
+const retryAfterSeconds = 2;
 /** What a call may be refused for. The rest is there already, or on its way out: it is relieved of where it is the most. */
 const admittedKinds: ReadonlySet<HeldKind> = new Set<HeldKind>(['received', 'parsed', 'chat']);
 /** A call that holds less is not worth pausing or failing. */
-const SMALL_CALL = 256 * 1024;
+const smallCallBytes = 256 * 1024;
 
 /**
  * Keeps the ledger of what the calls of this process hold, and refuses, pauses and fails calls before memory runs out: by what
@@ -145,12 +145,12 @@ export function createOverloadGuard(
   function hasRoom(share: number): boolean {
     if (maxExchanges > 0 && exchanges >= maxExchanges * share) return false;
     const buffered = ledger.of('received');
-    if (maxBufferedBytes > 0 && buffered + SMALL_BODY > maxBufferedBytes * share && buffered > 0) return false;
+    if (maxBufferedBytes > 0 && buffered + smallBodyBytes > maxBufferedBytes * share && buffered > 0) return false;
     return !isBusy(share);
   }
 
   function isBusy(share = 1): boolean {
-    return liveHeap() > heap.limit * BUSY_HEAP * share || memory() > resident.limit * FULL_MEMORY * share;
+    return liveHeap() > heap.limit * busyHeapShare * share || memory() > resident.limit * fullMemoryShare * share;
   }
 
   /** What was measured as live, and what calls have come to hold since: a burst of requests comes between two collections. */
@@ -183,17 +183,19 @@ export function createOverloadGuard(
   /** Pauses and fails the calls that hold the most, until what is left fits. */
   function relieve(): void {
     look();
-    if (residentBytes <= resident.limit * BUSY_MEMORY && liveHeap() <= heap.limit * SHORT_HEAP) {
+    if (residentBytes <= resident.limit * busyMemoryShare && liveHeap() <= heap.limit * shortHeapShare) {
       for (const call of paused) call.resume();
       paused.clear();
       return;
     }
-    const isMeasured = collect(residentBytes > resident.limit * SHORT_MEMORY || liveHeap() > heap.limit * SHORT_HEAP);
-    const isShort = residentBytes > resident.limit * SHORT_MEMORY || liveHeap() > heap.limit * SHORT_HEAP;
+    const isMeasured = collect(
+      residentBytes > resident.limit * shortMemoryShare || liveHeap() > heap.limit * shortHeapShare,
+    );
+    const isShort = residentBytes > resident.limit * shortMemoryShare || liveHeap() > heap.limit * shortHeapShare;
     if (!isShort) return;
     // Down to where nothing has to be done: at the mark itself one collection would follow the other.
-    const excess = Math.max(residentBytes - resident.limit * BUSY_MEMORY, liveHeap() - heap.limit * BUSY_HEAP);
-    const greediest = [...calls.keys()].filter((account) => account.total() > SMALL_CALL);
+    const excess = Math.max(residentBytes - resident.limit * busyMemoryShare, liveHeap() - heap.limit * busyHeapShare);
+    const greediest = [...calls.keys()].filter((account) => account.total() > smallCallBytes);
     greediest.sort((one, other) => other.total() - one.total());
     let freed = 0;
     for (const account of greediest) {
@@ -220,20 +222,21 @@ export function createOverloadGuard(
   function refuse(reason: OverloadReason, why: string): ApiError {
     refused(reason);
     if (reason === 'memory') refreshHeap();
-    return new ApiError(`The gateway is overloaded: ${why}. Try again in ${RETRY_AFTER_SECONDS}s.`, {
+    return new ApiError(`The gateway is overloaded: ${why}. Try again in ${retryAfterSeconds}s.`, {
       status: 503,
       type: 'server_error',
       code: 'server_overloaded',
-      headers: { 'retry-after': String(RETRY_AFTER_SECONDS) },
+      headers: { 'retry-after': String(retryAfterSeconds) },
     });
   }
 
   /** Whether what a call has come to hold fits, and what will be made of it; `growth` is not there yet. */
   function fits(account: Account, kind: HeldKind, growth: number): boolean {
-    const toParse = kind === 'received' ? account.of(kind) * HEAP_BYTES_PER_BODY_BYTE : 0;
-    const isRoom = () => liveHeap() + toParse <= heap.limit * FULL_HEAP && memory() <= resident.limit * FULL_MEMORY;
+    const toParse = kind === 'received' ? account.of(kind) * heapBytesPerBodyByte : 0;
+    const isRoom = () =>
+      liveHeap() + toParse <= heap.limit * fullHeapShare && memory() <= resident.limit * fullMemoryShare;
     if (isRoom()) return true;
-    if (memory() <= resident.limit * BUSY_MEMORY || !collect(true)) return false;
+    if (memory() <= resident.limit * busyMemoryShare || !collect(true)) return false;
     heldWhenSeen -= growth;
     return isRoom();
   }
@@ -251,7 +254,7 @@ export function createOverloadGuard(
         hold(kind, bytes) {
           if (released) return null;
           const growth = bytes - account.of(kind);
-          if (growth > 0 && Math.abs(ledger.total() - heldWhenSeen) > LOOK_AFTER_BYTES) look();
+          if (growth > 0 && Math.abs(ledger.total() - heldWhenSeen) > checkIntervalBytes) look();
           account.set(kind, bytes);
           if (growth <= 0 || !admittedKinds.has(kind)) return null;
           const tooMany = kind === 'received' && exceedsBytes();
@@ -272,7 +275,7 @@ export function createOverloadGuard(
     },
     worked(bytes) {
       workedSinceSeen += bytes;
-      if (workedSinceSeen >= LOOK_AFTER_BYTES) relieve();
+      if (workedSinceSeen >= checkIntervalBytes) relieve();
     },
     hold(bytes) {
       const account = new Account(ledger);
@@ -296,14 +299,14 @@ export function createOverloadGuard(
     },
     checkAvailability() {
       relieve();
-      if (hasRoom(available ? 1 : ROOM_TO_SPARE)) {
+      if (hasRoom(available ? 1 : recoveryShare)) {
         available = true;
         checksWithoutRoom = 0;
         return true;
       }
-      if (isBusy(ROOM_TO_SPARE)) refreshHeap();
+      if (isBusy(recoveryShare)) refreshHeap();
       checksWithoutRoom += 1;
-      if (checksWithoutRoom >= CHECKS_UNTIL_UNAVAILABLE) available = false;
+      if (checksWithoutRoom >= checksUntilUnavailable) available = false;
       return available;
     },
     get exchanges() {
@@ -320,11 +323,11 @@ export function fitToMemory(
 ): { readonly config: Config; readonly lowered: readonly string[] } {
   const lowered: string[] = [];
   const ofHeap = {
-    most: Math.max(Math.floor((memory.heap - HEAP_OF_THE_SERVICE) * LARGEST_SHARE_OF_HEAP), 1024 * 1024),
+    most: Math.max(Math.floor((memory.heap - ownHeapBytes) * maxBodyHeapShare), 1024 * 1024),
     why: `a 30th of the heap (${memory.heap} bytes); NODE_OPTIONS=--max-old-space-size=… raises it`,
   };
   const ofMemory = {
-    most: Math.floor(memory.total * BUFFERED_SHARE_OF_MEMORY),
+    most: Math.floor(memory.total * maxBufferedMemoryShare),
     why: `a quarter of the memory (${memory.total} bytes)`,
   };
   const atMost = (name: keyof Config & `MAX_${string}_BYTES`, { most, why }: typeof ofHeap) => {

@@ -10,7 +10,7 @@ import { serializeReply } from '../extproc/serialize-reply.ts';
 import type { ApiError } from '../schema/api-error.ts';
 import type { CallEnd, CallTimes, ExchangeObserver, ExchangeWatch } from '../telemetry/observer.ts';
 import type { GrpcCall, GrpcCallListener } from './grpc-call.ts';
-import { FRAME_HEAD_BYTES } from './message-frames.ts';
+import { frameHeadBytes } from './message-frames.ts';
 import type { SheddableCall } from './overload.ts';
 import type { StepQueue } from './step-queue.ts';
 import type { Ticker, TickListener } from './ticker.ts';
@@ -249,7 +249,7 @@ class ProcessCall implements GrpcCallListener, TickListener, SheddableCall {
   #send({ exchange, modes }: OpenExchange, replies: readonly ExchangeReply[]): void {
     for (const reply of replies) {
       if (Number.isNaN(this.#firstByteAt) && hasBytesForClient(reply)) this.#firstByteAt = performance.now();
-      this.#call.send(serializeReply(reply, modes, FRAME_HEAD_BYTES));
+      this.#call.send(serializeReply(reply, modes, frameHeadBytes));
     }
     if (Number.isNaN(this.#firstTokenAt) && exchange.hasToken()) this.#firstTokenAt = performance.now();
   }

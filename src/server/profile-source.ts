@@ -34,7 +34,7 @@ export interface ProfileSourceObserver {
   rejected(error: Error): void;
 }
 
-const MAX_FILE_BYTES = 1024 * 1024;
+const maxFileBytes = 1024 * 1024;
 
 /** The profiles that this configuration names. Throws `ConfigError` where the file cannot be used. */
 export function openProfiles(config: Config, observer: ProfileSourceObserver = silent): ProfileSource {
@@ -115,7 +115,7 @@ export function describeProfiles(source: ProfileSource): Readonly<Record<string,
 
 function readText(file: string): string {
   const bytes = readFileSync(file);
-  if (bytes.length > MAX_FILE_BYTES) throw new Error(`${file} is larger than ${MAX_FILE_BYTES} bytes`);
+  if (bytes.length > maxFileBytes) throw new Error(`${file} is larger than ${maxFileBytes} bytes`);
   return bytes.toString('utf8');
 }
 

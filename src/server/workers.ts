@@ -8,15 +8,15 @@ import type { MetricObject } from 'prom-client';
  * `joinSupervisor`.
  */
 
-const WORKER_NUMBER = 'RESPONSES_EXTPROC_WORKER';
-const SCRAPE_TIMEOUT_MS = 2_000;
-const FIRST_RESTART_DELAY_MS = 100;
-const LONGEST_RESTART_DELAY_MS = 10_000;
+const workerNumberVariable = 'RESPONSES_EXTPROC_WORKER';
+const scrapeTimeoutMs = 2_000;
+const firstRestartDelayMs = 100;
+const maxRestartDelayMs = 10_000;
 /** A worker that ran this long was not broken from the start: its next restart is quick again. */
-const STEADY_AFTER_MS = 30_000;
-const ALIVE_EVERY_MS = 1_000;
+const steadyAfterMs = 30_000;
+const aliveIntervalMs = 1_000;
 /** A worker that has not been heard of for so long is stuck: its event loop is blocked, or it is stopped. */
-const STUCK_AFTER_MS = 5_000;
+const stuckAfterMs = 5_000;
 
 type WorkerMessage =
   | { readonly type: 'ready'; readonly ready: boolean }
@@ -65,7 +65,7 @@ export function superviseWorkers(count: number, observer: SupervisorObserver): S
   started.catch(() => {}); // it may reject before anyone awaits it
 
   function start(number: number): void {
-    const worker = cluster.fork({ [WORKER_NUMBER]: String(number) });
+    const worker = cluster.fork({ [workerNumberVariable]: String(number) });
     const state = { worker, ready: false, startedAt: Date.now(), heardAt: performance.now() };
     workers.set(number, state);
     worker.on('message', (message: WorkerMessage) => {
@@ -94,8 +94,8 @@ export function superviseWorkers(count: number, observer: SupervisorObserver): S
       settle?.reject(new Error(`worker ${number} exited during start-up (${how})`));
       return;
     }
-    const last = Date.now() - startedAt > STEADY_AFTER_MS ? undefined : delays.get(number);
-    const delay = last === undefined ? FIRST_RESTART_DELAY_MS : Math.min(last * 2, LONGEST_RESTART_DELAY_MS);
+    const last = Date.now() - startedAt > steadyAfterMs ? undefined : delays.get(number);
+    const delay = last === undefined ? firstRestartDelayMs : Math.min(last * 2, maxRestartDelayMs);
     delays.set(number, delay);
     restarts += 1;
     observer.onWorkerExit({ number, pid, how, restartInMs: delay });
@@ -111,7 +111,7 @@ export function superviseWorkers(count: number, observer: SupervisorObserver): S
   return {
     started,
     get readyWorkers() {
-      const stuckBefore = performance.now() - STUCK_AFTER_MS;
+      const stuckBefore = performance.now() - stuckAfterMs;
       return [...workers.values()].filter(({ ready, heardAt }) => ready && heardAt > stuckBefore).length;
     },
     get restarts() {
@@ -129,7 +129,7 @@ export function superviseWorkers(count: number, observer: SupervisorObserver): S
           collections.delete(id);
           resolve(answers);
         };
-        const timer = setTimeout(finish, SCRAPE_TIMEOUT_MS);
+        const timer = setTimeout(finish, scrapeTimeoutMs);
         collections.set(id, (worker, metrics) => {
           answers.push(metrics);
           pending.delete(worker);
@@ -165,7 +165,7 @@ export interface WorkerHandle {
 
 /** In a worker: its number. In any other process: null. */
 export function workerNumber(): number | null {
-  const number = process.env[WORKER_NUMBER];
+  const number = process.env[workerNumberVariable];
   return number === undefined || process.send === undefined ? null : Number(number);
 }
 
@@ -178,7 +178,7 @@ export function joinSupervisor(collect: () => Promise<MetricObject[]>): WorkerHa
   process.on('error', () => {});
   (process.getBuiltinModule('node:cluster') as unknown as Cluster).worker?.on('error', () => {});
   const send = (message: WorkerMessage) => void process.send?.(message);
-  setInterval(send, ALIVE_EVERY_MS, { type: 'alive' } satisfies WorkerMessage).unref();
+  setInterval(send, aliveIntervalMs, { type: 'alive' } satisfies WorkerMessage).unref();
   process.on('message', (message: SupervisorMessage) => {
     if (message.type === 'collect_metrics')
       void collect().then((metrics) => send({ type: 'metrics', id: message.id, metrics }));

@@ -13,11 +13,11 @@ export class SseLimitError extends Error {
   }
 }
 
-const LF = 0x0a;
-const CR = 0x0d;
-const SPACE = 0x20;
-const COLON = 0x3a;
-const OPENING_BRACE = 0x7b;
+const lineFeedByte = 0x0a;
+const carriageReturnByte = 0x0d;
+const spaceByte = 0x20;
+const colonByte = 0x3a;
+const openingBraceByte = 0x7b;
 const dataField = Buffer.from('data');
 const eventField = Buffer.from('event');
 const errorField = Buffer.from('error');
@@ -75,11 +75,11 @@ export class SseDecoder {
     let at = 0;
     if (this.#afterCr && bytes.length > 0) {
       this.#afterCr = false;
-      if (bytes[0] === LF) at = 1;
+      if (bytes[0] === lineFeedByte) at = 1;
     }
     // JSON escapes line ends, so a CR can only be a line end of the stream: mostly there is none, and one search tells.
-    let cr = bytes.indexOf(CR, at);
-    let lf = bytes.indexOf(LF, at);
+    let cr = bytes.indexOf(carriageReturnByte, at);
+    let lf = bytes.indexOf(lineFeedByte, at);
     while (cr !== -1 || lf !== -1) {
       const byCr = cr !== -1 && (lf === -1 || cr < lf);
       const end = byCr ? cr : lf;
@@ -91,11 +91,11 @@ export class SseDecoder {
       at = end + 1;
       if (byCr) {
         if (at === bytes.length) this.#afterCr = true;
-        else if (bytes[at] === LF) at += 1;
-        cr = bytes.indexOf(CR, at);
+        else if (bytes[at] === lineFeedByte) at += 1;
+        cr = bytes.indexOf(carriageReturnByte, at);
       }
       // Fast path: mostly a blank line follows, and looking at one byte saves a search. Keep it as long as that is so.
-      if (lf !== -1 && lf < at) lf = bytes[at] === LF ? at : bytes.indexOf(LF, at);
+      if (lf !== -1 && lf < at) lf = bytes[at] === lineFeedByte ? at : bytes.indexOf(lineFeedByte, at);
     }
     if (at === bytes.length) return;
     if (this.pending() + bytes.length - at > this.#maxEventBytes) this.#overflow = true;
@@ -134,10 +134,10 @@ export class SseDecoder {
       return;
     }
     switch (bytes[start]) {
-      case COLON:
+      case colonByte:
         this.#emit(comment);
         return;
-      case OPENING_BRACE:
+      case openingBraceByte:
         this.#endEvent();
         this.#emit({ type: 'event', event: null, data: bytes.toString('utf8', start, end) });
         return;
@@ -194,8 +194,8 @@ function valueStart(field: Buffer, bytes: Buffer, start: number, end: number): n
   if (colon > end) return -1;
   for (let index = 0; index < field.length; index++) if (bytes[start + index] !== field[index]) return -1;
   if (colon === end) return end;
-  if (bytes[colon] !== COLON) return -1;
-  return colon + 1 < end && bytes[colon + 1] === SPACE ? colon + 2 : colon + 1;
+  if (bytes[colon] !== colonByte) return -1;
+  return colon + 1 < end && bytes[colon + 1] === spaceByte ? colon + 2 : colon + 1;
 }
 
 /** Size of the byte order mark, if the stream begins with one. */

@@ -2,10 +2,10 @@ import { Buffer } from 'node:buffer';
 import type { ResponseStreamEvent } from '../schema/stream-events.ts';
 
 /** The end of every stream: the literal that the specification demands. */
-export const DONE = Buffer.from('data: [DONE]\n\n');
+export const doneEvent = Buffer.from('data: [DONE]\n\n');
 
 /** A comment: resets idle timeouts on the way, and clients ignore it. */
-export const KEEPALIVE = Buffer.from(': keepalive\n\n');
+export const keepAliveComment = Buffer.from(': keepalive\n\n');
 
 /**
  * Events as the bytes of a stream, in one piece: `event:` repeats the type (Open Responses demands it), the data is one

@@ -5,12 +5,12 @@ import { createBoundedLabel, forgetSeries, type Metrics } from './metrics.ts';
 import type { CallEnd, CallTimes, ExchangeObserver } from './observer.ts';
 
 /** Codes are ours and few, but a time series lives as long as the process. */
-const MAX_CODES = 64;
+const maxCodes = 64;
 
 /** Updates the metrics once, when an exchange ends. */
 export function createExchangeMetrics(metrics: Metrics): ExchangeObserver {
-  const codeLabel = createBoundedLabel(MAX_CODES);
-  const typeLabel = createBoundedLabel(MAX_CODES, (type) => void forgetSeries(metrics.unknownTypes, 'type', type));
+  const codeLabel = createBoundedLabel(maxCodes);
+  const typeLabel = createBoundedLabel(maxCodes, (type) => void forgetSeries(metrics.unknownTypes, 'type', type));
   return {
     onStart() {
       return {

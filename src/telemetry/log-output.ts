@@ -15,13 +15,13 @@ export interface LogOutput {
  * One write for many lines: each wakes a thread of the pool, which at thousands of exchanges a second costs more than the
  * lines. They wait at most this many milliseconds.
  */
-const FLUSH_MS = 200;
-const FLUSH_BYTES = 64 * 1024;
+const flushDelayMs = 200;
+const flushBytes = 64 * 1024;
 /** What may wait for a slow reader; lines beyond it are lost. */
-const MAX_WAITING_BYTES = 1024 * 1024;
-const RETRY_MS = 50;
+const maxWaitingBytes = 1024 * 1024;
+const retryDelayMs = 50;
 /** A write that takes longer has nobody at its other end. */
-const HUNG_MS = 1_000;
+const hungAfterMs = 1_000;
 
 /** Writes to a file descriptor that is already open. */
 export function createLogOutput(fd: number): LogOutput {
@@ -52,7 +52,7 @@ export function createLogOutput(fd: number): LogOutput {
     writingSince = performance.now();
     write(target, bytes, 0, bytes.length, null, (error, written) => {
       if (error?.code === 'EAGAIN') {
-        setTimeout(send, RETRY_MS, bytes, lines).unref();
+        setTimeout(send, retryDelayMs, bytes, lines).unref();
         return;
       }
       if (error === null && written < bytes.length) {
@@ -68,14 +68,14 @@ export function createLogOutput(fd: number): LogOutput {
 
   return {
     write(line) {
-      if (waitingBytes + line.length > MAX_WAITING_BYTES) {
+      if (waitingBytes + line.length > maxWaitingBytes) {
         lost += 1;
         return;
       }
       waiting.push(line);
       waitingBytes += line.length;
-      if (waitingBytes >= FLUSH_BYTES) flush();
-      else timer ??= setTimeout(flush, FLUSH_MS).unref();
+      if (waitingBytes >= flushBytes) flush();
+      else timer ??= setTimeout(flush, flushDelayMs).unref();
     },
     get lost() {
       return lost;
@@ -91,7 +91,7 @@ export function createLogOutput(fd: number): LogOutput {
       });
     },
     flushAtExit() {
-      if (writingSince !== null && performance.now() - writingSince > HUNG_MS) return false;
+      if (writingSince !== null && performance.now() - writingSince > hungAfterMs) return false;
       try {
         if (waiting.length > 0) writeSync(target, waiting.join(''));
       } catch {

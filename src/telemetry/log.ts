@@ -37,7 +37,7 @@ function fieldsOf(fields: object): string {
 }
 
 /** How often a trouble that repeats itself is logged. */
-const OCCASION_MS = 60_000;
+const warningIntervalMs = 60_000;
 
 /**
  * A warning that is logged once a minute at most, with how many times `count` was reported since the last line. What it
@@ -52,7 +52,7 @@ export function createOccasionalWarning(
   let since = 0;
   return (count, details) => {
     since += count;
-    if (now() - loggedAt < OCCASION_MS) return;
+    if (now() - loggedAt < warningIntervalMs) return;
     log.warn({ ...details, count: since }, message);
     loggedAt = now();
     since = 0;

@@ -30,7 +30,7 @@ export type Metrics = { readonly [Name in keyof typeof metricRows]: MetricOf<(ty
 };
 
 /** Some servers accept any model name, however long. */
-const MAX_LABEL_LENGTH = 120;
+const maxLabelLength = 120;
 
 /** The metrics of one process, including Node's own. */
 export function createMetrics({ version, maxModels, worker, state }: MetricsOptions): Metrics {
@@ -94,7 +94,7 @@ function readAtScrapes<State>({ type, name, help, read }: ReadRow<State>, state:
 }
 
 /** A name that nobody has used for so long makes room for another. */
-export const LABEL_IDLE_MS = 60 * 60 * 1000;
+export const labelIdleMs = 60 * 60 * 1000;
 
 /**
  * Labels for at most `most` names at once; any other name is `other`. Names come from clients, which may invent them: one
@@ -108,11 +108,11 @@ export function createBoundedLabel(
 ): (name: string) => string {
   const lastUse = new Map<string, number>(); // the one that was used the longest ago is first
   return (name) => {
-    const label = name.slice(0, MAX_LABEL_LENGTH);
+    const label = name.slice(0, maxLabelLength);
     const at = now();
     if (!lastUse.delete(label) && lastUse.size >= most) {
       const [oldest] = lastUse;
-      if (oldest === undefined || at - oldest[1] < LABEL_IDLE_MS) return 'other';
+      if (oldest === undefined || at - oldest[1] < labelIdleMs) return 'other';
       lastUse.delete(oldest[0]);
       forget(oldest[0]);
     }

@@ -51,7 +51,7 @@ export interface TracingOptions {
 }
 
 /** How long the end of the process waits for the collector. */
-const CLOSE_TIMEOUT_MS = 2_000;
+const closeTimeoutMs = 2_000;
 
 /** Starts the exporter. The headers it sends come from `OTEL_EXPORTER_OTLP_HEADERS`, which the exporter reads itself. */
 export function createTracing({ url, serviceName, version, ratio, delayMs, onLost }: TracingOptions): Tracing {
@@ -100,7 +100,7 @@ export function createTracing({ url, serviceName, version, ratio, delayMs, onLos
       const deadline = new AbortController();
       await Promise.race([
         provider.shutdown().catch(() => {}),
-        sleep(CLOSE_TIMEOUT_MS, undefined, { signal: deadline.signal }).catch(() => {}),
+        sleep(closeTimeoutMs, undefined, { signal: deadline.signal }).catch(() => {}),
       ]);
       deadline.abort();
     },

@@ -21,7 +21,7 @@ interface WrittenEnvelope extends CompactionEnvelope {
 
 type LooseEnvelope = { readonly [Field in keyof WrittenEnvelope]?: unknown };
 
-const PREFIX = 'orc1.';
+const envelopePrefix = 'orc1.';
 
 /** More than the values of an envelope: what holds more was not written here. */
 const maxValues = 16;
@@ -29,7 +29,7 @@ const maxValues = 16;
 /** The envelope as text for `encrypted_content`. */
 export function encodeCompactionEnvelope({ text, model }: CompactionEnvelope): string {
   const written: WrittenEnvelope = { v: 1, text, ...(model === undefined ? {} : { model }), sum: sumOf(text) };
-  return PREFIX + Buffer.from(JSON.stringify(written)).toString('base64url');
+  return envelopePrefix + Buffer.from(JSON.stringify(written)).toString('base64url');
 }
 
 /**
@@ -37,8 +37,8 @@ export function encodeCompactionEnvelope({ text, model }: CompactionEnvelope): s
  * ours that was cut or changed.
  */
 export function decodeCompactionEnvelope(given: string): CompactionEnvelope | 'foreign' | 'damaged' {
-  if (!given.startsWith(PREFIX)) return 'foreign';
-  const bytes = Buffer.from(given.slice(PREFIX.length), 'base64url');
+  if (!given.startsWith(envelopePrefix)) return 'foreign';
+  const bytes = Buffer.from(given.slice(envelopePrefix.length), 'base64url');
   if (scanJson(bytes, { maxValues }).values > maxValues) return 'damaged';
   let value: LooseEnvelope | null;
   try {

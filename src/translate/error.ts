@@ -20,7 +20,7 @@ type Wordings = Profile['contextOverflow'];
 const none: Wordings = [];
 
 /** UTF-8 bytes of an upstream's message that a client is shown. */
-const MAX_MESSAGE_BYTES = 2048;
+const maxMessageBytes = 2048;
 
 /**
  * The client's error for an upstream's (or Envoy's own) error answer: docs/answers.md §1.11 for the body, §1.12 for the status.
@@ -202,7 +202,7 @@ row([504, 524], 504, 'server_error', 'upstream_timeout');
 
 function kindOf(status: number, { type, message, provider, code }: ErrorReading): Kind {
   // Whatever the status: at llama.cpp's 500 SDKs try three times, and OpenRouter's 404 says nothing of the model.
-  if (saysUnsupportedMedia(message.slice(0, MAX_MESSAGE_BYTES)))
+  if (saysUnsupportedMedia(message.slice(0, maxMessageBytes)))
     return { status: 400, type: 'invalid_request', code: 'unsupported_value', param: 'input' };
   // Groq: the model wrote a call that could not be read. Another try may do better, so it is no error of the request.
   if (code === 'tool_use_failed') return { status: 502, type: 'model_error', code: 'invalid_tool_call' };
@@ -219,7 +219,7 @@ function kindOf(status: number, { type, message, provider, code }: ErrorReading)
 }
 
 function isContextOverflow({ message, code, type }: ErrorReading, wordings: Wordings): boolean {
-  const words = [code, type, message].map((text) => text.slice(0, MAX_MESSAGE_BYTES));
+  const words = [code, type, message].map((text) => text.slice(0, maxMessageBytes));
   return saysContextOverflow(words.join(' '), wordings);
 }
 
@@ -235,11 +235,11 @@ function withRetryHint(message: string, reading: ErrorReading, retryAfter: strin
   return `${message}${/[.!?]$/.test(message) ? '' : '.'} Please try again in ${seconds}s.`;
 }
 
-/** At most `MAX_MESSAGE_BYTES` of UTF-8, without half a character at the end. */
+/** At most `maxMessageBytes` of UTF-8, without half a character at the end. */
 function cut(text: string): string {
   const bytes = Buffer.from(text);
-  if (bytes.length <= MAX_MESSAGE_BYTES) return text;
-  let end = MAX_MESSAGE_BYTES - 3; // room for the ellipsis
+  if (bytes.length <= maxMessageBytes) return text;
+  let end = maxMessageBytes - 3; // room for the ellipsis
   while (((bytes[end] ?? 0) & 0xc0) === 0x80) end--;
   return `${bytes.toString('utf8', 0, end)}…`;
 }

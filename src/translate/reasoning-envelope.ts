@@ -84,13 +84,13 @@ export function signatureOf(content: ExtraContent): string {
   return textOf(objectOf<LooseGoogleExtras>(content.google)?.thought_signature);
 }
 
-const PREFIX = 'orr1.';
+const envelopePrefix = 'orr1.';
 
 /** The envelope as text for `encrypted_content`. */
 export function encodeReasoningEnvelope(envelope: ReasoningEnvelope): string {
   // What is nested too deeply to be written is left out: only the upstream would have used them.
   const json = jsonTextOf(envelope) || jsonTextOf({ t: envelope.t, g: envelope.g, p: envelope.p });
-  return PREFIX + Buffer.from(json).toString('base64url');
+  return envelopePrefix + Buffer.from(json).toString('base64url');
 }
 
 /**
@@ -103,8 +103,8 @@ export function decodeReasoningEnvelope(
   maxNesting: number,
   maxValues: number,
 ): { readonly envelope: ReasoningEnvelope; readonly values: number } | 'too_many_values' | null {
-  if (!text.startsWith(PREFIX)) return null;
-  const bytes = Buffer.from(text.slice(PREFIX.length), 'base64url');
+  if (!text.startsWith(envelopePrefix)) return null;
+  const bytes = Buffer.from(text.slice(envelopePrefix.length), 'base64url');
   const { values, tooDeepAt } = scanJson(bytes, { maxNesting, maxValues });
   if (values > maxValues) return 'too_many_values';
   if (tooDeepAt !== null) return null;

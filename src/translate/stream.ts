@@ -31,7 +31,7 @@ export interface StreamSummary {
 }
 
 /** Pieces of data in a row that may be malformed before the upstream is given up. */
-const MAX_MALFORMED = 3;
+const maxMalformedInRow = 3;
 
 /**
  * Chat Completions chunks in, Responses events out, for one answer. After the terminal event every call gives none. Nothing
@@ -246,7 +246,7 @@ export class StreamTranslator {
   #skip(): void {
     this.#malformed += 1;
     this.#malformedInRow += 1;
-    if (this.#malformedInRow < MAX_MALFORMED) return;
+    if (this.#malformedInRow < maxMalformedInRow) return;
     this.#response.start();
     this.#response.fail(this.#invalid());
   }

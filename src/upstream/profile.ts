@@ -21,8 +21,8 @@ export const pattern = z
   });
 
 /** Each error is matched with all of them. */
-const MAX_WORDINGS = 50;
-const MAX_WORDING = 200;
+const maxWordings = 50;
+const maxWordingLength = 200;
 
 const effortRule = z.strictObject({
   models: pattern.describe('Models the rule is for.'),
@@ -243,8 +243,8 @@ export const profileFlags = {
     .describe('The text begins inside the reasoning, without an opening tag; needs `thinkTags`.'),
   reasoningTokensExtra: z.boolean().describe('Reasoning tokens are not part of `completion_tokens`.'),
   contextOverflow: z
-    .array(z.string().max(MAX_WORDING, `must have at most ${MAX_WORDING} characters`).pipe(pattern))
-    .max(MAX_WORDINGS, `must be at most ${MAX_WORDINGS}`)
+    .array(z.string().max(maxWordingLength, `must have at most ${maxWordingLength} characters`).pipe(pattern))
+    .max(maxWordings, `must be at most ${maxWordings}`)
     .describe(
       'Words of its errors when a prompt is longer than the context, as regular expressions that RE2 can match, beside those known of all servers.',
     )

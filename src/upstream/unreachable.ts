@@ -3,7 +3,7 @@ const untrusted =
   /^(?:DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_(?:VERIFY_LEAF_SIGNATURE|GET_ISSUER_CERT(?:_LOCALLY)?))$/;
 
 /** The failure of a connection on which no TLS handshake came about in time. */
-export const NO_TLS = 'no TLS handshake';
+export const noTlsHandshake = 'no TLS handshake';
 
 /**
  * Why a server could not be asked and what to do about it, in one or two sentences for a terminal. `reason` is the code of
@@ -25,7 +25,7 @@ export function explainUnreachable(reason: string, url: URL): string {
     return `its certificate has expired (${reason}). It must be renewed on the server.`;
   if (reason === 'ERR_TLS_CERT_ALTNAME_INVALID')
     return `its certificate is for another name than ${url.hostname} (${reason}). Write the name that the certificate has.`;
-  if (secure && (reason === NO_TLS || reason === 'EPROTO' || reason.startsWith('ERR_SSL')))
+  if (secure && (reason === noTlsHandshake || reason === 'EPROTO' || reason.startsWith('ERR_SSL')))
     return `it does not speak TLS on that port (${reason}). Try ${otherScheme}`;
   if (reason.startsWith('HPE_') || reason === 'EPROTO')
     return `it does not speak HTTP on that port (${reason}). Try ${otherScheme}`;

@@ -9,7 +9,7 @@ export type ClientMessage =
   | { readonly type: 'invalid'; readonly error: TurnError; readonly streamId: string | null };
 
 /** Longer ids would be repeated in every event. */
-const MAX_STREAM_ID_LENGTH = 256;
+const maxStreamIdLength = 256;
 
 /** Reads a message as far as its type and its lane; what a turn asks for is read when the turn begins. */
 export function readClientMessage(data: Buffer, maxValues: number): ClientMessage {
@@ -53,13 +53,9 @@ function readFields(fields: RawFields, read: (name: string) => unknown): ClientM
       ),
     );
   const streamId = read('stream_id') ?? null;
-  if (streamId !== null && (typeof streamId !== 'string' || streamId === '' || streamId.length > MAX_STREAM_ID_LENGTH))
+  if (streamId !== null && (typeof streamId !== 'string' || streamId === '' || streamId.length > maxStreamIdLength))
     return refused(
-      invalid(
-        'invalid_type',
-        'stream_id',
-        `\`stream_id\` must be a string of 1 to ${MAX_STREAM_ID_LENGTH} characters.`,
-      ),
+      invalid('invalid_type', 'stream_id', `\`stream_id\` must be a string of 1 to ${maxStreamIdLength} characters.`),
     );
   return { type: 'create', fields, streamId };
 }

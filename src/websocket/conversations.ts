@@ -27,7 +27,7 @@ export interface Conversations {
 }
 
 /** Objects and buffers that hold a conversation, beside its bytes. */
-const OVERHEAD_BYTES = 512;
+const conversationOverheadBytes = 512;
 
 /** `makeRoom` is called whenever one was added; it calls `evict` when there is too much in all. */
 export function createConversations(makeRoom: () => void): Conversations {
@@ -38,14 +38,14 @@ export function createConversations(makeRoom: () => void): Conversations {
 
   function forget(conversation: Conversation): boolean {
     if (!kept.delete(conversation)) return false;
-    bytes -= conversation.bytes + OVERHEAD_BYTES;
+    bytes -= conversation.bytes + conversationOverheadBytes;
     return true;
   }
 
   return {
     keep(conversation) {
       kept.add(conversation);
-      bytes += conversation.bytes + OVERHEAD_BYTES;
+      bytes += conversation.bytes + conversationOverheadBytes;
       makeRoom();
     },
     has: (conversation) => kept.has(conversation),
@@ -70,7 +70,7 @@ export function createConversations(makeRoom: () => void): Conversations {
 }
 
 /** Pieces below this are copied into one, so that a long conversation is not a list of small buffers. */
-const SMALL_PIECE_BYTES = 64 * 1024;
+const smallPieceBytes = 64 * 1024;
 
 /** The conversation after a response: what was before it, the request's own input, the response's output. */
 export function conversationOf(
@@ -83,7 +83,7 @@ export function conversationOf(
   for (const piece of [input, output]) {
     if (piece === null) continue;
     const last = items.at(-1);
-    if (last !== undefined && last.length + piece.length < SMALL_PIECE_BYTES)
+    if (last !== undefined && last.length + piece.length < smallPieceBytes)
       items[items.length - 1] = joined([last, comma, piece]);
     else items.push(joined([piece]));
   }

@@ -13,14 +13,14 @@ export interface Forwarder {
  * Connections to the proxy are kept for the next turn, for a shorter time than any proxy keeps them: a request that met the
  * closing of one would fail, and may not be sent twice.
  */
-const KEPT_MS = 4_000;
-const KEPT_CONNECTIONS = 64;
+const idleSocketTimeoutMs = 4_000;
+const maxIdleSockets = 64;
 
 /** `baseUrl` is the proxy's, such as `http://127.0.0.1:10000/v1`. */
 export function createForwarder(baseUrl: string): Forwarder {
   const url = new URL(`${baseUrl.replace(/\/+$/, '')}/responses`);
   const secure = url.protocol === 'https:';
-  const options = { keepAlive: true, timeout: KEPT_MS, maxFreeSockets: KEPT_CONNECTIONS };
+  const options = { keepAlive: true, timeout: idleSocketTimeoutMs, maxFreeSockets: maxIdleSockets };
   const agent = secure ? new HttpsAgent(options) : new HttpAgent(options);
   const hostname = url.hostname.replace(/^\[|\]$/g, '');
 

@@ -12,21 +12,21 @@ export type RawFields = ReadonlyMap<string, Buffer>;
 export function readRawFields(bytes: Buffer): RawFields | null {
   const fields = new Map<string, Buffer>();
   let at = skipSpace(bytes, 0);
-  if (bytes[at] !== OPENING_BRACE) return null;
+  if (bytes[at] !== openingBraceByte) return null;
   at = skipSpace(bytes, at + 1);
-  if (bytes[at] === CLOSING_BRACE) return isOver(bytes, at + 1) ? fields : null;
+  if (bytes[at] === closingBraceByte) return isOver(bytes, at + 1) ? fields : null;
   for (;;) {
     const name = nameAt(bytes, at);
     if (name === null) return null;
     const colon = skipSpace(bytes, name.end);
-    if (bytes[colon] !== COLON) return null;
+    if (bytes[colon] !== colonByte) return null;
     const start = skipSpace(bytes, colon + 1);
     const end = valueEnd(bytes, start);
     if (end <= start) return null;
     fields.set(name.text, bytes.subarray(start, end));
     at = skipSpace(bytes, end);
-    if (bytes[at] === CLOSING_BRACE) return isOver(bytes, at + 1) ? fields : null;
-    if (bytes[at] !== COMMA) return null;
+    if (bytes[at] === closingBraceByte) return isOver(bytes, at + 1) ? fields : null;
+    if (bytes[at] !== commaByte) return null;
     at = skipSpace(bytes, at + 1);
   }
 }
@@ -38,16 +38,16 @@ export function parseRaw(bytes: Buffer, maxValues: number): unknown {
   return JSON.parse(bytes.toString());
 }
 
-const QUOTE = 0x22;
-const COMMA = 0x2c;
-const COLON = 0x3a;
-const OPENING_BRACKET = 0x5b;
-const CLOSING_BRACKET = 0x5d;
-const OPENING_BRACE = 0x7b;
-const CLOSING_BRACE = 0x7d;
+const quoteByte = 0x22;
+const commaByte = 0x2c;
+const colonByte = 0x3a;
+const openingBracketByte = 0x5b;
+const closingBracketByte = 0x5d;
+const openingBraceByte = 0x7b;
+const closingBraceByte = 0x7d;
 
 function nameAt(bytes: Buffer, at: number): { readonly text: string; readonly end: number } | null {
-  if (bytes[at] !== QUOTE) return null;
+  if (bytes[at] !== quoteByte) return null;
   const end = closingQuote(bytes, at) + 1;
   if (end > bytes.length) return null;
   try {
@@ -62,22 +62,22 @@ function valueEnd(bytes: Buffer, start: number): number {
   let depth = 0;
   for (let at = start; at < bytes.length; at++) {
     switch (bytes[at]) {
-      case QUOTE:
+      case quoteByte:
         at = closingQuote(bytes, at);
         if (at >= bytes.length) return -1;
         if (depth === 0) return at + 1;
         break;
-      case OPENING_BRACKET:
-      case OPENING_BRACE:
+      case openingBracketByte:
+      case openingBraceByte:
         depth++;
         break;
-      case CLOSING_BRACKET:
-      case CLOSING_BRACE:
+      case closingBracketByte:
+      case closingBraceByte:
         if (depth === 0) return withoutSpace(bytes, start, at);
         depth--;
         if (depth === 0) return at + 1;
         break;
-      case COMMA:
+      case commaByte:
         if (depth === 0) return withoutSpace(bytes, start, at);
     }
   }

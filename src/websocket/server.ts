@@ -80,10 +80,10 @@ export interface WebSocketEndpoint {
 }
 
 /** What waits in this process for a client that reads slowly, before its turns are paused. */
-const MAX_UNSENT_BYTES = 256 * 1024;
+const maxUnsentBytes = 256 * 1024;
 /** A message that is still arriving is counted from here on. */
-const UNCOUNTED_BYTES = 64 * 1024;
-const RETRY_AFTER = { 'retry-after': '2' };
+const maxUncountedBytes = 64 * 1024;
+const retryAfterHeader = { 'retry-after': '2' };
 const responsesPath = /\/responses\/?$/;
 /** A client's id is repeated in logs and in headers. */
 const usableId = /^[\w.:-]{1,128}$/;
@@ -221,7 +221,7 @@ function openSocket(
     send(text) {
       if (webSocket.readyState !== webSocket.OPEN) return;
       webSocket.send(text);
-      if (!blocked && socket.writableLength > MAX_UNSENT_BYTES) block();
+      if (!blocked && socket.writableLength > maxUnsentBytes) block();
     },
     close(code, why) {
       reason ??= why;
@@ -271,7 +271,7 @@ function openSocket(
   socket.prependListener('data', (bytes: Buffer) => {
     alive = true;
     arriving += bytes.length;
-    if (arriving <= UNCOUNTED_BYTES) return;
+    if (arriving <= maxUncountedBytes) return;
     held ??= memory.hold(0);
     if (held?.resize(arriving) === true) return;
     reason ??= 'server_overloaded';
@@ -351,7 +351,7 @@ function refusal(status: number, type: string, code: string, message: string): R
   return {
     status,
     code,
-    headers: { 'content-type': 'application/json', ...(status === 503 ? RETRY_AFTER : {}) },
+    headers: { 'content-type': 'application/json', ...(status === 503 ? retryAfterHeader : {}) },
     body: JSON.stringify({ error: { type, code, param: null, message } }),
   };
 }

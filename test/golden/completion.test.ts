@@ -5,7 +5,7 @@ import type { ResponseResource } from '../../src/schema/response-resource.ts';
 import { translateCompletion } from '../../src/translate/completion.ts';
 import type { ResponseContext } from '../../src/translate/context.ts';
 import { translateRequest } from '../../src/translate/request.ts';
-import { COMPLETED_AT, CREATED_AT, createCountedIds, createTestContext, emptyResponse } from '../support/context.ts';
+import { completedAt, createCountedIds, createdAt, createTestContext, emptyResponse } from '../support/context.ts';
 import { blockOf, type GoldenCase, goldenFolder, readGoldenCases } from '../support/golden.ts';
 import { faultsOfResponse } from '../support/published-schema.ts';
 import { createTestSettings } from '../support/settings.ts';
@@ -56,13 +56,13 @@ function thrownBy(golden: GoldenCase): unknown {
 function contextOf(golden: GoldenCase): ResponseContext {
   const request = blockOf(golden, 'request');
   if (request === null) return createTestContext(JSON.parse(blockOf(golden, 'context') ?? '{}'));
-  const clock = { now: () => CREATED_AT, newId: createCountedIds() };
+  const clock = { now: () => createdAt, newId: createCountedIds() };
   const { context } = translateRequest(
     JSON.parse(request),
     createTestSettings(JSON.parse(blockOf(golden, 'settings') ?? '{}')),
     clock,
   );
-  return { ...context, now: () => COMPLETED_AT };
+  return { ...context, now: () => completedAt };
 }
 
 function required(golden: GoldenCase, name: string): string {

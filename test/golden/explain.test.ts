@@ -10,7 +10,7 @@ import { type AnswerRun, runAnswer } from '../../src/explain/run-answer.ts';
 import { type ClientRequest, runRequest } from '../../src/explain/run-request.ts';
 import { eventLines } from '../../src/inspect/view/event-lines.ts';
 import { explainSetupOf } from '../support/config-of-settings.ts';
-import { CREATED_AT } from '../support/context.ts';
+import { createdAt } from '../support/context.ts';
 import { blockOf, type GoldenCase, goldenFolder, readGoldenCases } from '../support/golden.ts';
 import type { SettingsOverrides } from '../support/settings.ts';
 import { upstreamOf } from '../support/upstream-notation.ts';
@@ -47,7 +47,7 @@ describe.each(requests)('$where $title', (golden: RequestCase) => {
   const setup = explainSetupOf(golden.settings);
 
   it('is explained as it is translated', () => {
-    const explanation = explainRequest({ setup, request, now: CREATED_AT, fields: null, linkBase: '' });
+    const explanation = explainRequest({ setup, request, now: createdAt, fields: null, linkBase: '' });
     const [refusal] = explanation.refusals;
     if (refusal === undefined) {
       const { body } = explanation.chat_request ?? {};
@@ -83,7 +83,7 @@ describe.each(streams)('$where $title', (golden) => {
   it('replayed, gives the events written beside it', () => {
     const body = blockOf(golden, 'request') ?? '{"model":"test-model","input":"Hi","stream":true}';
     const setup = explainSetupOf({});
-    const run = runRequest(setup, requestOf(body, undefined), CREATED_AT);
+    const run = runRequest(setup, requestOf(body, undefined), createdAt);
     if (run.type !== 'sent') throw new Error('the request was not sent');
     const isJson = blockOf(golden, 'upstream json') !== null;
     const bytes = isJson ? Buffer.from(blockOf(golden, 'upstream json') ?? '') : upstreamOf(golden);

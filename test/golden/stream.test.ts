@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { eventLines, eventsOf } from '../../src/inspect/view/event-lines.ts';
-import { DONE, encodeSseEvents } from '../../src/sse/encode.ts';
+import { doneEvent, encodeSseEvents } from '../../src/sse/encode.ts';
 import { translateCompletion } from '../../src/translate/completion.ts';
 import type { ResponseContext } from '../../src/translate/context.ts';
 import { blockOf, type GoldenCase, goldenFolder, readGoldenCases } from '../support/golden.ts';
@@ -126,7 +126,7 @@ function whole(golden: GoldenCase, context: () => ResponseContext): Pick<StreamR
   const json = blockOf(golden, 'upstream json');
   if (json === null) return runStream([upstreamOf(golden)], context());
   const { events } = translateCompletion(JSON.parse(json), { ...context(), stream: true });
-  return { bytes: Buffer.concat([encodeSseEvents(events), DONE]), error: null };
+  return { bytes: Buffer.concat([encodeSseEvents(events), doneEvent]), error: null };
 }
 
 /** The SDK throws at an `error` event, with its message, and at the specification's `response.reasoning.*` (D2). */

@@ -3,7 +3,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { ExchangeEvent } from '../../src/exchange/types.ts';
 import { processMethod } from '../../src/extproc/messages.ts';
-import { FRAME_HEAD_BYTES, putFrameHead } from '../../src/server/message-frames.ts';
+import { frameHeadBytes, putFrameHead } from '../../src/server/message-frames.ts';
 import { defaultModes, headersOf } from '../support/exchange-options.ts';
 import { connectExtProc, messageOf } from '../support/extproc-client.ts';
 import { type RunningService, startService, until } from '../support/service.ts';
@@ -47,9 +47,9 @@ function framed(event: ExchangeEvent): Buffer {
   const { request, response } = defaultModes;
   const config = { protocol_config: { request_body_mode: request, response_body_mode: response } };
   const bytes = processMethod.requestSerialize({ ...messageOf(event), ...config });
-  const frame = Buffer.alloc(FRAME_HEAD_BYTES + bytes.length);
+  const frame = Buffer.alloc(frameHeadBytes + bytes.length);
   putFrameHead(frame);
-  frame.set(bytes, FRAME_HEAD_BYTES);
+  frame.set(bytes, frameHeadBytes);
   return frame;
 }
 
@@ -66,7 +66,7 @@ function shortCall(session: ClientHttp2Session, message: Buffer): Promise<string
     call.on('error', ({ message: text }) => resolve(text));
     call.on('close', () => resolve('the call was closed'));
     call.once('data', (bytes: Buffer) => {
-      resolve(bytes.length > FRAME_HEAD_BYTES && bytes[0] === 0 ? 'a message' : `${bytes.length} bytes`);
+      resolve(bytes.length > frameHeadBytes && bytes[0] === 0 ? 'a message' : `${bytes.length} bytes`);
       call.close(constants.NGHTTP2_CANCEL);
     });
     call.write(message);

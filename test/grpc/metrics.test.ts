@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createBoundedLabel, createMetrics, forgetSeries, LABEL_IDLE_MS } from '../../src/telemetry/metrics.ts';
+import { createBoundedLabel, createMetrics, forgetSeries, labelIdleMs } from '../../src/telemetry/metrics.ts';
 import { connectExtProc, type ExtProcClient } from '../support/extproc-client.ts';
 import { beginStream, endStream, sendRequest } from '../support/scripted-exchange.ts';
 import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts';
@@ -170,11 +170,11 @@ describe('a bounded label', () => {
     for (const [at, name, given] of [
       [0, 'invented', 'invented'],
       [1, 'used', 'used'],
-      [LABEL_IDLE_MS - 1, 'new', 'other'],
-      [LABEL_IDLE_MS - 1, 'used', 'used'],
-      [LABEL_IDLE_MS, 'new', 'new'],
-      [LABEL_IDLE_MS, 'invented', 'other'],
-      [LABEL_IDLE_MS, 'used', 'used'],
+      [labelIdleMs - 1, 'new', 'other'],
+      [labelIdleMs - 1, 'used', 'used'],
+      [labelIdleMs, 'new', 'new'],
+      [labelIdleMs, 'invented', 'other'],
+      [labelIdleMs, 'used', 'used'],
     ] as const) {
       now = at;
       expect(label(name), `${name} at ${at}`).toBe(given);

@@ -16,7 +16,7 @@ import type { ExchangeEvent } from '../../src/exchange/types.ts';
 import type { ProcessingRequest } from '../../src/extproc/generated/envoy/service/ext_proc/v3/ProcessingRequest.ts';
 import type { ProcessingResponse__Output as ProcessingResponse } from '../../src/extproc/generated/envoy/service/ext_proc/v3/ProcessingResponse.ts';
 import { processMethod } from '../../src/extproc/messages.ts';
-import { FRAME_HEAD_BYTES, MessageFrameReader, putFrameHead } from '../../src/server/message-frames.ts';
+import { frameHeadBytes, MessageFrameReader, putFrameHead } from '../../src/server/message-frames.ts';
 import { createOverloadGuard, type OverloadGuard } from '../../src/server/overload.ts';
 import { headersOf } from '../support/exchange-options.ts';
 import { messageOf } from '../support/extproc-client.ts';
@@ -122,7 +122,7 @@ function call(session: ClientHttp2Session, metadata = {}, { reading = true } = {
 }
 
 function frame(message: Uint8Array, compressed = 0): Buffer {
-  const framed = Buffer.concat([Buffer.alloc(FRAME_HEAD_BYTES), message]);
+  const framed = Buffer.concat([Buffer.alloc(frameHeadBytes), message]);
   putFrameHead(framed);
   framed[0] = compressed;
   return framed;

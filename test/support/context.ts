@@ -8,8 +8,8 @@ import type { Profile } from '../../src/upstream/profile.ts';
 import { profileOf } from '../../src/upstream/profiles.ts';
 
 /** When the requests of the tests are read, and when their answers are complete. Unix seconds. */
-export const CREATED_AT = 1_800_000_000;
-export const COMPLETED_AT = CREATED_AT + 2;
+export const createdAt = 1_800_000_000;
+export const completedAt = createdAt + 2;
 
 /** What an answer may be to, by the names that cases have. */
 export const kinds = {
@@ -77,8 +77,8 @@ export function createTestContext(settings: ContextSettings = {}): ResponseConte
     obfuscate: settings.obfuscate ?? false,
     reasoningEvents: settings.reasoningEvents ?? 'summary',
     profile: { ...profile, ...settings.profileFlags },
-    createdAt: CREATED_AT,
-    now: () => COMPLETED_AT,
+    createdAt,
+    now: () => completedAt,
     newId: createCountedIds(),
   };
 }
@@ -99,8 +99,8 @@ export function emptyResponse(echo: ResponseContext['echo']): ResponseResource {
     ...echo,
     id: 'resp_1',
     object: 'response',
-    created_at: CREATED_AT,
-    completed_at: COMPLETED_AT,
+    created_at: createdAt,
+    completed_at: completedAt,
     status: 'completed',
     error: null,
     incomplete_details: null,

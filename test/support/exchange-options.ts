@@ -1,6 +1,6 @@
 import type { ExchangeOptions } from '../../src/exchange/options.ts';
 import type { BodyModes, HeaderMap } from '../../src/exchange/types.ts';
-import { CREATED_AT, createCountedIds } from './context.ts';
+import { createCountedIds, createdAt } from './context.ts';
 import { createTestSettings, defaultExchangeSettings } from './settings.ts';
 
 const MiB = 1024 * 1024;
@@ -18,7 +18,7 @@ export function exchangeOptions(changes: Partial<ExchangeOptions> & { profile?: 
     bodyLimits: { maxRequestBytes: MiB, maxResponseBytes: MiB, maxErrorBytes: 64 * 1024, maxSseEventBytes: MiB },
     refusal: null,
     hold: () => null,
-    clock: { now: () => CREATED_AT, newId: createCountedIds() },
+    clock: { now: () => createdAt, newId: createCountedIds() },
     ...rest,
   };
 }

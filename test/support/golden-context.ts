@@ -1,6 +1,6 @@
 import type { ResponseContext } from '../../src/translate/context.ts';
 import { translateRequest } from '../../src/translate/request.ts';
-import { type ContextSettings, CREATED_AT, createCountedIds, createTestContext } from './context.ts';
+import { type ContextSettings, createCountedIds, createdAt, createTestContext } from './context.ts';
 import { blockOf, type GoldenCase } from './golden.ts';
 import { createTestSettings } from './settings.ts';
 
@@ -15,7 +15,7 @@ export function streamContextOf(golden: GoldenCase): ResponseContext {
   const { context } = translateRequest(
     JSON.parse(request),
     createTestSettings(JSON.parse(blockOf(golden, 'settings') ?? '{}')),
-    { now: () => CREATED_AT, newId },
+    { now: () => createdAt, newId },
   );
   return context;
 }

@@ -1,10 +1,10 @@
-const FACTOR = 32;
+const sizeRatio = 32;
 
 /** Quadratic work has 1024. Linear work has 32, and up to 200 where the larger run collects garbage and leaves the caches. */
-export const LINEAR_GROWTH = 400;
+export const maxLinearGrowth = 400;
 
 /** Microseconds; what takes less is mostly the cost of the call and of the clock. */
-const SHORTEST_BASE = 100;
+const minBaseMicroseconds = 100;
 
 /**
  * How much more CPU time a run takes at 32 times the size. A ratio of CPU times does not depend on how fast or how busy the
@@ -16,10 +16,10 @@ const SHORTEST_BASE = 100;
 export function growthOf(size: number, prepare: (size: number) => () => void): number {
   const small = prepare(size);
   // The first runs are compiled while they run.
-  const base = Math.max(SHORTEST_BASE, Math.min(...Array.from({ length: 10 }, () => cpuTimeOf(small))));
+  const base = Math.max(minBaseMicroseconds, Math.min(...Array.from({ length: 10 }, () => cpuTimeOf(small))));
   let growth = Number.POSITIVE_INFINITY;
-  for (let attempt = 0; attempt < 3 && growth > LINEAR_GROWTH; attempt += 1)
-    growth = Math.min(growth, cpuTimeOf(prepare(FACTOR * size)) / base);
+  for (let attempt = 0; attempt < 3 && growth > maxLinearGrowth; attempt += 1)
+    growth = Math.min(growth, cpuTimeOf(prepare(sizeRatio * size)) / base);
   return growth;
 }
 

@@ -1,7 +1,7 @@
 import { createUpstreamBodyReader } from '../../src/exchange/response/choose-reader.ts';
 import { wholeOf } from '../../src/exchange/response/long-body.ts';
 import { ApiError } from '../../src/schema/api-error.ts';
-import { KEEPALIVE } from '../../src/sse/encode.ts';
+import { keepAliveComment } from '../../src/sse/encode.ts';
 import type { ResponseContext } from '../../src/translate/context.ts';
 
 const MiB = 1024 * 1024;
@@ -48,5 +48,5 @@ export function runStream(
 
 /** The stream without its keep-alive comments: how many there are depends on how the upstream's bytes are cut. */
 export function withoutKeepalives(stream: Buffer): string {
-  return stream.toString('utf8').replaceAll(KEEPALIVE.toString(), '');
+  return stream.toString('utf8').replaceAll(keepAliveComment.toString(), '');
 }

@@ -9,14 +9,18 @@ export interface UpstreamState {
   readonly problem: string | null;
 }
 
-const TIMEOUT_MS = 5000;
+const defaultTimeoutMs = 5000;
 
 /**
  * Asks a Chat server for its models, and with an empty request, which costs nothing, whether its Chat API is there and takes
  * the key: some list their models to everybody. `url` is the base URL. The authorities are this process's, which Envoy gets
  * too. Never rejects.
  */
-export async function askUpstream(url: URL, key: string | undefined, timeoutMs = TIMEOUT_MS): Promise<UpstreamState> {
+export async function askUpstream(
+  url: URL,
+  key: string | undefined,
+  timeoutMs = defaultTimeoutMs,
+): Promise<UpstreamState> {
   const base = new URL(url);
   base.pathname = url.pathname.replace(/\/+$/, '');
   const list = await ask(base, key, timeoutMs, 'models');

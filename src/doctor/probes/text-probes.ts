@@ -7,7 +7,7 @@ import { fewTokens, found } from '../probe.ts';
 const sayHello = [user('Reply with the single word: hello')];
 const countToTwenty = [user('Count from 1 to 20 in words, one number after another.')];
 /** Characters: with more of them for each token that was allowed, there were more tokens. */
-const LONGEST_TOKEN = 20;
+const maxCharactersPerToken = 20;
 
 const count = [user('Count from 1 to 200 in words, one number after another.')];
 
@@ -77,7 +77,7 @@ function limitProbe(name: 'max_tokens' | 'max_completion_tokens'): Probe {
       judged(answer, ({ finish, usage, text }) => {
         const tokens = usage?.output_tokens ?? null;
         // A server's own limit ends an answer with `length` too.
-        if ((tokens ?? 0) > 2 * fewTokens || text.length > LONGEST_TOKEN * fewTokens)
+        if ((tokens ?? 0) > 2 * fewTokens || text.length > maxCharactersPerToken * fewTokens)
           return { result: 'ignored', detail: `${tokens ?? 'many'} tokens, although ${fewTokens} were allowed` };
         if (finish === 'length') return { result: 'works', detail: `cut at ${tokens ?? 'the limit'}` };
         return { result: 'accepted', detail: 'ended before the limit' };
@@ -87,7 +87,7 @@ function limitProbe(name: 'max_tokens' | 'max_completion_tokens'): Probe {
 }
 
 /** Less than any answer has. */
-const LEAST_TOKENS = 2;
+const minTokenLimit = 2;
 
 /** An answer that ended by itself does not show whether the limit was read: one that it must reach does. */
 function shortLimitProbe(name: 'max_tokens' | 'max_completion_tokens'): Probe {
@@ -99,13 +99,13 @@ function shortLimitProbe(name: 'max_tokens' | 'max_completion_tokens'): Probe {
     tokens: 'few',
     request: ({ model, findings }) =>
       found(findings, name, 'accepted')
-        ? [{ path: 'chat', body: { model, messages: count, [name]: LEAST_TOKENS } }]
+        ? [{ path: 'chat', body: { model, messages: count, [name]: minTokenLimit } }]
         : 'not needed',
     judge: ([answer]) =>
       judged(answer, ({ finish, usage, text }) => {
         const tokens = usage?.output_tokens ?? null;
-        if ((tokens ?? 0) > 2 * LEAST_TOKENS || text.length > LONGEST_TOKEN * LEAST_TOKENS)
-          return { result: 'ignored', detail: `${tokens ?? 'more'} tokens, although ${LEAST_TOKENS} were allowed` };
+        if ((tokens ?? 0) > 2 * minTokenLimit || text.length > maxCharactersPerToken * minTokenLimit)
+          return { result: 'ignored', detail: `${tokens ?? 'more'} tokens, although ${minTokenLimit} were allowed` };
         if (finish === 'length') return { result: 'works', detail: `cut at ${tokens ?? 'the limit'}` };
         return { result: 'accepted', detail: 'ended before the limit' };
       }),

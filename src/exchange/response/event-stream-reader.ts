@@ -2,7 +2,7 @@ import { ApiError } from '../../schema/api-error.ts';
 import type { ResponseStreamEvent } from '../../schema/stream-events.ts';
 import { readSseData } from '../../sse/data.ts';
 import { SseDecoder, SseLimitError, type SseMessage } from '../../sse/decode.ts';
-import { DONE, encodeSseEvents, KEEPALIVE } from '../../sse/encode.ts';
+import { doneEvent, encodeSseEvents, keepAliveComment } from '../../sse/encode.ts';
 import type { ResponseContext } from '../../translate/context.ts';
 import { StreamTranslator } from '../../translate/stream.ts';
 import { type ClientBytes, joined, longBodyBytes, longEvents, longJson, repeatsMuch } from './long-body.ts';
@@ -169,12 +169,12 @@ export class EventStreamReader implements UpstreamBodyReader {
     if (this.#disposition === null && translator.failure() !== null) this.#disposition = translator.failure();
     if (this.#disposition instanceof ApiError) return nothing;
     if (!this.#stream) return this.#encodeWhole(events.at(-1));
-    if (events.length === 0) return keepalive ? KEEPALIVE : nothing;
+    if (events.length === 0) return keepalive ? keepAliveComment : nothing;
     this.#disposition = 'accepted';
     if (!this.#hasToken) this.#hasToken = hasDelta(events);
     if (this.#areLong(events)) return longEvents(events, translator.ended());
     const bytes = encodeSseEvents(events);
-    return translator.ended() ? Buffer.concat([bytes, DONE]) : bytes;
+    return translator.ended() ? Buffer.concat([bytes, doneEvent]) : bytes;
   }
 
   #encodeWhole(last: ResponseStreamEvent | undefined): ClientBytes {

@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer';
 import { JsonBytes, jsonParts } from '../../json/parts.ts';
 import type { ResponseStreamEvent } from '../../schema/stream-events.ts';
-import { DONE } from '../../sse/encode.ts';
+import { doneEvent } from '../../sse/encode.ts';
 import type { ResponseContext } from '../../translate/context.ts';
 import { maxPieceBytes } from '../pieces.ts';
 
@@ -55,7 +55,7 @@ export function longEvents(events: readonly ResponseStreamEvent[], isEnd: boolea
       yield* jsonParts(event);
       yield '\n\n';
     }
-    if (isEnd) yield DONE;
+    if (isEnd) yield doneEvent;
   });
 }
 

@@ -1,6 +1,6 @@
 import { checkMove } from '../../machine/moves.ts';
 import { ApiError } from '../../schema/api-error.ts';
-import { KEEPALIVE } from '../../sse/encode.ts';
+import { keepAliveComment } from '../../sse/encode.ts';
 import { translateError } from '../../translate/error.ts';
 import type { PassedOperation } from '../../translate/operations/operation.ts';
 import { type ContentDecoder, createContentDecoder, parseContentCodings } from '../content-coding.ts';
@@ -313,7 +313,7 @@ export class ResponseLeg {
     }
     const wantsHeartbeat = stream && !reader.isComplete() && heartbeatMs > 0;
     if (!wantsHeartbeat || clientSilence < heartbeatMs) return [];
-    return this.#deliver('tick', current, this.#phase === 'sending_body' ? KEEPALIVE : reader.start(), 'open');
+    return this.#deliver('tick', current, this.#phase === 'sending_body' ? keepAliveComment : reader.start(), 'open');
   }
 }
 

@@ -2,7 +2,7 @@ import { JsonEnd } from '../../json/json-end.ts';
 import { GrowingBytes } from '../../memory/growing-bytes.ts';
 import { ApiError } from '../../schema/api-error.ts';
 import type { ResponseStreamEvent } from '../../schema/stream-events.ts';
-import { DONE, encodeSseEvents } from '../../sse/encode.ts';
+import { doneEvent, encodeSseEvents } from '../../sse/encode.ts';
 import type { ResponseContext } from '../../translate/context.ts';
 import { translateError } from '../../translate/error.ts';
 import { StreamTranslator } from '../../translate/stream.ts';
@@ -122,7 +122,7 @@ export function createWholeBodyReader(kind: WholeBodyKind, options: UpstreamBody
 }
 
 function eventBytes(events: readonly ResponseStreamEvent[], isLong: boolean): ClientBytes {
-  return isLong ? longEvents(events, true) : Buffer.concat([encodeSseEvents(events), DONE]);
+  return isLong ? longEvents(events, true) : Buffer.concat([encodeSseEvents(events), doneEvent]);
 }
 
 function jsonBytes(value: object, isLong: boolean): ClientBytes {

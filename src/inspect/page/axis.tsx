@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { duration } from './format.ts';
 
 /** Columns of the drawing; pieces in the same one are one stroke. */
-const COLUMNS = 600;
+const axisWidth = 600;
 
 /** When pieces came from the upstream (above) and when some were sent to the client (below), on one line of time. */
 export function Axis(props: {
@@ -17,14 +17,14 @@ export function Axis(props: {
     <div class="axis">
       <span class="from">0</span>
       <svg
-        viewBox={`0 0 ${COLUMNS} 20`}
+        viewBox={`0 0 ${axisWidth} 20`}
         preserveAspectRatio="none"
         role="img"
         aria-label={`${upstream.length} pieces from the upstream and ${client.length} to the client in ${duration(last)}`}
       >
         <path class="upstream" d={strokes(upstream, last, 1, 9)} />
         <path class="client" d={strokes(client, last, 11, 19)} />
-        <path class="line" d={`M0 10H${COLUMNS}`} />
+        <path class="line" d={`M0 10H${axisWidth}`} />
       </svg>
       <span class="to">{duration(last)}</span>
     </div>
@@ -35,7 +35,7 @@ function strokes(times: readonly number[], last: number, from: number, to: numbe
   let path = '';
   let before = -1;
   for (const time of times) {
-    const column = Math.round((time / last) * (COLUMNS - 1));
+    const column = Math.round((time / last) * (axisWidth - 1));
     if (column === before) continue;
     before = column;
     path += `M${column} ${from}V${to}`;

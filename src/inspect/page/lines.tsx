@@ -4,8 +4,8 @@ import type { JsonLine } from '../view/json-lines.ts';
 import { VirtualList } from './virtual-list.tsx';
 
 /** Of 12 px in the usual fixed-width fonts. */
-const CHARACTER_WIDTH = 7.25;
-const LINE_HEIGHT = 18;
+const characterWidth = 7.25;
+const lineHeight = 18;
 
 /** Characters of the page's fixed-width font that fit. */
 export function useColumns(): readonly [{ readonly current: HTMLDivElement | null }, number] {
@@ -14,7 +14,7 @@ export function useColumns(): readonly [{ readonly current: HTMLDivElement | nul
   useLayoutEffect(() => {
     const element = box.current;
     if (element === null) return;
-    const measure = () => setColumns(Math.max(30, Math.floor((element.clientWidth - 40) / CHARACTER_WIDTH)));
+    const measure = () => setColumns(Math.max(30, Math.floor((element.clientWidth - 40) / characterWidth)));
     const observer = new ResizeObserver(measure);
     observer.observe(element);
     measure();
@@ -35,7 +35,7 @@ export function Lines(props: {
       label={props.label}
       class="code"
       count={props.lines.length}
-      rowHeight={LINE_HEIGHT}
+      rowHeight={lineHeight}
       rowAt={(index) => {
         const line = props.lines[index];
         if (line === undefined) return null;

@@ -5,7 +5,7 @@ import { isStream } from '../view/final-response.ts';
 import { createTimeline, type Timeline } from '../view/timeline.ts';
 
 /** Rows that the page keeps, also of exchanges that are not in the service's memory any more. */
-const MAX_ROWS = 5000;
+const maxRows = 5000;
 
 /** A row as the page has it. */
 export interface ListedRow {
@@ -173,7 +173,7 @@ export class Model {
     }
     for (const row of rows) this.#rows.set(row.id, { row, isGone: false, words: wordsOf(row) });
     for (const id of this.#rows.keys()) {
-      if (this.#rows.size <= MAX_ROWS) break;
+      if (this.#rows.size <= maxRows) break;
       this.#rows.delete(id);
     }
     this.heldBytes = held_bytes;

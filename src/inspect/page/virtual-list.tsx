@@ -19,7 +19,7 @@ export interface VirtualListProps {
 }
 
 /** Rows beyond the visible ones, on either side. */
-const MARGIN = 6;
+const overscanRows = 6;
 
 /** A list of which only the visible rows are in the document, however many there are. */
 export function VirtualList(props: VirtualListProps): JSX.Element {
@@ -88,8 +88,8 @@ export function VirtualList(props: VirtualListProps): JSX.Element {
     onSelect(Math.max(0, Math.min(count - 1, target)));
   };
 
-  const first = Math.max(0, Math.floor(view.top / rowHeight) - MARGIN);
-  const last = Math.min(count, Math.ceil((view.top + view.height) / rowHeight) + MARGIN);
+  const first = Math.max(0, Math.floor(view.top / rowHeight) - overscanRows);
+  const last = Math.min(count, Math.ceil((view.top + view.height) / rowHeight) + overscanRows);
   const rows = [];
   for (let index = first; index < last; index += 1) {
     const isSelected = index === selected;

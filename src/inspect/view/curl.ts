@@ -1,5 +1,5 @@
 import type { ExchangeFileRequest } from '../../schema/exchange-file.ts';
-import { REDACTED } from '../redact.ts';
+import { redactionMark } from '../redact.ts';
 
 /** Headers that curl writes itself, and those of the proxy. */
 const leftOut =
@@ -13,7 +13,8 @@ export function curlOf(request: ExchangeFileRequest, base: string): string {
     ...request.headers
       .filter(({ name }) => !leftOut.test(name))
       .map(
-        ({ name, value }) => `-H ${value === REDACTED ? `"${name}: ${secretOf(name)}"` : quoted(`${name}: ${value}`)}`,
+        ({ name, value }) =>
+          `-H ${value === redactionMark ? `"${name}: ${secretOf(name)}"` : quoted(`${name}: ${value}`)}`,
       ),
     ...(body === null || body === '' ? [] : [`--data-binary ${quoted(body)}`]),
   ];

@@ -13,8 +13,8 @@ export interface GoldenCaseFile {
 /** As `endpointOf` has it: what is not translated has no case, since nothing becomes of it. */
 type Endpoint = string | null;
 
-const CREATED_AT = 1_800_000_000;
-const COMPLETED_AT = CREATED_AT + 2;
+const createdAt = 1_800_000_000;
+const completedAt = createdAt + 2;
 
 /**
  * The request of an exchange as a case: what the client sent, and the Chat request or the error that it became. Null for a
@@ -148,8 +148,8 @@ function idsIn(text: string): ReadonlySet<string> {
 function asRunnerHasIt(response: object): unknown {
   const atRunnersTime = {
     ...response,
-    ...('created_at' in response ? { created_at: CREATED_AT } : {}),
-    ...('completed_at' in response && response.completed_at !== null ? { completed_at: COMPLETED_AT } : {}),
+    ...('created_at' in response ? { created_at: createdAt } : {}),
+    ...('completed_at' in response && response.completed_at !== null ? { completed_at: completedAt } : {}),
   };
   return JSON.parse(JSON.stringify(atRunnersTime), (key, value: unknown) =>
     key === 'encrypted_content' && typeof value === 'string' && value.startsWith('orr1.')

@@ -25,8 +25,8 @@ export interface JsonLineOptions {
 }
 
 /** Characters of one string that are shown: an image as a data URL is of no use to a reader. */
-const MAX_SHOWN = 200_000;
-const INDENT = 2;
+const maxShownLength = 200_000;
+const indentWidth = 2;
 
 /** A JSON value as lines, its long texts broken at line ends and at the width; its differences from another one are marked. */
 export function jsonLines(value: unknown, options: JsonLineOptions): JsonLine[] {
@@ -131,7 +131,7 @@ class LineWriter {
     note: string | null,
   ): void {
     const noteWidth = note === null ? 0 : note.length + 2;
-    const width = Math.max(20, this.#options.columns - depth * INDENT - (key?.length ?? 0) - 4 - noteWidth);
+    const width = Math.max(20, this.#options.columns - depth * indentWidth - (key?.length ?? 0) - 4 - noteWidth);
     const shown = shortened(value);
     const parts = brokenText(shown, width).map((part) => visible(JSON.stringify(part).slice(1, -1)));
     for (const [index, part] of parts.entries()) {
@@ -203,8 +203,8 @@ function childOf(value: object, key: string): unknown {
 }
 
 function shortened(text: string): string {
-  if (text.length <= MAX_SHOWN) return text;
-  return `${text.slice(0, MAX_SHOWN)} … ${text.length - MAX_SHOWN} more characters, in the download`;
+  if (text.length <= maxShownLength) return text;
+  return `${text.slice(0, maxShownLength)} … ${text.length - maxShownLength} more characters, in the download`;
 }
 
 /** Lines no longer than the width, of whole words where that goes; each keeps its line end. */

@@ -113,7 +113,7 @@ function entryOf(message: string, atMs: number): TimelineEntry {
   return { atMs, raw: data, kind: data === '[DONE]' ? 'done' : 'data' };
 }
 
-const MAX_LABEL = 400;
+const maxLabelLength = 400;
 
 /** An upstream's message in a line: what its delta says. */
 export function chunkLabel(entry: TimelineEntry): string {
@@ -162,5 +162,5 @@ export function parsed(text: string): unknown {
 }
 
 function shortLabel(text: string): string {
-  return text.length <= MAX_LABEL ? text : `${text.slice(0, MAX_LABEL)}…`;
+  return text.length <= maxLabelLength ? text : `${text.slice(0, maxLabelLength)}…`;
 }

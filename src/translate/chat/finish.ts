@@ -126,10 +126,10 @@ function meaningOf(finishReason: string): Meaning | undefined {
 }
 
 /** Reasons are words; a longer text is not repeated. */
-const MAX_SHOWN_REASON = 64;
+const maxReasonLength = 64;
 
 function emptyAnswer(finishReason: string): Failure {
-  const shown = finishReason.length > MAX_SHOWN_REASON ? '…' : finishReason;
+  const shown = finishReason.length > maxReasonLength ? '…' : finishReason;
   const message = `The upstream ended the answer before it began, with the reason “${shown}”.`;
   return { type: 'model_error', code: 'upstream_error', message };
 }

@@ -3,7 +3,7 @@ import type { Logprob, TopLogprob } from '../../schema/response-resource.ts';
 import { arrayOf, objectOf, objectsOf } from './loose.ts';
 
 /** Stands in for minus infinity, null and whatever else is not a number: the API's own floor. */
-const FLOOR = -9999;
+const minLogprob = -9999;
 
 /** `choices[0].logprobs` of a completion or a chunk as the API writes them (docs/answers.md §1.8); empty if there are none. */
 export function logprobsOf(logprobs: unknown): Logprob[] {
@@ -22,7 +22,7 @@ function topLogprobOf({ token, logprob, bytes }: LooseTokenLogprob): TopLogprob 
   if (typeof token !== 'string') return null;
   return {
     token,
-    logprob: typeof logprob === 'number' && Number.isFinite(logprob) ? Math.max(logprob, FLOOR) : FLOOR,
+    logprob: typeof logprob === 'number' && Number.isFinite(logprob) ? Math.max(logprob, minLogprob) : minLogprob,
     // llama.cpp and Ollama leave `bytes` out; the schema wants it.
     bytes: isBytes(bytes) ? bytes : [...Buffer.from(token)],
   };

@@ -39,7 +39,7 @@ const openings = new Map<string, readonly string[] | null>([
 const openingTags = [...openings.keys()];
 
 /** With more white space than this no tag is waited for. */
-const MAX_LEADING_SPACE = 256;
+const maxLeadingSpace = 256;
 
 /** Past the start. */
 type Begun =
@@ -67,7 +67,7 @@ export class ThinkTagReader {
     if (this.isThrough()) return { thinking: '', text: piece };
     this.#buffered += piece;
     // White space decides nothing; looking at all of it again with each piece would take quadratic time.
-    const isShort = this.#buffered.length <= MAX_LEADING_SPACE;
+    const isShort = this.#buffered.length <= maxLeadingSpace;
     if (this.#state.at === 'start' && isShort && piece.trim() === '') return { thinking: '', text: '' };
     return this.#take(false);
   }
@@ -133,7 +133,7 @@ function openedBy(text: string, implicitThink: boolean, isEnd: boolean): { state
     if (closingTags === null) return { state: { at: 'answer', newlinesToSkip: 0 }, rest };
     return { state: { at: 'thinking', closingTags, isFirst: true }, rest };
   }
-  const isShort = text.length <= MAX_LEADING_SPACE;
+  const isShort = text.length <= maxLeadingSpace;
   if (!isEnd && isShort && openingTags.some((candidate) => candidate.startsWith(trimmed))) return null;
   if (implicitThink) return { state: { at: 'thinking', closingTags: allClosingTags, isFirst: true }, rest: text };
   return { state: { at: 'answer', newlinesToSkip: 0 }, rest: text };

@@ -2,14 +2,14 @@ import type { RetainedBytes } from '../../memory/retained-bytes.ts';
 import type { Logprob } from '../../schema/response-resource.ts';
 
 /** Tokens after the text that do not show in it: end markers, and the first bytes of a character that is not whole yet. */
-const MAX_TRAILING_TOKENS = 4;
+const maxTrailingTokens = 4;
 
-const REPLACEMENT = Buffer.from('\uFFFD');
+const replacementCharacter = Buffer.from('\uFFFD');
 /** The most bytes that a U+FFFD in a token stands for: the beginnings of a few characters. */
-const MAX_REPLACED_BYTES = 16;
+const maxReplacedBytes = 16;
 
 /** More than what a text that is held back can have: white space before an answer and the beginning of a tag. */
-const MAX_WAITING_TOKENS = 512;
+const maxWaitingTokens = 512;
 
 /**
  * Finds the logprobs of the answer among those the upstream sends, which are of all tokens: reasoning, markup and end
@@ -27,7 +27,7 @@ export class AnswerLogprobs {
 
   /** Adds those of one chunk. What no text took of many chunks before is reasoning or markup, and is dropped. */
   push(logprobs: readonly Logprob[]): void {
-    const excess = this.#waiting.length - MAX_WAITING_TOKENS;
+    const excess = this.#waiting.length - maxWaitingTokens;
     if (excess > 0) this.#drop(excess);
     for (const logprob of logprobs) {
       this.#waiting.push(logprob);
@@ -58,7 +58,7 @@ interface Run {
 
 /** The last run near the end, because the answer comes after reasoning; else the one at the start. Linear in the bytes. */
 function runOf(tokens: readonly Logprob[], text: Buffer): Run | null {
-  const earliest = Math.max(1, tokens.length - MAX_TRAILING_TOKENS);
+  const earliest = Math.max(1, tokens.length - maxTrailingTokens);
   for (let end = tokens.length; end >= earliest; end--) {
     const start = startOf(tokens, end, text);
     if (start !== null) return { start, end };
@@ -81,8 +81,8 @@ function startOf(tokens: readonly Logprob[], end: number, text: Buffer): number 
   let possible: number | null = null;
   for (let index = end - 1; index >= 0; index--) {
     for (const piece of piecesOf(tokens[index]).reverse()) {
-      if (piece === REPLACEMENT) {
-        replaced = MAX_REPLACED_BYTES;
+      if (piece === replacementCharacter) {
+        replaced = maxReplacedBytes;
       } else if (piece.length > 0) {
         const at = placeOf(piece, text.subarray(0, rest), replaced);
         if (at === null) return withEmptyBefore(tokens, possible);
@@ -107,9 +107,9 @@ function withEmptyBefore(tokens: readonly Logprob[], index: number | null): numb
 function piecesOf(token: Logprob | undefined): Buffer[] {
   let said = Buffer.from(token?.bytes ?? []);
   const pieces: Buffer[] = [];
-  for (let at = said.indexOf(REPLACEMENT); at >= 0; at = said.indexOf(REPLACEMENT)) {
-    pieces.push(said.subarray(0, at), REPLACEMENT);
-    said = said.subarray(at + REPLACEMENT.length);
+  for (let at = said.indexOf(replacementCharacter); at >= 0; at = said.indexOf(replacementCharacter)) {
+    pieces.push(said.subarray(0, at), replacementCharacter);
+    said = said.subarray(at + replacementCharacter.length);
   }
   return [...pieces, said];
 }

@@ -11,7 +11,7 @@ import {
   callItemOf,
   callItemPrefixOf,
   customInputOf,
-  EMPTY_ARGUMENTS,
+  emptyArguments,
   restoredToolOf,
 } from './tool-restoration.ts';
 
@@ -76,7 +76,7 @@ function itemOf(
 /** The arguments of a call of which nothing was sent. An empty object may stand for others that never came. */
 function unsentText({ call }: NamedCall, status: ClosingStatus): string {
   const text = call.text.toString();
-  return status === 'incomplete' && text === EMPTY_ARGUMENTS ? '' : text;
+  return status === 'incomplete' && text === emptyArguments ? '' : text;
 }
 
 /** The input of a native custom call can end anywhere: a call that follows it says that it has ended. */

@@ -3,7 +3,7 @@ const openings = [/^\s*$/, /^\s*\{\s*$/, /^\s*\{\s*"(?:i(?:n(?:p(?:u(?:t"?)?)?)?
 const opening = /^\s*\{\s*"input"\s*:\s*"/;
 
 /** More white space than this is no opening to wait for. */
-const MAX_OPENING = 256;
+const maxOpeningLength = 256;
 
 const escapes: Readonly<Record<string, string>> = {
   n: '\n',
@@ -57,7 +57,7 @@ export class CustomInputDecoder {
     this.#buffered += text;
     const match = opening.exec(this.#buffered);
     if (match === null) {
-      const isTooLong = this.#buffered.length > MAX_OPENING;
+      const isTooLong = this.#buffered.length > maxOpeningLength;
       if (isTooLong || !openings.some((prefix) => prefix.test(this.#buffered))) {
         this.#state = 'unknown';
         this.#buffered = '';

@@ -4,7 +4,7 @@ import type { NewId, ResponseContext } from '../context.ts';
 import { HeldEvents } from './held-events.ts';
 
 /** A delta and its padding are together a multiple of this, so that sizes on the wire reveal little about the text. */
-const PADDED_TO = 16;
+const paddingMultiple = 16;
 
 /**
  * Numbers the events of one response from 0 without gaps, pads the deltas when asked to, and keeps them until they are
@@ -60,7 +60,7 @@ export class EventLog {
     // The event was made for this call alone: it is completed in place, because a copy for each token would cost more.
     const own = event as UnnumberedEvent & { sequence_number: number; obfuscation?: string };
     if (this.#padding !== null && 'delta' in event)
-      own.obfuscation = this.#padding('resp').slice(-(PADDED_TO - (event.delta.length % PADDED_TO)));
+      own.obfuscation = this.#padding('resp').slice(-(paddingMultiple - (event.delta.length % paddingMultiple)));
     own.sequence_number = this.#count++;
     // Nearly always it is alone, and an array literal takes a tenth of the memory of one that grows.
     if (this.#events === null) this.#events = [own];

@@ -33,7 +33,7 @@ type Current =
 const noLogprobs: readonly Logprob[] = [];
 
 /** White space beyond this many characters is text: templates write a few line feeds, and nothing waits without bound. */
-const MAX_LEADING_SPACE = 256;
+const maxLeadingSpace = 256;
 
 /**
  * Writes the output items of one answer: as its deltas arrive, or from one whole message. At most one message or reasoning
@@ -290,7 +290,7 @@ export class OutputWriter {
       if (!repeatsAll) item.text(delta, this.#logprobsOf(delta));
     } else if (delta.trim() === '') {
       this.#keepSpace(delta);
-      if (this.#space.length > MAX_LEADING_SPACE) this.#begin(this.#takeSpace());
+      if (this.#space.length > maxLeadingSpace) this.#begin(this.#takeSpace());
     } else if (this.#current?.type === 'reasoning') {
       this.#begin(withoutBlankLines(this.#takeSpace() + delta));
     } else {

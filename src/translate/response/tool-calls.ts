@@ -11,7 +11,7 @@ import { CallTracker, isCompleteJson, type TrackedCall, withoutPlaceholder } fro
 import type { CarriedExtra } from './envelope-contents.ts';
 import type { EventLog } from './event-log.ts';
 import type { Output } from './output.ts';
-import { calledNameOf, EMPTY_ARGUMENTS, restoredToolOf } from './tool-restoration.ts';
+import { calledNameOf, emptyArguments, restoredToolOf } from './tool-restoration.ts';
 
 /** What calls are written with. */
 export interface CallParts {
@@ -288,7 +288,7 @@ export class WholeCalls {
       isFirst = false;
       const item = openCallItem({ ...call, isWhole: () => isWholeText(call.text) }, callId, this.#parts);
       // The item itself knows what no arguments are.
-      if (call.text !== '' && (call.isCustom || call.text !== EMPTY_ARGUMENTS)) item.add(call.text);
+      if (call.text !== '' && (call.isCustom || call.text !== emptyArguments)) item.add(call.text);
       if (call !== this.#calls.at(-1)?.call && (call.isCustom || isWholeText(call.text)))
         this.#parts.output.close(item.outputIndex);
     }

@@ -62,7 +62,7 @@ export function restoredToolOf(
 }
 
 /** No arguments, or a placeholder for those that follow. */
-export const EMPTY_ARGUMENTS = '{}';
+export const emptyArguments = '{}';
 
 const prefixes = {
   function: 'fc',
@@ -132,7 +132,7 @@ function searchArgumentsOf(text: string): unknown {
  * nobody can take for a whole call. What is there passes as it is, valid or not.
  */
 export function argumentsOf(text: string, status: ItemStatus): string {
-  return text === '' && status !== 'incomplete' ? EMPTY_ARGUMENTS : text;
+  return text === '' && status !== 'incomplete' ? emptyArguments : text;
 }
 
 /**

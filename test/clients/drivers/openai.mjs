@@ -18,7 +18,7 @@ const tools = [
     strict: true,
   },
 ];
-const Visit = z.object({ city: z.string(), n: z.number() });
+const visit = z.object({ city: z.string(), n: z.number() });
 
 const responses = (baseURL) => new OpenAI({ baseURL, apiKey: 'none' }).responses;
 const create = async ({ baseURL, model, input = 'Hi' }) =>
@@ -74,7 +74,7 @@ export const scenarios = {
   'tools-stream': ({ baseURL, model }) =>
     toolLoop((input) => responses(baseURL).stream({ model, instructions, input, tools }).finalResponse()),
   async structured({ baseURL, model }) {
-    const text = { format: zodTextFormat(Visit, 'visit') };
+    const text = { format: zodTextFormat(visit, 'visit') };
     return (await responses(baseURL).parse({ model, instructions, input: 'Hi', text })).output_parsed;
   },
   async reasoning({ baseURL, model }) {
@@ -102,7 +102,7 @@ export const scenarios = {
     return { types, text: await create({ baseURL, model, input: next }) };
   },
   async remark({ baseURL, model }) {
-    const request = { model, instructions, input: 'Hi', tools, text: { format: zodTextFormat(Visit, 'visit') } };
+    const request = { model, instructions, input: 'Hi', tools, text: { format: zodTextFormat(visit, 'visit') } };
     const answers = [
       await responses(baseURL).parse(request),
       await responses(baseURL).stream(request).finalResponse(),

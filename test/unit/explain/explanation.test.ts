@@ -4,7 +4,7 @@ import type { ExplainedField, ExplainOptions } from '../../../src/explain/explan
 import { pathOf } from '../../../src/explain/fields.ts';
 import type { ClientRequest } from '../../../src/explain/run-request.ts';
 import { explainSetupOf } from '../../support/config-of-settings.ts';
-import { CREATED_AT } from '../../support/context.ts';
+import { createdAt } from '../../support/context.ts';
 import type { SettingsOverrides } from '../../support/settings.ts';
 
 function requestOf(body: unknown, changes: Partial<ClientRequest> = {}): ClientRequest {
@@ -15,7 +15,7 @@ function requestOf(body: unknown, changes: Partial<ClientRequest> = {}): ClientR
 
 function explain(body: unknown, settings: SettingsOverrides = {}, options: Partial<ExplainOptions> = {}) {
   const setup = explainSetupOf(settings);
-  return explainRequest({ setup, request: requestOf(body), now: CREATED_AT, fields: null, linkBase: '', ...options });
+  return explainRequest({ setup, request: requestOf(body), now: createdAt, fields: null, linkBase: '', ...options });
 }
 
 const plain = { model: 'm', input: 'Hi' };

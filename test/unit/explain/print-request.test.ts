@@ -3,7 +3,7 @@ import { explainRequest } from '../../../src/explain/explain-request.ts';
 import { requestIn } from '../../../src/explain/input.ts';
 import { printRequest } from '../../../src/explain/print-request.ts';
 import { explainSetupOf } from '../../support/config-of-settings.ts';
-import { CREATED_AT } from '../../support/context.ts';
+import { createdAt } from '../../support/context.ts';
 
 const style = { width: 120, paint: (_colour: unknown, text: string) => text };
 
@@ -12,7 +12,7 @@ function printed(file: unknown, path = '/v1/responses'): string {
   const explanation = explainRequest({
     setup: explainSetupOf({}),
     request,
-    now: CREATED_AT,
+    now: createdAt,
     fields: null,
     linkBase: '',
   });

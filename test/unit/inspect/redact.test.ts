@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isCredential, REDACTED, redactHeaders, redactMutation, redactPath } from '../../../src/inspect/redact.ts';
+import { isCredential, redactHeaders, redactionMark, redactMutation, redactPath } from '../../../src/inspect/redact.ts';
 import { redactBody } from '../../../src/inspect/redact-body.ts';
 
 function redacted(body: string): string {
@@ -20,8 +20,8 @@ describe('what is never kept', () => {
     ],
   ])('the value of %s', (name) => {
     expect(isCredential(name)).toBe(true);
-    expect(redactHeaders(new Map([[name, 'sk-1']]))).toEqual([name, REDACTED]);
-    expect(redactMutation({ set: { [name]: 'sk-1' } })).toEqual({ set: [name, REDACTED], remove: [] });
+    expect(redactHeaders(new Map([[name, 'sk-1']]))).toEqual([name, redactionMark]);
+    expect(redactMutation({ set: { [name]: 'sk-1' } })).toEqual({ set: [name, redactionMark], remove: [] });
   });
 
   it.each([
@@ -35,7 +35,7 @@ describe('what is never kept', () => {
     const headers = new Map(
       Object.entries({ ':path': '/v1?key=sk-1', ':authority': 'a', ':method': 'GET', ':status': '200' }),
     );
-    const kept = [':path', `/v1?key=${REDACTED}`, ':method', 'GET', ':status', '200'];
+    const kept = [':path', `/v1?key=${redactionMark}`, ':method', 'GET', ':status', '200'];
     expect(redactHeaders(headers)).toEqual(kept);
     expect(redactMutation({ set: Object.fromEntries(headers) })).toEqual({ set: kept, remove: [] });
   });
@@ -43,8 +43,8 @@ describe('what is never kept', () => {
   it.each([
     ['/v1/responses', '/v1/responses'],
     ['/v1/responses?api-version=2026-01-01', '/v1/responses?api-version=2026-01-01'],
-    ['/v1/responses?key=sk-1&api-version=1&x', `/v1/responses?key=${REDACTED}&api-version=1&x`],
-    ['/v1/responses?a=b=c?d', `/v1/responses?a=${REDACTED}`],
+    ['/v1/responses?key=sk-1&api-version=1&x', `/v1/responses?key=${redactionMark}&api-version=1&x`],
+    ['/v1/responses?a=b=c?d', `/v1/responses?a=${redactionMark}`],
   ])('query values of %s, unless they are known to be harmless', (path, kept) => {
     expect(redactPath(path)).toBe(kept);
   });
@@ -62,8 +62,8 @@ describe('what is never kept', () => {
       tools: [
         {
           type: 'mcp',
-          authorization: REDACTED,
-          headers: { Authorization: REDACTED, 'X-Api-Key': REDACTED, Accept: 'z' },
+          authorization: redactionMark,
+          headers: { Authorization: redactionMark, 'X-Api-Key': redactionMark, Accept: 'z' },
         },
       ],
       prompt_cache_key: 'k',
@@ -71,13 +71,13 @@ describe('what is never kept', () => {
   });
 
   it.each([
-    ['{"authorization" : "a\\\\", "x": 1}', `{"authorization" : "${REDACTED}", "x": 1}`],
+    ['{"authorization" : "a\\\\", "x": 1}', `{"authorization" : "${redactionMark}", "x": 1}`],
     [
       '{"a":{"api-key":\n"sk\\"1"},"password":"p","n":1}',
-      `{"a":{"api-key":\n"${REDACTED}"},"password":"${REDACTED}","n":1}`,
+      `{"a":{"api-key":\n"${redactionMark}"},"password":"${redactionMark}","n":1}`,
     ],
     ['{"password":7,"cookie":null,"x":"password:y"}', '{"password":7,"cookie":null,"x":"password:y"}'],
-    ['{"password":"cut off', `{"password":"${REDACTED}"`],
+    ['{"password":"cut off', `{"password":"${redactionMark}"`],
     [':', ':'],
     ['"":"', '"":"'],
   ])('in JSON written in any way, or cut: %s', (body, kept) => {
@@ -107,10 +107,10 @@ describe('what is never kept', () => {
     ...['client_secret', 'clientSecret', 'password', 'PASSWORD'],
   ])('the text of a field %s, without decoding the rest', (name) => {
     expect(redacted(`{"é":"𝄞","${name}":"sk-1","b":["\\ud834"]}`)).toBe(
-      `{"é":"𝄞","${name}":"${REDACTED}","b":["\\ud834"]}`,
+      `{"é":"𝄞","${name}":"${redactionMark}","b":["\\ud834"]}`,
     );
     const noText = Buffer.from([0xff, 0x3a, 0xfe, ...Buffer.from(`{"${name}":"sk-1"}`), 0x80]);
-    expect([...redactBody(noText)]).toEqual([0xff, 0x3a, 0xfe, ...Buffer.from(`{"${name}":"${REDACTED}"}`), 0x80]);
+    expect([...redactBody(noText)]).toEqual([0xff, 0x3a, 0xfe, ...Buffer.from(`{"${name}":"${redactionMark}"}`), 0x80]);
   });
 
   it('a schema that describes such a field stays as it is', () => {

@@ -2,13 +2,13 @@ import { deflateSync, gzipSync } from 'node:zlib';
 import { StreamDecoder } from '@grpc/grpc-js/build/src/stream-decoder.js';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { FRAME_HEAD_BYTES, MessageFrameReader, putFrameHead } from '../../../src/server/message-frames.ts';
+import { frameHeadBytes, MessageFrameReader, putFrameHead } from '../../../src/server/message-frames.ts';
 import { inPiecesOf } from '../../support/split.ts';
 
 const maxBytes = 4 * 1024 * 1024;
 
 function frame(message: Uint8Array, compressed = 0): Buffer {
-  const framed = Buffer.concat([Buffer.alloc(FRAME_HEAD_BYTES), message]);
+  const framed = Buffer.concat([Buffer.alloc(frameHeadBytes), message]);
   putFrameHead(framed);
   framed[0] = compressed;
   return framed;

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { SseDecoder, SseLimitError, type SseMessage } from '../../../src/sse/decode.ts';
 import { codePoint } from '../../support/code-point.ts';
-import { growthOf, LINEAR_GROWTH } from '../../support/growth.ts';
+import { growthOf, maxLinearGrowth } from '../../support/growth.ts';
 import { everyCut, inPiecesOf } from '../../support/split.ts';
 
 const MiB = 1024 * 1024;
@@ -128,5 +128,5 @@ it('an event in pieces of one byte costs as much as it has bytes', () => {
     const bytes = Buffer.from(`data: ${'x'.repeat(size)}\n\n`);
     return () => expect(decode(inPiecesOf(1, bytes), MiB)).toHaveLength(1);
   });
-  expect(growth).toBeLessThan(LINEAR_GROWTH);
+  expect(growth).toBeLessThan(maxLinearGrowth);
 });

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { ResponseStreamEvent } from '../../../src/schema/stream-events.ts';
-import { DONE, encodeSseEvents, KEEPALIVE } from '../../../src/sse/encode.ts';
+import { doneEvent, encodeSseEvents, keepAliveComment } from '../../../src/sse/encode.ts';
 import { codePoint } from '../../support/code-point.ts';
 
 const text = fc.oneof(fc.string({ unit: codePoint }), fc.string({ unit: 'binary-ascii' }));
@@ -47,6 +47,6 @@ it('no event is no bytes', () => {
 });
 
 it('the end and the heartbeat are literals of the specification', () => {
-  expect(DONE.toString()).toBe('data: [DONE]\n\n');
-  expect(KEEPALIVE.toString()).toBe(': keepalive\n\n');
+  expect(doneEvent.toString()).toBe('data: [DONE]\n\n');
+  expect(keepAliveComment.toString()).toBe(': keepalive\n\n');
 });

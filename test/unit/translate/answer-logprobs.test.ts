@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { RetainedBytes, uncounted } from '../../../src/memory/retained-bytes.ts';
 import { AnswerLogprobs } from '../../../src/translate/response/answer-logprobs.ts';
-import { growthOf, LINEAR_GROWTH } from '../../support/growth.ts';
+import { growthOf, maxLinearGrowth } from '../../support/growth.ts';
 
 const logprob = (token: string, bytes: readonly number[] = [...Buffer.from(token)]) => ({
   token,
@@ -104,6 +104,6 @@ describe('the logprobs of the answer', () => {
         logprobs.take(text);
       };
     });
-    expect(growth).toBeLessThan(LINEAR_GROWTH);
+    expect(growth).toBeLessThan(maxLinearGrowth);
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { StreamTranslator } from '../../../src/translate/stream.ts';
 import { createTestContext } from '../../support/context.ts';
-import { growthOf, LINEAR_GROWTH } from '../../support/growth.ts';
+import { growthOf, maxLinearGrowth } from '../../support/growth.ts';
 
 const call = (index: number, fields: object) => ({ tool_calls: [{ index, id: `c${index}`, function: fields }] });
 const cite = (index: number) => ({
@@ -57,10 +57,10 @@ function growthFor(delta: (index: number) => object, thinkTags: 'off' | 'on'): n
 
 describe('the cost of a stream grows with its number of chunks, not with the square of it', () => {
   it.each(Object.entries(kinds))('%s', (_, delta) => {
-    expect(growthFor(delta, 'off')).toBeLessThan(LINEAR_GROWTH);
+    expect(growthFor(delta, 'off')).toBeLessThan(maxLinearGrowth);
   });
 
   it.each(['white space', 'the beginning of a tag', 'text'])('%s, where think tags are read', (kind) => {
-    expect(growthFor(kinds[kind] ?? (() => ({})), 'on')).toBeLessThan(LINEAR_GROWTH);
+    expect(growthFor(kinds[kind] ?? (() => ({})), 'on')).toBeLessThan(maxLinearGrowth);
   });
 });

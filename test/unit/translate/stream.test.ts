@@ -8,7 +8,7 @@ import { type TranslatedCompletion, translateCompletion } from '../../../src/tra
 import type { ResponseContext } from '../../../src/translate/context.ts';
 import { StreamTranslator } from '../../../src/translate/stream.ts';
 import { createTestContext } from '../../support/context.ts';
-import { growthOf, LINEAR_GROWTH } from '../../support/growth.ts';
+import { growthOf, maxLinearGrowth } from '../../support/growth.ts';
 import { faultsOfStream } from '../../support/invariants.ts';
 import { runStream } from '../../support/run-stream.ts';
 import { inPiecesOf } from '../../support/split.ts';
@@ -167,7 +167,7 @@ describe('large pieces', () => {
       translator.push(delta({ tool_calls: [{ index: 0, function: { arguments: '"}' } }] }));
       expect(translator.finish('done').at(-1)?.type).toBe('response.completed');
     });
-    expect(growth).toBeLessThan(LINEAR_GROWTH);
+    expect(growth).toBeLessThan(maxLinearGrowth);
   });
 });
 

@@ -3,7 +3,7 @@ import { Exchange } from '../../../../src/exchange/exchange.ts';
 import { createResponseFields } from '../../../../src/schema/create-response.ts';
 import { itemTypes } from '../../../../src/translate/request/parse/items/item-types.ts';
 import { exchangeOptions, headersOf } from '../../../support/exchange-options.ts';
-import { growthOf, LINEAR_GROWTH } from '../../../support/growth.ts';
+import { growthOf, maxLinearGrowth } from '../../../support/growth.ts';
 import { createTestSettings } from '../../../support/settings.ts';
 
 const MiB = 1024 * 1024;
@@ -83,6 +83,6 @@ it.each(Object.entries(places))('%s costs time in proportion to its length, what
       const bytes = Buffer.from(JSON.stringify({ model: 'm', input: 'x', ...bodyOf(text) }));
       return () => runRequest(bytes);
     });
-    expect(growth, `${JSON.stringify(beginning)} again and again`).toBeLessThan(LINEAR_GROWTH);
+    expect(growth, `${JSON.stringify(beginning)} again and again`).toBeLessThan(maxLinearGrowth);
   }
 });

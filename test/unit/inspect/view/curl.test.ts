@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { expect, it } from 'vitest';
-import { REDACTED } from '../../../../src/inspect/redact.ts';
+import { redactionMark } from '../../../../src/inspect/redact.ts';
 import { curlOf } from '../../../../src/inspect/view/curl.ts';
 
 /** What a shell makes of the command's words. */
@@ -15,7 +15,7 @@ it('is a command that a shell reads as it was meant, whatever is in the body', (
   const body = `{"input":"it's $HOME \`id\` \\\\ !x\\n\\"q\\""}`;
   const headers = [
     { name: 'content-type', value: 'application/json' },
-    { name: 'authorization', value: REDACTED },
+    { name: 'authorization', value: redactionMark },
     { name: 'x-odd', value: `a'b $(id)` },
     { name: 'content-length', value: '3' },
   ];

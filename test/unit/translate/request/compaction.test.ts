@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { defaultCompactionPrompt } from '../../../../src/settings/default-texts.ts';
 import { translateRequest } from '../../../../src/translate/request.ts';
-import { CREATED_AT, createCountedIds } from '../../../support/context.ts';
+import { createCountedIds, createdAt } from '../../../support/context.ts';
 import { createTestSettings } from '../../../support/settings.ts';
 
-const clock = { now: () => CREATED_AT, newId: createCountedIds() };
+const clock = { now: () => createdAt, newId: createCountedIds() };
 
 /** A conversation of calls with these outputs, and a trigger. */
 function compacted(outputs: readonly string[], contextWindow: number | null, question = 'Go.') {

@@ -5,7 +5,7 @@ import { applyPasses, messagePasses } from '../../../../src/translate/request/pa
 import type { Profile } from '../../../../src/upstream/profile.ts';
 import { profileOf } from '../../../../src/upstream/profiles.ts';
 import { faultsOfChat } from '../../../support/chat-rules.ts';
-import { growthOf, LINEAR_GROWTH } from '../../../support/growth.ts';
+import { growthOf, maxLinearGrowth } from '../../../support/growth.ts';
 
 const generic = profileOf('generic') as Profile;
 /** A server with no quirk but the one that every server has. */
@@ -188,7 +188,7 @@ describe.each(messagePasses)('the pass $name', (pass) => {
       const many = Array.from({ length: count }, () => before).flat();
       return () => pass.run(many, profile);
     });
-    expect(growth).toBeLessThan(LINEAR_GROWTH);
+    expect(growth).toBeLessThan(maxLinearGrowth);
   });
 });
 

@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { ApiError } from '../../../../src/schema/api-error.ts';
 import { translateRequest } from '../../../../src/translate/request.ts';
 import { createCountedIds } from '../../../support/context.ts';
-import { growthOf, LINEAR_GROWTH } from '../../../support/growth.ts';
+import { growthOf, maxLinearGrowth } from '../../../support/growth.ts';
 import { createTestSettings } from '../../../support/settings.ts';
 
-const COUNT = 500;
+const smallCount = 500;
 const rangeOf = (size: number) => Array.from({ length: size }, (_, index) => index);
 const call = (id: string) => ({ type: 'function_call', call_id: id, name: 'f', arguments: '{}' });
 const output = (id: string) => ({ type: 'function_call_output', call_id: id, output: 'x' });
@@ -102,7 +102,7 @@ const clock = () => ({ now: () => 1, newId: createCountedIds() });
 
 /** Translates a shape of that size; the limits let it through. */
 function growthFor(shape: Shape[1], check: (translate: () => unknown) => void): number {
-  return growthOf(COUNT, (count) => {
+  return growthOf(smallCount, (count) => {
     const body = { model: 'm', ...shape(Array.from({ length: count }, (_, index) => index)) };
     const settings = createTestSettings({ profile: 'sglang', limits: { maxItems: 10 * count, maxTools: count } });
     return () => check(() => translateRequest(body, settings, clock()));
@@ -112,7 +112,7 @@ function growthFor(shape: Shape[1], check: (translate: () => unknown) => void): 
 describe('the cost of a request grows with its size, not with the square of it', () => {
   it.each(shapes)('%s', (_name, shape) => {
     const growth = growthFor(shape, (translate) => expect(translate()).toHaveProperty('chat'));
-    expect(growth).toBeLessThan(LINEAR_GROWTH);
+    expect(growth).toBeLessThan(maxLinearGrowth);
   });
 });
 
@@ -164,7 +164,7 @@ describe('a request that is wrong in many places', () => {
   it('is refused at a cost that grows with its size: orphans', () => {
     const orphans: Shape[1] = (indexes) => ({ input: indexes.map((index) => output(`c${index}`)) });
     const growth = growthFor(orphans, (translate) => expect(translate).toThrow(ApiError));
-    expect(growth).toBeLessThan(LINEAR_GROWTH);
+    expect(growth).toBeLessThan(maxLinearGrowth);
   });
 
   it('names the first of several mistakes in an object of many keys, looking through it once for each step', () => {
