@@ -10,14 +10,15 @@ import type { RequestEvent, ResponseEvent } from './types.ts';
 export const requestMoves = {
   awaiting_headers: { request_headers: ['collecting_body', 'passing', 'passed', 'refused'] },
   collecting_body: {
-    request_body: ['collecting_body', 'translated', 'refused'],
-    request_trailers: ['translated', 'refused'],
+    request_body: ['collecting_body', 'translated', 'answered', 'refused'],
+    request_trailers: ['translated', 'answered', 'refused'],
   },
   // Envoy can send the end of a body twice (envoy#46237).
   translated: { request_body: ['translated'], request_trailers: ['translated'] },
   passing: { request_body: ['passing', 'passed'], request_trailers: ['passed'] },
   passed: { request_body: ['passed'], request_trailers: ['passed'] },
   // Messages that were in flight when the immediate response was sent.
+  answered: { request_body: ['answered'], request_trailers: ['answered'] },
   refused: { request_body: ['refused'], request_trailers: ['refused'] },
 } as const satisfies Moves<RequestEvent['type']>;
 

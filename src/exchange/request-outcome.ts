@@ -7,8 +7,9 @@ export type RequestOutcome =
   | { readonly type: 'open' }
   /** `operation`: completes the answer, or null. */
   | { readonly type: 'passed'; readonly operation: PassedOperation | null }
+  /** `answered`: the client has its Response, and the upstream was not asked. */
   | {
-      readonly type: 'translated';
+      readonly type: 'translated' | 'answered';
       readonly context: ResponseContext;
       readonly dropped: readonly string[];
       readonly unknownTypes: readonly UnknownType[];

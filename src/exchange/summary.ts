@@ -12,7 +12,7 @@ import type { BodyModes, ExchangeReply, UsageMetadata } from './types.ts';
  * - `passed`: not a request for this service, nothing was changed.
  * - `refused`: this service sent the response, the upstream was not called.
  * - `upstream_error`: the client was sent an HTTP error for what the upstream did.
- * - `completed`, `incomplete`, `failed`: the Response's own status.
+ * - `completed`, `incomplete`, `failed`: the Response's own status. Without an upstream's status it was not asked.
  */
 export type ExchangeOutcome = 'open' | 'passed' | 'refused' | 'upstream_error' | 'completed' | 'incomplete' | 'failed';
 
@@ -85,7 +85,7 @@ export function summaryOf(reports: ExchangeReports): ExchangeSummary {
   const { requestId, method, path, authority, asked } = request;
   const { upstreamStatus, finishReason, events, usage } = response;
   const error: ApiError | null = request.error ?? response.error;
-  const translated = requestOutcome.type === 'translated' ? requestOutcome : null;
+  const translated = 'context' in requestOutcome ? requestOutcome : null;
   return {
     outcome: outcomeOf(reports),
     requestId,
@@ -100,7 +100,7 @@ export function summaryOf(reports: ExchangeReports): ExchangeSummary {
     authority,
     responseId,
     parameters: parametersOf(translated?.context.echo),
-    status: request.error?.status ?? response.clientStatus,
+    status: request.error?.status ?? (requestOutcome.type === 'answered' ? 200 : response.clientStatus),
     upstreamStatus,
     errorCode: error?.code ?? null,
     errorCause: error?.cause,
@@ -121,6 +121,7 @@ export function summaryOf(reports: ExchangeReports): ExchangeSummary {
 function outcomeOf({ request, requestOutcome, response, responsePhase }: ExchangeReports): ExchangeOutcome {
   const { error, status, clientStatus } = response;
   if (request.error !== null) return 'refused';
+  if (requestOutcome.type === 'answered') return 'completed';
   if (requestOutcome.type === 'passed' && error === null)
     return responsePhase === 'awaiting_headers' ? 'open' : 'passed';
   if (responsePhase === 'awaiting_headers') return 'open';

@@ -41,7 +41,9 @@ export function explainFields(
     const isDecided = (other: RequestRun, { kind }: Cause) =>
       other.type === 'sent'
         ? isOtherwise(outcome, outcomeOf(path, value, other, isRepeated))
-        : dropped.some((name) => isNotDropped(name, other)) ||
+        : // There it was dropped, with all the rest.
+          (other.type === 'answered' && other.dropped.some((name) => isWithin(name, field))) ||
+          dropped.some((name) => isNotDropped(name, other)) ||
           // A variable chose between this and a refusal.
           (kind === 'variable' && fate === 'rewritten' && other.type === 'refused' && isOfField(other, field));
     const hasCause = fate !== 'absent' && (fate !== 'sent' || dropped.length > 0);

@@ -6,9 +6,10 @@ import { explainFields } from './explain-fields.ts';
 import type { ExplainOptions, Reason, Refusal, RequestExplanation } from './explanation.ts';
 import { valueAt } from './fields.ts';
 import { isSame } from './json-values.ts';
-import { linkOf, rowOfError } from './mapping-link.ts';
+import { linkOf, rowOf, rowOfError } from './mapping-link.ts';
 import { refusalsOf } from './refusals.ts';
 import {
+  type AnsweredRun,
   answered,
   type CatalogRun,
   type ClientRequest,
@@ -47,6 +48,7 @@ export function explainRequest(options: ExplainOptions): RequestExplanation {
     dropped: [],
     added: [],
     catalog: null,
+    answered: null,
     notes: whatIf.notes,
   };
   switch (run.type) {
@@ -58,6 +60,8 @@ export function explainRequest(options: ExplainOptions): RequestExplanation {
         chat_request: upstreamRequestOf(run, null),
         catalog: catalogReason(run, variationsOf(setup, model, body), options),
       };
+    case 'answered':
+      return { ...unexplained, ...explainAnswered(run, body, whatIf, options) };
     case 'refused':
       return { ...unexplained, refusals: explainRefusals(run, body, whatIf, options) };
     case 'sent':
@@ -83,6 +87,24 @@ function catalogReason(
     causes: causesOf(others, () => true),
     rule: 'The upstream’s list of models gets a `models` beside its own `data`: the catalog that Codex reads.',
     link: `${linkBase}docs/mapping.md#the-catalog-for-codex`,
+  };
+}
+
+/** Under another value of what decided, the upstream would have been asked. */
+function explainAnswered(
+  run: AnsweredRun,
+  body: unknown,
+  whatIf: WhatIf,
+  { linkBase }: ExplainOptions,
+): Pick<RequestExplanation, 'answered' | 'dropped'> {
+  const causes = causesOf(whatIf.runs(body, run), (other) => other.type === 'sent');
+  const reasonFor = (name: string): Reason => {
+    const row = rowOf(name);
+    return { causes, rule: row.rule, link: linkOf(row, linkBase) };
+  };
+  return {
+    answered: reasonFor('generate'),
+    dropped: run.dropped.map((name) => ({ name, ...reasonFor(name) })),
   };
 }
 

@@ -54,7 +54,7 @@ export interface RequestExplanation {
   readonly profile: string;
   readonly model: string | null;
   readonly request: { readonly method: string; readonly path: string };
-  readonly outcome: 'sent' | 'catalog' | 'refused' | 'passed';
+  readonly outcome: 'sent' | 'catalog' | 'answered' | 'refused' | 'passed';
   readonly chat_request: {
     readonly method: string;
     readonly path: string;
@@ -70,6 +70,8 @@ export interface RequestExplanation {
   readonly added: readonly AddedPlace[];
   /** What makes the catalog for Codex out of the upstream's list of models; null for any other request. */
   readonly catalog: Reason | null;
+  /** Why the client gets an empty Response, and the upstream nothing; null for any other request. */
+  readonly answered: Reason | null;
   /** What was not looked into, and why. */
   readonly notes: readonly string[];
 }

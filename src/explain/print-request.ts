@@ -5,11 +5,12 @@ import { type Colour, cut, prettyJson, printable, type Style, short, wrap } from
 
 /** The explanation of a request for a person; `full` shortens nothing. */
 export function printRequest(explanation: RequestExplanation, style: Style, full: boolean): string {
-  const { request, profile, model, outcome, catalog, chat_request: chat } = explanation;
+  const { request, profile, model, outcome, catalog, answered, chat_request: chat } = explanation;
   const from = style.paint('bold', printable(`${request.method} ${request.path}`));
   const under = style.paint('dim', printable(`profile ${profile}${model === null ? '' : `, model ${model}`}`));
   if (outcome === 'passed')
     return `${from}  ${under}\nNot a request that this service translates: it passes as it is, body and all.\n`;
+  if (answered !== null) return `${from}  ${under}\n\n${printAnswered(explanation, answered, style)}`;
   if (chat === null) return `${from}  ${under}\n\n${printRefusals(explanation, style)}`;
   const to = style.paint('bold', printable(`${chat.method} ${chat.path}`));
   const sections = [
@@ -22,7 +23,7 @@ export function printRequest(explanation: RequestExplanation, style: Style, full
       style,
     ),
     section('What became of each field', fieldLines(explanation.fields, style, full), style),
-    section('Dropped, and named in x-responses-dropped', droppedLines(explanation, style), style),
+    section(droppedTitle, droppedLines(explanation, style), style),
     section('Added', addedLines(explanation, style), style),
     section(
       'Notes',
@@ -199,6 +200,15 @@ function addedLines({ added }: RequestExplanation, style: Style): readonly strin
     ...causes.flatMap((cause) => wrap(causeText(cause), style.width - 6)).map((line) => `  ${line}`),
   ]);
 }
+
+function printAnswered(explanation: RequestExplanation, answered: Reason, style: Style): string {
+  const title = style.paint('bold', 'Answered with an empty Response; the upstream is not asked');
+  const lines = reasonLines(answered, style, style.width - 2).map((line) => `  ${line}`);
+  const names = explanation.dropped.map(({ name }) => style.paint('red', printable(name)));
+  return `${[title, ...lines, ...explanation.notes].join('\n')}\n\n${section(droppedTitle, names, style)}\n`;
+}
+
+const droppedTitle = 'Dropped, and named in x-responses-dropped';
 
 function printRefusals({ refusals, notes }: RequestExplanation, style: Style): string {
   const blocks = refusals.map(({ status, error, ...reason }, index) => {

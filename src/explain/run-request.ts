@@ -30,7 +30,7 @@ export interface ClientRequest {
 }
 
 /** What became of a request. */
-export type RequestRun = SentRun | CatalogRun | RefusedRun | PassedRun;
+export type RequestRun = SentRun | CatalogRun | AnsweredRun | RefusedRun | PassedRun;
 
 /** What the upstream gets. */
 interface UpstreamRun {
@@ -59,6 +59,12 @@ export interface SentRun extends UpstreamRun {
 /** A request for the upstream's list of models, whose answer becomes the catalog for Codex. */
 export interface CatalogRun extends UpstreamRun {
   readonly type: 'catalog';
+}
+
+/** The client gets a Response at once, and the upstream nothing. */
+export interface AnsweredRun {
+  readonly type: 'answered';
+  readonly dropped: readonly string[];
 }
 
 export interface RefusedRun {
@@ -103,9 +109,12 @@ export function runRequest({ config, profile, files }: Setup, request: ClientReq
   const hasBody = request.body.length > 0;
   const replies = exchange.handle({ type: 'request_headers', headers, endOfStream: !hasBody });
   if (hasBody) replies.push(...exchange.handle({ type: 'request_body', body: request.body, endOfStream: true }));
-  const refusal = replies.find((reply) => reply.type === 'immediate_response');
-  if (refusal !== undefined)
-    return { type: 'refused', status: refusal.status, error: JSON.parse(Buffer.from(refusal.body).toString()).error };
+  const immediate = replies.find((reply) => reply.type === 'immediate_response');
+  if (immediate?.status === 200) return { type: 'answered', dropped: exchange.summary().dropped };
+  if (immediate !== undefined) {
+    const { error } = JSON.parse(Buffer.from(immediate.body).toString());
+    return { type: 'refused', status: immediate.status, error };
+  }
   const headerChanges = changesOf(replies);
   const changed = applied(headerChanges, headers);
   const upstream: UpstreamRun = {

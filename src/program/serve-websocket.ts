@@ -1,5 +1,4 @@
 import { parseHostPort } from '../server/admin.ts';
-import { newId } from '../server/ids.ts';
 import type { OverloadGuard } from '../server/overload.ts';
 import { removeStaleSocket } from '../server/server.ts';
 import type { Config } from '../settings/config.ts';
@@ -39,7 +38,6 @@ export async function openWebSocket(
     writeTimeoutMs: config.WEBSOCKET_WRITE_TIMEOUT_MS,
     memory: guard,
     observer: createWebSocketObserver(log, metrics),
-    newResponseId: () => newId('resp'),
   });
   addWebSocketMetrics(metrics, () => endpoint);
   return endpoint;

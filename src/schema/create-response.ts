@@ -102,6 +102,7 @@ export const createResponseFields = {
   prompt_cache_key: z.string().max(64).nullish(),
   prompt_cache_retention: z.string().nullish(),
   prompt_cache_options: jsonObject.nullish(),
+  generate: z.boolean().nullish(),
   service_tier: z.enum(serviceTiers).nullish(),
   stream: z.boolean().nullish(),
   stream_options: z.object({ include_obfuscation: z.boolean().nullish() }).nullish(),

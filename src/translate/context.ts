@@ -28,7 +28,9 @@ export type RestoredTool =
 export interface AnswerForm {
   /** The upstream may answer with a stream of events. */
   readonly streams: boolean;
-  /** Makes one item of all the output; null where the client gets each as it comes. */
+  /** False: there is nothing to ask, and the Response is complete at once. */
+  readonly asksUpstream: boolean;
+  /** Makes other items of all the output, or none; null where the client gets each as it comes. */
   readonly fold: Fold | null;
   /** Reads an answer in JSON. Throws `ApiError` for one that is none. */
   readJson(value: unknown, context: ResponseContext): JsonAnswer;
@@ -36,8 +38,8 @@ export interface AnswerForm {
   bodyOf(response: ResponseResource): object;
 }
 
-/** The one item that an answer's output becomes, or why it becomes none. */
-export type Fold = (output: readonly OutputItem[], answer: FinishedAnswer) => OutputItem | ApiError;
+/** The items that an answer's output becomes, or why it becomes none. */
+export type Fold = (output: readonly OutputItem[], answer: FinishedAnswer) => readonly OutputItem[] | ApiError;
 
 export interface FinishedAnswer {
   readonly outcome: Outcome;

@@ -53,8 +53,9 @@ export function translateRequest(
   const model = request.model || settings.defaultModel;
   if (model === null || model === '') throw missingParameter('model');
   if (input === null) throw missingParameter('input', 'Send a string, or an array of items.');
-  const operation = accepted.of(request);
+  const operation = accepted.of(request, profile);
   operation.check(request, settings);
+  if (request.prewarm !== null && !operation.prewarms) dropped.push(request.prewarm);
   if (profile.reasoningReplay === 'none' && input.some((item) => item.kind === 'reasoning' && isText(item, settings)))
     dropped.push('input[].reasoning');
   const tools = createToolTable(request.tools, profile, dropped);
@@ -77,7 +78,7 @@ export function translateRequest(
     settings,
     tools,
   );
-  if (messages.length === 0) {
+  if (messages.length === 0 && operation.answer.asksUpstream) {
     throw invalidValue('input', `'input' holds nothing that could be answered. Send a message.`);
   }
   const stream = request.stream ?? false;
@@ -117,7 +118,7 @@ export function translateRequest(
   const wantsEncryptedReasoning = request.include.includes('reasoning.encrypted_content');
   const obfuscate = request.stream_options?.include_obfuscation ?? false;
   if (trace !== undefined) {
-    markFields(chat, request, trace);
+    markFields(chat, request, trace, (operation.prewarms ? request.prewarm : null) ?? 'max_output_tokens');
     trace.result = { chat, passthrough, echo, wantsEncryptedReasoning, obfuscate };
   }
 
@@ -229,7 +230,8 @@ function putCacheOptions(
   const sent: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(options ?? {})) {
     const isChats = key === 'mode' || (key === 'ttl' && value !== '12h');
-    if (value === null || value === false) continue;
+    // `prewarm: true` is a request of another kind.
+    if (value === null || typeof value === 'boolean') continue;
     if (promptCacheOptions && isChats) sent[key] = value;
     else if (value !== 'implicit' && value !== '30m') dropped.push(`prompt_cache_options.${key.slice(0, 100)}`);
   }

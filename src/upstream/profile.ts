@@ -88,6 +88,14 @@ export const profileFlags = {
     .register(unprobed, {
       because: 'What is cached shows only when long prompts are repeated, and how long it is kept only after hours.',
     }),
+  prefixCache: z
+    .boolean()
+    .describe(
+      'Keeps the beginning of a prompt for the next request: one to prewarm is sent with one token to write, which is thrown away. Elsewhere it is answered with an empty Response, and the server is not asked.',
+    )
+    .register(unprobed, {
+      because: 'A cache shows in time alone on most servers; the engines that have one are recognised by name.',
+    }),
   serviceTiers: z
     .record(z.string(), z.string())
     .describe('Service tiers the server knows → its word for each.')

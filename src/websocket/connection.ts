@@ -29,8 +29,6 @@ export interface ConnectionHost {
   /** Counts bytes that wait for their turn; null when there is no room for them. */
   hold(bytes: number): { release(): void } | null;
   turnEnded(outcome: TurnOutcome, code: string | null): void;
-  readonly newResponseId: () => string;
-  readonly now: () => number;
 }
 
 /** Why the service ends a connection: its time is over, or the service stops. */
@@ -183,8 +181,6 @@ export function createConnection(host: ConnectionHost): Connection {
         host.turnEnded(outcome, code);
         turnEnded(lane, turn);
       },
-      newResponseId: host.newResponseId,
-      now: host.now,
       maxEventBytes: limits.maxEventBytes,
       maxErrorBytes: limits.maxErrorBytes,
       maxValues: limits.maxValues,

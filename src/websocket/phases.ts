@@ -12,7 +12,7 @@ export const connectionMoves = {
 } as const satisfies Moves<'message' | 'turn_end' | 'farewell' | 'close'>;
 
 export const turnMoves = {
-  // `ended` at once: refused before the proxy is asked, or nothing is to be generated.
+  // `ended` at once: refused before the proxy is asked.
   waiting: { start: ['requesting', 'ended'], cancel: ['ended'] },
   requesting: { answer_headers: ['streaming', 'reading_error'], broken: ['ended'], cancel: ['ended'] },
   streaming: {

@@ -26,7 +26,6 @@ export interface WebSocketOptions {
   readonly writeTimeoutMs: number;
   readonly memory: MemoryGuard;
   readonly observer: WebSocketObserver;
-  readonly newResponseId: () => string;
 }
 
 /** The memory that this process has for bodies. */
@@ -143,8 +142,6 @@ export async function startWebSocketEndpoint(options: WebSocketOptions): Promise
         // Events that arrive together leave together.
         forward: (body, number, answer) =>
           forward(body, number, { ...answer, body: (bytes) => corked(socket, () => answer.body(bytes)) }),
-        newResponseId: options.newResponseId,
-        now: () => Math.floor(Date.now() / 1000),
       }),
     );
     sockets.add(open);

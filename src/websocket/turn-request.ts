@@ -6,8 +6,6 @@ import { parseRaw, type RawFields } from './raw-fields.ts';
 
 /** What a `response.create` asks for, read when its turn begins. */
 export interface TurnRequest {
-  /** What the Response repeats where nothing is to be generated: it is empty and can be continued. Null for a turn of the model. */
-  readonly empty: Readonly<Record<string, unknown>> | null;
   /** What is passed on. Without an `input` that is a list of items, or that continues a conversation. */
   readonly fields: RawFields;
   /** The items of its own `input`; null where there are none. */
@@ -19,15 +17,7 @@ export interface TurnRequest {
 }
 
 /** Fields that are the WebSocket's own, and end here. */
-const own = new Set([
-  'type',
-  'stream_id',
-  'generate',
-  'previous_response_id',
-  'stream',
-  'stream_options',
-  'background',
-]);
+const own = new Set(['type', 'stream_id', 'previous_response_id', 'stream', 'stream_options', 'background']);
 
 /** The id of the response that is to be continued, if the request names one in a way that can be read. */
 export function previousIdOf(fields: RawFields): string | null {
@@ -64,7 +54,7 @@ function readFields(
     const raw = given.get(name);
     return raw === undefined ? null : parseRaw(raw, maxValues);
   };
-  const [stream, background, generate] = [read('stream'), read('background'), read('generate')];
+  const [stream, background] = [read('stream'), read('background')];
   // Codex sends `stream: true`, which is what happens anyway.
   if (stream !== null && stream !== true)
     return invalid('unsupported_value', 'stream', 'Over a WebSocket every response is streamed: leave `stream` out.');
@@ -76,8 +66,6 @@ function readFields(
     );
   if (read('stream_options') !== null)
     return invalid('unsupported_parameter', 'stream_options', '`stream_options` is not for WebSockets: leave it out.');
-  if (generate !== null && typeof generate !== 'boolean')
-    return invalid('invalid_type', 'generate', '`generate` must be a boolean.');
 
   const previousId = read('previous_response_id');
   const previous = typeof previousId === 'string' ? find(previousId) : null;
@@ -95,17 +83,11 @@ function readFields(
   const listsInput = isList || previous !== null;
   if (listsInput) fields.delete('input');
   return {
-    empty: generate === false ? parsed(given, maxValues) : null,
     fields,
     input: input === null ? null : itemsOf(input),
     listsInput,
     previous,
   };
-}
-
-/** All of it, which the translation never sees: what is kept of it must be JSON. */
-function parsed(given: RawFields, maxValues: number): Readonly<Record<string, unknown>> {
-  return Object.fromEntries([...given].map(([name, raw]) => [name, parseRaw(raw, maxValues)]));
 }
 
 /** The body of the turn's `POST /v1/responses`, in pieces. */

@@ -2,7 +2,6 @@ import type { Buffer } from 'node:buffer';
 import { checkMove } from '../machine/moves.ts';
 import { SseDecoder, SseLimitError, type SseMessage } from '../sse/decode.ts';
 import { type Conversation, conversationOf, itemsOfOutput } from './conversations.ts';
-import { emptyResponse } from './empty-response.ts';
 import { errorMessage, failed, type TurnError } from './errors.ts';
 import { type TurnEvent, type TurnPhase, turnMoves } from './phases.ts';
 import type { RawFields } from './raw-fields.ts';
@@ -50,9 +49,6 @@ export interface TurnHost {
   evict(responseId: string): void;
   /** The turn has ended; `code` is its error's. Called once. */
   ended(outcome: TurnOutcome, code: string | null): void;
-  readonly newResponseId: () => string;
-  /** Unix seconds. */
-  readonly now: () => number;
   readonly maxEventBytes: number;
   readonly maxErrorBytes: number;
   /** JSON values of a message that is parsed here. */
@@ -110,10 +106,6 @@ export class Turn implements AnswerListener {
     }
     this.#previous = request.previous;
     this.#input = request.input;
-    if (request.empty !== null) {
-      this.#prepare(request.empty);
-      return;
-    }
     this.#move('start', 'requesting');
     const forwarded = this.#host.forward(bodyOf(request), this.#number, this);
     // It may have failed at once.
@@ -177,21 +169,6 @@ export class Turn implements AnswerListener {
   resume(): void {
     this.#paused = false;
     this.#forwarded?.resume();
-  }
-
-  /** `generate: false`: nothing reaches the upstream; the client gets a Response that it can continue. */
-  #prepare(fields: Readonly<Record<string, unknown>>): void {
-    const { newResponseId, now } = this.#host;
-    const response = emptyResponse(fields, { id: newResponseId(), at: now(), previousId: this.#previousId });
-    const begun = { ...response, status: 'in_progress', completed_at: null, usage: null };
-    const events = [
-      { type: 'response.created', response: begun },
-      { type: 'response.in_progress', response: begun },
-      { type: 'response.completed', response },
-    ];
-    for (const [sequence_number, event] of events.entries()) this.#send(JSON.stringify({ ...event, sequence_number }));
-    this.#host.keep(conversationOf(response.id, this.#previous, this.#input, null));
-    this.#finish('start', 'completed', null);
   }
 
   #events(read: () => SseMessage[]): void {

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { blockOf, readGoldenCases } from '../support/golden.ts';
-import { faultsOfResponse } from '../support/published-schema.ts';
 import { perform, type SessionOptions, startWebSocketSession } from '../support/websocket-session.ts';
 
 const cases = readGoldenCases(new URL('websocket.md', import.meta.url));
@@ -23,13 +22,9 @@ describe.each(cases)('$where: $title', (golden) => {
     expect({ turns: session.connection.turns, held: session.held() }).toEqual({ turns: 0, held: 0 });
   });
 
-  it('sends messages that are JSON objects with a type, and empty Responses that the published schema allows', () => {
-    for (const line of transcript.filter((text) => text.startsWith('server: '))) {
-      const message = JSON.parse(line.slice('server: '.length)) as { type: string; response?: { id: string } };
-      expect(message.type).toEqual(expect.any(String));
-      if (message.response?.id.startsWith('resp_empty') === true)
-        expect(faultsOfResponse({ ...message.response, previous_response_id: null })).toEqual([]);
-    }
+  it('sends messages that are JSON objects with a type', () => {
+    for (const line of transcript.filter((text) => text.startsWith('server: ')))
+      expect(JSON.parse(line.slice('server: '.length))).toMatchObject({ type: expect.any(String) });
     expect(transcript).not.toEqual([]);
   });
 });

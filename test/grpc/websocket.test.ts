@@ -42,7 +42,6 @@ async function start(options: Partial<WebSocketOptions> = {}, maxBufferedBytes =
     { limit: 1024 * MiB, live: 0, refresh: () => false, collect: () => false },
     () => {},
   );
-  let ids = 0;
   const [closedHere, refusedHere] = [closed, refused]; // what comes late is not the next test's
   endpoint = await startWebSocketEndpoint({
     listen: { host: '127.0.0.1', port: 0 },
@@ -60,7 +59,6 @@ async function start(options: Partial<WebSocketOptions> = {}, maxBufferedBytes =
       refused: (code) => refusedHere.push(code),
       turnEnded: () => {},
     },
-    newResponseId: () => `resp_${++ids}`,
     ...options,
   });
 }

@@ -2,7 +2,7 @@ import type { CreateResponseEcho, ResponseResource } from '../../src/schema/resp
 import type { NewId, ResponseContext, RestoredTool } from '../../src/translate/context.ts';
 import { compact } from '../../src/translate/operations/compaction.ts';
 import { inputTokens } from '../../src/translate/operations/input-tokens.ts';
-import { compactionTrigger, responses } from '../../src/translate/operations/responses.ts';
+import { compactionTrigger, notPrewarmed, prewarmed, responses } from '../../src/translate/operations/responses.ts';
 import type { ReasoningCarrier } from '../../src/translate/settings.ts';
 import type { Profile } from '../../src/upstream/profile.ts';
 import { profileOf } from '../../src/upstream/profiles.ts';
@@ -15,6 +15,8 @@ export const completedAt = createdAt + 2;
 export const kinds = {
   response: responses,
   compaction: compactionTrigger,
+  prewarm: prewarmed,
+  empty: notPrewarmed,
   compact_endpoint: compact,
   input_tokens: inputTokens,
 };

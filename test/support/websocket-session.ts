@@ -28,7 +28,6 @@ export function startWebSocketSession(
 ): WebSocketSession & { readonly held: () => number } {
   const { maxLanes = 8, maxWaiting = 32, maxKept = 1024 * 1024, maxHeld = 1024 * 1024 } = options;
   let lines: string[] = [];
-  let responses = 0;
   let held = 0;
   const answers = new Map<number, AnswerListener>();
   const conversations = createConversations(() => conversations.evict(conversations.bytes - maxKept));
@@ -64,8 +63,6 @@ export function startWebSocketSession(
       };
     },
     turnEnded: (outcome, code) => lines.push(`ended: ${outcome}${code === null ? '' : ` ${code}`}`),
-    newResponseId: () => `resp_empty_${++responses}`,
-    now: () => 1_700_000_000,
   };
   const connection = createConnection(host);
   return {

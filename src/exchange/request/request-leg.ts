@@ -4,7 +4,7 @@ import { ApiError } from '../../schema/api-error.ts';
 import type { TranslatedOperation } from '../../translate/operations/operation.ts';
 import { responses } from '../../translate/operations/responses.ts';
 import { type HeaderTiming, headerTimingOf } from '../header-timing.ts';
-import { immediateResponse } from '../immediate-response.ts';
+import { immediateAnswer, immediateResponse } from '../immediate-response.ts';
 import type { ExchangeOptions } from '../options.ts';
 import { discard, passThrough } from '../pass.ts';
 import { checkEvent, type RequestPhase, requestMoves } from '../phases.ts';
@@ -130,6 +130,7 @@ export class RequestLeg {
       case 'passing':
       case 'passed':
         return event.type === 'request_headers' ? [] : this.#onPassing(event);
+      case 'answered':
       case 'refused':
         return [];
     }
@@ -218,10 +219,10 @@ export class RequestLeg {
     } catch (thrown) {
       return this.#refuse(event, ApiError.from(thrown));
     }
-    this.#body = null;
     const { body, context, dropped, unknownTypes, sessionHash } = prepared;
+    if (!context.answer.asksUpstream) return this.#answer(event, prepared);
+    this.#letGo();
     const { hold } = this.#options;
-    for (const kind of ['received', 'parsed', 'chat'] as const) hold(kind, 0);
     const kept = this.#isSmall() ? { echo: context.echo, heapBytes: 0, bytes: 0 } : keepLarge(context.echo);
     // What the response repeats stays in memory until it has ended.
     hold('context', kept.heapBytes);
@@ -315,10 +316,26 @@ export class RequestLeg {
     };
   }
 
-  #refuse(event: RequestEvent['type'], refusal: ApiError): ExchangeReply[] {
-    this.#move(event, 'refused');
+  /** The Response needs nothing of the upstream. */
+  #answer(event: RequestEvent['type'], { context, dropped, unknownTypes }: PreparedRequest): ExchangeReply[] {
+    const answer = immediateAnswer(context, { dropped, requestId: this.#headers.get('x-request-id') ?? null });
+    const overload = this.#options.hold('chat', answer.body.length);
+    if (overload !== null) return this.#refuse(event, overload);
+    this.#letGo();
+    this.#outcome = { type: 'answered', context, dropped, unknownTypes };
+    this.#move(event, 'answered');
+    return [answer];
+  }
+
+  /** Of the request nothing is held any more. */
+  #letGo(): void {
     this.#body = null;
     for (const kind of ['received', 'parsed', 'chat'] as const) this.#options.hold(kind, 0);
+  }
+
+  #refuse(event: RequestEvent['type'], refusal: ApiError): ExchangeReply[] {
+    this.#move(event, 'refused');
+    this.#letGo();
     this.#error = refusal;
     const id = this.#headers.get('x-request-id');
     return [immediateResponse(refusal, id === undefined ? {} : { 'x-request-id': id })];

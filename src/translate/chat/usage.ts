@@ -3,6 +3,15 @@ import type { Usage } from '../../schema/response-resource.ts';
 import type { Profile } from '../../upstream/profile.ts';
 import { choiceOf, countOf, objectOf } from './loose.ts';
 
+/** That of an answer that took nothing. */
+export const noUsage: Usage = {
+  input_tokens: 0,
+  input_tokens_details: { cached_tokens: 0, cache_write_tokens: 0 },
+  output_tokens: 0,
+  output_tokens_details: { reasoning_tokens: 0 },
+  total_tokens: 0,
+};
+
 /**
  * The usage a completion or a chunk carries, in whatever spelling and place its vendor puts it (docs/answers.md §1.7); null if
  * it carries none. Counts are cumulative everywhere: of a stream's usages the last one that is not null stands.

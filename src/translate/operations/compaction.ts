@@ -1,5 +1,6 @@
 import { ApiError } from '../../schema/api-error.ts';
-import type { CompactionResource, OutputItem, ResponseResource, Usage } from '../../schema/response-resource.ts';
+import type { CompactionResource, OutputItem, ResponseResource } from '../../schema/response-resource.ts';
+import { noUsage } from '../chat/usage.ts';
 import { encodeCompactionEnvelope } from '../compaction-envelope.ts';
 import type { FinishedAnswer } from '../context.ts';
 import { compactionRequest, fitConversation, summaryTokens } from '../request/compaction.ts';
@@ -55,17 +56,9 @@ export const compact: TranslatedOperation = {
 function resourceOf(response: ResponseResource): ResponseResource | CompactionResource {
   if (response.status === 'failed') return response;
   const { id, created_at, output, usage } = response;
+  // The schema has no null here.
   return { id, object: 'response.compaction', created_at, output, usage: usage ?? noUsage };
 }
-
-/** The schema has no null here. */
-const noUsage: Usage = {
-  input_tokens: 0,
-  input_tokens_details: { cached_tokens: 0, cache_write_tokens: 0 },
-  output_tokens: 0,
-  output_tokens_details: { reasoning_tokens: 0 },
-  total_tokens: 0,
-};
 
 /**
  * The item with the text of the answer; reasoning is of no use in a summary. One that reached its limit is kept, since
@@ -74,13 +67,13 @@ const noUsage: Usage = {
 function compactionItem(
   items: readonly OutputItem[],
   { outcome, model, newId }: FinishedAnswer,
-): OutputItem | ApiError {
+): readonly OutputItem[] | ApiError {
   const text = items.map(textOfItem).join('').trim();
   if (text === '') return failed('empty_summary', 'The model gave no summary of the conversation.');
   if (outcome.status === 'incomplete' && outcome.reason === 'content_filter')
     return failed('content_filter', 'The upstream’s content filter stopped the summary of the conversation.');
   const envelope = { text, ...(model === null ? {} : { model }) };
-  return { id: newId('cmp'), type: 'compaction', encrypted_content: encodeCompactionEnvelope(envelope) };
+  return [{ id: newId('cmp'), type: 'compaction', encrypted_content: encodeCompactionEnvelope(envelope) }];
 }
 
 function textOfItem(item: OutputItem): string {

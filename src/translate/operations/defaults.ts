@@ -8,6 +8,7 @@ import type { TranslatedOperation } from './operation.ts';
 export function responseAnswer(bodyOf: AnswerForm['bodyOf'] = (response) => response): AnswerForm {
   return {
     streams: true,
+    asksUpstream: true,
     fold: null,
     readJson(value, context) {
       const { response, events, error, finishReason } = translateCompletion(value, context);
@@ -29,6 +30,7 @@ export const defaults: Omit<TranslatedOperation, 'path' | 'of'> = {
   conversation: ({ max_output_tokens: maxTokens }, items) => ({ items, maxTokens }),
   constraints: (wanted) => wanted,
   passthrough: (given) => given,
+  prewarms: false,
   json: chatRequestJson,
   jsonPieces: chatRequestPieces,
   answer: responseAnswer(),

@@ -17,8 +17,8 @@ export interface TranslatedOperation {
   readonly path: readonly string[];
   /** The template of the upstream's path; `chatPath` is that of Chat Completions. Throws `ApiError` where the server has none. */
   upstreamPath(profile: Profile, chatPath: string): string;
-  /** The operation that a body asks for on this path. */
-  of(request: CreateResponse): TranslatedOperation;
+  /** The operation that a body asks for on this path, of a server with that profile. */
+  of(request: CreateResponse, profile: Profile): TranslatedOperation;
   /** Throws `ApiError` for what only other operations take. */
   check(request: CreateResponse, settings: TranslationSettings): void;
   /** What the model is sent. Throws `ApiError`; `dropped` receives the paths of what is left out. */
@@ -32,6 +32,8 @@ export interface TranslatedOperation {
   constraints(wanted: Constraints): Constraints;
   /** The client's own fields that the upstream gets. */
   passthrough(given: Passthrough): Passthrough;
+  /** A request to prewarm the cache is met, not only answered. */
+  readonly prewarms: boolean;
   /** The upstream's body, and the same text in pieces. */
   json(chat: ChatCompletionRequest, passthrough: Passthrough): string;
   jsonPieces(chat: ChatCompletionRequest, passthrough: Passthrough): Iterable<string>;

@@ -2,12 +2,16 @@ import { missingParameter } from '../request/errors.ts';
 import { summary } from './compaction.ts';
 import { defaults } from './defaults.ts';
 import type { TranslatedOperation } from './operation.ts';
+import { noCall, oneToken } from './prewarm.ts';
 
 /** `POST /v1/responses`: an answer, as JSON or as a stream. */
 export const responses: TranslatedOperation = {
   ...defaults,
   path: ['v1', 'responses'],
-  of: ({ endsInTrigger }) => (endsInTrigger ? compactionTrigger : responses),
+  of({ endsInTrigger, prewarm, input, instructions }, { prefixCache }) {
+    if (prewarm === null) return endsInTrigger ? compactionTrigger : responses;
+    return prefixCache && (input?.length || instructions) ? prewarmed : notPrewarmed;
+  },
   check({ store }, { omittedStore }) {
     if (store == null && omittedStore === 'reject')
       throw missingParameter('store', 'Nothing is stored here: send "store": false.');
@@ -16,3 +20,7 @@ export const responses: TranslatedOperation = {
 
 /** The same where the input ends in a `compaction_trigger`: a Response whose output is one `compaction` item. */
 export const compactionTrigger: TranslatedOperation = { ...responses, ...summary, of: () => compactionTrigger };
+
+/** The same where the request asks for a warm cache and no output. */
+export const prewarmed: TranslatedOperation = { ...responses, ...oneToken, of: () => prewarmed };
+export const notPrewarmed: TranslatedOperation = { ...responses, ...noCall, of: () => notPrewarmed };

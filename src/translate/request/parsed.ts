@@ -15,6 +15,8 @@ export interface CreateResponse
   readonly include: readonly string[];
   /** Null when the request has none. */
   readonly input: readonly InputItem[] | null;
+  /** What asks for a warm cache and no output; null for an answer. */
+  readonly prewarm: Prewarm | null;
   /** The input ends in a `compaction_trigger`. */
   readonly endsInTrigger: boolean;
   /** Every tool to offer, in order, each name once: those of `tools`, then those found in `input`. */
@@ -24,6 +26,9 @@ export interface CreateResponse
   readonly tool_choice: ToolChoiceRequest | null;
   readonly text: { readonly format: TextFormatRequest; readonly verbosity: string | null };
 }
+
+/** The field that asks the prompt's beginning to be kept, and nothing to be made of it. */
+export type Prewarm = 'generate' | 'prompt_cache_options.prewarm';
 
 /** An input item that has a place in Chat messages. */
 export type InputItem = InputMessage | InputToolCall | InputToolOutput | InputReasoning;

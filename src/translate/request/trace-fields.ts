@@ -11,13 +11,21 @@ export function markLeading(
   if (format != null) carry(format, text.format);
 }
 
-/** Marks the fields of a translated request, whose values have no identity, with the fields that they were made of. */
-export function markFields(chat: ChatCompletionRequest, request: CreateResponse, { setBy }: Trace): void {
+/**
+ * Marks the fields of a translated request, whose values have no identity, with the fields that they were made of. `limitBy`
+ * is the one that set the token limit.
+ */
+export function markFields(
+  chat: ChatCompletionRequest,
+  request: CreateResponse,
+  { setBy }: Trace,
+  limitBy: string,
+): void {
   const effort = setBy.effort ?? 'reasoning.effort';
   const otherNames: Readonly<Record<string, string>> = {
     stream_options: 'stream',
-    max_tokens: 'max_output_tokens',
-    max_completion_tokens: 'max_output_tokens',
+    max_tokens: limitBy,
+    max_completion_tokens: limitBy,
     logprobs: 'top_logprobs',
     verbosity: 'text.verbosity',
     reasoning_effort: effort,

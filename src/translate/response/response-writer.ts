@@ -19,7 +19,7 @@ export class ResponseWriter {
   model: string | null = null;
   serviceTier: string | null = null;
   #context: ResponseContext;
-  /** The one item that the output has become; null where it is sent as it comes. */
+  /** The items that the output has become; null where it is sent as it comes. */
   #folded: readonly OutputItem[] | null;
   readonly #id: string;
   #status: ResponseStatus = 'in_progress';
@@ -116,14 +116,16 @@ export class ResponseWriter {
     return response;
   }
 
-  /** The output says nothing before it is whole; then it is one item. */
+  /** The output says nothing before it is whole; then it is other items. */
   #endFolded(fold: Fold, outcome: Outcome): ResponseResource {
     this.output.close('completed');
-    const item = fold(this.output.items(), { outcome, model: this.model, newId: this.#context.newId });
-    if (item instanceof ApiError) return this.fail(item);
-    this.#folded = [item];
-    this.log.emit({ type: 'response.output_item.added', output_index: 0, item });
-    this.log.emit({ type: 'response.output_item.done', output_index: 0, item });
+    const items = fold(this.output.items(), { outcome, model: this.model, newId: this.#context.newId });
+    if (items instanceof ApiError) return this.fail(items);
+    this.#folded = items;
+    for (const [output_index, item] of items.entries()) {
+      this.log.emit({ type: 'response.output_item.added', output_index, item });
+      this.log.emit({ type: 'response.output_item.done', output_index, item });
+    }
     return this.#end('completed', null);
   }
 

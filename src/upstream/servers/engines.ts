@@ -32,6 +32,7 @@ export const vllm = server({
       '0.32 refuses custom tools, and gave a wrapping function that was not strict the bare string `"Oslo"` for arguments (observed).',
     ],
     video: [true, 'Takes `video_url` parts.'],
+    prefixCache: [true, 'Prefix caching is on unless the server is started without it (observed with 0.32).'],
     tokenizePath: ['/tokenize', 'Takes a chat request there and applies the model’s template.'],
   },
   models: templateRules,
@@ -47,6 +48,7 @@ export const sglang = server({
     maxTokensField: newerLimit,
     reasoningReplay: readsReasoningContent,
     video: [true, 'Takes `video_url` parts.'],
+    prefixCache: [true, 'Its radix cache is on unless the server is started without it. †'],
   },
   models: templateRules,
 });
@@ -62,6 +64,10 @@ export const llamaCpp = server({
     reasoningReplay: readsReasoningContent,
     emptyAssistantContent: noNull,
     toolChoice: [modeChoice, 'A named function is ignored (observed): it is offered alone and required instead.'],
+    prefixCache: [
+      true,
+      'A slot keeps its last prompt, and a request gets the slot that has most of its own (observed).',
+    ],
     tokenizePath: ['/v1/chat/completions/input_tokens', 'Takes a chat request there and applies the model’s template.'],
   },
   models: templateRules,

@@ -24,6 +24,7 @@ export const generic: BuiltInProfile = {
     safetyIdentifier: false,
     promptCacheKey: false,
     promptCacheOptions: false,
+    prefixCache: false,
     serviceTiers: {},
     defaults: {},
     moderation: false,

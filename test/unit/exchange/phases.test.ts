@@ -8,7 +8,7 @@ import { checkMove } from '../../../src/machine/moves.ts';
 import { exchangeOptions, headersOf } from '../../support/exchange-options.ts';
 import { describeMoves } from '../../support/moves.ts';
 
-describeMoves('the request leg', requestMoves, 'awaiting_headers', ['translated', 'passed', 'refused']);
+describeMoves('the request leg', requestMoves, 'awaiting_headers', ['translated', 'passed', 'answered', 'refused']);
 describeMoves('the response leg', responseMoves, 'awaiting_headers', ['passed', 'ended']);
 
 test('an event that may not come is the mistake of Envoy, a move that may not be is ours', () => {
@@ -22,6 +22,7 @@ const bytes = fc.constantFrom(
   '',
   '{"model":"m","input":"Hi","stream":true}',
   '{"model":"m","input":"Hi"}',
+  '{"model":"m","input":"Hi","generate":false}',
   '{"choices":[{"message":{"content":"Hi"}}]}',
   'data: {"choices":[{"delta":{"content":"Hi"}}]}\n\n',
   'data: [DONE]\n\n',

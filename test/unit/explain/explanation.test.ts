@@ -391,6 +391,30 @@ describe('other requests', () => {
     expect(explain(plain, {}, { request })).toMatchObject({ outcome: 'passed', chat_request: null, fields: [] });
   });
 
+  it('that warm a cache which is not there are answered, because of the profile', () => {
+    const explanation = explain({ ...plain, generate: false });
+    expect(explanation).toMatchObject({
+      outcome: 'answered',
+      chat_request: null,
+      fields: [],
+      answered: { link: 'docs/mapping.md#row-prewarm' },
+      dropped: [{ name: 'generate', link: 'docs/mapping.md#row-prewarm' }],
+    });
+    expect(namesOf(explanation.answered ?? { causes: [] })).toEqual(['prefixCache']);
+    expect(explanation.dropped.map(namesOf)).toEqual([['prefixCache']]);
+  });
+
+  it.each([
+    ['generate', { generate: false }],
+    ['prompt_cache_options', { prompt_cache_options: { prewarm: true } }],
+  ])('that warm a cache by %s show what became of it', (name, fields) => {
+    const { outcome, dropped, fields: explained, added } = explain({ ...plain, ...fields }, { profile: 'vllm' });
+    expect([outcome, dropped, added]).toEqual(['sent', [], []]);
+    const field = explained.find((one) => one.field === name);
+    expect(field).toMatchObject({ fate: 'rewritten', becomes: [{ path: 'max_completion_tokens', value: 1 }] });
+    expect(namesOf(field ?? { causes: [] })).toContain('prefixCache');
+  });
+
   const catalog = { method: 'GET', path: '/v1/models?client_version=1', body: Buffer.alloc(0) };
 
   it('for the catalog are sent as they are, and their answer is made by these files', () => {

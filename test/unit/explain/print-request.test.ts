@@ -39,3 +39,12 @@ it('a request for the catalog needs no body, and its answer is told by the varia
   expect(text).toContain('MODEL_CATALOG_FILE is not set: ');
   expect(text).not.toContain('Chat request');
 });
+
+it('a request that is answered at once says so, and why', () => {
+  const text = printed({ model: 'm', input: 'Hi', prompt_cache_options: { prewarm: true } });
+  expect(text).toMatch(
+    /^POST \/v1\/responses {2}profile generic, model m\n\nAnswered with an empty Response; the upstream/,
+  );
+  expect(text).toContain('The profile’s flag prefixCache is false.');
+  expect(text).toMatch(/Dropped, and named in x-responses-dropped\n {2}prompt_cache_options\.prewarm\n$/);
+});

@@ -8,7 +8,7 @@ import {
 import type { TranslationSettings } from '../../settings.ts';
 import type { Dropped } from '../dropped.ts';
 import { invalidType, invalidValue, quote, shorten, unsupportedParameter, unsupportedValue } from '../errors.ts';
-import type { CreateResponse, TextFormatRequest, ToolChoiceRequest } from '../parsed.ts';
+import type { CreateResponse, Prewarm, TextFormatRequest, ToolChoiceRequest } from '../parsed.ts';
 import { mark } from '../trace.ts';
 import { withinTextLimit } from './content.ts';
 import { type ParsedInput, parseInput } from './input.ts';
@@ -40,6 +40,7 @@ export function parseRequest(body: unknown, settings: TranslationSettings, dropp
   let verbosity: string | null = null;
   let include: readonly string[] = [];
   let toolChoice: ToolChoiceRequest | null = null;
+  const prewarm = prewarmIn(body);
   for (const name of namesOf(body, null)) {
     const value = body[name];
     if (settings.trace !== undefined) settings.trace.field = name;
@@ -68,7 +69,9 @@ export function parseRequest(body: unknown, settings: TranslationSettings, dropp
         toolChoice = parseToolChoice(read as CreateResponseFields['tool_choice'], settings, dropped);
         break;
       case 'input':
-        if (read != null) input = parseInput(read as string | unknown[], settings, dropped);
+        // A prompt may begin before its input.
+        if (read != null && !(prewarm !== null && Array.isArray(read) && read.length === 0))
+          input = parseInput(read as string | unknown[], settings, dropped);
         break;
       case 'reasoning':
         refuseUnknownKeys(name, value, settings, dropped);
@@ -97,7 +100,8 @@ export function parseRequest(body: unknown, settings: TranslationSettings, dropp
   const request: CreateResponse = {
     ...(fields as Omit<CreateResponseFields, 'input' | 'include' | 'tools' | 'tool_choice' | 'text'>),
     include,
-    input: input?.items ?? null,
+    input: input?.items ?? (prewarm === null ? null : []),
+    prewarm,
     endsInTrigger: input?.endsInTrigger ?? false,
     tools: tools.definitions,
     listedTools: tools.listed,
@@ -105,6 +109,12 @@ export function parseRequest(body: unknown, settings: TranslationSettings, dropp
     text: { format, verbosity },
   };
   return { request, passthrough };
+}
+
+/** The field that asks for a warm cache and no output; null where none does. */
+function prewarmIn({ generate, prompt_cache_options: options }: Readonly<Record<string, unknown>>): Prewarm | null {
+  if (isJsonObject(options) && options['prewarm'] === true) return 'prompt_cache_options.prewarm';
+  return generate === false ? 'generate' : null;
 }
 
 /** The names in an object of known fields; throws `ApiError` for more of them than `maxFields`. */
@@ -268,7 +278,7 @@ const chatFields: ReadonlyMap<string, string> = new Map([
 const bookkeeping = new Set(['client_metadata']);
 
 /** Fields of this API that Chat does not have, whatever a setting says of unknown ones. */
-const responsesOnly = new Set(['access_programs', 'generate', 'image']);
+const responsesOnly = new Set(['access_programs', 'image']);
 
 /** Sampling and engine parameters that many Chat servers know: passed on even where `unknownFields` refuses or ignores others. */
 const engineFields = new Set(

@@ -55,6 +55,7 @@ const telling: Readonly<Record<string, readonly unknown[]>> = {
   prompt_cache_key: ['k'],
   prompt_cache_retention: ['24h'],
   prompt_cache_options: [{ mode: 'explicit' }, { ttl: '12h' }, { prewarm: true }],
+  generate: [false],
   service_tier: ['auto', 'flex', 'priority', 'scale', 'fast'],
   stream: [true],
   stream_options: [{ include_obfuscation: true }],
