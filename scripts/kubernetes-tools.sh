@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds the tools of `npm run test:kubernetes` from the Go module proxy, in the versions that test/kubernetes/tools/go.mod
-# pins, into .cache/kubernetes/bin. Needs Go; what is there already is not built again. With arguments, those tools only:
+# Builds the tools of `npm run test:kubernetes` from the Go module proxy, in the versions that test/kubernetes/*/go.mod pin,
+# into .cache/kubernetes/bin. Needs Go; what is there already is not built again. With arguments, those tools only:
 #
 #   scripts/kubernetes-tools.sh helm egctl
 set -euo pipefail
@@ -13,9 +13,11 @@ fi
 
 source=test/kubernetes/tools
 istio=test/kubernetes/istio
+picker=test/kubernetes/picker # a module of its own: it is made of an older Kubernetes than the API server
 # Another set of pinned versions is another set of tools.
 version=$(cat "$source/go.sum" "$source/go.mod" | sha256sum | cut -c1-12)
 istio_version=$(cat "$istio/go.sum" "$istio/go.mod" "$istio"/*.go | sha256sum | cut -c1-12)
+picker_version=$(cat "$picker/go.sum" "$picker/go.mod" | sha256sum | cut -c1-12)
 flags='-p=1 -mod=readonly -buildvcs=false' # one package at a time: these are large, and the machine has other work
 bin=$PWD/.cache/kubernetes/bin
 mkdir -p "$bin"
@@ -47,6 +49,7 @@ for tool in "${@:-}"; do
     actionlint | '') tool actionlint github.com/rhysd/actionlint/cmd/actionlint ;;&
     etcd | '') tool etcd go.etcd.io/etcd/server/v3 ;;&
     kube-apiserver | '') tool kube-apiserver k8s.io/kubernetes/cmd/kube-apiserver "$server" ;;&
+    epp | '') build epp "$picker_version" go -C "$picker" build -trimpath -ldflags '-s -w' -o "$bin/epp" sigs.k8s.io/gateway-api-inference-extension/cmd/epp ;;&
     # Istio's discovery server runs in nothing but a test. Without `vet`, which would look at every package it is made of.
     istio-translate | '') build istio-translate "$istio_version" go -C "$istio" test -c -vet=off -ldflags '-s -w' -o "$bin/istio-translate" . ;;
   esac

@@ -13,11 +13,15 @@ import { toolPath } from './tools.ts';
 export interface ApiServer {
   /** `v1.36.3` */
   readonly version: string;
+  /** A file with which programs in Go find it (`KUBECONFIG`). */
+  readonly kubeconfig: string;
   /**
    * Creates an object, or validates it as a server-side dry run (`dryRun`). Unknown fields are errors. Resolves with null, or
    * with the server's error message.
    */
   create(object: KubernetesObject, options?: { dryRun?: boolean }): Promise<string | null>;
+  /** Gives an object its status, which `create` ignores; what a controller or a kubelet does. Resolves as `create` does. */
+  setStatus(object: KubernetesObject): Promise<string | null>;
   /** Waits until the server serves a kind that a CustomResourceDefinition defines. */
   untilKnown(apiVersion: string, kind: string): Promise<void>;
   close(): Promise<void>;
@@ -80,17 +84,25 @@ export async function startApiServer(): Promise<ApiServer> {
     return resources.get(`${apiVersion} ${kind}`);
   }
 
+  /** Sends an object to the address of its kind, or to what follows that. Resolves as `create` does. */
+  async function send(method: string, object: KubernetesObject, rest: string): Promise<string | null> {
+    const resource = await resourceOf(object.apiVersion, object.kind);
+    if (resource === undefined) return `the server does not know ${object.apiVersion} ${object.kind}`;
+    const group = object.apiVersion.includes('/') ? `/apis/${object.apiVersion}` : `/api/${object.apiVersion}`;
+    const namespace = resource.namespaced ? `/namespaces/${object.metadata.namespace ?? 'llm'}` : '';
+    const answer = await ask(method, `${group}${namespace}/${resource.name}${rest}`, object);
+    return answer.status < 300 ? null : (JSON.parse(answer.body) as { message: string }).message;
+  }
+
+  const kubeconfig = join(folder, 'kubeconfig');
+  writeFileSync(kubeconfig, JSON.stringify(kubeconfigOf(`https://127.0.0.1:${port}`, token)));
+
   return {
     version: gitVersion,
-    async create(object, { dryRun = false } = {}) {
-      const resource = await resourceOf(object.apiVersion, object.kind);
-      if (resource === undefined) return `the server does not know ${object.apiVersion} ${object.kind}`;
-      const group = object.apiVersion.includes('/') ? `/apis/${object.apiVersion}` : `/api/${object.apiVersion}`;
-      const namespace = resource.namespaced ? `/namespaces/${object.metadata.namespace ?? 'llm'}` : '';
-      const query = `fieldValidation=Strict${dryRun ? '&dryRun=All' : ''}`;
-      const answer = await ask('POST', `${group}${namespace}/${resource.name}?${query}`, object);
-      return answer.status === 201 ? null : (JSON.parse(answer.body) as { message: string }).message;
-    },
+    kubeconfig,
+    create: (object, { dryRun = false } = {}) =>
+      send('POST', object, `?fieldValidation=Strict${dryRun ? '&dryRun=All' : ''}`),
+    setStatus: (object) => send('PUT', object, `/${object.metadata.name}/status?fieldValidation=Strict`),
     async untilKnown(apiVersion, kind) {
       await untilReady([server], output, async () => (await resourceOf(apiVersion, kind)) !== undefined);
     },
@@ -99,6 +111,16 @@ export async function startApiServer(): Promise<ApiServer> {
       await etcd.stop();
       rmSync(folder, { recursive: true, force: true });
     },
+  };
+}
+
+function kubeconfigOf(server: string, token: string): object {
+  const named = { name: 'test' };
+  return {
+    ...{ apiVersion: 'v1', kind: 'Config', 'current-context': 'test' },
+    clusters: [{ ...named, cluster: { server, 'insecure-skip-tls-verify': true } }],
+    users: [{ ...named, user: { token } }],
+    contexts: [{ ...named, context: { cluster: 'test', user: 'test' } }],
   };
 }
 

@@ -11,6 +11,8 @@ export interface KubernetesObject {
   metadata: { name: string; namespace?: string; labels?: Record<string, string> };
   // biome-ignore lint/suspicious/noExplicitAny: each kind has its own; a wrong path fails the test that takes it.
   spec?: any;
+  // biome-ignore lint/suspicious/noExplicitAny: as above.
+  status?: any;
   data?: Record<string, string>;
 }
 

@@ -22,6 +22,11 @@ export interface PodAddress {
   readonly draining?: boolean;
 }
 
+export interface SocketEndpoint {
+  readonly address: string;
+  readonly port: number;
+}
+
 export interface StaticEnvoy {
   readonly url: string;
   /** Lines of the access log so far; none where the configuration has no access log. */
@@ -41,8 +46,10 @@ export interface StaticEnvoyOptions {
   /** Ports of every pod; `admin` where health checks go there. */
   readonly ports: { readonly grpc: number; readonly admin?: number | undefined };
   readonly pods: readonly PodAddress[];
-  /** Port of the Chat server, on 127.0.0.1: every other cluster leads there. */
+  /** Port of the Chat server, on 127.0.0.1: every other cluster leads there, unless `endpoints` names it. */
   readonly upstream: number;
+  /** Where other clusters lead. */
+  readonly endpoints?: Readonly<Record<string, readonly SocketEndpoint[]>>;
 }
 
 const accessLogFile = 'access.log';
@@ -53,7 +60,7 @@ const endpointsFile = 'endpoints.json';
  * Envoy watches (EDS from the file system), addresses of this machine. Nothing else is changed.
  */
 export function bootstrapOf(
-  { controlPlane, service, upstream }: Omit<StaticEnvoyOptions, 'binary' | 'pods' | 'ports'>,
+  { controlPlane, service, upstream, endpoints = {} }: Omit<StaticEnvoyOptions, 'binary' | 'pods' | 'ports'>,
   { listen, admin, folder }: { listen: number; admin: number; folder: string },
 ): Resource {
   // A test's standard output is a socket, which Envoy cannot open by name.
@@ -79,8 +86,9 @@ export function bootstrapOf(
       return cluster;
     }
     delete cluster['edsClusterConfig'];
-    const endpoint = { endpoint: { address: addressOf('127.0.0.1', upstream) } };
-    const loadAssignment = { clusterName: cluster['name'], endpoints: [{ lbEndpoints: [endpoint] }] };
+    const places = endpoints[cluster['name']] ?? [{ address: '127.0.0.1', port: upstream }];
+    const lbEndpoints = places.map(({ address, port }) => ({ endpoint: { address: addressOf(address, port) } }));
+    const loadAssignment = { clusterName: cluster['name'], endpoints: [{ lbEndpoints }] };
     return { ...cluster, type: 'STATIC', loadAssignment };
   });
   return {

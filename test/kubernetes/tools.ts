@@ -12,6 +12,7 @@ export type Tool =
   | 'actionlint'
   | 'etcd'
   | 'kube-apiserver'
+  | 'epp'
   | 'istio-translate';
 
 /** Path of a tool, built first if necessary, which takes minutes. Throws the build's output when it fails. */

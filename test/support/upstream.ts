@@ -54,8 +54,12 @@ export interface ScriptedUpstream {
   close(): Promise<void>;
 }
 
-/** Starts one on 127.0.0.1; with `http2` it speaks HTTP/2 with prior knowledge, else HTTP/1.1. */
-export async function startScriptedUpstream({ http2 = false, port = 0 } = {}): Promise<ScriptedUpstream> {
+/** Starts one; with `http2` it speaks HTTP/2 with prior knowledge, else HTTP/1.1. */
+export async function startScriptedUpstream({
+  http2 = false,
+  port = 0,
+  host = '127.0.0.1',
+} = {}): Promise<ScriptedUpstream> {
   const scripts = new Map<string, (Script | ((request: Received) => Script))[]>();
   const arrived = new Map<string, Received[]>();
   const all: Received[] = [];
@@ -99,7 +103,7 @@ export async function startScriptedUpstream({ http2 = false, port = 0 } = {}): P
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
-    server.listen(port, '127.0.0.1', resolve);
+    server.listen(port, host, resolve);
   });
   return {
     port: (server.address() as AddressInfo).port,
