@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import type { Terminal } from '../program/command-line.ts';
 import { repository, version } from '../program/version.ts';
+import { Redactor } from '../redact/redactor.ts';
 import { readOperatorFiles } from '../server/operator-files.ts';
 import { openProfiles } from '../server/profile-source.ts';
 import { type Config, ConfigError, readConfig } from '../settings/config.ts';
@@ -55,13 +56,14 @@ async function explainAs(options: Options, { env, stdin, stdout }: Terminal): Pr
   const linkBase = repository === null ? '' : `${repository}/blob/v${version}/`;
   const explanation = explainRequest({ setup, request, now, fields: options.fields, linkBase });
   const run = answer === null ? null : replayed(setup, request, now, answer);
+  const redactor = redactorOf(request);
   if (options.json) {
     const file: ExplanationFile = { format: 'responses-extproc explanation', version: 1, ...explanation, answer: run };
-    await write(stdout, `${JSON.stringify(file, null, 2)}\n`);
+    await write(stdout, redactor, `${JSON.stringify(file, null, 2)}\n`);
   } else {
     const style = styleFor({ env, stdout });
     const asked = printRequest(explanation, style, options.full);
-    await write(stdout, run === null ? asked : `${asked}\n${printAnswer(run, style, options.full)}`);
+    await write(stdout, redactor, run === null ? asked : `${asked}\n${printAnswer(run, style, options.full)}`);
   }
   if (explanation.outcome === 'refused') return exitCodes.refused;
   const isFailed = run !== null && (run.outcome === 'failed' || run.outcome === 'upstream_error');
@@ -125,10 +127,19 @@ function replayed(setup: Setup, request: ClientRequest, now: number, answer: Rec
   return run.type === 'sent' || run.type === 'catalog' ? runAnswer(run.exchange, answer) : null;
 }
 
+/** What is printed gets pasted: it knows the request's credentials, wherever they come again. */
+function redactorOf({ path, headers, body }: ClientRequest): Redactor {
+  const redactor = new Redactor();
+  redactor.headers([[':path', path], ...headers]);
+  redactor.wholeBody(body, 'request');
+  return redactor;
+}
+
 /** Resolves when everything is on its way: a pipe takes it piece by piece, and the process ends after that. */
-async function write(stdout: NodeJS.WriteStream, text: string): Promise<void> {
+async function write(stdout: NodeJS.WriteStream, redactor: Redactor, text: string): Promise<void> {
+  const shown = redactor.wholeBody(Buffer.from(text), 'request');
   await new Promise<void>((resolve) => {
-    stdout.write(text, () => resolve());
+    stdout.write(shown, () => resolve());
   });
 }
 

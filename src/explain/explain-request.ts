@@ -1,6 +1,6 @@
 import { readRequestBody } from '../exchange/request/request-body.ts';
 import { runSteps } from '../exchange/steps.ts';
-import { isCredential, redactionMark } from '../inspect/redact.ts';
+import { isCredentialHeader, redactionMark } from '../redact/names.ts';
 import { type Cause, causesOf, type VariedRun, variationsOf } from './causes.ts';
 import { explainFields } from './explain-fields.ts';
 import type { ExplainOptions, Reason, Refusal, RequestExplanation } from './explanation.ts';
@@ -151,7 +151,7 @@ function upstreamRequestOf(
 /** Of a client's key and cookies only that they are there: what is printed gets pasted. */
 function withoutSecrets(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   const shown = Object.entries(headers).filter(([name]) => !name.startsWith(':'));
-  return Object.fromEntries(shown.map(([name, value]) => [name, isCredential(name) ? redactionMark : value]));
+  return Object.fromEntries(shown.map(([name, value]) => [name, isCredentialHeader(name) ? redactionMark : value]));
 }
 
 /** The body as a value, as the service reads it; undefined for what it cannot read. */

@@ -12,20 +12,21 @@ import type {
   Replies,
   RequestEvent,
 } from '../exchange/types.ts';
+import type { BodyRedactor } from '../redact/body-redactor.ts';
+import { Redactor } from '../redact/redactor.ts';
 import type { ApiError } from '../schema/api-error.ts';
 import type { EndedCall, ExchangeObserver } from '../telemetry/observer.ts';
 import { burstOf } from './burst.ts';
 import {
   type BodyName,
   type ExchangeFacts,
+  type HeadChange,
   maxClientLength,
   maxExchangeBytes,
   probeAgent,
   type Recording,
   type RecordingSink,
 } from './recording.ts';
-import { redactHeaders, redactMutation } from './redact.ts';
-import { redactBody } from './redact-body.ts';
 
 /** What a service needs to record its exchanges. */
 export interface Recorder {
@@ -55,6 +56,9 @@ class RecordedExchange extends Exchange {
   readonly #startedUnixMs = Date.now();
   #recording: Recording = unrecorded;
   readonly #startedAt = performance.now();
+  readonly #redactor = new Redactor();
+  #chatAnswer: AnswerBody | null = null;
+  #clientAnswer: AnswerBody | null = null;
   /** How many events each chunk of the piece at hand became. */
   readonly #eventsOfChunks: number[];
   #requestHeaders: HeaderMap = noHeaders;
@@ -94,15 +98,18 @@ class RecordedExchange extends Exchange {
   }
 
   ended({ how, summary, times, cause }: EndedCall): void {
+    const at = this.#now();
     // Before any headers came.
     if (this.#recording === unrecorded && !this.#isProbe()) this.#recording = this.#sink.open(this.#startedUnixMs);
-    this.#endRequest(this.#now());
+    this.#endRequest(at);
+    this.#chatAnswer?.end(at);
+    this.#clientAnswer?.end(at);
     const thrown = cause ?? summary.errorCause;
     this.#recording.facts({
       ...this.#factsOf(summary),
       // How the call ended says more than the outcome of an exchange that was still open.
       outcome: how === 'done' ? summary.outcome : how,
-      cause: thrown === undefined || thrown === null ? null : inspect(thrown, { depth: 4 }).slice(0, maxCauseLength),
+      cause: thrown === undefined || thrown === null ? null : this.#redactor.text(causeOf(thrown)),
       durationMs: times.duration,
       firstTokenMs: times.firstToken,
     });
@@ -138,8 +145,8 @@ class RecordedExchange extends Exchange {
         for (const [index, { chunk, events }] of burst.entries()) {
           // Chunks of one piece are translated one after the other, some microseconds each.
           const then = at + index / 1000;
-          if (chunk.length > 0) this.#recording.piece('chat_response', then, chunk);
-          if (events.length > 0) this.#recording.piece('client_response', then, events);
+          this.#chatAnswer?.push(then, chunk);
+          this.#clientAnswer?.push(then, events);
         }
       }
     }
@@ -148,15 +155,17 @@ class RecordedExchange extends Exchange {
   #onEvent(event: ExchangeEvent, at: number): void {
     switch (event.type) {
       case 'response_body':
-        if (event.body.length > 0) this.#recording.piece('chat_response', at, event.body);
+        this.#chatAnswer?.push(at, event.body);
         return;
       case 'request_headers':
         this.#requestHeaders = event.headers;
         if (this.#isProbe()) return;
         this.#recording = this.#sink.open(this.#startedUnixMs);
-        this.#clientBody = new WholeBody('client_request', this.#recording);
-        this.#chatBody = new WholeBody('chat_request', this.#recording);
-        this.#recording.head('client_request', redactHeaders(event.headers));
+        this.#clientBody = new WholeBody('client_request', this.#recording, this.#redactor);
+        this.#chatBody = new WholeBody('chat_request', this.#recording, this.#redactor);
+        this.#chatAnswer = new AnswerBody('chat_response', this.#recording, this.#redactor);
+        this.#clientAnswer = new AnswerBody('client_response', this.#recording, this.#redactor);
+        this.#recording.head('client_request', this.#redactor.headers(event.headers));
         return;
       case 'request_body':
         this.#clientBody?.push(event.body);
@@ -164,12 +173,22 @@ class RecordedExchange extends Exchange {
       case 'response_headers':
         this.#upstreamAnswered = true;
         this.#endRequest(at);
-        this.#recording.head('chat_response', redactHeaders(event.headers));
+        this.#beginAnswers(Number(event.headers.get(':status')) >= 400);
+        this.#recording.head('chat_response', this.#redactor.headers(event.headers));
         return;
       case 'request_trailers':
       case 'response_trailers':
         return;
     }
+  }
+
+  #beginAnswers(isError: boolean): void {
+    this.#chatAnswer?.begin(isError);
+    this.#clientAnswer?.begin(isError);
+  }
+
+  #nameOf(text: string | null): string | null {
+    return text === null ? null : this.#redactor.text(text);
   }
 
   #recorded(event: ExchangeEvent | null, replies: Replies, at: number): Replies {
@@ -194,16 +213,16 @@ class RecordedExchange extends Exchange {
       case 'response_body': {
         if (!this.#clientAnswered || reply.headers !== undefined) this.#answerClient(reply.headers);
         const body = reply.body ?? (event?.type === 'response_body' ? event.body : noBytes);
-        if (body.length > 0) this.#recording.piece('client_response', at, body);
+        this.#clientAnswer?.push(at, body);
         return;
       }
       case 'request_headers':
-        this.#recording.changedHead('chat_request', 'client_request', redactMutation(reply.headers));
+        this.#recording.changedHead('chat_request', 'client_request', this.#changeOf(reply.headers));
         if (event?.type === 'request_headers' && event.endOfStream) this.#endRequest(at);
         return;
       case 'request_body': {
         if (reply.headers !== undefined)
-          this.#recording.changedHead('chat_request', 'client_request', redactMutation(reply.headers));
+          this.#recording.changedHead('chat_request', 'client_request', this.#changeOf(reply.headers));
         this.#chatBody?.push(reply.body ?? (event?.type === 'request_body' ? event.body : noBytes));
         if (reply.endOfStream) this.#endRequest(at);
         return;
@@ -216,9 +235,10 @@ class RecordedExchange extends Exchange {
         if (!this.#upstreamAnswered) this.#recording.withdraw('chat_request');
         this.#recording.head(
           'client_response',
-          redactHeaders(new Map([[':status', String(reply.status)], ...Object.entries(reply.headers)])),
+          this.#redactor.headers([[':status', String(reply.status)], ...Object.entries(reply.headers)]),
         );
-        if (reply.body.length > 0) this.#recording.piece('client_response', at, reply.body);
+        this.#clientAnswer?.begin(true);
+        this.#clientAnswer?.push(at, reply.body);
         return;
       case 'request_trailers':
       case 'response_trailers':
@@ -228,7 +248,11 @@ class RecordedExchange extends Exchange {
 
   #answerClient(headers: HeaderMutation | undefined): void {
     this.#clientAnswered = true;
-    this.#recording.changedHead('client_response', 'chat_response', redactMutation(headers));
+    this.#recording.changedHead('client_response', 'chat_response', this.#changeOf(headers));
+  }
+
+  #changeOf({ set = {}, remove = [] }: HeaderMutation = {}): HeadChange {
+    return { set: this.#redactor.headers(Object.entries(set)), remove };
   }
 
   /** Both bodies of the request are complete, or as much of them as there will be. */
@@ -247,8 +271,8 @@ class RecordedExchange extends Exchange {
   #factsOf(summary: ExchangeSummary): ExchangeFacts {
     const { requestId, profile, dropped, status, upstreamStatus, errorCode, finishReason, tokens, events } = summary;
     return {
-      client: this.#requestHeaders.get('user-agent')?.slice(0, maxClientLength) ?? null,
-      model: summary.model ?? summary.asked.model,
+      client: this.#nameOf(this.#requestHeaders.get('user-agent')?.slice(0, maxClientLength) ?? null),
+      model: this.#nameOf(summary.model ?? summary.asked.model),
       stream: summary.stream ?? summary.asked.stream,
       ...{ requestId, profile, dropped, status, upstreamStatus, errorCode, finishReason, tokens, events },
       outcome: null,
@@ -257,6 +281,10 @@ class RecordedExchange extends Exchange {
       firstTokenMs: null,
     };
   }
+}
+
+function causeOf(thrown: unknown): string {
+  return inspect(thrown, { depth: 4 }).slice(0, maxCauseLength);
 }
 
 type AnswerEvent = Extract<ExchangeEvent, { type: 'response_body' }>;
@@ -286,13 +314,15 @@ const ofDecodedBody = { set: [], remove: ['content-encoding', 'content-length'] 
 class WholeBody {
   readonly #body: BodyName;
   readonly #recording: Recording;
+  readonly #redactor: Redactor;
   #pieces: Uint8Array[] = [];
   #size = 0;
   #omitted = 0;
 
-  constructor(body: BodyName, recording: Recording) {
+  constructor(body: BodyName, recording: Recording, redactor: Redactor) {
     this.#body = body;
     this.#recording = recording;
+    this.#redactor = redactor;
   }
 
   push(bytes: Uint8Array): void {
@@ -308,9 +338,41 @@ class WholeBody {
     const sent = more.length === 0 ? only : Buffer.concat(this.#pieces);
     const bytes = decoded(sent, contentEncoding);
     this.#pieces = [];
-    if (bytes.length > 0) this.#recording.piece(this.#body, atMs, redactBody(bytes));
+    if (bytes.length > 0) this.#recording.piece(this.#body, atMs, this.#redactor.wholeBody(bytes, 'request'));
     if (this.#omitted > 0) this.#recording.omit(this.#body, this.#omitted);
     return bytes !== sent;
+  }
+}
+
+/** An answer's body, recorded as it comes: of a piece that ends within a word, that word comes with the next one. */
+class AnswerBody {
+  readonly #body: BodyName;
+  readonly #recording: Recording;
+  readonly #redactor: Redactor;
+  #pieces: BodyRedactor;
+
+  constructor(body: BodyName, recording: Recording, redactor: Redactor) {
+    this.#body = body;
+    this.#recording = recording;
+    this.#redactor = redactor;
+    this.#pieces = redactor.body('answer');
+  }
+
+  /** Before its first piece. */
+  begin(isError: boolean): void {
+    this.#pieces = this.#redactor.body(isError ? 'error' : 'answer');
+  }
+
+  push(atMs: number, bytes: Uint8Array): void {
+    if (bytes.length > 0) this.#record(atMs, this.#pieces.push(bytes));
+  }
+
+  end(atMs: number): void {
+    this.#record(atMs, this.#pieces.end());
+  }
+
+  #record(atMs: number, bytes: Uint8Array): void {
+    if (bytes.length > 0) this.#recording.piece(this.#body, atMs, bytes);
   }
 }
 

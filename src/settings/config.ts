@@ -1,3 +1,4 @@
+import { redactUrls } from '../redact/urls.ts';
 import { profileNames, profileOf } from '../upstream/profiles.ts';
 import { type Setting, type SettingIn, settingsIn } from './setting.ts';
 import { settings } from './settings.ts';
@@ -49,13 +50,10 @@ function contradictions(config: Config): string[] {
   return found;
 }
 
-/** The configuration fit for display: user names and passwords in URLs are redacted. */
+/** The configuration fit for display: user names, passwords and keys in URLs are redacted. */
 export function redactConfig(config: Config): Readonly<Record<string, unknown>> {
   return Object.fromEntries(
-    Object.entries(config).map(([name, value]) => [
-      name,
-      typeof value === 'string' ? value.replace(/^(\w+:\/\/)[^/@]*@/, '$1…@') : value,
-    ]),
+    Object.entries(config).map(([name, value]) => [name, typeof value === 'string' ? redactUrls(value) : value]),
   );
 }
 

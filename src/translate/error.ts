@@ -1,3 +1,4 @@
+import { redactText } from '../redact/text.ts';
 import { ApiError, type ApiErrorType } from '../schema/api-error.ts';
 import type { LooseChunk, LooseError } from '../schema/chat-completion.ts';
 import type { Profile } from '../upstream/profile.ts';
@@ -223,8 +224,9 @@ function isContextOverflow({ message, code, type }: ErrorReading, wordings: Word
   return saysContextOverflow(words.join(' '), wordings);
 }
 
+/** Servers quote the key that they were sent, which a gateway may have set: the client is not told it. */
 function messageOf({ message }: ErrorReading, status: number): string {
-  return message === '' ? `Upstream returned HTTP ${status}` : cut(message);
+  return message === '' ? `Upstream returned HTTP ${status}` : redactText(cut(message));
 }
 
 /** Codex reads the pause from the message: `try again in 7s`. A date as `retry-after` cannot be counted from here. */

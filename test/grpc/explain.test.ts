@@ -64,6 +64,18 @@ const sse = [
   'data: [DONE]\n\n',
 ];
 
+it('prints no credential of the request, wherever it comes again', async () => {
+  const secret = 'sk-1234567890';
+  const body = { ...request, instructions: `use ${secret}`, metadata: { api_key: 'key-7654321', user: 'u' } };
+  const recorded = { path: '/v1/responses?key=q-12345678', headers: { authorization: `Bearer ${secret}` }, body };
+  const file = fileOf('credentials.json', JSON.stringify(recorded));
+  for (const args of [[file], [file, '--full'], [file, '--json']]) {
+    const { stdout } = await explain(args, { env: { STORE: 'ignore' } });
+    expect(stdout).toContain('use [redacted]');
+    for (const one of [secret, 'key-7654321', 'q-12345678']) expect(stdout).not.toContain(one);
+  }
+});
+
 describe('a request', () => {
   it('is read from standard input, from - and from a file, with the same result', () => {
     const fromStdin = explainProcess([], { input: requestText });

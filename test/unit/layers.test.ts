@@ -8,21 +8,22 @@ const uses: Readonly<Record<string, readonly string[]>> = {
   json: [],
   machine: [],
   memory: [],
+  redact: [],
   schema: [],
   upstream: [],
   sse: ['schema'],
-  settings: ['upstream'],
-  translate: ['json', 'memory', 'schema', 'settings', 'upstream'],
+  settings: ['redact', 'upstream'],
+  translate: ['json', 'memory', 'redact', 'schema', 'settings', 'upstream'],
   exchange: ['json', 'machine', 'memory', 'schema', 'settings', 'sse', 'translate', 'upstream'],
   extproc: ['exchange'],
   telemetry: ['exchange', 'extproc', 'schema', 'settings', 'upstream', 'websocket'],
   server: ['exchange', 'extproc', 'memory', 'schema', 'settings', 'telemetry', 'translate', 'upstream'],
   // The service loads it where it is on, and nothing of the service knows it.
-  inspect: ['exchange', 'json', 'schema', 'server', 'telemetry'],
+  inspect: ['exchange', 'redact', 'schema', 'server', 'telemetry'],
   // A client of the proxy: what becomes of a turn is the exchange's business.
   websocket: ['json', 'machine', 'schema', 'sse'],
   // Nothing uses the rooms of subcommands but the program that loads them.
-  explain: ['exchange', 'inspect', 'program', 'schema', 'server', 'settings', 'sse', 'translate', 'upstream'],
+  explain: ['exchange', 'program', 'redact', 'schema', 'server', 'settings', 'sse', 'translate', 'upstream'],
   doctor: ['exchange', 'program', 'schema', 'settings', 'sse', 'translate', 'upstream'],
 };
 
@@ -32,6 +33,7 @@ const pure: Readonly<Record<string, readonly string[]>> = {
   machine: [],
   // The collector is asked for by way of V8.
   memory: ['node:v8', 'node:vm'],
+  redact: [],
   schema: ['zod'],
   upstream: ['re2js', 'yaml', 'zod'],
   settings: [],

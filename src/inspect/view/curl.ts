@@ -1,5 +1,5 @@
+import { redactionMark } from '../../redact/names.ts';
 import type { ExchangeFileRequest } from '../../schema/exchange-file.ts';
-import { redactionMark } from '../redact.ts';
 
 /** Headers that curl writes itself, and those of the proxy. */
 const leftOut =

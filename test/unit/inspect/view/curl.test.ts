@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { expect, it } from 'vitest';
-import { redactionMark } from '../../../../src/inspect/redact.ts';
 import { curlOf } from '../../../../src/inspect/view/curl.ts';
+import { redactionMark } from '../../../../src/redact/names.ts';
 
 /** What a shell makes of the command's words. */
 function wordsOf(command: string): string[] {

@@ -1,0 +1,99 @@
+import { redactionMark } from './names.ts';
+
+/** The credentials that an exchange was seen to carry: where they come again, they are found without a name beside them. */
+export class KnownValues {
+  readonly #values: Buffer[] = [];
+  readonly #seen = new Set<string>();
+
+  /** A value that was left out somewhere. What is short, or looks like a word, is not searched for elsewhere. */
+  add(value: string): void {
+    if (value.length < minLength || value.length > maxLength || this.#seen.size >= maxValues) return;
+    for (const part of new Set(partsOf(value))) {
+      this.#addOne(part);
+      // As it stands inside JSON, and as its server reads it.
+      this.#addOne(JSON.stringify(part).slice(1, -1));
+      this.#addOne(unescaped(part));
+      if (part.includes('%')) this.#addOne(percentDecoded(part));
+    }
+  }
+
+  without(bytes: Uint8Array): Buffer {
+    let rest = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    for (const value of this.#values) {
+      if (rest.indexOf(value) === -1) continue;
+      const kept: Uint8Array[] = [];
+      let from = 0;
+      for (let at = rest.indexOf(value); at !== -1; at = rest.indexOf(value, from)) {
+        kept.push(rest.subarray(from, at), redactedBytes);
+        from = at + value.length;
+      }
+      rest = Buffer.concat([...kept, rest.subarray(from)]);
+    }
+    return rest;
+  }
+
+  /** The same of a text. */
+  withoutIn(text: string): string {
+    return this.#values.length === 0 ? text : this.without(Buffer.from(text)).toString();
+  }
+
+  /** Bytes at the end that may be the beginning of one. */
+  begunAtEnd(bytes: Uint8Array): number {
+    let longest = 0;
+    for (const value of this.#values) {
+      for (let length = Math.min(value.length - 1, bytes.length); length > longest; length -= 1) {
+        const start = bytes.length - length;
+        if (bytes[start] === value[0] && value.compare(bytes, start, bytes.length, 0, length) === 0) longest = length;
+      }
+    }
+    return longest;
+  }
+
+  #addOne(value: string): void {
+    const isDistinct = value.length >= 24 || (value.length >= minLength && /\d/.test(value));
+    if (!isDistinct || value.length > maxLength || this.#seen.size >= maxValues || this.#seen.has(value)) return;
+    this.#seen.add(value);
+    this.#values.push(Buffer.from(value));
+    // The longest first: another may be a part of it.
+    this.#values.sort((one, other) => other.length - one.length);
+  }
+}
+
+/** Of a header's value the credential without its scheme, the password of `Basic`, and the values of cookies. */
+function partsOf(value: string): string[] {
+  const parts = [value];
+  const [, scheme = '', credential] = /^([A-Za-z][\w-]*) +(\S.*)$/.exec(value) ?? [];
+  if (credential !== undefined) {
+    parts.push(credential);
+    if (scheme.toLowerCase() === 'basic') parts.push(...Buffer.from(credential, 'base64').toString().split(':'));
+  }
+  if (value.includes('=')) {
+    const pairs = value.split(/[;,] */).slice(0, 32);
+    // A short one may be a date, or the name of a theme.
+    parts.push(...pairs.map((pair) => pair.slice(pair.indexOf('=') + 1)).filter(({ length }) => length >= 16));
+  }
+  return parts;
+}
+
+function unescaped(text: string): string {
+  if (!text.includes('\\')) return text;
+  try {
+    const value: unknown = JSON.parse(`"${text}"`);
+    return typeof value === 'string' ? value : text;
+  } catch {
+    return text;
+  }
+}
+
+function percentDecoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+const redactedBytes = Buffer.from(redactionMark);
+const maxValues = 128;
+const minLength = 8;
+const maxLength = 4096;
