@@ -3,7 +3,7 @@ import type { BodyMode, BodyModes, ExchangeEvent, HeaderMap } from '../exchange/
 import type { HeaderMap__Output as WireHeaderMap } from './generated/envoy/config/core/v3/HeaderMap.ts';
 import type { ProcessingRequest__Output as ProcessingRequest } from './generated/envoy/service/ext_proc/v3/ProcessingRequest.ts';
 
-/** One message from Envoy, read. */
+/** One decoded message from Envoy. */
 export interface DecodedRequest {
   readonly event: ExchangeEvent;
   /** The body modes in force; only the first message of a call may carry them. */

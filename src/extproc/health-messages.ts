@@ -14,8 +14,8 @@ const numberOf = { SERVING: 1, NOT_SERVING: 2, SERVICE_UNKNOWN: 3 } as const sat
 /**
  * Reads a request that names one service, or none, in less than 128 bytes; null for all others, which protobufjs reads.
  *
- * Written by hand because Envoy checks the health of a service that has nothing else to do, and protobufjs with the
- * definitions of ext_proc takes 7 MB and 30 ms. Delete it, with `writeHealthResponse`, when they no longer do.
+ * Written by hand because Envoy checks the health of idle services too, and protobufjs with the definitions of ext_proc
+ * takes 7 MB and 30 ms. Delete it, with `writeHealthResponse`, when they no longer do.
  */
 export function readHealthRequest(bytes: Buffer): HealthCheckRequest | null {
   if (bytes.length === 0) return {};

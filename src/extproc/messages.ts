@@ -27,6 +27,6 @@ function serviceOf(name: string): ServiceDefinition {
 function methodOf(service: string, name: 'Process'): ExternalProcessorDefinition['Process'] {
   const method = serviceOf(service)[name];
   if (method === undefined) throw new Error(`proto/ does not define ${service}.${name}`);
-  // proto-loader gives a method of any messages; the generated types are those of this one.
+  // proto-loader's method is untyped; the generated types are those of this one.
   return method as ExternalProcessorDefinition['Process'];
 }

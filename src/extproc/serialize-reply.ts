@@ -63,7 +63,7 @@ function serialize(
   putTag(0x0a, end); // response
   putTag(tag, end);
   const written = at === roomInFront ? bytes : bytes.subarray(at - roomInFront);
-  bytes = noBytes; // the body may be large, and this variable would keep it until the next reply
+  bytes = noBytes; // the body may be large, and this variable would keep it alive until the next reply
   return written;
 }
 

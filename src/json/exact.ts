@@ -1,4 +1,4 @@
-// TypeScript's es2023 library does not know the source text of a reviver yet; engines have it since V8 11.4.
+// TypeScript's es2023 library does not declare a reviver's source text yet; V8 has had it since 11.4.
 const parseWithSource = JSON.parse as (
   text: string,
   reviver: (key: string, value: unknown, context: { readonly source?: string }) => unknown,
@@ -13,7 +13,7 @@ export function parseExactly(text: string): unknown {
   return parseWithSource(text, keepExact);
 }
 
-/** A double holds 15 significant digits whatever they are. */
+/** A double holds any 15 significant digits. */
 function keepExact(_key: string, value: unknown, { source }: { readonly source?: string }): unknown {
   if (typeof value !== 'number' || source === undefined) return value;
   if (Number.isFinite(value)) {

@@ -3,19 +3,19 @@ import { closingQuote } from './scan.ts';
 type State = 'start' | 'inside' | 'string' | 'escape' | 'whole' | 'other';
 
 /**
- * Tells when JSON that arrives in pieces, cut anywhere, is whole, looking at each character once: to parse all of it each
- * time would take quadratic time. Whether it is valid is not checked, since no more of it will come either way.
+ * Finds the end of JSON that arrives in pieces, cut anywhere, looking at each character once: parsing all of it each
+ * time would be quadratic. It does not check validity, since no more will arrive either way.
  */
 export class JsonEnd {
   #depth = 0;
   #state: State;
 
-  /** What it ends with: the brace of an object that it must begin with, or the last bracket of whatever there is. */
+  /** The end to look for: the closing brace of the object that it must begin with, or the last bracket of any value. */
   constructor(of: 'object' | 'any') {
     this.#state = of === 'object' ? 'start' : 'inside';
   }
 
-  /** Takes the next piece as text. Where in it begins what follows the JSON; -1 while that is not whole. */
+  /** Takes the next piece as text. Returns the offset of what follows the JSON; -1 while it is incomplete. */
   push(text: string): number {
     for (let at = 0; at < text.length; at++) {
       if (this.#state === 'whole') return at;
@@ -24,7 +24,7 @@ export class JsonEnd {
     return this.#state === 'whole' ? text.length : -1;
   }
 
-  /** One that has read the same. */
+  /** A copy with the same state. */
   copy(): JsonEnd {
     const copy = new JsonEnd('any');
     copy.#depth = this.#depth;
@@ -37,7 +37,7 @@ export class JsonEnd {
     let closes = true;
     for (let at = 0; at < bytes.length && this.#state !== 'whole'; at++) {
       this.#read(bytes[at] ?? 0);
-      // What is long in an answer is its text: a string that closes in this piece is stepped over.
+      // The long parts of an answer are its strings: one that closes in this piece is skipped.
       if (this.#state !== 'string' || !closes) continue;
       const end = closingQuote(bytes, at);
       closes = end < bytes.length;
@@ -47,7 +47,7 @@ export class JsonEnd {
     }
   }
 
-  /** Has the bracket that closes it come? */
+  /** Has the closing bracket arrived? */
   isWhole(): boolean {
     return this.#state === 'whole';
   }

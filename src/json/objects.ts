@@ -1,6 +1,6 @@
 import { JsonEnd } from './json-end.ts';
 
-/** May another object begin in `text`, behind one that ends there or in what was `written` last? A cheap test. */
+/** Might another object begin in `text`, after one that ends there or at the end of `written`? A cheap test. */
 export function mayBeginObject(text: string, written: string): boolean {
   if (!text.includes('{')) return false;
   if (/\}\s*\{/.test(text)) return true;
@@ -8,7 +8,7 @@ export function mayBeginObject(text: string, written: string): boolean {
   return text.trimStart().startsWith('{') && written !== '' && (last === '' || last.endsWith('}'));
 }
 
-/** The objects of a text that is nothing but objects behind each other; else the text itself. */
+/** The objects of a text that consists of concatenated objects; else the text itself. */
 export function objectsIn(text: string): readonly string[] {
   const objects: string[] = [];
   let rest = text;
@@ -22,7 +22,7 @@ export function objectsIn(text: string): readonly string[] {
   return [...objects, rest];
 }
 
-/** Such an object in front of others is a placeholder. */
+/** Before others, such an object is a placeholder. */
 export function isEmptyObject(text: string): boolean {
   return /^\s*\{\s*\}\s*$/.test(text);
 }

@@ -1,6 +1,9 @@
 import { parseExactly } from './exact.ts';
 
-/** A JSON value kept as its bytes: outside V8's heap, at their size, and written as often as wanted without a copy. */
+/**
+ * A JSON value kept as its bytes: outside V8's heap, no larger than its text, and written any number of times without a
+ * copy.
+ */
 export class JsonBytes {
   readonly bytes: Buffer;
 
@@ -14,12 +17,12 @@ export class JsonBytes {
   }
 }
 
-/** Characters of a part, about. */
+/** Approximate length of a part. */
 const partLength = 16 * 1024;
 
 /**
- * The text of `JSON.stringify(value)` in parts, so that a large value never exists as one text: strings of some 16 KiB, and the
- * bytes of what is kept as bytes. A part may end within a string, never within a character.
+ * The text of `JSON.stringify(value)` in parts, so that a large value never exists as one string: strings of some 16
+ * KiB, and values kept as bytes as they are. A part may end within a string, never within a character.
  */
 export function* jsonParts(value: unknown): Generator<string | Buffer> {
   if (value instanceof JsonBytes) yield value.bytes;
@@ -42,7 +45,7 @@ function* stringParts(text: string): Generator<string> {
   yield '"';
   for (let at = 0; at < text.length; ) {
     let end = at + partLength;
-    // The two halves of a character outside the basic plane belong together.
+    // Keeps surrogate pairs together.
     if (isHighSurrogate(text.charCodeAt(end - 1))) end += 1;
     yield JSON.stringify(text.slice(at, end)).slice(1, -1);
     at = end;
@@ -77,7 +80,10 @@ function isSmall(value: object): boolean {
   return roomAfter(value, partLength) >= 0;
 }
 
-/** What is left of so many characters after this value; less than 0 where it does not fit, and then little of it was looked at. */
+/**
+ * How many of `room` characters are left after this value; less than 0 if it does not fit, found without reading all of
+ * it.
+ */
 function roomAfter(value: unknown, room: number): number {
   if (typeof value === 'string') return room - value.length - 2;
   if (typeof value !== 'object' || value === null) return room - 8;

@@ -6,15 +6,15 @@ export interface ScanLimits {
 
 /** What is known of JSON that was not parsed. */
 export interface JsonScan {
-  /** Where it goes deeper than allowed; null where it does not. The parser itself would follow for as long as there is memory. */
+  /** Offset at which it is nested too deep; null if nowhere. The parser itself would go on until memory runs out. */
   readonly tooDeepAt: number | null;
   /** Whether a number is long enough to be worth a slower, exact parse. */
   readonly mayLoseNumbers: boolean;
-  /** The most values it can hold: a bracket and a comma are one each. */
+  /** Upper bound of its values: each bracket and each comma counts as one. */
   readonly values: number;
 }
 
-/** One look at the bytes before they are parsed. It stops where either limit is crossed. */
+/** One pass over the bytes before they are parsed. It stops where either limit is crossed. */
 export function scanJson(
   bytes: Uint8Array,
   { maxNesting = Number.POSITIVE_INFINITY, maxValues = Number.POSITIVE_INFINITY }: ScanLimits = {},
@@ -53,9 +53,9 @@ export function scanJson(
 }
 
 /**
- * The closing quote of the string that opens at `start`, or the end of the bytes. `start` may be any place in it, but for the
- * backslash of an escape. Most strings are short; what is long is
- * text or an image, where the native search is fifty times faster.
+ * The closing quote of the string that opens at `start`, or the end of the bytes. `start` may be anywhere in it except
+ * at the backslash of an escape. Most strings are short; long ones are texts or images, for which the native search is
+ * fifty times faster.
  */
 export function closingQuote(bytes: Uint8Array, start: number): number {
   let at = start + 1;

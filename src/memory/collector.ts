@@ -2,8 +2,8 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
 /**
- * V8's full collection, which JavaScript sees only with a flag: it is set for this moment alone. The function keeps a context of
- * a megabyte alive, so whoever collects once lets go of it.
+ * V8's full garbage collection, which JavaScript can call only with a flag: it is set for a moment. The function keeps
+ * a context of a megabyte alive: do not hold on to it after a single collection.
  */
 export function takeCollector(): NodeJS.GCFunction {
   setFlagsFromString('--expose-gc');

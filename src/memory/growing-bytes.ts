@@ -1,8 +1,8 @@
 import { retainable } from './retainable.ts';
 
 /**
- * Bytes that come in pieces and are wanted whole. They are gathered in one buffer that doubles: thousands of pieces that wait
- * each for itself leave holes between them, which the C library does not give back when they go.
+ * Bytes that come in pieces and are wanted whole. They are gathered in one buffer that doubles: thousands of separate
+ * pieces would fragment the C library's heap, which does not give such memory back.
  */
 export class GrowingBytes {
   #buffer: Buffer | null = null;
@@ -14,7 +14,7 @@ export class GrowingBytes {
 
   append(bytes: Uint8Array): void {
     if (this.#buffer === null) {
-      // Most are whole at once, or nearly.
+      // Most are complete at once, or nearly.
       const kept = retainable(bytes);
       this.#buffer = Buffer.from(kept.buffer, kept.byteOffset, kept.length);
       this.#length = bytes.length;
@@ -31,7 +31,7 @@ export class GrowingBytes {
     this.#length = length;
   }
 
-  /** All that came, as a view. */
+  /** All bytes so far, as a view. */
   whole(): Buffer {
     return this.#buffer === null ? noBytes : this.#buffer.subarray(0, this.#length);
   }

@@ -1,7 +1,8 @@
 /**
- * What a call holds, by kind. In V8's heap: `parsed` values of a body while it is translated, the `context` that an answer needs
- * of its request, and the state of a `stream`. Outside it: pieces `received` of a body that is not whole, the `chat` body that is being made, what of the request waits as
- * bytes to be repeated (`echo`), and what is `unsent`: written, and not taken by the proxy.
+ * What a call holds, by kind. In V8's heap: `parsed` values of a body while it is translated, the `context` that an
+ * answer needs of its request, and the state of a `stream`. Outside it: pieces `received` of an incomplete body, the
+ * `chat` body that is being made, the parts of the request kept as bytes to be repeated (`echo`), and what is `unsent`:
+ * written, but not yet read by the proxy.
  */
 export type HeldKind = 'parsed' | 'context' | 'stream' | 'received' | 'chat' | 'echo' | 'unsent';
 
@@ -41,7 +42,7 @@ export class Account {
     this.#ledger = ledger;
   }
 
-  /** From now on the call holds so many bytes of that kind. */
+  /** Sets how many bytes of that kind the call holds. */
   set(kind: HeldKind, bytes: number): void {
     const change = bytes - this.#held[kind];
     if (change === 0 || !this.#isOpen) return;
@@ -58,7 +59,7 @@ export class Account {
     return this.#total;
   }
 
-  /** The call holds nothing any more. */
+  /** The call no longer holds anything. */
   clear(): void {
     for (const kind of heldKinds) this.set(kind, 0);
   }
@@ -70,7 +71,7 @@ export class Account {
   }
 }
 
-/** Written out, so that V8 gives all of them one shape. */
+/** Written out, so that they all have one hidden class in V8. */
 function nothing(): Record<HeldKind, number> {
   return { parsed: 0, context: 0, stream: 0, received: 0, chat: 0, echo: 0, unsent: 0 };
 }

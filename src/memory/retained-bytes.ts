@@ -31,7 +31,7 @@ export class RetainedBytes {
     return bytes;
   }
 
-  /** Adds what a string keeps beside one byte a character: its header, and the other byte where a character is wide. */
+  /** Adds what a string takes beyond one byte per character: its header, and a second byte if a character is wide. */
   addString(text: string): void {
     if (this.#isCounting) this.#total += stringHeader + (isWide(text) ? text.length : 0);
   }
@@ -64,7 +64,7 @@ export class RetainedList<Value> {
     return this.#values;
   }
 
-  /** The list is no longer kept. */
+  /** The list is being discarded. */
   release(): void {
     this.#retained.release(this.#bytes);
     this.#bytes = 0;

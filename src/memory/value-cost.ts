@@ -1,14 +1,14 @@
 /**
- * What values cost V8 on 64 bits without pointer compression, which is what Node is built with. Tests compare the model with the
- * heap: `test/unit/memory/value-cost.test.ts` for parsed JSON, `retained-bytes.test.ts` for what a stream keeps.
+ * What values cost in V8 on 64 bits without pointer compression, as in Node. Tests compare the model with the heap:
+ * `test/unit/memory/value-cost.test.ts` for parsed JSON, `retained-bytes.test.ts` for what a stream keeps.
  */
 
 const word = 8;
-/** Arrays that grow have a third of their room free on average. */
+/** Growing arrays have a third of their capacity free on average. */
 export const listSlot = 12;
 export const stringHeader = 16;
 const objectHeader = 3 * word;
-/** An object without fields has room for four. */
+/** An empty object literal has room for four fields. */
 const emptyObject = objectHeader + 4 * word;
 const arrayHeader = 6 * word;
 const boxedNumber = 2 * word;
@@ -43,8 +43,8 @@ export function heapBytesOf(value: unknown): number {
 }
 
 /**
- * Objects of one shape share its keys, and cost nothing for them. An object of many keys is hardly one of many of its shape, nor is
- * one with a key longer than a field's name: they have keys of their own, and what V8 keeps of a shape.
+ * Objects of one shape share its keys, and cost nothing for them. An object with many keys, or with a key longer than a
+ * field's name, hardly shares its shape: it has keys and a shape of its own.
  */
 function sizeOfKeys(value: object, count: number): number {
   let bytes = 0;
@@ -67,7 +67,7 @@ function sizeOfString(text: string): number {
   return (bytes + word - 1) & -word;
 }
 
-/** V8 keeps a text in one byte a character, or all of it in two. */
+/** V8 stores a string with one byte per character, or all of it with two. */
 export function isWide(text: string): boolean {
   return /[^\0-\xff]/.test(text);
 }

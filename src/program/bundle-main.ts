@@ -4,14 +4,14 @@ import { dirname, join } from 'node:path';
 import { Script } from 'node:vm';
 import { nodeTooOld } from './node-version.ts';
 
-/** Put in by `scripts/build.ts`: what is in `program.js`, in short. */
+/** A hash of `program.js`, inserted by `scripts/build.ts`. */
 declare const buildId: string;
 
 /**
- * The start of the built service (`dist/main.js`, in place of `main.ts`): runs `program.js` with what V8 compiled of it
- * before. Node's own compile cache has only what is compiled before a script runs; this has every function that a start
- * needs, which is a quarter of its CPU time. A service that found no cache, or one that this V8 does not take, writes it
- * when it ends, if it may write here.
+ * The start of the built service (`dist/main.js`, in place of `main.ts`): runs `program.js` with V8's code cache of an
+ * earlier start. Node's own compile cache has only what is compiled before a script runs; this has every function that
+ * a start needs, which is a quarter of its CPU time. A service that found no cache, or one that this V8 rejects, writes
+ * it when it ends, if it may write here.
  */
 const tooOld = nodeTooOld(process.versions.node);
 if (tooOld !== null) {
@@ -21,7 +21,7 @@ if (tooOld !== null) {
 
 const folder = dirname(import.meta.filename);
 const program = join(folder, 'program.js');
-// V8 knows a source by its length alone; the build's own name for it tells two of the same length apart.
+// V8 checks only the length of a source; the build's hash tells two of the same length apart.
 const cache = join(folder, `program-${buildId}.cache`);
 
 // As Latin-1, since the build writes nothing but ASCII: half the memory, and nothing to decode.
@@ -39,14 +39,14 @@ function cachedData(): Buffer | undefined {
   }
 }
 
-/** Whole or not at all: several processes may write it at once. */
+/** Atomically: several processes may write it at once. */
 function save(): void {
   const unfinished = `${cache}.${process.pid}`;
   try {
     writeFileSync(unfinished, script.createCachedData());
     renameSync(unfinished, cache);
   } catch {
-    // It may not be written here: the image's files are read-only.
+    // Not writable here: the image's files are read-only.
     rmSync(unfinished, { force: true });
   }
 }

@@ -5,8 +5,8 @@ import { type Config, ConfigError } from '../settings/config.ts';
 import { isHostedTool } from '../translate/request/parse/tools.ts';
 
 /**
- * What a variable's own form does not show: files that cannot be read or do not belong together, tools that there are
- * not. Throws `ConfigError` naming every such variable.
+ * What a variable's own form cannot check: files that cannot be read or do not match, tools that do not exist. Throws
+ * `ConfigError` naming every such variable.
  */
 export function checkConfig(config: Config): void {
   const problems = [...unreadable(config), ...unknownTools(config)];

@@ -19,7 +19,7 @@ export type SubcommandName = keyof typeof subcommands;
 /** A subcommand: takes its own arguments, writes to the terminal it is given, and resolves to the exit code. */
 export type Subcommand = (args: readonly string[], terminal: Terminal) => Promise<number>;
 
-/** What a subcommand has of its process. */
+/** The parts of the process that a subcommand gets. */
 export interface Terminal {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly stdin: NodeJS.ReadStream;
@@ -33,7 +33,7 @@ const options = {
   'print-config': { type: 'boolean' },
 } as const;
 
-/** Reads the command line (without `node` and the file). A flag that is not known is wrong usage, never ignored. */
+/** Reads the command line (without `node` and the file). An unknown flag is wrong usage, never ignored. */
 export function readCommand(args: readonly string[]): Command {
   const [first = '', ...rest] = args;
   if (isSubcommand(first)) return { type: first, args: rest };

@@ -11,18 +11,18 @@ export function memoryOfProcess(): { readonly heap: number; readonly total: numb
   };
 }
 
-/** By then what starts is over, and what was compiled for it. */
+/** By then start-up is over, and its compiled code can go. */
 const startEndsMs = 1000;
-/** How often an idle process is looked at. */
+/** How often an idle process is checked. */
 const lookMs = 5000;
-/** What is still there then is in use. */
+/** What remains then is in use. */
 const mostLooks = 4;
-/** A process that has so much more than after its start has something to give back. */
+/** Growth since the start from which it is worth giving memory back. */
 const spareBytes = 8 * 1024 * 1024;
 
 /**
- * Gives back what a start leaves behind, a sixth of an idle service's memory, and later what a load left behind: V8 would
- * collect it only under the next load. It takes some 40 ms, and is left out where `isIdle` says that there is something to do.
+ * Gives back what a start leaves behind, a sixth of an idle service's memory, and later what a load left behind: V8
+ * would collect it only under the next load. It takes some 40 ms, and is skipped when `isIdle` returns false.
  */
 export function releaseWhenIdle(isIdle: () => boolean): void {
   let least = Number.POSITIVE_INFINITY;
@@ -33,7 +33,7 @@ export function releaseWhenIdle(isIdle: () => boolean): void {
   };
   setTimeout(() => {
     if (isIdle()) release();
-    /** How often it was looked at since there was something to do. */
+    /** Checks since the process was last busy. */
     let looks = 0;
     setInterval(() => {
       looks = isIdle() ? looks + 1 : 0;

@@ -15,13 +15,13 @@ import { version } from './version.ts';
 const command = readCommand(process.argv.slice(2));
 main().catch((error: unknown) => {
   const message = error instanceof ConfigError ? error.message : String(error);
-  // Read by a program, as the log is, unless a person sits there.
+  // JSON, as in the log, unless standard error is a terminal.
   const json = command.type === 'serve' && !process.stderr.isTTY;
   process.stderr.write(`${json ? startFailureLine(message) : message}\n`);
   process.exit(1);
 });
 
-/** What keeps the service from starting, as a line of the log. */
+/** The reason why the service does not start, as a log line. */
 function startFailureLine(message: string): string {
   return JSON.stringify({ level: 'fatal', time: new Date().toISOString(), reason: message, msg: 'cannot start' });
 }
@@ -50,7 +50,7 @@ async function main(): Promise<void> {
   }
 }
 
-/** Loaded only when it is asked for: the service starts no slower for it. */
+/** Loaded on demand, so that the service does not start slower. */
 async function loadSubcommand(name: SubcommandName): Promise<Subcommand> {
   switch (name) {
     case 'explain':
@@ -62,7 +62,7 @@ async function loadSubcommand(name: SubcommandName): Promise<Subcommand> {
 
 async function runSubcommand(subcommand: Subcommand, args: readonly string[]): Promise<void> {
   const { env, stdin, stdout, stderr } = process;
-  // Whoever reads may stop early, as `head` does.
+  // The reader may stop early, as `head` does.
   for (const stream of [stdout, stderr]) stream.on('error', () => process.exit(process.exitCode));
   process.exitCode = await subcommand(args, { env, stdin, stdout, stderr });
 }
@@ -89,7 +89,7 @@ async function run(): Promise<void> {
   const { config, lowered } = configOf();
   const output = createLogOutput(1);
   const log = createLog(config.LOG_LEVEL, output, workerNumber());
-  // Node would wait for a write that hangs, for as long as the log's reader does not read.
+  // Node would wait for a hanging write as long as the log's reader does not read.
   process.once('exit', () => output.flushAtExit() || process.kill(process.pid, 'SIGKILL'));
   process.stderr.on('error', () => {}); // its reader is gone: no reason to end
   const isWorker = workerNumber() !== null;
@@ -110,7 +110,7 @@ async function run(): Promise<void> {
   process.on('SIGINT', (signal) => {
     // A terminal signals every process; a worker waits for the supervisor's SIGTERM.
     if (isWorker) return;
-    // A second Ctrl-C means not waiting for the drain.
+    // A second Ctrl-C skips the drain.
     if (stopping) process.exit(1);
     void stop(signal);
   });

@@ -8,8 +8,8 @@ import { createWebSocketObserver } from '../telemetry/websocket.ts';
 import type { WebSocketEndpoint } from '../websocket/server.ts';
 
 /**
- * Opens the listener for WebSockets of `WEBSOCKET_LISTEN`. Its code and the library are loaded here: a service without it starts
- * no slower. Rejects when the address is taken.
+ * Opens the listener for WebSockets of `WEBSOCKET_LISTEN`. Its code and the library are loaded here, so that a service
+ * without it does not start slower. Rejects when the address is taken.
  */
 export async function openWebSocket(
   config: Config,
@@ -17,7 +17,7 @@ export async function openWebSocket(
 ): Promise<WebSocketEndpoint> {
   const { startWebSocketEndpoint } = await import('../websocket/server.ts');
   const address = config.WEBSOCKET_LISTEN;
-  // The supervisor's business where there are workers: another of them may just have bound it.
+  // With workers the supervisor does this: another worker may just have bound it.
   if (!isWorker) await removeStaleSocket(address);
   const path = /^unix:(?:\/\/)?(.+)$/.exec(address)?.[1];
   const endpoint = await startWebSocketEndpoint({

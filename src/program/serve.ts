@@ -143,11 +143,11 @@ export async function loadInspector(config: Config) {
   return { store, inspector: await createInspector({ store, version, sendTo }) };
 }
 
-/** Says where the inspector is, and what it means to have it on. */
+/** Logs where the inspector is, and what it exposes. */
 export function warnOfInspector(log: Log, address: string): void {
   log.warn(
     { url: `http://${address}/inspect` },
-    'INSPECT=on: whoever reaches the admin port sees the contents of requests and answers',
+    'INSPECT=on: anyone who can reach the admin port sees the contents of requests and answers',
   );
 }
 

@@ -12,7 +12,7 @@ export interface AdminSources {
   readonly routes?: AdminRoutes | null;
 }
 
-/** Pages that answer for themselves: streams, other methods, headers of their own. */
+/** Routes that write their own response: streams, methods other than GET, special headers. */
 export interface AdminRoutes {
   /** Answers the request, or returns false for a path that is not one of these. */
   handle(request: IncomingMessage, response: ServerResponse): boolean;
@@ -32,9 +32,9 @@ interface Page {
   readonly body: string;
 }
 
-/** Connections at once; beyond it the one that has been idle longest is closed, so that a probe always gets in. */
+/** Maximum concurrent connections; beyond it the longest idle one is closed, so that a probe always gets in. */
 const maxConnections = 64;
-/** A connection on which nothing happens for so long is closed. */
+/** How long a connection may be idle before it is closed. */
 const defaultIdleTimeoutMs = 10_000;
 
 /**
@@ -62,7 +62,7 @@ export async function startAdminServer(
     renderPage(request, pages, sources.routes?.paths ?? [])
       .catch((error: unknown) => ({ status: 500, body: `${error instanceof Error ? error.message : error}\n` }))
       .then((page) => send(request, response, page))
-      // What cannot be sent ends this connection; left to itself it would end the process.
+      // A failed write ends this connection; unhandled, it would end the process.
       .catch(() => response.destroy());
   });
   server.requestTimeout = defaultIdleTimeoutMs;
@@ -94,7 +94,7 @@ export function parseHostPort(listen: string): { host: string; port: number } {
   return { host, port };
 }
 
-/** Closes the connection whose last request (or start) is the longest ago when there are more than so many. */
+/** Beyond this many connections, closes the one whose last request (or start) was the longest ago. */
 function boundConnections(server: Server, most: number): void {
   const oldestFirst = new Set<Socket>();
   const touch = (socket: Socket) => {

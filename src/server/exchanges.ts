@@ -25,7 +25,7 @@ export interface ExchangeFactory {
 
 /**
  * What a route may choose: the call's initial metadata, which Envoy writes from its own configuration
- * (`grpc_service.initial_metadata`). Nothing a client sends gets there.
+ * (`grpc_service.initial_metadata`). Nothing that a client sends ends up there.
  */
 const profileKey = 'x-upstream-profile';
 const pathKey = 'x-upstream-path';
@@ -33,9 +33,9 @@ const pathKey = 'x-upstream-path';
 const systemClock: ExchangeOptions['clock'] = { now: () => Math.floor(Date.now() / 1000), newId };
 
 /**
- * The factory for a configuration. `onMisconfigured` is told of routes that name an unknown profile or an invalid path;
- * `createExchange` replaces the class of its exchanges; `files` are the configuration's, read already. Throws `ConfigError`
- * for files that cannot be used.
+ * The factory for a configuration. `onMisconfigured` is called for routes that name an unknown profile or an invalid
+ * path; `createExchange` replaces the class of its exchanges; `files` are the configuration's, read already. Throws
+ * `ConfigError` for files that cannot be used.
  */
 export function createExchangeFactory(
   config: Config,
@@ -110,7 +110,7 @@ function pathProblem(path: string): string | null {
     : `${pathKey} is ${JSON.stringify(path)}; it must be a path that starts with /`;
 }
 
-/** What the client is told: none of the operator's names, which the log has. */
+/** The client gets none of the operator's names; they are in the log. */
 function misconfigured(): ApiError {
   return new ApiError('The route is not configured correctly; the log of responses-extproc says why.', {
     status: 500,

@@ -3,7 +3,7 @@ import { status } from '@grpc/grpc-js';
 import type { CallMetadata } from '../extproc/call-metadata.ts';
 import { MessageFrameError, MessageFrameReader, putFrameHead } from './message-frames.ts';
 
-/** A call of a method with streams both ways, its messages as bytes. */
+/** A call of a bidirectional streaming method, with its messages as bytes. */
 export interface GrpcCall {
   readonly metadata: CallMetadata;
   /**
@@ -12,18 +12,18 @@ export interface GrpcCall {
    */
   send(frame: Buffer): void;
   /**
-   * True while backpressure holds: nothing more is read from the caller until it has taken what it was sent. Call it
-   * regularly while that is so: it also detects streams that were reset meanwhile.
+   * True under backpressure: nothing more is read from the caller until it has read what it was sent. Call it regularly
+   * meanwhile: it also detects streams that have been reset.
    */
   isBlocked(): boolean;
-  /** Sends what waits to be sent; false where the caller has to take some of it before it should be given more. */
+  /** Sends what is pending; false if the caller should read some of it before it is sent more. */
   hasRoom(): boolean;
-  /** Stops and goes on reading, for reasons of this process. */
+  /** Pauses and resumes reading, when this process is short of memory. */
   pause(): void;
   resume(): void;
   /** Sends the status and ends the call; later calls do nothing. */
   end(how: CallStatus): void;
-  /** Resets the call: nothing that was not sent yet will be. */
+  /** Resets the call: what has not been sent yet is discarded. */
   cancel(): void;
 }
 
@@ -36,7 +36,7 @@ export interface CallStatus {
 /** Callbacks of a call; none may throw. */
 export interface GrpcCallListener {
   message(bytes: Buffer): void;
-  /** So many bytes wait for the caller, which takes none; then that it has taken them. */
+  /** `bytes` are pending for a caller that does not read; then `drained`, once it has read them. */
   blocked(bytes: number): void;
   drained(): void;
   /** The caller half-closed: it sends nothing more. */
@@ -46,7 +46,7 @@ export interface GrpcCallListener {
 }
 
 /**
- * Answers a new HTTP/2 stream as a gRPC call (“gRPC over HTTP/2”): `accept` gets the call and returns who listens to it.
+ * Answers a new HTTP/2 stream as a gRPC call (“gRPC over HTTP/2”): `accept` gets the call and returns its listener.
  * Messages longer than `maxMessageBytes` end it.
  *
  * Fast path, in place of grpc-js's own calls. Gains: grpc-js copies each message twice, waits for a promise and goes through
@@ -60,7 +60,7 @@ export function acceptCall(
   maxMessageBytes: number,
   accept: (call: GrpcCall) => GrpcCallListener,
 ): void {
-  // Each error is followed by `close`, and nothing can be sent any more.
+  // Each error is followed by `close`; nothing can be sent by then.
   stream.on('error', ignore);
   if (headers['content-type']?.startsWith('application/grpc') !== true)
     stream.respond({ ':status': constants.HTTP_STATUS_UNSUPPORTED_MEDIA_TYPE }, { endStream: true });
@@ -69,7 +69,7 @@ export function acceptCall(
 
 function ignore(): void {}
 
-/** Bytes of one call that may wait in this process for the caller to take them; the high-water mark of backpressure. */
+/** High-water mark: bytes of one call that may be pending in this process. */
 const maxUnsentBytes = 64 * 1024;
 const noopListener: GrpcCallListener = { message() {}, blocked() {}, drained() {}, halfClosed() {}, closed() {} };
 
@@ -147,7 +147,7 @@ class Http2Call implements GrpcCall {
   end(how: CallStatus): void {
     this.#flush();
     this.#over = true;
-    // Not again where a status was sent, whose stream takes no more.
+    // Not if a status was sent: its stream accepts nothing more.
     if (isOpen(this.#stream)) this.#sendStatus(how);
     else this.#destroyIfReset();
     this.#unblock();
@@ -167,7 +167,7 @@ class Http2Call implements GrpcCall {
       });
   }
 
-  /** The status is a trailer, or a header where nothing was sent before it (“Trailers-Only”). */
+  /** The status is a trailer, or a header if nothing was sent before it (“Trailers-Only”). */
   #sendStatus({ code, details }: CallStatus): void {
     const stream = this.#stream;
     const trailers: OutgoingHttpHeaders = { 'grpc-status': code, 'grpc-message': encodeURI(details) };
@@ -188,22 +188,22 @@ class Http2Call implements GrpcCall {
     this.#over = true;
     if (this.#deadline !== null) clearTimeout(this.#deadline);
     const listener = this.#listener;
-    // Node keeps its streams in a Map, whose old tables keep some of those that left, and all that is reachable from them,
-    // until the old generation is collected.
+    // Node keeps its streams in a Map, whose old tables keep some of those removed, and all that is reachable from
+    // them, until the old generation is collected.
     this.#listener = noopListener;
     listener.closed();
   }
 
   /**
-   * Some Envoys reset with NO_ERROR. Node then keeps the stream until everything received is read and everything written
-   * is taken, which may be never.
+   * Some Envoys reset with NO_ERROR. Node then keeps the stream until both sides have read everything, which may be
+   * never.
    */
   #destroyIfReset(): void {
     if (this.#stream.closed) this.#stream.destroy();
   }
 
   #read(bytes: Buffer): void {
-    // Nothing listens any more; the bytes are still read, because the stream closes only when it is drained.
+    // There is no listener any more; the bytes are still read, because the stream closes only when it is drained.
     if (this.#over) return;
     this.#reading = true;
     try {
@@ -225,7 +225,7 @@ class Http2Call implements GrpcCall {
     this.#more = null;
     if (!isOpen(this.#stream)) return;
     if (!this.#stream.headersSent) this.#stream.respond(responseHeaders, responseOptions);
-    // Backpressure: a slow caller fills its window; then nothing more is read from it until it has caught up.
+    // Backpressure: once a slow caller's window is full, nothing more is read from it until it has caught up.
     if (this.#stream.write(bytes) || this.#stream.writableLength < maxUnsentBytes) return;
     this.#blocked = true;
     this.#stream.pause();
@@ -244,11 +244,11 @@ function isOpen(stream: ServerHttp2Stream): boolean {
   return !stream.destroyed && !stream.closed && !stream.writableEnded;
 }
 
-/** Node's timers end at once with more than this. */
+/** Node's timers fire at once for longer delays. */
 const maxTimerMs = 2 ** 31 - 1;
 const unitMs = { H: 3_600_000, M: 60_000, S: 1000, m: 1, u: 1e-3, n: 1e-6 };
 
-/** Milliseconds of a `grpc-timeout`: up to eight digits and a unit. Null when it is none. */
+/** Milliseconds of a `grpc-timeout`: up to eight digits and a unit. Null if it is not one. */
 function timeoutMs(value: string): number | null {
   const [, digits, unit] = /^(\d{1,8})([HMSmun])$/.exec(value) ?? [];
   return unit === undefined ? null : Number(digits) * unitMs[unit as keyof typeof unitMs];

@@ -10,12 +10,12 @@ import { duplexPair } from 'node:stream';
 import { Server, ServerCredentials } from '@grpc/grpc-js';
 
 /**
- * All that this service reads of grpc-js beyond its public interface, in one place. A new version may keep any of it
- * elsewhere: `checkGrpcJsInternals` finds out before the first port is bound, so that an upgrade that breaks this is a
- * service that does not start, never one that is ready and fails every call.
+ * All that this service reads of grpc-js beyond its public interface, in one place. A new version may move any of it:
+ * `checkGrpcJsInternals` finds out before the first port is bound, so that a service that an upgrade has broken does
+ * not start, rather than report ready and fail every call.
  */
 
-/** grpc-js keeps something elsewhere: the service cannot run with this version of it. */
+/** grpc-js has moved something: the service cannot run with this version of it. */
 class GrpcJsInternalsError extends Error {
   override readonly name = 'GrpcJsInternalsError';
   constructor(missing: string, options?: ErrorOptions) {
@@ -48,10 +48,11 @@ export function http2ServersOf(server: Server): readonly Http2Server[] {
 }
 
 /**
- * Hands the streams for the method at `path` to `accept` as soon as `server` opens them; all others go to grpc-js as before.
- * Call it right after the server is bound, before it can have a connection. Throws when grpc-js listens otherwise than it did.
+ * Hands the streams for the method at `path` to `accept` as soon as `server` opens them; all others go to grpc-js as
+ * before. Call it right after the server is bound, before it can have a connection. Throws when grpc-js no longer
+ * listens as it did.
  *
- * Gains: a call has nothing of what grpc-js makes for one (docs/decisions/0005). Delete it with `grpc-call.ts`.
+ * Gains: none of the objects that grpc-js makes for a call (docs/decisions/0005). Delete it with `grpc-call.ts`.
  */
 export function takeStreams(
   server: Http2Server,
@@ -68,10 +69,10 @@ export function takeStreams(
 }
 
 /**
- * No more pings from now on, also on connections that are open. node:http2 sends none on a connection that was told to go, and
- * grpc-js takes that for a dead one and destroys it, with every stream that still runs there. Throws when grpc-js has no such
- * field. Delete it when grpc-js stops its pings before it shuts down. A proxy that vanishes during a drain is noticed when the
- * drain's time is over.
+ * No more pings from now on, also on connections that are open. node:http2 sends none on a connection that got a
+ * GOAWAY; grpc-js takes it for dead and destroys it, with every stream still running there. Throws when grpc-js has no
+ * such field. Delete it when grpc-js stops its pings before it shuts down. A proxy that vanishes during a drain is
+ * noticed when the drain times out.
  */
 export function stopPings(server: Server): void {
   const field = 'keepaliveTimeMs';
@@ -82,8 +83,8 @@ export function stopPings(server: Server): void {
 type StreamListener = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, flags: number) => void;
 
 /**
- * Makes two real calls, through memory, to a server of its own: one that is taken and one that is grpc-js's. Rejects with the
- * name of what is missing. Takes a few milliseconds; call it once, before anything is bound.
+ * Makes two real calls in memory to a server of its own: one that is taken over and one that is grpc-js's. Rejects with
+ * the name of what is missing. Takes a few milliseconds; call it once, before anything is bound.
  */
 export async function checkGrpcJsInternals(): Promise<void> {
   const server = new Server();

@@ -2,34 +2,37 @@ import { constants, PerformanceObserver } from 'node:perf_hooks';
 import { getHeapStatistics } from 'node:v8';
 import { takeCollector } from '../memory/collector.ts';
 
-/** What is known of the JavaScript heap. */
+/** The state of the JavaScript heap. */
 export interface HeapGauge {
-  /** Bytes that may be live on the heap; when more are, the process dies. */
+  /** Maximum live bytes; beyond it the process dies. */
   readonly limit: number;
-  /** Live bytes as of the last full collection; whatever became garbage since is still counted. */
+  /** Live bytes as of the last full collection; what has become garbage since is still counted. */
   readonly live: number;
   /**
-   * Asks for a new measurement, because requests are refused on this one. Returns whether one will be made; it comes
-   * soon, not at once, and as often as its cost allows. With `urgent`, because most of what was live then is likely
-   * garbage now, its cost does not matter.
+   * Asks for a new measurement, because requests are being refused on this one. Returns whether there will be one:
+   * soon, not at once, and only as often as its cost allows. With `urgent` (most of what was live is likely garbage
+   * now) its cost does not matter.
    */
   refresh(urgent: boolean): boolean;
-  /** Makes a full collection now, unless the last is too young or, where it is not urgent, costs too much. Whether it did. */
+  /**
+   * Makes a full collection now, unless the last one is too recent or, if not urgent, it costs too much. Returns
+   * whether it did.
+   */
   collect(urgent: boolean): boolean;
 }
 
-/** What this process has of the machine's memory, or of its container's. */
+/** The memory of this process, within the machine's or its container's. */
 export interface ResidentMemory {
-  /** When it has more, the process is killed. */
+  /** Beyond it the process is killed. */
   readonly limit: number;
   readonly bytes: () => number;
 }
 
-/** A measurement is at least this old before a collection of our own makes another. */
+/** Minimum age of a measurement before we force a collection for another. */
 const minMeasurementAgeMs = 1_000;
-/** Collections of our own that are not urgent may take this share of the time. */
+/** Maximum share of the time spent in forced collections that are not urgent. */
 const maxCollectionTimeShare = 1 / 20;
-/** Between two of our own that are urgent. */
+/** Minimum time between two urgent ones. */
 const minUrgentIntervalMs = 100;
 /** V8's default semi-space of the young generation in Node 24, which has room for three of them. */
 const defaultSemiSpaceMib = 64;
@@ -48,9 +51,9 @@ export interface CollectorOptions {
 }
 
 /**
- * The heap of this process, of which `limit` bytes may be live. Only a full collection tells what is live: before it, most of the heap may be garbage. V8
- * makes one when memory is allocated, so a process that refuses all requests would make none for minutes and go on
- * refusing because of garbage; `refresh` makes one then.
+ * The heap of this process, of which `limit` bytes may be live. Only a full collection shows what is live; until then
+ * most of the heap may be garbage. V8 makes one when memory is allocated, so a process that refuses all requests would
+ * make none for minutes and go on refusing because of garbage; `refresh` makes one then.
  */
 export function createHeapGauge(limit: number): HeapGauge {
   const used = () => getHeapStatistics().used_heap_size;
@@ -68,15 +71,15 @@ export function createHeapGauge(limit: number): HeapGauge {
   return gauge;
 }
 
-/** A gauge that is told of collections (`measure`), and makes its own when asked to refresh. */
+/** A gauge that is notified of collections (`measure`), and forces one when asked to refresh. */
 export class MeasuredHeap implements HeapGauge {
   readonly limit: number;
   readonly #options: CollectorOptions;
   #live = 0;
   #measuredAt = Number.NEGATIVE_INFINITY;
-  /** Before this time only an urgent collection of our own is made. */
+  /** Before this time only an urgent collection is forced. */
   #affordableAt = 0;
-  /** Before this time none is. */
+  /** Before this time none is forced. */
   #urgentAt = 0;
   #scheduled = false;
 
@@ -89,7 +92,7 @@ export class MeasuredHeap implements HeapGauge {
     return this.#live;
   }
 
-  /** Takes what is on the heap now as live: to be called right after a full collection. */
+  /** Takes what is on the heap now as live; call it right after a full collection. */
   measure(): void {
     this.#live = this.#options.used();
     this.#measuredAt = this.#options.now();

@@ -25,7 +25,9 @@ let time = 0;
 let count = 0;
 let timeDigits = '';
 
-/** Twelve digits of the time in milliseconds and four of a counter. A clock that is set back does not take the order back. */
+/**
+ * Twelve digits of the time in milliseconds and four of a counter. Setting the clock back does not change the order.
+ */
 function nextInOrder(): string {
   const now = Date.now();
   if (now > time || count === maxCount) {

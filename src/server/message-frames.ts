@@ -19,13 +19,13 @@ export class MessageFrameError extends Error {
  * Splits the bytes of a call into its messages (“Length-Prefixed-Message” of gRPC over HTTP/2). A message is usually a
  * view of a buffer shared with other calls: whoever keeps it must copy it.
  *
- * A class with as few objects as possible: when a token arrives alone, none of them is in the processor's cache.
+ * A class with as few objects as possible: when a token arrives alone, none of them is in the CPU's cache.
  */
 export class MessageFrameReader {
   readonly #maxBytes: number;
   /** An incomplete message. */
   #buffered: GrowingBytes | null = null;
-  /** Buffered bytes needed before parsing can go on: a frame's head, then its message too. */
+  /** Buffered bytes needed before parsing can continue: a frame's head, then its message too. */
   #wantedBytes = frameHeadBytes;
 
   constructor(maxBytes: number) {

@@ -6,7 +6,7 @@ import { settings } from '../settings/settings.ts';
 /** The contents of the operator's files, by the variable that names each; null where it is unset. */
 export type OperatorFiles = Readonly<Record<string, unknown>>;
 
-/** Reads the files. Throws `ConfigError` for one that is missing, too large, empty, or not what it should be. */
+/** Reads the files. Throws `ConfigError` for one that is missing, too large, empty, or invalid. */
 export function readOperatorFiles(config: Config): OperatorFiles {
   const paths: Readonly<Record<string, unknown>> = config;
   return Object.fromEntries(

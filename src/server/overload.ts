@@ -7,9 +7,9 @@ import type { HeapGauge, ResidentMemory } from './heap.ts';
 export type OverloadReason = 'exchanges' | 'buffered_bytes' | 'memory';
 
 export interface OverloadLimits {
-  /** Exchanges at once; 0 for no limit. */
+  /** Maximum concurrent exchanges; 0 for no limit. */
   readonly maxExchanges: number;
-  /** Buffered bytes of bodies at once; 0 for no limit. */
+  /** Maximum buffered bytes of bodies; 0 for no limit. */
   readonly maxBufferedBytes: number;
 }
 
@@ -17,12 +17,15 @@ export interface OverloadGuard {
   /** Admits one more exchange, or returns the error for its client. `call` may be paused and failed when memory is short. */
   admit(call?: SheddableCall): Admission | ApiError;
   /**
-   * Whether requests are admitted, for readiness and health; to be called regularly. With hysteresis: false once every
-   * request would have been refused at several calls in a row, true again once there is room to spare. It also looks at
-   * what the process really has, and relieves it.
+   * Whether requests are admitted, for readiness and health; call it regularly. With hysteresis: false once several
+   * calls in a row found that every request would be refused, true again once there is room to spare. It also measures
+   * the process's memory, and frees some if it is short.
    */
   checkAvailability(): boolean;
-  /** To be called with the bytes of each message: what is made of them is garbage soon, which only the process's size shows. */
+  /**
+   * Call it with the bytes of each message: what is made of them soon becomes garbage, which only the process's size
+   * shows.
+   */
   worked(bytes: number): void;
   /** Counts bytes of bodies that belong to no exchange; null when there is no room for them. */
   hold(bytes: number): HeldBytes | null;
@@ -38,30 +41,30 @@ export interface OverloadGuard {
 
 /** A call as the guard sees it when memory is short. */
 export interface SheddableCall {
-  /** Stops and goes on reading what the proxy sends on it. */
+  /** Pauses and resumes reading from the proxy. */
   pause(): void;
   resume(): void;
-  /** Ends the exchange with this error, and lets go of what it holds: cheap, and at once. */
+  /** Ends the exchange with this error and frees what it holds: cheap, and immediate. */
   shed(error: ApiError): void;
 }
 
 export interface HeldBytes {
-  /** False when there is no room for a larger number; then what was counted before still is. */
+  /** False when there is no room for more; the previous count then stays. */
   resize(bytes: number): boolean;
   release(): void;
 }
 
-/** Memory that can be given back at any time, at the price of an error for whoever wanted it. */
+/** Memory that can be freed at any time, at the price of an error for the client that needed it. */
 export interface EvictableStore {
   readonly bytes: number;
-  /** Gives back at least so many bytes, or all. */
+  /** Frees at least this many bytes, or all it has. */
   evict(bytes: number): void;
 }
 
 export interface Admission {
   /**
-   * Sets how many bytes of that kind the exchange holds from now on, announced ones included. Returns the error for its client
-   * when that is too much; the exchange then holds nothing.
+   * Sets how many bytes of that kind the exchange now holds, announced ones included. Returns the error for its client
+   * if that is too much; the exchange then holds nothing.
    */
   hold(kind: HeldKind, bytes: number): ApiError | null;
   /** Ends the admission and frees what it holds; later calls do nothing. */
@@ -80,33 +83,36 @@ const maxBufferedMemoryShare = 1 / 4;
 /** No new exchange is admitted while a larger share of the heap is live. */
 const busyHeapShare = 0.6;
 const fullHeapShare = 0.95;
-/** Above it, calls that hold the most are failed. */
+/** Above it, the calls that hold the most are failed. */
 const shortHeapShare = 0.8;
 /**
- * Shares of the memory that the whole process has: above the first garbage is collected; above the second the calls that hold
- * the most are paused, and failed when a collection has shown that it is no garbage.
+ * Shares of the memory available to the process: above the first, garbage is collected; above the second, the calls
+ * that hold the most are paused, and failed if a collection does not help.
  */
 const busyMemoryShare = 0.6;
 const shortMemoryShare = 0.75;
-/** Nothing new is admitted above it, and nothing is taken that would fill more. */
+/** Above it nothing new is admitted, and nothing is accepted that would take more. */
 const fullMemoryShare = 0.85;
-/** The process is looked at again after so much has been held or read. */
+/** The process's memory is measured again after this many bytes have been held or read. */
 const checkIntervalBytes = 4 * 1024 * 1024;
-/** How many checks in a row must find no room before the service is unavailable: a short burst is answered with 503s. */
+/** How many checks in a row must find no room before the service is unavailable: a short burst only gets 503s. */
 const checksUntilUnavailable = 3;
 /** It is available again below this share of each limit that made it unavailable. */
 const recoveryShare = 0.85;
 /** With less room for bodies than this, hardly any request fits. */
 const smallBodyBytes = 64 * 1024;
 const retryAfterSeconds = 2;
-/** What a call may be refused for. The rest is there already, or on its way out: it is relieved of where it is the most. */
+/**
+ * Kinds for which a call may be refused. The others are in memory already, or on their way out; when memory is short,
+ * the calls that hold the most are failed.
+ */
 const admittedKinds: ReadonlySet<HeldKind> = new Set<HeldKind>(['received', 'parsed', 'chat']);
 /** A call that holds less is not worth pausing or failing. */
 const smallCallBytes = 256 * 1024;
 
 /**
- * Keeps the ledger of what the calls of this process hold, and refuses, pauses and fails calls before memory runs out: by what
- * is counted, and by what the process really has. `refused` is called with each refusal.
+ * Keeps the ledger of what the calls of this process hold, and refuses, pauses and fails calls before memory runs out:
+ * by what is counted, and by the process's actual memory. `refused` is called with each refusal.
  */
 export function createOverloadGuard(
   { maxExchanges, maxBufferedBytes }: OverloadLimits,
@@ -141,7 +147,7 @@ export function createOverloadGuard(
     return ledger.of('received') > maxBufferedBytes;
   }
 
-  /** Whether a small request would be admitted if the limits were this share of what they are. */
+  /** Whether a small request would be admitted at this share of the limits. */
   function hasRoom(share: number): boolean {
     if (maxExchanges > 0 && exchanges >= maxExchanges * share) return false;
     const buffered = ledger.of('received');
@@ -153,7 +159,7 @@ export function createOverloadGuard(
     return liveHeap() > heap.limit * busyHeapShare * share || memory() > resident.limit * fullMemoryShare * share;
   }
 
-  /** What was measured as live, and what calls have come to hold since: a burst of requests comes between two collections. */
+  /** Live bytes as measured, plus what calls hold since: a burst of requests comes between two collections. */
   function liveHeap(): number {
     if (heap.live !== measuredHeap) {
       measuredHeap = heap.live;
@@ -162,7 +168,7 @@ export function createOverloadGuard(
     return heap.live + Math.max(ledger.heap - heapWhenMeasured, 0);
   }
 
-  /** What the process has: as last seen, and what calls have come to hold since. */
+  /** The process's memory as last measured, plus what calls hold since. */
   function memory(): number {
     return residentBytes + Math.max(ledger.total() - heldWhenSeen, 0);
   }
@@ -173,7 +179,7 @@ export function createOverloadGuard(
     workedSinceSeen = 0;
   }
 
-  /** Collects garbage at once, where some may be what fills the memory. Whether it did. */
+  /** Collects garbage at once if garbage may be what fills the memory. Returns whether it did. */
   function collect(urgent: boolean): boolean {
     if (!heap.collect(urgent)) return false;
     look();
@@ -193,7 +199,7 @@ export function createOverloadGuard(
     );
     const isShort = residentBytes > resident.limit * shortMemoryShare || liveHeap() > heap.limit * shortHeapShare;
     if (!isShort) return;
-    // Down to where nothing has to be done: at the mark itself one collection would follow the other.
+    // Down to where nothing needs to be done: just below the threshold, one collection would follow another.
     const excess = Math.max(residentBytes - resident.limit * busyMemoryShare, liveHeap() - heap.limit * busyHeapShare);
     const greediest = [...calls.keys()].filter((account) => account.total() > smallCallBytes);
     greediest.sort((one, other) => other.total() - one.total());
@@ -230,7 +236,7 @@ export function createOverloadGuard(
     });
   }
 
-  /** Whether what a call has come to hold fits, and what will be made of it; `growth` is not there yet. */
+  /** Whether what a call holds fits, together with what will be made of it; `growth` is not allocated yet. */
   function fits(account: Account, kind: HeldKind, growth: number): boolean {
     const toParse = kind === 'received' ? account.of(kind) * heapBytesPerBodyByte : 0;
     const isRoom = () =>
@@ -316,7 +322,7 @@ export function createOverloadGuard(
   };
 }
 
-/** The configuration with the sizes lowered that do not fit this process's memory; `lowered` says which, and why. */
+/** The configuration, with those sizes lowered that do not fit this process's memory; `lowered` says which, and why. */
 export function fitToMemory(
   config: Config,
   memory: { readonly heap: number; readonly total: number },

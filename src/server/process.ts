@@ -18,7 +18,7 @@ import type { Ticker, TickListener } from './ticker.ts';
 export interface ProcessOptions {
   /** The exchange for this call, in the modes its first message names. */
   open(modes: BodyModes | null, call: SheddableCall): OpenExchange;
-  /** Told of the bytes of each message. */
+  /** Called with the bytes of each message. */
   readonly worked: (bytes: number) => void;
   /** Where large bodies are translated, one at a time. */
   readonly steps: StepQueue;
@@ -26,7 +26,7 @@ export interface ProcessOptions {
   readonly ticker: Ticker;
   /** Milliseconds within which the first message must arrive. */
   readonly firstMessageMs: number;
-  /** Called with a defect of ours that no observer can be told of. */
+  /** Called with an internal error that no observer can be notified of. */
   readonly onFault: (thrown: unknown) => void;
 }
 
@@ -55,13 +55,13 @@ class ProcessCall implements GrpcCallListener, TickListener, SheddableCall {
   readonly #options: ProcessOptions;
   #opened: OpenExchange | null = null;
   #watches: ExchangeWatch[] = [];
-  /** While a large body is translated in steps, or a long answer is sent: the messages that came meanwhile. */
+  /** Messages that arrive while a large body is translated in steps, or a long answer is sent. */
   #waiting: ExchangeEvent[] | null = null;
-  /** The replies of a long answer that are not made yet. */
+  /** The replies of a long answer that have not been generated yet. */
   #long: Iterator<ExchangeReply, void> | null = null;
-  /** The caller half-closed while it was sent. */
+  /** The caller half-closed meanwhile. */
   #isHalfClosed = false;
-  /** No message has come yet. */
+  /** No message has arrived yet. */
   #silent = true;
   #over = false;
   /** When the call was opened, then when its first message arrived. */
@@ -94,7 +94,7 @@ class ProcessCall implements GrpcCallListener, TickListener, SheddableCall {
 
   tick(at: number): void {
     if (this.#silent && at - this.#startedAt >= this.#options.firstMessageMs) this.#giveUp();
-    // Asked always: it also sees that the call was reset.
+    // Always called: it also detects that the call was reset.
     const isBlocked = this.#call.isBlocked();
     if (this.#opened === null || this.#waiting !== null) return;
     try {
@@ -126,7 +126,7 @@ class ProcessCall implements GrpcCallListener, TickListener, SheddableCall {
   shed(error: ApiError): void {
     try {
       const opened = this.#opened;
-      // A client that takes nothing would not take this either, and an event that is half sent has no other end.
+      // A client that does not read would not read this either, and half an event cannot be ended in another way.
       const canSay = opened !== null && this.#waiting === null && !this.#call.isBlocked();
       const replies = canSay ? opened.exchange.shed(error) : null;
       if (opened !== null && replies !== null) {
@@ -155,7 +155,7 @@ class ProcessCall implements GrpcCallListener, TickListener, SheddableCall {
     this.#end('done');
   }
 
-  /** A call without a message counts nowhere, and would stay for as long as its connection does. */
+  /** A call without a message is counted nowhere, and would last as long as its connection. */
   #giveUp(): void {
     this.#end('done');
     this.#call.end({ code: status.DEADLINE_EXCEEDED, details: 'No message came on this call.' });
@@ -203,7 +203,7 @@ class ProcessCall implements GrpcCallListener, TickListener, SheddableCall {
       this.#onEvent(event, null);
       if (this.#over) return;
       if (this.#waiting === null) continue;
-      // It began something long, which the rest waits for too.
+      // It started something long; the remaining messages wait for it.
       (this.#waiting as ExchangeEvent[]).push(...waiting.slice(index + 1));
       return;
     }
@@ -219,7 +219,7 @@ class ProcessCall implements GrpcCallListener, TickListener, SheddableCall {
     this.#sendLong();
   }
 
-  /** Sends of a long answer what the caller takes; the rest is not made before that. */
+  /** Sends as much of a long answer as the caller reads; the rest is not generated before that. */
   #sendLong(): void {
     try {
       while (this.#opened !== null && this.#long !== null && this.#call.hasRoom()) {

@@ -20,9 +20,9 @@ export interface ProfileSource {
   names(): readonly string[];
   /** The profiles of the file, by name; for `/config` and `--print-config`. */
   ofFile(): ReadonlyMap<string, Profile>;
-  /** Why the file as it is now cannot be used, so that the profiles in force are older than it; null while it can. */
+  /** Why the file as it is now cannot be used, so that older profiles are in force; null if it can. */
   problem(): string | null;
-  /** Reads the file now; what has changed and is valid counts from the next exchange on. */
+  /** Reads the file now; a valid change takes effect with the next exchange. */
   reload(): void;
   /** Stops watching the file. */
   close(): void;
@@ -86,7 +86,7 @@ export function createProfileSource(
     } catch (thrown) {
       const error = thrown instanceof Error ? thrown : new Error(String(thrown));
       if (error instanceof fileReader().ProfilesFileError || error.message !== problem) observer.rejected(error);
-      // A file that could not be read is a change when it can be read again, whatever is in it.
+      // A file that can be read again after a failure counts as changed, whatever is in it.
       if (!(error instanceof fileReader().ProfilesFileError)) text = null;
       problem = error.message;
     }
@@ -103,7 +103,7 @@ export function createProfileSource(
   };
 }
 
-/** The profiles of the file with every flag, as JSON can show them, and what is wrong with the file if anything is. */
+/** The profiles of the file with every flag, for JSON, and what is wrong with the file, if anything. */
 export function describeProfiles(source: ProfileSource): Readonly<Record<string, unknown>> {
   const asText = (_key: string, value: unknown) => (value instanceof RegExp ? String(value) : value);
   const problem = source.problem();

@@ -37,25 +37,25 @@ export interface ServiceOptions {
   readonly guard?: Pick<OverloadGuard, 'admit' | 'checkAvailability' | 'worked'>;
   /** Keep-alive: milliseconds between pings, and how long a proxy has to answer one. */
   readonly pingMs?: number;
-  /** Resets on one connection that are tolerated at once, and per second; with more it is closed. */
+  /** Stream resets tolerated on one connection, as a burst and per second; beyond that it is closed. */
   readonly resetLimits?: { readonly burst: number; readonly perSecond: number };
   /** Milliseconds within which a connection must open its first call, and a call send its first message. */
   readonly firstCallMs?: number;
   readonly firstMessageMs?: number;
   /** The guard's availability changed, and health with it. */
   readonly onAvailability?: (available: boolean) => void;
-  /** A route of Envoy's names an unknown profile or an invalid path. */
+  /** An Envoy route names an unknown profile or an invalid path. */
   readonly onMisconfigured: (problem: string) => void;
   /** A connection's TLS handshake failed, of a client at that address. */
   readonly onHandshakeFailure?: (reason: string, address: string | undefined) => void;
-  /** A defect of ours that no exchange's log line reports; the call it happened in has ended. */
+  /** An internal error that no exchange's log line reports; its call has ended. */
   readonly onFault: (thrown: unknown) => void;
 }
 
 export interface Service {
   /**
-   * Binds every address of `LISTEN` and returns them with the ports they were given. Rejects when one is taken, when this
-   * version of grpc-js is not the one this service was written for, and when a file of `proto/` is missing.
+   * Binds every address of `LISTEN` and returns them with the ports they were given. Rejects when one is taken, when
+   * grpc-js has internals that this service does not know, and when a file of `proto/` is missing.
    */
   listen(): Promise<readonly string[]>;
   /** False from the moment the drain starts, and while the guard would refuse every request. */
@@ -67,24 +67,24 @@ export interface Service {
   drain(timeoutMs: number, delayMs?: number): Promise<'drained' | 'forced'>;
 }
 
-/** What a message may be larger than the largest body: headers, and its own framing. */
+/** How much larger than the largest body a message may be: headers, and its own framing. */
 const messageRoom = 1024 * 1024;
 const tickMs = 500;
 /** Without pings, a proxy whose network vanished would keep its calls and their buffers for ever. */
 const defaultPingMs = 30_000;
 
 /**
- * Envoy ends every call with a reset, and Node by default takes more than 1,000 of them on a connection (33 a second)
- * for an attack and closes it with all calls on it (docs/decisions/0004). These are several times what one process can
- * answer in a second, so that Envoy never reaches them and a flood of resets does.
+ * Envoy ends every call with a reset, and Node by default treats more than 1,000 of them on a connection (33 a second)
+ * as an attack and closes it with all its calls (docs/decisions/0004). These are several times what one process can
+ * answer in a second, so that Envoy never reaches them, but a flood of resets does.
  */
 const defaultResetLimits = { burst: 100_000, perSecond: 20_000 };
 /**
- * What all calls of a connection together may have under way to this process. Each of Envoy's threads has one connection for
- * all of its calls; with Node's 64 KiB for all of them, they are cut into small frames and wait for room: a request of 256 KB
- * takes Envoy 60 system calls instead of 35 (docs/performance.md, "What Envoy costs"). It holds nothing in memory that the
- * window of each call, 64 KiB, does not: Node gives the connection's room back when bytes arrive, whether or not their
- * call reads them.
+ * Flow control window of a connection, for all of its calls together. Each of Envoy's threads has one connection for
+ * all of its calls; with Node's 64 KiB for all of them, they are cut into small frames and wait for room: a request of
+ * 256 KB takes Envoy 60 system calls instead of 35 (docs/performance.md, "What Envoy costs"). It takes no more memory
+ * than the window of each call, 64 KiB, does: Node gives the connection's room back when bytes arrive, whether or not
+ * their call reads them.
  */
 const connectionWindow = 16 * 1024 * 1024;
 /** Envoy opens a call as soon as it has a connection, and sends the first message with it. */
@@ -155,7 +155,8 @@ export function createService(options: ServiceOptions): Service {
 
   return {
     async listen() {
-      // They are read when a message first needs them; without them a service would be ready, and fail each refusal.
+      // They are read when a message first needs them; without this check a service would be ready and fail each
+      // refusal.
       for (const file of protoFiles) accessSync(join(protoFolder, file));
       await checkGrpcJsInternals();
       const bound: string[] = [];

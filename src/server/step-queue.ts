@@ -1,12 +1,12 @@
-/** Takes one step of a work that may take long. True once it is done, or nobody wants it any more. */
+/** Does one step of a long task. True once the task is done or abandoned. */
 export type TakeStep = () => boolean;
 
-/** Works that take long, one after the other, so that what one of them needs in memory is needed once. */
+/** Runs long tasks one after the other, so that the memory for one is needed only once. */
 export interface StepQueue {
   add(takeStep: TakeStep): void;
 }
 
-/** Between two steps everything else has the event loop. */
+/** The event loop is free between two steps. */
 export function createStepQueue(): StepQueue {
   const waiting: TakeStep[] = [];
   let isRunning = false;

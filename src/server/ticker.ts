@@ -2,7 +2,7 @@
 export interface TickListener {
   /** `at` in milliseconds of a monotonic clock. */
   tick(at: number): void;
-  /** Where the ticker keeps it, and -1 while it does not: the ticker's alone to write. */
+  /** Its slot in the ticker, which alone writes it; -1 when it has none. */
   tickSlot: number;
 }
 
@@ -16,16 +16,16 @@ export interface Ticker {
 /**
  * One timer for all exchanges: thousands of separate ones would cost more than the work they trigger.
  *
- * Fast path: an array in which the last listener takes the slot of one that leaves. A `Set` that thousands come into and leave
- * in a second makes a new table every few of them, and those of its old tables that a collection moved to the old generation
- * keep what they had alive until that is collected: a fifth of what survives a collection of the young one under small JSON
- * answers. Delete it when `npm run bench -- --only envoy` shows no difference.
+ * Fast path: an array in which the last listener takes the slot of one that is removed. A `Set` that thousands enter
+ * and leave per second often makes a new table; old tables that have moved to the old generation keep their entries
+ * alive until that is collected: a fifth of what survives a collection of the young one under small JSON answers.
+ * Delete it when `npm run bench -- --only envoy` shows no difference.
  */
 export function createTicker(periodMs: number): Ticker {
   const listeners: TickListener[] = [];
   const timer = setInterval(() => {
     const at = performance.now();
-    // From the end, since a listener may leave when it is called, and the last one then takes its slot.
+    // Backwards, since a listener may be removed when it is called, and the last one then takes its slot.
     for (let slot = listeners.length - 1; slot >= 0; slot--) listeners[slot]?.tick(at);
   }, periodMs);
   timer.unref();

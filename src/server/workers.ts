@@ -12,10 +12,10 @@ const workerNumberVariable = 'RESPONSES_EXTPROC_WORKER';
 const scrapeTimeoutMs = 2_000;
 const firstRestartDelayMs = 100;
 const maxRestartDelayMs = 10_000;
-/** A worker that ran this long was not broken from the start: its next restart is quick again. */
+/** A worker that ran this long was not broken from the start: it is restarted without the longer delay. */
 const steadyAfterMs = 30_000;
 const aliveIntervalMs = 1_000;
-/** A worker that has not been heard of for so long is stuck: its event loop is blocked, or it is stopped. */
+/** A worker that has been silent for this long is stuck: its event loop is blocked, or it is stopped. */
 const stuckAfterMs = 5_000;
 
 type WorkerMessage =
@@ -27,7 +27,7 @@ type SupervisorMessage = { readonly type: 'collect_metrics'; readonly id: number
 
 export interface SupervisorObserver {
   onWorkerExit(worker: { number: number; pid: number | undefined; how: string; restartInMs: number }): void;
-  /** What a worker recorded, as it gave it to `sendRecorded`. */
+  /** What a worker passed to `sendRecorded`. */
   onRecorded?(worker: number, updates: unknown): void;
 }
 
@@ -37,7 +37,7 @@ export interface Supervisor {
   readonly restarts: number;
   /** Each worker's metrics; a worker that does not answer in time is left out. */
   collectMetrics(): Promise<MetricObject[][]>;
-  /** Forwards the signal and restarts nothing any more. Resolves when every worker has exited. */
+  /** Forwards the signal and restarts nothing from then on. Resolves when every worker has exited. */
   stop(signal: NodeJS.Signals): Promise<void>;
   /**
    * Resolves when the first worker accepts exchanges. Rejects when one exits before that: its configuration or its port
@@ -48,7 +48,7 @@ export interface Supervisor {
 
 /** Forks `count` workers that run the program of this process again. Call it in the primary process only. */
 export function superviseWorkers(count: number, observer: SupervisorObserver): Supervisor {
-  // With child_process and dgram behind it: a single process starts without them.
+  // It imports child_process and dgram, which a single process starts without.
   const cluster = process.getBuiltinModule('node:cluster') as unknown as Cluster; // typed as an ES module, which it is not
   const workers = new Map<number, { worker: Worker; ready: boolean; startedAt: number; heardAt: number }>();
   const collections = new Map<number, (worker: Worker, metrics: MetricObject[]) => void>();
@@ -159,7 +159,7 @@ export interface WorkerHandle {
   readonly number: number;
   /** Tells the supervisor whether this worker accepts new exchanges. */
   setReady(ready: boolean): void;
-  /** Sends what was recorded, as JSON can say it; calls back when it is written, or cannot be. */
+  /** Sends what was recorded, as JSON; calls back when it has been written or has failed. */
   sendRecorded(updates: unknown, sent: () => void): void;
 }
 
@@ -173,8 +173,8 @@ export function workerNumber(): number | null {
 export function joinSupervisor(collect: () => Promise<MetricObject[]>): WorkerHandle | null {
   const number = workerNumber();
   if (number === null) return null;
-  // A message that finds the supervisor gone, ours or Node's own: Node ends a worker that is disconnected anyway. Node
-  // repeats the process's errors on its worker object, where one that nobody handles is thrown.
+  // A message, ours or Node's own, for a supervisor that is gone: Node ends a disconnected worker anyway. Node repeats
+  // the process's errors on its worker object, where an unhandled one is thrown.
   process.on('error', () => {});
   (process.getBuiltinModule('node:cluster') as unknown as Cluster).worker?.on('error', () => {});
   const send = (message: WorkerMessage) => void process.send?.(message);

@@ -77,7 +77,8 @@ export class SseDecoder {
       this.#afterCr = false;
       if (bytes[0] === lineFeedByte) at = 1;
     }
-    // JSON escapes line ends, so a CR can only be a line end of the stream: mostly there is none, and one search tells.
+    // JSON escapes line ends, so a CR can only be a line end of the stream: usually there is none, and one search shows
+    // it.
     let cr = bytes.indexOf(carriageReturnByte, at);
     let lf = bytes.indexOf(lineFeedByte, at);
     while (cr !== -1 || lf !== -1) {
@@ -94,7 +95,7 @@ export class SseDecoder {
         else if (bytes[at] === lineFeedByte) at += 1;
         cr = bytes.indexOf(carriageReturnByte, at);
       }
-      // Fast path: mostly a blank line follows, and looking at one byte saves a search. Keep it as long as that is so.
+      // Fast path: usually a blank line follows, and looking at one byte saves a search. Keep it as long as that is so.
       if (lf !== -1 && lf < at) lf = bytes[at] === lineFeedByte ? at : bytes.indexOf(lineFeedByte, at);
     }
     if (at === bytes.length) return;
@@ -169,7 +170,7 @@ export class SseDecoder {
   }
 
   #emit(message: SseMessage): void {
-    // Mostly a piece holds one message, and an array literal takes a tenth of the memory of an array that grows.
+    // Usually a piece holds one message, and an array literal takes a tenth of the memory of a growing array.
     if (this.#messages === null) this.#messages = [message];
     else this.#messages.push(message);
   }
@@ -188,7 +189,7 @@ export class SseDecoder {
   }
 }
 
-/** Where the value of that field begins in a line; -1 if the line is another field. */
+/** Offset of that field's value in a line; -1 if the line is another field. */
 function valueStart(field: Buffer, bytes: Buffer, start: number, end: number): number {
   const colon = start + field.length;
   if (colon > end) return -1;

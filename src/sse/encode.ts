@@ -1,15 +1,15 @@
 import { Buffer } from 'node:buffer';
 import type { ResponseStreamEvent } from '../schema/stream-events.ts';
 
-/** The end of every stream: the literal that the specification demands. */
+/** The end of every stream, as the specification requires. */
 export const doneEvent = Buffer.from('data: [DONE]\n\n');
 
 /** A comment: resets idle timeouts on the way, and clients ignore it. */
 export const keepAliveComment = Buffer.from(': keepalive\n\n');
 
 /**
- * Events as the bytes of a stream, in one piece: `event:` repeats the type (Open Responses demands it), the data is one
- * line of JSON, and no event is cut, because some clients' parsers lose an event that is.
+ * Events as the bytes of a stream, in one piece: `event:` repeats the type (Open Responses requires it), the data is
+ * one line of JSON, and no event is cut, because some clients' parsers lose an event that is.
  */
 export function encodeSseEvents(events: readonly ResponseStreamEvent[]): Buffer {
   let text = '';
