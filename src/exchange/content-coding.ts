@@ -40,7 +40,7 @@ const maxCodings = 3;
 
 /**
  * The codings of a `content-encoding` header in the order they were applied (RFC 9110 §8.4), without `identity`. Null if
- * one is unknown, or if there are more than anybody needs.
+ * one is unknown, or if there are implausibly many.
  */
 export function parseContentCodings(header: string | null): readonly ContentCoding[] | null {
   if (header === null || header === '') return noCodings;

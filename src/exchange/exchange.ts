@@ -107,7 +107,10 @@ export class Exchange {
     return replies.length > 0 && this.#isLast() ? withUsageMetadata(replies, this.summary()) : replies;
   }
 
-  /** Once: do these replies complete the answer? Not with the end of the body: a client that has read `[DONE]` may be gone by then. */
+  /**
+   * Do these replies complete the answer? True once; not at the end of the body, since a client that has read `[DONE]` may
+   * be gone by then.
+   */
   #isLast(): boolean {
     if (this.#usageSent || !this.#responseLeg.isComplete()) return false;
     this.#usageSent = true;

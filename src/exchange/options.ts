@@ -5,7 +5,7 @@ import type { NewId } from '../translate/context.ts';
 import type { TranslationSettings } from '../translate/settings.ts';
 import type { Hold } from './types.ts';
 
-/** The settings of an exchange, and what it is given besides. Times are milliseconds; 0 turns a timer off. */
+/** The settings of an exchange, and its dependencies. Times are milliseconds; 0 turns a timer off. */
 export interface ExchangeOptions extends ExchangeSettings {
   readonly settings: TranslationSettings;
   /** Refuses every request that would be translated: overload, or a route with an unknown profile. */
@@ -14,7 +14,7 @@ export interface ExchangeOptions extends ExchangeSettings {
   readonly hold: Hold;
   /** `now` in Unix seconds. */
   readonly clock: { now(): number; readonly newId: NewId };
-  /** Told of each message of an upstream's stream how many of the client's events it became. */
+  /** Called for each message of an upstream's stream, with the number of client events it became. */
   readonly onMessage?: ((events: number) => void) | undefined;
 }
 

@@ -10,7 +10,7 @@ export function passThrough(event: BodyOrTrailers, fullDuplex: boolean): Exchang
   return fullDuplex ? [{ type, body, endOfStream }] : [{ type, endOfStream }];
 }
 
-/** Replies after the last byte was sent: the message is discarded, with an empty reply where every message needs one. */
+/** Replies after the last byte was sent: the message is discarded, with an empty reply if every message needs one. */
 export function discard(event: BodyOrTrailers, fullDuplex: boolean): ExchangeReply[] {
   if (fullDuplex) return [];
   if (event.type === 'request_trailers' || event.type === 'response_trailers') return [translatedTrailers(event.type)];

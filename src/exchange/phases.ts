@@ -3,9 +3,9 @@ import { ProtocolError } from './protocol-error.ts';
 import type { RequestEvent, ResponseEvent } from './types.ts';
 
 /**
- * The legal moves of the two legs: phase → event → the phases it may lead to. An event that a phase does not list is
- * Envoy's mistake and ends the call; a move that is not listed is a bug of ours. `docs/architecture.md` shows both tables
- * as diagrams, generated from here.
+ * The legal moves of the two legs: phase → event → the phases it may lead to. An event that a phase does not list is a
+ * protocol error of Envoy's and ends the call; a move that is not listed is a bug in this service. `docs/architecture.md`
+ * shows both tables as diagrams, generated from here.
  */
 export const requestMoves = {
   awaiting_headers: { request_headers: ['collecting_body', 'passing', 'passed', 'refused'] },

@@ -2,7 +2,7 @@ import type { ResponseContext } from '../translate/context.ts';
 import type { PassedOperation } from '../translate/operations/operation.ts';
 import type { UnknownType } from '../translate/request/dropped.ts';
 
-/** What became of the request, as far as the response leg needs to know. */
+/** The outcome of the request, as far as the response leg needs it. */
 export type RequestOutcome =
   | { readonly type: 'open' }
   /** `operation`: completes the answer, or null. */

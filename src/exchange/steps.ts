@@ -1,6 +1,6 @@
 /**
- * Work in steps: after each, others may have the event loop. A large body takes several times the 100 ms that one request
- * may hold it for (docs/decisions/0006-cpu-of-a-request.md); one of the steps does not.
+ * Work in steps, between which the event loop is free. A large body takes several times the 100 ms for which one request
+ * may block it (docs/decisions/0006-cpu-of-a-request.md); a single step does not.
  */
 export type Steps<Result> = Generator<void, Result, void>;
 

@@ -29,7 +29,7 @@ export interface TokenCounts {
 
 /**
  * What log, metrics, traces, Envoy's metadata and the inspector may record of an exchange: sizes and names, never content.
- * A fact that one of them needs is found here, once.
+ * This is the one home of each such fact.
  */
 export interface ExchangeSummary
   extends Pick<RequestLegReport, 'requestId' | 'method' | 'path' | 'authority' | 'asked'>,
@@ -69,7 +69,7 @@ export interface ExchangeSummary
   };
 }
 
-/** What the parts of an exchange say of themselves. */
+/** The reports of an exchange's parts. */
 export interface ExchangeReports {
   readonly modes: BodyModes;
   readonly profile: string;
@@ -130,7 +130,7 @@ function outcomeOf({ request, requestOutcome, response, responsePhase }: Exchang
   return status === 'completed' || status === 'incomplete' || status === 'failed' ? status : 'open';
 }
 
-/** The echo has the API's defaults where the request was silent: they are not what the client asked for. */
+/** The echo has the API's defaults for fields that the request left out: the client did not ask for them. */
 function parametersOf(echo: CreateResponseEcho | undefined): ExchangeSummary['parameters'] {
   const set = (value: number | undefined) => (value === undefined || value === 1 ? null : value);
   return {
@@ -148,9 +148,9 @@ function tokensOf(usage: Usage): TokenCounts {
 }
 
 /**
- * The replies that carry the end of an answer, the first of them with what Envoy may use of it. A stream's usage is known
- * only at its end; with an answer in JSON the first reply is the one to the headers, so that filters can set headers from it.
- * An immediate response carries none: its `details` name the error.
+ * The replies that carry the end of an answer, the first of them with metadata for Envoy. A stream's usage is known only at
+ * its end; with an answer in JSON the first reply is the one to the headers, so that filters can set headers from it. An
+ * immediate response carries none: its `details` name the error.
  */
 export function withUsageMetadata(replies: ExchangeReply[], summary: ExchangeSummary): ExchangeReply[] {
   const [first, ...rest] = replies;
@@ -158,7 +158,7 @@ export function withUsageMetadata(replies: ExchangeReply[], summary: ExchangeSum
   return [{ ...first, metadata: usageMetadataOf(summary) }, ...rest];
 }
 
-/** Fields that the upstream did not report are absent, never 0: a budget would take that for an answer that cost nothing. */
+/** Fields that the upstream did not report are absent, never 0: a budget would take 0 for an answer that cost nothing. */
 function usageMetadataOf({ outcome, model, upstreamModel, tokens }: ExchangeSummary): UsageMetadata {
   return {
     outcome,

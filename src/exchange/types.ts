@@ -2,7 +2,7 @@ import type { HeldKind } from '../memory/ledger.ts';
 import type { ApiError } from '../schema/api-error.ts';
 
 /**
- * What everything right of `extproc/` knows of Envoy. Tags are the proto's oneof names, so that a log line, a test script
+ * All that the code right of `extproc/` knows of Envoy. Tags are the proto's oneof names, so that a log line, a test script
  * and `external_processor.proto` share one vocabulary.
  */
 
@@ -40,10 +40,12 @@ export type ExchangeEvent =
 export type RequestEvent = Extract<ExchangeEvent, { type: `request_${string}` }>;
 export type ResponseEvent = Extract<ExchangeEvent, { type: `response_${string}` }>;
 
-/** What Envoy's access log, rate limits and headers may use of an answer: `docs/operating.md` lists the fields. */
+/**
+ * The parts of an answer that Envoy's access log, rate limits and headers may use: `docs/operating.md` lists the fields.
+ */
 export type UsageMetadata = Readonly<Record<string, string | number>>;
 
-/** Replies in order; where their bodies are long, each is made when it is asked for, so that back-pressure holds. */
+/** Replies in order; where their bodies are long, each is made when it is asked for, so that backpressure holds. */
 export type Replies = ExchangeReply[] | Generator<ExchangeReply, void>;
 
 export type ExchangeReply =

@@ -2,16 +2,16 @@ import type { Buffer } from 'node:buffer';
 import { invalid, type TurnError } from './errors.ts';
 import { parseRaw, type RawFields, readRawFields } from './raw-fields.ts';
 
-/** What a client's text message asks for. */
+/** A client's text message, decoded. */
 export type ClientMessage =
   | { readonly type: 'create'; readonly fields: RawFields; readonly streamId: string | null }
   | { readonly type: 'steer'; readonly steer: Readonly<Record<string, unknown>>; readonly inputIsValid: boolean }
   | { readonly type: 'invalid'; readonly error: TurnError; readonly streamId: string | null };
 
-/** Longer ids would be repeated in every event. */
+/** The id is repeated in every event. */
 const maxStreamIdLength = 256;
 
-/** Reads a message as far as its type and its lane; what a turn asks for is read when the turn begins. */
+/** Reads the type and the lane of a message; the rest of a turn's request is read when the turn begins. */
 export function readClientMessage(data: Buffer, maxValues: number): ClientMessage {
   const fields = readRawFields(data);
   if (fields === null)
@@ -26,7 +26,7 @@ export function readClientMessage(data: Buffer, maxValues: number): ClientMessag
   }
 }
 
-/** What a value that cannot be read is for the client. Throws what is neither. */
+/** The client's error for a value that cannot be read. Rethrows anything else. */
 export function unreadable(error: unknown): TurnError {
   if (error instanceof RangeError)
     return {
@@ -61,7 +61,7 @@ function readFields(fields: RawFields, read: (name: string) => unknown): ClientM
 }
 
 /**
- * `response.steer.failed`, with the input given back: input that joins a running response needs a server that keeps it, which a
+ * `response.steer.failed`, with the input returned: adding input to a running response needs a stateful server, which a
  * Chat server is not.
  */
 export function steerFailed({ steer, inputIsValid }: ClientMessage & { readonly type: 'steer' }): string {

@@ -8,30 +8,30 @@ import type { RawFields } from './raw-fields.ts';
 import { type ForwardTurn, Turn, type TurnHost, type TurnOutcome } from './turn.ts';
 
 export interface ConnectionLimits {
-  /** Lanes at once, the unnamed one included. */
+  /** Maximum lanes at once, the unnamed one included. */
   readonly maxLanes: number;
-  /** Turns that wait for others, on all lanes together. */
+  /** Maximum turns waiting for others, on all lanes together. */
   readonly maxWaiting: number;
   readonly maxEventBytes: number;
   readonly maxErrorBytes: number;
-  /** JSON values of a message that is parsed here rather than passed on. */
+  /** Maximum JSON values of a message that is parsed here rather than passed on. */
   readonly maxValues: number;
 }
 
-/** What a connection does to the world, and what it needs of it. */
+/** The effects of a connection, and its dependencies. */
 export interface ConnectionHost {
   readonly limits: ConnectionLimits;
   readonly conversations: Conversations;
   readonly forward: ForwardTurn;
   send(text: string): void;
-  /** Closes the WebSocket once what was sent has left. Called once at most. */
+  /** Closes the WebSocket once everything sent has left. Called at most once. */
   close(code: number, reason: string): void;
-  /** Counts bytes that wait for their turn; null when there is no room for them. */
+  /** Counts bytes waiting for their turn; null if there is no room for them. */
   hold(bytes: number): { release(): void } | null;
   turnEnded(outcome: TurnOutcome, code: string | null): void;
 }
 
-/** Why the service ends a connection: its time is over, or the service stops. */
+/** Why the service ends a connection: its time limit, or the shutdown of the service. */
 export type Farewell = 'time_limit' | 'shutdown';
 
 const farewells: Readonly<Record<Farewell, { readonly code: string; readonly message: string }>> = {
@@ -45,17 +45,17 @@ const farewells: Readonly<Record<Farewell, { readonly code: string; readonly mes
   },
 };
 
-/** One WebSocket's messages: lanes of turns, and what the next turn of each may continue. */
+/** The protocol of one WebSocket: lanes of turns, and the response that the next turn of each may continue. */
 export interface Connection {
   /** A text message of the client, in UTF-8. */
   message(data: Buffer): void;
-  /** No new turn begins; those that run go on, and after the last of them the connection is closed. */
+  /** No new turn begins; running turns finish, and after the last the connection is closed. */
   end(why: Farewell): void;
-  /** The socket is closed: what runs is aborted, and what was kept forgotten. */
+  /** The socket is closed: running turns are aborted, and kept conversations are discarded. */
   closed(): void;
-  /** The client does not read as fast as its turns are answered, or does so again. */
+  /** Whether the client reads more slowly than its turns are answered. */
   setBlocked(blocked: boolean): void;
-  /** Turns that run or wait. */
+  /** Turns that are running or waiting. */
   readonly turns: number;
 }
 
@@ -71,7 +71,7 @@ export function createConnection(host: ConnectionHost): Connection {
   const { limits, conversations } = host;
   /** By `stream_id`, in the order of their last turns; null is the lane without one. */
   const lanes = new Map<string | null, Lane>();
-  /** Turns whose answer has not ended, in whatever phase. */
+  /** Turns whose answer has not ended, in any phase. */
   const onTheWay = new Set<Turn>();
   let phase: ConnectionPhase = 'open';
   let farewell: Farewell | null = null;
@@ -102,7 +102,7 @@ export function createConnection(host: ConnectionHost): Connection {
     host.turnEnded('error', String(error.error.code));
   }
 
-  /** The lane of that name; a new one takes the place of the idle one that was used least recently. Null: all are busy. */
+  /** The lane of that name; a new one replaces the least recently used idle one. Null if all are busy. */
   function laneOf(streamId: string | null): Lane | null {
     const known = lanes.get(streamId);
     if (known !== undefined) {
@@ -274,7 +274,7 @@ function tooMany(code: string, param: string | null, message: string): TurnError
 
 function farewellError(why: Farewell): TurnError {
   const { code, message } = farewells[why];
-  // A limit of time is the client's to know (OpenAI says 400); a server that goes away is not.
+  // The time limit is an error for the client (OpenAI sends 400); a server that shuts down is not.
   if (why === 'time_limit') return invalid(code, null, message);
   return { status: 503, error: { type: 'server_error', code, param: null, message } };
 }

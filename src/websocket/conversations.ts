@@ -1,9 +1,9 @@
 import { Buffer } from 'node:buffer';
 
 /**
- * What a continuation needs of the response that it names: the items of its request's input and of its output. They are
- * kept as the bytes of their JSON, in pieces to be joined by commas: outside V8's heap, counted exactly, and sent again
- * without being parsed.
+ * The part of a response that a continuation of it needs: the items of its request's input and of its output. They are kept
+ * as the bytes of their JSON, in pieces to be joined by commas: outside V8's heap, counted exactly, and sent again without
+ * being parsed.
  */
 export interface Conversation {
   readonly responseId: string;
@@ -11,27 +11,27 @@ export interface Conversation {
   readonly bytes: number;
 }
 
-/** The conversations of all connections of this process: counted, and forgotten in the order in which they were last used. */
+/** The conversations of all connections of this process: counted, and evicted least recently used first. */
 export interface Conversations {
-  /** Keeps it, after forgetting older ones if need be. One that does not fit at all is forgotten at once. */
+  /** Keeps it, evicting older ones if necessary. One that does not fit at all is dropped at once. */
   keep(conversation: Conversation): void;
   /** Whether it is still kept. */
   has(conversation: Conversation): boolean;
   forget(conversation: Conversation): void;
-  /** Forgets the oldest until so many bytes are free. */
+  /** Evicts the oldest until this many bytes are free. */
   evict(bytes: number): void;
   /** Bytes kept now. */
   readonly bytes: number;
-  /** How many have been forgotten for want of room. */
+  /** How many have been evicted for lack of room. */
   readonly evictions: number;
 }
 
-/** Objects and buffers that hold a conversation, beside its bytes. */
+/** Objects and buffers of a conversation, besides its bytes. */
 const conversationOverheadBytes = 512;
 
-/** `makeRoom` is called whenever one was added; it calls `evict` when there is too much in all. */
+/** `makeRoom` is called whenever one was added; it calls `evict` if the total is too large. */
 export function createConversations(makeRoom: () => void): Conversations {
-  // In the order in which they were kept: a continued conversation is kept anew.
+  // In the order of insertion: a continued conversation is inserted again.
   const kept = new Set<Conversation>();
   let bytes = 0;
   let evictions = 0;
@@ -69,10 +69,10 @@ export function createConversations(makeRoom: () => void): Conversations {
   };
 }
 
-/** Pieces below this are copied into one, so that a long conversation is not a list of small buffers. */
+/** Smaller pieces are copied into one, so that a long conversation is not a list of small buffers. */
 const smallPieceBytes = 64 * 1024;
 
-/** The conversation after a response: what was before it, the request's own input, the response's output. */
+/** The conversation after a response: the one before it, the request's own input, the response's output. */
 export function conversationOf(
   responseId: string,
   before: Conversation | null,
@@ -92,7 +92,7 @@ export function conversationOf(
 
 const comma = Buffer.from(',');
 
-/** A buffer of its own: one of Node's pool would keep the pool's 8 KiB alive. */
+/** A separate buffer: one from Node's pool would keep the pool's 8 KiB alive. */
 function joined(pieces: readonly Buffer[]): Buffer {
   const bytes = Buffer.allocUnsafeSlow(pieces.reduce((sum, piece) => sum + piece.length, 0));
   let at = 0;

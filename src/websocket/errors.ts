@@ -1,6 +1,6 @@
 import type { ApiErrorObject } from '../schema/api-error.ts';
 
-/** An error as a message: of one turn, or of a message that is no turn. The connection stays usable. */
+/** An error message: about one turn, or about a message that is not a turn. The connection stays usable. */
 export interface TurnError {
   readonly status: number;
   /** The API's error object; one that came over HTTP is passed on as it is. */
@@ -14,7 +14,7 @@ export function invalid(code: string, param: string | null, message: string): Tu
   return { status: 400, error: { type: 'invalid_request', code, param, message } };
 }
 
-/** The proxy's answer cannot be used, or broke off. */
+/** The proxy's answer is unusable or incomplete. */
 export function failed(status: 502 | 503, code: string, message: string): TurnError {
   return { status, error: { type: 'server_error', code, param: null, message } };
 }

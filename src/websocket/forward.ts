@@ -10,8 +10,8 @@ export interface Forwarder {
 }
 
 /**
- * Connections to the proxy are kept for the next turn, for a shorter time than any proxy keeps them: a request that met the
- * closing of one would fail, and may not be sent twice.
+ * Connections to the proxy are kept for the next turn, for less time than any proxy keeps them: a request on a connection
+ * just being closed would fail, and must not be sent twice.
  */
 const idleSocketTimeoutMs = 4_000;
 const maxIdleSockets = 64;

@@ -6,7 +6,7 @@ import type { Moves } from '../machine/moves.ts';
  */
 export const connectionMoves = {
   open: { message: ['open'], turn_end: ['open'], farewell: ['draining', 'closed'], close: ['closed'] },
-  // No new turn begins; what runs goes on to its end.
+  // No new turn begins; running turns finish.
   draining: { message: ['draining'], turn_end: ['draining', 'closed'], farewell: ['draining'], close: ['closed'] },
   closed: {},
 } as const satisfies Moves<'message' | 'turn_end' | 'farewell' | 'close'>;
@@ -27,7 +27,7 @@ export const turnMoves = {
     broken: ['ended'],
     cancel: ['ended'],
   },
-  // The client has the terminal event; what the proxy still sends has nothing for it.
+  // The client has the terminal event; what the proxy still sends is ignored.
   ended: { answer_body: ['ended'], answer_end: ['ended'], broken: ['ended'], cancel: ['ended'] },
 } as const satisfies Moves<'start' | 'answer_headers' | 'answer_body' | 'answer_end' | 'broken' | 'cancel'>;
 

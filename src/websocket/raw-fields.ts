@@ -6,8 +6,8 @@ export type RawFields = ReadonlyMap<string, Buffer>;
 
 /**
  * Finds the fields of a JSON object without parsing their values: a conversation of megabytes is passed on as it came, with
- * numbers that JavaScript cannot hold, and whether a value is JSON is found out where it is used. Of a name that comes twice the last one
- * counts. Null for bytes that are no object.
+ * numbers that JavaScript cannot hold, and each value is validated where it is used. The last of repeated names counts.
+ * Null for bytes that are not an object.
  */
 export function readRawFields(bytes: Buffer): RawFields | null {
   const fields = new Map<string, Buffer>();
@@ -31,7 +31,10 @@ export function readRawFields(bytes: Buffer): RawFields | null {
   }
 }
 
-/** The value of such bytes. Throws `SyntaxError` where they are no JSON, `RangeError` where they hold more than `maxValues` values. */
+/**
+ * The value of such bytes. Throws `SyntaxError` if they are not JSON, `RangeError` if they hold more than `maxValues`
+ * values.
+ */
 export function parseRaw(bytes: Buffer, maxValues: number): unknown {
   if (scanJson(bytes, { maxValues }).values > maxValues)
     throw new RangeError(`The message holds too many values: more than ${maxValues}.`);
@@ -57,7 +60,7 @@ function nameAt(bytes: Buffer, at: number): { readonly text: string; readonly en
   }
 }
 
-/** Behind the value that begins at `start`; before it, if there is none or it does not end. */
+/** Offset after the value that begins at `start`; before it, if there is none or it does not end. */
 function valueEnd(bytes: Buffer, start: number): number {
   let depth = 0;
   for (let at = start; at < bytes.length; at++) {

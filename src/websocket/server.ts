@@ -22,26 +22,29 @@ export interface WebSocketOptions {
   readonly origins: readonly string[];
   readonly lifetimeMs: number;
   readonly pingMs: number;
-  /** How long a client may take none of what was sent to it. */
+  /** How long a client may go without reading. */
   readonly writeTimeoutMs: number;
   readonly memory: MemoryGuard;
   readonly observer: WebSocketObserver;
 }
 
-/** The memory that this process has for bodies. */
+/** The process's budget for bodies. */
 export interface MemoryGuard {
-  /** Counts bytes from now on; null when there is no room for them. */
+  /** Counts bytes; null if there is no room for them. */
   hold(bytes: number): HeldBytes | null;
-  /** Counts `store.bytes` too, and calls `store.evict` when others need that room; the result asks for it after a growth. */
+  /**
+   * Counts `store.bytes` too, and calls `store.evict` when others need that room; call the result after the store has
+   * grown.
+   */
   addEvictable(store: Pick<Conversations, 'bytes' | 'evict'>): () => void;
 }
 export interface HeldBytes {
-  /** False when there is no room for a larger number; then what was counted before still is. */
+  /** False when there is no room for more; the previous count then stays. */
   resize(bytes: number): boolean;
   release(): void;
 }
 
-/** What log and metrics are told. */
+/** Callbacks for log and metrics. */
 export interface WebSocketObserver {
   closed(connection: ClosedConnection): void;
   turnEnded(outcome: TurnOutcome): void;
@@ -49,9 +52,9 @@ export interface WebSocketObserver {
   refused(code: string): void;
 }
 
-/** A connection that is closed. */
+/** A closed connection. */
 export interface ClosedConnection {
-  /** Its turns' request ids are this, `-turn-` and their number. */
+  /** Prefix of its turns' request ids; `-turn-` and a number follow. */
   readonly id: string;
   /** The WebSocket's close code; 1006 when there was no closing handshake. */
   readonly code: number;
@@ -72,19 +75,19 @@ export interface WebSocketEndpoint {
   readonly keptBytes: number;
   readonly evictions: number;
   /**
-   * Reports itself unhealthy at once, still accepts connections for `delayMs`, then ends each connection after the turn that
-   * runs on it; those that are left after `timeoutMs` more are cut.
+   * Reports unhealthy at once, still accepts connections for `delayMs`, then ends each connection after its running turn;
+   * those left after another `timeoutMs` are cut.
    */
   drain(timeoutMs: number, delayMs: number): Promise<void>;
 }
 
-/** What waits in this process for a client that reads slowly, before its turns are paused. */
+/** Bytes pending for a client that reads slowly, above which its turns are paused. */
 const maxUnsentBytes = 256 * 1024;
-/** A message that is still arriving is counted from here on. */
+/** A partial message is counted from this size on. */
 const maxUncountedBytes = 64 * 1024;
 const retryAfterHeader = { 'retry-after': '2' };
 const responsesPath = /\/responses\/?$/;
-/** A client's id is repeated in logs and in headers. */
+/** Client ids that are safe to repeat in logs and headers. */
 const usableId = /^[\w.:-]{1,128}$/;
 
 /** Starts it. Rejects when the address is taken. */
@@ -103,7 +106,7 @@ export async function startWebSocketEndpoint(options: WebSocketOptions): Promise
     noServer: true,
     clientTracking: false,
     maxPayload: options.maxMessageBytes,
-    // Events are small and follow one another: it would cost a compressor of 256 KiB for each connection.
+    // Events are small: compression would cost 256 KiB for each connection.
     perMessageDeflate: false,
   });
   server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
@@ -139,7 +142,7 @@ export async function startWebSocketEndpoint(options: WebSocketOptions): Promise
         ...host,
         limits,
         conversations,
-        // Events that arrive together leave together.
+        // Sends events that arrive together in one write.
         forward: (body, number, answer) =>
           forward(body, number, { ...answer, body: (bytes) => corked(socket, () => answer.body(bytes)) }),
       }),
@@ -191,12 +194,12 @@ interface OpenSocket {
   readonly connection: Connection;
   /** Ends it without a closing handshake. */
   cut(reason: string): void;
-  /** Finds out whether the client is there; cuts the connection of one that did not answer the last time, or takes nothing. */
+  /** Pings the client; cuts the connection if it did not answer the last ping, or does not read. */
   ping(): void;
   readonly over: Promise<void>;
 }
 
-/** Ties a WebSocket to a connection: its messages, what it cannot take yet, its end. */
+/** Connects a WebSocket to a `Connection`: messages, backpressure, the end. */
 function openSocket(
   webSocket: WebSocket,
   socket: Socket,
@@ -210,7 +213,7 @@ function openSocket(
   let alive = true;
   let blocked = false;
   let stuck: NodeJS.Timeout | null = null;
-  /** Bytes of a message that has not arrived whole. */
+  /** Bytes of a message that has not arrived completely. */
   let arriving = 0;
   let held: HeldBytes | null = null;
 
@@ -243,7 +246,7 @@ function openSocket(
     watch(taken());
   }
 
-  /** What the system has taken of what was written. */
+  /** How much of what was written the system has accepted. */
   function taken(): number {
     return socket.bytesWritten - socket.writableLength;
   }
@@ -291,7 +294,7 @@ function openSocket(
   });
   webSocket.on('ping', arrived);
   webSocket.on('pong', arrived);
-  // Of the protocol, or larger than may be: the library answers with the close code.
+  // Protocol errors, and messages that are too large: the library answers with the close code.
   webSocket.on('error', (error: Error & { code?: string }) => {
     reason ??= (error.code ?? 'protocol_error').toLowerCase();
   });
@@ -316,7 +319,7 @@ function openSocket(
     over,
     cut,
     ping() {
-      // A client that does not read is not read from either: its pong would not be seen.
+      // Nothing is read from a client that does not read, so its pong would not be seen.
       if (blocked || webSocket.readyState !== webSocket.OPEN) return;
       if (!alive) {
         cut('no_pong');
@@ -353,7 +356,7 @@ function refusal(status: number, type: string, code: string, message: string): R
   };
 }
 
-/** Answers a handshake that is not accepted. */
+/** Answers a rejected handshake. */
 function refuseUpgrade(socket: Duplex, { status, headers, body }: Refusal): void {
   const head = [
     `HTTP/1.1 ${status} Refused`,
@@ -364,7 +367,7 @@ function refuseUpgrade(socket: Duplex, { status, headers, body }: Refusal): void
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
 }
 
-/** Requests that are no upgrade: health checks, and turns that a proxy sends here by mistake. */
+/** Requests that are not an upgrade: health checks, and turns that a proxy sends here by mistake. */
 function answerHttp(request: IncomingMessage, response: ServerResponse, isDraining: () => boolean): void {
   if (request.url === '/healthz') {
     const status = isDraining() ? 503 : 200;

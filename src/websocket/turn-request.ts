@@ -4,22 +4,22 @@ import { type Conversation, itemsOf } from './conversations.ts';
 import { invalid, type TurnError } from './errors.ts';
 import { parseRaw, type RawFields } from './raw-fields.ts';
 
-/** What a `response.create` asks for, read when its turn begins. */
+/** A `response.create`, decoded when its turn begins. */
 export interface TurnRequest {
-  /** What is passed on. Without an `input` that is a list of items, or that continues a conversation. */
+  /** The fields that are forwarded; without `input` if it is a list of items or continues a conversation. */
   readonly fields: RawFields;
-  /** The items of its own `input`; null where there are none. */
+  /** The items of its own `input`; null if there are none. */
   readonly input: Buffer | null;
   /** Whether the body's `input` is made of those, and of the conversation before them. */
   readonly listsInput: boolean;
-  /** The conversation that it continues. */
+  /** The conversation it continues. */
   readonly previous: Conversation | null;
 }
 
-/** Fields that are the WebSocket's own, and end here. */
+/** Fields of the WebSocket protocol alone, which are not forwarded. */
 const own = new Set(['type', 'stream_id', 'previous_response_id', 'stream', 'stream_options', 'background']);
 
-/** The id of the response that is to be continued, if the request names one in a way that can be read. */
+/** The id of the response that is to be continued, if the request names one as a string. */
 export function previousIdOf(fields: RawFields): string | null {
   try {
     const id = JSON.parse(String(fields.get('previous_response_id') ?? 'null')) as unknown;
@@ -30,8 +30,8 @@ export function previousIdOf(fields: RawFields): string | null {
 }
 
 /**
- * Reads it. `find` gives the conversation that a `previous_response_id` names on this connection. The fields that are the same
- * over HTTP are left to be judged there.
+ * Reads it. `find` gives the conversation that a `previous_response_id` names on this connection. Fields that HTTP has too
+ * are validated there.
  */
 export function readTurnRequest(
   given: RawFields,

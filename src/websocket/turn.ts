@@ -16,7 +16,7 @@ export interface AnswerListener {
   body(bytes: Buffer): void;
   /** The body is complete. */
   end(): void;
-  /** There is no answer, or it broke off. */
+  /** There is no answer, or it is incomplete. */
   broken(reason: string): void;
 }
 
@@ -26,9 +26,9 @@ export interface AnswerHead {
   readonly retryAfter: string | null;
 }
 
-/** A turn's request on its way. */
+/** A turn's request in progress. */
 export interface ForwardedTurn {
-  /** Stops reading the answer, and goes on. */
+  /** Pauses and resumes reading the answer. */
   pause(): void;
   resume(): void;
   /** Ends it, and with it the upstream's work. */
@@ -38,7 +38,7 @@ export interface ForwardedTurn {
 /** Sends a turn's body to the proxy. `number` counts the connection's turns from 1. */
 export type ForwardTurn = (body: readonly Buffer[], number: number, answer: AnswerListener) => ForwardedTurn;
 
-/** What a turn needs of its connection. */
+/** A turn's dependencies on its connection. */
 export interface TurnHost {
   readonly forward: ForwardTurn;
   send(text: string): void;
@@ -51,7 +51,7 @@ export interface TurnHost {
   ended(outcome: TurnOutcome, code: string | null): void;
   readonly maxEventBytes: number;
   readonly maxErrorBytes: number;
-  /** JSON values of a message that is parsed here. */
+  /** Maximum JSON values of a message that is parsed here. */
   readonly maxValues: number;
 }
 
@@ -89,12 +89,12 @@ export class Turn implements AnswerListener {
     this.#host = host;
   }
 
-  /** The proxy's answer to it has not ended, though all of it that is for the client may have been sent. */
+  /** The proxy's answer has not ended, though the client may have been sent all of it. */
   get isOnTheWay(): boolean {
     return this.#forwarded !== null;
   }
 
-  /** The lane is free: reads what was asked for, and asks the proxy. */
+  /** The lane is free: decodes the request, and asks the proxy. */
   start(): void {
     const fields: RawFields = this.#fields ?? new Map();
     this.#fields = null;
@@ -125,7 +125,7 @@ export class Turn implements AnswerListener {
     if (this.#phase === 'streaming') this.#events(() => this.#decoder?.push(bytes) ?? []);
     else if (this.#phase === 'reading_error') {
       this.#move('answer_body', 'reading_error');
-      // A longer one is cut, and its status says enough.
+      // A longer one is cut; its status is informative enough.
       if (this.#errorBytes + bytes.length > this.#host.maxErrorBytes) return;
       this.#errorBytes += bytes.length;
       this.#errorBody.push(bytes);
@@ -193,7 +193,7 @@ export class Turn implements AnswerListener {
       return;
     }
     if (name === 'error') this.#sawError = true;
-    // The text of a delta is passed on as it is; only events with the Response in them are read.
+    // A delta's text is forwarded unchanged; only events that contain the Response are parsed.
     if (name === null || !withResponse.test(name)) this.#send(data);
     else this.#responseEvent(data);
   }
@@ -201,7 +201,7 @@ export class Turn implements AnswerListener {
   #responseEvent(data: string): void {
     const event = JSON.parse(data) as { type: string; response: { id: string; output: unknown } };
     const { type, response } = event;
-    // The proxy got the whole conversation: that this is a continuation is known here only.
+    // The proxy was sent the whole conversation: only this side knows that it is a continuation.
     const continued = { ...event, response: { ...response, previous_response_id: this.#previousId } };
     this.#send(this.#previousId === null ? data : JSON.stringify(continued));
     const outcome = terminal[type as keyof typeof terminal] as TurnOutcome | undefined;
@@ -230,7 +230,7 @@ export class Turn implements AnswerListener {
     return { status, error, ...(retryAfter === null ? {} : { headers: { 'retry-after': retryAfter } }) };
   }
 
-  /** Ends the turn with an error message. A response whose continuation failed can be continued no more. */
+  /** Ends the turn with an error message. A response whose continuation failed can no longer be continued. */
   #refuse(event: TurnEvent, error: TurnError): void {
     this.#host.send(errorMessage(error, this.streamId));
     if (this.#previousId !== null) this.#host.evict(this.#previousId);

@@ -4,13 +4,13 @@ import { ApiError } from '../../schema/api-error.ts';
 import type { Steps } from '../steps.ts';
 import type { Hold } from '../types.ts';
 
-/** Kept: making one costs more than reading a small body with it. */
+/** Reused: creating one costs more than decoding a small body. */
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /**
  * UTF-8 JSON as a value; a byte order mark is skipped. A number that a JavaScript number would change becomes a
- * `JSON.rawJSON` object, which is written as it was read: schemas hold 64-bit bounds. Of more than `maxValues` it takes
- * none. Throws `ApiError` (400, or 413 for too many values). The step between is reading the bytes as text.
+ * `JSON.rawJSON` object, which is written as it was read: schemas hold 64-bit bounds. A body of more than `maxValues` is
+ * refused. Throws `ApiError` (400, or 413 for too many values). The step between is reading the bytes as text.
  */
 export function* parseJson(
   bytes: Uint8Array,
@@ -54,13 +54,14 @@ export function* parseJson(
   }
 }
 
-/** What becomes of fewer bytes is over before anybody could count it. */
+/** Fewer bytes are translated before anything could be counted. */
 const smallBodyBytes = 64 * 1024;
 
 /**
- * What a body becomes at most while it is translated, with what is garbage before the end of it: its text, its strings, the text
- * of the upstream's body and of what the response repeats, 200 bytes for each value and its key; outside the heap the
- * upstream's body in pieces, whole, and in the message that carries it. `npm run test:sizing` has the shapes that cost the most.
+ * Upper bound of what a body takes while it is translated, with garbage made on the way: its text, its strings, the text of
+ * the upstream's body and of what the response repeats, 200 bytes for each value and its key; outside the heap the
+ * upstream's body in pieces, whole, and in the message that carries it. `npm run test:sizing` has the shapes that cost the
+ * most.
  */
 function holdAll(bytes: number, values: number, hold: Hold): ApiError | null {
   return hold('parsed', 8 * bytes + 200 * values) ?? hold('chat', 4 * bytes);

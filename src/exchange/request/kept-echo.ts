@@ -2,7 +2,7 @@ import { JsonBytes } from '../../json/parts.ts';
 import { heapBytesOf } from '../../memory/value-cost.ts';
 import type { CreateResponseEcho } from '../../schema/response-resource.ts';
 
-/** A field that takes more is kept as bytes. */
+/** A larger field is kept as bytes. */
 const largeFieldBytes = 64 * 1024;
 
 const fields = ['instructions', 'tools', 'tool_choice', 'text', 'metadata'] as const;
@@ -15,8 +15,8 @@ export interface KeptEcho {
 }
 
 /**
- * What a response repeats of its request, its large fields as bytes: once, however many events repeat them, and outside V8's
- * heap, where a tool of many keys takes twenty times its text; and what that and the rest take.
+ * The part of the request that the response repeats, and its size. Large fields are kept as bytes: once, however many
+ * events repeat them, and outside V8's heap, where a tool with many keys takes twenty times the size of its text.
  */
 export function keepLarge(echo: CreateResponseEcho): KeptEcho {
   const kept: Partial<Record<(typeof fields)[number], JsonBytes>> = {};

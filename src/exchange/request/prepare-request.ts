@@ -17,7 +17,7 @@ export interface ClientRequest {
 export interface PreparedRequest extends Pick<TranslatedRequest, 'context' | 'dropped' | 'unknownTypes'> {
   readonly body: Buffer;
   readonly model: string;
-  /** What stands in for the key of the prompt cache; null with a key, and where none is wanted. */
+  /** A substitute for the prompt cache key; null if there is a key, or none is wanted. */
   readonly sessionHash: string | null;
 }
 

@@ -24,7 +24,7 @@ export interface RequestLegReport {
   readonly path: string;
   /** The host the client asked, as `:authority` names it. */
   readonly authority: string | null;
-  /** What the body says, also of a request that is refused; null where it says nothing of the kind. */
+  /** Values from the body, of a refused request too; null if absent or invalid. */
   readonly asked: { readonly model: string | null; readonly stream: boolean | null };
   /** Why the request was refused; null if it was not. */
   readonly error: ApiError | null;
@@ -52,16 +52,16 @@ const staleHeaders = ['content-encoding', 'expect', ...conditionalHeaders, ...di
 export class RequestLeg {
   readonly #options: ExchangeOptions;
   readonly #headerTiming: HeaderTiming;
-  /** Of the upstream's path. */
+  /** Options of the upstream's path. */
   #template = '';
   #phase: RequestPhase = 'awaiting_headers';
   #outcome: RequestOutcome = open;
-  /** Dropped once the request is translated, since a response may take long; `#facts` keeps what the log needs. */
+  /** Dropped once the request is translated, since a response may take long; `#facts` keeps the values for the log. */
   #headers: HeaderMap = noHeaders;
   #facts: HeaderFacts | null = null;
   #path: RequestPath = noPath;
   #operation: TranslatedOperation = responses;
-  /** The client's body, until it is whole. */
+  /** The client's body, until it is complete. */
   #body: GrowingBytes | null = null;
   /** Bytes according to `content-length`. */
   #announcedBytes = 0;
@@ -91,7 +91,9 @@ export class RequestLeg {
     return replies;
   }
 
-  /** Whether this message leads to a translation that may take long: the body is whole and large, or may become so. */
+  /**
+   * Whether this message leads to a translation that may take long: the body is complete and large, or may become large.
+   */
   isLarge(event: RequestEvent): boolean {
     if (this.#phase !== 'collecting_body' || event.type === 'request_headers') return false;
     if (event.type === 'request_body' && !event.endOfStream && this.#headerTiming !== 'with_body') return false;
@@ -259,7 +261,7 @@ export class RequestLeg {
     }
   }
 
-  /** Fast path: what a small body leaves on the heap is not worth the 3 µs of a look at all its values. */
+  /** Fast path: what a small body leaves on the heap does not justify the 3 µs of counting all its values. */
   #isSmall(): boolean {
     return this.#clientBytes < smallBodyBytes && !this.#headers.has('content-encoding');
   }
@@ -284,11 +286,11 @@ export class RequestLeg {
     return isMore ? passThrough(event, fullDuplex) : discard(event, fullDuplex);
   }
 
-  /** The header that leads one conversation's requests to one upstream; none without a key or what stands in for it. */
+  /** The header that routes a conversation's requests to one upstream; none without a key or its substitute. */
   #sessionHeaders(cacheKey: string | null): Readonly<Record<string, string>> {
     const { sessionHeader } = this.#options;
     if (sessionHeader === null || cacheKey === null || cacheKey === '') return {};
-    // A key is any text, and a header's value is not.
+    // A key may be any text; a header's value may not.
     const isPlain = /^[\x21-\x7e]+$/.test(cacheKey);
     return { [sessionHeader]: isPlain ? cacheKey : Buffer.from(cacheKey).toString('base64url') };
   }
@@ -354,7 +356,7 @@ const open: RequestOutcome = { type: 'open' };
 const noHeaders: HeaderMap = new Map();
 const noPath: RequestPath = { prefix: '', apiVersion: '' };
 
-/** Asks for a list of models whole, and not compressed. */
+/** Asks for a complete, uncompressed list of models. */
 function wholeAndPlain(headers: HeaderMap): HeaderMutation {
   const remove = conditionalHeaders.filter((name) => headers.has(name));
   return { set: { 'accept-encoding': 'identity' }, remove };

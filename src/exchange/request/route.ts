@@ -9,7 +9,7 @@ export type Route =
   | { readonly type: 'translate'; readonly path: RequestPath; readonly operation: TranslatedOperation }
   | { readonly type: 'refuse'; readonly error: ApiError }
   /**
-   * `operation`: completes the answer, or null. `withoutBody`: only if it has no body, which would reach the upstream
+   * `operation`: completes the answer, or null. `withoutBody`: passes only without a body, which would reach the upstream
    * untranslated.
    */
   | { readonly type: 'pass'; readonly operation: PassedOperation | null; readonly withoutBody: boolean };
@@ -23,8 +23,8 @@ export interface RequestPath {
 }
 
 /**
- * `{prefix}/v1/responses` and what `operations` has under it are translated, paths that would need stored state and other
- * spellings of these paths are refused, all else passes.
+ * `{prefix}/v1/responses` and the paths of `operations` under it are translated, paths that would need stored state and
+ * other spellings of these paths are refused, all else passes.
  */
 export function routeOf(headers: HeaderMap): Route {
   const method = headers.get(':method') ?? 'GET';
@@ -57,7 +57,7 @@ export function routeOf(headers: HeaderMap): Route {
   };
 }
 
-/** Whether an answer that the upstream makes itself is completed on the way. */
+/** Whether an answer of the upstream's own is completed on the way. */
 export function completes(route: Route): boolean {
   return route.type === 'pass' && route.operation !== null;
 }

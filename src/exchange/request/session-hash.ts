@@ -2,8 +2,8 @@ import { createHmac } from 'node:crypto';
 import type { ChatCompletionRequest } from '../../schema/chat-request.ts';
 
 /**
- * What identifies a conversation that has no key: every request of it begins with the same instructions, tools and first
- * message of the user's. Under a secret, so that a header that travels and is logged tells nothing of them.
+ * Identifies a conversation without a key: each of its requests begins with the same instructions, tools and first user
+ * message. Hashed with a secret, so that the header, which is forwarded and logged, reveals nothing of them.
  */
 export function sessionHashOf({ model, messages, tools }: ChatCompletionRequest, secret: string): string {
   const first = messages.findIndex(({ role }) => role === 'user');

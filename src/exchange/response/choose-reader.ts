@@ -30,7 +30,7 @@ const linesOfJson = new Set([
   'application/stream+json',
 ]);
 
-/** Null for types that are missing or that servers use for anything. */
+/** Null for types that are missing or too generic to decide by. */
 function kindOfType(contentType: string | null): Kind | null {
   if (contentType === 'application/json') return 'json';
   const type = contentType?.split(';', 1)[0]?.trim().toLowerCase() ?? '';

@@ -5,21 +5,21 @@ import { translatedTrailers } from '../trailers.ts';
 import type { ExchangeReply, HeaderMutation, Replies } from '../types.ts';
 import { LongBody } from './long-body.ts';
 
-/** How far the upstream's body is: more may come, it has ended, or it has ended with trailers. */
+/** The state of the upstream's body: more may come, it has ended, or it has ended with trailers. */
 export type BodyEnd = 'open' | 'body' | 'trailers';
 
 /** The header changes for a body of that many bytes; null for an unknown length. */
 export type HeadersFor = (contentLength: number | null) => HeaderMutation;
 
 export interface Delivery {
-  /** Whole events, or JSON cut anywhere; of a long body, made as they are taken. */
+  /** Whole events, or JSON cut anywhere; a long body is generated as it is sent. */
   readonly pieces: readonly Buffer[] | LongBody;
   readonly end: BodyEnd;
   /** Null once the headers are committed. */
   readonly headers: HeadersFor | null;
 }
 
-/** The replies that carry a part of the response in this body mode; null where no message is left to reply to with it. */
+/** The replies that carry a part of the response in this body mode; null if no message is left to reply to. */
 export function bodyReplies(timing: HeaderTiming, delivery: Delivery): Replies | null {
   const { pieces, end, headers } = delivery;
   switch (timing) {
@@ -42,8 +42,8 @@ export function bodyReplies(timing: HeaderTiming, delivery: Delivery): Replies |
 }
 
 /**
- * The replies that put an error in place of the response and keep the upstream's own headers; null where only an
- * immediate response can do that: while the upstream's body is incomplete, and where headers cannot be changed any more.
+ * The replies that replace the response with an error and keep the upstream's own headers; null if only an immediate
+ * response can do that: while the upstream's body is incomplete, and once headers can no longer be changed.
  */
 export function errorReplies(timing: HeaderTiming, error: ApiError, end: BodyEnd, headers: HeadersFor): Replies | null {
   if (end === 'open' || timing === 'replaceable' || timing === 'sent') return null;

@@ -56,7 +56,7 @@ export class EventStreamReader implements UpstreamBodyReader {
       if (translator.retainedBytes() > this.#limits.maxResponseBytes && !translator.ended())
         return joined(out, this.fail(tooLarge('an output', this.#limits.maxResponseBytes)));
       if (!this.#committed || translator.ended() || !translator.finishSeen() || translator.usage() === null) return out;
-      // Where each message has one reply, the next message may be trailers, and a reply to them carries no body.
+      // If each message has one reply, the next message may be trailers, and a reply to them carries no body.
       return joined(out, this.#encode(translator.finish('done')));
     } catch (thrown) {
       return this.#failWith(thrown);
@@ -184,7 +184,7 @@ export class EventStreamReader implements UpstreamBodyReader {
     return this.#isLong() ? longJson(body) : Buffer.from(JSON.stringify(body));
   }
 
-  /** May an event that repeats what is kept be long? */
+  /** Can an event that repeats the kept output be long? */
   #isLong(): boolean {
     return this.#repeatsMuch || this.#translator.retainedBytes() >= longBodyBytes;
   }

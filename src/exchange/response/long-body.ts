@@ -5,13 +5,16 @@ import { doneEvent } from '../../sse/encode.ts';
 import type { ResponseContext } from '../../translate/context.ts';
 import { maxPieceBytes } from '../pieces.ts';
 
-/** Bytes for the client: whole, or where they are many, in pieces that are made as they are taken. */
+/** Bytes for the client: whole, or if there are many, in pieces that are generated as they are sent. */
 export type ClientBytes = Buffer | LongBody;
 
-/** From this size on a body is made piece by piece. */
+/** From this size on a body is generated piece by piece. */
 export const longBodyBytes = 256 * 1024;
 
-/** A body that is made while it is sent: of what is repeated in it, no copy waits. Each piece is one message to Envoy. */
+/**
+ * A body that is generated while it is sent, so that no copies of its repeated parts are buffered. Each piece is one
+ * message to Envoy.
+ */
 export class LongBody implements Iterable<Buffer> {
   readonly #parts: () => Iterable<string | Buffer>;
 
@@ -45,8 +48,8 @@ export function longJson(value: unknown): LongBody {
 }
 
 /**
- * Events as `encodeSseEvents` writes them. A piece may end within the JSON of an event, but never between the two line feeds
- * behind it, which some clients' parsers look for in one piece.
+ * Events as `encodeSseEvents` writes them. A piece may end within the JSON of an event, but never between the two line
+ * feeds after it, which some clients' parsers expect in one piece.
  */
 export function longEvents(events: readonly ResponseStreamEvent[], isEnd: boolean): LongBody {
   return new LongBody(function* () {

@@ -4,7 +4,10 @@ import type { ResponseContext } from '../../translate/context.ts';
 import { EventStreamReader } from './event-stream-reader.ts';
 import type { UpstreamBodyOptions } from './upstream-body-reader.ts';
 
-/** Reads an event stream and says which message became how many events. A class of its own, so that others are not asked. */
+/**
+ * Reads an event stream and reports how many events each message became. A subclass, so that other readers have no check
+ * for it.
+ */
 export class ObservedEventStreamReader extends EventStreamReader {
   readonly #onMessage: (events: number) => void;
 

@@ -3,7 +3,7 @@ import { GrowingBytes } from '../../memory/growing-bytes.ts';
 import type { ApiError } from '../../schema/api-error.ts';
 import { type Disposition, emptyReport, type UpstreamBodyReader } from './upstream-body-reader.ts';
 
-/** A reader whose body may reach the client as it came. */
+/** A reader whose body may reach the client unchanged. */
 export interface PassedReader extends UpstreamBodyReader {
   /** The client gets the upstream's own bytes, and so its headers. */
   isUntouched(): boolean;
@@ -12,8 +12,8 @@ export interface PassedReader extends UpstreamBodyReader {
 const nothing = Buffer.alloc(0);
 
 /**
- * Reads the answer to an operation that is passed, as a whole, and gives what `complete` makes of it; where that is null,
- * where it is not JSON or nested very deep, or where it is larger than `maxBytes`, the bytes as they came.
+ * Buffers the answer to an operation that is passed, and returns what `complete` makes of it; the original bytes if that is
+ * null, or if the answer is not JSON, is nested very deep, or is larger than `maxBytes`.
  */
 export function createPassedReader(complete: (answer: unknown) => object | null, maxBytes: number): PassedReader {
   const body = new GrowingBytes();
@@ -79,7 +79,9 @@ export function createPassedReader(complete: (answer: unknown) => object | null,
   };
 }
 
-/** Levels of objects and arrays: lists of models have four. To write JSON takes stack for each, which reading it does not. */
+/**
+ * Levels of objects and arrays: lists of models have four. Writing JSON takes stack for each level; reading it does not.
+ */
 const maxNesting = 128;
 
 /** Null for what is not JSON, or is nested too deep. */

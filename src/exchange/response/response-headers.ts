@@ -18,7 +18,7 @@ const staleHeaders = [
   ...digestFields,
 ];
 
-/** Headers of an upstream's error that clients act on; an immediate response has none of the upstream's otherwise. */
+/** Headers of an upstream's error that clients act on; an immediate response has no others of the upstream's. */
 const forwardedErrorHeaders =
   /^(retry-after|retry-after-ms|x-should-retry|(x-|anthropic-)?ratelimit-.+|(x-)?request-id|openai-processing-ms|openai-version|cf-ray|www-authenticate|x-codex-.+)$/;
 

@@ -41,7 +41,7 @@ interface OpenBody {
   readonly headers: HeaderMap;
   readonly stream: boolean;
   readonly dropped: readonly string[];
-  /** The client gets the upstream's body as it is, and so its headers. */
+  /** The client gets the upstream's body unchanged, and so its headers. */
   readonly isUntouched: () => boolean;
 }
 
@@ -100,8 +100,8 @@ export class ResponseLeg {
   }
 
   /**
-   * The replies that end the answer with this error in few bytes: what it was so far is not repeated, and let go of. Null
-   * where that cannot be said now: before the headers, or in another body mode than full duplex.
+   * The replies that end the answer with this error in few bytes: the output so far is not repeated, and is freed. Null
+   * where that is not possible: before the headers, or in a body mode other than full duplex.
    */
   shed(error: ApiError): Replies | null {
     const current = this.#body;
@@ -188,7 +188,7 @@ export class ResponseLeg {
     return canWait && status === 200 && !endOfStream && isJsonType.test(type) && !headers.has('content-encoding');
   }
 
-  /** The answer to an operation that is passed waits until it is whole, to be completed. */
+  /** The answer to an operation that is passed is held until it is complete, to add to it. */
   #hold(type: Cause, headers: HeaderMap, operation: PassedOperation): ExchangeReply[] {
     const { settings, bodyLimits } = this.#options;
     const { maxResponseBytes } = bodyLimits;

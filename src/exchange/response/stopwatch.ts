@@ -1,4 +1,4 @@
-/** Measures inactivity at the resolution of the ticks, so that no clock is read for each chunk. */
+/** Measures inactivity with the resolution of the ticks, so that the clock is not read for each chunk. */
 export class Stopwatch {
   #touched = true;
   #since = 0;

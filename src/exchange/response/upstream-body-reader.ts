@@ -6,7 +6,7 @@ import type { ClientBytes } from './long-body.ts';
 
 /**
  * Reads the upstream's body and makes the client's from it, whether it is a completion, an event stream, an error or
- * neither. It turns bytes into bytes; when they are sent and with which headers is up to the leg.
+ * neither. It turns bytes into bytes; the leg decides when to send them, and with which headers.
  */
 export interface UpstreamBodyReader {
   /** Decompressed bytes of the upstream's body in, the client's bytes out: whole events, or nothing yet. */
@@ -23,11 +23,11 @@ export interface UpstreamBodyReader {
   isComplete(): boolean;
   /** The model has finished: only usage and the end may follow. */
   sawFinishReason(): boolean;
-  /** A delta of a stream is among the bytes that were given. */
+  /** The bytes returned so far include a delta of a stream. */
   hasToken(): boolean;
-  /** The same in few bytes, for want of memory: what there is of the answer is let go of. */
+  /** The same in few bytes, when memory is short: the answer so far is freed. */
   shed(error: ApiError): ClientBytes;
-  /** Bytes that stay in memory until more arrive, or until the answer is over; and of which kind they are. */
+  /** Bytes that stay in memory until more arrive, or until the answer ends; by kind. */
   bufferedBytes(): number;
   keeps(): 'received' | 'stream';
   report(): UpstreamBodyReport;
@@ -37,7 +37,7 @@ export type Disposition = 'accepted' | ApiError | null;
 
 /** The outcome of the response, for the log. */
 export interface UpstreamBodyReport extends Omit<AnswerReport, 'status'> {
-  /** Null where there is no Response. */
+  /** Null if there is no Response. */
   readonly status: ResponseStatus | null;
   readonly events: number;
 }
