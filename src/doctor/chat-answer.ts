@@ -29,7 +29,7 @@ export interface AnsweredCall {
 export type ChatAnswer =
   | { readonly type: 'error'; readonly status: number; readonly message: string }
   | { readonly type: 'broken'; readonly message: string }
-  /** No answer to this request, for reasons that need not be its own. */
+  /** No answer, for reasons that need not be the fault of this request. */
   | { readonly type: 'unanswered'; readonly message: string }
   | ReadAnswer;
 
@@ -44,7 +44,7 @@ export interface ReadAnswer {
   readonly text: string;
   /** The content without it, as a client would see it. */
   readonly said: string;
-  /** Reasoning that came beside the text; it may be hidden, where only its field shows. */
+  /** Reasoning separate from the text; it may be hidden, so that only its field shows. */
   readonly reasoning: string;
   /** The fields it came in. */
   readonly reasoningFields: readonly string[];
@@ -55,7 +55,7 @@ export interface ReadAnswer {
   readonly logprobs: number;
 }
 
-/** Statuses of a server, or of a proxy before it, that cannot answer now. */
+/** Statuses of a server, or a proxy in front of it, that cannot answer now. */
 const inTrouble = new Set([500, 502, 503, 504, 529]);
 
 /** Longest message of a server that is kept. */
@@ -68,7 +68,7 @@ export function readChatAnswer(answer: Answer): ChatAnswer {
   if (answer.outcome === 'timed_out') return { type: 'unanswered', message: `${answer.reason} (--timeout)` };
   if (answer.status < 200 || answer.status >= 300) {
     const message = shorten(readErrorBody(answer.body, answer.contentType).message || 'without a message');
-    // A 500 is how some servers refuse; the others say that there was nothing to refuse.
+    // Some servers refuse with a 500; with the others the request was not the cause.
     if (inTrouble.has(answer.status) && answer.status !== 500)
       return { type: 'unanswered', message: `${answer.status}: ${message}` };
     return { type: 'error', status: answer.status, message };
@@ -95,13 +95,13 @@ export function hasReasoned({ reasoning, reasoningFields }: ReadAnswer): boolean
   return reasoning !== '' || reasoningFields.length > 0;
 }
 
-/** How reasoning stands in a text: in tags or channels at its start, up to a closing tag alone, or not at all. */
+/** The form of reasoning in a text: tags or channels at its start, a closing tag alone, or none. */
 export function tagsIn(text: string): 'whole' | 'closing' | null {
   if (readTags(text, false).text !== text) return 'whole';
   return readTags(text, true).thinking.trim() === text.trim() ? null : 'closing';
 }
 
-/** The text on one line, without control characters, cut to what a table can hold. */
+/** The text on one line, without control characters, cut to fit a table. */
 export function shorten(text: string): string {
   const line = text.replace(/[\p{Cc}\p{Cf}\s]+/gu, ' ').trim();
   return line.length > maxMessageLength ? `${line.slice(0, maxMessageLength)}…` : line;
@@ -144,7 +144,7 @@ function translateStream(chunks: readonly LooseChunk[], done: boolean): Translat
   return { output, deltas, finish: translator.summary().finishReason ?? '', usage: translator.usage() };
 }
 
-/** Throws `ApiError` where it is no answer. */
+/** Throws `ApiError` if it is not an answer. */
 function translateJson(completion: unknown): Translated {
   const { response, finishReason } = translateCompletion(completion, contextFor(false));
   const { output, usage } = response;
@@ -158,7 +158,7 @@ function contextFor(stream: boolean): ResponseContext {
   return {
     answer: responseAnswer(),
     stream,
-    // Nobody reads what a Response repeats of its request.
+    // The parts of the request that a Response repeats are not needed.
     echo: {} as CreateResponseEcho,
     toolNames,
     restoredTools: new Map(),

@@ -49,11 +49,11 @@ export function system(content: string): Message {
   return { role: 'system', content };
 }
 
-/** A POST to the Chat API; `many` where the answer itself is looked at. Fields in `fields` win. */
+/** A POST to the Chat API; `many` if the answer's content matters. Fields in `fields` win. */
 export function chat(known: Known, tokens: 'few' | 'many', fields: Readonly<Record<string, unknown>>): ProbeRequest {
   const field = limitFieldOf(known.findings);
   const limit = tokens === 'few' ? Math.min(fewTokens, known.manyTokens) : known.manyTokens;
-  // Some models take tools only where they do not reason: what is asked of their tools is asked without.
+  // Some models take tools only without reasoning: probes of their tools turn it off.
   const effort = 'tools' in fields && taken(known.findings, 'tools_no_effort');
   return {
     path: 'chat',
@@ -68,7 +68,10 @@ export function chat(known: Known, tokens: 'few' | 'many', fields: Readonly<Reco
 
 type LimitField = 'max_tokens' | 'max_completion_tokens';
 
-/** What was seen of a field that limits the answer: by its probe, or where that showed nothing, by the shorter limit. */
+/**
+ * The finding for a field that limits the answer: of its probe, or if that was inconclusive, of the probe with the shorter
+ * limit.
+ */
 export function limitFound(findings: Findings, name: LimitField, result: Result): boolean {
   const shorter = found(findings, name, 'accepted') && found(findings, `${name}_short`, 'works', 'ignored');
   return found(findings, shorter ? `${name}_short` : name, result);
@@ -79,11 +82,11 @@ export function limitFieldOf(findings: Findings): LimitField | null {
   for (const result of ['works', 'accepted'] as const)
     for (const name of ['max_tokens', 'max_completion_tokens'] as const)
       if (limitFound(findings, name, result)) return name;
-  // What is ignored does no harm, and may be read for other models.
+  // An ignored field does no harm, and other models may read it.
   return limitFound(findings, 'max_tokens', 'ignored') ? 'max_tokens' : null;
 }
 
-/** How calls in a history must look so that this server takes them. */
+/** The form of calls in a history that this server accepts. */
 export interface CallForm {
   readonly content: null | '';
   readonly nineCharacterIds: boolean;
@@ -99,7 +102,7 @@ export const callForms: ReadonlyMap<string, CallForm> = new Map([
   ['tool_result_signed', { content: null, nineCharacterIds: false, signature: true }],
 ]);
 
-/** The form that was taken; null when none was, or none was tried. */
+/** The accepted form; null if none was, or none was tried. */
 export function callFormOf(findings: Findings): CallForm | null {
   for (const [name, form] of callForms) if (taken(findings, name)) return form;
   return null;
@@ -135,7 +138,7 @@ export function callId({ nineCharacterIds }: CallForm, index: number): string {
   return nineCharacterIds ? `pR0b3Ca1${index}` : `call_probe_${index}`;
 }
 
-/** What the server says of its context window; null when it says nothing. */
+/** The context window that the server reports; null if it reports none. */
 export function contextWindowOf(findings: Findings): number | null {
   return factOf(findings, 'contextWindow') ?? null;
 }

@@ -58,10 +58,10 @@ export const doctor: Subcommand = async (args, terminal) => {
   return exitCodes[report.verdict.outcome];
 };
 
-/** Whoever sees a run while it goes on. */
+/** Shows a run while it is in progress. */
 export interface Watcher {
   onProgress(line: string): void;
-  /** After the first timeout: whether to ask further. */
+  /** After the first timeout: whether to continue. */
   goOn(what: string): Promise<boolean>;
   readonly signal?: AbortSignal;
 }
@@ -79,7 +79,7 @@ export async function diagnose(
     now: () => performance.now(),
     onProbe: ({ name, asks }, index) => onProgress(`${index + 1}/${allProbes.length} ${name}: ${asks}`),
   });
-  // Half the evidence would look like a whole profile.
+  // A profile made from half the evidence would look complete.
   const proposal = run.stopped === null && run.ranOut === null ? proposeProfile(run.findings, chatUrl, model) : null;
   return {
     url: shownUrl(chatUrl),
@@ -92,11 +92,11 @@ export async function diagnose(
   };
 }
 
-/** Asks whoever sits at the terminal; no, where nobody does. */
+/** Asks the user if there is a terminal; otherwise the answer is no. */
 async function ask(question: string, { stdin, stderr }: Terminal, signal: AbortSignal): Promise<boolean> {
   if (!stdin.isTTY || !stderr.isTTY) return false;
   const lines = createInterface({ input: stdin, output: stderr });
-  // In raw mode Ctrl-C is a character, and reaches the reader of lines alone.
+  // In raw mode Ctrl-C is a character that only the line reader gets.
   lines.once('SIGINT', () => process.emit('SIGINT'));
   try {
     return /^y/i.test((await lines.question(`\n${question} [y/N] `, { signal })).trim());
@@ -113,7 +113,7 @@ function shownUrl({ origin, pathname }: URL): string {
   return `${origin}${pathname}`;
 }
 
-/** Before anything is spent: a file that is there is somebody's, and a folder that is not there is a mistake. */
+/** Checked before anything is spent: an existing file is not overwritten, and a missing folder is a mistake. */
 function checkSavePath(path: string): void {
   if (existsSync(path)) throw new WrongUsage(`${path} exists: --save writes a new file.`);
   if (!existsSync(dirname(path))) throw new WrongUsage(`The folder of ${path} does not exist.`);

@@ -1,7 +1,7 @@
 import { type AnsweredCall, hasReasoned, type ReadAnswer, readChatAnswer } from './chat-answer.ts';
 import type { Answer, Finding } from './probe.ts';
 
-/** Ways in which models write a call when the server does not read it. */
+/** Markup of calls that the server did not parse. */
 const callMarkup =
   /<tool_call>|<function=|\[TOOL_CALLS\]|<\|python_tag\|>|<\|tool_calls?_(?:begin|section)|<｜tool▁calls?/;
 
@@ -18,7 +18,7 @@ export function judged(answer: Answer | undefined, judge: (answer: ReadAnswer) =
       };
     case 'broken':
       return { result: 'broken', detail: read.message };
-    // Slow or overloaded is not wrong: nothing follows from it for the profile.
+    // A slow or overloaded server shows nothing about the profile.
     case 'unanswered':
       return { result: 'not_tested', detail: read.message };
     case 'answer':
@@ -31,7 +31,7 @@ export function acceptance([answer]: readonly Answer[]): Finding {
   return judged(answer, () => ({ result: 'accepted', detail: 'answered' }));
 }
 
-/** An answer without text or call shows nothing: it was cut, or all of it is reasoning. Null for others. */
+/** An answer without text or call is inconclusive: it was cut, or is all reasoning. Null for others. */
 export function sayingNothing(answer: ReadAnswer): Finding | null {
   if (answer.said.trim() !== '' || answer.calls.length > 0) return null;
   const reasoned = hasReasoned(answer);
@@ -48,7 +48,7 @@ export function sayingNothing(answer: ReadAnswer): Finding | null {
 export function judgeCalls(answer: ReadAnswer, wanted: (calls: readonly AnsweredCall[]) => Finding): Finding {
   if (answer.calls.length > 0) {
     const finding = wanted(answer.calls);
-    // Arguments that were cut at the limit are not the server's fault.
+    // The server is not to blame for arguments that were cut at the limit.
     const whole = answer.finish === 'length' || answer.calls.every(({ arguments: text }) => isObject(text));
     return whole ? finding : { ...finding, facts: { ...finding.facts, badArguments: true } };
   }
@@ -59,7 +59,7 @@ export function judgeCalls(answer: ReadAnswer, wanted: (calls: readonly Answered
   return { result: 'ignored', detail: answer.said === '' ? 'no call, and no text' : 'text instead of a call' };
 }
 
-/** Does the text hold a call as models write it? */
+/** Does the text contain the markup of a call? */
 export function showsMarkup({ text }: ReadAnswer): boolean {
   return callMarkup.test(text);
 }

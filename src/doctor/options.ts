@@ -8,7 +8,7 @@ export interface DoctorOptions {
   /** Null for none. */
   readonly key: string | null;
   readonly json: boolean;
-  /** Where the profiles file goes; null for standard output. */
+  /** Path of the profiles file; null for standard output. */
   readonly save: string | null;
   readonly limits: Limits;
   /** Seconds that one request may take. */
@@ -53,7 +53,8 @@ export function readOptions(
   if (values.model === undefined || values.model === '')
     throw new WrongUsage('--model is missing: the name the server knows the model by.');
   const key = values.key ?? env[values['key-env']] ?? '';
-  if (/[^\x21-\x7e]/.test(key)) throw new WrongUsage('The key has characters that no key has (white space?).');
+  if (/[^\x21-\x7e]/.test(key))
+    throw new WrongUsage('The key contains characters that cannot be part of a key (white space?).');
   return {
     chatUrl: chatUrlOf(url),
     model: values.model,
@@ -135,7 +136,7 @@ Results:
   accepted    an ordinary answer came; whether there was an effect cannot be seen from outside
   ignored     an answer came, and the effect was missing
   refused     the server answered with an error
-  broken      a 200 that is no answer
+  broken      a 200 without a valid answer
   not tested  the question did not arise, a limit was reached, the server was in trouble, or the model did not play along
 
 Exit codes:

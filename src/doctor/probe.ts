@@ -1,13 +1,13 @@
 /**
- * What became of a probe:
+ * The result of a probe:
  *
  * - `works`: the effect was seen in the answer.
  * - `accepted`: an ordinary answer came; whether there was an effect cannot be seen from outside.
  * - `ignored`: an answer came, and the effect was missing.
  * - `refused`: the server answered with an error.
- * - `broken`: a 200 that is no answer.
- * - `not_tested`: the question did not arise, a limit was reached, or the server was in trouble (502, 503, 504, a timeout, a
- *   cut connection), which need not be this request's fault.
+ * - `broken`: a 200 without a valid answer.
+ * - `not_tested`: the question did not arise, a limit was reached, or the server failed (502, 503, 504, a timeout, a cut
+ *   connection), perhaps not because of this request.
  */
 export type Result = 'works' | 'accepted' | 'ignored' | 'refused' | 'broken' | 'not_tested';
 
@@ -17,7 +17,7 @@ export interface ProbeRequest {
   readonly path: 'chat' | 'models' | `/${string}`;
   /** Sent as JSON in a POST; without it, a GET. */
   readonly body?: object;
-  /** Another key than the one given. */
+  /** Replaces the given key. */
   readonly key?: 'wrong';
   /** Disconnect at the first event of the stream. */
   readonly until?: 'first_event';
@@ -25,9 +25,9 @@ export interface ProbeRequest {
   readonly wait?: number;
 }
 
-/** What came back, as text: reading it is the judges' work. */
+/** The answer as text: the judges parse it. */
 export interface Answer {
-  /** `answered` whole; `aborted` by us at the first event; or what went wrong on the way. */
+  /** `answered` completely; `aborted` by us at the first event; or what went wrong. */
   readonly outcome: 'answered' | 'aborted' | 'timed_out' | 'too_large' | 'unreachable';
   /** 0 when no headers came. */
   readonly status: number;
@@ -37,20 +37,20 @@ export interface Answer {
   readonly retryAfter: string | null;
   readonly location: string | null;
   readonly body: string;
-  /** Why nothing (more) came; `''` when all came. */
+  /** Why the answer is missing or incomplete; `''` if it is complete. */
   readonly reason: string;
   readonly milliseconds: number;
 }
 
-/** What a judge saw besides the result, for later probes, the profile and the warnings. */
+/** Further facts that a judge found, for later probes, the profile and the warnings. */
 export interface Facts {
-  /** The engine that the server says it is, as a profile's name. */
+  /** The engine that the server reports, as a profile's name. */
   readonly software?: string;
   /** A gateway in front of the engine, by its name. */
   readonly gateway?: string;
   /** Tokens of the context window. */
   readonly contextWindow?: number;
-  /** What the server says of the model: whether it takes images. */
+  /** Whether the model takes images, as the server reports. */
   readonly takesImages?: boolean;
   /** Where running requests can be counted. */
   readonly activity?: '/slots' | '/metrics';
@@ -62,16 +62,16 @@ export interface Facts {
   readonly tags?: 'whole' | 'closing';
   /** Counted beside the completion's tokens, not among them. */
   readonly reasoningExtra?: boolean;
-  /** Arguments of a call that are no JSON object. */
+  /** Arguments of a call that are not a JSON object. */
   readonly badArguments?: boolean;
   /** A call that came as text of the answer. */
   readonly callAsText?: boolean;
-  /** Fields of earlier reasoning that the prompt's token count shows to be read, or that are refused. */
+  /** Fields of earlier reasoning that the server reads (shown by the prompt's token count), or refuses. */
   readonly replayRead?: readonly string[];
   readonly replayRefused?: readonly string[];
   /** The status was a 5xx although the request was at fault. */
   readonly serverError?: boolean;
-  /** The answer ended, and all of it was reasoning. */
+  /** The complete answer was reasoning. */
   readonly reasoningOnly?: boolean;
   /** No token was left for the answer. */
   readonly outOfTokens?: boolean;
@@ -87,7 +87,7 @@ export interface Finding {
 
 export type Findings = ReadonlyMap<string, Finding>;
 
-/** What is known when a probe is asked. */
+/** What is known when a probe runs. */
 export interface Known {
   readonly model: string;
   /** Whether a key is sent. */
@@ -101,7 +101,7 @@ export interface Known {
 export interface Probe {
   readonly name: string;
   readonly group: 'server' | 'text' | 'tools' | 'turns' | 'fields' | 'reasoning' | 'limits';
-  /** What is asked, in a few words. */
+  /** The question, in a few words. */
   readonly asks: string;
   /** The most it may spend: requests, and output tokens of each. */
   readonly requests: number;
@@ -113,7 +113,7 @@ export interface Probe {
   /** The requests, one after another; or why there is nothing to ask. */
   request(known: Known): readonly ProbeRequest[] | string;
   judge(answers: readonly Answer[], known: Known): Finding;
-  /** What a result means for those who use the server through this product. */
+  /** What a result means for users of the server through this product. */
   readonly means: Partial<Readonly<Record<Result, string>>>;
 }
 
@@ -132,7 +132,7 @@ export function factOf<Name extends keyof Facts>(findings: Findings, name: Name)
   return undefined;
 }
 
-/** The server takes it: with an effect, or without an error at least. */
+/** The server accepts it: with a visible effect, or at least without an error. */
 export function taken(findings: Findings, name: string): boolean {
   return found(findings, name, 'works', 'accepted');
 }

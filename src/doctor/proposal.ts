@@ -26,15 +26,15 @@ export interface Proposal {
   readonly file: string;
 }
 
-/** What another profile than generic must save, to be chosen by the probes alone: one flag in common is a coincidence. */
+/** How much better than generic a profile must be to be chosen by the probes alone: one flag in common is a coincidence. */
 const minAdvantageOverGeneric = 1.5;
 
-/** How much an unconfirmed flag of a profile counts against it, beside a flag that is wrong. */
+/** How much an unconfirmed flag counts against a profile; a wrong flag counts 1. */
 const unconfirmedFlagCost = 0.5;
 
 /**
- * The built-in profile that fits best, and the flags that differ. A host or an engine that is known decides; without one it
- * is the profile with the fewest wrong flags, and of its other flags the fewest that nothing confirms.
+ * The built-in profile that fits best, and the flags that differ. A known host or engine decides; otherwise the profile
+ * with the fewest wrong and unconfirmed flags.
  */
 export function proposeProfile(findings: Findings, url: URL, model: string): Proposal {
   const evidence = evidenceOf(findings, { path: url.pathname, model });
@@ -59,7 +59,7 @@ function chooseBase(
   const [generic] = builtInProfiles;
   if (generic === undefined) throw new Error('There are no profiles.');
   const scored = builtInProfiles
-    // An engine would have said what it is.
+    // An engine would have identified itself.
     .filter(({ recognisedBy }) => !('engine' in recognisedBy))
     .map(({ profile }) => ({ profile, score: scoreOf(evidence, profile, generic.profile, model) }));
   const [best] = scored.toSorted((one, other) => one.score - other.score);
@@ -70,7 +70,7 @@ function chooseBase(
 function scoreOf(evidence: readonly Evidence[], profile: Profile, generic: Profile, model: string): number {
   const flags = profileForModel(profile, model);
   const conflicts = differencesOf(evidence, profile, model).length;
-  // What the profile says beyond generic, and generic with the same evidence would not.
+  // The flags in which the profile differs from generic without evidence.
   const told = new Set(differencesOf(evidence, generic, model).map(({ flag }) => flag));
   const assumptions = flagNames.filter(
     (name) => JSON.stringify(flags[name]) !== JSON.stringify(generic[name]) && !told.has(name) && name !== 'path',
@@ -94,12 +94,12 @@ function differencesOf(evidence: readonly Evidence[], base: Profile, model: stri
   return [...differences.values()];
 }
 
-/** Flags that a rule of the base sets for this model: a flag of the new profile would not win over it, a rule does. */
+/** Flags that a rule of the base sets for this model: only a rule of the new profile overrides them, not a flag. */
 function ofRules(base: Profile, model: string): ReadonlySet<string> {
   return new Set(base.models.filter(({ match }) => match.test(model)).flatMap(({ flags }) => Object.keys(flags)));
 }
 
-/** `probed-` and the model's name, as far as a profile's name can have it. */
+/** `probed-` and the model's name, in characters that a profile's name may have. */
 function nameFor(model: string): string {
   const words = model
     .toLowerCase()
@@ -135,7 +135,7 @@ function inYaml(value: unknown): string {
   return JSON.stringify(value, (_key, part) => (part instanceof RegExp ? String(part) : part));
 }
 
-/** The file is read as the service reads it, and must say what was found. Throws if it does not. */
+/** Reads the file as the service does, and checks that it says what was found. Throws if it does not. */
 function check(file: string, name: string, evidence: readonly Evidence[], model: string): void {
   const profile = readProfilesFile(file, 'the proposed file').get(name);
   if (profile === undefined) throw new Error(`The proposed file has no profile ${name}.`);

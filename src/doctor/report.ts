@@ -13,7 +13,7 @@ export interface Report {
   readonly verdict: Verdict;
 }
 
-/** Whether an agent can work with the server, and which probes say no. */
+/** Whether an agent can work with the server, and which probes failed. */
 export interface Verdict {
   readonly outcome: 'usable' | 'unusable' | 'unclear';
   readonly failing: readonly string[];
@@ -37,7 +37,7 @@ const colours: Readonly<Record<Result, number>> = {
   not_tested: 90,
 };
 
-/** Only the essential probes count. What was not tested leaves it open. */
+/** Only the essential probes count. Untested ones leave it open. */
 export function verdictOf(probes: readonly Probe[], findings: Findings, turnTaken: boolean): Verdict {
   const essential = probes.filter((probe) => probe.essential);
   const failing = essential.filter(({ name }) => isFailure(findings.get(name))).map(({ name }) => name);
@@ -69,7 +69,7 @@ export function textReport(report: Report, probes: readonly Probe[], width: numb
   for (const probe of probes) {
     const finding = run.findings.get(probe.name);
     if (finding === undefined) continue;
-    // Neither a variant that was not needed is news, nor all that comes after the end.
+    // Variants that were not needed, and probes after the end, are not listed.
     if (finding.result === 'not_tested' && (isVariant(probe) || finding.detail === notReached)) continue;
     if (probe.group !== group) {
       group = probe.group;

@@ -22,27 +22,27 @@ export interface Limits {
   readonly seconds: number;
 }
 
-/** What a run spends at most, or has spent. */
+/** What a run may spend at most, or has spent. */
 export interface Spending {
   readonly requests: number;
   readonly inputTokens: number;
   readonly outputTokens: number;
 }
 
-/** A run that is over. */
+/** A finished run. */
 export interface Run {
   readonly findings: Findings;
   readonly spent: Spending;
-  /** Why it ended before all was asked; null when it did not. */
+  /** Why it ended early; null if it did not. */
   readonly stopped: string | null;
-  /** The first limit that kept a probe from being asked; null when none did. */
+  /** The first limit that prevented a probe; null if none did. */
   readonly ranOut: string | null;
 }
 
 /** The detail of probes after the one that ended the run. */
 export const notReached = 'not reached';
 
-/** Input tokens that a request of the usual size counts as, beforehand. */
+/** Estimated input tokens of a request of usual size. */
 const usualInputTokens = 200;
 
 /** The most that these probes can spend within the limits: what is announced before the first request. */
@@ -66,9 +66,8 @@ export function worstCase(probes: readonly Probe[], limits: Limits): Spending {
 }
 
 /**
- * Asks the probes one after another, until all are asked, a limit is reached, or the server answers in a way that makes
- * further questions useless: 401, 402, 403, 429, a redirect, not at all. After the first answer that does not come in time
- * `goOn` says whether to ask further. `now` counts milliseconds.
+ * Asks the probes one after another, until all are asked, a limit is reached, or further questions are useless: 401, 402,
+ * 403, 429, a redirect, no answer. After the first timeout `goOn` decides whether to continue. `now` counts milliseconds.
  */
 export async function runProbes(
   probes: readonly Probe[],
@@ -128,7 +127,7 @@ export async function runProbes(
   return { findings, spent, stopped, ranOut };
 }
 
-/** Why these requests cannot be afforded; null when they can. */
+/** The limit that these requests would exceed; null if none. */
 function overLimit(asked: readonly ProbeRequest[], spent: Spending, limits: Limits): string | null {
   if (spent.requests + asked.length > limits.requests) return 'the requests are used up (--max-requests)';
   const tokens = asked.reduce((sum, request) => sum + inputOf(request) + outputOf(request), 0);
@@ -137,7 +136,7 @@ function overLimit(asked: readonly ProbeRequest[], spent: Spending, limits: Limi
   return null;
 }
 
-/** Counted by the server where it counts, else estimated: a timeout may have cost all that was asked for, an error nothing. */
+/** As counted by the server, else estimated: a timeout may have cost all tokens that were asked for, an error none. */
 function charge(spent: { inputTokens: number; outputTokens: number }, request: ProbeRequest, answer: Answer): void {
   if (request.body === undefined) return;
   const read = readChatAnswer(answer);
@@ -152,7 +151,7 @@ interface SizedBody {
   readonly max_completion_tokens?: number;
 }
 
-/** A token is four bytes of JSON, about; data URLs are counted by servers in their own ways. */
+/** A token is about four bytes of JSON; servers count data URLs in their own ways. */
 function inputOf({ body }: ProbeRequest): number {
   return body === undefined ? 0 : Math.ceil(JSON.stringify(body).length / 4);
 }
@@ -162,7 +161,7 @@ function outputOf({ body }: ProbeRequest): number {
   return newer ?? older ?? 0;
 }
 
-/** Statuses after which every other request would fare the same. */
+/** Statuses that every other request would get too. */
 const finalStatuses: ReadonlyMap<number, string> = new Map([
   [401, 'the key is missing or wrong. Give it with --key, or in the variable that --key-env names'],
   [402, 'the account cannot pay for requests'],
@@ -174,14 +173,14 @@ const finalStatuses: ReadonlyMap<number, string> = new Map([
 const connecting =
   /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|EPROTO|ERR_SSL|.*CERT|.*TLS|HPE_)/;
 
-/** Where the path itself may be what is wrong. */
+/** A hint if the path itself may be wrong. */
 function pathHint([answer]: readonly Answer[], url: URL): string {
   return answer?.status === 404 || answer?.status === 405
     ? `. If it is not the model that is not known, the path is: ${url.pathname} was asked, and the base URL mostly ends in /v1.`
     : '';
 }
 
-/** Why there is no use in asking on; null when there is. */
+/** Why it is useless to continue; null if it is not. */
 function reasonToStop(probe: Probe, answer: Answer, answered: boolean, url: URL): string | null {
   const { outcome, status, location, reason, retryAfter } = answer;
   if (outcome === 'unreachable' && (!answered || connecting.test(reason)) && probe.name !== 'software')

@@ -5,8 +5,8 @@ import { noTlsHandshake } from '../upstream/unreachable.ts';
 import type { Answer, ProbeRequest } from './probe.ts';
 
 /**
- * Sends one request of a probe; `from` says which probe's, and which of its requests, from 0 on. Never rejects: what goes
- * wrong is in the answer.
+ * Sends one request of a probe; `from` is the probe and the number of its request, from 0. Never rejects: failures are in
+ * the answer.
  */
 export type Send = (request: ProbeRequest, from: { readonly probe: string; readonly index: number }) => Promise<Answer>;
 
@@ -17,19 +17,19 @@ export interface Target {
   /** Sent as the bearer token, to this URL's host only; null for none. */
   readonly key: string | null;
   readonly timeoutMs: number;
-  /** Ends what is under way. */
+  /** Aborts the request in progress. */
   readonly signal?: AbortSignal;
 }
 
-/** What needs no model is answered within this time, or not at all: a connection, a list of models. */
+/** Timeout of what needs no model: a connection, a list of models. */
 export const promptMs = 5000;
 
-/** Bytes of one answer that are read. */
+/** Maximum bytes read of one answer. */
 const maxAnswerBytes = 8 * 1024 * 1024;
 
 /**
- * Sends requests over connections of their own. Redirects are not followed and no proxy is used: the key reaches the host
- * that was named, and no other.
+ * Sends requests over connections of their own. Redirects are not followed and no proxy is used: the key reaches only the
+ * host that was named.
  */
 export function createSend({ chatUrl, key, timeoutMs, signal }: Target): Send {
   return async (request) => {
@@ -41,7 +41,7 @@ export function createSend({ chatUrl, key, timeoutMs, signal }: Target): Send {
   };
 }
 
-/** `chat` and `models` beside each other; other paths at the host's root. */
+/** `chat` and `models` are siblings; other paths are at the host's root. */
 function urlOf(path: ProbeRequest['path'], chatUrl: URL): URL {
   if (path === 'chat') return chatUrl;
   if (path !== 'models') return new URL(path, chatUrl);
@@ -102,7 +102,7 @@ function exchange(
         ...(bytes !== null && { 'content-type': 'application/json', 'content-length': bytes.length }),
       },
     });
-    // A handshake that hangs has a connection: whatever takes it does not speak TLS.
+    // A hanging handshake has a connection: the peer does not speak TLS.
     const connecting = setTimeout(
       () => settle('unreachable', request.socket?.connecting === false ? noTlsHandshake : 'ETIMEDOUT'),
       Math.min(promptMs, timeoutMs),
@@ -112,7 +112,7 @@ function exchange(
     });
     const interrupt = () => settle('unreachable', 'interrupted');
     signal?.addEventListener('abort', interrupt);
-    const timer = setTimeout(() => settle('timed_out', `no whole answer within ${timeoutMs / 1000} s`), timeoutMs);
+    const timer = setTimeout(() => settle('timed_out', `no complete answer within ${timeoutMs / 1000} s`), timeoutMs);
     request.on('error', (error: NodeJS.ErrnoException) => settle('unreachable', error.code ?? error.message));
     request.on('response', (incoming) => {
       response = incoming;

@@ -23,7 +23,7 @@ const rules: readonly Rule[] = [
   {
     applies: (findings) => factOf(findings, 'callAsText') === true,
     text: () =>
-      'The model’s calls come as text. The server must read them: vLLM needs --enable-auto-tool-choice and the model’s --tool-call-parser, SGLang --tool-call-parser, llama.cpp --jinja and a template with tools.',
+      'The model’s calls come as text. The server must parse them: vLLM needs --enable-auto-tool-choice and the model’s --tool-call-parser, SGLang --tool-call-parser, llama.cpp --jinja and a template with tools.',
   },
   {
     applies: (findings) => factOf(findings, 'reasoningOnly') === true,
@@ -43,7 +43,7 @@ const rules: readonly Rule[] = [
   {
     applies: (findings) => factOf(findings, 'badArguments') === true,
     text: () =>
-      'Arguments of a call were no JSON object. Tools that are marked strict may help (vLLM keeps to the schema of those alone).',
+      'Arguments of a call were not a JSON object. Tools that are marked strict may help (vLLM keeps to the schema of those alone).',
   },
   {
     probe: 'stream_usage',
@@ -62,13 +62,13 @@ const rules: readonly Rule[] = [
   },
   {
     applies: (findings) => found(findings, 'text', 'works') && factOf(findings, 'contextWindow') === undefined,
-    text: () => 'The server does not tell its context window: set model_context_window in Codex’s config.toml.',
+    text: () => 'The server does not report its context window: set model_context_window in Codex’s config.toml.',
   },
   {
     probe: 'overflow',
     results: ['ignored'],
     text: () =>
-      'Prompts that are too long are cut without a word: the agent forgets its task. Raise the server’s context window.',
+      'Prompts that are too long are cut silently: the agent forgets its task. Raise the server’s context window.',
   },
   {
     probe: 'overflow',
@@ -86,7 +86,7 @@ const rules: readonly Rule[] = [
     probe: 'image',
     results: ['ignored'],
     text: () =>
-      'Images are taken and not seen: with `image: omit` the model reads that one was left out, and makes up no answer about a screenshot.',
+      'Images are accepted but not seen: with `image: omit` the model reads that one was left out, instead of making up an answer about a screenshot.',
   },
   {
     applies: (findings) => factOf(findings, 'gateway') !== undefined,
@@ -116,7 +116,7 @@ const rules: readonly Rule[] = [
   },
   {
     applies: (findings) => [...findings.values()].some(({ facts }) => facts?.serverError === true),
-    text: () => 'Some mistakes of a request are answered with a 5xx: clients repeat such requests, in vain.',
+    text: () => 'Some invalid requests are answered with a 5xx: clients retry them in vain.',
   },
   {
     applies: (findings) => factOf(findings, 'idleSeconds') !== undefined,
@@ -130,7 +130,7 @@ const rules: readonly Rule[] = [
   },
 ];
 
-/** What matters for Codex and other agents, the gravest first. `insecureKey`: a key is sent in the clear. */
+/** What matters for Codex and other agents, the most serious first. `insecureKey`: a key is sent in the clear. */
 export function warningsOf(findings: Findings, insecureKey: boolean): string[] {
   return rules
     .filter(({ probe, results, applies }) =>

@@ -1,6 +1,6 @@
 /**
  * What to say of variables that are not ours but all but have the name of one: a setting that is misspelt would otherwise be
- * ignored without a word. Other programs' variables are none of our business.
+ * silently ignored. Other programs' variables are none of our business.
  */
 export function misspelt(given: Readonly<Record<string, string | undefined>>, names: readonly string[]): string[] {
   const known = new Set(names);

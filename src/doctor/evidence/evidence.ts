@@ -4,8 +4,8 @@ import { type Findings, found, type Result } from '../probe.ts';
 export type Flags = Partial<ProfileFlags>;
 
 /**
- * What the probes say of some flags. Only what was measured counts: an effect seen or missing, or an error. That a server
- * took a field without an error says nothing about a flag that would rather not send it.
+ * What the probes say of some flags. Only measurements count: an effect seen or missing, or an error. A server that accepts
+ * a field without an error does not contradict a flag not to send it.
  */
 export interface Evidence {
   /** The probes it comes from. */
@@ -23,18 +23,18 @@ export interface Subject {
   readonly model: string;
 }
 
-/** Which probes say something of which flags, and how. */
+/** Which probes are evidence for which flags, and how. */
 export interface EvidenceRow {
   readonly flags: readonly FlagName[];
   readonly probes: readonly string[];
-  /** The evidence in these findings; null where they show nothing. */
+  /** The evidence in these findings; null if they are inconclusive. */
   read(findings: Findings, subject: Subject): Evidence | null;
 }
 
-/** Results by which a server does not take what was asked. */
+/** Results that show that a server does not support what was asked. */
 export const failed: readonly Result[] = ['refused', 'broken'];
 
-/** The flags have exactly these values, or others that `fits` takes as well. */
+/** The flags have exactly these values, or others that `fits` accepts. */
 export function equal(
   from: string,
   wanted: Flags,
@@ -44,7 +44,7 @@ export function equal(
   return { from, fits, change: () => wanted };
 }
 
-/** A row: where the probe has one of these results, the flags have these values, or others that `fits` takes as well. */
+/** A row: if the probe has one of these results, the flags have these values, or others that `fits` accepts. */
 export function shows(probe: string, results: readonly Result[], wanted: Flags, fits?: Evidence['fits']): EvidenceRow {
   return {
     flags: namesOf(wanted),

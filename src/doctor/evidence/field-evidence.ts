@@ -35,7 +35,7 @@ export const fieldEvidence: readonly EvidenceRow[] = [
         : null,
   },
   shows('image', ['ignored'], { image: 'omit' }, takesNoImages),
-  // What takes no picture takes no moving ones: a video is not asked for.
+  // A server without images has no video either: it is not probed.
   shows('image', failed, { image: 'omit', video: false }, (flags) => takesNoImages(flags) && !flags.video),
   shows('audio', failed, { audio: false }),
   {

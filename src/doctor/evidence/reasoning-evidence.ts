@@ -3,7 +3,7 @@ import { type Findings, factOf, found } from '../probe.ts';
 import { efforts, replayFields } from '../probes/reasoning-probes.ts';
 import { type Evidence, type EvidenceRow, equal, failed, type Subject } from './evidence.ts';
 
-/** Flags of reasoning: how much of it, where it comes from and where it goes back. */
+/** Flags of reasoning: effort, where it is read, and where it is sent back. */
 export const reasoningEvidence: readonly EvidenceRow[] = [
   { flags: ['reasoningEffort', 'effortRules'], probes: efforts.map((effort) => `effort_${effort}`), read: readEfforts },
   movedOut('reasoning_split', { reasoning_split: true }),
@@ -53,7 +53,7 @@ function movedOut(probe: string, fields: Readonly<Record<string, string | boolea
   };
 }
 
-/** What is sent in place of each effort must be an effort that is taken. */
+/** The substitute for each effort must be one that is accepted. */
 function readEfforts(findings: Findings, { model }: Subject): Evidence | null {
   const known = efforts.filter((effort) => found(findings, `effort_${effort}`, 'works', 'accepted', 'ignored'));
   const refused = efforts.filter((effort) => found(findings, `effort_${effort}`, ...failed));
@@ -75,7 +75,7 @@ function replacedBy({ effortRules }: ProfileFlags, effort: string, model: string
   return effortRules.find(({ models }) => models.test(model))?.efforts[effort];
 }
 
-/** The closest effort that is taken, the greater of two; not thinking at all stands in for the least only. */
+/** The closest accepted effort, the greater of two; `none` replaces only the lowest. */
 function nearest(effort: (typeof efforts)[number], known: readonly (typeof efforts)[number][]): string {
   const at = efforts.indexOf(effort);
   const thinking = known.filter((other) => other !== 'none');

@@ -40,12 +40,12 @@ export const toolEvidence: readonly EvidenceRow[] = [
   },
 ];
 
-/** Refusals of everything with a tool say nothing of what is beside it. */
+/** If everything with a tool is refused, nothing follows for the other fields of the request. */
 function takesNone(findings: Findings): boolean {
   return found(findings, 'tool_call', ...failed) && found(findings, 'tool_stream', ...failed);
 }
 
-/** The row, where the probe it builds on did not fail. */
+/** The row, if the probe it builds on did not fail. */
 function beside(probe: string, row: EvidenceRow): EvidenceRow {
   return {
     ...row,
@@ -56,7 +56,7 @@ function beside(probe: string, row: EvidenceRow): EvidenceRow {
 /** Each part of the flag counts only where its probe showed something. */
 function readChoice(findings: Findings): Evidence | null {
   if (takesNone(findings)) return null;
-  // Where the model never calls, that it does not call by a choice says nothing of the field.
+  // If the model never calls a tool, it shows nothing that it does not with `tool_choice`.
   const calls = found(findings, 'tool_call', 'works') || found(findings, 'tool_required', 'works');
   const lacks = (name: string) => found(findings, name, ...failed) || (calls && found(findings, name, 'ignored'));
   const works = (name: string) => found(findings, name, 'works');
@@ -71,7 +71,7 @@ function readChoice(findings: Findings): Evidence | null {
   if (found(findings, 'tool_none', ...failed) && known.required === null) known.sent = false;
   if (Object.keys(known).length === 0) return null;
   const parts = Object.keys(known) as (keyof ToolChoiceSupport)[];
-  // A profile that does not send the field relies on none of its values.
+  // A profile that does not send the field depends on none of its values.
   const fits = (choice: ToolChoiceSupport) =>
     !choice.sent
       ? known.required === null && known.named !== true

@@ -102,7 +102,7 @@ export const fieldProbes: readonly Probe[] = [
       ),
     means: {
       ignored:
-        'Either the model cannot see, or the server leaves images out without a word: here a text stands in their place, and they are named.',
+        'Either the model cannot see, or the server silently leaves images out: here a text stands in their place, and they are named.',
       refused: 'In the place of an image (a screenshot, Codex’s view_image) stands a text, and the image is named.',
     },
   },

@@ -7,7 +7,7 @@ import { type Answer, type Finding, factOf, type Known, type Probe, type ProbeRe
 
 const sayHello = [user('Say hello.')];
 
-/** Larger context windows are not overflown: it would cost more than it tells. */
+/** Larger context windows are not tested: it would cost too much. */
 export const maxOverflowTokens = 10_000;
 
 export const limitProbes: readonly Probe[] = [
@@ -20,7 +20,7 @@ export const limitProbes: readonly Probe[] = [
     expectsRefusal: true,
     request: (known) => [chat(known, 'few', { messages: sayHello, model: 'no-such-model-0' })],
     judge: expectError,
-    means: { ignored: 'Any name is answered: a wrong model in a client’s configuration stays unseen.' },
+    means: { ignored: 'Any name is answered: a wrong model in a client’s configuration goes unnoticed.' },
   },
   {
     name: 'error_field',
@@ -32,7 +32,7 @@ export const limitProbes: readonly Probe[] = [
     request: (known) => [chat(known, 'few', { messages: 'hello' })],
     judge: expectError,
     means: {
-      ignored: 'Mistakes of a client stay unseen.',
+      ignored: 'Mistakes of a client go unnoticed.',
       refused: 'SDKs repeat requests that got a 5xx, although these cannot succeed.',
       broken: 'Errors reach the client without their reason.',
     },
@@ -47,7 +47,7 @@ export const limitProbes: readonly Probe[] = [
     request: (known) =>
       known.hasKey ? [{ ...chat(known, 'few', { messages: sayHello }), key: 'wrong' }] : 'no key is needed',
     judge: expectError,
-    means: { ignored: 'The server does not check keys: whoever reaches it can use it.' },
+    means: { ignored: 'The server does not check keys: anyone who reaches it can use it.' },
   },
   {
     name: 'overflow',
@@ -57,7 +57,7 @@ export const limitProbes: readonly Probe[] = [
     tokens: 'few',
     request(known): readonly ProbeRequest[] | string {
       const window = contextWindowOf(known.findings);
-      if (window === null) return 'the server does not tell its context window';
+      if (window === null) return 'the server does not report its context window';
       const words = Math.ceil(window * 1.1) + 64;
       if (words > maxOverflowTokens) return `a window of ${window} would cost too much`;
       return [chat(known, 'few', { messages: [user('one '.repeat(words))] })];
@@ -65,8 +65,8 @@ export const limitProbes: readonly Probe[] = [
     judge: judgeOverflow,
     means: {
       works: 'The client gets context_length_exceeded, on which agents compact.',
-      ignored: 'Long conversations lose their beginning without a word: raise the server’s context window.',
-      refused: 'The words are not known here as an overflow: agents do not compact on them.',
+      ignored: 'Long conversations silently lose their beginning: raise the server’s context window.',
+      refused: 'The error is not recognised as an overflow: agents do not compact on it.',
     },
   },
   {
@@ -91,9 +91,10 @@ export const limitProbes: readonly Probe[] = [
     },
     judge: judgeCancel,
     means: {
-      works: 'Answers that nobody waits for cost nothing.',
-      accepted: 'The next request was answered; whether the first went on cannot be seen.',
-      ignored: 'The server goes on generating after the client has gone (Esc in Codex): it keeps its slot.',
+      works: 'Abandoned answers cost nothing.',
+      accepted: 'The next request was answered; whether the first continued is not visible.',
+      ignored:
+        'The server continues generating after the client has disconnected (Esc in Codex), and keeps the slot busy.',
     },
   },
 ];

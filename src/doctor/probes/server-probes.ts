@@ -10,7 +10,9 @@ interface LooseListed {
   readonly owned_by?: unknown;
 }
 
-/** Engines say what they are as the owner of a model, or at a path of their own: `owned_by`, or `path` of their rows. */
+/**
+ * How engines identify themselves: as the owner of a model (`owned_by` of their rows), or at a path of their own (`path`).
+ */
 const engines = builtInProfiles.flatMap(({ profile: { name }, recognisedBy }) =>
   'engine' in recognisedBy ? [{ name, ...recognisedBy.engine }] : [],
 );
@@ -66,7 +68,7 @@ function judgeModels([answer]: readonly Answer[], { model }: Known): Finding {
     return { result: 'refused', detail: answer?.reason || `status ${answer?.status ?? 0}`, facts };
   const models = objectsOf<LooseListed>(list.data);
   const names = models.map(({ id }) => textOf(id));
-  // Ollama's names have a tag, and `latest` goes without saying.
+  // Ollama's names have a tag; `latest` is the default.
   const listed = models.find(({ id }) => id === model) ?? models.find(({ id }) => id === `${model}:latest`);
   const ownedBy = textOf(listed?.owned_by ?? models[0]?.owned_by);
   const owner = engines.find((engine) => engine.ownedBy === ownedBy)?.name;
@@ -176,8 +178,8 @@ interface LooseShown {
 }
 
 /**
- * `num_ctx` is the window that a Modelfile gives; without it the server's own default holds, which is not told and mostly less
- * than the model's, so that nothing follows from that one.
+ * `num_ctx` is the window that a Modelfile gives; without it the server's default applies, which is not reported and
+ * usually less than the model's.
  */
 function judgeWindow([answer]: readonly Answer[]): Finding {
   if (answer === undefined || answer.status !== 200)

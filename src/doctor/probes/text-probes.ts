@@ -6,7 +6,7 @@ import { fewTokens, found } from '../probe.ts';
 
 const sayHello = [user('Reply with the single word: hello')];
 const countToTwenty = [user('Count from 1 to 20 in words, one number after another.')];
-/** Characters: with more of them for each token that was allowed, there were more tokens. */
+/** If an answer has more characters per allowed token, it had more tokens. */
 const maxCharactersPerToken = 20;
 
 const count = [user('Count from 1 to 200 in words, one number after another.')];
@@ -38,8 +38,8 @@ export const textProbes: readonly Probe[] = [
     judge: judgeStream,
     means: {
       ignored: 'Codex sees nothing before the answer is complete.',
-      refused: 'Agents stream: every request of theirs would fail.',
-      broken: 'Agents stream: every request of theirs would fail.',
+      refused: 'Agents stream: every request would fail.',
+      broken: 'Agents stream: every request would fail.',
     },
   },
   {
@@ -64,7 +64,7 @@ export const textProbes: readonly Probe[] = [
   },
 ];
 
-/** First of all, since it bounds what the other probes can cost. */
+/** Asked first, since it bounds the cost of the other probes. */
 function limitProbe(name: 'max_tokens' | 'max_completion_tokens'): Probe {
   return {
     name,
@@ -117,7 +117,7 @@ function judgeText([answer]: readonly Answer[]): Finding {
   return judged(answer, (read) => {
     const facts: Facts = { ...tagFact(read), ...fieldFact(read.reasoningFields[0]) };
     const nothing = sayingNothing(read);
-    // Reasoning that was cut is an answer too: the model is slow to come to the point, the server works.
+    // Reasoning that was cut counts as an answer: the server works.
     if (nothing?.facts?.outOfTokens && hasReasoned(read))
       return { result: 'works', detail: 'reasoning only: raise --max-tokens', facts: { ...facts, outOfTokens: true } };
     if (nothing?.facts?.outOfTokens) return nothing;

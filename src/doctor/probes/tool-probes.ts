@@ -43,8 +43,8 @@ export const toolProbes: readonly Probe[] = [
     judge: calls('get_weather'),
     means: {
       ignored: 'The server does not read the model’s calls, or the model does not call: Codex can do nothing.',
-      refused: 'Codex can do nothing: it works by tools.',
-      broken: 'Codex can do nothing: it works by tools.',
+      refused: 'Codex can do nothing: it depends on tools.',
+      broken: 'Codex can do nothing: it depends on tools.',
     },
   },
   {
@@ -89,7 +89,7 @@ export const toolProbes: readonly Probe[] = [
     asks: 'tool_choice with a name',
     requests: 1,
     tokens: 'many',
-    // The question is for the other tool: only the choice can lead to this one.
+    // The question suits the other tool: only the choice can lead to this one.
     request: choosing({ type: 'function', function: { name: 'get_time' } }),
     judge: calls('get_time'),
     means: { ignored: 'The function is offered alone instead.', refused: 'The function is offered alone instead.' },

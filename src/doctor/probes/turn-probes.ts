@@ -37,7 +37,7 @@ export const turnProbes: readonly Probe[] = [
     tokens: 'few',
     request: (known) => withForm(known, (form) => partsOf(form)),
     judge: acceptance,
-    means: { refused: 'Outputs are sent as text, which they always are here.' },
+    means: { refused: 'Outputs are always sent as text anyway.' },
   },
   {
     name: 'two_calls',
@@ -127,7 +127,7 @@ function turn(name: string, asks: string, messages: readonly object[], means: Pr
   };
 }
 
-/** The turn that every agent's loop consists of; a form is tried only when those before it were not taken. */
+/** The turn that every agent's loop consists of; a form is tried only if those before it were refused. */
 function resultProbe(name: string, form: CallForm): Probe {
   const isFirst = name === 'tool_result';
   return {

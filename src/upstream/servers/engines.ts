@@ -79,7 +79,7 @@ export const ollama = server({
   recognisedBy: { engine: { ownedBy: null, path: '/api/version' } },
   otelName: unlisted,
   about:
-    'Ollama. It cuts long prompts to its context window without a word, and answers 400 to efforts a model does not know: raise `num_ctx` on the server.',
+    'Ollama. It silently cuts long prompts to its context window, and answers 400 to efforts a model does not know: raise `num_ctx` on the server.',
   flags: {
     effortRules: [
       [{ models: /./, efforts: { minimal: 'low', xhigh: 'high' } }],

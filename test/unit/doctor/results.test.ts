@@ -309,7 +309,7 @@ describe('the context window', () => {
         JSON.stringify(sent ?? '').length > 10_000 ? { status: 200, body } : listed(4096, path),
     });
     expect(resultsOf(report)['overflow']).toBe('ignored');
-    expect(report.warnings.join('\n')).toContain('cut without a word');
+    expect(report.warnings.join('\n')).toContain('cut silently');
   });
 
   it('that is large is left alone', async () => {

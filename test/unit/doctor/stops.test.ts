@@ -162,7 +162,7 @@ describe('a server that is not what was meant is named soon, with the remedy:', 
   });
 
   it.each([
-    ['http', 'models: no whole answer within 5 s, although the connection was taken'],
+    ['http', 'models: no complete answer within 5 s, although the connection was taken'],
     ['https', 'does not speak TLS on that port (no TLS handshake)'],
   ])('silence on %s', { timeout: 20_000 }, async (scheme, reason) => {
     const silent = createTcp(() => {}).listen(0, '127.0.0.1');
@@ -197,7 +197,7 @@ describe('a timeout', () => {
   it('ends a run that nobody watches, unless it has --keep-going, and is no refusal', async () => {
     await withServer(slowTools, async (_server, url) => {
       const { code, report } = await runDoctorJson([url, '--model', 'm', '--timeout', '1']);
-      expect(report.stopped).toMatch(/logprobs: no whole answer within 1 s\. .*--keep-going/);
+      expect(report.stopped).toMatch(/logprobs: no complete answer within 1 s\. .*--keep-going/);
       expect({ code, profile: report.profile }).toEqual({ code: 0, profile: null });
       expect(report.findings.find(({ probe }) => probe === 'logprobs')?.result).toBe('not_tested');
     });
@@ -209,13 +209,13 @@ describe('a timeout', () => {
       { model: 'm', hasKey: false, url: new URL('http://127.0.0.1:1/v1/chat/completions') },
       { requests: 9, tokensPerRequest: 9, tokens: 9, seconds: 9 },
       {
-        send: () => Promise.resolve({ ...nothing, outcome: 'timed_out', reason: 'no whole answer within 5 s' }),
+        send: () => Promise.resolve({ ...nothing, outcome: 'timed_out', reason: 'no complete answer within 5 s' }),
         now: () => 0,
         onProbe: () => {},
         goOn: () => Promise.resolve(true),
       },
     );
-    expect(run.findings.get('models')).toMatchObject({ result: 'not_tested', detail: 'no whole answer within 5 s' });
+    expect(run.findings.get('models')).toMatchObject({ result: 'not_tested', detail: 'no complete answer within 5 s' });
   });
 });
 
@@ -378,7 +378,7 @@ describe('the command line', () => {
     [['http://x.test', 'http://y.test', '-m', 'm'], 'One URL'],
     [['http://x.test', '-m', 'm', '--max-tokens', '0'], '--max-tokens must be'],
     [['http://x.test', '-m', 'm', '--max-time', 'soon'], '--max-time must be'],
-    [['http://x.test', '-m', 'm', '--key', 'a b'], 'The key has characters'],
+    [['http://x.test', '-m', 'm', '--key', 'a b'], 'The key contains characters'],
     [['http://x.test', '-m', 'm', '--shine'], "Unknown option '--shine'"],
   ])('that is wrong is refused: %j', async (args, message) => {
     expect(await runDoctor(args)).toEqual({ code: 2, out: '', err: expect.stringContaining(message) });
