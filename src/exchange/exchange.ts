@@ -3,8 +3,9 @@ import type { ExchangeOptions } from './options.ts';
 import { RequestLeg } from './request/request-leg.ts';
 import { ResponseLeg } from './response/response-leg.ts';
 import type { Steps } from './steps.ts';
-import { type ExchangeSummary, summaryOf, withUsageMetadata } from './summary.ts';
+import { type ExchangeSummary, summaryOf } from './summary.ts';
 import type { ExchangeEvent, ExchangeReply, Replies, RequestEvent } from './types.ts';
+import { nextUpdateAfter, usageMetadataOf, withMetadata } from './usage-metadata.ts';
 
 /** One HTTP request and its response: Envoy's messages in, the replies to them out. No clock, no sockets. */
 export class Exchange {
@@ -13,7 +14,10 @@ export class Exchange {
   readonly #responseLeg: ResponseLeg;
   /** An immediate response ends the exchange: messages already in flight when it was sent get no reply. */
   #closed = false;
-  #usageSent = false;
+  /** What the metadata has told Envoy so far: nothing, that the request was sent upstream, or how the answer ended. */
+  #told: 'nothing' | 'begin' | 'end' = 'nothing';
+  /** Output tokens at which Envoy is told again. */
+  #nextUpdate = 1;
   #responseId: string | null = null;
 
   constructor(options: ExchangeOptions) {
@@ -102,30 +106,36 @@ export class Exchange {
   }
 
   #checked(replies: Replies): Replies {
-    if (!Array.isArray(replies)) return this.#isLast() ? withUsage(replies, this.summary()) : replies;
-    for (const reply of replies) this.#closed ||= reply.type === 'immediate_response';
-    return replies.length > 0 && this.#isLast() ? withUsageMetadata(replies, this.summary()) : replies;
+    if (Array.isArray(replies)) {
+      if (replies.length === 0) return replies;
+      for (const reply of replies) this.#closed ||= reply.type === 'immediate_response';
+    }
+    return this.#isDue() ? withMetadata(replies, usageMetadataOf(this.summary())) : replies;
   }
 
   /**
-   * Do these replies complete the answer? True once; not at the end of the body, since a client that has read `[DONE]` may
-   * be gone by then.
+   * Do these replies carry metadata? Yes with the request for the upstream, since tokens cost from then on; at times while
+   * the output grows; and once when the answer is complete. Not at the end of the body, since a client that has read
+   * `[DONE]` may be gone by then.
    */
-  #isLast(): boolean {
-    if (this.#usageSent || !this.#responseLeg.isComplete()) return false;
-    this.#usageSent = true;
+  #isDue(): boolean {
+    if (this.#told === 'end') return false;
+    if (this.#responseLeg.isComplete()) {
+      this.#told = 'end';
+      return this.#requestLeg.outcome().type !== 'passed';
+    }
+    if (this.#told === 'nothing') {
+      if (this.#requestLeg.outcome().type !== 'translated') return false;
+      this.#told = 'begin';
+      return true;
+    }
+    const tokens = this.#responseLeg.outputTokens();
+    if (tokens < this.#nextUpdate) return false;
+    this.#nextUpdate = nextUpdateAfter(tokens);
     return true;
   }
 }
 
 function isRequestEvent(event: ExchangeEvent): event is RequestEvent {
   return event.type !== 'response_body' && event.type !== 'response_headers' && event.type !== 'response_trailers';
-}
-
-/** Long replies with the metadata on the first of them. */
-function* withUsage(replies: Generator<ExchangeReply, void>, summary: ExchangeSummary): Generator<ExchangeReply, void> {
-  const { done, value } = replies.next();
-  if (done) return;
-  yield* withUsageMetadata([value], summary);
-  yield* replies;
 }

@@ -5,7 +5,7 @@ import type { ResponsePhase } from './phases.ts';
 import type { RequestLegReport } from './request/request-leg.ts';
 import type { RequestOutcome } from './request-outcome.ts';
 import type { ResponseLegReport } from './response/response-leg.ts';
-import type { BodyModes, ExchangeReply, UsageMetadata } from './types.ts';
+import type { BodyModes } from './types.ts';
 
 /**
  * - `open`: not finished; a call that ends in this state was aborted.
@@ -26,6 +26,9 @@ export interface TokenCounts {
   readonly reasoning_tokens: number;
   readonly total_tokens: number;
 }
+
+/** An estimate, for as long as the upstream has not counted. It never appears in a Response's `usage`. */
+export type EstimatedTokens = Pick<TokenCounts, 'input_tokens' | 'output_tokens' | 'total_tokens'>;
 
 /**
  * What log, metrics, traces, Envoy's metadata and the inspector may record of an exchange: sizes and names, never content.
@@ -57,6 +60,8 @@ export interface ExchangeSummary
   readonly errorCause: unknown;
   /** Null where the upstream reported no usage. */
   readonly tokens: TokenCounts | null;
+  /** Stands in for `tokens`; null where the upstream reported usage, and where nothing is to be paid. */
+  readonly estimate: EstimatedTokens | null;
   /** What was dropped from the request, as named in `x-responses-dropped`. */
   readonly dropped: readonly string[];
   /** Types of items, parts and tools in the request that this version does not know. */
@@ -86,8 +91,9 @@ export function summaryOf(reports: ExchangeReports): ExchangeSummary {
   const { upstreamStatus, finishReason, events, usage } = response;
   const error: ApiError | null = request.error ?? response.error;
   const translated = 'context' in requestOutcome ? requestOutcome : null;
+  const outcome = outcomeOf(reports);
   return {
-    outcome: outcomeOf(reports),
+    outcome,
     requestId,
     method,
     path,
@@ -106,6 +112,7 @@ export function summaryOf(reports: ExchangeReports): ExchangeSummary {
     errorCause: error?.cause,
     finishReason,
     tokens: usage === null ? null : tokensOf(usage),
+    estimate: usage === null && costs(outcome) ? estimateOf(reports) : null,
     events,
     dropped: translated?.dropped ?? [],
     unknownTypes: translated?.unknownTypes ?? [],
@@ -147,28 +154,14 @@ function tokensOf(usage: Usage): TokenCounts {
   return { input_tokens, cached_tokens, output_tokens, reasoning_tokens, total_tokens };
 }
 
-/**
- * The replies that carry the end of an answer, the first of them with metadata for Envoy. A stream's usage is known only at
- * its end; with an answer in JSON the first reply is the one to the headers, so that filters can set headers from it. An
- * immediate response carries none: its `details` name the error.
- */
-export function withUsageMetadata(replies: ExchangeReply[], summary: ExchangeSummary): ExchangeReply[] {
-  const [first, ...rest] = replies;
-  if (first === undefined || first.type === 'immediate_response') return replies;
-  return [{ ...first, metadata: usageMetadataOf(summary) }, ...rest];
+/** Whether tokens are to be paid: not for an HTTP error, nor for what was not translated. */
+export function costs(outcome: ExchangeOutcome): boolean {
+  return outcome !== 'upstream_error' && outcome !== 'refused' && outcome !== 'passed';
 }
 
-/** Fields that the upstream did not report are absent, never 0: a budget would take 0 for an answer that cost nothing. */
-function usageMetadataOf({ outcome, model, upstreamModel, tokens }: ExchangeSummary): UsageMetadata {
-  return {
-    outcome,
-    ...(model !== null && { model: short(model) }),
-    ...(upstreamModel !== null && { upstream_model: short(upstreamModel) }),
-    ...tokens,
-  };
-}
-
-/** Names chosen by clients and upstreams may be of any length. */
-function short(name: string): string {
-  return name.slice(0, 200);
+function estimateOf({ requestOutcome, response }: ExchangeReports): EstimatedTokens | null {
+  const input = requestOutcome.type === 'translated' ? requestOutcome.inputTokens : null;
+  if (input === null) return null;
+  const output = response.outputTokens;
+  return { input_tokens: input, output_tokens: output, total_tokens: input + output };
 }

@@ -73,6 +73,7 @@ export type ExchangeReply =
       readonly status: number;
       readonly headers: Readonly<Record<string, string>>;
       readonly body: Uint8Array;
+      readonly metadata?: UsageMetadata;
       /** Becomes `%RESPONSE_CODE_DETAILS%` in Envoy's access log: no spaces. */
       readonly details: string;
     };

@@ -1,7 +1,7 @@
 import type { ExchangeSummary } from '../exchange/summary.ts';
 import { otelNameOf } from '../upstream/profiles.ts';
 import { errorTypeOf } from './error-codes.ts';
-import { createBoundedLabel, forgetSeries, type Metrics } from './metrics.ts';
+import { createBoundedLabel, forgetSeries, type Metrics, otherLabel } from './metrics.ts';
 import type { CallEnd, CallTimes, ExchangeObserver } from './observer.ts';
 
 /** Codes are ours and few, but a time series lives as long as the process. */
@@ -33,6 +33,7 @@ export function createExchangeMetrics(metrics: Metrics): ExchangeObserver {
           metrics.dropped.inc(summary.dropped.length);
           for (const { kind, type } of summary.unknownTypes) metrics.unknownTypes.inc({ kind, type: typeLabel(type) });
           countTokens(summary);
+          countEstimate(summary, outcome);
           observeModel(summary, how, times);
         },
       };
@@ -55,6 +56,14 @@ export function createExchangeMetrics(metrics: Metrics): ExchangeObserver {
     // Parts of the two above.
     metrics.tokens.inc({ model: label, type: 'cached_input' }, tokens.cached_tokens);
     metrics.tokens.inc({ model: label, type: 'reasoning_output' }, tokens.reasoning_tokens);
+  }
+
+  /** What the client that left, or the upstream that counts nothing, leaves to be guessed. */
+  function countEstimate({ estimate, model, upstreamModel }: ExchangeSummary, outcome: string): void {
+    if (estimate === null || model === null) return;
+    const label = upstreamModel === null ? otherLabel : metrics.modelLabel(model);
+    metrics.estimatedTokens.inc({ model: label, type: 'input', outcome }, estimate.input_tokens);
+    metrics.estimatedTokens.inc({ model: label, type: 'output', outcome }, estimate.output_tokens);
   }
 
   function observeModel(summary: ExchangeSummary, how: CallEnd, { duration, firstToken }: CallTimes): void {

@@ -135,6 +135,13 @@ export const metricRows = {
     labels: ['model', 'type'],
     more: 'Types: `input` and `output`, and of these `cached_input` and `reasoning_output`; `METRICS_MAX_MODELS` models that have answered have their own label, the rest is `other`; one that was not asked for an hour makes room.',
   },
+  estimatedTokens: {
+    type: 'counter',
+    name: 'responses_extproc_estimated_tokens_total',
+    help: 'Tokens of answers that the upstream did not count, estimated, by how they ended.',
+    labels: ['model', 'type', 'outcome'],
+    more: 'Types: `input` and `output`. Outcomes: `aborted` (the client disconnected), `failed`, `completed`, `incomplete`, `crashed`, `protocol_error`. No token is here and in the row above. A model that has not answered is `other`.',
+  },
   requestSeconds: {
     type: 'histogram',
     name: 'gen_ai_server_request_duration_seconds',

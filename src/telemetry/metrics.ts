@@ -43,7 +43,7 @@ export function createMetrics({ version, maxModels, worker, state }: MetricsOpti
   const metrics = Object.fromEntries(entries) as Omit<Metrics, 'registry' | 'modelLabel'>;
   metrics.build.set({ version, node: process.versions.node }, 1);
   const modelLabel = createBoundedLabel(maxModels, (model) => {
-    void forgetSeries(metrics.tokens, 'model', model);
+    for (const metric of [metrics.tokens, metrics.estimatedTokens]) void forgetSeries(metric, 'model', model);
     for (const metric of [metrics.requestSeconds, metrics.firstTokenSeconds, metrics.tokenSeconds])
       void forgetSeries(metric, 'gen_ai_request_model', model);
   });
@@ -93,6 +93,9 @@ function readAtScrapes<State>({ type, name, help, read }: ReadRow<State>, state:
   });
 }
 
+/** The label of all names that have none of their own. */
+export const otherLabel = 'other';
+
 /** A name that nobody has used for so long makes room for another. */
 export const labelIdleMs = 60 * 60 * 1000;
 
@@ -112,7 +115,7 @@ export function createBoundedLabel(
     const at = now();
     if (!lastUse.delete(label) && lastUse.size >= most) {
       const [oldest] = lastUse;
-      if (oldest === undefined || at - oldest[1] < labelIdleMs) return 'other';
+      if (oldest === undefined || at - oldest[1] < labelIdleMs) return otherLabel;
       lastUse.delete(oldest[0]);
       forget(oldest[0]);
     }

@@ -23,6 +23,8 @@ export interface TranslatedCompletion {
   readonly error: ApiError | null;
   /** The upstream's own word for how the answer ended, or null if it gave none. */
   readonly finishReason: string | null;
+  /** Tokens of the output, estimated. */
+  readonly outputTokens: number;
 }
 
 /**
@@ -56,7 +58,13 @@ export function translateCompletion(completion: unknown, context: ResponseContex
   const response = writer.end(
     error === null ? outcomeOf(choice.finish_reason, writer.output) : { status: 'failed', error },
   );
-  return { response, events: log.take(), error: writer.failure(), finishReason: textOf(choice.finish_reason) || null };
+  return {
+    response,
+    events: log.take(),
+    error: writer.failure(),
+    finishReason: textOf(choice.finish_reason) || null,
+    outputTokens: writer.outputTokens(),
+  };
 }
 
 /** The one choice, or all of them as parts of one answer. Null if there is none. */

@@ -64,6 +64,8 @@ export interface AnswerReport {
   /** The upstream's name for the model. */
   readonly model: string | null;
   readonly usage: Usage | null;
+  /** Tokens of the output, estimated: what stands in where there is no usage. */
+  readonly outputTokens: number;
   readonly finishReason: string | null;
 }
 

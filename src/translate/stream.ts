@@ -136,6 +136,11 @@ export class StreamTranslator {
     return this.#response.usage;
   }
 
+  /** Tokens of the output so far, estimated. */
+  outputTokens(): number {
+    return this.#response.outputTokens();
+  }
+
   /** Bytes of heap kept until the terminal event, which repeats the whole output. */
   retainedBytes(): number {
     return this.#retained.total();

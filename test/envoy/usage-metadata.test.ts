@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { clusterOf, connectionManagerOf, type EnvoyConfig } from '../../tools/mesh/envoy-config.ts';
 import { addClusterLike } from '../support/envoy-clusters.ts';
+import { askAndLeave, estimatedTokens } from '../support/leaving-client.ts';
 import { type LogLine, startTestMesh, type TestMesh } from '../support/mesh.ts';
 import { type RateLimitService, startRateLimitService } from '../support/rate-limit-service.ts';
 import { delta, done, eventStream, finish } from '../support/upstream.ts';
@@ -26,7 +27,9 @@ const stream = [
   `data: ${JSON.stringify({ model: 'm-2026', choices: [], usage })}\n\n`,
   done,
 ];
-const logged = { input_tokens: 30, cached_tokens: 20, output_tokens: 12, reasoning_tokens: 5 };
+/** One, two and eight tokens, as the service estimates: Envoy is told of each. */
+const three = ['One ', 'two ', 'and many more in one.'].map((content) => delta({ content }));
+const logged = { tokens_from: 'upstream', input_tokens: 30, cached_tokens: 20, output_tokens: 12, reasoning_tokens: 5 };
 
 const readme = readFileSync(join(import.meta.dirname, '../../envoy/README.md'), 'utf8');
 
@@ -46,6 +49,7 @@ describe('what Envoy knows of an answer', () => {
     mesh = await startTestMesh({ edit: (config) => useMetadata(config, limiter) });
     mesh.upstream.script('json', { body: [json] });
     mesh.upstream.script('sse', { headers: eventStream, body: stream });
+    mesh.upstream.script('half', { headers: eventStream, body: [...three, 60_000] });
     mesh.upstream.script('fails', { headers: eventStream, body: [delta({ content: 'Hi' }), 'data: {"error":{}}\n\n'] });
   });
   afterAll(async () => {
@@ -64,23 +68,48 @@ describe('what Envoy knows of an answer', () => {
 
   test('is in the access log of a stream that fails', async () => {
     await (await post({ model: 'fails', stream: true }, { 'x-request-id': 'failed' })).text();
-    expect(await line('failed')).toMatchObject({ outcome: 'failed', model: 'fails', status: 200, input_tokens: null });
+    expect(await line('failed')).toMatchObject({
+      outcome: 'failed',
+      model: 'fails',
+      status: 200,
+      ...estimatedTokens(mesh, 'fails', 1),
+    });
+  });
+
+  test('is nothing to pay for an answer that is an HTTP error', async () => {
+    mesh.upstream.script('busy', { status: 503, body: ['{"error":{"message":"busy"}}'] });
+    mesh.upstream.script('mute', { status: 503 });
+    for (const model of ['busy', 'mute']) {
+      expect((await post({ model }, { 'x-request-id': model })).status).toBe(503);
+      const free = { tokens_from: 'none', input_tokens: 0, output_tokens: 0 };
+      expect(await line(model)).toMatchObject({ outcome: 'upstream_error', ...free });
+    }
   });
 
   test('is in the access log though the client leaves after the last event', async () => {
     mesh.upstream.script('lingers', { headers: eventStream, body: [...stream, 60_000] });
-    const abort = new AbortController();
-    const answer = await mesh.post(
-      { model: 'lingers', input: 'Hi', stream: true },
-      { headers: { 'x-request-id': 'left' }, signal: abort.signal },
-    );
-    let text = '';
-    for await (const piece of answer.body ?? []) {
-      text += Buffer.from(piece).toString();
-      if (text.includes('[DONE]')) break;
-    }
-    abort.abort();
-    expect(await line('left')).toMatchObject({ outcome: 'completed', ...logged });
+    await askAndLeave(mesh, { model: 'lingers', stream: true, leaves: { after: '[DONE]' } });
+    expect(await line('lingers')).toMatchObject({ outcome: 'completed', ...logged });
+  });
+
+  test('is an estimate in the access log of a stream whose client leaves after the third delta', async () => {
+    await askAndLeave(mesh, { model: 'half', stream: true, leaves: { after: 'many more' } });
+    expect(await line('half')).toMatchObject({
+      outcome: 'aborted',
+      model: 'half',
+      status: 200,
+      ...estimatedTokens(mesh, 'half', 8),
+    });
+  });
+
+  test('is an estimate in the access log of a JSON answer whose client leaves before it', async () => {
+    mesh.upstream.script('slow', { body: [60_000, json] });
+    await askAndLeave(mesh, { model: 'slow', stream: false, leaves: 'unread' });
+    expect(await line('slow')).toMatchObject({
+      outcome: 'aborted',
+      model: 'slow',
+      ...estimatedTokens(mesh, 'slow', 0),
+    });
   });
 
   test('is nothing for a refusal, whose name is in `details`', async () => {
@@ -113,5 +142,16 @@ describe('what Envoy knows of an answer', () => {
     expect(refused.status).toBe(429);
     expect(await refused.json()).toMatchObject({ error: { code: 'rate_limit_exceeded' } });
     expect((await post({ model: 'json' }, { 'x-client': 'bob' })).status).toBe(200);
+  });
+
+  test('is taken from a budget though the client leaves in the middle of its stream', async () => {
+    await askAndLeave(mesh, {
+      model: 'half',
+      stream: true,
+      leaves: { after: 'many more' },
+      headers: { 'x-request-id': 'eve', 'x-client': 'eve' },
+    });
+    const { input_tokens, output_tokens } = estimatedTokens(mesh, 'half', 8);
+    await expect.poll(() => limiter.used.get('eve')).toBe(input_tokens + output_tokens);
   });
 });

@@ -28,6 +28,13 @@ async function stream(model: string): Promise<void> {
   call.cancel();
 }
 
+/** A token for each four bytes of what the upstream is sent. */
+function estimatedInput(model: string): number {
+  const messages = [{ role: 'user', content: 'Hi' }];
+  const sent = { model, messages, stream: true, stream_options: { include_usage: true } };
+  return Math.ceil(JSON.stringify(sent).length / 4);
+}
+
 /** The upstream answers with that status and no more. */
 async function fail(model: string, status: string): Promise<void> {
   const { call } = await sendRequest(client, bodyOf(model));
@@ -101,6 +108,19 @@ describe('metrics', () => {
     call.cancel();
     await expect.poll(() => count('exchanges_total', { outcome: 'aborted' })).toBe(1);
     expect(await count('active_exchanges')).toBe(0);
+    const aborted = { model: 'm-1', outcome: 'aborted' };
+    expect(await count('estimated_tokens_total', { ...aborted, type: 'input' })).toBe(estimatedInput('m-1'));
+    expect(await count('estimated_tokens_total', { ...aborted, type: 'output' })).toBe(2); // Hello
+    expect(await count('tokens_total', { model: 'm-1', type: 'input' })).toBe(11);
+  });
+
+  it('count a client that left before its answer began, under no name that it made up', async () => {
+    const { call } = await sendRequest(client, bodyOf('made-up'));
+    call.cancel();
+    await expect.poll(() => count('exchanges_total', { outcome: 'aborted' })).toBe(2);
+    const aborted = { model: 'other', outcome: 'aborted' };
+    expect(await count('estimated_tokens_total', { ...aborted, type: 'input' })).toBe(estimatedInput('made-up'));
+    expect(await count('estimated_tokens_total', { ...aborted, type: 'output' })).toBe(0);
   });
 
   it('give no label to a model that never answered, and one name to all beyond METRICS_MAX_MODELS', async () => {

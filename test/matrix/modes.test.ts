@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { BodyMode } from '../../src/exchange/types.ts';
 import { connectionManagerOf, responsesRouteOf } from '../../tools/mesh/envoy-config.ts';
+import { askAndLeave, estimatedTokens } from '../support/leaving-client.ts';
 import { startTestMesh, type TestMesh } from '../support/mesh.ts';
 import { completion, delta, done, eventStream, finish, usage } from '../support/upstream.ts';
 import { envoyVersions } from './versions.ts';
@@ -62,6 +63,16 @@ describe.each([...envoyVersions.keys()])('Envoy %s', (version) => {
       mesh.upstream.script('sse', { headers: eventStream, body: sse });
       const answer = await mesh.client.responses.stream({ model: 'sse', input }).finalResponse();
       expect(answer).toMatchObject({ status: 'completed', output_text: words.join(''), usage: { output_tokens: 40 } });
+    });
+
+    test('a client that leaves pays for what it was given', async () => {
+      // A buffered answer is given when it is whole.
+      const isGiven = response !== 'BUFFERED';
+      const deltas = ['One ', 'two ', 'and many more in one.'].map((content) => delta({ content }));
+      mesh.upstream.script('left', { headers: eventStream, body: [...deltas, 60_000] });
+      await askAndLeave(mesh, { model: 'left', stream: true, leaves: isGiven ? { after: 'many more' } : 'unread' });
+      const line = await mesh.accessLog(({ request_id }) => request_id === 'left');
+      expect(line).toMatchObject({ outcome: 'aborted', ...estimatedTokens(mesh, 'left', isGiven ? 8 : 0) });
     });
 
     if (response !== 'BUFFERED')

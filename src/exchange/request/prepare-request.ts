@@ -1,3 +1,4 @@
+import { estimatedInput } from '../../translate/estimate.ts';
 import type { TranslatedOperation } from '../../translate/operations/operation.ts';
 import { type TranslatedRequest, translateRequest } from '../../translate/request.ts';
 import type { ExchangeOptions } from '../options.ts';
@@ -19,6 +20,8 @@ export interface PreparedRequest extends Pick<TranslatedRequest, 'context' | 'dr
   readonly model: string;
   /** A substitute for the prompt cache key; null if there is a key, or none is wanted. */
   readonly sessionHash: string | null;
+  /** Tokens of the body, estimated; null where no model answers it. */
+  readonly inputTokens: number | null;
 }
 
 /** At 5 ms a megabyte (docs/decisions/0006-cpu-of-a-request.md) a smaller body is done well within 100 ms. */
@@ -43,8 +46,15 @@ export function* prepareRequest(
   const hasKey = Boolean(translated.context.echo.prompt_cache_key);
   const sessionHash =
     hasKey || sessionHeader === null || sessionHashKey === null ? null : sessionHashOf(chat, sessionHashKey);
+  const prepared = (body: Buffer): PreparedRequest => ({
+    body,
+    model,
+    sessionHash,
+    inputTokens: operation.generates ? estimatedInput(chat, body.length) : null,
+    ...translated,
+  });
   if (bytes.length <= largeBodyBytes && contentEncoding === null)
-    return { body: Buffer.from(operation.json(chat, passthrough)), model, sessionHash, ...translated };
+    return prepared(Buffer.from(operation.json(chat, passthrough)));
   const written: Buffer[] = [];
   let sinceLast = 0;
   for (const text of operation.jsonPieces(chat, passthrough)) {
@@ -55,5 +65,5 @@ export function* prepareRequest(
     sinceLast = 0;
     yield;
   }
-  return { body: Buffer.concat(written), model, sessionHash, ...translated };
+  return prepared(Buffer.concat(written));
 }

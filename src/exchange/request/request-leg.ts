@@ -221,7 +221,7 @@ export class RequestLeg {
     } catch (thrown) {
       return this.#refuse(event, ApiError.from(thrown));
     }
-    const { body, context, dropped, unknownTypes, sessionHash } = prepared;
+    const { body, context, dropped, unknownTypes, sessionHash, inputTokens } = prepared;
     if (!context.answer.asksUpstream) return this.#answer(event, prepared);
     this.#letGo();
     const { hold } = this.#options;
@@ -229,7 +229,13 @@ export class RequestLeg {
     // What the response repeats stays in memory until it has ended.
     hold('context', kept.heapBytes);
     hold('echo', kept.bytes);
-    this.#outcome = { type: 'translated', context: { ...context, echo: kept.echo }, dropped, unknownTypes };
+    this.#outcome = {
+      type: 'translated',
+      context: { ...context, echo: kept.echo },
+      dropped,
+      unknownTypes,
+      inputTokens,
+    };
     this.#upstreamBytes = body.length;
     this.#move(event, 'translated');
     const accept = context.stream ? 'text/event-stream' : 'application/json';
@@ -324,7 +330,7 @@ export class RequestLeg {
     const overload = this.#options.hold('chat', answer.body.length);
     if (overload !== null) return this.#refuse(event, overload);
     this.#letGo();
-    this.#outcome = { type: 'answered', context, dropped, unknownTypes };
+    this.#outcome = { type: 'answered', context, dropped, unknownTypes, inputTokens: null };
     this.#move(event, 'answered');
     return [answer];
   }

@@ -82,6 +82,9 @@ function createSniffer(options: UpstreamBodyOptions): UpstreamBodyReader {
     bufferedBytes() {
       return reader?.bufferedBytes() ?? buffered.length;
     },
+    outputTokens() {
+      return reader?.outputTokens() ?? 0;
+    },
     report() {
       return reader?.report() ?? emptyReport;
     },

@@ -110,11 +110,16 @@ export class EventStreamReader implements UpstreamBodyReader {
     return this.#decoder.pending() + this.#translator.retainedBytes();
   }
 
+  outputTokens(): number {
+    return this.#translator.usage()?.output_tokens ?? this.#translator.outputTokens();
+  }
+
   report(): UpstreamBodyReport {
     const { status, model, finishReason, events } = this.#translator.summary();
     return {
       error: this.#translator.failure(),
       usage: this.#translator.usage(),
+      outputTokens: this.#translator.outputTokens(),
       status,
       model,
       finishReason,

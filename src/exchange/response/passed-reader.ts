@@ -70,6 +70,7 @@ export function createPassedReader(complete: (answer: unknown) => object | null,
     bufferedBytes() {
       return body.length;
     },
+    outputTokens: () => 0,
     report() {
       return { ...emptyReport, error };
     },

@@ -114,9 +114,14 @@ export class ResponseLeg {
     return this.#phase;
   }
 
-  /** The client's body is complete, whether or not the upstream's has ended. */
+  /** The client's answer is complete, whether or not the upstream's has ended. */
   isComplete(): boolean {
-    return this.#body?.reader.isComplete() ?? false;
+    return this.#phase === 'ended' || this.#phase === 'passed' || (this.#body?.reader.isComplete() ?? false);
+  }
+
+  /** Tokens of the output so far, as the upstream counts them or estimated. */
+  outputTokens(): number {
+    return this.#body?.reader.outputTokens() ?? 0;
   }
 
   /** A delta of a stream is among the bytes for the client. */

@@ -30,6 +30,8 @@ export interface UpstreamBodyReader {
   /** Bytes that stay in memory until more arrive, or until the answer ends; by kind. */
   bufferedBytes(): number;
   keeps(): 'received' | 'stream';
+  /** Tokens of the output so far, as the upstream counts them or estimated; asked for each token. */
+  outputTokens(): number;
   report(): UpstreamBodyReport;
 }
 
@@ -75,4 +77,5 @@ export const emptyReport: UpstreamBodyReport = {
   finishReason: null,
   events: 0,
   usage: null,
+  outputTokens: 0,
 };

@@ -115,6 +115,9 @@ export function createWholeBodyReader(kind: WholeBodyKind, options: UpstreamBody
     bufferedBytes() {
       return disposition instanceof ApiError ? 0 : Math.min(size, limit);
     },
+    outputTokens() {
+      return report.usage?.output_tokens ?? report.outputTokens;
+    },
     report() {
       return report;
     },

@@ -11,9 +11,9 @@ export function responseAnswer(bodyOf: AnswerForm['bodyOf'] = (response) => resp
     asksUpstream: true,
     fold: null,
     readJson(value, context) {
-      const { response, events, error, finishReason } = translateCompletion(value, context);
+      const { response, events, error, finishReason, outputTokens } = translateCompletion(value, context);
       const { status, model, usage } = response;
-      return { body: bodyOf(response), events, report: { error, status, model, usage, finishReason } };
+      return { body: bodyOf(response), events, report: { error, status, model, usage, finishReason, outputTokens } };
     },
     bodyOf,
   };
@@ -23,6 +23,7 @@ export function responseAnswer(bodyOf: AnswerForm['bodyOf'] = (response) => resp
 export const defaults: Omit<TranslatedOperation, 'path' | 'of'> = {
   type: 'translated',
   method: 'POST',
+  generates: true,
   upstreamPath: (_profile, chatPath) => chatPath,
   check({ stream }) {
     if (stream === true) throw unsupportedValue('stream', `This endpoint answers with JSON. Leave 'stream' out.`);

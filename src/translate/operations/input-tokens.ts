@@ -9,6 +9,7 @@ export const inputTokens: TranslatedOperation = {
   ...defaults,
   path: ['v1', 'responses', 'input_tokens'],
   of: () => inputTokens,
+  generates: false,
   upstreamPath({ tokenizePath }) {
     if (tokenizePath === null) throw notCounted();
     return tokenizePath;
@@ -22,7 +23,14 @@ export const inputTokens: TranslatedOperation = {
   },
 };
 
-const counted = { error: null, status: 'completed', model: null, usage: null, finishReason: null } as const;
+const counted = {
+  error: null,
+  status: 'completed',
+  model: null,
+  usage: null,
+  finishReason: null,
+  outputTokens: 0,
+} as const;
 
 /** There is no path for it that all Chat servers have. */
 function notCounted(): ApiError {

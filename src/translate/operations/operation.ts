@@ -15,6 +15,8 @@ export interface TranslatedOperation {
   readonly method: 'POST';
   /** The segments of its path, after any prefix. */
   readonly path: readonly string[];
+  /** A model answers it: there are tokens to pay for. */
+  readonly generates: boolean;
   /** The template of the upstream's path; `chatPath` is that of Chat Completions. Throws `ApiError` where the server has none. */
   upstreamPath(profile: Profile, chatPath: string): string;
   /** The operation that a body asks for on this path, of a server with that profile. */

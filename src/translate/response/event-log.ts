@@ -1,6 +1,7 @@
 import type { RetainedBytes } from '../../memory/retained-bytes.ts';
 import type { ResponseStreamEvent, UnnumberedEvent } from '../../schema/stream-events.ts';
 import type { NewId, ResponseContext } from '../context.ts';
+import { estimatedOutput } from '../estimate.ts';
 import { HeldEvents } from './held-events.ts';
 
 /** A delta and its padding are together a multiple of this, so that sizes on the wire reveal little about the text. */
@@ -16,6 +17,8 @@ export class EventLog {
   #isWanted: boolean;
   #events: ResponseStreamEvent[] | null = null;
   #count = 0;
+  #deltas = 0;
+  #characters = 0;
   #held: HeldEvents | null = null;
 
   constructor({ obfuscate, newId }: Pick<ResponseContext, 'obfuscate' | 'newId'>, isWanted = true) {
@@ -24,6 +27,10 @@ export class EventLog {
   }
 
   emit(event: UnnumberedEvent): void {
+    if ('delta' in event) {
+      this.#deltas += 1;
+      this.#characters += event.delta.length;
+    }
     if (!this.#isWanted || this.#held?.hold(event)) return;
     this.#append(event);
   }
@@ -72,6 +79,11 @@ export class EventLog {
     const taken = this.#events;
     this.#events = null;
     return taken ?? [];
+  }
+
+  /** Tokens of the deltas so far, wanted or not, as `estimatedOutput` has them. */
+  tokens(): number {
+    return estimatedOutput(this.#deltas, this.#characters);
   }
 
   /** Events emitted so far: the next one's `sequence_number`. */

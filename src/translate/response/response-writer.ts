@@ -22,6 +22,8 @@ export class ResponseWriter {
   /** The items that the output has become; null where it is sent as it comes. */
   #folded: readonly OutputItem[] | null;
   readonly #id: string;
+  /** Of the output's own events, wanted or not. */
+  readonly #outputLog: EventLog;
   #status: ResponseStatus = 'in_progress';
   #started = false;
   #failure: ApiError | null = null;
@@ -32,7 +34,8 @@ export class ResponseWriter {
     this.log = log;
     const isFolded = context.answer.fold !== null;
     this.#folded = isFolded ? [] : null;
-    this.output = new OutputWriter(isFolded ? new EventLog(context, false) : log, context, retained);
+    this.#outputLog = isFolded ? new EventLog(context, false) : log;
+    this.output = new OutputWriter(this.#outputLog, context, retained);
   }
 
   /** Emits `response.created` and `response.in_progress`, once. */
@@ -97,6 +100,11 @@ export class ResponseWriter {
     this.log.drop();
     this.output = new OutputWriter(new EventLog(this.#context, false), this.#context, new RetainedBytes(false));
     this.fail(error);
+  }
+
+  /** Tokens of the output so far, estimated; `usage` has the upstream's own count once it is there. */
+  outputTokens(): number {
+    return this.#outputLog.tokens();
   }
 
   status(): ResponseStatus {

@@ -1,0 +1,51 @@
+import { costs, type ExchangeSummary } from './summary.ts';
+import type { ExchangeReply, Replies, UsageMetadata } from './types.ts';
+
+/** The most output tokens between two updates. An update costs about as much CPU time as one token. */
+const tokensBetweenUpdates = 32;
+
+/** The number of output tokens at which the next update is due. The first updates come sooner, since most answers are short. */
+export function nextUpdateAfter(outputTokens: number): number {
+  return outputTokens + Math.min(Math.max(outputTokens, 1), tokensBetweenUpdates);
+}
+
+/** The replies, the first of them with the metadata. */
+export function withMetadata(replies: Replies, metadata: UsageMetadata): Replies {
+  if (!Array.isArray(replies)) return withMetadataOnFirst(replies, metadata);
+  const [first, ...rest] = replies;
+  return first === undefined ? replies : [{ ...first, metadata }, ...rest];
+}
+
+function* withMetadataOnFirst(
+  replies: Generator<ExchangeReply, void>,
+  metadata: UsageMetadata,
+): Generator<ExchangeReply, void> {
+  const { done, value } = replies.next();
+  if (done) return;
+  yield { ...value, metadata };
+  yield* replies;
+}
+
+/**
+ * The metadata for Envoy at this point of the exchange. Envoy keeps the last value of each field until the client's stream
+ * ends; budgets and the access log see that value. So an exchange that is still open is called `aborted`, which it is
+ * unless more metadata follows, and a field that was sent once is sent again.
+ */
+export function usageMetadataOf({ outcome, model, upstreamModel, tokens, estimate }: ExchangeSummary): UsageMetadata {
+  return {
+    outcome: outcome === 'open' ? 'aborted' : outcome,
+    ...(model !== null && { model: short(model) }),
+    ...(upstreamModel !== null && { upstream_model: short(upstreamModel) }),
+    ...(tokens !== null && { ...tokens, tokens_from: 'upstream' }),
+    ...(estimate !== null && { ...estimate, tokens_from: 'estimate' }),
+    ...(!costs(outcome) && nothingToPay),
+  };
+}
+
+/** Replaces the estimate that was sent before. */
+const nothingToPay = { input_tokens: 0, output_tokens: 0, total_tokens: 0, tokens_from: 'none' };
+
+/** Names chosen by clients and upstreams may be of any length. */
+function short(name: string): string {
+  return name.slice(0, 200);
+}
