@@ -1,10 +1,11 @@
+import { isWithin } from '../inspect/view/paths.ts';
 import { type Cause, causesOf, type VariedRun } from './causes.ts';
 import type { AddedPlace, ChatPlace, ExplainedField, ExplainedName, ExplainOptions } from './explanation.ts';
 import { isOtherwise, isThere, outcomeOf } from './fates.ts';
 import { fieldsOf, type Path, pathText, valueAt } from './fields.ts';
 import { recordOf } from './json-values.ts';
 import { linkOf, rowOf, rowOfValue } from './mapping-link.ts';
-import { isWithin, type Place, partsOfBody } from './places.ts';
+import { type Place, partsOfBody } from './places.ts';
 import { answered, plainAnswer, type RefusedRun, type RequestRun, runRequest, type SentRun } from './run-request.ts';
 import type { WhatIf } from './what-if.ts';
 

@@ -1,7 +1,8 @@
+import { isWithin } from '../inspect/view/paths.ts';
 import type { Trace } from '../translate/request/trace.ts';
 import { type Path, pathText, valueAt } from './fields.ts';
 import { isSame, recordOf } from './json-values.ts';
-import { isWithin, type Place, partOf } from './places.ts';
+import { type Place, partOf } from './places.ts';
 import type { SentRun } from './run-request.ts';
 
 /**

@@ -1,3 +1,4 @@
+import { isWithin } from '../inspect/view/paths.ts';
 import type { Trace } from '../translate/request/trace.ts';
 import { sourcesOf } from '../translate/request/trace.ts';
 import { type Path, pathText, valueAt } from './fields.ts';
@@ -48,11 +49,6 @@ export function placesIn({ result }: Trace, body: unknown, others: readonly Plac
 
   const roots = new Set(marked.map(({ path }) => rootOf(pathText(path))));
   return { of, added: partsOfBody(body).filter(({ path }) => !roots.has(pathText(path))) };
-}
-
-/** Whether a path is the other one, or inside it. */
-export function isWithin(path: string, other: string): boolean {
-  return path.startsWith(other) && (path.length === other.length || /[.[]/.test(path[other.length] ?? ''));
 }
 
 /** The top-level field, or the element of a top-level list: `messages[2].content` is in `messages[2]`. */

@@ -41,11 +41,17 @@ export function originProblem(headers: IncomingHttpHeaders): string | null {
   const { host = '', origin } = headers;
   const sites = [`http://${host}`, `https://${host}`];
   if (origin === undefined || !sites.includes(origin)) return 'Only the page of the inspector may send this.';
-  const site = headers['sec-fetch-site'];
-  if (site !== undefined && site !== 'same-origin') return 'Only the page of the inspector may send this.';
+  const foreign = siteProblem(headers);
+  if (foreign !== null) return foreign;
   // A form of another site can send text, but not this type.
   if (!/^application\/json\b/i.test(headers['content-type'] ?? '')) return 'The content type must be application/json.';
   return null;
+}
+
+/** Why a request must be refused that a page of another site made, or null. Clients that are no browsers say nothing. */
+export function siteProblem(headers: IncomingHttpHeaders): string | null {
+  const { 'sec-fetch-site': site = 'none' } = headers;
+  return site === 'same-origin' || site === 'none' ? null : 'Only the page of the inspector may send this.';
 }
 
 /** The name or address in a `Host` header; null for what is neither. */

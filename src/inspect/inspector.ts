@@ -1,18 +1,22 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AdminRoutes } from '../server/admin.ts';
-import { hostProblem, originProblem, securityHeaders } from './access.ts';
+import { hostProblem, originProblem, securityHeaders, siteProblem } from './access.ts';
 import { createLivePages, sendGone } from './live-pages.ts';
 import { PacedWrite } from './paced-write.ts';
 import { loadPage } from './page-files.ts';
+import { createQueue } from './queue.ts';
+import { searchBodies } from './search.ts';
 import { createRequestSender } from './send-request.ts';
 import type { ExchangeStore, StoredExchange } from './store.ts';
-import { detailJson } from './told-exchange.ts';
+import { detailJson, requestFileOf } from './told-exchange.ts';
 
 export interface InspectorOptions {
   readonly store: ExchangeStore;
   readonly version: string;
   /** Base URL that the page's form sends requests to; null without one. */
   readonly sendTo: string | null;
+  /** What `explain --json` says of an exchange, given as its file's JSON. Rejects with what it says where it cannot. */
+  readonly explain: (exchange: string, signal: AbortSignal) => Promise<string>;
 }
 
 /** The pages of the inspector on the admin port, everything below `/inspect`. */
@@ -22,12 +26,17 @@ export interface Inspector extends AdminRoutes {
 
 /** What the form may send. */
 const maxSentBytes = 1024 * 1024;
+/** Explanations and searches that wait for one another. */
+const maxWaiting = 16;
+/** Characters that may be looked for. */
+const maxSearchLength = 1000;
 
 /** Rejects when the page was not built. */
-export async function createInspector({ store, version, sendTo }: InspectorOptions): Promise<Inspector> {
+export async function createInspector({ store, version, sendTo, explain }: InspectorOptions): Promise<Inspector> {
   const files = await loadPage();
   const pages = createLivePages(store);
   const sender = sendTo === null ? null : createRequestSender(sendTo, `responses-extproc/${version} inspector`);
+  const queue = createQueue(maxWaiting);
   const about = { version, send_to: sendTo, limits: store.limits };
 
   /** `/inspect/exchanges/7` and `/inspect/exchanges/7/events`. */
@@ -37,6 +46,45 @@ export async function createInspector({ store, version, sendTo }: InspectorOptio
     else if (exchange === undefined) sendText(response, 404, 'This exchange is not in memory any more.');
     else if (!live) sendDetail(response, exchange);
     else if (!pages.openExchange(response, exchange)) sendText(response, 503, tooManyPages);
+  }
+
+  /** Answers with what the task gives as JSON, unless too many wait or the page has gone. */
+  async function sendWork(
+    response: ServerResponse,
+    task: (signal: AbortSignal) => Promise<string>,
+    failedStatus: number,
+  ): Promise<void> {
+    const gone = new AbortController();
+    response.once('close', () => gone.abort());
+    const work = queue.run(() => task(gone.signal), gone.signal);
+    if (work === null) return sendText(response, 503, 'Too much is asked at once.');
+    try {
+      send(response, 200, 'application/json', Buffer.from(await work));
+    } catch (error) {
+      if (!gone.signal.aborted) sendText(response, failedStatus, reasonOf(error));
+    }
+  }
+
+  /** `/inspect/exchanges/7/explanation` */
+  function explanation(response: ServerResponse, id: number): Promise<void> | void {
+    const exchange = store.get(id);
+    if (exchange === undefined) return sendText(response, 404, 'This exchange is not in memory any more.');
+    const task = (signal: AbortSignal) => explain(JSON.stringify(requestFileOf(exchange)), signal);
+    return sendWork(response, task, 422);
+  }
+
+  /** `/inspect/search?text=…&ids=1,2,3` */
+  function search(response: ServerResponse, query: URLSearchParams): Promise<void> | void {
+    const text = query.get('text') ?? '';
+    const ids = (query.get('ids') ?? '')
+      .split(',')
+      .map(Number)
+      .filter(Number.isSafeInteger)
+      .slice(0, store.limits.maxExchanges);
+    if (text === '' || text.length > maxSearchLength)
+      return sendText(response, 400, `text must have 1 to ${maxSearchLength} characters.`);
+    const task = async (signal: AbortSignal) => JSON.stringify({ ids: await searchBodies(store, text, ids, signal) });
+    return sendWork(response, task, 500);
   }
 
   async function sendFromForm(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -63,9 +111,15 @@ export async function createInspector({ store, version, sendTo }: InspectorOptio
     if (file !== undefined) return send(response, 200, file.contentType, file.body);
     if (path === '/inspect/about') return sendJson(response, 200, about);
     if (path === '/inspect/events') return pages.openList(response) ? undefined : sendText(response, 503, tooManyPages);
-    const [, id, live] = /^\/inspect\/exchanges\/(\d{1,15})(\/events)?$/.exec(path) ?? [];
+    const [, id, part] = /^\/inspect\/exchanges\/(\d{1,15})(?:\/(events|explanation))?$/.exec(path) ?? [];
+    const isWork = part === 'explanation' || path === '/inspect/search';
+    // It takes CPU time, which no other site may have for a link or an image.
+    const foreign = isWork ? siteProblem(request.headers) : null;
+    if (foreign !== null) return sendText(response, 403, foreign);
+    if (path === '/inspect/search') return search(response, new URLSearchParams(request.url?.split('?', 2)[1]));
     if (id === undefined) return sendText(response, 404, 'not found');
-    exchangePage(response, Number(id), live !== undefined);
+    if (part === 'explanation') return explanation(response, Number(id));
+    exchangePage(response, Number(id), part === 'events');
   }
 
   return {

@@ -81,6 +81,12 @@ export function rowOf(exchange: StoredExchange): ExchangeRow {
   };
 }
 
+/** The exchange with the client's request alone, from which all else can be told. */
+export function requestFileOf(exchange: StoredExchange): ExchangeFile {
+  const client_request = requestOf(exchange, 'client_request', true) ?? noRequest;
+  return { ...fileOf(exchange, false), client_request, chat_request: null, chat_response: null, client_response: null };
+}
+
 /** The exchange whole. */
 export function detailOf(exchange: StoredExchange): ExchangeDetail {
   return { row: rowOf(exchange), file: fileOf(exchange), omitted: exchange.notKept() };

@@ -138,9 +138,10 @@ async function loadInspection(config: Config, worker: WorkerHandle | null) {
 export async function loadInspector(config: Config) {
   const { createInspector } = await import('../inspect/inspector.ts');
   const { createExchangeStore } = await import('../inspect/store.ts');
+  const { explainInChild } = await import('./explain-in-child.ts');
   const store = createExchangeStore();
   const sendTo = config.INSPECT_SEND_TO === '' ? null : config.INSPECT_SEND_TO;
-  return { store, inspector: await createInspector({ store, version, sendTo }) };
+  return { store, inspector: await createInspector({ store, version, sendTo, explain: explainInChild }) };
 }
 
 /** Logs where the inspector is, and what it exposes. */

@@ -3,56 +3,16 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import type { Browser } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { bytesOf, readExchangeFile } from '../../src/schema/exchange-file.ts';
-import { type InspectorPage, openInspector, startBrowser } from '../support/browser.ts';
-import { startTestMesh, type TestMesh } from '../support/mesh.ts';
+import { gate, inspectedMesh } from '../support/inspected-mesh.ts';
 import { completion, delta, done, eventStream, finish, usage } from '../support/upstream.ts';
 import { openWebSocket } from '../support/websocket-client.ts';
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, '../..');
-let browser: Browser;
-let mesh: TestMesh;
-let opened: InspectorPage[] = [];
-beforeAll(async () => {
-  mesh = await startTestMesh({ webSocket: true, environment: { INSPECT: 'on', INSPECT_SEND_TO: '{proxy}/v1' } });
-  browser = await startBrowser();
-});
-afterAll(async () => {
-  await browser.close();
-  await mesh.close();
-});
-afterEach(async () => {
-  const pages = opened;
-  opened = [];
-  for (const { problems, close } of pages) {
-    expect(problems).toEqual([]);
-    await close();
-  }
-});
-
-async function open(options: Parameters<typeof openInspector>[2] = {}): Promise<InspectorPage> {
-  const inspector = await openInspector(browser, mesh.service.adminUrl, options);
-  opened.push(inspector);
-  return inspector;
-}
-
-/** A request that has its whole answer. */
-async function answered(model: string, request: object = {}): Promise<void> {
-  const response = await mesh.post({ model, input: 'Hi', ...request });
-  await response.arrayBuffer();
-}
-
-/** A promise that the test fulfils: the upstream waits for it. */
-function gate(): { open(): void; readonly passed: () => Promise<void> } {
-  let open = () => {};
-  const promise = new Promise<void>((resolve) => {
-    open = resolve;
-  });
-  return { open: () => open(), passed: () => promise };
-}
+const inspected = inspectedMesh();
+const { open, answered } = inspected;
 
 /** Runs a saved case in the runner of that kind: how vitest ended, and how many of its tests passed. */
 function runCase(file: { readonly name: string; readonly text: string }, runner: string) {
@@ -73,7 +33,7 @@ function runCase(file: { readonly name: string; readonly text: string }, runner:
 describe('the inspector', () => {
   test('shows a stream while it runs: each chunk beside the events that it became', async () => {
     const [first, second] = [gate(), gate()];
-    mesh.upstream.script('live', {
+    inspected.mesh.upstream.script('live', {
       headers: eventStream,
       body: [
         delta({ role: 'assistant', content: '' }),
@@ -118,8 +78,9 @@ describe('the inspector', () => {
 
   test('shows the turns of a WebSocket together', async () => {
     const says = [delta({ content: 'Hi' }), finish('stop'), usage(3, 2), done];
-    for (const model of ['turns', 'between']) mesh.upstream.script(model, { headers: eventStream, body: says });
-    const client = await openWebSocket(`${mesh.url}/v1/responses`, { 'x-request-id': 'conversation-of-two' });
+    for (const model of ['turns', 'between'])
+      inspected.mesh.upstream.script(model, { headers: eventStream, body: says });
+    const client = await openWebSocket(`${inspected.mesh.url}/v1/responses`, { 'x-request-id': 'conversation-of-two' });
     await client.turn({ model: 'turns', input: '1' });
     await answered('between', { stream: true });
     await client.turn({ model: 'turns', input: '2' });
@@ -137,7 +98,7 @@ describe('the inspector', () => {
   });
 
   test('marks what differs between both requests, and names what was dropped', async () => {
-    mesh.upstream.script('compared', { body: [completion({ content: 'Yes' })] });
+    inspected.mesh.upstream.script('compared', { body: [completion({ content: 'Yes' })] });
     const { page } = await open();
     await answered('compared', {
       instructions: 'Be brief.',
@@ -149,28 +110,29 @@ describe('the inspector', () => {
 
     const marks = (name: string) =>
       page
-        .getByRole('list', { name })
+        .getByRole('listbox', { name })
         .locator('.line')
         .evaluateAll((lines) => lines.map((line) => `${line.classList[1] ?? '-'} ${line.textContent?.trim()}`));
     await page.getByText('Dropped: tools[0].web_search').waitFor();
+    await page.getByText('← instructions').waitFor();
     expect(await marks('Client sent, body')).toEqual([
       '- {',
       'same "model": "compared",',
-      'only "input": "Hi",→ messages',
-      'only "instructions": "Be brief.",→ messages',
+      'moved "input": "Hi",→ messages[1].content',
+      'moved "instructions": "Be brief.",→ messages[0].content',
       'same "temperature": 0.5,',
-      'only "max_output_tokens": 900,→ max_tokens',
-      'only "tools": [not sent',
-      'dropped {',
+      'moved "max_output_tokens": 900,→ max_tokens',
+      '- "tools": [',
+      'dropped {dropped',
       'dropped "type": "web_search"',
       'dropped }',
-      'only ]',
+      '- ]',
       '- }',
     ]);
     const became = await marks('It became, body');
     expect(became).toContain('same "model": "compared",');
-    expect(became).toContain('only "messages": [← input, instructions');
-    expect(became).toContain('only "max_tokens": 900,← max_output_tokens');
+    expect(became).toContain('moved "content": "Be brief."← instructions');
+    expect(became).toContain('moved "max_tokens": 900,← max_output_tokens');
 
     await page.getByRole('button', { name: 'Headers' }).click();
     const header = (name: string) => page.getByRole('row', { name: new RegExp(`^${name} `) });
@@ -180,7 +142,7 @@ describe('the inspector', () => {
 
   test('shows no key and no cookie of either side', async () => {
     const secret = 'sk-never-to-be-seen';
-    mesh.upstream.script('secret', {
+    inspected.mesh.upstream.script('secret', {
       headers: { 'set-cookie': `session=${secret}`, 'x-api-key': secret },
       body: [completion({ content: 'Yes' })],
     });
@@ -193,9 +155,9 @@ describe('the inspector', () => {
     };
     const mcp = { type: 'mcp', server_label: 's', server_url: 'https://mcp.example', authorization: secret };
     const body = { model: 'secret', input: 'Hi', tools: [mcp] };
-    await (await mesh.post(body, { headers, path: `/v1/responses?key=${secret}` })).arrayBuffer();
+    await (await inspected.mesh.post(body, { headers, path: `/v1/responses?key=${secret}` })).arrayBuffer();
     await answered('secret');
-    const response = await mesh.post({ model: 'secret', input: 'Hi' }, { headers });
+    const response = await inspected.mesh.post({ model: 'secret', input: 'Hi' }, { headers });
     await response.arrayBuffer();
 
     await expect.poll(() => page.getByRole('option', { name: /secret/ }).count()).toBe(3);
@@ -212,7 +174,7 @@ describe('the inspector', () => {
   });
 
   test('saves a stream as a golden case that passes, and its request too', async () => {
-    mesh.upstream.script('saved', {
+    inspected.mesh.upstream.script('saved', {
       headers: eventStream,
       body: [
         delta({ reasoning_content: 'Let me see.' }),
@@ -250,7 +212,7 @@ describe('the inspector', () => {
   });
 
   test('saves a JSON answer and a refusal as golden cases that pass', async () => {
-    mesh.upstream.script('whole', { body: [completion({ content: 'Hello!', reasoning_content: 'Hm.' })] });
+    inspected.mesh.upstream.script('whole', { body: [completion({ content: 'Hello!', reasoning_content: 'Hm.' })] });
     const { page, download } = await open();
     await answered('whole', { include: ['reasoning.encrypted_content'] });
     await answered('refused', { previous_response_id: 'resp_1' });
@@ -267,7 +229,7 @@ describe('the inspector', () => {
   });
 
   test('downloads what explain reads', async () => {
-    mesh.upstream.script('downloaded', {
+    inspected.mesh.upstream.script('downloaded', {
       headers: eventStream,
       body: [delta({ content: 'Hi' }), finish('stop'), done],
     });
@@ -294,7 +256,7 @@ describe('the inspector', () => {
       'abc\u202ecba\u2066\u0000\u001b[31m',
       'x'.repeat(400_000),
     ];
-    mesh.upstream.script('<b onmouseover=alert(5)>hostile</b>', {
+    inspected.mesh.upstream.script('<b onmouseover=alert(5)>hostile</b>', {
       headers: { ...eventStream, 'x-hostile': '<script>alert(6)</script>' },
       body: [...hostile.map((content) => delta({ content })), finish('stop'), done],
     });
@@ -317,7 +279,10 @@ describe('the inspector', () => {
   });
 
   test('the form sends a request through the proxy, and shows what becomes of it', async () => {
-    mesh.upstream.script('formed', { headers: eventStream, body: [delta({ content: 'Hi' }), finish('stop'), done] });
+    inspected.mesh.upstream.script('formed', {
+      headers: eventStream,
+      body: [delta({ content: 'Hi' }), finish('stop'), done],
+    });
     const { page } = await open();
     await page.keyboard.press('n');
     await page.getByRole('dialog', { name: 'Send a request' }).waitFor();
@@ -329,7 +294,7 @@ describe('the inspector', () => {
     await page.getByRole('button', { name: 'Send', exact: true }).click();
     await page.getByRole('heading', { name: /formed.*completed/ }).waitFor();
     await page.getByText('responses-extproc/', { exact: false }).first().waitFor();
-    expect(mesh.upstream.received('formed')[0]?.json()).toMatchObject({
+    expect(inspected.mesh.upstream.received('formed')[0]?.json()).toMatchObject({
       stream: true,
       messages: [{ role: 'user', content: 'Is it raining?' }],
       tools: [{ type: 'function', function: { name: 'get_weather' } }],
@@ -341,7 +306,10 @@ describe('the inspector', () => {
 
   test('works from the keyboard alone', async () => {
     for (const model of ['key-one', 'key-two', 'key-three']) {
-      mesh.upstream.script(model, { headers: eventStream, body: [delta({ content: model }), finish('stop'), done] });
+      inspected.mesh.upstream.script(model, {
+        headers: eventStream,
+        body: [delta({ content: model }), finish('stop'), done],
+      });
       await answered(model, { stream: true });
     }
     const { page } = await open();
@@ -388,7 +356,7 @@ describe('the inspector', () => {
   });
 
   test('the filter and the pause leave the list as it is while exchanges come', async () => {
-    mesh.upstream.script('paused', { body: [completion({ content: 'Yes' })] });
+    inspected.mesh.upstream.script('paused', { body: [completion({ content: 'Yes' })] });
     const { page } = await open();
     await answered('paused');
     await page.getByRole('searchbox').fill('paused completed');
@@ -417,7 +385,7 @@ describe('the inspector', () => {
   });
 
   test('copies a body and a chunk, all of it', async () => {
-    mesh.upstream.script('whole', { body: [completion({ content: 'Yes' })] });
+    inspected.mesh.upstream.script('whole', { body: [completion({ content: 'Yes' })] });
     await answered('whole');
     const { page } = await open({ permissions: ['clipboard-read', 'clipboard-write'] });
     await page.getByRole('option', { name: /whole/ }).first().click();
@@ -436,7 +404,7 @@ describe('the inspector', () => {
   test('the last line of a stream is in view when it ends', async () => {
     const last = gate();
     const long = Array.from({ length: 90 }, (_, index) => delta({ content: `word ${index} ` }));
-    mesh.upstream.script('followed', {
+    inspected.mesh.upstream.script('followed', {
       headers: eventStream,
       body: [...long, last.passed, delta({ content: 'end' }), finish('stop'), done],
     });
@@ -464,7 +432,7 @@ describe('the inspector', () => {
   });
 
   test('copies a command of either side that works when pasted', async () => {
-    mesh.upstream.script('copied', { body: [completion({ content: 'It’s fine' })] });
+    inspected.mesh.upstream.script('copied', { body: [completion({ content: 'It’s fine' })] });
     const { page } = await open({ permissions: ['clipboard-read', 'clipboard-write'] });
     await answered('copied', { input: "It's $HOME `and` \\ more" });
     await page.getByRole('option', { name: /copied.*completed/ }).click();
@@ -476,12 +444,14 @@ describe('the inspector', () => {
       const { stdout } = await run('bash', ['-c', String(command)]);
       expect(JSON.stringify(JSON.parse(stdout))).toContain('It’s fine');
     }
-    const inputs = mesh.upstream.received('copied').map((request) => request.json().messages.at(-1)?.['content']);
+    const inputs = inspected.mesh.upstream
+      .received('copied')
+      .map((request) => request.json().messages.at(-1)?.['content']);
     expect(inputs).toEqual(Array.from({ length: 3 }, () => "It's $HOME `and` \\ more"));
   });
 
   test('an error is shown with its message, and what was thrown beneath it', async () => {
-    mesh.upstream.script('broken', { body: ['{"choices": [nonsense'] });
+    inspected.mesh.upstream.script('broken', { body: ['{"choices": [nonsense'] });
     const { page } = await open();
     await answered('broken');
     await page.getByRole('option', { name: /broken/ }).click();
@@ -494,7 +464,10 @@ describe('the inspector', () => {
   test.each(['light', 'dark'] as const)(
     'is readable in %s: text stands out from its background',
     async (colorScheme) => {
-      mesh.upstream.script('colours', { headers: eventStream, body: [delta({ content: 'Hi' }), finish('stop'), done] });
+      inspected.mesh.upstream.script('colours', {
+        headers: eventStream,
+        body: [delta({ content: 'Hi' }), finish('stop'), done],
+      });
       const { page } = await open({ colorScheme });
       await answered('colours', { stream: true, tools: [{ type: 'web_search' }] });
       await page
@@ -536,7 +509,10 @@ describe('the inspector', () => {
   );
 
   test('fits a narrow window: one column, nothing cut off', async () => {
-    mesh.upstream.script('narrow', { headers: eventStream, body: [delta({ content: 'Hi' }), finish('stop'), done] });
+    inspected.mesh.upstream.script('narrow', {
+      headers: eventStream,
+      body: [delta({ content: 'Hi' }), finish('stop'), done],
+    });
     const { page } = await open({ viewport: { width: 360, height: 640 } });
     await answered('narrow', { stream: true });
     const fits = () => page.evaluate('document.documentElement.scrollWidth <= document.documentElement.clientWidth');
@@ -550,7 +526,7 @@ describe('the inspector', () => {
   });
 
   test('5,000 exchanges stay smooth: no more elements and no more work for each than for the first thousand', async () => {
-    mesh.upstream.script('many', { body: [completion({ content: 'Yes' })] });
+    inspected.mesh.upstream.script('many', { body: [completion({ content: 'Yes' })] });
     const { page } = await open();
     const session = await page.context().newCDPSession(page);
     // CPU time of the page's own thread: what else this machine does is not in it.

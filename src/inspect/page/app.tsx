@@ -5,6 +5,7 @@ import { Detail } from './detail.tsx';
 import { clientName, count, duration, size, timeOfDay, toneOf } from './format.ts';
 import type { ListedRow, Model } from './model.ts';
 import { SendDialog } from './send-dialog.tsx';
+import { Splitter } from './splitter.tsx';
 import { VirtualList } from './virtual-list.tsx';
 
 /** The page: the list of exchanges, and the one that is selected. */
@@ -19,7 +20,7 @@ export function App({ model }: { readonly model: Model }): JSX.Element {
       if (event.key === '/') filter.current?.focus();
       else if (event.key === 'p') model.setPaused(!model.isPaused);
       else if (event.key === 'n') setSending(true);
-      else if (event.key === 'Escape') model.select(null);
+      else if (event.key === 'Escape') model.alone === null ? model.select(null) : model.setAlone(null);
       else return;
       event.preventDefault();
     };
@@ -42,7 +43,7 @@ export function App({ model }: { readonly model: Model }): JSX.Element {
           <input
             ref={filter}
             type="search"
-            placeholder="Filter: model, client, outcome, code …  /"
+            placeholder="Filter: model, outcome, text in bodies …  /"
             value={model.filter}
             onInput={(event) => model.setFilter(event.currentTarget.value)}
             onKeyDown={(event) => {
@@ -60,7 +61,7 @@ export function App({ model }: { readonly model: Model }): JSX.Element {
         </button>
         <Status model={model} />
       </header>
-      <main>
+      <main style={model.layout.list === null ? {} : { '--list': `${model.layout.list * 100}%` }}>
         <section class="exchanges" aria-label="Exchanges">
           {rows.length === 0 ? <Empty model={model} onSend={() => setSending(true)} /> : null}
           <VirtualList
@@ -72,13 +73,20 @@ export function App({ model }: { readonly model: Model }): JSX.Element {
             keyOf={(index) => rows[index]?.row.id ?? index}
             rowAt={(index) => {
               const listed = rows[index];
-              return listed === undefined ? null : <Row listed={listed} />;
+              return listed === undefined ? null : <Row listed={listed} isInBodies={model.isInBodies(listed.row.id)} />;
             }}
             selected={selected}
             onSelect={select}
             onOpen={() => document.getElementById('detail-title')?.focus()}
           />
         </section>
+        <Splitter
+          label="Width of the list"
+          direction="vertical"
+          class="list-line"
+          share={model.layout.list ?? 0.25}
+          onShare={(list) => model.setLayout({ list })}
+        />
         <Detail model={model} />
       </main>
       {isSending ? <SendDialog model={model} onClose={() => setSending(false)} /> : null}
@@ -113,13 +121,15 @@ function Empty({ model, onSend }: { readonly model: Model; readonly onSend: () =
   );
 }
 
-function Row({ listed: { row, isGone } }: { readonly listed: ListedRow }): JSX.Element {
+function Row(props: { readonly listed: ListedRow; readonly isInBodies: boolean }): JSX.Element {
+  const { row, isGone } = props.listed;
   const path = `${row.method ?? ''} ${row.path ?? ''}`;
   const tokens = row.output_tokens === null ? null : `${count(row.input_tokens)} → ${count(row.output_tokens)} tok`;
   const speed = row.tokens_per_second === null ? null : `${row.tokens_per_second.toFixed(0)} tok/s`;
   const running = row.outcome === 'running' && row.pieces[1] > 0 ? `${count(row.pieces[1])} pieces` : null;
   const turn = webSocketTurnOf(row.request_id);
   const facts = [
+    props.isInBodies ? 'text found' : null,
     clientName(row.client),
     turn === null ? null : `ws turn ${turn.number}`,
     tokens ?? running,

@@ -5,9 +5,11 @@ import { visible } from '../view/json-lines.ts';
 import { type WebSocketTurn, webSocketTurnOf } from '../view/websocket-turn.ts';
 import { Actions } from './actions.tsx';
 import { count, duration, size, timeOfDay, toneOf } from './format.ts';
+import { usualLayout } from './layout.ts';
 import type { Model, ShownExchange } from './model.ts';
 import { RequestSection } from './request-section.tsx';
 import { ResponseSection } from './response-section.tsx';
+import { Splitter } from './splitter.tsx';
 import { StreamSection } from './stream-section.tsx';
 
 /** One exchange, both sides of it. */
@@ -23,7 +25,7 @@ export function Detail({ model }: { readonly model: Model }): JSX.Element {
       </section>
     );
   return (
-    <section class="detail" aria-label="The selected exchange">
+    <section class={model.alone === null ? 'detail' : 'detail has-alone'} aria-label="The selected exchange">
       <button type="button" class="back" onClick={() => model.select(null)}>
         ← All exchanges
       </button>
@@ -46,10 +48,35 @@ function Shown({ shown, model }: { readonly shown: ShownExchange; readonly model
         </p>
       )}
       <ErrorBanner file={file} />
-      <RequestSection file={file} />
-      <StreamSection shown={shown} />
-      <ResponseSection file={file} isOver={row.outcome !== 'running'} version={shown.version} />
+      <RequestSection shown={shown} model={model} />
+      <Between model={model} first="request" second="stream" label="Height of the request" />
+      <StreamSection shown={shown} model={model} />
+      <Between model={model} first="stream" second="response" label="Height of the answer" />
+      <ResponseSection model={model} file={file} isOver={row.outcome !== 'running'} version={shown.version} />
     </>
+  );
+}
+
+/** The line between two sections. */
+function Between(props: {
+  readonly model: Model;
+  readonly first: 'request' | 'stream';
+  readonly second: 'stream' | 'response';
+  readonly label: string;
+}): JSX.Element {
+  const { model, first, second, label } = props;
+  const both = model.layout[first] + model.layout[second];
+  return (
+    <Splitter
+      label={label}
+      direction="horizontal"
+      class="sections"
+      share={model.layout[first] / both}
+      onShare={(share) => {
+        const of = share ?? usualLayout[first] / (usualLayout[first] + usualLayout[second]);
+        model.setLayout({ [first]: of * both, [second]: (1 - of) * both });
+      }}
+    />
   );
 }
 

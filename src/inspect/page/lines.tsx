@@ -28,19 +28,29 @@ export function Lines(props: {
   readonly id: string;
   readonly label: string;
   readonly lines: readonly JsonLine[];
+  readonly selected?: number | null;
+  readonly onSelect?: (index: number) => void;
+  /** Lines that belong to what is selected on the other side. */
+  readonly isLinked?: (line: JsonLine) => boolean;
+  readonly inView?: { readonly index: number } | null;
 }): JSX.Element {
+  const { lines, isLinked } = props;
   return (
     <VirtualList
       id={props.id}
       label={props.label}
       class="code"
-      count={props.lines.length}
+      count={lines.length}
       rowHeight={lineHeight}
+      selected={props.selected ?? null}
+      {...(props.onSelect === undefined ? {} : { onSelect: props.onSelect })}
+      inView={props.inView ?? null}
       rowAt={(index) => {
-        const line = props.lines[index];
+        const line = lines[index];
         if (line === undefined) return null;
+        const words = ['line', line.mark ?? '', line.isFound ? 'found' : '', isLinked?.(line) ? 'linked' : ''];
         return (
-          <span class={`line ${line.mark ?? ''}`} dir="ltr">
+          <span class={words.filter((word) => word !== '').join(' ')} dir="ltr">
             <span class="gutter" aria-label={line.mark === null || line.mark === 'same' ? undefined : line.mark} />
             {'  '.repeat(line.depth)}
             {line.key === null ? null : <span class="key">"{line.key}"</span>}
@@ -52,4 +62,9 @@ export function Lines(props: {
       }}
     />
   );
+}
+
+/** Where the text that is looked for is among the lines. */
+export function foundIn(lines: readonly JsonLine[]): readonly number[] {
+  return lines.flatMap(({ isFound }, index) => (isFound ? [index] : []));
 }

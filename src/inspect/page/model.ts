@@ -3,6 +3,8 @@ import type { StoreLimits } from '../store.ts';
 import type { ExchangeDetail, ExchangeRow } from '../told-exchange.ts';
 import { isStream } from '../view/final-response.ts';
 import { createTimeline, type Timeline } from '../view/timeline.ts';
+import { BodySearch } from './body-search.ts';
+import { type Layout, loadLayout, saveLayout } from './layout.ts';
 
 /** Rows that the page keeps, also of exchanges that are not in the service's memory any more. */
 const maxRows = 5000;
@@ -44,7 +46,10 @@ export class Model {
   shown: ShownExchange | null = null;
   /** Why nothing is shown of what is selected. */
   problem: string | null = null;
-  /** Follow the newest exchange. */
+  layout: Layout = loadLayout();
+  /** The section that stands alone; null where all do. */
+  alone: string | null = null;
+  readonly #bodySearch = new BodySearch(() => this.#listChanged());
   #rows = new Map<number, ListedRow>();
   /** What the list shows while it is paused. */
   #frozen: readonly ListedRow[] | null = null;
@@ -81,8 +86,20 @@ export class Model {
       .split(/\s+/)
       .filter((word) => word !== '');
     const rows = this.#frozen ?? [...this.#rows.values()].reverse();
-    this.#visible = words.length === 0 ? rows : rows.filter((row) => words.every((word) => row.words.includes(word)));
+    const isShown = (listed: ListedRow) =>
+      words.every((word) => listed.words.includes(word)) || this.#bodySearch.has(listed.row.id);
+    this.#visible = words.length === 0 ? rows : rows.filter(isShown);
     return this.#visible;
+  }
+
+  /** The text that is looked for in bodies; empty for none. */
+  get find(): string {
+    return this.filter.trim();
+  }
+
+  /** Whether that text is in the exchange's bodies. */
+  isInBodies(id: number): boolean {
+    return this.#bodySearch.has(id);
   }
 
   get total(): number {
@@ -96,7 +113,14 @@ export class Model {
   }
 
   setFilter(filter: string): void {
+    const before = this.find;
     this.filter = filter;
+    const kept = [...this.#rows.values()].filter(({ isGone, row }) => !isGone && row.outcome !== 'running');
+    if (this.find !== before)
+      this.#bodySearch.start(
+        this.find,
+        kept.map(({ row }) => row.id),
+      );
     this.#listChanged();
   }
 
@@ -106,11 +130,23 @@ export class Model {
     this.#listChanged();
   }
 
+  setLayout(changes: Partial<Layout>): void {
+    this.layout = { ...this.layout, ...changes };
+    saveLayout(this.layout);
+    this.#changed();
+  }
+
+  setAlone(section: string | null): void {
+    this.alone = section;
+    this.#changed();
+  }
+
   select(id: number | null): void {
     if (id === this.selectedId && this.problem === null) return;
     this.#details?.close();
     this.#details = null;
     this.selectedId = id;
+    if (id === null) this.alone = null;
     this.shown = null;
     this.problem = null;
     if (id !== null) this.#open(id);
@@ -171,7 +207,10 @@ export class Model {
       const listed = this.#rows.get(id);
       if (listed !== undefined) this.#rows.set(id, { ...listed, isGone: true });
     }
-    for (const row of rows) this.#rows.set(row.id, { row, isGone: false, words: wordsOf(row) });
+    for (const row of rows) {
+      this.#rows.set(row.id, { row, isGone: false, words: wordsOf(row) });
+      if (row.outcome !== 'running') this.#bodySearch.add(row.id);
+    }
     for (const id of this.#rows.keys()) {
       if (this.#rows.size <= maxRows) break;
       this.#rows.delete(id);

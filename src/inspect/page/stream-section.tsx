@@ -2,34 +2,46 @@ import type { JSX } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import type { ExchangeFile } from '../../schema/exchange-file.ts';
 import { jsonLines, textLines, visible } from '../view/json-lines.ts';
-import { chunkLabel, eventLabel, parsed, type TimelineEntry } from '../view/timeline.ts';
+import { chunkLabel, eventLabel, parsed, type TimelineEntry, type TimelineRow } from '../view/timeline.ts';
 import { Axis } from './axis.tsx';
 import { CopyButton } from './copy-button.tsx';
+import { FindCount } from './find-count.tsx';
 import { count } from './format.ts';
+import { usualLayout } from './layout.ts';
 import { Lines, useColumns } from './lines.tsx';
-import type { ShownExchange } from './model.ts';
+import type { Model, ShownExchange } from './model.ts';
+import { Pair } from './pair.tsx';
 import { Section } from './section.tsx';
+import { Splitter } from './splitter.tsx';
 import { VirtualList } from './virtual-list.tsx';
 
 /** The upstream’s chunks beside the client’s events. */
-export function StreamSection({ shown }: { readonly shown: ShownExchange }): JSX.Element {
+export function StreamSection({ shown, model }: { readonly shown: ShownExchange; readonly model: Model }): JSX.Element {
   const { timeline, detail } = shown;
   const [selected, setSelected] = useState<number | null>(null);
   const { chat_response, client_response } = detail.file;
   const rows = timeline.rows;
   const isOver = detail.row.outcome !== 'running';
+  const [inView, setInView] = useState<{ readonly index: number } | null>(null);
+  const find = model.find.toLowerCase();
+  const isFound = (row: TimelineRow) =>
+    find !== '' && [row.upstream, row.client].some((entry) => entry?.raw.toLowerCase().includes(find));
+  const found = find === '' ? [] : rows.flatMap((row, index) => (isFound(row) ? [index] : []));
   const picked = selected === null ? undefined : rows[selected];
   const extra = (
-    <span class="legend">
-      {count(timeline.upstreamTimes.length)} pieces in · {count(timeline.clientTimes.length)} out
-    </span>
+    <>
+      <span class="legend">
+        {count(timeline.upstreamTimes.length)} pieces in · {count(timeline.clientTimes.length)} out
+      </span>
+      <FindCount found={found} what="the answer" onGo={(index) => setInView({ index })} />
+    </>
   );
   const kind = (response: ExchangeFile['chat_response']) => {
     const type = response?.headers.find(({ name }) => name === 'content-type')?.value;
     return response === null ? '' : `${response.status} ${visible(type ?? '')}`;
   };
   return (
-    <Section title="Answer as it came" class="stream" extra={extra}>
+    <Section title="Answer as it came" class="stream" grow={model.layout.stream} model={model} extra={extra}>
       <Axis
         upstream={timeline.upstreamTimes}
         client={timeline.clientTimes}
@@ -53,13 +65,14 @@ export function StreamSection({ shown }: { readonly shown: ShownExchange }): JSX
         followsEnd={!isOver}
         selected={selected}
         onSelect={setSelected}
+        inView={inView}
         rowAt={(index) => {
           const row = rows[index];
           if (row === undefined) return null;
           const { upstream, client, isFirst } = row;
           const at = (upstream ?? client)?.atMs ?? 0;
           return (
-            <span class={isFirst ? 'moment first' : 'moment'}>
+            <span class={`moment ${isFirst ? 'first' : ''} ${isFound(row) ? 'found' : ''}`}>
               <span class="at">{isFirst ? at.toFixed(1) : ''}</span>
               <Entry entry={upstream} label={chunkLabel} />
               <Entry entry={client} label={eventLabel} />
@@ -68,10 +81,18 @@ export function StreamSection({ shown }: { readonly shown: ShownExchange }): JSX
         }}
       />
       {picked === undefined ? null : (
-        <div class="pair picked">
-          <Raw title="Chunk" entry={picked.upstream} onClose={() => setSelected(null)} />
-          <Raw title="Event" entry={picked.client} onClose={() => setSelected(null)} />
-        </div>
+        <Splitter
+          label="Height of the selected chunk and event"
+          direction="horizontal"
+          share={1 - model.layout.picked}
+          onShare={(share) => model.setLayout({ picked: share === null ? usualLayout.picked : 1 - share })}
+        />
+      )}
+      {picked === undefined ? null : (
+        <Pair model={model} class="picked">
+          <Raw title="Chunk" entry={picked.upstream} find={model.find} onClose={() => setSelected(null)} />
+          <Raw title="Event" entry={picked.client} find={model.find} onClose={() => setSelected(null)} />
+        </Pair>
       )}
     </Section>
   );
@@ -92,6 +113,7 @@ function Entry(props: {
 function Raw(props: {
   readonly title: string;
   readonly entry: TimelineEntry | null;
+  readonly find: string;
   readonly onClose: () => void;
 }): JSX.Element {
   const [box, columns] = useColumns();
@@ -99,8 +121,10 @@ function Raw(props: {
   const lines = useMemo(() => {
     const json = parsed(raw);
     if (raw === '') return [];
-    return typeof json === 'object' && json !== null ? jsonLines(json, { columns }) : textLines(raw, columns);
-  }, [raw, columns]);
+    return typeof json === 'object' && json !== null
+      ? jsonLines(json, { columns, find: props.find })
+      : textLines(raw, columns, props.find);
+  }, [raw, columns, props.find]);
   return (
     <div class="pane" ref={box}>
       <p class="pane-title">

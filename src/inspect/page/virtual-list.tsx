@@ -14,6 +14,8 @@ export interface VirtualListProps {
   readonly onOpen?: () => void;
   /** Stay at the end while it grows, if it is scrolled there. */
   readonly followsEnd?: boolean;
+  /** A row to scroll to; another object scrolls again. */
+  readonly inView?: { readonly index: number } | null;
   readonly class?: string;
   readonly id: string;
 }
@@ -65,6 +67,14 @@ export function VirtualList(props: VirtualListProps): JSX.Element {
     else if (top + rowHeight > element.scrollTop + element.clientHeight)
       element.scrollTop = top + rowHeight - element.clientHeight;
   }, [selected]);
+
+  useLayoutEffect(() => {
+    const element = box.current;
+    if (element === null || props.inView == null) return;
+    const top = props.inView.index * rowHeight;
+    if (top < element.scrollTop || top + rowHeight > element.scrollTop + element.clientHeight)
+      element.scrollTop = Math.max(0, top - element.clientHeight / 3);
+  }, [props.inView]);
 
   const onKeyDown = (event: KeyboardEvent) => {
     if (onSelect === undefined || count === 0) return;

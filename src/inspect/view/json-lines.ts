@@ -1,8 +1,16 @@
-/** How a value of one body relates to the other body. */
-export type Mark = 'same' | 'changed' | 'only' | 'dropped';
+/** How a value of one body relates to the other body; `moved` is there with its own value, elsewhere or under another name. */
+export type Mark = 'same' | 'moved' | 'changed' | 'only' | 'dropped';
+
+/** What is known of the value at a path. */
+export interface Explained {
+  readonly mark: Mark;
+  readonly note: string | null;
+}
 
 /** One line of a body as it is shown. */
 export interface JsonLine {
+  /** Of the value that the line is of: `input[3].content`; empty for the whole, null for text that is not JSON. */
+  readonly path: string | null;
   readonly depth: number;
   /** The field's name, on the first line of its value. */
   readonly key: string | null;
@@ -11,6 +19,8 @@ export interface JsonLine {
   readonly mark: Mark | null;
   /** What a field became that has another name on the other side. */
   readonly note: string | null;
+  /** It has some of the text that is looked for. */
+  readonly isFound: boolean;
 }
 
 export interface JsonLineOptions {
@@ -20,6 +30,10 @@ export interface JsonLineOptions {
   readonly dropped?: readonly string[];
   /** Says what a top-level field that the other side does not have became. */
   readonly noteOf?: (key: string) => string | null;
+  /** What became of values, by path; the marks are these where there are any. */
+  readonly explained?: ReadonlyMap<string, Explained>;
+  /** Text to look for, whatever its case. */
+  readonly find?: string;
   /** Characters of a line. */
   readonly columns: number;
 }
@@ -37,9 +51,27 @@ export function jsonLines(value: unknown, options: JsonLineOptions): JsonLine[] 
 }
 
 /** Text that is not JSON, as lines. */
-export function textLines(text: string, columns: number): JsonLine[] {
-  const plain = { depth: 0, key: null, kind: 'plain', mark: null, note: null } as const;
-  return brokenText(shortened(text), columns).map((line) => ({ ...plain, text: visible(line) }));
+export function textLines(text: string, columns: number, find = ''): JsonLine[] {
+  const plain = { path: null, depth: 0, key: null, kind: 'plain', mark: null, note: null } as const;
+  const shown = shortened(text);
+  const isFound = finderIn(shown, find);
+  let at = 0;
+  return brokenText(shown, columns).map((line) => {
+    at += line.length;
+    return { ...plain, text: visible(line), isFound: isFound(at - line.length, at) };
+  });
+}
+
+/** Says of a part of the text whether it has some of what is looked for. */
+function finderIn(text: string, find: string): (start: number, end: number) => boolean {
+  const wanted = find.toLowerCase();
+  // A letter whose other case is longer would move what is behind it.
+  const lower = text.toLowerCase();
+  if (wanted === '' || lower.length !== text.length || !lower.includes(wanted)) return () => false;
+  return (start, end) => {
+    const first = lower.indexOf(wanted, Math.max(0, start - wanted.length + 1));
+    return first !== -1 && first < end;
+  };
 }
 
 /** Control characters, and those that turn the direction of what follows, as their code points. */
@@ -84,13 +116,16 @@ class LineWriter {
     path: string,
     isLast: boolean,
   ): void {
-    const mark = inherited === undefined ? undefined : this.#markOf(value, counterpart, inherited, path);
-    const note = depth === 1 && mark === 'only' && key !== null ? (this.#options.noteOf?.(key) ?? null) : null;
+    const explained = this.#options.explained?.get(path);
+    const mark =
+      inherited === undefined ? undefined : this.#markOf(value, counterpart, explained?.mark ?? inherited, path);
+    const guessed = this.#options.explained === undefined && depth === 1 && mark === 'only' && key !== null;
+    const note = explained?.note ?? (guessed ? (this.#options.noteOf?.(key) ?? null) : null);
     const comma = isLast ? '' : ',';
     if (typeof value === 'object' && value !== null)
       this.#writeContainer(key, value, counterpart, mark, depth, path, comma, note);
-    else if (typeof value === 'string') this.#writeText(key, value, mark ?? null, depth, comma, note);
-    else this.#line(depth, key, `${JSON.stringify(value) ?? 'null'}${comma}`, 'literal', mark ?? null, note);
+    else if (typeof value === 'string') this.#writeText(key, value, mark ?? null, depth, path, comma, note);
+    else this.#line(path, depth, key, `${JSON.stringify(value) ?? 'null'}${comma}`, 'literal', mark ?? null, note);
   }
 
   #writeContainer(
@@ -107,10 +142,10 @@ class LineWriter {
     const [open, close] = isArray ? ['[', ']'] : ['{', '}'];
     const keys = Object.keys(value);
     if (keys.length === 0) {
-      this.#line(depth, key, `${open}${close}${comma}`, 'bracket', mark ?? null, note);
+      this.#line(path, depth, key, `${open}${close}${comma}`, 'bracket', mark ?? null, note);
       return;
     }
-    this.#line(depth, key, open, 'bracket', mark ?? null, note);
+    this.#line(path, depth, key, open, 'bracket', mark ?? null, note);
     const other = counterpart?.value;
     const comparable = typeof other === 'object' && other !== null && Array.isArray(other) === isArray ? other : null;
     for (const [index, name] of keys.entries()) {
@@ -119,7 +154,7 @@ class LineWriter {
       const at = isArray ? `${path}[${name}]` : path === '' ? name : `${path}.${name}`;
       this.write(isArray ? null : name, childOf(value, name), there, mark, depth + 1, at, index === keys.length - 1);
     }
-    this.#line(depth, null, `${close}${comma}`, 'bracket', mark ?? null, null);
+    this.#line(path, depth, null, `${close}${comma}`, 'bracket', mark ?? null, null);
   }
 
   #writeText(
@@ -127,35 +162,47 @@ class LineWriter {
     value: string,
     mark: Mark | null,
     depth: number,
+    path: string,
     comma: string,
     note: string | null,
   ): void {
     const noteWidth = note === null ? 0 : note.length + 2;
     const width = Math.max(20, this.#options.columns - depth * indentWidth - (key?.length ?? 0) - 4 - noteWidth);
     const shown = shortened(value);
-    const parts = brokenText(shown, width).map((part) => visible(JSON.stringify(part).slice(1, -1)));
+    const parts = brokenText(shown, width);
+    const isFound = finderIn(shown, this.#options.find ?? '');
+    let at = 0;
     for (const [index, part] of parts.entries()) {
       const first = index === 0;
       const last = index === parts.length - 1;
-      const text = `${first ? '"' : ''}${part}${last ? `"${comma}` : ''}`;
-      this.#line(first ? depth : depth + 1, first ? key : null, text, 'string', mark, first ? note : null);
+      const text = `${first ? '"' : ''}${visible(JSON.stringify(part).slice(1, -1))}${last ? `"${comma}` : ''}`;
+      const found = isFound(at, at + part.length);
+      this.#line(path, first ? depth : depth + 1, first ? key : null, text, 'string', mark, first ? note : null, found);
+      at += part.length;
     }
   }
 
   #line(
+    path: string,
     depth: number,
     key: string | null,
     text: string,
     kind: JsonLine['kind'],
     mark: Mark | null,
     note: string | null,
+    isFound = false,
   ): void {
-    this.lines.push({ depth, key: key === null ? null : visible(key), text, kind, mark, note });
+    const find = this.#options.find?.toLowerCase() ?? '';
+    const hasWord =
+      find !== '' && [key ?? '', kind === 'literal' ? text : ''].some((word) => word.toLowerCase().includes(find));
+    const shown = key === null ? null : visible(key);
+    this.lines.push({ path, depth, key: shown, text, kind, mark, note, isFound: isFound || hasWord });
   }
 
   #markOf(value: unknown, counterpart: Counterpart, inherited: Mark | null, path: string): Mark | null {
     if (this.#dropped.has(path)) return 'dropped';
     if (inherited !== null) return inherited;
+    if (this.#options.explained !== undefined) return null;
     if (counterpart === null) return 'only';
     const other = counterpart.value;
     if (isEqual(value, other)) return 'same';

@@ -84,4 +84,35 @@ describe('a body as lines', () => {
     ])
       expect(isEqual(a, b)).toBe(false);
   });
+
+  it('marks what is known of a path, and of all in it, instead of what differs', () => {
+    const explained = new Map([
+      ['input[0]', { mark: 'moved', note: '→ messages[1]' }],
+      ['input[1]', { mark: 'dropped', note: 'dropped' }],
+    ] as const);
+    const body = { model: 'm', input: [{ text: 'Hi' }, 'Ho'] };
+    expect(marked(body, { columns: 80, other: {}, explained, noteOf: () => 'guessed' })).toEqual([
+      '- {',
+      '-  model: "m",',
+      '-  input: [',
+      'moved   { (→ messages[1])',
+      'moved    text: "Hi"',
+      'moved   },',
+      'dropped   "Ho" (dropped)',
+      '-  ]',
+      '- }',
+    ]);
+  });
+
+  it('finds a text in any case, also where a line ends within it', () => {
+    const text = 'One two three four five six';
+    const found = (lines: ReturnType<typeof jsonLines>) =>
+      lines.filter(({ isFound }) => isFound).map((line) => line.text);
+    const lines = jsonLines({ text, number: 123, key: 'x' }, { columns: 26, find: 'FOUR FIVE' });
+    expect(found(lines)).toEqual(['"One two three four ', 'five six",']);
+    expect(found(jsonLines({ text, number: 123 }, { columns: 80, find: '23' }))).toEqual(['123']);
+    expect(found(jsonLines({ text }, { columns: 80, find: 'text' }))).toEqual([`"${text}"`]);
+    expect(found(textLines(text, 12, 'two'))).toEqual(['One two ']);
+    expect(found(textLines(text, 12))).toEqual([]);
+  });
 });

@@ -1,0 +1,144 @@
+import type { Explained, Mark } from './json-lines.ts';
+
+/** As much of what `explain --json` writes as the page shows. */
+export interface ExplanationFile {
+  readonly refusals: readonly (Why & { readonly error: { readonly param: string | null; readonly message: string } })[];
+  readonly fields: readonly ExplainedField[];
+  readonly added: readonly { readonly path: string; readonly causes: readonly Cause[] }[];
+  readonly notes: readonly string[];
+}
+
+interface Cause {
+  readonly kind: 'flag' | 'variable';
+  readonly name: string;
+  readonly value: unknown;
+  readonly meaning: string;
+  readonly reason: string | null;
+}
+
+interface Why {
+  readonly causes: readonly Cause[];
+  readonly rule: string;
+  readonly link: string;
+}
+
+interface ExplainedField extends Why {
+  readonly field: string;
+  readonly fate: 'sent' | 'renamed' | 'rewritten' | 'in_response' | 'dropped' | 'left_out' | 'absent';
+  readonly becomes: readonly { readonly path: string }[];
+  readonly dropped: readonly string[];
+}
+
+/** What became of a value, in words; of either side's. */
+export interface Account {
+  /** Where it is in the client's request, and what it is in the Chat request. */
+  readonly from: readonly string[];
+  readonly to: readonly string[];
+  /** `sent`, `dropped` and so on, in words. */
+  readonly fate: string;
+  /** The rule, then what decided it; none where there is nothing to say. */
+  readonly reasons: readonly string[];
+  /** An address, or a path in the repository. */
+  readonly link: string | null;
+}
+
+/** An explanation as the two bodies show it: by path, with marks and notes for both, and the account of each place. */
+export interface ExplainedBodies {
+  readonly client: ReadonlyMap<string, Explained>;
+  readonly chat: ReadonlyMap<string, Explained>;
+  /** Of the nearest place around the path that has an account; null without one. */
+  accountOf(side: 'client' | 'chat', path: string): Account | null;
+}
+
+const marks: Readonly<Record<ExplainedField['fate'], Mark>> = {
+  sent: 'same',
+  renamed: 'moved',
+  rewritten: 'changed',
+  in_response: 'only',
+  dropped: 'dropped',
+  left_out: 'only',
+  absent: 'same',
+};
+
+const fates: Readonly<Record<ExplainedField['fate'], string>> = {
+  sent: 'sent as it is',
+  renamed: 'sent under another name',
+  rewritten: 'sent as something else',
+  in_response: 'not sent; the Response repeats it',
+  dropped: 'dropped, and named in x-responses-dropped',
+  left_out: 'not sent, without effect',
+  absent: 'not set',
+};
+
+/** Makes both sides of an explanation. */
+export function explainedBodies({ fields, refusals, added }: ExplanationFile): ExplainedBodies {
+  const client = new Map<string, Explained>();
+  const chat = new Map<string, Explained>();
+  const accounts = { client: new Map<string, Account>(), chat: new Map<string, Account>() };
+  const sources = new Map<string, ExplainedField[]>();
+  for (const field of fields) {
+    const to = field.becomes.map(({ path }) => path);
+    const isInPlace = field.fate === 'sent' && to.length === 1 && to[0] === field.field;
+    client.set(field.field, { mark: marks[field.fate], note: isInPlace ? null : noteOf(field, to) });
+    accounts.client.set(field.field, accountOf(field, to));
+    for (const path of to) sources.set(path, [...(sources.get(path) ?? []), field]);
+  }
+  for (const [path, from] of sources) {
+    const names = from.map(({ field }) => field);
+    const [first] = from;
+    const isInPlace = names.length === 1 && names[0] === path;
+    const mark = from.some(({ fate }) => fate === 'rewritten') ? 'changed' : marks[first?.fate ?? 'sent'];
+    chat.set(path, { mark, note: isInPlace ? null : `← ${listed(names)}` });
+    if (first !== undefined) accounts.chat.set(path, { ...accountOf(first, [path]), from: names });
+  }
+  for (const { path, causes } of added) {
+    chat.set(path, { mark: 'only', note: 'added' });
+    const reasons = causes.map(causeText);
+    accounts.chat.set(path, { from: [], to: [path], fate: 'added', reasons, link: null });
+  }
+  for (const { error, rule, causes, link } of refusals)
+    if (error.param !== null && !client.has(error.param)) {
+      client.set(error.param, { mark: 'dropped', note: 'refused' });
+      const reasons = [error.message, rule, ...causes.map(causeText)];
+      accounts.client.set(error.param, { from: [error.param], to: [], fate: 'refused', reasons, link });
+    }
+  return {
+    client,
+    chat,
+    accountOf(side, path) {
+      for (let at = path; at !== ''; at = parentOf(at)) {
+        const account = accounts[side].get(at);
+        if (account !== undefined) return account;
+      }
+      return null;
+    },
+  };
+}
+
+/** The path of what the value is in; empty for a top-level field's. */
+function parentOf(path: string): string {
+  return path.slice(0, Math.max(0, path.lastIndexOf('.'), path.lastIndexOf('[')));
+}
+
+function accountOf({ field, fate, causes, rule, link, dropped }: ExplainedField, to: readonly string[]): Account {
+  const without = dropped.length === 0 || fate === 'dropped' ? '' : `, without ${dropped.join(', ')}`;
+  const isPlain = fate === 'sent' && dropped.length === 0;
+  const reasons = isPlain ? [] : [rule, ...causes.map(causeText)];
+  return { from: [field], to, fate: `${fates[fate]}${without}`, reasons, link: isPlain ? null : link };
+}
+
+function noteOf({ fate, dropped }: ExplainedField, to: readonly string[]): string {
+  if (to.length > 0) return `→ ${listed(to)}${dropped.length > 0 ? ', in part' : ''}`;
+  return { dropped: 'dropped', in_response: 'in the Response' }[fate as string] ?? 'not sent';
+}
+
+/** The first of them, and how many there are more. */
+function listed(paths: readonly string[]): string {
+  return paths.length <= 2 ? paths.join(', ') : `${paths[0]} and ${paths.length - 1} more`;
+}
+
+function causeText({ kind, name, value, meaning, reason }: Cause): string {
+  const shown = value === '' ? 'not set' : typeof value === 'string' ? value : JSON.stringify(value);
+  if (kind === 'variable') return `${name} is ${shown}: ${meaning}`;
+  return `The profile’s flag ${name} is ${shown}. ${reason ?? meaning}`;
+}

@@ -1,0 +1,4 @@
+/** Whether a path of a JSON value (`input[3].content`) is the other one, or inside it. */
+export function isWithin(path: string, other: string): boolean {
+  return path.startsWith(other) && (path.length === other.length || /[.[]/.test(path[other.length] ?? ''));
+}

@@ -1,0 +1,99 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { createInspector, type Inspector } from '../../../src/inspect/inspector.ts';
+import { createExchangeStore, type ExchangeStore } from '../../../src/inspect/store.ts';
+import { recordedFacts } from '../../support/recorded-facts.ts';
+
+let store: ExchangeStore;
+let inspector: Inspector;
+let server: Server;
+/** What is explained, and the answer that it gets. */
+let explained: string[];
+let explain: (exchange: string) => Promise<string>;
+
+beforeEach(async () => {
+  store = createExchangeStore();
+  explained = [];
+  explain = async () => '{}';
+  inspector = await createInspector({
+    store,
+    version: '1',
+    sendTo: null,
+    explain(exchange) {
+      explained.push(exchange);
+      return explain(exchange);
+    },
+  });
+  server = createServer((incoming, response) => void inspector.handle(incoming, response));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+});
+afterEach(() => {
+  inspector.close();
+  server.close();
+  server.closeAllConnections();
+});
+
+async function get(path: string, headers: Readonly<Record<string, string>> = {}) {
+  const { port } = server.address() as AddressInfo;
+  const response = await fetch(`http://127.0.0.1:${port}${path}`, { headers });
+  return { status: response.status, text: await response.text() };
+}
+
+function record(...texts: readonly string[]): number {
+  const exchange = store.open(1);
+  exchange.head('client_request', [':method', 'POST', ':path', '/v1/responses']);
+  for (const text of texts) exchange.piece('client_request', 0, Buffer.from(text));
+  exchange.facts({ ...recordedFacts, outcome: 'completed' });
+  return exchange.id;
+}
+
+const search = (text: string, ids: readonly number[]) =>
+  get(`/inspect/search?${new URLSearchParams({ text, ids: ids.join() })}`);
+
+it('finds a text in a body in any case, as it is and as JSON writes it, across pieces, in the asked exchanges alone', async () => {
+  const ids = [record('{"a":"Two\\nlines é"}'), record('nothing'), record('two\nLI', 'NES É'), record('two\nlines é')];
+  expect((await search('two\nlines É', [...ids.slice(0, 3), 99])).text).toBe(JSON.stringify({ ids: [ids[0], ids[2]] }));
+});
+
+it('refuses a search for nothing, or for more than 1,000 characters', async () => {
+  for (const text of ['', 'x'.repeat(1001)])
+    expect(await search(text, [1])).toMatchObject({ status: 400, text: 'text must have 1 to 1000 characters.\n' });
+});
+
+it('explains the client’s request alone, and says why where it cannot', async () => {
+  const id = record('{"model":"m"}');
+  store.get(id)?.piece('client_response', 1, Buffer.from('an answer'));
+  expect(await get(`/inspect/exchanges/${id}/explanation`)).toEqual({ status: 200, text: '{}' });
+  expect(JSON.parse(explained[0] ?? '')).toMatchObject({
+    client_request: { path: '/v1/responses', body: '{"model":"m"}' },
+    chat_response: null,
+    client_response: null,
+  });
+  explain = () => Promise.reject(new Error('It is too long.'));
+  expect(await get(`/inspect/exchanges/${id}/explanation`)).toEqual({ status: 422, text: 'It is too long.\n' });
+  expect((await get('/inspect/exchanges/99/explanation')).status).toBe(404);
+});
+
+it('does one after the other, and lets 16 wait', async () => {
+  const id = record('{}');
+  let go = () => {};
+  const gone = new Promise<string>((resolve) => {
+    go = () => resolve('{}');
+  });
+  explain = () => gone;
+  const asked = Array.from({ length: 18 }, () => get(`/inspect/exchanges/${id}/explanation`));
+  const refused = await Promise.race(asked);
+  expect(refused).toEqual({ status: 503, text: 'Too much is asked at once.\n' });
+  expect(explained).toHaveLength(1);
+  go();
+  const statuses = (await Promise.all(asked)).map(({ status }) => status);
+  expect(statuses.filter((status) => status === 200)).toHaveLength(17);
+});
+
+it('neither is done for a page of another site', async () => {
+  const id = record('{}');
+  for (const path of [`/inspect/exchanges/${id}/explanation`, '/inspect/search?text=a&ids=1'])
+    expect((await get(path, { 'sec-fetch-site': 'cross-site' })).status).toBe(403);
+  expect(explained).toEqual([]);
+});
