@@ -40,6 +40,7 @@ export async function serve(config: Config, log: Log, output: LogOutput): Promis
       ready: ready(),
       exchanges: guard.exchanges,
       bufferedBytes: guard.held(),
+      profilesRejected: profiles.problem() !== null,
       lostLogLines: output.lost,
     }),
   });

@@ -34,6 +34,7 @@ export interface ProcessState {
   readonly ready: boolean;
   readonly exchanges: number;
   readonly bufferedBytes: number;
+  readonly profilesRejected: boolean;
   readonly lostLogLines: number;
 }
 
@@ -261,6 +262,12 @@ export const stateRows: readonly ReadRow<ProcessState>[] = [
     name: 'responses_extproc_buffered_bytes',
     help: 'Bytes that exchanges hold, as counted: bodies, the state of streams, what the proxy has not taken.',
     read: ({ bufferedBytes }) => bufferedBytes,
+  },
+  {
+    type: 'gauge',
+    name: 'responses_extproc_profiles_rejected',
+    help: '1 while the profiles file as it is now cannot be used, so that the profiles of an earlier version are in force.',
+    read: ({ profilesRejected }) => Number(profilesRejected),
   },
   lostLogLines,
 ];

@@ -203,7 +203,7 @@ describe('a bounded label', () => {
   });
 
   it('frees the series of that label alone, of counters and histograms', async () => {
-    const state = () => ({ ready: true, exchanges: 0, bufferedBytes: 0, lostLogLines: 0 });
+    const state = () => ({ ready: true, exchanges: 0, bufferedBytes: 0, profilesRejected: false, lostLogLines: 0 });
     const metrics = createMetrics({ version: '1', maxModels: 2, worker: 1, state });
     for (const model of ['a', 'b']) {
       metrics.tokens.inc({ model, type: 'input' });

@@ -149,8 +149,13 @@ describe('the service', () => {
       expect(reason).toBe(`${file}: profile 'mine': flag 'video' takes true, false (got 3)`);
       expect(await running.metric('responses_extproc_profile_reloads_total', { result: 'rejected' })).toBe(1);
       expect(await running.metric('responses_extproc_profile_reloads_total', { result: 'taken' })).toBe(0);
+      expect(await running.metric('responses_extproc_profiles_rejected')).toBe(1);
       const shown = await (await running.get('/config')).json();
       expect(shown).toMatchObject({ profiles: { mine: { maxTokensField: 'max_tokens' } }, profilesProblem: reason });
+      writeFileSync(`${file}.new`, mine);
+      renameSync(`${file}.new`, file);
+      await running.logged(({ msg }) => msg === 'profiles file read again');
+      expect(await running.metric('responses_extproc_profiles_rejected')).toBe(0);
     } finally {
       await running.remove();
     }

@@ -48,7 +48,10 @@ describe('a Prometheus that scrapes Envoy, the service and its workers', () => {
     const jobs = { '/service': mesh.service, '/workers': mesh.workers, '/envoy': mesh.envoy };
     pages = createServer((request, response) => {
       const scrape = jobs[request.url as keyof typeof jobs];
-      scrape().then((text) => response.end(text));
+      scrape().then(
+        (text) => response.end(text),
+        () => response.destroy(),
+      );
     });
     await new Promise<void>((resolve) => {
       pages.listen(0, '127.0.0.1', resolve);
@@ -85,8 +88,10 @@ describe('a Prometheus that scrapes Envoy, the service and its workers', () => {
     await Promise.race([untilScraped(), failed]);
   });
   afterAll(async () => {
-    await Promise.all([prometheus?.stop(), mesh?.close()]);
+    // In this order: nobody scrapes what is gone.
+    await prometheus?.stop();
     pages?.close();
+    await mesh?.close();
     rmSync(folder, { recursive: true, force: true });
   });
 
@@ -133,10 +138,15 @@ describe('a Prometheus that scrapes Envoy, the service and its workers', () => {
     await expect
       .poll(async () => (await evaluated()).every(({ health }) => health === 'ok'), { timeout: 20_000 })
       .toBe(true);
+    // The file was broken before the first scrape. It fires after a minute; until then it is pending.
+    const broken = 'ResponsesExtprocProfilesRejected';
+    await expect
+      .poll(async () => (await evaluated()).find(({ name }) => name === broken)?.state, { timeout: 20_000 })
+      .toMatch(/^(pending|firing)$/);
     const all = await evaluated();
     expect(all.map(({ name }) => name)).toEqual(rules.map(({ alert }) => alert));
-    // One answer of the three that the mesh gave was an upstream's error, and its certificate is for two days.
-    const expected = ['ResponsesExtprocUpstreamErrors', 'ResponsesExtprocCertificateExpires'];
+    // One answer of the four that the mesh gave was an upstream's error, and its certificate is for two days.
+    const expected = ['ResponsesExtprocUpstreamErrors', 'ResponsesExtprocCertificateExpires', broken];
     expect(all.filter(({ name, state }) => state !== 'inactive' && !expected.includes(name))).toEqual([]);
   });
 });

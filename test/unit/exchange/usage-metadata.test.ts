@@ -118,12 +118,12 @@ describe('while a stream runs', () => {
     return told.slice(1, -1).map(({ output_tokens }) => output_tokens);
   }
 
-  it('is told again at 1, 2, 4, 8 and so on, then every 32 tokens', () => {
-    expect(toldFor(Array.from({ length: 150 }, () => 'a '))).toEqual([1, 2, 4, 8, 16, 32, 64, 96, 128]);
+  it('is told again at 1, 4, 16 and 64 tokens, then every 64', () => {
+    expect(toldFor(Array.from({ length: 200 }, () => 'a '))).toEqual([1, 4, 16, 64, 128, 192]);
   });
 
   it('counts four characters as a token where deltas are longer than one', () => {
-    expect(toldFor(Array.from({ length: 8 }, () => 'x'.repeat(60)))).toEqual([15, 30, 60, 105]);
+    expect(toldFor(Array.from({ length: 8 }, () => 'x'.repeat(60)))).toEqual([15, 60]);
   });
 
   it('counts reasoning and the arguments of calls', () => {
@@ -131,7 +131,7 @@ describe('while a stream runs', () => {
     const deltas = [
       { reasoning_content: 'x'.repeat(40) },
       call({ id: 'c', type: 'function', function: { name: 'f', arguments: '{"a":"' } }),
-      call({ function: { arguments: 'x'.repeat(40) } }),
+      call({ function: { arguments: 'x'.repeat(160) } }),
       call({ function: { arguments: '"}' } }),
     ];
     const pieces = deltas.map((piece) =>
@@ -143,7 +143,7 @@ describe('while a stream runs', () => {
         pieces,
       }),
     );
-    expect(told.slice(1, -1).map(({ output_tokens }) => output_tokens)).toEqual([10, 22]);
+    expect(told.slice(1, -1).map(({ output_tokens }) => output_tokens)).toEqual([10, 52]);
   });
 
   it('has what the upstream counts, where it counts as it goes', () => {
