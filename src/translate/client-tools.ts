@@ -2,15 +2,15 @@ import type { ApplyPatchCallItem, ItemStatus, LocalShellCallItem, ShellCallItem 
 import { jsonOf, objectOf } from './chat/loose.ts';
 
 /**
- * Tools that the API knows by a type of their own and that the client runs: `shell` (local), `local_shell` and
- * `apply_patch` (openai-node 7.57, openai-agents-python#2966). A Chat server is offered each as a function; calls and
- * outputs go back as their own items.
+ * Tools with a type of their own in the API that the client runs: `shell` (local), `local_shell` and `apply_patch`
+ * (openai-node 7.57, openai-agents-python#2966). A Chat server is offered each as a function; calls and outputs go back as
+ * their own items.
  */
 export type ClientToolType = 'shell' | 'local_shell' | 'apply_patch';
 
 export type ClientToolItem = ShellCallItem | LocalShellCallItem | ApplyPatchCallItem;
 
-/** What such a tool is as a function. Its Chat name is its type. */
+/** Such a tool as a function. Its Chat name is its type. */
 export interface ClientTool {
   readonly description: string;
   readonly parameters: Readonly<Record<string, unknown>>;
@@ -90,7 +90,7 @@ export const clientTools: Readonly<Record<ClientToolType, ClientTool>> = {
           command,
           env: stringsOf(given?.env),
           ...(timeout === null ? {} : { timeout_ms: timeout }),
-          // The AI SDK refuses these two when they are null: absent is what it takes.
+          // The AI SDK refuses null for these two; they must be absent.
           ...(typeof given?.user === 'string' ? { user: given.user } : {}),
           ...(typeof given?.working_directory === 'string' ? { working_directory: given.working_directory } : {}),
         },
@@ -133,7 +133,7 @@ export function isClientToolType(type: string): type is ClientToolType {
   return Object.hasOwn(clientTools, type);
 }
 
-/** Whether an item holds something to run; arguments that cannot be read leave it empty. */
+/** Whether an item contains something to run; unreadable arguments leave it empty. */
 export function isRunnable(item: ClientToolItem): boolean {
   switch (item.type) {
     case 'shell_call':

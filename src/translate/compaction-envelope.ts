@@ -4,8 +4,8 @@ import { objectOf, textOf } from './chat/loose.ts';
 
 /**
  * A summary of a conversation, carried by the client in the `encrypted_content` of a `compaction` item. It is encoded, not
- * encrypted, and needs no key: it holds nothing but the client's own conversation, and a client that wrote its own would
- * only speak for itself. Any replica can read it, after any restart.
+ * encrypted, and needs no key: it holds nothing but the client's own conversation, and a client that forged one would only
+ * change its own conversation. Any replica can read it, after any restart.
  */
 export interface CompactionEnvelope {
   readonly text: string;
@@ -13,7 +13,7 @@ export interface CompactionEnvelope {
   readonly model?: string;
 }
 
-/** The same with its version and a checksum, which shows damage on the way. */
+/** The same with its version and a checksum, which reveals damage. */
 interface WrittenEnvelope extends CompactionEnvelope {
   readonly v: 1;
   readonly sum: string;
@@ -23,7 +23,7 @@ type LooseEnvelope = { readonly [Field in keyof WrittenEnvelope]?: unknown };
 
 const envelopePrefix = 'orc1.';
 
-/** More than the values of an envelope: what holds more was not written here. */
+/** More than any envelope has: a larger one was not written here. */
 const maxValues = 16;
 
 /** The envelope as text for `encrypted_content`. */

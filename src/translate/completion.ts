@@ -28,8 +28,8 @@ export interface TranslatedCompletion {
 }
 
 /**
- * A JSON answer of the upstream as a Response (docs/answers.md §1). Everything but its shape is read loosely. An answer that
- * went wrong after it began is a Response with `status: "failed"` that keeps what there is.
+ * A JSON answer of the upstream as a Response (docs/answers.md §1). Everything except its shape is read loosely. An answer
+ * that went wrong after it began is a Response with `status: "failed"` that keeps what there is.
  *
  * Throws ApiError where there is no answer: an error body under a 200, or something that is not a completion.
  */
@@ -53,7 +53,7 @@ export function translateCompletion(completion: unknown, context: ResponseContex
   const outputError = callError ?? writer.output.finish();
   if (upstreamError !== null && !writer.hasItems()) throw upstreamError;
   const error = upstreamError ?? outputError;
-  // Nothing, and no reason why, is no answer.
+  // An empty completion without a reason is not an answer.
   if (error === null && textOf(choice.finish_reason) === '' && writer.output.isEmpty()) throw notACompletion();
   const response = writer.end(
     error === null ? outcomeOf(choice.finish_reason, writer.output) : { status: 'failed', error },

@@ -17,14 +17,14 @@ export type NewId = (
   prefix: 'resp' | 'msg' | 'fc' | 'rs' | 'ctc' | 'tsc' | 'sh' | 'lsh' | 'apc' | 'cmp' | 'call',
 ) => string;
 
-/** What a Chat function name stands for on the Responses side, where it is not simply itself. */
+/** What a Chat function name stands for on the Responses side, if not itself. */
 export type RestoredTool =
   | { readonly kind: 'function'; readonly name: string; readonly namespace?: string; readonly async?: true }
   | { readonly kind: 'custom'; readonly name: string; readonly namespace?: string; readonly async?: true }
   | { readonly kind: 'tool_search' }
   | { readonly kind: ClientToolType };
 
-/** How the upstream's answer is read, and what the client gets of it. */
+/** How the upstream's answer is read, and what the client gets. */
 export interface AnswerForm {
   /** The upstream may answer with a stream of events. */
   readonly streams: boolean;
@@ -32,7 +32,7 @@ export interface AnswerForm {
   readonly asksUpstream: boolean;
   /** Makes other items of all the output, or none; null where the client gets each as it comes. */
   readonly fold: Fold | null;
-  /** Reads an answer in JSON. Throws `ApiError` for one that is none. */
+  /** Reads an answer in JSON. Throws `ApiError` if it is not one. */
   readJson(value: unknown, context: ResponseContext): JsonAnswer;
   /** The client's JSON for a Response. */
   bodyOf(response: ResponseResource): object;
@@ -57,7 +57,7 @@ export interface JsonAnswer {
   readonly report: AnswerReport;
 }
 
-/** What is told of an answer that was translated. */
+/** What is reported about a translated answer. */
 export interface AnswerReport {
   readonly error: ApiError | null;
   readonly status: ResponseStatus;
@@ -69,7 +69,9 @@ export interface AnswerReport {
   readonly finishReason: string | null;
 }
 
-/** What the answer's translation needs of its request. Nothing here refers to the input itself, but for the ids of its calls. */
+/**
+ * What the answer's translation needs of its request. Nothing here refers to the input itself, except the ids of its calls.
+ */
 export interface ResponseContext {
   readonly answer: AnswerForm;
   readonly stream: boolean;
@@ -77,11 +79,11 @@ export interface ResponseContext {
   readonly echo: CreateResponseEcho;
   /** Every function name offered to the upstream. */
   readonly toolNames: ReadonlySet<string>;
-  /** Offered names that must be given back as something else: custom tools, namespaces, shortened names. */
+  /** Offered names that must be returned as something else: custom tools, namespaces, shortened names. */
   readonly restoredTools: ReadonlyMap<string, RestoredTool>;
   /** The ids of the conversation's calls. */
   readonly earlierCallIds: ReadonlySet<string>;
-  /** The names the model may call, by `tool_choice`: one, none or `allowed_tools`; null when it sets no bound. */
+  /** The names the model may call, by `tool_choice`: one, none or `allowed_tools`; null if it does not restrict them. */
   readonly allowedTools: ReadonlySet<string> | null;
   readonly wantsEncryptedReasoning: boolean;
   readonly wantsLogprobs: boolean;

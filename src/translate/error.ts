@@ -20,12 +20,12 @@ export interface ErrorAnswer {
 type Wordings = Profile['contextOverflow'];
 const none: Wordings = [];
 
-/** UTF-8 bytes of an upstream's message that a client is shown. */
+/** Maximum UTF-8 bytes of an upstream's message shown to a client. */
 const maxMessageBytes = 2048;
 
 /**
- * The client's error for an upstream's (or Envoy's own) error answer: docs/answers.md §1.11 for the body, §1.12 for the status.
- * `headers` holds `retry-after` where one is known. Never throws.
+ * The client's error for an upstream's (or Envoy's own) error answer: docs/answers.md §1.11 for the body, §1.12 for the
+ * status. `headers` has `retry-after` if one is known. Never throws.
  */
 export function translateError(answer: ErrorAnswer, wordings: Wordings = none): ApiError {
   const local = localReplyOf(answer);
@@ -56,7 +56,7 @@ export function errorOfValue(value: unknown, wordings: Wordings = none): ApiErro
   return errorOf({ ...reading, code: reading.code || 'upstream_error' }, 502, null, wordings);
 }
 
-/** The error in a stream's data that is no JSON, in the upstream's own words. Null if it is markup, or broken JSON. */
+/** The error in a stream's data that is not JSON, in the upstream's own words. Null if it is markup, or broken JSON. */
 export function errorOfText(text: string, wordings: Wordings = none): ApiError | null {
   const reading = /^\s*[{["]/.test(text) ? null : readErrorBody(text, null);
   if (reading === null || reading.message === '') return null;
@@ -85,7 +85,7 @@ function errorIn(value: unknown): unknown {
   return isNonEmpty(inChoice) ? inChoice : null;
 }
 
-/** Plain texts Envoy itself answers with. What they add about addresses and TLS is for the operator, not the client. */
+/** Envoy's own plain-text answers. Their details about addresses and TLS are for the operator, not the client. */
 const localReplies: readonly { start: string; status: number | null; code: string; message: string }[] = [
   {
     start: 'upstream connect error or disconnect/reset before headers',
@@ -128,7 +128,7 @@ function errorOf(reading: ErrorReading, status: number, retryAfterHeader: string
       status: 400,
       type: 'invalid_request',
       code: 'context_length_exceeded',
-      param: 'input', // agents look for this alone
+      param: 'input', // the only field that agents look at
     });
 
   const kind = kindOf(status, reading);
@@ -146,8 +146,8 @@ function errorOf(reading: ErrorReading, status: number, retryAfterHeader: string
 const fieldsOfClients = new Map([
   ['messages', 'input'],
   ['prompt', 'input'],
-  ['input_tokens', 'input'], // vLLM, of a prompt over its context
-  ['image', 'input'], // vLLM, of media that it does not take
+  ['input_tokens', 'input'], // vLLM, for a prompt longer than its context
+  ['image', 'input'], // vLLM, for media that it does not take
   ['audio', 'input'],
   ['video', 'input'],
   ['max_tokens', 'max_output_tokens'],
@@ -177,7 +177,7 @@ interface Kind {
   readonly status: number;
   readonly type: ApiErrorType;
   readonly code: string;
-  /** The field that is surely meant. */
+  /** The field that must be meant. */
   readonly param?: string;
 }
 
@@ -229,7 +229,10 @@ function messageOf({ message }: ErrorReading, status: number): string {
   return message === '' ? `Upstream returned HTTP ${status}` : redactText(cut(message));
 }
 
-/** Codex reads the pause from the message: `try again in 7s`. A date as `retry-after` cannot be counted from here. */
+/**
+ * Codex reads the delay from the message: `try again in 7s`. A `retry-after` that is a date cannot be converted without a
+ * clock.
+ */
 function withRetryHint(message: string, reading: ErrorReading, retryAfter: string | null): string {
   const seconds =
     retryAfter !== null && /^\d{1,6}(\.\d+)?$/.test(retryAfter.trim()) ? Number(retryAfter) : reading.retryAfter;

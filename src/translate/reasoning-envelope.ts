@@ -20,7 +20,7 @@ export interface ReasoningEnvelope {
   readonly x?: Readonly<Record<string, ExtraContent>>;
   /** `provider_specific_fields` of calls, likewise. */
   readonly f?: Readonly<Record<string, ProviderFields>>;
-  /** Name of the profile that made it: what is not text goes back to no other. */
+  /** Name of the profile that made it: only its server gets back what is not text. */
   readonly p?: string;
 }
 
@@ -88,7 +88,7 @@ const envelopePrefix = 'orr1.';
 
 /** The envelope as text for `encrypted_content`. */
 export function encodeReasoningEnvelope(envelope: ReasoningEnvelope): string {
-  // What is nested too deeply to be written is left out: only the upstream would have used them.
+  // Values nested too deeply to be written are left out: only the upstream would have used them.
   const json = jsonTextOf(envelope) || jsonTextOf({ t: envelope.t, g: envelope.g, p: envelope.p });
   return envelopePrefix + Buffer.from(json).toString('base64url');
 }
@@ -96,7 +96,7 @@ export function encodeReasoningEnvelope(envelope: ReasoningEnvelope): string {
 /**
  * Reads what `encodeReasoningEnvelope` wrote, and counts its JSON values. Null for the blobs of other servers (OpenAI's
  * own, say), broken ones, and what is nested deeper than `maxNesting`; `too_many_values` for more than `maxValues`. Neither
- * is parsed. The limits of the body do not see inside: here they are applied again.
+ * is parsed. The limits of the body do not apply inside: they are applied again here.
  */
 export function decodeReasoningEnvelope(
   text: string,

@@ -36,7 +36,7 @@ export interface TranslatedRequest {
 
 /**
  * A JSON value, as the client sent it, as a Chat Completions request: parsed first, translated after that. Throws
- * `ApiError` for the first mistake; nothing may reach the upstream then. `clock.now` gives Unix seconds.
+ * `ApiError` for the first mistake; then nothing may reach the upstream. `clock.now` gives Unix seconds.
  */
 export function translateRequest(
   body: unknown,
@@ -103,7 +103,7 @@ export function translateRequest(
   if (profile.moderation) put(chat, 'moderation', request.moderation);
   if (profile.stubTools && chat.tools === undefined) putStubTools(chat, profile);
   const effort = request.reasoning?.effort ?? null;
-  // The client's own switch is the whole of what it wants of the server's reasoning.
+  // The client's own switch is all that it wants to set of the server's reasoning.
   const hasOwnSwitch = profile.reasoningEffort === 'thinking_and_effort' && passthrough.has('thinking');
   if (!hasOwnSwitch)
     Object.assign(chat, translateEffort(effort, { model, hasTools: offered.length > 0 }, profile, dropped));
@@ -199,7 +199,7 @@ function putSampling(
 ): void {
   put(chat, 'temperature', request.temperature);
   put(chat, 'top_p', request.top_p);
-  // A refused field that got this far is zero, which is its default.
+  // A refused field that gets this far is zero, its default.
   if (!refusedFields.includes('presence_penalty')) put(chat, 'presence_penalty', request.presence_penalty);
   if (!refusedFields.includes('frequency_penalty')) put(chat, 'frequency_penalty', request.frequency_penalty);
   if (!wantsLogprobs) return;
@@ -249,7 +249,7 @@ function putServiceTier(
   else if (tier !== 'auto' && tier !== 'default') dropped.push('service_tier');
 }
 
-/** The fields the server is always sent. What the request says itself wins, key by key. */
+/** The fields the server is always sent. The request's own values win, key by key. */
 function putDefaults(chat: ChatFields, passthrough: Map<string, unknown>, { defaults }: Profile): void {
   const written = chat as Record<string, unknown>; // a profile may name any field
   for (const [name, value] of Object.entries(defaults)) {

@@ -3,10 +3,10 @@ import type { settings } from '../settings/settings.ts';
 import type { Profile } from '../upstream/profile.ts';
 import type { Trace } from './request/trace.ts';
 
-/** What an operator chooses; each is described in `src/settings/settings.ts`. */
+/** The operator's settings; `src/settings/settings.ts` describes them. */
 export type TranslationSettings = ValuesOf<typeof settings.translation> & {
   readonly profile: Profile;
-  /** Given by `explain` alone. */
+  /** Set only by `explain`. */
   readonly trace?: Trace;
 };
 

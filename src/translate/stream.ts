@@ -16,7 +16,7 @@ import { errorOfText, errorOfValue } from './error.ts';
 import { EventLog } from './response/event-log.ts';
 import { ResponseWriter } from './response/response-writer.ts';
 
-/** What is logged of a stream. */
+/** The part of a stream that is logged. */
 export interface StreamSummary {
   readonly status: ResponseStatus;
   readonly finishReason: string | null;
@@ -30,7 +30,7 @@ export interface StreamSummary {
   readonly nameless: number;
 }
 
-/** Pieces of data in a row that may be malformed before the upstream is given up. */
+/** Malformed pieces of data in a row after which the stream fails. */
 const maxMalformedInRow = 3;
 
 /**
@@ -78,7 +78,10 @@ export class StreamTranslator {
     return this.#log.take();
   }
 
-  /** Fast path: the same for the JSON text of a chunk that need not be parsed. Null, and nothing is done, where it must be. */
+  /**
+   * Fast path: the same for the JSON text of a chunk that need not be parsed. If it must be parsed, does nothing and
+   * returns null.
+   */
   pushRawJson(json: string): ResponseStreamEvent[] | null {
     const text = this.ended() ? null : this.#template.match(json);
     return text !== null && this.#grow(this.#template.field(), text) ? this.#log.take() : null;
@@ -108,7 +111,7 @@ export class StreamTranslator {
     return this.#log.take();
   }
 
-  /** The same for want of memory: of what was produced nothing is repeated, and nothing kept. */
+  /** The same when memory is short: nothing of the output is repeated or kept. */
   shed(error: ApiError): ResponseStreamEvent[] {
     if (this.ended()) return [];
     this.#response.shed(error);
@@ -116,12 +119,12 @@ export class StreamTranslator {
     return this.#log.take();
   }
 
-  /** Was the terminal event given? */
+  /** Was the terminal event emitted? */
   ended(): boolean {
     return this.#response.status() !== 'in_progress';
   }
 
-  /** Has a `finish_reason` come? Then only usage can still follow. */
+  /** Has a `finish_reason` arrived? Then only usage can still follow. */
   finishSeen(): boolean {
     return this.#finishReason !== null;
   }
@@ -247,7 +250,7 @@ export class StreamTranslator {
     return delta ?? (this.#response.output.isEmpty() ? objectOf<LooseMessage>(choice.message) : null);
   }
 
-  /** Shows nothing to the client: what comes first may still become a status. */
+  /** Sends nothing to the client: what comes first may still become an HTTP status. */
   #skip(): void {
     this.#malformed += 1;
     this.#malformedInRow += 1;

@@ -14,7 +14,7 @@ export interface CallFragment {
   readonly id: string;
   readonly index: number | null;
   readonly name: string;
-  /** `function.arguments` or `custom.input`: all of it in a message, a piece in a delta. */
+  /** `function.arguments` or `custom.input`: complete in a message, a piece in a delta. */
   readonly text: string;
   readonly isCustom: boolean;
 }
@@ -22,8 +22,8 @@ export interface CallFragment {
 const none: readonly LooseToolCall[] = [];
 
 /**
- * The entries of `tool_calls`. Where there are none, the single `function_call` of the API before it, which has neither
- * id nor index: clones of that API are still in use (docs/answers.md §1.5).
+ * The entries of `tool_calls`. Without any, the single `function_call` of the older API, which has neither id nor index:
+ * clones of that API are still in use (docs/answers.md §1.5).
  */
 export function callEntriesOf(message: LooseMessage): readonly LooseToolCall[] {
   const entries = message.tool_calls == null ? none : objectsOf<LooseToolCall>(message.tool_calls);
@@ -62,13 +62,13 @@ export function isThought(delta: LooseMessage): boolean {
   return objectOf<LooseGoogleExtras>(google)?.thought === true;
 }
 
-/** Where a call or a message has what must go back. */
+/** Fields of a call or a message that must be sent back. */
 type OpaqueCarrier = Pick<
   LooseToolCall,
   'extra_content' | 'thoughtSignature' | 'provider_specific_fields' | 'function'
 >;
 
-/** What the server wants back with a call or a message, in the fields it came in; null if there is nothing. */
+/** What the server wants back with a call or a message, in its original fields; null if nothing. */
 export function opaqueFieldsOf(carrier: OpaqueCarrier): OpaqueFields | null {
   const content = extraContentOf(carrier);
   const fields = providerFieldsOf(carrier);
@@ -80,8 +80,8 @@ export function opaqueFieldsOf(carrier: OpaqueCarrier): OpaqueFields | null {
 }
 
 /**
- * The `extra_content`, whatever is in it, without Gemini's mark on thinking and without what is empty. Gemini's OpenAI endpoint
- * puts the thought signature there; some proxies put it on the call as Gemini's own API names it.
+ * The `extra_content`, without Gemini's mark on thinking and without empty values. Gemini's OpenAI endpoint puts the
+ * thought signature there; some proxies put it on the call as Gemini's own API names it.
  */
 function extraContentOf(carrier: OpaqueCarrier): ExtraContent | null {
   if (carrier.extra_content == null) {
@@ -97,7 +97,7 @@ function extraContentOf(carrier: OpaqueCarrier): ExtraContent | null {
   return vendors.length === 0 ? null : Object.fromEntries(vendors);
 }
 
-/** LiteLLM's, without what is empty: of the call, or of its function, where some versions have it. It reads both places. */
+/** LiteLLM's field, without empty values: of the call, or of its function in some versions. It reads both places. */
 function providerFieldsOf(carrier: OpaqueCarrier): Readonly<Record<string, unknown>> | null {
   const ofCall = carrier.provider_specific_fields;
   const fields = objectOf(ofCall ?? objectOf<LooseFunctionCall>(carrier.function)?.provider_specific_fields);

@@ -1,7 +1,7 @@
 import type { LooseChoice, LooseChunk, LooseMessage } from '../../schema/chat-completion.ts';
 import { arrayOf, objectOf } from './loose.ts';
 
-/** What a choice can hold of the one answer. */
+/** The parts of an answer that a choice can hold. */
 type Kind = 'text' | 'reasoning' | 'calls';
 
 const kinds: Readonly<Record<keyof LooseMessage, Kind | null>> = {
@@ -24,9 +24,9 @@ const kinds: Readonly<Record<keyof LooseMessage, Kind | null>> = {
 };
 
 /**
- * Of which choice an answer has its text, its reasoning and its calls: for each, the first that has any. `n` is never sent, so
- * further choices are either alternatives, which nobody asked for, or parts of one answer: GitHub Copilot puts Claude's text
- * into choice 0 and its calls into choice 1 (ericc-ch/copilot-api).
+ * Of which choice an answer has its text, its reasoning and its calls: for each, the first that has any. `n` is never sent,
+ * so further choices are either unrequested alternatives, or parts of one answer: GitHub Copilot puts Claude's text into
+ * choice 0 and its calls into choice 1 (ericc-ch/copilot-api).
  */
 export class ChoiceParts {
   readonly #owners = new Map<Kind, number>();
@@ -41,12 +41,12 @@ export class ChoiceParts {
     return key;
   }
 
-  /** Has more than one choice come? */
+  /** Has more than one choice arrived? */
   areSeveral(): boolean {
     return this.#areSeveral;
   }
 
-  /** What of a message or delta belongs to the answer. */
+  /** The part of a message or delta that belongs to the answer. */
   ownOf(key: number, message: LooseMessage): LooseMessage {
     for (const name in message) {
       const kind = kindOf(name);
@@ -61,12 +61,12 @@ export class ChoiceParts {
     return Object.fromEntries(Object.entries(message).filter(isOwn));
   }
 
-  /** Is the text of the answer that choice's? */
+  /** Does the answer's text come from that choice? */
   hasText(key: number): boolean {
     return !this.#areSeveral || this.#owners.get('text') === key;
   }
 
-  /** Is anything of the answer, so that its finish reason counts? */
+  /** Does the answer use anything of that choice, so that its finish reason counts? */
   isPart(key: number): boolean {
     return !this.#areSeveral || [...this.#owners.values()].includes(key);
   }

@@ -25,12 +25,12 @@ export class CitationList {
     return this.#all.all();
   }
 
-  /** Adds what is new, and returns just that. */
+  /** Adds the new ones, and returns them. */
   add(citations: readonly UrlCitation[]): UrlCitation[] {
     return citations.filter((citation) => this.#isNew(citation));
   }
 
-  /** The list is no longer kept. */
+  /** The list is being discarded. */
   release(): void {
     this.#retained.release(this.#keyBytes);
     this.#keyBytes = 0;

@@ -1,6 +1,6 @@
 import type { Profile } from '../../upstream/profile.ts';
 
-/** Who says it, and how: words of servers whose context is too small for the prompt, under whatever status. */
+/** The wordings of servers whose context is too small for the prompt, whatever the status. */
 const wordings: readonly (readonly [who: string, wording: RegExp])[] = [
   ['OpenAI, Groq, Cerebras', /context_length_exceeded/],
   ['LiteLLM', /ContextWindowExceeded/],
@@ -37,7 +37,9 @@ const wordings: readonly (readonly [who: string, wording: RegExp])[] = [
 
 const anyWording = new RegExp(wordings.map(([, { source }]) => `(?:${source})`).join('|'), 'i');
 
-/** Does that code, type and message say that the prompt is longer than the model's context? `own` are the profile's wordings. */
+/**
+ * Do this code, type and message say that the prompt is longer than the model's context? `own` are the profile's wordings.
+ */
 export function saysContextOverflow(text: string, own: Profile['contextOverflow']): boolean {
   return anyWording.test(text) || own.some((wording) => wording.test(text));
 }

@@ -7,9 +7,9 @@ const backslash = 0x5c;
 
 /** Characters no server would write by itself. */
 const probe = '\u2063probe\u2063';
-/** A server that writes every chunk differently (`created`, padding) is not worth more attempts. */
+/** Attempts at a server that writes every chunk differently (`created`, padding). */
 const maxAttempts = 16;
-/** A longer chunk is parsed each time: what is learned is kept as long as the stream, and not counted. */
+/** A longer chunk is always parsed: a template lasts as long as the stream, and is not counted. */
 const maxLearned = 16 * 1024;
 
 /**
@@ -27,7 +27,7 @@ export class DeltaTemplate {
   match(json: string): string | null {
     const head = this.#head;
     const tail = this.#tail;
-    // `startsWith` compares one character at a time, `===` many.
+    // `startsWith` compares one character at a time, `===` many at once.
     if (head === '' || json.slice(0, head.length) !== head || json.slice(-tail.length) !== tail) return null;
     const length = json.length - head.length - tail.length;
     if (length > 0 && length <= maxCopied && isVerbatim(json, head.length, length))
@@ -48,7 +48,7 @@ export class DeltaTemplate {
     const name = `"${field.name}"`;
     const start = json.indexOf('"', json.indexOf(name) + name.length) + 1;
     const [before, after] = [json.slice(0, start), json.slice(endOfString(json, start))];
-    // The same name may occur elsewhere: only another text in its place proves that this is the place.
+    // The same name may occur elsewhere: only a different text there proves that this is the place.
     if (read(objectOf<LooseChunk>(jsonValue(before + probe + after)) ?? {})?.text !== probe) return;
     this.#head = copyOf(before);
     this.#tail = copyOf(after);
@@ -80,7 +80,7 @@ function copyOf(slice: string): string {
 /** V8 copies slices up to this length; a longer one is a view that keeps the whole chunk alive. */
 const maxCopied = 12;
 
-/** Do these characters, inside a JSON string, stand for themselves? */
+/** Are these characters unescaped in a JSON string? */
 function isVerbatim(json: string, start: number, length: number): boolean {
   for (let at = start; at < start + length; at++) {
     const code = json.charCodeAt(at);
@@ -95,7 +95,7 @@ function stringOf(json: string): string | null {
   return typeof value === 'string' && value !== '' ? value : null;
 }
 
-/** Undefined where it is not JSON. */
+/** Undefined if it is not JSON. */
 function jsonValue(json: string): unknown {
   try {
     return JSON.parse(json);

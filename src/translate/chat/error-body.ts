@@ -25,7 +25,7 @@ const nothing: ErrorReading = {
   provider: null,
 };
 
-/** Reads the body of an error answer (docs/answers.md §1.11): JSON of any vendor, SSE text, plain text; nothing of HTML. */
+/** Reads the body of an error answer (docs/answers.md §1.11): JSON of any vendor, SSE text, plain text; not HTML. */
 export function readErrorBody(body: string, contentType: string | null): ErrorReading {
   const text = body.trim();
   const value = jsonOf(text) ?? jsonOf(dataOfSse(text));
@@ -35,7 +35,7 @@ export function readErrorBody(body: string, contentType: string | null): ErrorRe
 
 /** Reads an error that is already a value: the whole body, the `error` in it, or one entry of a list. */
 export function readErrorValue(value: unknown, depth = 0): ErrorReading {
-  // Bodies nest errors twice at most; deeper is not an error anybody wrote.
+  // Real bodies nest errors twice at most.
   if (depth > 4) return nothing;
   if (typeof value === 'string') return { ...nothing, message: value };
   if (Array.isArray(value)) return readList(value, depth);
@@ -97,7 +97,7 @@ function fieldsOf(object: LooseError): ErrorReading {
   };
 }
 
-/** A code in words, or a vendor's own number; HTTP statuses are no codes. */
+/** A code in words, or a vendor's own number; an HTTP status is not a code. */
 function wordOf(code: unknown): string {
   if (statusOf(code) !== null) return '';
   return typeof code === 'number' ? String(code) : textOf(code);
@@ -139,7 +139,7 @@ function dataOfSse(text: string): string {
   return /^(?:event|id|data|retry)?:/.test(text) ? (/^data:(.*)$/m.exec(text)?.[1]?.trim() ?? '') : '';
 }
 
-/** No markup of proxies, and nothing that was not text to begin with (a compressed body). */
+/** Neither a proxy's markup nor binary data (a compressed body). */
 function isPlainText(text: string, contentType: string | null): boolean {
   if (contentType?.includes('html') || contentType?.includes('xml') || text.startsWith('<')) return false;
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what gives binary away

@@ -20,9 +20,9 @@ export interface FastDelta {
 
 /**
  * Fast path. The delta of a chunk that holds one more piece of text, of reasoning or of a call's arguments and nothing
- * else, as nearly all chunks do; null for every other. It gains a microsecond or more for each token (docs/performance.md)
- * by not looking for what two dozen vendors may put beside the piece: fields that are null are skipped, and any other that
- * is not known here sends the chunk the general way, which gives the same events. Delete it when the general way is as fast.
+ * else, as nearly all chunks do; null for every other. It saves a microsecond or more for each token (docs/performance.md)
+ * by not looking for the fields that two dozen vendors may add: null fields are skipped, and any unknown one sends the
+ * chunk the general way, which gives the same events. Delete it when the general way is as fast.
  */
 export function fastDeltaOf(chunk: LooseChunk, choiceIndex: unknown, serviceTier: string | null): FastDelta | null {
   let choices: unknown = null;
@@ -76,7 +76,7 @@ function deltaOfChoice(choice: LooseChoice, choiceIndex: unknown): FastDelta | n
   return found;
 }
 
-/** Made once: there is one for each chunk. */
+/** Reused: each chunk would need a new one. */
 const fields = {
   content: { name: 'content' },
   reasoning_content: { name: 'reasoning_content' },

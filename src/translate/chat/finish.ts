@@ -1,12 +1,15 @@
 import { ApiError, type ApiErrorType } from '../../schema/api-error.ts';
 
-/** How a response ends. A failure's error is for `response.error`; its HTTP status counts only while the headers wait. */
+/**
+ * How a response ends. A failure's error is for `response.error`; its HTTP status counts only before the headers are
+ * committed.
+ */
 export type Outcome =
   | { readonly status: 'completed' }
   | { readonly status: 'incomplete'; readonly reason: 'max_output_tokens' | 'content_filter' }
   | { readonly status: 'failed'; readonly error: ApiError };
 
-/** What counts of the output when the answer ends. */
+/** The facts of the output that matter when the answer ends. */
 interface AnswerEnd {
   isEmpty(): boolean;
   hasCutCall(): boolean;
@@ -80,9 +83,10 @@ means(
 );
 
 /**
- * What a `finish_reason` means (docs/answers.md §1.6), in any case of letters. Null and missing ones mean a normal end, since
- * some servers never send one, unless there is no answer or a call is cut. So do unknown ones after some output; without any, the answer has
- * failed, since an agent would take an empty one for the end of its task. Whether tools were called plays no part.
+ * What a `finish_reason` means (docs/answers.md §1.6), case-insensitive. Null and missing ones mean a normal end, since
+ * some servers never send one, unless there is no answer or a call is cut. So do unknown ones after some output; without
+ * any, the answer has failed, since an agent would take an empty one for the end of its task. Whether tools were called
+ * plays no part.
  */
 export function outcomeOf(finishReason: unknown, output: AnswerEnd): Outcome {
   if (typeof finishReason !== 'string' || finishReason.trim() === '')
@@ -101,12 +105,12 @@ export function outcomeOf(finishReason: unknown, output: AnswerEnd): Outcome {
   }
 }
 
-/** Does the reason tell of no trouble? */
+/** Is the reason a normal end? */
 export function isNormalEnd(finishReason: string): boolean {
   return (meaningOf(finishReason) ?? 'completed') === 'completed';
 }
 
-/** The error for an answer that nothing says is complete (choice D9). */
+/** The error for an answer without any sign that it is complete (choice D9). */
 export function truncated(): ApiError {
   return new ApiError('The upstream ended the stream before the answer was complete.', {
     status: 502,

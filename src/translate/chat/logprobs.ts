@@ -2,7 +2,7 @@ import type { LooseLogprobs, LooseTokenLogprob } from '../../schema/chat-complet
 import type { Logprob, TopLogprob } from '../../schema/response-resource.ts';
 import { arrayOf, objectOf, objectsOf } from './loose.ts';
 
-/** Stands in for minus infinity, null and whatever else is not a number: the API's own floor. */
+/** Replaces minus infinity, null and anything else that is not a number: the API's own floor. */
 const minLogprob = -9999;
 
 /** `choices[0].logprobs` of a completion or a chunk as the API writes them (docs/answers.md §1.8); empty if there are none. */

@@ -1,19 +1,19 @@
 import type { LooseChoice, LooseChunk } from '../../schema/chat-completion.ts';
 
 /**
- * Reads values whose shape nobody has checked. Nothing here throws and nothing is copied. No schema library: every chunk
- * of a stream is read with these.
+ * Reads values of unchecked shape. Nothing here throws, and nothing is copied. No schema library: every chunk of a stream
+ * is read with these.
  */
 
-/** Only shapes whose every field is an optional `unknown`: naming one takes nothing about the value for granted. */
+/** Only shapes with optional `unknown` fields: naming one assumes nothing about the value. */
 type LooseShape<Shape> = { readonly [Field in keyof Shape]?: unknown extends Shape[Field] ? unknown : never };
 
-/** The value as an object with those fields, or null for arrays and everything else. */
+/** The value as an object with those fields; null for anything else, arrays included. */
 export function objectOf<Shape extends LooseShape<Shape> = never>(value: unknown): Shape | null {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Shape) : null;
 }
 
-/** The value as an array; empty for everything else. */
+/** The value as an array; empty for anything else. */
 export function arrayOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
@@ -28,7 +28,7 @@ export function objectsOf<Shape extends LooseShape<Shape> = never>(value: unknow
   return objects;
 }
 
-/** The value as text; `''` for everything else. */
+/** The value as text; `''` for anything else. */
 export function textOf(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
@@ -39,7 +39,7 @@ export function countOf(value: unknown): number | null {
   return Math.min(Math.trunc(value), Number.MAX_SAFE_INTEGER);
 }
 
-/** The text as the JSON value it is; undefined for what is no JSON. */
+/** The text parsed as JSON; undefined if it is not JSON. */
 export function jsonOf(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -48,7 +48,7 @@ export function jsonOf(text: string): unknown {
   }
 }
 
-/** The value as JSON; `''` for what is nested too deeply for the stack to write. Parsing has no such limit. */
+/** The value as JSON; `''` if it is nested too deeply for the stack. Parsing has no such limit. */
 export function jsonTextOf(value: unknown): string {
   try {
     return JSON.stringify(value) ?? '';
@@ -57,7 +57,7 @@ export function jsonTextOf(value: unknown): string {
   }
 }
 
-/** The choice of `index` 0, else the first: where usage and errors are that are not the body's own. */
+/** The choice of `index` 0, else the first: it may hold usage and errors that the body does not. */
 export function choiceOf(completion: LooseChunk): LooseChoice | null {
   const choices = arrayOf(completion.choices);
   for (const value of choices) {

@@ -20,8 +20,8 @@ const noDetails: readonly LooseReasoningDetail[] = [];
 const noBlocks: readonly LooseThinkingBlock[] = [];
 
 /**
- * The reasoning a message or delta carries. Vendors name it differently, and some send it twice, so the first source
- * with text wins and the others are taken for copies (docs/answers.md §1.4; `<think>` tags are not read here).
+ * The reasoning a message or delta carries. Vendors name it differently, and some send it twice, so the first source with
+ * text wins and the others are treated as copies (docs/answers.md §1.4; `<think>` tags are not read here).
  */
 export function reasoningOf(message: LooseMessage): ReasoningSource {
   const details =
@@ -46,7 +46,7 @@ function fieldOf(reasoning: unknown): string {
   return textOf(object?.text) || textOf(object?.content);
 }
 
-/** `reasoning.encrypted` has no text: it only goes back. MiniMax gives `text` without a type. */
+/** `reasoning.encrypted` has no text: it is only sent back. MiniMax gives `text` without a type. */
 function textOfDetails(details: readonly LooseReasoningDetail[]): string {
   let text = '';
   for (const detail of details) text += textOf(detail.text) || textOf(detail.summary);
@@ -112,7 +112,7 @@ export function mergeThinkingBlocks(blocks: readonly LooseThinkingBlock[]): Loos
   return merged;
 }
 
-/** Would a server take it back? Anthropic refuses a block of an answer that was cut before its signature. */
+/** Would a server accept it back? Anthropic refuses a block of an answer that was cut before its signature. */
 export function isWholeBlock(block: LooseThinkingBlock): boolean {
   return textOf(isRedacted(block) ? block.data : block.signature) !== '';
 }

@@ -25,7 +25,7 @@ const harmonyAnswer = '<|channel|>final<|message|>';
 const harmonyThinking = '<|channel|>analysis<|message|>';
 const harmonyTurn = '<|start|>assistant';
 
-/** What may stand at the start, with what ends the thinking after it; null where the answer follows at once. */
+/** What may open an answer, and what ends the thinking after it; null if the answer follows at once. */
 const openings = new Map<string, readonly string[] | null>([
   ...tagPairs.map(([opening, closing]) => [opening, [closing]] as const),
   ...['', harmonyTurn].flatMap((turn): [string, readonly string[] | null][] => [
@@ -38,7 +38,7 @@ const openings = new Map<string, readonly string[] | null>([
 ]);
 const openingTags = [...openings.keys()];
 
-/** With more white space than this no tag is waited for. */
+/** After more white space than this no tag is expected. */
 const maxLeadingSpace = 256;
 
 /** Past the start. */
@@ -66,13 +66,13 @@ export class ThinkTagReader {
   push(piece: string): ThinkTagTexts {
     if (this.isThrough()) return { thinking: '', text: piece };
     this.#buffered += piece;
-    // White space decides nothing; looking at all of it again with each piece would take quadratic time.
+    // White space is inconclusive; scanning all of it again with each piece would be quadratic.
     const isShort = this.#buffered.length <= maxLeadingSpace;
     if (this.#state.at === 'start' && isShort && piece.trim() === '') return { thinking: '', text: '' };
     return this.#take(false);
   }
 
-  /** The end of the content: gives what was buffered. An unclosed block stays thinking. */
+  /** The end of the content: returns what was buffered. An unclosed block stays thinking. */
   finish(): ThinkTagTexts {
     return this.#take(true);
   }
@@ -83,7 +83,7 @@ export class ThinkTagReader {
     return openedBy(this.#buffered + piece, this.#implicitThink, false)?.state.at !== 'answer';
   }
 
-  /** True when all that can follow is text of the answer, as it is. */
+  /** True once only unchanged text of the answer can follow. */
   isThrough(): boolean {
     return this.#state.at === 'answer' && this.#state.newlinesToSkip === 0;
   }
@@ -139,7 +139,7 @@ function openedBy(text: string, implicitThink: boolean, isEnd: boolean): { state
   return { state: { at: 'answer', newlinesToSkip: 0 }, rest: text };
 }
 
-/** The first of those tags in the text, and where; -1 if none is there. */
+/** The first of those tags in the text, and its position; -1 if there is none. */
 function firstOf(text: string, tags: readonly string[]): { end: number; closingTag: string } {
   let first = { end: -1, closingTag: '' };
   for (const closingTag of tags) {

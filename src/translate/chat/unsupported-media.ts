@@ -1,4 +1,4 @@
-/** Who says it, and how: words of servers whose model takes text alone, under whatever status. */
+/** The wordings of servers whose model takes only text, whatever the status. */
 const wordings: readonly (readonly [who: string, wording: RegExp])[] = [
   ['llama.cpp', /\b(?:image|audio|video) input is not supported/],
   ['Ollama', /model does not support (?:image|audio|video) input/], // ollama#17301
@@ -10,7 +10,7 @@ const wordings: readonly (readonly [who: string, wording: RegExp])[] = [
 
 const anyWording = new RegExp(wordings.map(([, { source }]) => `(?:${source})`).join('|'), 'i');
 
-/** Does that message say that the model takes no images, sound or video? */
+/** Does this message say that the model takes no images, sound or video? */
 export function saysUnsupportedMedia(message: string): boolean {
   return anyWording.test(message);
 }

@@ -40,7 +40,7 @@ interface LooseList {
   readonly models?: unknown;
 }
 
-/** What Codex 0.169 decodes of a model. */
+/** The fields of a model that Codex 0.169 decodes. */
 interface CatalogEntry {
   readonly slug: string;
   readonly display_name: string;
@@ -65,7 +65,7 @@ interface CatalogEntry {
 
 /**
  * A server's list of models with the catalog that Codex asks for (`GET /v1/models?client_version=…`): `models` beside the
- * server's own `data`. Null for what is no list, or is a catalog already. Each entry repeats the instructions: of a long
+ * server's own `data`. Null if it is not a list, or is a catalog already. Each entry repeats the instructions: of a long
  * list those beyond `maxBytes` are left out.
  */
 export function translateModelList(
@@ -127,8 +127,8 @@ function entryOf(
 }
 
 /**
- * The context window, in tokens, that an entry of a list of models names; null when it names none. The window that is in
- * force comes before the one the model was trained with.
+ * The context window, in tokens, that an entry of a list of models names; null when it names none. The configured window
+ * takes precedence over the one the model was trained with.
  */
 export function contextWindowIn(model: LooseModel): number | null {
   const meta = objectOf<LooseMeta>(model.meta);
@@ -150,7 +150,7 @@ interface LooseModalities {
   readonly vision?: unknown;
 }
 
-/** Whether an entry of a list of models says that the model takes images; null when it says nothing of it. */
+/** Whether an entry of a list of models says that the model takes images; null if it does not say. */
 export function takesImages(model: LooseModel): boolean | null {
   const architecture = objectOf<LooseModalities>(model.architecture);
   for (const inputs of [architecture?.input_modalities, model.input_modalities]) // OpenRouter, and others in its form

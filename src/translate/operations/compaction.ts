@@ -9,7 +9,7 @@ import { mark } from '../request/trace.ts';
 import { defaults, responseAnswer } from './defaults.ts';
 import type { TranslatedOperation } from './operation.ts';
 
-/** Fields that hold an answer to a form of its own, which a summary does not have. */
+/** Fields that constrain the form of an answer, which do not apply to a summary. */
 const formFields = new Set(
   `stop logit_bias min_tokens ignore_eos guided_json guided_regex guided_choice guided_grammar structured_outputs
   web_search_options search_parameters`.split(/\s+/),
@@ -61,8 +61,8 @@ function resourceOf(response: ResponseResource): ResponseResource | CompactionRe
 }
 
 /**
- * The item with the text of the answer; reasoning is of no use in a summary. One that reached its limit is kept, since
- * clients give up a session whose compaction is incomplete; one that is empty or was filtered is none.
+ * The item with the text of the answer, without reasoning. One that reached its limit is kept, since clients give up a
+ * session whose compaction is incomplete; an empty or filtered one is not a summary.
  */
 function compactionItem(
   items: readonly OutputItem[],

@@ -32,7 +32,7 @@ const counted = {
   outputTokens: 0,
 } as const;
 
-/** There is no path for it that all Chat servers have. */
+/** Chat servers have no common path for it. */
 function notCounted(): ApiError {
   return new ApiError('Input tokens cannot be counted here in advance; the `usage` of a response counts them.', {
     status: 501,
@@ -62,7 +62,7 @@ function countRequestJson({ model, messages, tools }: ChatCompletionRequest, pas
   });
 }
 
-/** What the server counted. Throws `ApiError` for something else. */
+/** The server's count. Throws `ApiError` if there is none. */
 function translateCount(value: unknown): InputTokens {
   const answer = objectOf<{ readonly count?: unknown; readonly input_tokens?: unknown }>(value);
   const count = answer?.count ?? answer?.input_tokens; // vLLM, llama.cpp

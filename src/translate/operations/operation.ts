@@ -6,7 +6,10 @@ import type { CreateResponse, InputItem } from '../request/parsed.ts';
 import type { OfferedTool } from '../request/tools.ts';
 import type { CatalogSettings, TranslationSettings } from '../settings.ts';
 
-/** What a client can ask for: all that distinguishes it from the others is in its object, and all of them are in `operations.ts`. */
+/**
+ * A kind of request that a client can make: its object has all that distinguishes it from the others, and `operations.ts`
+ * lists them.
+ */
 export type Operation = TranslatedOperation | PassedOperation;
 
 /** An operation whose body becomes a request of the upstream's own API. */
@@ -17,7 +20,9 @@ export interface TranslatedOperation {
   readonly path: readonly string[];
   /** A model answers it: there are tokens to pay for. */
   readonly generates: boolean;
-  /** The template of the upstream's path; `chatPath` is that of Chat Completions. Throws `ApiError` where the server has none. */
+  /**
+   * The template of the upstream's path; `chatPath` is that of Chat Completions. Throws `ApiError` if the server has none.
+   */
   upstreamPath(profile: Profile, chatPath: string): string;
   /** The operation that a body asks for on this path, of a server with that profile. */
   of(request: CreateResponse, profile: Profile): TranslatedOperation;
@@ -30,7 +35,7 @@ export interface TranslatedOperation {
     settings: TranslationSettings,
     dropped: Dropped,
   ): Conversation;
-  /** What the model is asked for beside text. */
+  /** What the model is asked for besides text. */
   constraints(wanted: Constraints): Constraints;
   /** The client's own fields that the upstream gets. */
   passthrough(given: Passthrough): Passthrough;
@@ -47,7 +52,7 @@ export interface Conversation {
   readonly maxTokens: number | null | undefined;
 }
 
-/** What holds an answer to a form. */
+/** Constraints on the form of an answer. */
 export interface Constraints {
   readonly tools: readonly OfferedTool[];
   readonly toolChoice: ChatToolChoice | undefined;
@@ -64,7 +69,7 @@ export interface PassedOperation {
   readonly path: readonly string[];
   /** A parameter of the query without which the request is not this operation. */
   readonly parameter: string;
-  /** The answer with what is missing in it; null where the client gets it as it is. */
+  /** The completed answer; null if the client gets it unchanged. */
   complete(
     answer: unknown,
     settings: { readonly catalog: CatalogSettings; readonly profile: Profile },

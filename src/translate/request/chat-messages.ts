@@ -31,8 +31,8 @@ function userContent(content: readonly InputContent[], profile: Profile): string
 }
 
 /**
- * An assistant's turn: its message, none where the turn holds nothing; a tool message for each of its calls, with parts
- * where an output is more than text; and the messages that had to wait for the outputs.
+ * An assistant's turn: its message, if it has any content; a tool message for each of its calls, with parts if an output is
+ * more than text; and the messages that had to wait for the outputs.
  */
 export function messagesOfTurn(turn: Turn, profile: Profile, tools: ToolTable): readonly ChatMessage[] {
   const calls = turn.calls.map((call) => {

@@ -5,7 +5,7 @@ import type { InputContent, InputItem, InputMessage, InputToolOutput } from './p
 
 const earlierSummary = 'Summary of the conversation so far:';
 
-/** A compaction item of ours, as the model reads it: in its place, as the user's. */
+/** A compaction item made here, as the model reads it: a user message in its place. */
 export function summaryMessage(text: string): InputMessage {
   return userMessage(`${earlierSummary}\n\n${text}`);
 }
@@ -19,7 +19,7 @@ function userMessage(text: string): InputMessage {
   return { kind: 'message', role: 'user', content: [{ type: 'text', text }] };
 }
 
-/** Tokens of the summary at most: the setting, or less where the client or the window allows only less. */
+/** Maximum tokens of the summary: the setting, or less if the client or the window requires it. */
 export function summaryTokens(settings: CompactionSettings, requested: number | null | undefined): number {
   const { maxTokens, contextWindow } = settings;
   const share = contextWindow === null ? maxTokens : Math.max(1, Math.floor(contextWindow / 4));
@@ -32,16 +32,16 @@ const keptCharacters = 1_000;
 const maxOutputCharacters = 32_000;
 /** UTF-8 bytes of a token, low enough for code and for scripts of three bytes a character. */
 const bytesOfToken = 3;
-/** What a part that is no text may take: most engines spend less on an image. */
+/** Tokens assumed for a part that is not text: most engines spend less on an image. */
 const tokensOfMedia = 1_500;
 /** What a chat template adds to each message. */
 const tokensOfMessage = 8;
 
 /**
- * The conversation so that a summary of it can be asked for: a session whose compaction is refused for its length can never
- * go on. Where the upstream's window is known, tool outputs are shortened, the oldest first, then other texts, until the
- * conversation probably fits; where it is not, each tool output is kept to a fixed size. `dropped` receives the paths of
- * what was shortened.
+ * The conversation, shortened so that it can be summarised: a session whose compaction is refused for its length can never
+ * continue. Where the upstream's window is known, tool outputs are shortened, the oldest first, then other texts, until the
+ * conversation probably fits; otherwise each tool output is cut to a fixed size. `dropped` receives the paths of what was
+ * shortened.
  */
 export function fitConversation(
   items: readonly InputItem[],
@@ -88,7 +88,7 @@ function shortenedOutput(item: InputToolOutput, kept: number, dropped: Dropped):
   return { ...item, content };
 }
 
-/** The part itself, or a text with its middle left out. Room for the note, so that nothing becomes longer. */
+/** The part itself, or a text with its middle left out. The note is counted too, so that nothing becomes longer. */
 function shortenedPart(part: InputContent, kept: number): InputContent {
   if (!isTextPart(part) || part.text.length <= 2 * kept + 100) return part;
   const { text } = part;

@@ -48,8 +48,8 @@ function filePartOf(file: InputFile, profile: Profile): ChatContentPart {
 }
 
 /**
- * The text parts as one text, whatever the role: as they stand beside each other, with nothing between, since a client may
- * cut its text anywhere. Only a text file, and what stands for an image, has lines of its own.
+ * The text parts as one text, whatever the role: joined without a separator, since a client may cut its text anywhere. Only
+ * a text file, and the placeholder of an image, has lines of its own.
  */
 export function joinText(content: readonly InputContent[]): string {
   let text = '';

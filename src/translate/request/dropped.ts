@@ -6,15 +6,15 @@ export interface UnknownType {
   readonly type: string;
 }
 
-/** More names than a log line or a header would ever show. */
+/** More names than a log line or a header ever shows. */
 const maxNames = 1000;
 
 /**
- * What is left out of a request, each once: `input[3].web_search_call` for an item, `input[].phase` for a key, whatever
- * item it is a key of. Agents repeat their whole history, and with it the same keys, in each request.
+ * The names of what is left out of a request, each once: `input[3].web_search_call` for an item, `input[].phase` for a key,
+ * whatever item it is a key of. Agents repeat their whole history, and with it the same keys, in each request.
  */
 export class Dropped {
-  // Nearly every request drops little or nothing: what only others need is made when it is first needed.
+  // Nearly every request drops little or nothing, so these are created when first needed.
   #names: Set<string> | null = null;
   #unknown: Map<string, UnknownType> | null = null;
   #keys: Map<ReadonlySet<string>, Set<string>> | null = null;
@@ -25,7 +25,7 @@ export class Dropped {
     this.#trace = trace;
   }
 
-  /** `path` is safe for a header once it has been through here. */
+  /** Makes `path` safe for a header. */
   push(path: string): void {
     this.#names ??= new Set();
     if (this.#names.size < maxNames) this.#names.add(headerSafe(path));
@@ -33,8 +33,8 @@ export class Dropped {
   }
 
   /**
-   * The keys of `value` that are not in `known`; one that is null says nothing, and is not named. `known` is one set for
-   * all values of that kind, made by `knownKeys`: a key that was named is not looked at again.
+   * The keys of `value` that are not in `known`; null ones say nothing, and are not named. `known` is one set for all
+   * values of that kind, made by `knownKeys`: a key that was named is not looked at again.
    */
   pushUnknownKeys(value: Readonly<Record<string, unknown>>, known: ReadonlySet<string>, path: string): void {
     for (const key in value) if (!known.has(key) && value[key] != null) this.#pushKey(key, known, path);
@@ -65,7 +65,7 @@ export class Dropped {
   }
 }
 
-/** Keys with which servers and clients identify and file things; no model is ever shown them. */
+/** Keys with which servers and clients identify things; models never see them. */
 const records = [
   'id',
   'status',

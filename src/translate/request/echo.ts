@@ -1,7 +1,7 @@
 import type { CreateResponseEcho, InputTransformation, ToolEcho } from '../../schema/response-resource.ts';
 import type { CreateResponse, ListedTool } from './parsed.ts';
 
-/** What the Response repeats of its request, with the API's defaults where the request is silent. */
+/** The fields of the request that the Response repeats, with the API's defaults for absent ones. */
 export function echoOf(
   request: CreateResponse,
   made: {

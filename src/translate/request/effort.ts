@@ -3,9 +3,9 @@ import type { Profile } from '../../upstream/profile.ts';
 import type { Dropped } from './dropped.ts';
 
 /**
- * `reasoning.effort` as the field the profile's server reads. A null effort sends nothing: the server's default stays, but
- * where the request `hasTools` and the profile has an effort for that. `dropped` receives `reasoning.effort` where the server
- * has no such field, and `reasoning.effort.max` (say) where it gets another value or only a switch.
+ * `reasoning.effort` as the field the profile's server reads. A null effort sends nothing, and the server's default
+ * applies, unless the request `hasTools` and the profile has an effort for that. `dropped` receives `reasoning.effort`
+ * where the server has no such field, and `reasoning.effort.max` (say) where it gets another value or only a switch.
  */
 export function translateEffort(
   asked: string | null,

@@ -23,7 +23,7 @@ export function unsupportedValue(param: string, message: string): ApiError {
   return ApiError.invalidRequest('unsupported_value', param, message);
 }
 
-/** 400 `invalid_value`: the API has no such value, or it contradicts the rest of the request. */
+/** 400 `invalid_value`: no such value exists, or it contradicts the rest of the request. */
 export function invalidValue(param: string, message: string): ApiError {
   return ApiError.invalidRequest('invalid_value', param, message);
 }

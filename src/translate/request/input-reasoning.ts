@@ -12,11 +12,11 @@ export interface EarlierReasoning {
   readonly details: readonly unknown[];
   /** Signed `thinking_blocks`; likewise. */
   readonly blocks: readonly unknown[];
-  /** What calls, and the message (`''`), must have back, by call id; likewise. */
+  /** Fields that calls, and the message (`''`), must get back, by call id; likewise. */
   readonly fields: Readonly<Record<string, OpaqueFields>>;
 }
 
-/** A reasoning item with what its `encrypted_content` holds, where that was made here. */
+/** A reasoning item with the contents of its `encrypted_content`, if that was made here. */
 export function earlierReasoningOf(
   { text, summaries, envelope }: InputReasoning,
   { profile, reasoningEvents }: TranslationSettings,
@@ -42,7 +42,7 @@ function detailsOf(details: readonly unknown[], text: string): readonly unknown[
   });
 }
 
-/** The same of thinking blocks. */
+/** The same for thinking blocks. */
 function blocksOf(blocks: readonly unknown[], text: string): readonly unknown[] {
   return blocks.flatMap((value): unknown[] => {
     const block = objectOf<LooseThinkingBlock>(value);

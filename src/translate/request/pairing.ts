@@ -6,13 +6,13 @@ import { carry } from './trace.ts';
 export interface PairedCall extends InputToolCall {
   /** Contents of its outputs, in order. */
   readonly outputs: InputContent[][];
-  /** It has no output in its turn; a placeholder stands in. */
+  /** It has no output in its turn; a placeholder is used. */
   abandoned: boolean;
   /** The turn it was made in: the number of turns before it. */
   readonly turn: number;
 }
 
-/** The place of an output among the items. Its content is with its call. */
+/** Marks the place of an output among the items. Its content is with its call. */
 export interface PairedOutput {
   readonly kind: 'answer';
   readonly call: PairedCall;
@@ -21,11 +21,10 @@ export interface PairedOutput {
 export type PairedItem = Exclude<InputItem, InputToolCall | InputToolOutput> | PairedCall | PairedOutput;
 
 /**
- * Gives every call its outputs. Ids repeat from turn to turn with some servers (`call_0`), so an output belongs to the
- * most recent call of that id that has none yet; a further output of an answered call is added to it. A call without
- * output and an output without a call are refused or completed with a placeholder, as the settings say. Of an
- * asynchronous call the output may be missing, and one that comes after a later turn stays there, as a message of the
- * user's: the model did not have it before.
+ * Gives every call its outputs. Ids repeat from turn to turn with some servers (`call_0`), so an output belongs to the most
+ * recent call of that id that has none yet; a further output of an answered call is added to it. A call without output and
+ * an output without a call are refused or completed with a placeholder, as the settings say. An asynchronous call may lack
+ * its output; one that arrives after a later turn stays there, as a user message: the model did not have it before.
  */
 export function pairCalls(
   items: readonly InputItem[],

@@ -5,8 +5,8 @@ import type { RestoredTool } from '../context.ts';
 import type { ReasoningEnvelope } from '../reasoning-envelope.ts';
 
 /**
- * What translation works on: a request of which every value has been checked. `parse/` alone makes these, and what
- * translates them cannot meet a wrong shape.
+ * The input of translation: a request with every value checked. Only `parse/` creates these, so translation never meets a
+ * wrong shape.
  */
 
 /** A parsed `CreateResponse`: fields of one value as the client sent them, the others in the types below. */
@@ -50,7 +50,7 @@ export interface InputToolCall {
   readonly toolKind: 'function' | 'custom' | 'tool_search' | ClientToolType;
   readonly name: string;
   readonly namespace: string | null;
-  /** JSON text of the arguments, or a custom tool's input as it is. */
+  /** JSON text of the arguments, or a custom tool's input verbatim. */
   readonly input: string;
   /** Its output may come in a later turn, or not yet. */
   readonly isAsync?: true;
@@ -72,11 +72,11 @@ export interface InputReasoning {
   /** The text of `content`, `''` for none. */
   readonly text: string;
   readonly summaries: readonly string[];
-  /** What `encrypted_content` carries; null for none, and for what was not made here. */
+  /** The contents of `encrypted_content`; null if absent or not made here. */
   readonly envelope: ReasoningEnvelope | null;
 }
 
-/** What a client says of the prompt cache, for servers that know it. */
+/** A client's prompt cache options, for servers that support them. */
 export interface CacheHints {
   readonly prompt_cache_breakpoint?: unknown;
   readonly cache_control?: unknown;
@@ -88,7 +88,7 @@ export type InputContent = InputText | InputRefusal | InputImage | InputAudio | 
 export interface InputText extends CacheHints {
   readonly type: 'text';
   readonly text: string;
-  /** It stands on lines of its own: a whole file, say, is no piece of the text beside it. */
+  /** It has lines of its own: a file, say, is not a piece of the text next to it. */
   readonly hasOwnLines?: true;
 }
 

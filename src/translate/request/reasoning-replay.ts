@@ -3,9 +3,9 @@ import type { Profile } from '../../upstream/profile.ts';
 import type { Turn } from './turn.ts';
 
 /**
- * Earlier reasoning in the field the server reads it from: fields for the turn's assistant message; null when the turn has
- * no reasoning this server would take. Signed thinking blocks go back whatever the profile's `reasoningReplay`: only what sent
- * them gets them, and it refuses a call without.
+ * Earlier reasoning in the field the server reads it from: fields for the turn's assistant message; null if the turn has no
+ * reasoning that this server would accept. Signed thinking blocks go back whatever the profile's `reasoningReplay`: only
+ * the server that sent them gets them, and it refuses a call without them.
  */
 export function replayedReasoning(turn: Turn, { reasoningReplay: mode }: Profile): Partial<ChatMessage> | null {
   const text = turn.reasoning.map((item) => item.text).join('');

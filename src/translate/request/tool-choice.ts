@@ -11,7 +11,7 @@ export interface ToolChoice {
   readonly chat: ChatToolChoice | undefined;
   /** The tools to offer. */
   readonly tools: readonly OfferedTool[];
-  /** The only names the answer may call; null when the request sets no bound. */
+  /** The only names the answer may call; null if the request does not restrict them. */
   readonly allowed: ReadonlySet<string> | null;
   /** What the Response repeats. */
   readonly echo: unknown;

@@ -23,7 +23,7 @@ export interface ToolTable {
   find(name: string, namespace?: string | null): OfferedTool | undefined;
 }
 
-/** What a wrapped custom tool takes: one string. */
+/** The parameters of a wrapped custom tool: one string. */
 const wrapperParameters = {
   type: 'object',
   properties: { input: { type: 'string', description: 'The free-form text this tool takes.' } },

@@ -41,7 +41,7 @@ export function markFields(
   }
 }
 
-/** Whether the request set what is at that path itself; an item that set it did. */
+/** Whether the request itself, or one of its items, set that path. */
 function hasField(request: CreateResponse, path: string): boolean {
   const [name = '', key] = path.split('.');
   if (name.startsWith('input[')) return true;

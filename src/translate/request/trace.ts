@@ -3,8 +3,8 @@ import type { CreateResponseEcho } from '../../schema/response-resource.ts';
 
 /**
  * Which fields of a request became which parts of the Chat request. `explain` gives the settings a trace, and the parser
- * then marks what it reads with its path; what is made of a marked thing is marked as it is. A request that is served has
- * no trace and nothing is marked.
+ * then marks what it reads with its path; whatever is made of a marked object inherits the mark. In the service there is no
+ * trace, and nothing is marked.
  */
 export interface Trace {
   /** The path of what is being read: what is dropped meanwhile belongs to it. */
@@ -34,7 +34,7 @@ export function createTrace(): Trace {
 /** Paths of the request by the key of the thing that they became; `''` is the thing as a whole. */
 export type Sources = Readonly<Record<string, readonly string[]>>;
 
-/** A symbol: JSON leaves it out, and a copy by spread takes it along. */
+/** A symbol: JSON omits it, and a copy by spread keeps it. */
 const madeOf = Symbol('made of');
 
 interface Marked {
@@ -65,7 +65,7 @@ function add(made: Marked, key: string, paths: readonly string[]): void {
   made[madeOf] = { ...before, [key]: [...new Set([...known, ...paths])] };
 }
 
-/** That while the trace's field was read, something was dropped under that name. */
+/** Notes that something was dropped under that name while the trace's field was read. */
 export function noteDropped({ field, droppedFrom }: Trace, name: string): void {
   if (field === '') return;
   const fields = droppedFrom.get(name) ?? new Set();

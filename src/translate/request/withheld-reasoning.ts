@@ -11,9 +11,9 @@ export interface GivenItems {
 }
 
 /**
- * Leaves out the reasoning that the model is not to see: with `reasoning.context: "current_turn"` what is older than the
- * user's last message. Reasoning of which nothing can be read here, as another server encrypted it, is named with it.
- * `dropped` receives what is left out.
+ * Leaves out the reasoning that the model must not see: with `reasoning.context: "current_turn"` what is older than the
+ * user's last message. Reasoning that another server encrypted, which cannot be read here, is named too. `dropped` receives
+ * what is left out.
  */
 export function withholdReasoning(
   items: readonly InputItem[],

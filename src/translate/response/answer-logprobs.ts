@@ -1,20 +1,20 @@
 import type { RetainedBytes } from '../../memory/retained-bytes.ts';
 import type { Logprob } from '../../schema/response-resource.ts';
 
-/** Tokens after the text that do not show in it: end markers, and the first bytes of a character that is not whole yet. */
+/** Tokens after the text that do not show in it: end markers, and the first bytes of an incomplete character. */
 const maxTrailingTokens = 4;
 
 const replacementCharacter = Buffer.from('\uFFFD');
-/** The most bytes that a U+FFFD in a token stands for: the beginnings of a few characters. */
+/** Maximum bytes that a U+FFFD in a token stands for: the beginnings of a few characters. */
 const maxReplacedBytes = 16;
 
-/** More than what a text that is held back can have: white space before an answer and the beginning of a tag. */
+/** More than text that is held back can have: white space before an answer and the beginning of a tag. */
 const maxWaitingTokens = 512;
 
 /**
  * Finds the logprobs of the answer among those the upstream sends, which are of all tokens: reasoning, markup and end
  * markers too (vLLM, llama.cpp), and not always in the chunk that has the text. The answer's are those whose tokens make up
- * its text; where that cannot be told there are none (docs/answers.md §1.8).
+ * its text; if that is ambiguous there are none (docs/answers.md §1.8).
  */
 export class AnswerLogprobs {
   #waiting: Logprob[] = [];

@@ -22,13 +22,13 @@ export interface CallItemWriter extends OpenItem {
   add(text: string): void;
 }
 
-/** What is written of a call. */
+/** The data of a call to write. */
 export interface WrittenCall {
   readonly name: string;
   /** Arguments, or a native custom call's input, read when the item is closed. */
   readonly text: { toString(): string };
   readonly isCustom: boolean;
-  /** Have its arguments certainly come to their end? */
+  /** Are its arguments certainly complete? */
   readonly isWhole: () => boolean;
 }
 
@@ -79,7 +79,7 @@ function unsentText({ call }: NamedCall, status: ClosingStatus): string {
   return status === 'incomplete' && text === emptyArguments ? '' : text;
 }
 
-/** The input of a native custom call can end anywhere: a call that follows it says that it has ended. */
+/** The input of a native custom call can end anywhere: a following call shows that it has ended. */
 function isCut({ call }: NamedCall): boolean {
   return !call.isCustom && !call.isWhole();
 }
@@ -126,7 +126,7 @@ class FunctionCallWriter implements CallItemWriter {
   close(status: ClosingStatus): CallItem {
     const text = this.#hasDelta ? this.#named.call.text.toString() : unsentText(this.#named, status);
     const whole = argumentsOf(text, status);
-    // Clients that add the deltas up must arrive at what the done event repeats.
+    // The deltas must add up to what the done event repeats.
     if (!this.#hasDelta && whole !== '') this.add(whole);
     this.#log.emit({
       type: 'response.function_call_arguments.done',

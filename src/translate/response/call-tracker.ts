@@ -9,7 +9,7 @@ export interface TrackedCall {
   upstreamId: string;
   readonly index: number | null;
   name: string;
-  /** Arguments (or a native custom call's input) so far. */
+  /** The arguments so far (or a native custom call's input). */
   readonly text: GrowingText;
   /** The end of `text` that is not in an event yet. Of a call that was not sent, nothing is: it has no second copy. */
   unsent: string;
@@ -43,7 +43,7 @@ export class CallTracker {
     this.#sortedNames = [...toolNames].sort();
   }
 
-  /** The call a fragment belongs to. Its id and name are grown by it, its text is for `growText`. */
+  /** The call a fragment belongs to. It extends the call's id and name; its text is for `growText`. */
   track(fragment: CallFragment): TrackedCall {
     const call = this.#find(fragment) ?? this.#open(fragment);
     if (fragment.id !== '' && call.upstreamId === '' && !call.isSent) this.#remember(call, fragment.id);
@@ -69,7 +69,7 @@ export class CallTracker {
 
   /** Adds a fragment's text to a call. */
   growText(call: TrackedCall, text: string): void {
-    // Nearly every piece goes on where the one before it ended.
+    // Nearly every piece continues where the last one ended.
     if (text.startsWith('{') || call.holdsPlaceholder) this.#growFromBrace(call, text);
     else if (text !== '') this.#append(call, text);
   }
@@ -212,7 +212,7 @@ export function withoutPlaceholder(text: string): string {
   return /^\{\}\s*\{/.test(text) ? text.slice(2).trimStart() : text;
 }
 
-/** Arguments are an object: the last character settles nearly every case, so that a long text is seldom parsed in vain. */
+/** Arguments are an object: the last character settles nearly every case, so that a long text is rarely parsed in vain. */
 export function isCompleteJson(text: string): boolean {
   if (!text.trimEnd().endsWith('}')) return false;
   try {

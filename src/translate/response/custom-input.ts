@@ -2,7 +2,7 @@
 const openings = [/^\s*$/, /^\s*\{\s*$/, /^\s*\{\s*"(?:i(?:n(?:p(?:u(?:t"?)?)?)?)?)?$/, /^\s*\{\s*"input"\s*:?\s*$/];
 const opening = /^\s*\{\s*"input"\s*:\s*"/;
 
-/** More white space than this is no opening to wait for. */
+/** Arguments with more white space than this have no such opening. */
 const maxOpeningLength = 256;
 
 const escapes: Readonly<Record<string, string>> = {
@@ -40,7 +40,7 @@ export class CustomInputDecoder {
     }
   }
 
-  /** What was kept back for a second half that never came. */
+  /** What was held back for a second half that never arrived. */
   finish(): string {
     const rest = this.#highSurrogate + (this.#state === 'string' ? this.#buffered : '');
     this.#highSurrogate = '';

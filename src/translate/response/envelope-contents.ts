@@ -54,7 +54,7 @@ export class EnvelopeContents {
     this.#extraBytes += extraEntry + this.#retained.addValue(extra.fields);
   }
 
-  /** Must it travel even in an item without text? */
+  /** Must it be sent even in an item without text? */
   needsItem(context: Pick<ResponseContext, 'wantsEncryptedReasoning' | 'profile'>): boolean {
     if (this.#extras.length > 0 || this.hasWholeBlock()) return true;
     return carriedDetails(this.#details.all(), '', context).length > 0;
@@ -85,7 +85,7 @@ export class EnvelopeContents {
     return Object.fromEntries(Array.from(byCall, ([id, pieces]) => [id, joinOpaqueFields(pieces)]));
   }
 
-  /** The item is closed, and its envelope written: none of this is kept any longer. */
+  /** The item is closed and its envelope written: frees all this. */
   release(): void {
     this.#details.release();
     this.#blocks.release();

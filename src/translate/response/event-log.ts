@@ -8,8 +8,9 @@ import { HeldEvents } from './held-events.ts';
 const paddingMultiple = 16;
 
 /**
- * Numbers the events of one response from 0 without gaps, pads the deltas when asked to, and keeps them until they are
- * taken. A log whose events nobody wants (`isWanted` false: a JSON completion for a client that asked for JSON) drops them.
+ * Numbers the events of one response from 0 without gaps, pads the deltas if requested, and keeps them until they are
+ * taken. A log whose events are not needed (`isWanted` false: a JSON completion for a client that asked for JSON) drops
+ * them.
  */
 export class EventLog {
   /** Null where nothing is padded. The only randomness here is that of ids: their last characters are used. */
@@ -35,12 +36,12 @@ export class EventLog {
     this.#append(event);
   }
 
-  /** From now on, events of items after that one wait. */
+  /** From now on, events of items after that one are held. */
   holdAfter(outputIndex: number, retained: RetainedBytes): void {
     if (this.#isWanted) this.#held ??= new HeldEvents(outputIndex, retained);
   }
 
-  /** Emits what waited, up to the events of that item; those of later ones go on waiting. With null none do. */
+  /** Emits held events, up to those of that item; later ones are still held. With null, none are. */
   releaseThrough(outputIndex: number | null): void {
     const held = this.#held;
     if (held === null) return;
@@ -48,7 +49,7 @@ export class EventLog {
     for (const event of held.take(outputIndex)) this.#append(event);
   }
 
-  /** Drops what waits, and whatever is emitted meanwhile. */
+  /** Drops held events, and whatever is emitted meanwhile. */
   whileSilent(action: () => void): void {
     const isWanted = this.#isWanted;
     this.#held = null;
@@ -57,7 +58,7 @@ export class EventLog {
     this.#isWanted = isWanted;
   }
 
-  /** Drops what waits and what was not taken. */
+  /** Drops events that are held or were not taken. */
   drop(): void {
     this.#held = null;
     this.#events = null;

@@ -25,14 +25,14 @@ export class GrowingText {
     if (this.#pieces.length === piecesToFold) this.toString();
   }
 
-  /** Forgets the text. What little it had stays counted. */
+  /** Frees the text. Its small remainder stays counted. */
   clear(): void {
     this.#text = '';
     this.#pieces = [];
     this.#last = '';
   }
 
-  /** The piece that came last, whose end can be looked at without joining the text. */
+  /** The last piece, whose end can be read without joining the text. */
   last(): string {
     return this.#last;
   }

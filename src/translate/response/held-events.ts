@@ -13,11 +13,11 @@ type GrowingDelta = UnnumberedEvent & { delta: string };
 /** An event's object beside its values, and its place in the list. */
 const eventBytes = 120;
 
-/** The events of items that wait until an earlier item is closed, in the order of the items. */
+/** The events of items, held until an earlier item is closed, in the order of the items. */
 export class HeldEvents {
   readonly #retained: RetainedBytes;
   readonly #items = new Map<number, HeldItem>();
-  /** Events up to those of this item do not wait. */
+  /** Events up to those of this item are not held. */
   #through: number;
 
   constructor(through: number, retained: RetainedBytes) {
@@ -25,7 +25,7 @@ export class HeldEvents {
     this.#retained = retained;
   }
 
-  /** Keeps the event if it has to wait. False, and nothing is done, if it does not. */
+  /** Holds the event if it has to wait; otherwise does nothing and returns false. */
   hold(event: UnnumberedEvent): boolean {
     if (!('output_index' in event) || event.output_index <= this.#through) return false;
     const item = this.#itemAt(event.output_index);
@@ -40,7 +40,7 @@ export class HeldEvents {
     return true;
   }
 
-  /** What waited for the items before that one, and its own; with null, all. */
+  /** The held events of items up to that one; with null, all. */
   take(through: number | null): UnnumberedEvent[] {
     const taken: UnnumberedEvent[] = [];
     this.#through = through ?? Number.POSITIVE_INFINITY;

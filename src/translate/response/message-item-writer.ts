@@ -111,7 +111,7 @@ export class MessageItemWriter implements OpenItem {
     return this.#part?.text.toString() ?? '';
   }
 
-  /** A tool call follows: what was said is not the answer. SDKs look for structured output in the answer alone. */
+  /** A tool call follows: the text was not the answer. SDKs look for structured output in the answer alone. */
   markCommentary(): void {
     this.#isCommentary = true;
   }

@@ -18,7 +18,7 @@ import { type ClosingStatus, Output } from './output.ts';
 import { ReasoningItemWriter } from './reasoning-item-writer.ts';
 import { type CallParts, namelessCall, ToolCalls, WholeCalls } from './tool-calls.ts';
 
-/** What a chunk or a completion has beside its delta or message. */
+/** The fields of a chunk or a completion beside its delta or message. */
 export interface ChunkExtras {
   readonly logprobs: readonly Logprob[];
   readonly citations: readonly UrlCitation[];
@@ -32,13 +32,15 @@ type Current =
 
 const noLogprobs: readonly Logprob[] = [];
 
-/** White space beyond this many characters is text: templates write a few line feeds, and nothing waits without bound. */
+/**
+ * White space beyond this many characters is text: templates write a few line feeds, and what is held back must be bounded.
+ */
 const maxLeadingSpace = 256;
 
 /**
  * Writes the output items of one answer: as its deltas arrive, or from one whole message. At most one message or reasoning
- * item is open, and whatever else opens closes it; a call is closed by what follows it once its arguments are whole. Grammar:
- * `docs/answers.md` §2.2, actions: §2.6.
+ * item is open, and whatever else opens closes it; a call is closed by what follows it once its arguments are complete.
+ * Grammar: `docs/answers.md` §2.2, actions: §2.6.
  *
  * Most answers are text alone: what only others need is made when it is first needed.
  */
@@ -52,13 +54,13 @@ export class OutputWriter {
   #current: Current | null = null;
   #hadMessage = false;
   #tags: ThinkTagReader | null;
-  /** White space before any text: kept back, because before calls it is only a template's markup (docs/answers.md §1.3). */
+  /** White space before any text: held back, because before calls it is only a template's markup (docs/answers.md §1.3). */
   #space = '';
   /** Null until the upstream sends any. */
   #logprobs: AnswerLogprobs | null = null;
   /** Citations that came before any message, until one has text. */
   #earlyCitations: CitationList | null = null;
-  /** What waits for a reasoning item, to go into its envelope. */
+  /** What the envelope of the next reasoning item will hold. */
   #pendingEnvelope: EnvelopeContents | null = null;
 
   constructor(log: EventLog, context: ResponseContext, retained: RetainedBytes) {
@@ -149,7 +151,7 @@ export class OutputWriter {
 
   /**
    * Writes citations, also those of a chunk without a delta. Those for a message that is closed come too late: a finished
-   * item does not change. Before any message they wait.
+   * item does not change. Before any message they are held.
    */
   cite(citations: readonly UrlCitation[]): void {
     if (this.#current?.type === 'message') {
@@ -165,7 +167,7 @@ export class OutputWriter {
     return (this.#calls ?? this.#wholeCalls)?.unrunnable() ?? null;
   }
 
-  /** The answer is whole: sends what was kept back. An answer of nothing but broken calls is an error. */
+  /** The answer is complete: sends what was held back. An answer of nothing but broken calls is an error. */
   finish(): ApiError | null {
     this.#flushTags();
     const error = this.#calls?.finish() ?? null;
@@ -193,12 +195,12 @@ export class OutputWriter {
     this.#output.fail();
   }
 
-  /** Is a call open of which some is missing, or may be? */
+  /** Is a call open that is, or may be, incomplete? */
   hasCutCall(): boolean {
     return this.#output.hasCutCall();
   }
 
-  /** Nothing has arrived that would show in the output. */
+  /** Nothing has arrived that shows in the output. */
   isEmpty(): boolean {
     return !this.hasItems() && this.#space === '';
   }
@@ -394,12 +396,12 @@ function ofMessage(): string {
   return '';
 }
 
-/** Is there anything that goes back beside the text? */
+/** Is there anything to send back besides the text? */
 function hasEntries({ details, blocks }: ReasoningSource): boolean {
   return details.length > 0 || blocks.length > 0;
 }
 
-/** Both kinds of text in a content that is whole. */
+/** Both kinds of text in a complete content. */
 function readToEnd(tags: ThinkTagReader, content: string): ThinkTagTexts {
   const begun = tags.push(content);
   const rest = tags.finish();

@@ -10,9 +10,9 @@ export interface OpenItem {
   readonly isCall: boolean;
   /** Sends the events that end the item's parts, and gives the finished item. */
   close(status: ClosingStatus): OutputItem;
-  /** Has all of it certainly come? Asked only when another item begins: whatever else is open is closed before that. */
+  /** Is it certainly complete? Asked only when another item begins: whatever else is open is closed before that. */
   isWhole(): boolean;
-  /** Is some of it missing? Asked of items before the last, when the answer ends. */
+  /** Is it incomplete? Asked of items before the last, when the answer ends. */
   isCut(): boolean;
 }
 
@@ -21,8 +21,8 @@ const itemBytes = 200;
 
 /**
  * The output of one response: which item has which `output_index`, and which items are open. Clients see one open item at a
- * time, since many of them mix up the events of two (docs/answers.md §2.2): an item that is whole is closed when the next one
- * begins, and where it is not, the events of those after it wait until it is closed.
+ * time, since many of them mix up the events of two (docs/answers.md §2.2): a complete item is closed when the next one
+ * begins; otherwise the events of later items are held until it is closed.
  */
 export class Output {
   readonly #log: EventLog;
@@ -50,7 +50,7 @@ export class Output {
     return index;
   }
 
-  /** Closes what is whole and keeps others waiting: to be called when the item whose events are sent has grown. */
+  /** Closes complete items: call it when the item whose events are sent has grown. */
   settle(): void {
     while (this.#front < this.#size - 1) {
       const item = this.#open[this.#front];
@@ -85,7 +85,7 @@ export class Output {
     }
   }
 
-  /** Is a call open of which some is missing, or may be? */
+  /** Is a call open that is, or may be, incomplete? */
   hasCutCall(): boolean {
     return this.#open.some((item) => item?.isCall && !item.isWhole());
   }

@@ -6,7 +6,7 @@ import { isWholeBlock } from '../chat/reasoning-source.ts';
 import type { ResponseContext } from '../context.ts';
 import { encodeReasoningEnvelope, packOpaqueFields, type ReasoningEnvelope } from '../reasoning-envelope.ts';
 
-/** What one reasoning item holds beside its text. */
+/** The contents of a reasoning item besides its text. */
 export interface ReasoningExtras {
   /** `reasoning_details` as they go back. */
   readonly details: readonly unknown[];
@@ -37,8 +37,9 @@ export function reasoningItemOf(
 }
 
 /**
- * The envelope an item needs, or null. Asked for (`include: ["reasoning.encrypted_content"]`), it holds everything. What the
- * next turn fails without goes along even unasked: signatures of calls, signed thinking, and OpenRouter's encrypted details.
+ * The envelope an item needs, or null. Asked for (`include: ["reasoning.encrypted_content"]`), it holds everything. What
+ * the next turn fails without is included even if not asked for: signatures of calls, signed thinking, and OpenRouter's
+ * encrypted details.
  */
 export function envelopeOf(
   text: string,

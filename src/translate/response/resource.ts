@@ -2,7 +2,7 @@ import type { ApiError } from '../../schema/api-error.ts';
 import type { OutputItem, ResponseResource, ResponseStatus, Usage } from '../../schema/response-resource.ts';
 import type { ResponseContext } from '../context.ts';
 
-/** What the answer adds to what the request fixed. */
+/** The answer's part of a Response. */
 export interface ResourceState {
   /** `resp_…`, minted once per exchange: the upstream's own may be empty, repeat, or change within a stream. */
   readonly id: string;

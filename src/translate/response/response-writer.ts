@@ -14,7 +14,7 @@ type IncompleteReason = 'max_output_tokens' | 'content_filter';
 export class ResponseWriter {
   readonly log: EventLog;
   output: OutputWriter;
-  /** What the upstream has told of itself so far; each event's Response shows it. */
+  /** What the upstream has reported so far; each event's Response shows it. */
   usage: Usage | null = null;
   model: string | null = null;
   serviceTier: string | null = null;

@@ -13,7 +13,7 @@ import type { EventLog } from './event-log.ts';
 import type { Output } from './output.ts';
 import { calledNameOf, emptyArguments, restoredToolOf } from './tool-restoration.ts';
 
-/** What calls are written with. */
+/** Dependencies of the writers of calls. */
 export interface CallParts {
   readonly log: EventLog;
   readonly output: Output;
@@ -99,7 +99,7 @@ export class ToolCalls {
     return true;
   }
 
-  /** The end of the answer: calls whose name could still have grown are sent as they are. */
+  /** The end of the answer: sends calls whose name could still have grown. */
   finish(): ApiError | null {
     for (const call of this.#calls.values()) {
       const error = call.item !== null || call.tracked.name === '' ? null : this.#sendOne(call);
@@ -174,7 +174,7 @@ export class ToolCalls {
     // xAI sends the whole arguments again at the end.
     if (text === before) return -1;
     const given = before === '' ? withoutPlaceholder(text) : text;
-    // Only now, and from then on with each piece: looking at every call's characters would cost each token.
+    // Only from here on, with each piece: scanning every call's characters would cost each token.
     if (before !== '') call.scanner ??= scannerOf(before);
     const end = (call.scanner?.copy() ?? new JsonEnd('object')).push(given);
     if (end === -1 || !/^\s*\{/.test(given.slice(end)) || isEmptyObject(before + given.slice(0, end))) return -1;
@@ -310,10 +310,7 @@ export class WholeCalls {
   }
 }
 
-/**
- * Has all of the call come, and been sent? A native custom call's input can end anywhere, so only the end of the answer ends
- * it.
- */
+/** Is the call complete, and sent? A native custom call's input can end anywhere, so only the end of the answer ends it. */
 function isWhole(call: Call): boolean {
   const { isCustom, unsent, holdsPlaceholder } = call.tracked;
   if (isCustom || (unsent !== '' && !holdsPlaceholder)) return false;
@@ -337,8 +334,8 @@ function isAllowed(name: string, { context: { allowedTools } }: CallParts): bool
 }
 
 /**
- * A tool named by `tool_choice`, `none` and `allowed_tools` are promises to the client. Some servers ignore them (llama.cpp a
- * name, most of them `allowed_tools`), so they are kept here.
+ * `none`, `allowed_tools` or a tool named by `tool_choice` is a promise to the client. Some servers ignore it (llama.cpp a
+ * name, most of them `allowed_tools`), so it is enforced here.
  */
 function toolNotAllowed(name: string): ApiError {
   return new ApiError(`The model called “${name}”, which “tool_choice” does not allow.`, {
@@ -348,7 +345,7 @@ function toolNotAllowed(name: string): ApiError {
   });
 }
 
-/** An error when the client would be told to run a call that says nothing: clients do not look at it again. */
+/** An error if the client would be told to run an empty call: clients do not check. */
 function unrunnableCall(call: CallFragment | TrackedCall, { context }: CallParts): ApiError | null {
   const { kind } = restoredToolOf(call, context);
   if (!isClientToolType(kind)) return null;

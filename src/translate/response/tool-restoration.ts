@@ -26,9 +26,10 @@ export interface ChatCall {
 export type CallItem = FunctionCallItem | CustomToolCallItem | ToolSearchCallItem | ClientToolItem;
 
 /**
- * The Chat name of the tool that a model means. Most call it by that name. Servers that do not read gpt-oss's Harmony format
- * to its end leave `functions.` in front of the name, or a marker behind it (`get_tide<|channel|>commentary`); and models call a
- * tool of a namespace by its own name, which is enough where only one has it. Other names are left as they are.
+ * The Chat name of the tool that a model means. Most models use that name. Servers that do not read gpt-oss's Harmony
+ * format to its end leave `functions.` in front of the name, or a marker behind it (`get_tide<|channel|>commentary`); and
+ * models call a tool of a namespace by its own name, which is enough where only one has it. Other names are left as they
+ * are.
  */
 export function calledNameOf(
   name: string,
@@ -51,7 +52,7 @@ function isMeant(tool: RestoredTool, name: string): boolean {
   return tool.name === name || (tool.namespace.endsWith('__') && `${tool.namespace}${tool.name}` === name);
 }
 
-/** What a call of that name is given back as. A name that was never offered stands for itself: the client answers. */
+/** What a call of that name is returned as. A name that was never offered stands for itself: the client answers. */
 export function restoredToolOf(
   { name, isCustom }: Pick<ChatCall, 'name' | 'isCustom'>,
   { restoredTools }: Pick<ResponseContext, 'restoredTools'>,
@@ -78,7 +79,7 @@ export function callItemPrefixOf(restored: RestoredTool): (typeof prefixes)[Rest
   return prefixes[restored.kind];
 }
 
-/** The output item of a call, as the kind of tool it is; shortened and flattened names undone. */
+/** The output item of a call, by the kind of its tool; shortened and flattened names are restored. */
 export function callItemOf(call: ChatCall, context: Pick<ResponseContext, 'restoredTools'>): CallItem {
   const restored = restoredToolOf(call, context);
   const { id, status, callId } = call;
@@ -121,7 +122,7 @@ export function callItemOf(call: ChatCall, context: Pick<ResponseContext, 'resto
   }
 }
 
-/** An object, as the API has it; the text itself where it is none, or could not be written again. */
+/** An object, as in the API; the text itself if it is not one, or could not be written again. */
 function searchArgumentsOf(text: string): unknown {
   const value = jsonOf(text);
   return value === undefined || jsonTextOf(value) === '' ? text : value;
@@ -136,9 +137,9 @@ export function argumentsOf(text: string, status: ItemStatus): string {
 }
 
 /**
- * The input of a custom tool that was offered as a function with one parameter, `input`. Models also rename the
- * parameter, or write the input bare: a single string property counts as it, and text that is no JSON is it. Where the
- * text begins as it should, it is read as in a stream: also when it is cut, or not quite JSON.
+ * The input of a custom tool that was offered as a function with one parameter, `input`. Models also rename the parameter,
+ * or write the input bare: a single string property counts as it, and text that is not JSON is the input. Where the text
+ * begins as it should, it is read as in a stream: also when it is cut, or not quite JSON.
  */
 export function customInputOf(text: string): string {
   const decoder = new CustomInputDecoder();

@@ -1,7 +1,7 @@
 import { scanJson } from '../../../json/scan.ts';
 import { isJsonObject } from '../../../schema/create-response.ts';
 
-/** The key under which a model finds arguments it once wrote that are not a JSON object. */
+/** The key under which a model finds its earlier arguments that are not a JSON object. */
 const rawKey = 'raw_arguments';
 
 /** Arguments as an upstream can read them: always the JSON text of an object. */
@@ -26,7 +26,7 @@ export function readableArguments(text: string, maxValues: number): ReadableArgu
 
 function isObjectText(text: string, maxValues: number): boolean {
   if (!text.startsWith('{')) return false;
-  // The limits of the body do not see inside the text. Fewer characters than that cannot hold more values.
+  // The limits of the body do not apply inside the text. Fewer characters cannot hold more values.
   if (text.length > maxValues && scanJson(Buffer.from(text), { maxValues }).values > maxValues) return false;
   try {
     return isJsonObject(JSON.parse(text));

@@ -78,13 +78,13 @@ interface PartType {
   /** Keys that are read, without and with those that only a server with `cacheControl` knows. */
   readonly keys: ReadonlySet<string>;
   readonly cachedKeys: ReadonlySet<string>;
-  /** Whose messages it may stand in. */
+  /** The roles whose messages may contain it. */
   readonly speakers: readonly Speaker[];
   /** Null for a part that is left out, which `dropped` names. Throws `ApiError` for the first mistake. */
   read(part: Record<string, unknown>, at: string, settings: TranslationSettings, dropped: Dropped): InputContent | null;
 }
 
-/** A breakpoint of OpenAI's is for one kind of server, and goes unnamed elsewhere. */
+/** An OpenAI breakpoint is for one kind of server; elsewhere it is dropped unnamed. */
 function partType(keys: readonly string[], speakers: readonly Speaker[], read: PartType['read']): PartType {
   const plain = knownKeys(...keys, 'prompt_cache_breakpoint');
   return { keys: plain, cachedKeys: knownKeys(...plain, 'cache_control'), speakers, read };
@@ -164,7 +164,7 @@ export const partTypes: ReadonlyMap<string, PartType> = new Map([
   ],
 ]);
 
-/** A part of a type that nobody knows: what it carries as text, or nothing, or refused. */
+/** A part of an unknown type: its text, or nothing, or refused. */
 function parseUnknownPart(
   type: string,
   part: object,
@@ -184,7 +184,7 @@ function parseUnknownPart(
   return carried === '' ? null : { type: 'text', text: withinTextLimit(carried, at, settings) };
 }
 
-/** What a model that takes no images reads in the place of one. */
+/** Replaces an image for a model that takes none. */
 const omittedImage = '[An image was here. It is left out, because this model takes no images.]';
 
 /** Refuses an image. */
@@ -217,7 +217,7 @@ function parseImage(
   return {
     type: 'image',
     url,
-    detail: detail == null || detail === 'auto' ? null : isReduced ? 'high' : detail, // `auto` is what a missing detail means
+    detail: detail == null || detail === 'auto' ? null : isReduced ? 'high' : detail, // a missing detail means `auto`
     ...cacheHints(part, settings),
   };
 }
@@ -261,7 +261,7 @@ function misplaced(type: string, speaker: Speaker, at: string): ApiError {
   return invalidValue(`${at}.type`, `Invalid value: ${quote(type)} for '${at}.type'. It may not stand in ${where}.`);
 }
 
-/** A hint for the prompt cache only helps the server that knows it. */
+/** A prompt cache hint only helps a server that supports it. */
 function cacheHints(part: Record<string, unknown>, { profile }: TranslationSettings): CacheHints | null {
   const { prompt_cache_breakpoint, cache_control } = part;
   if (prompt_cache_breakpoint == null && cache_control == null) return null;
@@ -271,5 +271,5 @@ function cacheHints(part: Record<string, unknown>, { profile }: TranslationSetti
   };
 }
 
-/** A Fernet token, as OpenAI encrypts what agents tell each other; behind a Chat server the model's own text stands there. */
+/** A Fernet token, as OpenAI encrypts what agents tell each other; with a Chat server it is the model's own text. */
 const ciphertext = /^gAAAA[\w-]{20,}={0,2}$/;

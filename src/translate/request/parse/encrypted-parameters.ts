@@ -4,8 +4,8 @@ type Schema = Readonly<Record<string, unknown>>;
 
 /**
  * The schema without `"encrypted": true`, with which Codex marks what agents tell each other (multi_agent_v2): no Chat
- * server can encrypt a parameter, and strict ones refuse the keyword. The same object where it has none. Follows objects
- * and arrays down to `maxDepth` levels, where Codex and the SDKs put it.
+ * server can encrypt a parameter, and strict ones refuse the keyword. The same object if it has none. Follows objects and
+ * arrays down to `maxDepth` levels, where Codex and the SDKs put it.
  */
 export function withoutEncrypted(schema: Schema, maxDepth = 8): Schema {
   if (maxDepth === 0) return schema;

@@ -7,7 +7,7 @@ import { readShape } from './shape.ts';
 
 /**
  * An `input_file` part. A text file becomes text: every server takes that, and OpenAI's file part is for PDF only. Throws
- * `ApiError` for a file the profile's server cannot be given. No URL is fetched from here: clients could reach whatever
+ * `ApiError` for a file that the profile's server does not take. No URL is fetched from here: clients could reach whatever
  * this service can reach.
  */
 export function parseFile(part: unknown, at: string, { profile, limits }: TranslationSettings): InputFile | InputText {

@@ -9,7 +9,7 @@ import { InputBuilder } from './items/item-type.ts';
 import { itemTypes } from './items/item-types.ts';
 import { roleStatedBy, textCarriedBy } from './items/unknown.ts';
 
-/** What the items of an input say. */
+/** The decoded items of an input. */
 export type ParsedInput = Pick<InputBuilder, 'items' | 'toolLists' | 'update' | 'endsInTrigger'>;
 
 /**
@@ -47,8 +47,8 @@ export function parseInput(
 }
 
 /**
- * Refuses an image in the messages of the user's that end the input, which are new. Any earlier one belongs to a history
- * that the client repeats with each request.
+ * Refuses an image in the user messages at the end of the input, which are new. Earlier ones belong to the history that the
+ * client repeats with each request.
  */
 function refuseLatestImages(input: readonly unknown[], { profile }: TranslationSettings): void {
   const before = input.findLastIndex((item) => !isJsonObject(item) || item['role'] !== 'user');
@@ -82,7 +82,7 @@ function typeOfItem(item: Record<string, unknown>, at: string): string {
   throw missingParameter(`${at}.type`);
 }
 
-/** An item of a type that nobody knows: what it carries as text, or nothing, or refused. */
+/** An item of an unknown type: its text, or nothing, or refused. */
 function readUnknown(type: string, item: Record<string, unknown>, at: string, builder: InputBuilder): void {
   const { unknownItems, unsupportedItems } = builder.settings;
   if (unknownItems === 'reject') {

@@ -13,5 +13,5 @@ export function checkBytes(text: string, limit: number, param: string, what: str
   }
 }
 
-/** Characters of a model's name. The longest in use are paths of files, of some 200. */
+/** Maximum length of a model's name. The longest in use are file paths of some 200 characters. */
 export const maxModelLength = 512;

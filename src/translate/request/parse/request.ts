@@ -78,7 +78,7 @@ export function parseRequest(body: unknown, settings: TranslationSettings, dropp
         fields[name] = read;
         break;
       case 'context_management':
-        // A wish about conversations that have grown long; a client that makes it sends it with each request.
+        // A preference for long conversations; a client that has it sends it with each request.
         if (Array.isArray(read) && read.length > 0) dropped.push(name);
         break;
       default:
@@ -129,7 +129,7 @@ function namesOf(object: Readonly<Record<string, unknown>>, param: string | null
   );
 }
 
-/** Fields of the body, `text` or `reasoning`: several times what the API and every known engine have together. */
+/** Maximum fields of the body, `text` or `reasoning`: several times as many as the API and all known engines have. */
 const maxFields = 256;
 
 function isKnownField(name: string): name is keyof typeof createResponseFields {
@@ -218,7 +218,7 @@ const hostedIncludes = new Set([
   'message.input_image.image_url',
 ]);
 
-/** The values as the client sent them: one that nobody knows is named, since a newer client asks for more than there is. */
+/** The values as the client sent them: unknown ones are named, since a newer client may ask for more than exists here. */
 function parseInclude(include: readonly unknown[], { profile }: TranslationSettings, dropped: Dropped): string[] {
   const wanted: string[] = [];
   for (const [index, value] of include.entries()) {
@@ -274,10 +274,10 @@ const chatFields: ReadonlyMap<string, string> = new Map([
   ['logprobs', `'top_logprobs', or "include": ["message.output_text.logprobs"]`],
 ]);
 
-/** Clients' own records that no server needs. */
+/** Clients' own data that no server needs. */
 const bookkeeping = new Set(['client_metadata']);
 
-/** Fields of this API that Chat does not have, whatever a setting says of unknown ones. */
+/** Fields of this API that Chat does not have, whatever the setting for unknown ones. */
 const responsesOnly = new Set(['access_programs', 'image']);
 
 /** Sampling and engine parameters that many Chat servers know: passed on even where `unknownFields` refuses or ignores others. */

@@ -4,8 +4,8 @@ import type { TranslationSettings } from '../../settings.ts';
 import { maxModelLength } from './limits.ts';
 
 /**
- * The settings with the flags the profile has for the request's model, which even reading the request depends on. A name that
- * is refused for its length, once the request is read, is shown to no rule.
+ * The settings with the flags the profile has for the request's model, which even reading the request depends on. A name
+ * that is too long, and refused later, is matched with no rule.
  */
 export function settingsForModel(settings: TranslationSettings, body: unknown): TranslationSettings {
   if (settings.profile.models.length === 0) return settings;

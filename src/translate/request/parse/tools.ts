@@ -126,11 +126,11 @@ export function createToolParser(settings: TranslationSettings, dropped: Dropped
         leaveOutOrRefuse(type, at, own);
         return;
     }
-    // Its schema above has checked it: an object with a type.
+    // The schema above has checked that it is an object with a type.
     if (own) listed.push({ kind: 'other', given: (nested === null ? given : { ...nested, type }) as ToolEcho });
   }
 
-  /** Names the keys of a tool that nobody here reads; tools of other types are left out whole. */
+  /** Names the keys of a tool that are not read; tools of other types are left out entirely. */
   function nameUnknownKeys(type: string, tool: unknown): void {
     const keys = type === 'function' ? functionKeysOf(settings) : toolKeys.get(type);
     if (keys !== undefined && isJsonObject(tool)) dropped.pushUnknownKeys(tool, keys, 'tools[]');
@@ -268,7 +268,7 @@ function functionKeysOf({ profile }: TranslationSettings): ReadonlySet<string> {
   return profile.cacheControl ? cachedFunctionKeys : functionKeys;
 }
 
-/** Keys that are read of the other types. */
+/** Keys that are read, of the other types. */
 const toolKeys: ReadonlyMap<string, ReadonlySet<string>> = new Map([
   ['custom', knownKeys(...Object.keys(customTool.shape))],
   ['namespace', knownKeys(...Object.keys(namespaceTool.shape))],

@@ -2,9 +2,9 @@ import type { ChatMessage } from '../../../schema/chat-request.ts';
 import { type MessagePass, standIn } from './pass.ts';
 
 /**
- * An assistant message with nothing in it is left out: no text but white space, no refusal, no call, no reasoning. Clients repeat
- * the empty answer of a model, and Kimi, Mistral and Anthropic refuse every later request for it (CLIProxyAPI#1730,
- * OpenHands#8685). Must see what reasoning goes back, and what comes later merges the turns around it.
+ * An assistant message with nothing in it is left out: no text but white space, no refusal, no call, no reasoning. Clients
+ * repeat the empty answer of a model, and Kimi, Mistral and Anthropic refuse every later request for it (CLIProxyAPI#1730,
+ * OpenHands#8685). Runs after the reasoning to send back is known, and before the turns around it are merged.
  */
 export const emptyTurns: MessagePass = {
   name: 'emptyTurns',

@@ -3,7 +3,7 @@ import type { Profile } from '../../../upstream/profile.ts';
 
 export type Messages = readonly ChatMessage[];
 
-/** One quirk of servers, as a step over the whole conversation. What it is given is not changed. */
+/** One quirk of servers, as a step over the whole conversation. Its input is not changed. */
 export interface MessagePass {
   readonly name: string;
   /** Whether this profile's server has the quirk; elsewhere the pass is not run. */
@@ -12,10 +12,10 @@ export interface MessagePass {
   run(messages: Messages, profile: Profile): Messages;
 }
 
-/** Stands where a server demands a message and the conversation has none. */
+/** Used where a server demands a message and the conversation has none. */
 export const standIn = '.';
 
-/** The messages, with those that `change` gives something else for replaced. */
+/** The messages, with those replaced for which `change` returns another. */
 export function mapRole(
   messages: Messages,
   role: ChatMessage['role'],

@@ -7,9 +7,9 @@ import { emptyAssistantContent, nineCharacterIds, singleCalls, toolMedia, toolMe
 import { alternateRoles, assistantAfterTool, assistantPrefix, assistantSpeaks, needsUser, userFirst } from './turns.ts';
 
 /**
- * Every quirk of messages, in the order in which they are applied: first what needs to see the conversation as the client
- * sent it, then what moves parts and splits messages, then what whole turns must look like, and last what stands in for
- * what is still missing, in messages that earlier passes made too.
+ * Every quirk of messages, in the order in which they are applied: first those that need the conversation as the client
+ * sent it, then those that move parts and split messages, then those about whole turns, and last those that fill in what is
+ * still missing, in messages that earlier passes made too.
  */
 export const messagePasses: readonly MessagePass[] = [
   reasoningScope,

@@ -40,7 +40,7 @@ function isSigned({ extra_content, provider_specific_fields: fields }: ChatToolC
   return fields !== undefined || (extra_content !== undefined && signatureOf(extra_content) !== '');
 }
 
-/** Puts something in the place of reasoning that the server demands and that a message does not have. */
+/** Fills in the reasoning that the server demands and a message lacks. */
 export const reasoningBackfill: MessagePass = {
   name: 'reasoningBackfill',
   appliesTo: (profile) => profile.reasoningBackfill !== null && profile.reasoningReplay !== 'none',

@@ -10,8 +10,8 @@ export const developerRole: MessagePass = {
 };
 
 /**
- * The leading system messages are one message. Many chat templates allow one in the first place only: later ones become
- * the user's there.
+ * The leading system messages are one message. Many chat templates allow one only at the start: there, later ones become
+ * user messages.
  */
 export const systemMessages: MessagePass = {
   name: 'systemMessages',

@@ -5,7 +5,7 @@ import { invalidValue, unsupportedParameter } from '../../errors.ts';
 import { withinTextLimit } from '../content.ts';
 import { type ItemType, itemType } from './item-type.ts';
 
-/** A summary that was made here, in its place; of others nothing can be read. `type` is the item's own. */
+/** A summary that was made here, in its place; others cannot be read. `type` is the item's own. */
 export function compaction(type: string): ItemType {
   return itemType(compactionItem, ({ encrypted_content }, at, input) => {
     const param = `${at}.encrypted_content`;
@@ -30,7 +30,7 @@ export function compaction(type: string): ItemType {
   });
 }
 
-/** Asks for a summary of what stands before it. */
+/** Asks for a summary of what precedes it. */
 export const compactionTrigger = itemType(compactionTriggerItem, (_, at, input) => {
   if (!input.isLast(at)) {
     throw invalidValue(at, `Invalid '${at}': a 'compaction_trigger' must be the last item of 'input'.`);

@@ -15,7 +15,7 @@ export const customToolCall = itemType(customToolCallItem, (call, at, input) => 
   input.add(callOf('custom', call, withinTextLimit(call.input, `${at}.input`, input.settings), at));
 });
 
-/** The output of a call; where the client names only the tool, of the latest call of it that has none yet. */
+/** The output of a call; if the client names only the tool, of its latest call without one. */
 export const toolOutput = itemType(toolOutputItem, ({ call_id, name, namespace, output }, at, input) => {
   const content = parseContent(output, 'tool', `${at}.output`, input.settings, input.dropped);
   const callId = call_id || input.latestUnanswered(name ?? '', namespace ?? null);
@@ -23,7 +23,7 @@ export const toolOutput = itemType(toolOutputItem, ({ call_id, name, namespace, 
   input.add({ kind: 'output', param: at, callId, content });
 });
 
-/** A call of the model's; `input` is what it passed. */
+/** A call of the model; `input` is what it passed. */
 export function callOf(
   toolKind: InputToolCall['toolKind'],
   call: {
@@ -48,7 +48,7 @@ export function callOf(
   };
 }
 
-/** Arguments as every server can read them; it is named when they had to be wrapped. */
+/** Arguments in a form that every server can read; wrapping them is named as dropped. */
 export function argumentsOf(given: string, { settings, dropped }: InputBuilder): string {
   const { text, wrapped } = readableArguments(given, settings.limits.maxValues);
   if (wrapped) dropped.push('input[].arguments');

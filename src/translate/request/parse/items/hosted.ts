@@ -17,9 +17,8 @@ interface LooseHostedItem {
 }
 
 /**
- * Items of tools that only OpenAI's servers run, calls and outputs, each with what a model needs to know of it once it is
- * over, as text. The item is history: its tool ran elsewhere, and what the model said with its result stands in the
- * messages around it.
+ * Items of tools that only OpenAI's servers run, calls and outputs, each with the text that a model needs of it afterwards.
+ * The item is history: its tool ran elsewhere, and the messages around it have what the model said with the result.
  */
 const hostedTexts: Readonly<Record<string, (item: LooseHostedItem) => string>> = {
   web_search_call(item) {
@@ -79,7 +78,7 @@ function textsIn(value: unknown): string[] {
   return arrayOf(value).map(textOf);
 }
 
-/** `''` where no text says more than that the tool ran. */
+/** `''` if there is no text beyond the fact that the tool ran. */
 function noted(what: string, texts: readonly string[]): string {
   const told = [...new Set(texts.filter((text) => text !== ''))];
   return told.length === 0 ? '' : `[${what}]\n${told.join('\n')}`;

@@ -7,9 +7,9 @@ import { mark } from '../../trace.ts';
 import { withinTextLimit } from '../content.ts';
 import { readShape } from '../shape.ts';
 
-/** What one type of input item becomes. */
+/** The rule for one type of input item. */
 export interface ItemType {
-  /** Adds what the item at `at` says to `input`. Throws `ApiError` for the first mistake. */
+  /** Adds the item at `at` to `input`. Throws `ApiError` for the first mistake. */
   read(item: Record<string, unknown>, at: string, input: InputBuilder): void;
 }
 
@@ -20,7 +20,7 @@ export interface ToolList {
   readonly param: string;
 }
 
-/** What the last `configuration_update` of the input asks for; it wins over the request's own fields. */
+/** The settings of the last `configuration_update` of the input, which override the request's own fields. */
 export interface ConfigurationUpdate {
   readonly effort: NonNullable<CreateResponseFields['reasoning']>['effort'];
   readonly format: Record<string, unknown> | null;
@@ -35,10 +35,10 @@ export class InputBuilder {
   update: ConfigurationUpdate = { effort: null, format: null };
   /** The last item is a `compaction_trigger`: a summary is asked for, not an answer. */
   endsInTrigger = false;
-  /** JSON values in the reasoning envelopes read so far: the body's own count cannot see them. */
+  /** JSON values in the reasoning envelopes read so far, which the body's own count does not include. */
   envelopeValues = 0;
   readonly #count: number;
-  /** Made for the first output that does not name its call: most clients always do. */
+  /** Created for the first output that does not name its call: most clients always do. */
   #unanswered: UnansweredCalls | null = null;
 
   /** `count` is the number of items that there are to read. */
@@ -77,8 +77,8 @@ export class InputBuilder {
 }
 
 /**
- * An item of one schema. `read` gets its fields once they are checked; keys that the schema does not have, and that are
- * not among `otherKeys`, are named as left out.
+ * An item with a schema. `read` gets its checked fields; keys that are neither in the schema nor in `otherKeys` are named
+ * as left out.
  */
 export function itemType<Schema extends z.ZodObject>(
   schema: Schema,

@@ -16,7 +16,7 @@ import { agentMessage, message } from './messages.ts';
 import { reasoning } from './reasoning.ts';
 import { additionalTools, toolSearchCall, toolSearchOutput } from './tool-search.ts';
 
-/** Every type of input item there is a rule for. Any other is read by what it carries, or refused. */
+/** Every type of input item with a rule. Any other is read for its text, or refused. */
 export const itemTypes: ReadonlyMap<string, ItemType> = new Map<string, ItemType>([
   ['message', message],
   ['function_call', functionCall],

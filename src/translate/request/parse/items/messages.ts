@@ -18,7 +18,7 @@ const checkedMessage = itemType(
     const parts = parseContent(content, speaker, `${at}.content`, settings, dropped);
     const isPhaseKnown = role === 'assistant' && settings.profile.phase && typeof phase === 'string';
     if (phase != null && !isPhaseKnown) dropped.push('input[].phase');
-    // Nothing is left of a message whose every part was left out; an empty one it was from the start stays.
+    // A message whose every part was left out is left out too; one that was empty from the start stays.
     if (parts.length === 0 && content.length > 0) return;
     input.add({ kind: 'message', role, content: parts, ...(isPhaseKnown ? { phase } : {}) });
   },
@@ -32,7 +32,7 @@ export const message = {
   },
 } satisfies typeof checkedMessage;
 
-/** Refuses what belongs to Chat's messages: ignored, it would silently be missing from the conversation. */
+/** Refuses fields of Chat messages: ignored, they would silently be missing from the conversation. */
 function refuseChatFields(item: Record<string, unknown>, at: string): void {
   for (const [name, instead] of chatMessageFields) {
     const value = item[name];
@@ -44,7 +44,7 @@ function refuseChatFields(item: Record<string, unknown>, at: string): void {
   }
 }
 
-/** What one agent of Codex told another (multi_agent_v2): the model reads it as the user's. */
+/** A message from one Codex agent to another (multi_agent_v2): the model reads it as the user's. */
 export const agentMessage = itemType(
   agentMessageItem,
   ({ content }, at, input) => {
@@ -54,7 +54,7 @@ export const agentMessage = itemType(
   ['author', 'recipient'],
 );
 
-/** One text, where all parts are: they are pieces of one message, and servers differ in how they join parts. */
+/** One text, if all parts are text: they are pieces of one message, and servers differ in how they join parts. */
 function joined(parts: readonly InputContent[]): readonly InputContent[] {
   const texts = parts.flatMap((part) => (part.type === 'text' ? [part.text] : []));
   return texts.length === parts.length ? [{ type: 'text', text: texts.join('') }] : parts;

@@ -18,7 +18,7 @@ export const reasoning = itemType(reasoningItem, ({ id, content, summary, encryp
   });
 });
 
-/** What `encrypted_content` carries, if it was made here; null for what another server made. */
+/** The contents of `encrypted_content`, if it was made here; null if another server made it. */
 function envelopeOf(text: string, at: string, input: InputBuilder): ReasoningEnvelope | null {
   const { maxNesting, maxValues } = input.settings.limits;
   const decoded = decodeReasoningEnvelope(text, maxNesting, maxValues - input.envelopeValues);

@@ -9,7 +9,7 @@ import { flattenToolName } from '../../tool-name.ts';
 import { argumentsOf, callOf } from './function-calls.ts';
 import { itemType } from './item-type.ts';
 
-/** A search of the client's own. One that ran on OpenAI's servers is history; what it found is offered all the same. */
+/** A search of the client's own. One that ran on OpenAI's servers is history, but the tools it found are offered too. */
 export const toolSearchCall = itemType(
   toolSearchCallItem,
   ({ call_id, arguments: given }, at, input) => {

@@ -10,7 +10,7 @@ interface LooseItem {
   readonly role?: unknown;
 }
 
-/** The text in an item or part whose type nobody knows, in document order; `''` for none. Reads two levels deep. */
+/** The text in an item or part of an unknown type, in document order; `''` for none. Reads two levels deep. */
 export function textCarriedBy(value: object): string {
   const item: LooseItem = objectOf<LooseItem>(value) ?? {};
   const texts = [item.text, item.content, item.message, item.summary, item.output].flatMap(textsIn);
