@@ -183,7 +183,7 @@ export const metricRows = {
     help: 'Turns on WebSockets, by outcome.',
     labels: ['outcome'],
     values: ['completed', 'incomplete', 'failed', 'error', 'aborted'],
-    more: 'Each is an exchange too, unless it was refused before. Messages that are no turn count as `error`.',
+    more: 'Each is an exchange too, unless it was refused before. Messages that are not a turn count as `error`.',
   },
   webSocketCloses: {
     type: 'counter',
@@ -260,7 +260,7 @@ export const stateRows: readonly ReadRow<ProcessState>[] = [
   {
     type: 'gauge',
     name: 'responses_extproc_buffered_bytes',
-    help: 'Bytes that exchanges hold, as counted: bodies, the state of streams, what the proxy has not taken.',
+    help: 'Bytes that exchanges hold, as counted: bodies, the state of streams, what the proxy has not read.',
     read: ({ bufferedBytes }) => bufferedBytes,
   },
   {
