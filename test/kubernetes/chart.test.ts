@@ -2,19 +2,16 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { manifestFolders, renderChart, renderManifests } from '../../scripts/kubernetes-render.ts';
+import { manifestFolders, renderManifests } from '../../scripts/kubernetes-render.ts';
 import { type ApiServer, startApiServer } from './api-server.ts';
 import { customResourceDefinitions } from './definitions.ts';
+import { render } from './gateways.ts';
 import { committedManifests, environmentOf, type KubernetesObject, objectOf, parseObjects } from './manifests.ts';
 import { runTool, toolPath } from './tools.ts';
 
 const root = join(import.meta.dirname, '../..');
 const MiB = 1024 * 1024;
 toolPath('helm'); // what renders below is the one that is pinned
-
-function render(...settings: string[]): KubernetesObject[] {
-  return renderChart(settings.flatMap((setting) => ['--set', setting])).flatMap(({ text }) => parseObjects(text));
-}
 
 describe('the chart', () => {
   test.each(manifestFolders)('%s is what it renders (else: npm run generate)', (folder) => {

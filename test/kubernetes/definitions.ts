@@ -1,8 +1,7 @@
-import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type KubernetesObject, parseObjects } from './manifests.ts';
-import { runTool } from './tools.ts';
+import { moduleFolder, runGo, runTool } from './tools.ts';
 
 const tools = join(import.meta.dirname, 'tools');
 
@@ -14,7 +13,7 @@ const others = {
 
 /** CustomResourceDefinitions of Gateway API, Envoy Gateway, Istio and the Prometheus operator. */
 export function customResourceDefinitions(): KubernetesObject[] {
-  const gateway = go(['list', '-m', '-f', '{{.Dir}}', 'github.com/envoyproxy/gateway']).trim();
+  const gateway = moduleFolder(tools, 'github.com/envoyproxy/gateway');
   const settings = [
     'crds.gatewayAPI.enabled=true',
     'crds.gatewayAPI.channel=standard',
@@ -35,12 +34,5 @@ export function customResourceDefinitions(): KubernetesObject[] {
 }
 
 function download(module: string): string {
-  return (JSON.parse(go(['mod', 'download', '-json', module])) as { Dir: string }).Dir;
-}
-
-function go(args: readonly string[]): string {
-  const { status, stdout, stderr, error } = spawnSync('go', args, { cwd: tools, encoding: 'utf8' });
-  if (error) throw error;
-  if (status !== 0) throw new Error(`go ${args.join(' ')}:\n${stdout}${stderr}`);
-  return stdout;
+  return (JSON.parse(runGo(tools, ['mod', 'download', '-json', module])) as { Dir: string }).Dir;
 }

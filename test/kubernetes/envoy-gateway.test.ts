@@ -4,29 +4,22 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { renderChart } from '../../scripts/kubernetes-render.ts';
-import { findEnvoy } from '../../tools/mesh/envoy-binary.ts';
 import { clusterOf, connectionManagerOf } from '../../tools/mesh/envoy-config.ts';
 import { envoyVersions } from '../matrix/versions.ts';
 import { createAuthority } from '../support/certificates.ts';
 import { addClusterLike } from '../support/envoy-clusters.ts';
 import { startTestMesh } from '../support/mesh.ts';
 import { startRateLimitService } from '../support/rate-limit-service.ts';
-import { completion, type ScriptedUpstream, startScriptedUpstream } from '../support/upstream.ts';
-import { type Resource, type Translated, translateForEnvoyGateway } from './envoy-gateway.ts';
+import { completion } from '../support/upstream.ts';
+import { type Resource, translateForEnvoyGateway } from './envoy-gateway.ts';
+import { chatService, ofEnvoyGateway, render, withGateway } from './gateways.ts';
 import { liveThrough } from './lifetime.ts';
 import { committedManifests, environmentOf, type KubernetesObject, objectOf, parseObjects } from './manifests.ts';
-import { createPods } from './pods.ts';
-import { type StaticEnvoy, startStaticEnvoy, validateBootstrap } from './static-envoy.ts';
+import { validateBootstrap } from './static-envoy.ts';
 
-const upstream = parseObjects(`
-apiVersion: v1
-kind: Service
-metadata: { name: llm }
-spec: { ports: [{ name: http, port: 8000 }] }
-`);
 const guide = readFileSync(join(import.meta.dirname, '../../docs/kubernetes.md'), 'utf8');
 const manifests = committedManifests('envoy/gateway');
-const translated = translateForEnvoyGateway([...manifests, ...upstream]);
+const translated = translateForEnvoyGateway([...manifests, ...chatService]);
 const service = 'envoyextensionpolicy/llm/responses-extproc/extproc/0';
 const filterName = `envoy.filters.http.ext_proc/${service}`;
 const MiB = 1024 * 1024;
@@ -175,7 +168,7 @@ spec:
   targetRefs: [{ group: gateway.networking.k8s.io, kind: HTTPRoute, name: responses-extproc }]
   apiKeyAuth: { credentialRefs: [{ name: keys }], extractFrom: [{ headers: [x-api-key] }] }
 `);
-  const other = translateForEnvoyGateway([...limitedAsInGuide('local'), ...upstream, ...policies]);
+  const other = translateForEnvoyGateway([...limitedAsInGuide('local'), ...chatService, ...policies]);
   const names = managerOf(listenerOf(other.listeners))['httpFilters'].map(({ name }: Resource) => name as string);
   const place = (part: string) => names.findIndex((name: string) => name.includes(part));
   expect(place('api_key_auth')).toBeGreaterThanOrEqual(0);
@@ -185,7 +178,7 @@ spec:
 });
 
 describe('the guide’s budget of tokens', () => {
-  const limited = translateForEnvoyGateway([...limitedAsInGuide('global'), ...upstream]);
+  const limited = translateForEnvoyGateway([...limitedAsInGuide('global'), ...chatService]);
   const filters: Resource[] = managerOf(listenerOf(limited.listeners))['httpFilters'];
   const limiterName = 'envoy.filters.http.ratelimit';
   const route: Resource = limited.routes
@@ -256,15 +249,13 @@ describe('the guide’s budget of tokens', () => {
 
 test('with gateway.auth.apiKey a key is asked for, on every path, and the upstream never sees it', async () => {
   const keys = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'keys' }, data: { ada: btoa('sk-ada') } };
-  const settings = ['gateway.kind=envoy-gateway', 'gateway.auth.apiKey.secretName=keys'];
-  const objects = renderChart(settings.flatMap((setting) => ['--set', setting])).flatMap(({ text }) =>
-    parseObjects(text),
-  );
-  const guarded = translateForEnvoyGateway([...objects, ...upstream, keys]);
+  const objects = render('gateway.kind=envoy-gateway', 'gateway.auth.apiKey.secretName=keys');
+  const guarded = translateForEnvoyGateway([...objects, ...chatService, keys]);
   expect(guarded.conditions.get('SecurityPolicy/responses-extproc')).not.toEqual([]);
   for (const condition of guarded.conditions.get('SecurityPolicy/responses-extproc') ?? [])
     expect(condition).toMatchObject({ status: 'True' });
-  await withGateway(guarded, async ({ url, chat }) => {
+  await withGateway(ofEnvoyGateway(guarded, environment), async ({ url, chat }) => {
+    chat.script('m', { body: [completion({ content: 'Hi' })] });
     const ask = (path: string, authorization?: string) =>
       fetch(`${url}${path}`, {
         method: 'POST',
@@ -283,7 +274,7 @@ test('with gateway.auth.apiKey a key is asked for, on every path, and the upstre
 });
 
 test('what is not a path of the API reaches nobody', async () => {
-  await withGateway(translated, async ({ url, chat }) => {
+  await withGateway(ofEnvoyGateway(translated, environment), async ({ url, chat }) => {
     for (const [method, path] of [
       ['DELETE', '/api/delete'],
       ['GET', '/v1/files'],
@@ -295,16 +286,13 @@ test('what is not a path of the API reaches nobody', async () => {
 });
 
 test('helm test sends its request through the Gateway, and fails where no answer of the API comes back', async () => {
-  const pod = objectOf(
-    renderChart(['--set', 'gateway.kind=envoy-gateway']).flatMap(({ text }) => parseObjects(text)),
-    'Pod',
-  );
+  const pod = objectOf(render('gateway.kind=envoy-gateway'), 'Pod');
   const [script, , ...rest] = pod.spec.containers[0].args;
   const run = (base: string) =>
     new Promise<number | null>((resolve) => {
       spawn(process.execPath, ['-e', script, `${base}/v1/responses`, ...rest]).once('close', resolve);
     });
-  await withGateway(translated, async ({ url, chat }) => {
+  await withGateway(ofEnvoyGateway(translated, environment), async ({ url, chat }) => {
     chat.script('helm-test', { body: [completion({ content: 'Hi' })] });
     expect(await run(url)).toBe(0);
     expect(chat.received('helm-test')).toHaveLength(1);
@@ -313,15 +301,12 @@ test('helm test sends its request through the Gateway, and fails where no answer
 });
 
 test('with TLS, Envoy checks the service’s certificate by its name in the cluster', () => {
-  const settings = ['gateway.kind=envoy-gateway', 'tls.secretName=tls', 'tls.caConfigMap=ca'];
-  const secured = renderChart(settings.flatMap((setting) => ['--set', setting])).flatMap(({ text }) =>
-    parseObjects(text),
-  );
+  const secured = render('gateway.kind=envoy-gateway', 'tls.secretName=tls', 'tls.caConfigMap=ca');
   const authority = createAuthority('of the cluster');
   const data = { 'ca.crt': readFileSync(authority.caFile, 'utf8') };
   authority.remove();
   const authorities = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'ca' }, data };
-  const other = translateForEnvoyGateway([...secured, ...upstream, authorities]);
+  const other = translateForEnvoyGateway([...secured, ...chatService, authorities]);
   for (const { status, message } of other.conditions.get('EnvoyExtensionPolicy/responses-extproc') ?? [])
     expect(status, message).toBe('True');
   const cluster = other.clusters.find(({ name }) => name === service);
@@ -331,7 +316,7 @@ test('with TLS, Envoy checks the service’s certificate by its name in the clus
 
 test('a translator that is not there makes the routes answer 500, not pass', () => {
   const without = manifests.filter(({ kind }: KubernetesObject) => kind !== 'Service');
-  const other = translateForEnvoyGateway([...without, ...upstream]);
+  const other = translateForEnvoyGateway([...without, ...chatService]);
   const affected = other.routes
     .flatMap((config) => config['virtualHosts'].flatMap((host: Resource) => host['routes']))
     .filter((route: Resource) => String(route['name']).includes('/responses-extproc/'));
@@ -340,45 +325,15 @@ test('a translator that is not there makes the routes answer 500, not pass', () 
 });
 
 describe.each([...envoyVersions])('Envoy %s on this configuration', (version, install) => {
-  const [routeConfig = {}] = translated.routes;
-  const controlPlane = { listener, routes: routeConfig, clusters: translated.clusters };
+  const configuration = ofEnvoyGateway(translated, environment);
 
   test('it is valid', () => {
     const ports = { grpc: 50051, admin: 9090 };
-    expect(validateBootstrap(install(), { controlPlane, service, ports, pods: [], upstream: 8000 })).toBe('');
+    expect(validateBootstrap(install(), { ...configuration, ports, pods: [], upstream: 8000 })).toBe('');
   });
 
   test('a long stream, a large request, a pod’s death, a new pod and a rolling restart', async () => {
-    const figures = await liveThrough({ binary: install(), controlPlane, service, checks: 'admin', environment });
+    const figures = await liveThrough({ binary: install(), ...configuration });
     console.log(`Envoy Gateway’s configuration, Envoy ${version}: ${JSON.stringify(figures)}`);
   }, 180_000);
 });
-
-/** A real Envoy on what Envoy Gateway made, with one pod of the service and a scripted Chat server. */
-async function withGateway(
-  of: Translated,
-  run: (gateway: { readonly url: string; readonly chat: ScriptedUpstream }) => Promise<void>,
-): Promise<void> {
-  const chat = await startScriptedUpstream();
-  const pods = await createPods(environment);
-  let envoy: StaticEnvoy | undefined;
-  try {
-    const address = '127.0.1.1';
-    await pods.start(address);
-    const [routeConfig = {}] = of.routes;
-    envoy = await startStaticEnvoy({
-      binary: findEnvoy(process.env),
-      controlPlane: { listener: listenerOf(of.listeners), routes: routeConfig, clusters: of.clusters },
-      service,
-      ports: pods.ports,
-      pods: [{ address }],
-      upstream: chat.port,
-    });
-    const { admin } = envoy;
-    await expect.poll(() => admin('/clusters'), { timeout: 20_000 }).toMatch(/extproc\/0::.*::health_flags::healthy/);
-    chat.script('m', { body: [completion({ content: 'Hi' })] });
-    await run({ url: envoy.url, chat });
-  } finally {
-    await Promise.all([envoy?.close(), pods.close(), chat.close()]);
-  }
-}

@@ -10,6 +10,7 @@ export interface Translated {
   readonly routes: Resource[];
   readonly clusters: Resource[];
   readonly endpoints: Resource[];
+  readonly bootstrap: Resource;
 }
 export interface Condition {
   readonly type: string;
@@ -57,6 +58,7 @@ export function translateForEnvoyGateway(objects: readonly KubernetesObject[]): 
     listeners: configs['dynamicListeners'].map((entry: Resource) => untyped(entry['activeState'].listener)),
     routes: configs['dynamicRouteConfigs'].map((entry: Resource) => untyped(entry['routeConfig'])),
     clusters: configs['dynamicActiveClusters'].map((entry: Resource) => untyped(entry['cluster'])),
+    bootstrap: configs['bootstrap'],
     endpoints: configs['dynamicEndpointConfigs'].map((entry: Resource) => untyped(entry['endpointConfig'])),
   };
 }

@@ -2,9 +2,10 @@ import { describe, expect, test } from 'vitest';
 import { renderChart } from '../../scripts/kubernetes-render.ts';
 import { envoyVersions } from '../matrix/versions.ts';
 import type { Resource } from './envoy-gateway.ts';
-import { type IstioGateway, translateForIstio, withInferencePool, withoutIstiosOwn } from './istio.ts';
+import { ofIstio, render } from './gateways.ts';
+import { type IstioGateway, translateForIstio, withInferencePool } from './istio.ts';
 import { liveThrough } from './lifetime.ts';
-import { committedManifests, environmentOf, type KubernetesObject, objectOf, parseObjects } from './manifests.ts';
+import { committedManifests, environmentOf, objectOf, parseObjects } from './manifests.ts';
 import { validateBootstrap } from './static-envoy.ts';
 
 const manifests = committedManifests('envoy/istio');
@@ -102,10 +103,7 @@ describe('what Istio makes of envoy/istio', () => {
 
 test('beside an endpoint picker, the service sees a request first, and the picker sees Chat Completions', () => {
   const pool = ['kind=InferencePool', 'group=inference.networking.k8s.io', 'port=null', 'name=models'];
-  const settings = ['gateway.kind=istio', ...pool.map((setting) => `gateway.upstream.${setting}`)];
-  const objects = renderChart(settings.flatMap((setting) => ['--set', setting])).flatMap(({ text }) =>
-    parseObjects(text),
-  );
+  const objects = render('gateway.kind=istio', ...pool.map((setting) => `gateway.upstream.${setting}`));
   const beside = translateForIstio(withInferencePool(objects));
   const [first = {}] = beside.listeners;
   const { httpFilters } = first['filterChains'][0].filters.at(-1).typedConfig;
@@ -125,7 +123,7 @@ test('beside an endpoint picker, the service sees a request first, and the picke
 
 test('beside an endpoint picker, bodies stream in both directions, and nothing is sent twice', () => {
   const pool = ['kind=InferencePool', 'group=inference.networking.k8s.io', 'port=null', 'name=models'];
-  const objects = renderWith('gateway.kind=istio', ...pool.map((setting) => `gateway.upstream.${setting}`));
+  const objects = render('gateway.kind=istio', ...pool.map((setting) => `gateway.upstream.${setting}`));
   const beside = translateForIstio(withInferencePool(objects));
   const filter = filtersOf(beside).find(({ name }) => name === filterName);
   expect(filter?.['typedConfig'].processingMode).toMatchObject({
@@ -139,7 +137,7 @@ test('beside an endpoint picker, bodies stream in both directions, and nothing i
 
 test('two releases on one Gateway translate each its own routes', () => {
   const shared = ['gateway.kind=istio', 'gateway.name=llm'];
-  const first = renderWith(...shared, 'gateway.hostnames={a.example}');
+  const first = render(...shared, 'gateway.hostnames={a.example}');
   const second = renderChart(
     [...shared, 'gateway.create=false', 'gateway.hostnames={b.example}'].flatMap((setting) => ['--set', setting]),
     'other',
@@ -159,7 +157,7 @@ test('two releases on one Gateway translate each its own routes', () => {
 });
 
 test('a Gateway that others use keeps its own limits of time', () => {
-  const shared = renderWith('gateway.kind=istio', 'gateway.create=false', 'gateway.istio.connection=false');
+  const shared = render('gateway.kind=istio', 'gateway.create=false', 'gateway.istio.connection=false');
   const own = objectOf(manifests, 'Gateway');
   const [first = {}] = translateForIstio([own, ...shared]).listeners;
   const connections: Resource = first['filterChains'][0].filters.at(-1).typedConfig;
@@ -167,7 +165,7 @@ test('a Gateway that others use keeps its own limits of time', () => {
     expect([field, connections[field]]).not.toEqual([field, manager[field]]);
 });
 
-test('a client that does not read keeps little in Envoy', () => {
+test('the windows that bound what a client that does not read keeps in Envoy', () => {
   const windows = JSON.stringify(gateway.clusters.find(({ name }) => name === service));
   expect(windows).toContain('"initialStreamWindowSize":262144');
   const upstream = gateway.clusters.find(({ name }) => name === 'outbound|8000||llm.llm.svc.cluster.local');
@@ -178,23 +176,18 @@ test('a client that does not read keeps little in Envoy', () => {
 const envoys = [...envoyVersions].filter(([version]) => !version.startsWith('1.36.'));
 
 describe.each(envoys)('Envoy %s on this configuration', (version, install) => {
-  const stock = withoutIstiosOwn(gateway);
-  const controlPlane = { listener: stock.listeners[0] ?? {}, routes: routeConfig, clusters: stock.clusters };
+  const configuration = ofIstio(gateway, environment);
 
   test('it is valid', () => {
-    const options = { controlPlane, service, ports: { grpc: 50051 }, pods: [], upstream: 8000 };
+    const options = { ...configuration, ports: { grpc: 50051 }, pods: [], upstream: 8000 };
     expect(validateBootstrap(install(), options)).toBe('');
   });
 
   test('a long stream, a large request, a pod’s death, a new pod and a rolling restart', async () => {
-    const figures = await liveThrough({ binary: install(), controlPlane, service, checks: 'grpc', environment });
+    const figures = await liveThrough({ binary: install(), ...configuration });
     console.log(`Istio’s configuration, Envoy ${version}: ${JSON.stringify(figures)}`);
   }, 180_000);
 });
-
-function renderWith(...settings: readonly string[]): KubernetesObject[] {
-  return renderChart(settings.flatMap((setting) => ['--set', setting])).flatMap(({ text }) => parseObjects(text));
-}
 
 function filtersOf({ listeners: [first = {}] }: IstioGateway): Resource[] {
   return first['filterChains'][0].filters.at(-1).typedConfig.httpFilters;

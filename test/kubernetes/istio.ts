@@ -5,15 +5,18 @@ import { join } from 'node:path';
 import { stringify } from 'yaml';
 import type { Resource } from './envoy-gateway.ts';
 import { type KubernetesObject, parseObjects } from './manifests.ts';
-import { runTool } from './tools.ts';
+import { moduleFolder, runTool } from './tools.ts';
 
 /** A gateway's configuration as Istio's own discovery server makes it, in protobuf's JSON. */
 export interface IstioGateway {
   readonly listeners: Resource[];
   readonly routes: Resource[];
   readonly clusters: Resource[];
+  /** As Istio's agent writes it for the proxies of the Gateway. */
+  readonly bootstrap: Resource;
 }
 
+const bootstrapTemplate = 'tools/packaging/common/envoy_bootstrap.json';
 const kinds = ['Gateway', 'HTTPRoute', 'InferencePool', 'Service', 'EnvoyFilter', 'DestinationRule'];
 
 /** Objects that Istio creates in a cluster, and the Service of the Chat server. */
@@ -47,12 +50,19 @@ export function translateForIstio(objects: readonly KubernetesObject[]): IstioGa
     });
     const [input, output] = [join(folder, 'input.yaml'), join(folder, 'output.json')];
     writeFileSync(input, documents.join('\n---\n'));
+    const [gateway] = objects.filter(({ kind }) => kind === 'Gateway');
+    const annotations = gateway?.spec.infrastructure?.annotations ?? {};
     const environment = {
+      PROXY_CONFIG: annotations['proxy.istio.io/config'] ?? '{}',
+      TEMPLATE: join(moduleFolder(join(import.meta.dirname, 'istio'), 'istio.io/istio'), bootstrapTemplate),
       ...{ INPUT: input, OUTPUT: output, GATEWAY: 'llm', NAMESPACE: 'llm' },
       ENABLE_GATEWAY_API_INFERENCE_EXTENSION: 'true',
     };
     runTool('istio-translate', ['-test.run', '^TestTranslate$'], { environment });
-    return JSON.parse(readFileSync(output, 'utf8'));
+    const { bootstrap, ...rest } = JSON.parse(readFileSync(output, 'utf8'));
+    // The template is written in protobuf's own names, what Istio sends in those of its JSON.
+    const { stats_config: statsConfig, overload_manager: overloadManager } = bootstrap;
+    return { ...rest, bootstrap: { statsConfig, overloadManager } };
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

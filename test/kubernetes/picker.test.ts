@@ -1,6 +1,5 @@
 import { OpenAI } from 'openai';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { renderChart } from '../../scripts/kubernetes-render.ts';
 import { type EnvoyBinary, findEnvoy } from '../../tools/mesh/envoy-binary.ts';
 import { anyFreePort } from '../../tools/mesh/ports.ts';
 import { envoyVersions } from '../matrix/versions.ts';
@@ -15,8 +14,9 @@ import {
   startScriptedUpstream,
 } from '../support/upstream.ts';
 import type { Resource } from './envoy-gateway.ts';
+import { render } from './gateways.ts';
 import { type IstioGateway, translateForIstio, withInferencePool, withoutIstiosOwn } from './istio.ts';
-import { environmentOf, type KubernetesObject, objectOf, parseObjects } from './manifests.ts';
+import { environmentOf, objectOf } from './manifests.ts';
 import { type EndpointPicker, startEndpointPicker } from './picker.ts';
 import { createPods, type Pods } from './pods.ts';
 import { type StaticEnvoy, startStaticEnvoy } from './static-envoy.ts';
@@ -32,9 +32,7 @@ const settings = [
   'gateway.routes={/v1/models,/v1/completions}',
   ...pool.map((setting) => `gateway.upstream.${setting}`),
 ];
-const objects: KubernetesObject[] = withInferencePool(
-  renderChart(settings.flatMap((setting) => ['--set', setting])).flatMap(({ text }) => parseObjects(text)),
-);
+const objects = withInferencePool(render(...settings));
 const gateway = withoutIstiosOwn(translateForIstio(objects));
 
 /** Two full-duplex filters in one Envoy need this one (docs/body-modes.md). */

@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -7,7 +6,7 @@ import { anyFreePort } from '../../tools/mesh/ports.ts';
 import { type ApiServer, startApiServer } from './api-server.ts';
 import { type KubernetesObject, parseObjects } from './manifests.ts';
 import type { SocketEndpoint } from './static-envoy.ts';
-import { toolPath } from './tools.ts';
+import { moduleFolder, toolPath } from './tools.ts';
 
 /** The endpoint picker of the Gateway API Inference Extension, on a real API server. */
 export interface EndpointPicker {
@@ -88,14 +87,8 @@ async function createPool(api: ApiServer, pool: KubernetesObject, servers: reado
 
 /** The definition of InferencePools, of the picker's own version. */
 function inferencePoolDefinition(): KubernetesObject {
-  const module = 'sigs.k8s.io/gateway-api-inference-extension';
-  const cwd = join(import.meta.dirname, 'picker');
-  const { status, stdout, stderr } = spawnSync('go', ['list', '-m', '-f', '{{.Dir}}', module], {
-    cwd,
-    encoding: 'utf8',
-  });
-  if (status !== 0) throw new Error(`go list -m ${module}: ${stderr}`);
-  const file = join(stdout.trim(), 'config/crd/bases/inference.networking.k8s.io_inferencepools.yaml');
+  const module = moduleFolder(join(import.meta.dirname, 'picker'), 'sigs.k8s.io/gateway-api-inference-extension');
+  const file = join(module, 'config/crd/bases/inference.networking.k8s.io_inferencepools.yaml');
   const [definition] = parseObjects(readFileSync(file, 'utf8'));
   if (definition === undefined) throw new Error(`${file} has no object`);
   return definition;

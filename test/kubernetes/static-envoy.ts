@@ -14,6 +14,8 @@ export interface ControlPlane {
   readonly listener: Resource;
   readonly routes: Resource;
   readonly clusters: readonly Resource[];
+  /** The bootstrap that its Envoys start with: which statistics they keep, and by which names, is said there. */
+  readonly bootstrap?: Resource;
 }
 
 /** Address of a pod of the service, and its health in EDS. */
@@ -48,6 +50,8 @@ export interface StaticEnvoyOptions {
   readonly pods: readonly PodAddress[];
   /** Port of the Chat server, on 127.0.0.1: every other cluster leads there, unless `endpoints` names it. */
   readonly upstream: number;
+  /** Envoy's `--config-yaml`, which is merged with the bootstrap. */
+  readonly configYaml?: string | undefined;
   /** Where other clusters lead. */
   readonly endpoints?: Readonly<Record<string, readonly SocketEndpoint[]>>;
 }
@@ -91,8 +95,10 @@ export function bootstrapOf(
     const loadAssignment = { clusterName: cluster['name'], endpoints: [{ lbEndpoints }] };
     return { ...cluster, type: 'STATIC', loadAssignment };
   });
+  const { statsConfig, deferredStatOptions, overloadManager } = controlPlane.bootstrap ?? {};
   return {
     node: { id: 'test', cluster: 'test' }, // EDS asks for both
+    ...{ statsConfig, deferredStatOptions, overloadManager },
     admin: { address: addressOf('127.0.0.1', admin) },
     staticResources: { listeners: [listener], clusters },
   };
@@ -164,6 +170,7 @@ export async function startStaticEnvoy(options: StaticEnvoyOptions): Promise<Sta
     options.binary.path,
     [
       ...['-c', config, '--concurrency', '1', '-l', 'warn'],
+      ...(options.configYaml === undefined ? [] : ['--config-yaml', options.configYaml]),
       ...['--disable-hot-restart', '--file-flush-interval-msec', '100'],
     ],
     { onLine: (line) => output.push(line) },

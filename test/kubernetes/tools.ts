@@ -37,3 +37,16 @@ export function runTool(
   if (status !== 0) throw new Error(`${name} ${args.join(' ')}: exit code ${status}\n${stdout}\n${stderr}`);
   return stdout;
 }
+
+/** Where Go keeps the sources of a module that the one in `from` needs. Throws what `go` says. */
+export function moduleFolder(from: string, module: string): string {
+  return runGo(from, ['list', '-m', '-f', '{{.Dir}}', module]).trim();
+}
+
+/** Runs `go` in a folder and returns its standard output. Throws all of its output when it fails. */
+export function runGo(cwd: string, args: readonly string[]): string {
+  const { status, stdout, stderr, error } = spawnSync('go', args, { cwd, encoding: 'utf8' });
+  if (error) throw error;
+  if (status !== 0) throw new Error(`go ${args.join(' ')}:\n${stdout}${stderr}`);
+  return stdout;
+}

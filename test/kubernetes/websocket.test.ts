@@ -1,19 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { renderChart } from '../../scripts/kubernetes-render.ts';
 import { type Resource, translateForEnvoyGateway } from './envoy-gateway.ts';
+import { chatService, render } from './gateways.ts';
 import { translateForIstio } from './istio.ts';
-import { environmentOf, type KubernetesObject, objectOf, parseObjects } from './manifests.ts';
+import { environmentOf, objectOf } from './manifests.ts';
 
-function render(...settings: string[]): KubernetesObject[] {
-  return renderChart(settings.flatMap((setting) => ['--set', setting])).flatMap(({ text }) => parseObjects(text));
-}
 const on = ['webSocket.enabled=true', 'webSocket.forwardTo=http://gateway.example/v1'];
-const upstream = parseObjects(`
-apiVersion: v1
-kind: Service
-metadata: { name: llm }
-spec: { ports: [{ name: http, port: 8000 }] }
-`);
 
 // Here rather than in a test: the first call builds Istio's tool.
 const istio = translateForIstio(render('gateway.kind=istio', ...on));
@@ -59,7 +50,7 @@ function expectUpgradeRoute(routes: readonly Resource[], filter: string): Resour
 }
 
 test('Envoy Gateway leads upgrades to the service, without the filter, for as long as they live', () => {
-  const translated = translateForEnvoyGateway([...render('gateway.kind=envoy-gateway', ...on), ...upstream]);
+  const translated = translateForEnvoyGateway([...render('gateway.kind=envoy-gateway', ...on), ...chatService]);
   const routes: Resource[] = translated.routes.flatMap((config) =>
     config['virtualHosts'].flatMap((host: Resource) => host['routes']),
   );

@@ -1,6 +1,7 @@
 // What Istio's control plane makes of Kubernetes objects, without a cluster: its own discovery server in this process, on
 // its own fake of a Kubernetes API. It is a test only because that server can be had in one alone; scripts/kubernetes-tools.sh
-// compiles it to a binary. Reads the file INPUT (YAML), writes the file OUTPUT (JSON: listeners, routes, clusters).
+// compiles it to a binary. Reads the file INPUT (YAML), writes the file OUTPUT (JSON: listeners, routes, clusters), and as the
+// agent beside such a proxy does, for the ProxyConfig in PROXY_CONFIG, the bootstrap that Istio makes from TEMPLATE.
 package istio
 
 import (
@@ -20,9 +21,12 @@ import (
 
 	"istio.io/istio/pilot/pkg/model"
 	"istio.io/istio/pilot/test/xds"
+	"istio.io/istio/pkg/bootstrap"
+	"istio.io/istio/pkg/config/mesh"
 	"istio.io/istio/pkg/config/schema/gvr"
 	"istio.io/istio/pkg/kube"
 	"istio.io/istio/pkg/kube/kclient/clienttest"
+	"istio.io/istio/pkg/util/protomarshal"
 )
 
 func TestTranslate(t *testing.T) {
@@ -51,6 +55,7 @@ func TestTranslate(t *testing.T) {
 		ConfigString:           strings.Join(configs, "\n---\n"),
 	})
 	labels := map[string]string{"gateway.networking.k8s.io/gateway-name": os.Getenv("GATEWAY")}
+	agentsBootstrap := json.RawMessage(bootstrapOf(t))
 	translate := func() []byte {
 		proxy := server.SetupProxy(&model.Proxy{
 			Type:            model.Router,
@@ -60,10 +65,11 @@ func TestTranslate(t *testing.T) {
 			IPAddresses:     []string{"10.1.0.1"},
 		})
 		listeners := server.Listeners(proxy)
-		output, err := json.Marshal(map[string][]json.RawMessage{
+		output, err := json.Marshal(map[string]any{
 			"listeners": encode(t, listeners),
 			"routes":    encode(t, server.RoutesFromListeners(proxy, listeners)),
 			"clusters":  encode(t, server.Clusters(proxy)),
+			"bootstrap": agentsBootstrap,
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -89,6 +95,28 @@ func TestTranslate(t *testing.T) {
 	if err := os.WriteFile(os.Getenv("OUTPUT"), output, 0o600); err != nil {
 		t.Fatal(err)
 	}
+}
+
+func bootstrapOf(t *testing.T) []byte {
+	config := mesh.DefaultProxyConfig()
+	if err := protomarshal.ApplyYAML(os.Getenv("PROXY_CONFIG"), config); err != nil {
+		t.Fatal(err)
+	}
+	node, err := bootstrap.GetNodeMetaData(bootstrap.MetadataOptions{
+		ID:                  "router~10.1.0.1~llm.llm~llm.svc.cluster.local",
+		InstanceIPs:         []string{"10.1.0.1"},
+		ProxyConfig:         config,
+		EnvoyStatusPort:     15021,
+		EnvoyPrometheusPort: 15090,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text bytes.Buffer
+	if err := bootstrap.New(bootstrap.Config{Node: node}).WriteTo(os.Getenv("TEMPLATE"), &text); err != nil {
+		t.Fatal(err)
+	}
+	return text.Bytes()
 }
 
 func encode[Message proto.Message](t *testing.T, messages []Message) []json.RawMessage {

@@ -1,0 +1,109 @@
+import { expect } from 'vitest';
+import { renderChart } from '../../scripts/kubernetes-render.ts';
+import { type EnvoyBinary, findEnvoy } from '../../tools/mesh/envoy-binary.ts';
+import type { ServiceProcess } from '../support/service-process.ts';
+import { type ScriptedUpstream, startScriptedUpstream } from '../support/upstream.ts';
+import { type Translated, translateForEnvoyGateway } from './envoy-gateway.ts';
+import { type IstioGateway, translateForIstio, withoutIstiosOwn } from './istio.ts';
+import { environmentOf, type KubernetesObject, objectOf, parseObjects } from './manifests.ts';
+import { createPods } from './pods.ts';
+import { type ControlPlane, type StaticEnvoy, startStaticEnvoy } from './static-envoy.ts';
+
+/** The two gateways that the chart makes configuration for. */
+export const gatewayKinds = ['envoy-gateway', 'istio'] as const;
+export type GatewayKind = (typeof gatewayKinds)[number];
+
+/** What a gateway's control plane makes of the chart. */
+export interface GatewayConfiguration {
+  readonly controlPlane: ControlPlane;
+  /** Name of the service's cluster. */
+  readonly service: string;
+  /** Which port Envoy's health checks go to. */
+  readonly checks: 'grpc' | 'admin';
+  /** What the Deployment sets. */
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+/** The Chat server's Service, which the chart does not make. */
+export const chatService = parseObjects(`
+apiVersion: v1
+kind: Service
+metadata: { name: llm }
+spec: { ports: [{ name: http, port: 8000 }] }
+`);
+
+/** The chart's objects with these values (`gateway.port=8080`). */
+export function render(...settings: readonly string[]): KubernetesObject[] {
+  return renderChart(settings.flatMap((setting) => ['--set', setting])).flatMap(({ text }) => parseObjects(text));
+}
+
+/** The chart with these values, as this gateway's control plane translates it. */
+export function configurationOf(kind: GatewayKind, ...settings: readonly string[]): GatewayConfiguration {
+  const objects = render(`gateway.kind=${kind}`, ...settings);
+  const environment = environmentOf(objectOf(objects, 'Deployment'));
+  return kind === 'istio'
+    ? ofIstio(translateForIstio(objects), environment)
+    : ofEnvoyGateway(translateForEnvoyGateway([...objects, ...chatService]), environment);
+}
+
+export function ofEnvoyGateway(
+  translated: Translated,
+  environment: GatewayConfiguration['environment'],
+): GatewayConfiguration {
+  const listener = translated.listeners.find(({ name }) => name === 'llm/llm/http');
+  const [routes] = translated.routes;
+  if (listener === undefined || routes === undefined) throw new Error('no listener llm/llm/http with routes');
+  const { bootstrap, clusters } = translated;
+  return {
+    controlPlane: { listener, routes, clusters, bootstrap },
+    service: 'envoyextensionpolicy/llm/responses-extproc/extproc/0',
+    checks: 'admin',
+    environment,
+  };
+}
+
+export function ofIstio(gateway: IstioGateway, environment: GatewayConfiguration['environment']): GatewayConfiguration {
+  const { listeners, routes: configs, clusters, bootstrap } = withoutIstiosOwn(gateway);
+  const [listener] = listeners;
+  const [routes] = configs;
+  if (listener === undefined || routes === undefined) throw new Error('no listener with routes');
+  return {
+    controlPlane: { listener, routes, clusters, bootstrap },
+    service: 'outbound|50051||responses-extproc.llm.svc.cluster.local',
+    checks: 'grpc',
+    environment,
+  };
+}
+
+export interface RunningGateway {
+  readonly url: string;
+  readonly envoy: StaticEnvoy;
+  readonly pod: ServiceProcess;
+  readonly chat: ScriptedUpstream;
+}
+
+/** A real Envoy on a gateway's configuration, one pod of the service that it finds healthy, and a scripted Chat server. */
+export async function withGateway(
+  { controlPlane, service, checks, environment }: GatewayConfiguration,
+  run: (gateway: RunningGateway) => Promise<void>,
+  { binary = findEnvoy(process.env), configYaml }: { binary?: EnvoyBinary; configYaml?: string | undefined } = {},
+): Promise<void> {
+  const chat = await startScriptedUpstream();
+  const pods = await createPods(environment);
+  let envoy: StaticEnvoy | undefined;
+  try {
+    const address = '127.0.1.1';
+    const pod = await pods.start(address);
+    const ports = { grpc: pods.ports.grpc, admin: checks === 'admin' ? pods.ports.admin : undefined };
+    const running = await startStaticEnvoy({
+      ...{ binary, controlPlane, service, ports, configYaml },
+      ...{ pods: [{ address }], upstream: chat.port },
+    });
+    envoy = running;
+    const healthy = new RegExp(`:${pods.ports.grpc}::health_flags::healthy`);
+    await expect.poll(() => running.admin('/clusters')).toMatch(healthy);
+    await run({ url: running.url, envoy: running, pod, chat });
+  } finally {
+    await Promise.all([envoy?.close(), pods.close(), chat.close()]);
+  }
+}
