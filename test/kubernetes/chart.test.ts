@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { manifestFolders, renderManifests } from '../../scripts/kubernetes-render.ts';
+import type { Rules } from '../support/monitoring.ts';
 import { type ApiServer, startApiServer } from './api-server.ts';
 import { customResourceDefinitions } from './definitions.ts';
 import { render } from './gateways.ts';
@@ -205,6 +206,17 @@ describe('the chart', () => {
   });
 });
 
+test('a rollout is no alert: a pod may drain for as long as its longest answers', () => {
+  const alertWith = (...settings: string[]) => {
+    const objects = render('gateway.kind=istio', 'monitoring.prometheusRule.enabled=true', ...settings);
+    const { groups } = objectOf(objects, 'PrometheusRule').spec as Rules;
+    return groups.flatMap((group) => group.rules).find(({ alert }) => alert === 'ResponsesExtprocNotReady');
+  };
+  expect(alertWith()).toMatchObject({ for: '15m' });
+  const longer = alertWith('drain.timeoutSeconds=3600');
+  expect(longer).toMatchObject({ for: '65m', annotations: { summary: expect.stringContaining('for 65 minutes') } });
+});
+
 test('the service’s own objects are valid in the oldest Kubernetes that the chart allows', () => {
   const minor = /^kubeVersion: ">=1\.(\d+)/m.exec(readFileSync(join(root, 'deploy/chart/Chart.yaml'), 'utf8'))?.[1];
   const file = join(root, 'envoy/gateway/service.yaml');
@@ -233,7 +245,13 @@ describe('a Kubernetes API server accepts', () => {
     ['envoy/istio', () => committedManifests('envoy/istio')],
     [
       'everything at once, Envoy Gateway',
-      () => render('gateway.kind=envoy-gateway', 'tls.secretName=tls', ...monitoring),
+      () =>
+        render(
+          'gateway.kind=envoy-gateway',
+          'gateway.envoyGateway.patchPolicy=true',
+          'tls.secretName=tls',
+          ...monitoring,
+        ),
     ],
     [
       'everything at once, Istio',

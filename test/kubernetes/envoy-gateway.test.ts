@@ -141,7 +141,7 @@ describe('what Envoy Gateway makes of envoy/gateway', () => {
     });
     const text = JSON.stringify(cluster);
     expect(text).toContain('LeastRequest');
-    expect(text).toContain('"initialConnectionWindowSize":16777216');
+    expect(text).toMatch(/"initialConnectionWindowSize":1073741824,"initialStreamWindowSize":262144/);
     const endpoints = translated.endpoints.find(({ clusterName }) => clusterName === service);
     expect(JSON.stringify(endpoints)).toContain('"healthCheckConfig":{"portValue":9090}');
   });

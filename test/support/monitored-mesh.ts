@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createAuthority } from './certificates.ts';
-import { startTestMesh } from './mesh.ts';
+import { type LogLine, startTestMesh } from './mesh.ts';
 import { startServiceProcess } from './service-process.ts';
-import { completion, delta, done, eventStream, finish, usage } from './upstream.ts';
+import { completion, delta, done, eventStream, finish, type ScriptedUpstream, usage } from './upstream.ts';
 
 /** Pages that a Prometheus would scrape. */
 export interface MonitoredMesh {
@@ -20,21 +20,39 @@ export interface MonitoredMesh {
  */
 export async function startMonitoredMesh(): Promise<MonitoredMesh> {
   const mesh = await startTestMesh({ webSocket: true });
-  mesh.upstream.script('json', { body: [completion({ content: 'Hi' })] });
-  mesh.upstream.script('sse', {
-    headers: eventStream,
-    body: [delta({ content: 'Hi' }), finish('stop'), usage(3, 2), done],
-  });
-  mesh.upstream.script('uncounted', { headers: eventStream, body: [delta({ content: 'Hi' }), finish('stop'), done] });
-  mesh.upstream.script('broken', { status: 500, body: ['{"error":{"message":"no"}}'] });
-  await (await mesh.post({ model: 'json', input: 'Hi' })).text();
-  await (await mesh.post({ model: 'sse', input: 'Hi', stream: true })).text();
-  await (await mesh.post({ model: 'uncounted', input: 'Hi', stream: true })).text();
-  await (await mesh.post({ model: 'broken', input: 'Hi' })).text();
-  await (await mesh.post({ model: 'json', input: 'Hi', store: true })).text();
-  await mesh.service.logged((line) => line['outcome'] === 'upstream_error');
-  await mesh.service.logged((line) => line['outcome'] === 'refused');
+  await sendOneOfEach(mesh.upstream, mesh.post, mesh.service.logged);
+  const workers = await startMonitoredWorkers();
+  return {
+    service: () => mesh.service.admin('/metrics'),
+    workers: workers.metrics,
+    envoy: () => mesh.admin('/stats/prometheus'),
+    async close() {
+      await Promise.all([workers.close(), mesh.close()]);
+    },
+  };
+}
 
+/** One request of each outcome; resolves when the service has logged them. */
+export async function sendOneOfEach(
+  upstream: ScriptedUpstream,
+  post: (body: object) => Promise<Response>,
+  logged: (wanted: (line: LogLine) => boolean) => Promise<LogLine>,
+): Promise<void> {
+  upstream.script('json', { body: [completion({ content: 'Hi' })] });
+  upstream.script('sse', { headers: eventStream, body: [delta({ content: 'Hi' }), finish('stop'), usage(3, 2), done] });
+  upstream.script('uncounted', { headers: eventStream, body: [delta({ content: 'Hi' }), finish('stop'), done] });
+  upstream.script('broken', { status: 500, body: ['{"error":{"message":"no"}}'] });
+  await (await post({ model: 'json', input: 'Hi' })).text();
+  await (await post({ model: 'sse', input: 'Hi', stream: true })).text();
+  await (await post({ model: 'uncounted', input: 'Hi', stream: true })).text();
+  await (await post({ model: 'broken', input: 'Hi' })).text();
+  await (await post({ model: 'json', input: 'Hi', store: true })).text();
+  await logged((line) => line['outcome'] === 'upstream_error');
+  await logged((line) => line['outcome'] === 'refused');
+}
+
+/** Two workers with TLS, whose profiles file was broken while they ran. */
+export async function startMonitoredWorkers(): Promise<{ metrics(): Promise<string>; close(): Promise<void> }> {
   const authority = createAuthority('monitoring');
   const { certFile, keyFile } = authority.issue('service');
   const folder = mkdtempSync(join(tmpdir(), 'extproc-monitored-'));
@@ -52,11 +70,9 @@ export async function startMonitoredMesh(): Promise<MonitoredMesh> {
       ({ msg, worker: number }) => msg === 'the changed profiles file cannot be used' && number === worker,
     );
   return {
-    service: () => mesh.service.admin('/metrics'),
-    workers: async () => (await workers.get('/metrics')).text(),
-    envoy: () => mesh.admin('/stats/prometheus'),
+    metrics: async () => (await workers.get('/metrics')).text(),
     async close() {
-      await Promise.all([workers.remove(), mesh.close()]);
+      await workers.remove();
       authority.remove();
       rmSync(folder, { recursive: true });
     },

@@ -138,6 +138,11 @@ backendRefs: [{ {{ with .group }}group: {{ . }}, {{ end }}kind: {{ .kind }}, nam
 {{- with include "rx.connections" .root -}}
 {{- $text = regexReplaceAll `envoy_http_conn_manager_prefix=(\\?")ingress` $text (printf "%shttp_conn_manager_prefix=~${1}%s" $label .) -}}
 {{- end -}}
+{{- /* A pod that drains is not ready, for as long as its longest answers: a rollout is nobody's alert. */ -}}
+{{- with .root.Values.drain -}}
+{{- $minutes := add 5 (div (add .preStopSeconds .delaySeconds .timeoutSeconds) 60) | max 15 -}}
+{{- $text = $text | replace "for: 15m" (printf "for: %dm" $minutes) | replace "for 15 minutes" (printf "for %d minutes" $minutes) -}}
+{{- end -}}
 {{ $text }}
 {{- end }}
 

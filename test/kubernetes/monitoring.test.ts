@@ -1,0 +1,81 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { sendOneOfEach, startMonitoredWorkers } from '../support/monitored-mesh.ts';
+import { type Dashboard, expressionsOf, monitoringFolder, type Rules, rules } from '../support/monitoring.ts';
+import { promtool, startPrometheus } from '../support/prometheus.ts';
+import type { Resource } from './envoy-gateway.ts';
+import { configurationOf, gatewayKinds, render, withGateway } from './gateways.ts';
+import { objectOf } from './manifests.ts';
+
+const settings = ['monitoring.prometheusRule.enabled=true', 'monitoring.dashboard.enabled=true'];
+
+describe.each(gatewayKinds)('the alerts and the dashboard for %s', (kind) => {
+  const objects = render(`gateway.kind=${kind}`, ...settings);
+  const alerts = objectOf(objects, 'PrometheusRule').spec as Rules;
+  const data = objectOf(objects, 'ConfigMap', 'responses-extproc-dashboard').data ?? {};
+  const dashboard = JSON.parse(data['responses-extproc.json'] ?? '') as Dashboard;
+  const configuration = configurationOf(kind, ...settings);
+
+  test('each alert fires when it should, and no other does, on series of that gateway’s names', () => {
+    const { listener } = configuration.controlPlane;
+    const [chain] = [...(listener['filterChains'] ?? []), listener['defaultFilterChain'] ?? []].flat();
+    const { statPrefix } = chain.filters.at(-1).typedConfig as Resource;
+    const label = kind === 'istio' ? '' : 'envoy_'; // Istio's tags say how labels are called
+    const tests = readFileSync(join(monitoringFolder, 'alerts.test.yaml'), 'utf8')
+      .replaceAll('envoy_cluster_name="responses_extproc"', `${label}cluster_name="${configuration.service}"`)
+      .replaceAll(
+        'envoy_http_conn_manager_prefix="ingress"',
+        `${label}http_conn_manager_prefix="${statPrefix.replace(/;$/, '')}"`,
+      );
+    const folder = mkdtempSync(join(tmpdir(), 'responses-extproc-kubernetes-'));
+    try {
+      writeFileSync(join(folder, 'alerts.yaml'), JSON.stringify(alerts));
+      writeFileSync(join(folder, 'alerts.test.yaml'), tests);
+      const { status, output } = promtool(folder, 'test', 'rules', 'alerts.test.yaml');
+      expect(output).toContain('SUCCESS');
+      expect(status).toBe(0);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+    for (const { alert } of rules) expect(tests).toContain(`alertname="${alert}"`);
+  });
+
+  test('each expression has an answer in a Prometheus that scrapes the Envoy of that gateway', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'responses-extproc-kubernetes-'));
+    const ruleFile = join(folder, 'alerts.yaml');
+    writeFileSync(ruleFile, JSON.stringify(alerts));
+    const workers = await startMonitoredWorkers();
+    try {
+      await withGateway(configuration, async ({ url, chat, envoy, pod }) => {
+        const post = (body: object) =>
+          fetch(`${url}/v1/responses`, {
+            method: 'POST',
+            headers: { 'content-type': 'application/json' },
+            body: JSON.stringify(body),
+          });
+        await sendOneOfEach(chat, post, pod.logged);
+        const jobs = {
+          service: async () => (await pod.get('/metrics')).text(),
+          workers: workers.metrics,
+          envoy: () => envoy.admin('/stats/prometheus'),
+        };
+        const prometheus = await startPrometheus(jobs, ruleFile);
+        try {
+          const all = expressionsOf(dashboard, alerts);
+          for (const [, expression] of all) await prometheus.expectAnswer(expression);
+          const names = alerts.groups.flatMap((group) => group.rules.map(({ alert }) => alert));
+          const evaluated = async () => (await prometheus.rules()).filter(({ health }) => health === 'ok');
+          await expect.poll(async () => (await evaluated()).map(({ name }) => name)).toEqual(names);
+          console.log(`${kind}: ${all.length} expressions with an answer, ${names.length} alerts evaluated`);
+        } finally {
+          await prometheus.stop();
+        }
+      });
+    } finally {
+      await workers.close();
+      rmSync(folder, { recursive: true });
+    }
+  });
+});
