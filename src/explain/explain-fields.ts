@@ -1,4 +1,4 @@
-import { isWithin } from '../inspect/view/paths.ts';
+import { isWithin } from '../json/paths.ts';
 import { type Cause, causesOf, type VariedRun } from './causes.ts';
 import type { AddedPlace, ChatPlace, ExplainedField, ExplainedName, ExplainOptions } from './explanation.ts';
 import { isOtherwise, isThere, outcomeOf } from './fates.ts';

@@ -1,4 +1,4 @@
-import { isWithin } from '../inspect/view/paths.ts';
+import { isWithin } from '../json/paths.ts';
 import type { Trace } from '../translate/request/trace.ts';
 import { type Path, pathText, valueAt } from './fields.ts';
 import { isSame, recordOf } from './json-values.ts';

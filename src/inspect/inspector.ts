@@ -9,12 +9,15 @@ import { searchBodies } from './search.ts';
 import { createRequestSender } from './send-request.ts';
 import type { ExchangeStore, StoredExchange } from './store.ts';
 import { detailJson, requestFileOf } from './told-exchange.ts';
+import { linkTurns } from './turn-links.ts';
 
 export interface InspectorOptions {
   readonly store: ExchangeStore;
   readonly version: string;
   /** Base URL that the page's form sends requests to; null without one. */
   readonly sendTo: string | null;
+  /** What tokens cost, as `INSPECT_PRICES` has it. */
+  readonly prices: string;
   /** What `explain --json` says of an exchange, given as its file's JSON. Rejects with what it says where it cannot. */
   readonly explain: (exchange: string, signal: AbortSignal) => Promise<string>;
 }
@@ -32,12 +35,18 @@ const maxWaiting = 16;
 const maxSearchLength = 1000;
 
 /** Rejects when the page was not built. */
-export async function createInspector({ store, version, sendTo, explain }: InspectorOptions): Promise<Inspector> {
+export async function createInspector({
+  store,
+  version,
+  sendTo,
+  prices,
+  explain,
+}: InspectorOptions): Promise<Inspector> {
   const files = await loadPage();
   const pages = createLivePages(store);
   const sender = sendTo === null ? null : createRequestSender(sendTo, `responses-extproc/${version} inspector`);
   const queue = createQueue(maxWaiting);
-  const about = { version, send_to: sendTo, limits: store.limits };
+  const about = { version, send_to: sendTo, prices, limits: store.limits };
 
   /** `/inspect/exchanges/7` and `/inspect/exchanges/7/events`. */
   function exchangePage(response: ServerResponse, id: number, live: boolean): void {
@@ -112,10 +121,12 @@ export async function createInspector({ store, version, sendTo, explain }: Inspe
     if (path === '/inspect/about') return sendJson(response, 200, about);
     if (path === '/inspect/events') return pages.openList(response) ? undefined : sendText(response, 503, tooManyPages);
     const [, id, part] = /^\/inspect\/exchanges\/(\d{1,15})(?:\/(events|explanation))?$/.exec(path) ?? [];
-    const isWork = part === 'explanation' || path === '/inspect/search';
+    const isWork = part === 'explanation' || path === '/inspect/search' || path === '/inspect/turns';
     // It takes CPU time, which no other site may have for a link or an image.
     const foreign = isWork ? siteProblem(request.headers) : null;
     if (foreign !== null) return sendText(response, 403, foreign);
+    if (path === '/inspect/turns')
+      return sendWork(response, async (signal) => JSON.stringify({ turns: await linkTurns(store, signal) }), 500);
     if (path === '/inspect/search') return search(response, new URLSearchParams(request.url?.split('?', 2)[1]));
     if (id === undefined) return sendText(response, 404, 'not found');
     if (part === 'explanation') return explanation(response, Number(id));

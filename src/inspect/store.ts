@@ -10,6 +10,7 @@ import {
   type Recording,
   type RecordingSink,
 } from './recording.ts';
+import type { Turn } from './turn.ts';
 
 export interface StoreLimits {
   readonly maxExchanges: number;
@@ -130,6 +131,7 @@ export class StoredExchange implements Recording {
   #facts: ExchangeFacts = noFacts;
   #heldBytes = 0;
   #discarded = false;
+  #turn: Turn | null | undefined;
   /** Counts what was recorded: whoever shows the exchange compares it with what was shown. */
   version = 0;
   /** The same, of all but pieces. */
@@ -246,11 +248,25 @@ export class StoredExchange implements Recording {
     this.#discarded = true;
     this.#tail.take();
     this.#heads = {};
+    this.#turn = undefined;
     this.log.clear();
     this.#facts = { ...this.#facts, dropped: [], cause: null };
     this.#account(-this.#heldBytes);
     this.#heldBytes = 0;
     this.#reshaped();
+  }
+
+  /** What was found out of its Chat request; null for one that is none, undefined where nobody asked. */
+  get turn(): Turn | null | undefined {
+    return this.#turn;
+  }
+
+  /** Keeps that, as far as there is room: it can be found out again. */
+  keepTurn(turn: Turn | null): void {
+    const bytes = turn === null ? 0 : turn.messages.length * messageBytes;
+    if (this.#discarded || this.#heldBytes + bytes > this.#maxBytes) return;
+    this.#turn = turn;
+    this.#hold(bytes);
   }
 
   /** Bytes that are not among the pieces: for good, or while the answer runs. */
@@ -301,6 +317,9 @@ export class StoredExchange implements Recording {
 interface KeptHead extends HeadChange {
   readonly base: number | null;
 }
+
+/** A message of a turn: an object, its hash as text, and a place in a list, about. */
+const messageBytes = 96;
 
 /** A name is a reference and a string with its own head besides its characters, about. */
 const bytesPerName = 32;

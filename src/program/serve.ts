@@ -142,7 +142,16 @@ export async function loadInspector(config: Config) {
   const { explainInChild } = await import('./explain-in-child.ts');
   const store = createExchangeStore();
   const sendTo = config.INSPECT_SEND_TO === '' ? null : config.INSPECT_SEND_TO;
-  return { store, inspector: await createInspector({ store, version, sendTo, explain: explainInChild }) };
+  return {
+    store,
+    inspector: await createInspector({
+      store,
+      version,
+      sendTo,
+      prices: config.INSPECT_PRICES,
+      explain: explainInChild,
+    }),
+  };
 }
 
 /** Logs where the inspector is, and what it exposes. */

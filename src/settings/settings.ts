@@ -20,6 +20,12 @@ const addresses = text('HOST:PORT or unix:/path, or several with commas, with a 
 );
 const address = text('HOST:PORT with a port up to 65535, or off', (given) => given === 'off' || isHostAndPort(given));
 
+const price = /^\s*([^=*]+\*?|\*)=\d+(\.\d+)?(\/\d+(\.\d+)?){1,2}\s*$/;
+const prices = text(
+  'MODEL=INPUT/OUTPUT or MODEL=INPUT/CACHED/OUTPUT, or several with commas',
+  (given) => given === '' || given.split(',').every((one) => price.test(one)),
+);
+
 /** What the process is told, which reads it by its variable: where it listens, what it may take, what it logs, how it ends. */
 const ofProcess = [
   setting(
@@ -45,6 +51,12 @@ const ofProcess = [
     url,
     '',
     'Base URL of the proxy, such as `http://127.0.0.1:10000/v1`, for the inspector’s form that sends a request; without it the form shows a command to copy.',
+  ),
+  setting(
+    'INSPECT_PRICES',
+    prices,
+    '',
+    'What a million tokens cost, for the inspector’s conversations: `MODEL=INPUT/OUTPUT` or `MODEL=INPUT/CACHED/OUTPUT`, several separated by commas; a `*` at the end of MODEL stands for anything, and the first that fits counts. In whatever currency.',
   ),
   setting('LOG_LEVEL', choice('trace', 'debug', 'info', 'warn', 'error', 'silent'), 'info', 'Minimum log level.'),
   setting('WORKERS', count(1, 256), '1', 'Number of worker processes.'),

@@ -19,11 +19,11 @@ const uses: Readonly<Record<string, readonly string[]>> = {
   telemetry: ['exchange', 'extproc', 'schema', 'settings', 'upstream', 'websocket'],
   server: ['exchange', 'extproc', 'memory', 'schema', 'settings', 'telemetry', 'translate', 'upstream'],
   // The service loads it where it is on, and nothing of the service knows it.
-  inspect: ['exchange', 'redact', 'schema', 'server', 'telemetry'],
+  inspect: ['exchange', 'json', 'redact', 'schema', 'server', 'telemetry'],
   // A client of the proxy: what becomes of a turn is the exchange's business.
   websocket: ['json', 'machine', 'schema', 'sse'],
   // Nothing uses the rooms of subcommands but the program that loads them.
-  explain: ['exchange', 'program', 'redact', 'schema', 'server', 'settings', 'sse', 'translate', 'upstream'],
+  explain: ['exchange', 'json', 'program', 'redact', 'schema', 'server', 'settings', 'sse', 'translate', 'upstream'],
   doctor: ['exchange', 'program', 'schema', 'settings', 'sse', 'translate', 'upstream'],
 };
 

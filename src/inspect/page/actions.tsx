@@ -3,10 +3,17 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import type { ExchangeFileRequest } from '../../schema/exchange-file.ts';
 import { curlOf } from '../view/curl.ts';
 import { answerCase, type GoldenCaseFile, requestCase } from '../view/golden-case.ts';
+import { harOf } from '../view/har.ts';
+import { download } from './download.ts';
 import type { ShownExchange } from './model.ts';
 
 /** What can be taken away from an exchange: commands for curl, golden cases, the file that `explain` reads. `base` is where a client would send it. */
-export function Actions({ shown, base }: { readonly shown: ShownExchange; readonly base: string }): JSX.Element {
+export function Actions(props: {
+  readonly shown: ShownExchange;
+  readonly base: string;
+  readonly version: string;
+}): JSX.Element {
+  const { shown, base, version } = props;
   const [done, setDone] = useState('');
   const { file, row } = shown.detail;
   useEffect(() => {
@@ -30,6 +37,7 @@ export function Actions({ shown, base }: { readonly shown: ShownExchange; readon
     }
   };
   const title = `${row.model ?? 'exchange'} ${row.id}, ${row.outcome}`;
+  const har = () => JSON.stringify(harOf([shown.detail], base, version), null, 1);
   const isWhole = row.omitted_bytes === 0;
   const chat = file.chat_request;
   return (
@@ -71,6 +79,9 @@ export function Actions({ shown, base }: { readonly shown: ShownExchange; readon
       >
         Download JSON
       </button>
+      <button type="button" onClick={() => download(`exchange-${name}.har`, 'application/json', har())}>
+        HAR
+      </button>
       <span class="notice" role="status">
         {done}
       </span>
@@ -110,13 +121,4 @@ function Menu({ label, children }: { readonly label: string; readonly children: 
       </div>
     </details>
   );
-}
-
-function download(name: string, type: string, text: string): void {
-  const url = URL.createObjectURL(new Blob([text], { type }));
-  const link = document.createElement('a');
-  link.href = url;
-  link.download = name;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }

@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { webSocketTurnOf } from '../view/websocket-turn.ts';
+import { ConversationDetail, ConversationList } from './conversations.tsx';
 import { Detail } from './detail.tsx';
 import { clientName, count, duration, size, timeOfDay, toneOf } from './format.ts';
 import type { ListedRow, Model } from './model.ts';
@@ -20,7 +21,8 @@ export function App({ model }: { readonly model: Model }): JSX.Element {
       if (event.key === '/') filter.current?.focus();
       else if (event.key === 'p') model.setPaused(!model.isPaused);
       else if (event.key === 'n') setSending(true);
-      else if (event.key === 'Escape') model.alone === null ? model.select(null) : model.setAlone(null);
+      else if (event.key === 'c') model.setConversations(!model.showsConversations);
+      else if (event.key === 'Escape') back(model);
       else return;
       event.preventDefault();
     };
@@ -30,9 +32,10 @@ export function App({ model }: { readonly model: Model }): JSX.Element {
 
   const rows = model.visibleRows();
   const selected = model.selectedId === null ? null : rows.findIndex(({ row }) => row.id === model.selectedId);
+  const hasSelection = (model.showsConversations ? model.conversationId : model.selectedId) !== null;
   const select = (index: number) => model.select(rows[index]?.row.id ?? null);
   return (
-    <div class={model.selectedId === null ? 'app' : 'app has-selection'}>
+    <div class={hasSelection ? 'app has-selection' : 'app'}>
       <header class="bar">
         <h1>
           <img src="/inspect/icon.svg" alt="" width="18" height="18" />
@@ -56,30 +59,44 @@ export function App({ model }: { readonly model: Model }): JSX.Element {
         <button type="button" aria-pressed={model.isPaused} onClick={() => model.setPaused(!model.isPaused)} title="p">
           {model.isPaused ? `Resume${model.waiting > 0 ? ` (${model.waiting} new)` : ''}` : 'Pause'}
         </button>
+        <button
+          type="button"
+          aria-pressed={model.showsConversations}
+          onClick={() => model.setConversations(!model.showsConversations)}
+          title="c"
+        >
+          Conversations
+        </button>
         <button type="button" class="primary" onClick={() => setSending(true)} title="n">
           Send a request
         </button>
         <Status model={model} />
       </header>
       <main style={model.layout.list === null ? {} : { '--list': `${model.layout.list * 100}%` }}>
-        <section class="exchanges" aria-label="Exchanges">
-          {rows.length === 0 ? <Empty model={model} onSend={() => setSending(true)} /> : null}
-          <VirtualList
-            id="exchanges"
-            label="Exchanges, newest first"
-            class={rows.length === 0 ? 'exchange-list without-rows' : 'exchange-list'}
-            count={rows.length}
-            rowHeight={46}
-            keyOf={(index) => rows[index]?.row.id ?? index}
-            rowAt={(index) => {
-              const listed = rows[index];
-              return listed === undefined ? null : <Row listed={listed} isInBodies={model.isInBodies(listed.row.id)} />;
-            }}
-            selected={selected}
-            onSelect={select}
-            onOpen={() => document.getElementById('detail-title')?.focus()}
-          />
-        </section>
+        {model.showsConversations ? (
+          <ConversationList model={model} />
+        ) : (
+          <section class="exchanges" aria-label="Exchanges">
+            {rows.length === 0 ? <Empty model={model} onSend={() => setSending(true)} /> : null}
+            <VirtualList
+              id="exchanges"
+              label="Exchanges, newest first"
+              class={rows.length === 0 ? 'exchange-list without-rows' : 'exchange-list'}
+              count={rows.length}
+              rowHeight={46}
+              keyOf={(index) => rows[index]?.row.id ?? index}
+              rowAt={(index) => {
+                const listed = rows[index];
+                return listed === undefined ? null : (
+                  <Row listed={listed} isInBodies={model.isInBodies(listed.row.id)} />
+                );
+              }}
+              selected={selected}
+              onSelect={select}
+              onOpen={() => document.getElementById('detail-title')?.focus()}
+            />
+          </section>
+        )}
         <Splitter
           label="Width of the list"
           direction="vertical"
@@ -87,11 +104,18 @@ export function App({ model }: { readonly model: Model }): JSX.Element {
           share={model.layout.list ?? 0.25}
           onShare={(list) => model.setLayout({ list })}
         />
-        <Detail model={model} />
+        {model.showsConversations ? <ConversationDetail model={model} /> : <Detail model={model} />}
       </main>
       {isSending ? <SendDialog model={model} onClose={() => setSending(false)} /> : null}
     </div>
   );
+}
+
+/** One step out of what is open. */
+function back(model: Model): void {
+  if (model.showsConversations) model.selectConversation(null);
+  else if (model.alone !== null) model.setAlone(null);
+  else model.select(null);
 }
 
 function Status({ model }: { readonly model: Model }): JSX.Element {

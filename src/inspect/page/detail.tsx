@@ -6,7 +6,7 @@ import { type WebSocketTurn, webSocketTurnOf } from '../view/websocket-turn.ts';
 import { Actions } from './actions.tsx';
 import { count, duration, size, timeOfDay, toneOf } from './format.ts';
 import { usualLayout } from './layout.ts';
-import type { Model, ShownExchange } from './model.ts';
+import { baseOf, type Model, type ShownExchange } from './model.ts';
 import { RequestSection } from './request-section.tsx';
 import { ResponseSection } from './response-section.tsx';
 import { Splitter } from './splitter.tsx';
@@ -99,6 +99,12 @@ function Title({ shown, model }: { readonly shown: ShownExchange; readonly model
     ...(row.finish_reason === null ? [] : [['Finish', row.finish_reason] as const]),
     ...(row.worker === null ? [] : [['Worker', row.worker] as const]),
     ['Client', row.client ?? '–'],
+    [
+      'Conversation',
+      <button key="conversation" type="button" class="small" onClick={() => model.openConversationOf(row.id)}>
+        Show its turns
+      </button>,
+    ],
     ...(row.request_id === null ? [] : [['Request id', row.request_id] as const]),
     ...(turn === null ? [] : [['WebSocket', <Turn key="turn" turn={turn} model={model} />] as const]),
   ];
@@ -108,7 +114,7 @@ function Title({ shown, model }: { readonly shown: ShownExchange; readonly model
         {visible(row.model ?? row.path ?? '')}
         <span class={`pill ${toneOf(row.outcome)}`}>{row.outcome}</span>
       </h2>
-      <Actions shown={shown} base={model.about?.send_to?.replace(/\/v1\/?$/, '') ?? 'http://127.0.0.1:10000'} />
+      <Actions shown={shown} base={baseOf(model)} version={model.about?.version ?? ''} />
       <dl class="figures">
         {figures.map(([name, value]) => (
           <div key={name}>

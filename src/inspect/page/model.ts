@@ -1,6 +1,9 @@
 import type { ExchangeFile, ExchangeFilePiece } from '../../schema/exchange-file.ts';
 import type { StoreLimits } from '../store.ts';
 import type { ExchangeDetail, ExchangeRow } from '../told-exchange.ts';
+import type { TurnLink } from '../turn-links.ts';
+import { type Conversation, conversationsOf } from '../view/conversations.ts';
+import { pricesIn } from '../view/cost.ts';
 import { isStream } from '../view/final-response.ts';
 import { createTimeline, type Timeline } from '../view/timeline.ts';
 import { BodySearch } from './body-search.ts';
@@ -8,6 +11,9 @@ import { type Layout, loadLayout, saveLayout } from './layout.ts';
 
 /** Rows that the page keeps, also of exchanges that are not in the service's memory any more. */
 const maxRows = 5000;
+
+/** How often conversations are looked for while exchanges come. */
+const turnsAfterMs = 1000;
 
 /** A row as the page has it. */
 export interface ListedRow {
@@ -28,6 +34,7 @@ export interface ShownExchange {
 export interface About {
   readonly version: string;
   readonly send_to: string | null;
+  readonly prices: string;
   readonly limits: StoreLimits;
 }
 
@@ -49,6 +56,16 @@ export class Model {
   layout: Layout = loadLayout();
   /** The section that stands alone; null where all do. */
   alone: string | null = null;
+  /** Whether the list shows conversations. */
+  showsConversations = false;
+  conversationId: number | null = null;
+  /** Of what the service has or had, by exchange; the page remembers what is gone. */
+  readonly #turns = new Map<number, TurnLink>();
+  areTurnsKnown = false;
+  #conversations: readonly Conversation[] | null = null;
+  #turnsTimer: ReturnType<typeof setTimeout> | undefined;
+  /** Of an exchange whose conversation is to be shown when it is known. */
+  #wantedTurn: number | null = null;
   readonly #bodySearch = new BodySearch(() => this.#listChanged());
   #rows = new Map<number, ListedRow>();
   /** What the list shows while it is paused. */
@@ -128,6 +145,59 @@ export class Model {
     this.isPaused = isPaused;
     this.#frozen = isPaused ? [...this.#rows.values()].reverse() : null;
     this.#listChanged();
+  }
+
+  setConversations(showsConversations: boolean): void {
+    this.showsConversations = showsConversations;
+    this.alone = null;
+    if (showsConversations) void this.#loadTurns();
+    this.#changed();
+  }
+
+  /** Those of more than one turn, newest first. */
+  conversations(): readonly Conversation[] {
+    const rowOf = (id: number) => this.#rows.get(id)?.row;
+    this.#conversations ??= conversationsOf(this.#turns.values(), rowOf, pricesIn(this.about?.prices ?? ''));
+    return this.#conversations;
+  }
+
+  selectConversation(id: number | null): void {
+    this.conversationId = id;
+    this.#changed();
+  }
+
+  openConversationOf(id: number): void {
+    this.#wantedTurn = id;
+    this.setConversations(true);
+  }
+
+  openExchange(id: number): void {
+    this.setConversations(false);
+    this.select(id);
+  }
+
+  async #loadTurns(): Promise<void> {
+    clearTimeout(this.#turnsTimer);
+    this.#turnsTimer = undefined;
+    try {
+      const response = await fetch('/inspect/turns');
+      const { turns } = (await response.json()) as { turns: readonly TurnLink[] };
+      for (const turn of turns) {
+        const known = this.#turns.get(turn.id);
+        // The one that it continues may have left the memory since.
+        if (known === undefined || known.parent === null) this.#turns.set(turn.id, turn);
+      }
+      for (const id of this.#turns.keys()) if (!this.#rows.has(id)) this.#turns.delete(id);
+      this.areTurnsKnown = true;
+    } catch {
+      // The service is gone, which the page says, or busy: it is asked again when something ends.
+    }
+    this.#conversations = null;
+    const wanted = this.#wantedTurn;
+    this.#wantedTurn = null;
+    const of = this.conversations().find(({ turns }) => turns.some(({ row }) => row.id === wanted));
+    if (wanted !== null) this.conversationId = of?.id ?? null;
+    this.#changed();
   }
 
   setLayout(changes: Partial<Layout>): void {
@@ -211,6 +281,9 @@ export class Model {
       this.#rows.set(row.id, { row, isGone: false, words: wordsOf(row) });
       if (row.outcome !== 'running') this.#bodySearch.add(row.id);
     }
+    this.#conversations = null;
+    if (this.showsConversations && rows.length > 0)
+      this.#turnsTimer ??= setTimeout(() => void this.#loadTurns(), turnsAfterMs);
     for (const id of this.#rows.keys()) {
       if (this.#rows.size <= maxRows) break;
       this.#rows.delete(id);
@@ -279,6 +352,11 @@ export class Model {
 /** Numbers begin anew with each start of the service; with the time it is one exchange's for good. */
 function linkOf({ id, started_at }: ExchangeRow): string {
   return `${id}-${started_at}`;
+}
+
+/** Where a client would send requests. */
+export function baseOf({ about }: Model): string {
+  return about?.send_to?.replace(/\/v1\/?$/, '') ?? 'http://127.0.0.1:10000';
 }
 
 interface ListMessage {

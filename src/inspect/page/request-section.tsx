@@ -1,10 +1,10 @@
 import type { JSX } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
+import { isWithin } from '../../json/paths.ts';
 import type { ExchangeFileRequest } from '../../schema/exchange-file.ts';
 import { compareHeaders, noteForChat, noteForClient } from '../view/compare.ts';
 import type { Account, ExplainedBodies } from '../view/explained.ts';
 import { type JsonLine, type JsonLineOptions, jsonLines, textLines, visible } from '../view/json-lines.ts';
-import { isWithin } from '../view/paths.ts';
 import { parsed } from '../view/timeline.ts';
 import { CopyButton } from './copy-button.tsx';
 import { FindCount } from './find-count.tsx';

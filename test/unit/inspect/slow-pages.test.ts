@@ -20,7 +20,7 @@ const open: IncomingMessage[] = [];
 
 beforeEach(async () => {
   store = createExchangeStore();
-  inspector = await createInspector({ store, version: '1', sendTo: null, explain: async () => '' });
+  inspector = await createInspector({ store, version: '1', sendTo: null, prices: '', explain: async () => '' });
   asked = [];
   server = createServer((incoming, response) => {
     asked.push(response);

@@ -20,6 +20,7 @@ beforeEach(async () => {
     store,
     version: '1',
     sendTo: null,
+    prices: '',
     explain(exchange) {
       explained.push(exchange);
       return explain(exchange);

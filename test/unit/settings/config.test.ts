@@ -62,6 +62,9 @@ describe('the configuration', () => {
     ['OTEL_EXPORTER_OTLP_ENDPOINT', 'collector:4318', /must be a URL such as http:/],
     ['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'localhost:4318/v1/traces', /with http:\/\/ or https:\/\//],
     ['OTEL_TRACES_SAMPLER_ARG', '1.5', /must be a number from 0 to 1/],
+    ['INSPECT_PRICES', 'gpt-5', /must be MODEL=INPUT\/OUTPUT or/],
+    ['INSPECT_PRICES', 'gpt*5=1/2', /must be MODEL=INPUT\/OUTPUT or/],
+    ['INSPECT_PRICES', 'gpt-5=1/2,', /must be MODEL=INPUT\/OUTPUT or/],
     ['TLS_CLIENT_CA_FILE', 'ca.pem', /needs TLS_CERT_FILE and TLS_KEY_FILE/],
   ];
   test.each(bad)('%s=%s stops the start and is named', (variable, value, message) => {

@@ -1,0 +1,84 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import type { ExchangeStore, StoredExchange } from './store.ts';
+import { type Turn, turnOf } from './turn.ts';
+import { promptFields } from './view/turn-changes.ts';
+
+/** An exchange as a turn of a conversation, as JSON. */
+export interface TurnLink {
+  readonly id: number;
+  /** The exchange that it continues; null for the first turn of a conversation. */
+  readonly parent: number | null;
+  readonly messages: number;
+  /** Messages of the parent that are still the first ones of this request, byte for byte. */
+  readonly kept_messages: number;
+  /** What is the first to differ from the parent's request: a field, `messages[3]`; null where all of it is kept. */
+  readonly differs_at: string | null;
+}
+
+/**
+ * The exchanges whose Chat requests are known, as turns: one continues the latest whose messages, but for the system's, its own
+ * begin with, an answer following. Nothing of the client tells that. One exchange after the other, with the service's own
+ * work in between; what is found out of one is kept with it.
+ */
+export async function linkTurns(store: ExchangeStore, signal: AbortSignal): Promise<readonly TurnLink[]> {
+  const root = newNode();
+  const known = new Map<number, Turn>();
+  const found: TurnLink[] = [];
+  for (const exchange of [...store.list()]) {
+    const { request, isNew } = requestOf(exchange);
+    if (request !== null) {
+      known.set(exchange.id, request);
+      const parent = place(root, exchange.id, request);
+      found.push(turnFrom(exchange.id, request, parent, parent === null ? undefined : known.get(parent)));
+    }
+    if (isNew) await turn();
+    signal.throwIfAborted();
+  }
+  return found;
+}
+
+/** A beginning of conversations: those that go on from it by what comes next, and the exchange whose messages end here. */
+interface Node {
+  readonly next: Map<string, Node>;
+  last: number | null;
+}
+
+function newNode(): Node {
+  return { next: new Map(), last: null };
+}
+
+/** Adds a request's messages; gives the exchange that it continues. */
+function place(root: Node, id: number, { messages }: Turn): number | null {
+  const history = messages.filter(({ role }) => role !== 'system');
+  let node = root;
+  let parent: number | null = null;
+  for (const { hash, role } of history) {
+    if (role === 'assistant' && node.last !== null) parent = node.last;
+    const next = node.next.get(hash) ?? newNode();
+    node.next.set(hash, next);
+    node = next;
+  }
+  if (node !== root) node.last = id;
+  return parent;
+}
+
+function turnFrom(id: number, request: Turn, parent: number | null, before: Turn | undefined): TurnLink {
+  const messages = request.messages.length;
+  if (before === undefined) return { id, parent, messages, kept_messages: 0, differs_at: null };
+  const different = before.messages.findIndex(({ hash }, index) => hash !== request.messages[index]?.hash);
+  const field = promptFields.find((name) => before.fields[name] !== request.fields[name]);
+  const kept_messages = different === -1 ? before.messages.length : different;
+  const differs_at = field ?? (different === -1 ? null : `messages[${different}]`);
+  return { id, parent, messages, kept_messages, differs_at };
+}
+
+/** What the exchange sent to the upstream, when that is complete and whole; null for what is no Chat request. */
+function requestOf(exchange: StoredExchange): { readonly request: Turn | null; readonly isNew: boolean } {
+  const { log, known } = exchange;
+  if (exchange.turn !== undefined) return { request: exchange.turn, isNew: false };
+  const isComplete = known.outcome !== null || log.count('chat_response') > 0;
+  if (!isComplete || exchange.notKept().chat_request > 0) return { request: null, isNew: false };
+  const request = turnOf(log.whole('chat_request'));
+  exchange.keepTurn(request);
+  return { request, isNew: true };
+}

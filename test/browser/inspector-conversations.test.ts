@@ -1,0 +1,106 @@
+import { OpenAI } from 'openai';
+import { describe, expect, test } from 'vitest';
+import { harProblems } from '../support/har.ts';
+import { inspectedMesh } from '../support/inspected-mesh.ts';
+import { delta, done, eventStream, finish } from '../support/upstream.ts';
+
+const inspected = inspectedMesh({ INSPECT_PRICES: 'agent=2/0.5/10' });
+const { open, answered } = inspected;
+
+type Item = OpenAI.Responses.ResponseInputItem;
+const tool: OpenAI.Responses.FunctionTool = {
+  type: 'function',
+  name: 'read_file',
+  strict: false,
+  parameters: { type: 'object', properties: { path: { type: 'string' } } },
+};
+
+/** The usage of the nth turn: each finds in the cache what the one before had, but for 100 tokens. */
+function used(turn: number): string {
+  const [prompt_tokens, completion_tokens] = [1000 * turn, 20];
+  const prompt_tokens_details = { cached_tokens: 900 * (turn - 1) };
+  const fields = { prompt_tokens, completion_tokens, total_tokens: prompt_tokens + 20, prompt_tokens_details };
+  return `data: ${JSON.stringify({ choices: [], usage: fields })}\n\n`;
+}
+
+/** An agent's turns through the SDK: it sends its whole history each time, and answers each call. */
+async function converse(model: string, instructions: (turn: number) => string, turns: number): Promise<void> {
+  const client = new OpenAI({ baseURL: `${inspected.mesh.url}/v1`, apiKey: 'none', maxRetries: 0 });
+  const calls = delta({ tool_calls: [{ index: 0, id: 'call_1', function: { name: 'read_file', arguments: '{}' } }] });
+  let asked = 0;
+  inspected.mesh.upstream.script(model, () => {
+    asked += 1;
+    const answer = asked < turns ? [calls, finish('tool_calls')] : [delta({ content: 'Done.' }), finish('stop')];
+    return { headers: eventStream, body: [...answer, used(asked), done] };
+  });
+  const input: Item[] = [{ role: 'user', content: 'What is in the file?' }];
+  for (let turn = 1; turn <= turns; turn += 1) {
+    const stream = client.responses.stream({ model, instructions: instructions(turn), input, tools: [tool] });
+    const { output } = await stream.finalResponse();
+    for (const item of output) {
+      input.push(item as Item);
+      if (item.type === 'function_call')
+        input.push({ type: 'function_call_output', call_id: item.call_id, output: `line ${turn}` });
+    }
+  }
+}
+
+describe('a conversation', () => {
+  test('is found by its history: its turns, what they took and cost, and that the prompt’s prefix was kept', async () => {
+    await converse('agent', () => 'Be brief.', 3);
+    await answered('alone');
+    const { page, download } = await open();
+    await page.getByRole('option', { name: /alone/ }).waitFor();
+    await page.getByRole('button', { name: 'Conversations', exact: true }).click();
+    await page.getByRole('option', { name: /agent.*3 turns/ }).click();
+    expect(await page.getByRole('option').count()).toBe(1);
+    const detail = page.getByRole('region', { name: 'The selected conversation' });
+    await detail.getByText('6,000 (2,700 cached)').waitFor();
+    // (3300 · 2 + 2700 · 0.5 + 60 · 10) / 1,000,000
+    await detail.getByText('0.00855', { exact: true }).waitFor();
+    const cells = await detail
+      .locator('tbody tr')
+      .evaluateAll((rows) => rows.map((each) => [3, 4, 6].map((cell) => each.children[cell]?.textContent)));
+    expect(cells).toEqual([
+      ['1,000', '20', '2 messages'],
+      ['2,000 (+1,000)', '20', 'kept: 2 of 4 messages'],
+      ['3,000 (+1,000)', '20', 'kept: 4 of 6 messages'],
+    ]);
+
+    await detail.getByRole('button', { name: '3', exact: true }).click();
+    const turn = page.getByRole('region', { name: 'Turn 3' });
+    await turn.getByText('The prompt begins with all of the prompt before, byte for byte').waitFor();
+    expect(await turn.getByRole('listitem').allTextContents()).toEqual([
+      expect.stringMatching(/^\+ messages\[4\] assistant, \d+ characters: read_file\(\{\}\)$/),
+      expect.stringMatching(/^\+ messages\[5\] tool, \d+ characters: line 2$/),
+    ]);
+    const { name, text } = await download(() => detail.getByRole('button', { name: 'Download HAR' }).click());
+    expect(name).toMatch(/^conversation-\d+\.har$/);
+    const har = JSON.parse(text);
+    expect(harProblems(har)).toEqual([]);
+    expect(har.log.entries).toHaveLength(6);
+
+    await turn.getByRole('button', { name: 'Open the exchange' }).click();
+    await page.getByRole('heading', { name: /agent.*completed/ }).waitFor();
+    const one = await download(() => page.getByRole('button', { name: 'HAR', exact: true }).click());
+    expect(harProblems(JSON.parse(one.text))).toEqual([]);
+    await page.getByRole('button', { name: 'Show its turns' }).click();
+    await detail.getByText('6,000 (2,700 cached)').waitFor();
+  });
+
+  test('whose instructions change says where the prompt parts, while it goes on', async () => {
+    const { page } = await open();
+    await page.keyboard.press('c');
+    await converse('clock', (turn) => `It is 12:0${turn}. Be brief.`, 2);
+    await page.getByRole('option', { name: /clock.*2 turns.*prefix broken/ }).waitFor();
+    await page.getByRole('option', { name: /clock/ }).click();
+    await page.getByRole('button', { name: '2', exact: true }).click();
+    const turn = page.getByRole('region', { name: 'Turn 2' });
+    await turn.getByText('they part at messages[0].content, character 10').waitFor();
+    expect(await turn.locator('pre').textContent()).toBe('− It is 12:01. Be brief.\n+ It is 12:02. Be brief.');
+    await page.getByText('differs at messages[0]', { exact: true }).waitFor();
+    await page.getByText('no price (INSPECT_PRICES)').waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByText('Select a conversation').waitFor();
+  });
+});
