@@ -161,6 +161,7 @@ function contextFor(stream: boolean): ResponseContext {
     // The parts of the request that a Response repeats are not needed.
     echo: {} as CreateResponseEcho,
     toolNames,
+    foundTools: new Map(),
     restoredTools: new Map(),
     earlierCallIds: new Set(),
     allowedTools: null,

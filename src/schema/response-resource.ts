@@ -92,9 +92,19 @@ export interface ToolSearchCallItem {
   readonly id: string;
   readonly type: 'tool_search_call';
   readonly status: ItemStatus;
-  readonly call_id: string;
-  readonly execution: 'client';
+  /** Null for a search that ran here. */
+  readonly call_id: string | null;
+  readonly execution: 'client' | 'server';
   readonly arguments: unknown;
+}
+
+export interface ToolSearchOutputItem {
+  readonly id: string;
+  readonly type: 'tool_search_output';
+  readonly status: ItemStatus;
+  readonly call_id: string | null;
+  readonly execution: 'server';
+  readonly tools: readonly ToolEcho[];
 }
 
 export interface ShellCallItem {
@@ -148,6 +158,7 @@ export type OutputItem =
   | FunctionCallItem
   | CustomToolCallItem
   | ToolSearchCallItem
+  | ToolSearchOutputItem
   | ShellCallItem
   | LocalShellCallItem
   | ApplyPatchCallItem

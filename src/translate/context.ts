@@ -4,6 +4,7 @@ import type {
   OutputItem,
   ResponseResource,
   ResponseStatus,
+  ToolEcho,
   Usage,
 } from '../schema/response-resource.ts';
 import type { ResponseStreamEvent } from '../schema/stream-events.ts';
@@ -14,7 +15,7 @@ import type { ReasoningCarrier } from './settings.ts';
 
 /** Mints an id that is unique for all practical purposes: `newId('msg')` gives `msg_…`. */
 export type NewId = (
-  prefix: 'resp' | 'msg' | 'fc' | 'rs' | 'ctc' | 'tsc' | 'sh' | 'lsh' | 'apc' | 'cmp' | 'call',
+  prefix: 'resp' | 'msg' | 'fc' | 'rs' | 'ctc' | 'tsc' | 'tso' | 'sh' | 'lsh' | 'apc' | 'cmp' | 'call',
 ) => string;
 
 /** What a Chat function name stands for on the Responses side, if not itself. */
@@ -81,6 +82,8 @@ export interface ResponseContext {
   readonly toolNames: ReadonlySet<string>;
   /** Offered names that must be returned as something else: custom tools, namespaces, shortened names. */
   readonly restoredTools: ReadonlyMap<string, RestoredTool>;
+  /** Offered names of deferred tools, each as a search would give it: what a client has to see before a call of it. */
+  readonly foundTools: ReadonlyMap<string, ToolEcho>;
   /** The ids of the conversation's calls. */
   readonly earlierCallIds: ReadonlySet<string>;
   /** The names the model may call, by `tool_choice`: one, none or `allowed_tools`; null if it does not restrict them. */

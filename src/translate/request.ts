@@ -131,6 +131,7 @@ export function translateRequest(
       echo,
       toolNames: offered.length === 0 ? noNames : new Set(offered.map(nameOf)),
       restoredTools: restoredToolsOf(offered),
+      foundTools: foundToolsOf(offered),
       earlierCallIds: callIdsOf(input),
       allowedTools: choice.allowed,
       wantsEncryptedReasoning,
@@ -288,9 +289,17 @@ const nothingRestored: ResponseContext['restoredTools'] = new Map();
 /** The offered tools that the response must give back under another name or type. */
 function restoredToolsOf(tools: readonly OfferedTool[]): ResponseContext['restoredTools'] {
   const others = tools.filter(
-    ({ name, origin }) => origin.kind !== 'function' || origin.name !== name || origin.async === true,
+    ({ name, origin }) =>
+      origin.kind !== 'function' || origin.name !== name || origin.namespace !== undefined || origin.async === true,
   );
   return others.length === 0 ? nothingRestored : new Map(others.map(({ name, origin }) => [name, origin]));
+}
+
+const nothingFound: ResponseContext['foundTools'] = new Map();
+
+function foundToolsOf(tools: readonly OfferedTool[]): ResponseContext['foundTools'] {
+  const found = tools.flatMap(({ name, found: tool }) => (tool === null ? [] : [[name, tool] as const]));
+  return found.length === 0 ? nothingFound : new Map(found);
 }
 
 function chatOf(tool: OfferedTool): OfferedTool['chat'] {

@@ -16,6 +16,7 @@ export const features = {
   shell: 'Commands in a shell',
   'apply-patch': 'A patch to a file',
   mcp: 'A tool of an MCP server',
+  'tool-search': 'Tools that are loaded when they are needed',
   websocket: 'Turns over a WebSocket, the results of tools as a continuation',
   'code-mode': 'Code mode: a program over the tools',
   'local-compaction': 'Compaction by the client, and a fact known after it',

@@ -24,14 +24,14 @@ const toolTurns = (name: string, given: unknown, text: string) => (request: Rece
     ? answer({ text: String(request.json().messages.at(-1)?.['content']).includes(text) ? 'Seen.' : 'Lost.' })(request)
     : answer({ calls: [{ name: toolNamed(request, name), arguments: given }] })(request);
 
-function describeClient(client: Id, body: (run: (feature: Feature) => ReturnType<Driver['run']>) => void): void {
+function describeClient(client: Id, body: (run: (scenario: string) => ReturnType<Driver['run']>) => void): void {
   describe(clients[client].name, () => {
     let driver: Driver;
     beforeAll(() => {
       driver = startDriver(clients[client].driver);
     });
     afterAll(() => driver?.stop());
-    body((feature) => driver.run(feature, { baseURL: `${mesh.url}/v1`, model: modelOf(client, feature) }));
+    body((scenario) => driver.run(scenario, { baseURL: `${mesh.url}/v1`, model: `${client}/${scenario}` }));
   });
 }
 
@@ -90,6 +90,34 @@ describeClient('openai-python', (run) => {
     const arrived = JSON.stringify(request?.messages);
     for (const text of ['A heron.', 'grey bird with long legs', '42']) expect(arrived).toContain(text);
     expect(arrived).not.toContain('aGVyb24=');
+  });
+});
+
+for (const client of ['agents', 'agents-python', 'ai-sdk-openai', 'langchain', 'langchain-python'] as const)
+  describeClient(client, (run) => {
+    clientTest(client, 'tool-search', 'calls tools that OpenAI would search, at once', async () => {
+      mesh.upstream.script(modelOf(client, 'tool-search'), toolTurns('get_weather', { city: 'Paris' }, 'Paris: sunny'));
+      expect(await run('tool-search')).toEqual({ outcome: client === 'ai-sdk-openai' ? ['Seen.', 'Seen.'] : 'Seen.' });
+      for (const { tools } of requests(client, 'tool-search'))
+        expect(tools).toMatchObject([{ type: 'function', function: { name: 'get_weather' } }]);
+    });
+  });
+
+describeClient('agents', (run) => {
+  clientTest('agents', 'tool-search', 'searches tools itself, and calls what it found', async () => {
+    mesh.upstream.script(
+      'agents/client-tool-search',
+      answer({ calls: [{ name: 'tool_search', arguments: { paths: ['get_weather'] } }] }),
+      answer({ calls: [{ name: 'get_weather', arguments: { city: 'Paris' } }] }),
+      toolTurns('get_weather', {}, 'Paris: sunny'),
+    );
+    expect(await run('client-tool-search')).toEqual({ outcome: 'Seen.' });
+    const offered = mesh.upstream
+      .received('agents/client-tool-search')
+      .map((request) =>
+        (request.json()['tools'] as { function: { name: string } }[]).map((tool) => tool.function.name),
+      );
+    expect(offered).toEqual(Array.from({ length: 3 }, () => ['get_weather', 'tool_search']));
   });
 });
 

@@ -31,9 +31,13 @@ const history = [
   { role: 'tool', content: 'Rome: sunny' },
 ];
 
-/** What the scenario of each library sends, and what it returns. */
+/** What a warm-up gets: one token, which nobody sees. */
+const warmUp = answer({ text: 'I' });
+const isWarmUp = (request: { readonly [field: string]: unknown }) => request['max_completion_tokens'] === 1;
+
+/** What the scenario of each library sends, and what it returns. That of `openai` warms the cache first. */
 const libraries = [
-  { id: 'openai', requests: 2, outcome: 'Sunny in both.' },
+  { id: 'openai', requests: 2, outcome: 'Sunny in both.', warmUps: [warmUp] },
   { id: 'openai-python', requests: 2, outcome: 'Sunny in both.' },
   { id: 'agents', requests: 3, outcome: ['Sunny in both.', 'Yes.'] },
   { id: 'agents-python', requests: 3, outcome: ['Sunny in both.', 'Yes.'] },
@@ -43,15 +47,18 @@ for (const library of libraries)
   describe(clients[library.id].name, () => {
     clientTest(library.id, 'websocket', 'runs tools on a WebSocket, and sends only what is new', async () => {
       const model = `${library.id}/websocket`;
-      mesh.upstream.script(model, answer(weather), answer({ text: 'Sunny in both.' }), answer({ text: 'Yes.' }));
+      const warmUps = 'warmUps' in library ? library.warmUps : [];
+      const turns = [answer(weather), answer({ text: 'Sunny in both.' }), answer({ text: 'Yes.' })];
+      mesh.upstream.script(model, ...warmUps, ...turns);
       const before = await completedTurns();
       const driver = startDriver(clients[library.id].driver);
       const result = await driver.run('websocket', { baseURL: `${mesh.url}/v1`, model });
       await driver.stop();
 
       expect(result).toEqual({ outcome: library.outcome });
-      const all = requests(model);
+      const all = requests(model).filter((request) => !isWarmUp(request));
       expect(all).toHaveLength(library.requests);
+      expect(requests(model).filter(isWarmUp)).toHaveLength(warmUps.length);
       expect(all[1]?.messages).toMatchObject(history);
       expect((await completedTurns()) - before).toBeGreaterThanOrEqual(library.requests);
     });
@@ -64,13 +71,16 @@ const call =
     answer({ calls: [{ name: toolNamed(request, name), arguments: given }], ...more })(request);
 
 describe('Codex', () => {
-  clientTest('codex', 'websocket', 'works over it: tools, a compaction, and a fact known after it', async () => {
+  clientTest('codex', 'websocket', 'warms up, and works: tools, a compaction, and a fact known after it', async () => {
     const full = { usage: [90_000, 10] } as const;
-    mesh.upstream.script(
-      'codex-websocket',
+    const turns = [
       call('exec_command', { cmd: 'echo the code word is heron' }, full),
-      (request) => answer({ text: knows(request, 'heron') ? 'SUMMARY: the code word is heron.' : 'Lost.' })(request),
-      (request) => answer({ text: knows(request, 'SUMMARY') ? 'It was heron.' : 'I forgot.' })(request),
+      (request: Received) =>
+        answer({ text: knows(request, 'heron') ? 'SUMMARY: the code word is heron.' : 'Lost.' })(request),
+      (request: Received) => answer({ text: knows(request, 'SUMMARY') ? 'It was heron.' : 'I forgot.' })(request),
+    ];
+    mesh.upstream.script('codex-websocket', (request) =>
+      isWarmUp(request.json()) ? warmUp(request) : (turns.shift()?.(request) ?? { status: 500 }),
     );
     const before = await completedTurns();
     const codex = createCodex({
@@ -83,8 +93,17 @@ describe('Codex', () => {
       const run = await codex.exec('Find the code word.');
       expect(run).toMatchObject({ code: 0, answer: 'It was heron.' });
       expect(run.stderr).not.toMatch(/falling back|fall back/i);
-      expect(requests('codex-websocket')).toHaveLength(3);
-      expect((await completedTurns()) - before).toBeGreaterThanOrEqual(3);
+      expect(turns).toEqual([]);
+      const all = requests('codex-websocket');
+      const [warm] = all.filter(isWarmUp);
+      const [first, ...more] = all.filter((request) => !isWarmUp(request));
+      expect(more).toHaveLength(2);
+      // What it warms is what the first turn begins with; the skills join it when the user has asked.
+      const [begun, whole] = [warm, first].map((request) => String(request?.messages[0]?.['content']));
+      expect(whole?.startsWith(begun ?? '-')).toBe(true);
+      expect(warm?.messages).toHaveLength(1);
+      expect(warm?.['tools']).toEqual(first?.['tools']);
+      expect((await completedTurns()) - before).toBeGreaterThanOrEqual(4);
     } finally {
       codex.remove();
     }

@@ -105,6 +105,7 @@ function contextOf({ context }: TranslatedRequest): unknown {
     kind: Object.entries(kinds).find(([, { answer }]) => answer === context.answer)?.[0],
     toolNames: [...context.toolNames],
     restoredTools: Object.fromEntries(context.restoredTools),
+    foundTools: Object.fromEntries(context.foundTools),
     allowedTools: context.allowedTools === null ? null : [...context.allowedTools],
   };
 }

@@ -1,4 +1,4 @@
-import type { CreateResponseEcho, ResponseResource } from '../../src/schema/response-resource.ts';
+import type { CreateResponseEcho, ResponseResource, ToolEcho } from '../../src/schema/response-resource.ts';
 import type { NewId, ResponseContext, RestoredTool } from '../../src/translate/context.ts';
 import { compact } from '../../src/translate/operations/compaction.ts';
 import { inputTokens } from '../../src/translate/operations/input-tokens.ts';
@@ -34,6 +34,7 @@ export interface ContextSettings {
   readonly obfuscate?: boolean;
   readonly toolNames?: readonly string[];
   readonly restoredTools?: Readonly<Record<string, RestoredTool>>;
+  readonly foundTools?: Readonly<Record<string, ToolEcho>>;
   readonly allowedTools?: readonly string[];
   readonly echo?: Partial<CreateResponseEcho>;
 }
@@ -72,6 +73,7 @@ export function createTestContext(settings: ContextSettings = {}): ResponseConte
     echo: { ...minimalEcho, ...settings.echo },
     toolNames: new Set([...(settings.toolNames ?? []), ...restoredTools.keys()]),
     restoredTools,
+    foundTools: new Map(Object.entries(settings.foundTools ?? {})),
     earlierCallIds: new Set(),
     allowedTools: settings.allowedTools === undefined ? null : new Set(settings.allowedTools),
     wantsEncryptedReasoning: settings.wantsEncryptedReasoning ?? false,

@@ -42,6 +42,7 @@ const itemFields: Readonly<Record<string, string>> = {
   function_call: 'id type status call_id name namespace? arguments',
   custom_tool_call: 'id type status call_id name namespace? input',
   tool_search_call: 'id type status call_id execution arguments',
+  tool_search_output: 'id type status call_id execution tools',
   shell_call: 'id type status call_id action environment',
   local_shell_call: 'id type status call_id action',
   apply_patch_call: 'id type status call_id operation',

@@ -91,7 +91,9 @@ function checkItems(events: readonly Fields[], fault: Fault): void {
     if (type === 'response.output_item.added') {
       const item = event['item'] as Fields;
       if (index !== items.length) fault(`item ${item['id']} is added at ${index}, next is ${items.length}`);
-      for (const id of [item['id'], item['call_id']].filter((value) => value !== undefined)) {
+      // A search that ran on the server has no id of a call.
+      const itemIds = [item['id'], ...(item['execution'] === 'server' ? [] : [item['call_id']])];
+      for (const id of itemIds.filter((value) => value !== undefined)) {
         if (typeof id !== 'string' || id === '' || ids.has(id)) fault(`id ${id} is empty or used twice`);
         ids.add(id);
       }

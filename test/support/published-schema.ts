@@ -114,6 +114,7 @@ function isExtensionItem(item: unknown): boolean {
 const extensionItems = new Set([
   'custom_tool_call',
   'tool_search_call',
+  'tool_search_output',
   'shell_call',
   'local_shell_call',
   'apply_patch_call',

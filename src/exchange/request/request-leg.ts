@@ -1,5 +1,6 @@
 import { checkMove } from '../../machine/moves.ts';
 import { GrowingBytes } from '../../memory/growing-bytes.ts';
+import { heapBytesOf } from '../../memory/value-cost.ts';
 import { ApiError } from '../../schema/api-error.ts';
 import type { TranslatedOperation } from '../../translate/operations/operation.ts';
 import { responses } from '../../translate/operations/responses.ts';
@@ -225,9 +226,10 @@ export class RequestLeg {
     if (!context.answer.asksUpstream) return this.#answer(event, prepared);
     this.#letGo();
     const { hold } = this.#options;
+    const found = context.foundTools.size === 0 ? 0 : heapBytesOf([...context.foundTools.values()]);
     const kept = this.#isSmall() ? { echo: context.echo, heapBytes: 0, bytes: 0 } : keepLarge(context.echo);
     // What the response repeats stays in memory until it has ended.
-    hold('context', kept.heapBytes);
+    hold('context', kept.heapBytes + found);
     hold('echo', kept.bytes);
     this.#outcome = {
       type: 'translated',

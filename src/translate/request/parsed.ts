@@ -130,6 +130,8 @@ interface NamedDefinition {
   /** The client's own name and type of the tool. */
   readonly origin: RestoredTool;
   readonly description: string | null;
+  /** What a search of OpenAI's servers would have given, of a tool that the model may call before any. */
+  readonly found?: ToolEcho;
 }
 
 /** A function, or a `tool_search` the client runs: upstreams see both alike. */

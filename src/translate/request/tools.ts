@@ -1,4 +1,5 @@
 import type { ChatFunctionTool, ChatTool } from '../../schema/chat-request.ts';
+import type { ToolEcho } from '../../schema/response-resource.ts';
 import type { Profile } from '../../upstream/profile.ts';
 import type { RestoredTool } from '../context.ts';
 import type { Dropped } from './dropped.ts';
@@ -13,6 +14,8 @@ export interface OfferedTool {
   readonly chat: ChatTool;
   /** The client's own name and type of the tool. */
   readonly origin: RestoredTool;
+  /** As a search would give it, of a deferred tool that no search has given. */
+  readonly found: ToolEcho | null;
 }
 
 /** Every tool of a request. */
@@ -37,10 +40,10 @@ export function createToolTable(definitions: readonly ToolDefinition[], profile:
   const byName = new Map<string, OfferedTool>();
   const byShortName = new Map<string, OfferedTool | null>(); // null: several namespaces have it
   for (const definition of definitions) {
-    const { chatName: name, origin } = definition;
+    const { chatName: name, origin, found = null } = definition;
     const chat = definition.kind === 'function' ? functionOf(definition) : customOf(definition, profile);
     carry(chat, definition);
-    const tool = { name, chat, origin };
+    const tool = { name, chat, origin, found };
     offered.push(tool);
     byName.set(name, tool);
     if ('namespace' in origin && origin.namespace !== undefined) {
@@ -73,7 +76,9 @@ export function createToolTable(definitions: readonly ToolDefinition[], profile:
   return {
     offered,
     find(name, namespace) {
-      if (namespace != null && namespace !== '') return byName.get(flattenToolName(namespace, name));
+      if (namespace != null && namespace !== '')
+        // A deferred function is in a namespace of its own name.
+        return byName.get(flattenToolName(namespace, name)) ?? (namespace === name ? byName.get(name) : undefined);
       return byName.get(name) ?? byShortName.get(name) ?? undefined;
     },
   };

@@ -10,6 +10,7 @@ import { type CallItemWriter, openCallItem } from './call-item-writers.ts';
 import { CallTracker, isCompleteJson, type TrackedCall, withoutPlaceholder } from './call-tracker.ts';
 import type { CarriedExtra } from './envelope-contents.ts';
 import type { EventLog } from './event-log.ts';
+import { FoundTools } from './found-tools.ts';
 import type { Output } from './output.ts';
 import { calledNameOf, emptyArguments, restoredToolOf } from './tool-restoration.ts';
 
@@ -38,6 +39,7 @@ const none: readonly CarriedExtra[] = [];
 /** The tool calls of one answer, from fragments to items. */
 export class ToolCalls {
   readonly #parts: CallParts;
+  readonly #found: FoundTools;
   readonly #tracker: CallTracker;
   readonly #calls = new Map<TrackedCall, Call>();
   /** Calls whose item was not sent and whose turn has not come, in order. */
@@ -50,6 +52,7 @@ export class ToolCalls {
 
   constructor(parts: CallParts) {
     this.#parts = parts;
+    this.#found = new FoundTools(parts);
     this.#tracker = new CallTracker(parts.context.toolNames, parts.output.retained);
   }
 
@@ -206,6 +209,7 @@ export class ToolCalls {
     const name = this.#nameOf(tracked);
     if (!isAllowed(name, this.#parts)) return toolNotAllowed(name);
     this.#parts.beforeCall();
+    this.#found.tell(name);
     tracked.isSent = true;
     tracked.unsent = tracked.text.toString();
     this.#hasSent = true;
@@ -282,10 +286,12 @@ export class WholeCalls {
 
   /** Sends all of them. The last stays open, and those that were cut: their status is that of the answer. */
   send(): ApiError | null {
+    const found = new FoundTools(this.#parts);
     let isFirst = true;
     for (const { call, callId } of this.#calls) {
       if (isFirst) this.#parts.beforeCall();
       isFirst = false;
+      found.tell(call.name);
       const item = openCallItem({ ...call, isWhole: () => isWholeText(call.text) }, callId, this.#parts);
       // The item itself knows what no arguments are.
       if (call.text !== '' && (call.isCustom || call.text !== emptyArguments)) item.add(call.text);

@@ -10,6 +10,7 @@ import {
   setTracingDisabled,
   shellTool,
   tool,
+  toolSearchTool,
 } from '@openai/agents';
 import { SandboxAgent, UnixLocalSandboxClient } from '@openai/agents/sandbox/local';
 import OpenAI from 'openai';
@@ -17,14 +18,14 @@ import { z } from 'zod';
 
 setTracingDisabled(true);
 const question = 'Compare the weather in Paris and Rome.';
-const tools = [
-  tool({
-    name: 'get_weather',
-    description: 'The weather in a city.',
-    parameters: z.object({ city: z.string() }),
-    execute: async ({ city }) => `${city}: sunny`,
-  }),
-];
+const getWeather = {
+  name: 'get_weather',
+  description: 'The weather in a city.',
+  parameters: z.object({ city: z.string() }),
+  execute: async ({ city }) => `${city}: sunny`,
+};
+const tools = [tool(getWeather)];
+const deferred = tool({ ...getWeather, deferLoading: true });
 
 const modelOf = ({ baseURL, model }) => new OpenAIResponsesModel(new OpenAI({ baseURL, apiKey: 'none' }), model);
 const agent = (options, settings = {}) =>
@@ -71,6 +72,12 @@ export const scenarios = {
       .join('');
     const second = await run(thinker, [...first.history, { role: 'user', content: 'And now?' }]);
     return { shown, text: second.finalOutput };
+  },
+  'tool-search': async (options) =>
+    (await run(agent(options, { tools: [deferred, toolSearchTool()] }), question)).finalOutput,
+  'client-tool-search': async (options) => {
+    const search = toolSearchTool({ execution: 'client' });
+    return (await streamed(options, { tools: [deferred, search] }, question)).finalOutput;
   },
   async shell(options) {
     const ran = [];

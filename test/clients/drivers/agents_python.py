@@ -53,6 +53,16 @@ async def tools_stream(**options):
     return (await streamed(options, QUESTION, tools=[get_weather])).final_output
 
 
+async def tool_search(**options):
+    @agents.function_tool(defer_loading=True)
+    def get_weather(city: str) -> str:
+        """The weather in a city."""
+        return f"{city}: sunny"
+
+    found = agent(options, tools=[get_weather, agents.ToolSearchTool()])
+    return (await agents.Runner.run(found, QUESTION)).final_output
+
+
 async def structured(**options):
     return (await agents.Runner.run(agent(options, output_type=Visit), "Hi")).final_output.model_dump()
 
@@ -150,6 +160,7 @@ scenarios = {
     "stream": stream,
     "tools": tools,
     "tools-stream": tools_stream,
+    "tool-search": tool_search,
     "structured": structured,
     "reasoning": reasoning,
     "shell": shell,

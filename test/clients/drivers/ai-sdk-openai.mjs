@@ -1,5 +1,6 @@
 import { createOpenAI } from '@ai-sdk/openai';
-import { generateText, stepCountIs, streamText } from 'ai';
+import { generateText, stepCountIs, streamText, tool } from 'ai';
+import { z } from 'zod';
 import { scenariosOf } from './ai-sdk.mjs';
 
 const modelOf = ({ baseURL, model }) => createOpenAI({ baseURL, apiKey: 'none' }).responses(model);
@@ -44,6 +45,15 @@ export const scenarios = {
       },
     });
     return { text: await withTool(options, { apply_patch }), files };
+  },
+  'tool-search': async (options) => {
+    const weather = tool({
+      description: 'The weather in a city.',
+      inputSchema: z.object({ city: z.string() }),
+      providerOptions: { openai: { deferLoading: true } },
+      execute: async ({ city }) => `${city}: sunny`,
+    });
+    return withTool(options, { toolSearch: createOpenAI().tools.toolSearch(), get_weather: weather });
   },
   async effort({ baseURL }) {
     const openai = { ...providerOptions.openai, reasoningEffortUpdate: 'low' };

@@ -1,16 +1,18 @@
 import { HumanMessage, SystemMessage, ToolMessage } from '@langchain/core/messages';
 import { tool } from '@langchain/core/tools';
-import { ChatOpenAI } from '@langchain/openai';
+import { ChatOpenAI, tools } from '@langchain/openai';
 import { z } from 'zod';
 
 const chat = ({ baseURL, model }, more = {}) =>
   new ChatOpenAI({ model, apiKey: 'none', useResponsesApi: true, configuration: { baseURL }, ...more });
 const prompt = (text) => [new SystemMessage('Be brief.'), new HumanMessage(text)];
-const getWeather = tool(async ({ city }) => `${city}: sunny`, {
+const weather = {
   name: 'get_weather',
   description: 'The weather in a city.',
   schema: z.object({ city: z.string() }),
-});
+};
+const getWeather = tool(async ({ city }) => `${city}: sunny`, weather);
+const deferred = tool(async ({ city }) => `${city}: sunny`, { ...weather, extras: { defer_loading: true } });
 
 const text = async (options) => (await chat(options).invoke(prompt('Hi'))).text;
 
@@ -20,8 +22,8 @@ async function streamed(model, messages) {
   return whole;
 }
 
-async function toolLoop(options, ask) {
-  const model = chat(options).bindTools([getWeather]);
+async function toolLoop(options, ask, offered = [getWeather]) {
+  const model = chat(options).bindTools(offered);
   const messages = prompt('Compare the weather in Paris and Rome.');
   const reply = await ask(model, messages);
   messages.push(reply);
@@ -35,6 +37,8 @@ export const scenarios = {
   stream: async (options) => (await streamed(chat(options), prompt('Hi'))).text,
   tools: (options) => toolLoop(options, (model, messages) => model.invoke(messages)),
   'tools-stream': (options) => toolLoop(options, streamed),
+  'tool-search': (options) =>
+    toolLoop(options, (model, messages) => model.invoke(messages), [tools.toolSearch(), deferred]),
   structured(options) {
     const schema = z.object({ city: z.string(), n: z.number() });
     return chat(options).withStructuredOutput(schema, { method: 'jsonSchema' }).invoke(prompt('Hi'));

@@ -1,4 +1,5 @@
 from langchain_core.messages import HumanMessage, SystemMessage, ToolMessage
+from langchain_core.tools import tool
 from langchain_openai import ChatOpenAI
 from pydantic import BaseModel
 
@@ -40,13 +41,18 @@ def stream(**options):
     return streamed(chat(**options), prompt("Hi")).text
 
 
-def tool_loop(options, ask):
-    model = chat(**options).bind_tools([get_weather])
+def tool_loop(options, ask, offered=(get_weather,)):
+    model = chat(**options).bind_tools([*offered])
     messages = prompt("Compare the weather in Paris and Rome.")
     messages.append(ask(model, messages))
     for call in messages[-1].tool_calls:
         messages.append(ToolMessage(get_weather(**call["args"]), tool_call_id=call["id"]))
     return ask(model, messages).text
+
+
+def tool_search(**options):
+    deferred = tool(get_weather, extras={"defer_loading": True})
+    return tool_loop(options, invoke, [{"type": "tool_search"}, deferred])
 
 
 def structured(**options):
@@ -72,6 +78,7 @@ scenarios = {
     "stream": stream,
     "tools": lambda **options: tool_loop(options, invoke),
     "tools-stream": lambda **options: tool_loop(options, streamed),
+    "tool-search": tool_search,
     "structured": structured,
     "reasoning": reasoning,
     "rate-limit": text,

@@ -103,7 +103,7 @@ export function parseRequest(body: unknown, settings: TranslationSettings, dropp
     input: input?.items ?? (prewarm === null ? null : []),
     prewarm,
     endsInTrigger: input?.endsInTrigger ?? false,
-    tools: tools.definitions,
+    tools: tools.finish(),
     listedTools: tools.listed,
     tool_choice: toolChoice,
     text: { format, verbosity },

@@ -30,8 +30,11 @@ export interface ToolParser {
    * the earlier one, and what cannot be offered is left out and named. Throws `ApiError` for the first mistake.
    */
   add(tools: readonly unknown[], param: string, own: boolean): void;
-  /** Every tool to offer, in order. */
-  readonly definitions: readonly ToolDefinition[];
+  /**
+   * Every tool to offer, in order, once all lists are read. Where OpenAI's servers would have searched, a function that is
+   * deferred belongs to a namespace of its own name, as in the API.
+   */
+  finish(): readonly ToolDefinition[];
   /** The request's own list. */
   readonly listed: readonly ListedTool[];
 }
@@ -67,6 +70,9 @@ export function createToolParser(settings: TranslationSettings, dropped: Dropped
   const listed: ListedTool[] = [];
   /** Where each name is among the definitions. */
   const places = new Map<string, number>();
+  /** Deferred tools by their Chat names, as a search would give them; null for one that a search has given. */
+  const deferred = new Map<string, ToolEcho | null>();
+  let isSearched = false;
 
   function add(tools: readonly unknown[], param: string, own: boolean): void {
     tools.forEach((tool, index) => {
@@ -86,13 +92,16 @@ export function createToolParser(settings: TranslationSettings, dropped: Dropped
         const read = readShape(functionTool, tool, at);
         const origin = originOf({ kind: 'function', name: read.name }, read);
         const definition = withHints(functionOf(plain(read, at), read.name, origin, at), given);
+        defer(definition, tool, own, () => ({ ...(tool as object), type }));
         offer(definition, listParam, own);
         if (own) listed.push({ kind: 'function', definition });
         return;
       }
       case 'custom': {
         const read = readShape(customTool, nested === null ? tool : withFlatGrammar(nested), at);
-        offer(customOf(read, read.name, originOf({ kind: 'custom', name: read.name }, read), at), listParam, own);
+        const definition = customOf(read, read.name, originOf({ kind: 'custom', name: read.name }, read), at);
+        defer(definition, tool, own, () => ({ ...(tool as object), type }));
+        offer(definition, listParam, own);
         break;
       }
       case 'namespace':
@@ -102,6 +111,7 @@ export function createToolParser(settings: TranslationSettings, dropped: Dropped
         const read = readShape(toolSearchTool, tool, at);
         // The search that OpenAI's servers run has nothing to find here: deferred tools are all offered.
         if (read.execution !== 'client') {
+          isSearched = true;
           dropped.push(`${at}.tool_search`);
           return;
         }
@@ -138,6 +148,7 @@ export function createToolParser(settings: TranslationSettings, dropped: Dropped
 
   function addNamespace(tool: unknown, at: string, listParam: string, own: boolean): void {
     const { name: namespace, description, tools } = readShape(namespaceTool, tool, at);
+    const inNamespace = (member: unknown) => ({ type: 'namespace', name: namespace, description, tools: [member] });
     let preface = description ?? ''; // only the first member repeats it: nothing is lost, and little is repeated
     for (const [index, member] of tools.entries()) {
       const memberAt = `${at}.tools[${index}]`;
@@ -151,28 +162,24 @@ export function createToolParser(settings: TranslationSettings, dropped: Dropped
       nameUnknownKeys(type, member);
       if (type === 'function') {
         const read = readShape(namespacedFunctionTool, member, memberAt);
-        offer(
-          functionOf(
-            plain(prefaced(read), memberAt),
-            flattenToolName(namespace, read.name),
-            originOf({ kind: type, name: read.name, namespace }, read),
-            memberAt,
-          ),
-          listParam,
-          own,
+        const definition = functionOf(
+          plain(prefaced(read), memberAt),
+          flattenToolName(namespace, read.name),
+          originOf({ kind: type, name: read.name, namespace }, read),
+          memberAt,
         );
+        defer(definition, member, own, () => inNamespace(member));
+        offer(definition, listParam, own);
       } else {
         const read = readShape(namespacedCustomTool, member, memberAt);
-        offer(
-          customOf(
-            prefaced(read),
-            flattenToolName(namespace, read.name),
-            originOf({ kind: type, name: read.name, namespace }, read),
-            memberAt,
-          ),
-          listParam,
-          own,
+        const definition = customOf(
+          prefaced(read),
+          flattenToolName(namespace, read.name),
+          originOf({ kind: type, name: read.name, namespace }, read),
+          memberAt,
         );
+        defer(definition, member, own, () => inNamespace(member));
+        offer(definition, listParam, own);
       }
     }
 
@@ -197,6 +204,24 @@ export function createToolParser(settings: TranslationSettings, dropped: Dropped
   function withHints(definition: FunctionDefinition, tool: unknown): FunctionDefinition {
     const { cache_control: cacheControl } = tool as { readonly cache_control?: unknown }; // typeOf has checked it is an object
     return settings.profile.cacheControl && cacheControl != null ? { ...definition, cacheControl } : definition;
+  }
+
+  /** Notes what waits to be found; `found` is how a search would give it. */
+  function defer({ chatName }: ToolDefinition, tool: unknown, own: boolean, found: () => ToolEcho): void {
+    if (isJsonObject(tool) && tool['defer_loading'] === true) deferred.set(chatName, own ? found() : null);
+    else deferred.delete(chatName);
+  }
+
+  function finish(): readonly ToolDefinition[] {
+    if (!isSearched || deferred.size === 0) return definitions;
+    return definitions.map((definition) => {
+      const { chatName, origin } = definition;
+      const found = deferred.get(chatName);
+      if (found === undefined) return definition;
+      const own =
+        origin.kind === 'function' && origin.namespace === undefined ? { ...origin, namespace: origin.name } : origin;
+      return { ...definition, origin: own, ...(found === null ? {} : { found }) };
+    });
   }
 
   function offer(tool: ToolDefinition, listParam: string, own: boolean): void {
@@ -246,7 +271,7 @@ export function createToolParser(settings: TranslationSettings, dropped: Dropped
     dropped.pushUnknownType({ kind: 'tool', type }, at);
   }
 
-  return { add, definitions, listed };
+  return { add, finish, listed };
 }
 
 function clientToolOf(type: ClientToolType, param: string): FunctionDefinition {
