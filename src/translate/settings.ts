@@ -6,6 +6,8 @@ import type { Trace } from './request/trace.ts';
 /** The operator's settings; `src/settings/settings.ts` describes them. */
 export type TranslationSettings = ValuesOf<typeof settings.translation> & {
   readonly profile: Profile;
+  /** Set while items before the user's latest messages are read: their media are no wish of now. */
+  readonly isHistory?: true;
   /** Set only by `explain`. */
   readonly trace?: Trace;
 };

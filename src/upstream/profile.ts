@@ -192,7 +192,7 @@ export const profileFlags = {
   image: z
     .union([z.boolean(), z.enum(['omit'])])
     .describe(
-      'Takes `image_url` parts. With `false` a request with an image is refused here; with `omit` a short text stands in its place, so that a conversation with an image in it goes on.',
+      'Takes `image_url` parts. With `false` an image in the user’s latest messages is refused here, and one before that is a short text; with `omit` every one is.',
     ),
   audio: z.boolean().describe('Takes `input_audio` parts; as for images.'),
   video: z.boolean().describe('Takes `video_url` parts; as for images.'),

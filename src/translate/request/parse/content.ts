@@ -14,7 +14,6 @@ import {
   textPart,
   videoPart,
 } from '../../../schema/create-response.ts';
-import type { Profile } from '../../../upstream/profile.ts';
 import type { TranslationSettings } from '../../settings.ts';
 import { type Dropped, knownKeys } from '../dropped.ts';
 import { invalidType, invalidValue, missingParameter, paramAt, quote, unsupportedParameter } from '../errors.ts';
@@ -23,6 +22,7 @@ import { mark } from '../trace.ts';
 import { parseFile } from './file.ts';
 import { textCarriedBy } from './items/unknown.ts';
 import { checkBytes } from './limits.ts';
+import { omit, refuseOrOmit } from './omitted.ts';
 import { readShape } from './shape.ts';
 
 /** The role of a message: decides which parts are allowed in it. */
@@ -99,8 +99,10 @@ const text = partType(['text', 'annotations', 'logprobs', 'parsed'], everyone, (
   const hints = cacheHints(part, settings);
   return hints === null ? { type: 'text', text: given } : { type: 'text', text: given, ...hints };
 });
-const file = partType(['file_data', 'file_url', 'file_id', 'filename'], ['user', 'tool'], (part, at, settings) =>
-  parseFile(part, at, settings),
+const file = partType(
+  ['file_data', 'file_url', 'file_id', 'filename'],
+  ['user', 'tool'],
+  (part, at, settings, dropped) => parseFile(part, at, settings, dropped),
 );
 
 /** Every type of content part there is a rule for: this API's, and Chat's own for the same things. */
@@ -143,23 +145,23 @@ export const partTypes: ReadonlyMap<string, PartType> = new Map([
   ['input_file', file],
   [
     'file',
-    partType(['file'], ['user', 'tool'], (part, at, settings) =>
-      parseFile(readShape(chatFilePart, part, at).file, `${at}.file`, settings),
+    partType(['file'], ['user', 'tool'], (part, at, settings, dropped) =>
+      parseFile(readShape(chatFilePart, part, at).file, `${at}.file`, settings, dropped),
     ),
   ],
   ['input_audio', partType(['input_audio', 'audio_url', 'data', 'format'], ['user'], parseAudio)],
   [
     'input_video',
-    partType(['video_url'], ['user', 'tool'], (part, at, settings) =>
-      parseVideo(readShape(videoPart, part, at).video_url, at, settings),
+    partType(['video_url'], ['user', 'tool'], (part, at, settings, dropped) =>
+      parseVideo(readShape(videoPart, part, at).video_url, at, settings, dropped),
     ),
   ],
   [
     'video_url',
-    partType(['video_url'], ['user', 'tool'], (part, at, settings) => {
+    partType(['video_url'], ['user', 'tool'], (part, at, settings, dropped) => {
       const { video_url: given } = readShape(chatVideoPart, part, at);
       const url = typeof given === 'string' ? given : readShape(chatVideo, given, `${at}.video_url`).url;
-      return parseVideo(url, at, settings);
+      return parseVideo(url, at, settings, dropped);
     }),
   ],
 ]);
@@ -184,14 +186,6 @@ function parseUnknownPart(
   return carried === '' ? null : { type: 'text', text: withinTextLimit(carried, at, settings) };
 }
 
-/** Replaces an image for a model that takes none. */
-const omittedImage = '[An image was here. It is left out, because this model takes no images.]';
-
-/** Refuses an image. */
-export function imagesRefused(at: string, { name }: Profile): ApiError {
-  return notSupported(at, 'images', name);
-}
-
 function parseImage(
   { image_url: url, file_id, detail }: z.output<typeof imagePart>,
   part: Record<string, unknown>,
@@ -199,19 +193,21 @@ function parseImage(
   settings: TranslationSettings,
   dropped: Dropped,
 ): InputImage | InputText {
-  if (settings.profile.image === 'omit') {
-    dropped.push(`${at}.input_image`);
-    return { type: 'text', text: omittedImage, hasOwnLines: true };
-  }
+  const refusal = notSupported(at, 'images', settings.profile.name);
+  if (settings.profile.image === 'omit')
+    return settings.latestImages === 'omit'
+      ? omit('image', at, dropped)
+      : refuseOrOmit('image', refusal, settings, dropped);
   if (url == null || url === '') {
     if (file_id == null) throw missingParameter(`${at}.image_url`);
-    throw unsupportedParameter(
+    const notHeld = unsupportedParameter(
       `${at}.file_id`,
       `Uploaded files are not held here. Send the image itself in 'image_url', as a URL or as data:image/…;base64,….`,
     );
+    return refuseOrOmit('uploaded_image', notHeld, settings, dropped);
   }
   checkBytes(url, settings.limits.maxImageUrlBytes, `${at}.image_url`, 'image URL');
-  if (!settings.profile.image) throw imagesRefused(at, settings.profile);
+  if (!settings.profile.image) return refuseOrOmit('image', refusal, settings, dropped);
   const isReduced = detail === 'original' && !settings.profile.originalDetail;
   if (isReduced) dropped.push('input[].content[].detail.original');
   return {
@@ -222,12 +218,8 @@ function parseImage(
   };
 }
 
-function parseAudio(
-  part: unknown,
-  at: string,
-  { profile }: TranslationSettings,
-  dropped: Dropped,
-): InputContent | null {
+function parseAudio(part: unknown, at: string, settings: TranslationSettings, dropped: Dropped): InputContent | null {
+  const { profile } = settings;
   const read = readShape(audioPart, part, at);
   const { data, format } = read.input_audio ?? audioOf(read.audio_url) ?? read;
   if (data == null && read.audio_url != null) {
@@ -237,7 +229,7 @@ function parseAudio(
   }
   if (data == null) throw missingParameter(`${at}.input_audio`);
   if (format == null) throw missingParameter(`${at}.format`);
-  if (!profile.audio) throw notSupported(at, 'audio', profile.name);
+  if (!profile.audio) return refuseOrOmit('audio', notSupported(at, 'audio', profile.name), settings, dropped);
   return { type: 'audio', data, format };
 }
 
@@ -247,8 +239,9 @@ function audioOf(url: string | null | undefined): { readonly data: string; reado
   return format === undefined || data === undefined ? null : { data, format: format === 'mpeg' ? 'mp3' : format };
 }
 
-function parseVideo(url: string, at: string, { profile }: TranslationSettings): InputContent {
-  if (!profile.video) throw notSupported(at, 'video', profile.name);
+function parseVideo(url: string, at: string, settings: TranslationSettings, dropped: Dropped): InputContent {
+  const { profile } = settings;
+  if (!profile.video) return refuseOrOmit('video', notSupported(at, 'video', profile.name), settings, dropped);
   return { type: 'video', url };
 }
 

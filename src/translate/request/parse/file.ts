@@ -1,16 +1,24 @@
 import { filePart } from '../../../schema/create-response.ts';
 import type { TranslationSettings } from '../../settings.ts';
+import type { Dropped } from '../dropped.ts';
 import { invalidValue, missingParameter, quote, unsupportedParameter } from '../errors.ts';
 import type { InputFile, InputText } from '../parsed.ts';
 import { checkBytes } from './limits.ts';
+import { refuseOrOmit } from './omitted.ts';
 import { readShape } from './shape.ts';
 
 /**
  * An `input_file` part. A text file becomes text: every server takes that, and OpenAI's file part is for PDF only. Throws
- * `ApiError` for a file that the profile's server does not take. No URL is fetched from here: clients could reach whatever
+ * `ApiError` for a file that the profile's server does not take, unless it is history: then a text stands in its place. No URL is fetched from here: clients could reach whatever
  * this service can reach.
  */
-export function parseFile(part: unknown, at: string, { profile, limits }: TranslationSettings): InputFile | InputText {
+export function parseFile(
+  part: unknown,
+  at: string,
+  settings: TranslationSettings,
+  dropped: Dropped,
+): InputFile | InputText {
+  const { profile, limits } = settings;
   const { file_data, file_url, file_id, filename } = readShape(filePart, part, at);
   if (file_data != null) {
     checkBytes(file_data, limits.maxFileBytes, `${at}.file_data`, 'file');
@@ -19,7 +27,7 @@ export function parseFile(part: unknown, at: string, { profile, limits }: Transl
     if (isTextType(mime))
       return { type: 'text', text: `${filename ?? 'file'}:\n${decodeText(file, at)}`, hasOwnLines: true };
     if (profile.file === 'none') {
-      throw unsupportedParameter(
+      return notTaken(
         `${at}.file_data`,
         `The upstream (profile '${profile.name}') takes no files of type ${quote(mime)}. Send their text, or their pages as images.`,
       );
@@ -31,17 +39,21 @@ export function parseFile(part: unknown, at: string, { profile, limits }: Transl
     if (profile.file === 'openrouter' || profile.file === 'mistral') {
       return { type: 'file', url: file_url, filename: filename ?? null };
     }
-    throw unsupportedParameter(
+    return notTaken(
       `${at}.file_url`,
       `The upstream (profile '${profile.name}') takes no files by URL, and none is fetched from here. Send the content in 'file_data'.`,
     );
   }
   if (file_id == null) throw missingParameter(`${at}.file_data`);
   if (profile.file === 'openai') return { type: 'file', fileId: file_id };
-  throw unsupportedParameter(
+  return notTaken(
     `${at}.file_id`,
     `Uploaded files are not held here. Send the content in 'file_data', as data:…;base64,….`,
   );
+
+  function notTaken(param: string, message: string): InputText {
+    return refuseOrOmit('file', unsupportedParameter(param, message), settings, dropped);
+  }
 }
 
 const mimeByExtension: ReadonlyMap<string, string> = new Map([

@@ -3,7 +3,7 @@ import { isJsonObject } from '../../../schema/create-response.ts';
 import type { TranslationSettings } from '../../settings.ts';
 import type { Dropped } from '../dropped.ts';
 import { invalidType, invalidValue, missingParameter, quote } from '../errors.ts';
-import { imagesRefused, parseContent } from './content.ts';
+import { parseContent } from './content.ts';
 import { hostedItems } from './items/hosted.ts';
 import { InputBuilder } from './items/item-type.ts';
 import { itemTypes } from './items/item-types.ts';
@@ -37,32 +37,17 @@ export function parseInput(
       `Invalid 'input': too many items. Expected at most ${settings.limits.maxItems}, but got ${input.length}.`,
     );
   }
+  // The user messages at the end are new. What is before them is the history that the client repeats with each request.
+  const latest = input.findLastIndex((item) => !isJsonObject(item) || item['role'] !== 'user') + 1;
+  const ofHistory: TranslationSettings = latest === 0 ? settings : { ...settings, isHistory: true };
   for (const [index, item] of input.entries()) {
     const at = `input[${index}]`;
+    builder.settings = index < latest ? ofHistory : settings;
     if (settings.trace !== undefined) settings.trace.field = at;
     readItem(item, at, builder);
   }
-  if (settings.latestImages === 'reject' && settings.profile.image === 'omit') refuseLatestImages(input, settings);
   return builder;
 }
-
-/**
- * Refuses an image in the user messages at the end of the input, which are new. Earlier ones belong to the history that the
- * client repeats with each request.
- */
-function refuseLatestImages(input: readonly unknown[], { profile }: TranslationSettings): void {
-  const before = input.findLastIndex((item) => !isJsonObject(item) || item['role'] !== 'user');
-  for (let index = before + 1; index < input.length; index++) {
-    const item = input[index];
-    const content = isJsonObject(item) ? item['content'] : null;
-    if (!Array.isArray(content)) continue;
-    const image = content.findIndex((part) => isJsonObject(part) && imageTypes.has(part['type']));
-    if (image !== -1) throw imagesRefused(`input[${index}].content[${image}]`, profile);
-  }
-}
-
-/** Types of parts that hold an image. */
-const imageTypes: ReadonlySet<unknown> = new Set(['input_image', 'image_url']);
 
 function readItem(item: unknown, at: string, builder: InputBuilder): void {
   if (!isJsonObject(item)) throw invalidType(at, 'an object', item);

@@ -28,7 +28,8 @@ export interface ConfigurationUpdate {
 
 /** The input while its items are read, one after the other. */
 export class InputBuilder {
-  readonly settings: TranslationSettings;
+  /** Those of the item that is read. */
+  settings: TranslationSettings;
   readonly dropped: Dropped;
   readonly items: InputItem[] = [];
   readonly toolLists: ToolList[] = [];
