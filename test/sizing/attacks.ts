@@ -49,6 +49,40 @@ function answerHeaders(call: ExtProcCall, headers: Readonly<Record<string, strin
   call.send({ type: 'response_headers', headers: new Map(Object.entries(headers)), endOfStream: false });
 }
 
+/** Bytes that the proxy passes on at once. */
+const pieceBytes = 60_000;
+
+/** A whole answer in JSON, in pieces. */
+function sendAnswer(call: ExtProcCall, body: Buffer): void {
+  answerHeaders(call, json);
+  for (let at = 0; at < body.length; at += pieceBytes)
+    call.send({
+      type: 'response_body',
+      body: body.subarray(at, at + pieceBytes),
+      endOfStream: at + pieceBytes >= body.length,
+    });
+}
+
+/** Sends what `next` gives, one after the other, until it is so many bytes or the call is over; `wait`s after each. */
+async function sendUntil(
+  call: ExtProcCall,
+  type: 'request_body' | 'response_body',
+  bytes: number,
+  next: () => Buffer,
+  wait: () => Promise<unknown>,
+): Promise<void> {
+  let over = false;
+  void call.status.then(() => {
+    over = true;
+  });
+  for (let sent = 0; sent < bytes && !over; ) {
+    const body = next();
+    sent += body.length;
+    call.send({ type, body, endOfStream: false });
+    await wait();
+  }
+}
+
 /** The bodies, all at once; each that is taken gets the beginning of a stream, and is kept open. */
 function bodies(count: number, make: () => object | Buffer, headers: Readonly<Record<string, string>> = {}): Attack {
   return (client, calls) => {
@@ -79,20 +113,20 @@ function streams(
         if (call === null) return;
         if (!reads) call.pause();
         answerHeaders(call, eventStream);
-        let over = false;
-        void call.status.then(() => {
-          over = true;
-        });
         let index = 0;
-        for (let sent = 0; sent < bytes && !over; ) {
-          let burst = '';
-          while (burst.length < 60_000) burst += of(index++);
-          sent += burst.length;
-          call.send({ type: 'response_body', body: Buffer.from(burst), endOfStream: false });
-          // As fast as the service takes it; of some bursts nothing comes back.
-          const pause = new Promise((resolve) => setTimeout(resolve, reads ? 50 : 5));
-          await (reads ? Promise.race([call.next().catch(() => null), pause]) : pause);
-        }
+        const burst = () => {
+          let text = '';
+          while (text.length < pieceBytes) text += of(index++);
+          return Buffer.from(text);
+        };
+        const pause = (ms: number) => new Promise<null>((resolve) => setTimeout(resolve, ms, null));
+        const reply = (ms: number) => Promise.race([call.next().catch(() => null), pause(ms)]);
+        // All that comes back, so that each stream has its turn; of some bursts nothing does.
+        const taken = async () => {
+          if (!reads) await pause(5);
+          else for (let one = await reply(100); one !== null; one = await reply(2));
+        };
+        await sendUntil(call, 'response_body', bytes, burst, taken);
       }),
     );
 }
@@ -111,13 +145,7 @@ function answers(
         const call = await open(client, calls, request, { ':path': path });
         if (call === null) return;
         if (!reads) call.pause();
-        answerHeaders(call, json);
-        for (let at = 0; at < body.length; at += 60_000)
-          call.send({
-            type: 'response_body',
-            body: body.subarray(at, at + 60_000),
-            endOfStream: at + 60_000 >= body.length,
-          });
+        sendAnswer(call, body);
       }),
     );
   };
@@ -127,7 +155,8 @@ const completion = (content: string) => ({
   model: 'm',
   choices: [{ index: 0, message: { role: 'assistant', content }, finish_reason: 'stop' }],
 });
-const token = (index: number) => ({ token: `word${index}`, logprob: -1.5 - index, bytes: [1, 2, 3, 4, 5, 6] });
+/** Its bytes are left out, as llama.cpp does: others than those of the text would be of a token that is not the answer's. */
+const token = (index: number) => ({ token: `word${index}`, logprob: -1.5 - index });
 
 /** By what comes. The first seven have ended a process of this service before it kept one account of all it holds. */
 export const attacks: Readonly<Record<string, Attack>> = {
@@ -211,18 +240,12 @@ export const attacks: Readonly<Record<string, Attack>> = {
         ]);
         call.send({ type: 'request_headers', headers, endOfStream: true });
         await call.next().catch(() => null);
-        answerHeaders(call, json);
-        for (let at = 0; at < body.length; at += 60_000)
-          call.send({
-            type: 'response_body',
-            body: body.subarray(at, at + 60_000),
-            endOfStream: at + 60_000 >= body.length,
-          });
+        sendAnswer(call, body);
       }),
     );
   },
   'bodies that never end': async (client, calls) => {
-    const piece = Buffer.from(text(60_000));
+    const piece = Buffer.from(text(pieceBytes));
     await Promise.all(
       times(150).map(async () => {
         const call = client.open(duplex);
@@ -233,14 +256,13 @@ export const attacks: Readonly<Record<string, Attack>> = {
           ['content-type', 'application/json'],
         ]);
         call.send({ type: 'request_headers', headers, endOfStream: false });
-        let over = false;
-        void call.status.then(() => {
-          over = true;
-        });
-        for (let sent = 0; sent < 8 * MB && !over; sent += piece.length) {
-          call.send({ type: 'request_body', body: piece, endOfStream: false });
-          await new Promise((resolve) => setTimeout(resolve, 5));
-        }
+        await sendUntil(
+          call,
+          'request_body',
+          8 * MB,
+          () => piece,
+          () => new Promise((resolve) => setTimeout(resolve, 5)),
+        );
       }),
     );
   },
