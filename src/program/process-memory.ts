@@ -1,5 +1,5 @@
 import { totalmem } from 'node:os';
-import { takeCollector } from '../memory/collector.ts';
+import { collectAndGiveBack, takeCollector } from '../memory/collector.ts';
 import { heapLimit } from '../server/heap.ts';
 
 /** The memory of this process in bytes: the heap that V8 was given, and what the machine or container has in all. */
@@ -24,12 +24,12 @@ const spareBytes = 8 * 1024 * 1024;
  * Gives back what a start leaves behind, a sixth of an idle service's memory, and later what a load left behind: V8
  * would collect it only under the next load. It takes some 40 ms, and is skipped when `isIdle` returns false.
  */
-export function releaseWhenIdle(isIdle: () => boolean): void {
-  let least = Number.POSITIVE_INFINITY;
+export function releaseWhenIdle(isIdle: () => boolean, everyMs = lookMs): void {
+  /** Null until it could be measured: a process may be under load from its first second on. */
+  let least: number | null = null;
   const release = () => {
-    // What V8 does before it runs out of memory: it shrinks both generations and gives their pages back.
-    takeCollector()({ type: 'major', execution: 'sync', flavor: 'last-resort' });
-    least = Math.min(least, process.memoryUsage.rss());
+    collectAndGiveBack(takeCollector());
+    least = Math.min(least ?? Number.POSITIVE_INFINITY, process.memoryUsage.rss());
   };
   setTimeout(() => {
     if (isIdle()) release();
@@ -37,8 +37,8 @@ export function releaseWhenIdle(isIdle: () => boolean): void {
     let looks = 0;
     setInterval(() => {
       looks = isIdle() ? looks + 1 : 0;
-      const isWorthIt = looks > 1 && looks <= mostLooks && process.memoryUsage.rss() > least + spareBytes;
-      if (isWorthIt) release();
-    }, lookMs).unref();
+      if (looks <= 1 || looks > mostLooks) return;
+      if (least === null || process.memoryUsage.rss() > least + spareBytes) release();
+    }, everyMs).unref();
   }, startEndsMs).unref();
 }

@@ -1,6 +1,6 @@
 import { constants, PerformanceObserver } from 'node:perf_hooks';
 import { getHeapStatistics } from 'node:v8';
-import { takeCollector } from '../memory/collector.ts';
+import { collectAndGiveBack, takeCollector } from '../memory/collector.ts';
 
 /** The state of the JavaScript heap. */
 export interface HeapGauge {
@@ -19,6 +19,11 @@ export interface HeapGauge {
    * whether it did.
    */
   collect(urgent: boolean): boolean;
+  /**
+   * Gives the pages back that V8 keeps of what it has collected, unless the last time is too young for its cost: it takes
+   * several collections. Whether it did.
+   */
+  giveBack(): boolean;
 }
 
 /** The memory of this process, within the machine's or its container's. */
@@ -32,6 +37,8 @@ export interface ResidentMemory {
 const minMeasurementAgeMs = 1_000;
 /** Maximum share of the time spent in forced collections that are not urgent. */
 const maxCollectionTimeShare = 1 / 20;
+/** The same of those that give pages back: without them calls would be failed for pages that are empty. */
+const maxGiveBackTimeShare = 1 / 5;
 /** Minimum time between two urgent ones. */
 const minUrgentIntervalMs = 100;
 /** V8's default semi-space of the young generation in Node 24, which has room for three of them. */
@@ -40,8 +47,8 @@ const semiSpaceCount = 3;
 const MiB = 1024 * 1024;
 
 export interface CollectorOptions {
-  /** Makes a full collection. */
-  readonly collect: () => void;
+  /** Makes a full collection; `givesBack` frees the pages of what it freed, too. */
+  readonly collect: (givesBack: boolean) => void;
   /** Bytes on the heap now. */
   readonly used: () => number;
   /** Milliseconds of a monotonic clock. */
@@ -81,6 +88,8 @@ export class MeasuredHeap implements HeapGauge {
   #affordableAt = 0;
   /** Before this time none is forced. */
   #urgentAt = 0;
+  /** Before this time nothing is given back. */
+  #giveBackAt = 0;
   #scheduled = false;
 
   constructor(limit: number, options: CollectorOptions) {
@@ -116,28 +125,39 @@ export class MeasuredHeap implements HeapGauge {
     return true;
   }
 
+  giveBack(): boolean {
+    const startedAt = this.#options.now();
+    if (startedAt < this.#giveBackAt) return false;
+    this.#collect(true);
+    const endedAt = this.#options.now();
+    this.#giveBackAt = endedAt + (endedAt - startedAt) / maxGiveBackTimeShare;
+    return true;
+  }
+
   #mayCollect(urgent: boolean): boolean {
     const now = this.#options.now();
     return now >= this.#measuredAt + minMeasurementAgeMs && (urgent || now >= this.#affordableAt);
   }
 
-  #collect(): void {
+  #collect(givesBack = false): void {
     const { collect, now } = this.#options;
     const startedAt = now();
-    collect();
+    collect(givesBack);
     this.measure();
     const took = now() - startedAt;
     this.#affordableAt = now() + took / maxCollectionTimeShare;
-    this.#urgentAt = now() + minUrgentIntervalMs;
+    // Half of the time is left to those who are served.
+    this.#urgentAt = now() + Math.max(minUrgentIntervalMs, took);
   }
 }
 
 let collector: NodeJS.GCFunction | undefined;
 
 /** Most processes never need it. */
-function collectGarbage(): void {
+function collectGarbage(givesBack: boolean): void {
   collector ??= takeCollector();
-  collector();
+  if (givesBack) collectAndGiveBack(collector);
+  else collector();
 }
 
 /**

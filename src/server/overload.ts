@@ -91,6 +91,8 @@ const shortHeapShare = 0.8;
  */
 const busyMemoryShare = 0.6;
 const shortMemoryShare = 0.75;
+/** What neither the heap nor a call holds is given back above this share of the memory: mostly pages that V8 keeps. */
+const spareMemoryShare = 1 / 4;
 /** Above it nothing new is admitted, and nothing is accepted that would take more. */
 const fullMemoryShare = 0.85;
 /** The process's memory is measured again after this many bytes have been held or read. */
@@ -127,6 +129,8 @@ export function createOverloadGuard(
   let measuredHeap = heap.live;
   /** What was counted in the heap when it was last measured. */
   let heapWhenMeasured = 0;
+  /** What calls held in the heap that were failed since: garbage, though not collected yet. */
+  let failedSinceMeasured = 0;
   let residentBytes = resident.bytes();
   let heldWhenSeen = 0;
   let workedSinceSeen = 0;
@@ -164,8 +168,10 @@ export function createOverloadGuard(
     if (heap.live !== measuredHeap) {
       measuredHeap = heap.live;
       heapWhenMeasured = ledger.heap;
+      failedSinceMeasured = 0;
     }
-    return heap.live + Math.max(ledger.heap - heapWhenMeasured, 0);
+    const growth = ledger.heap + failedSinceMeasured - heapWhenMeasured;
+    return heap.live + Math.max(growth, 0) - failedSinceMeasured;
   }
 
   /** The process's memory as last measured, plus what calls hold since. */
@@ -183,24 +189,32 @@ export function createOverloadGuard(
   function collect(urgent: boolean): boolean {
     if (!heap.collect(urgent)) return false;
     look();
+    const spare = residentBytes - heap.live - ledger.outside;
+    const isWorthIt = spare > resident.limit * spareMemoryShare;
+    if (isWorthIt && residentBytes > resident.limit * busyMemoryShare && heap.giveBack()) look();
     return true;
   }
 
-  /** Pauses and fails the calls that hold the most, until what is left fits. */
-  function relieve(): void {
+  /**
+   * Pauses and fails the calls that hold the most, until what is left fits. `makesRoom`: what is new has been refused for a
+   * while, and the few that hold the most are not to keep everybody else out.
+   */
+  function relieve(makesRoom = false): void {
     look();
-    if (residentBytes <= resident.limit * busyMemoryShare && liveHeap() <= heap.limit * shortHeapShare) {
+    const isShort = () =>
+      residentBytes > resident.limit * shortMemoryShare ||
+      liveHeap() > heap.limit * shortHeapShare ||
+      (makesRoom && isBusy());
+    if (residentBytes <= resident.limit * busyMemoryShare && !isShort()) {
       for (const call of paused) call.resume();
       paused.clear();
       return;
     }
-    const isMeasured = collect(
-      residentBytes > resident.limit * shortMemoryShare || liveHeap() > heap.limit * shortHeapShare,
-    );
-    const isShort = residentBytes > resident.limit * shortMemoryShare || liveHeap() > heap.limit * shortHeapShare;
-    if (!isShort) return;
+    const isMeasured = collect(isShort());
+    if (!isShort()) return;
     // Down to where nothing needs to be done: just below the threshold, one collection would follow another.
-    const excess = Math.max(residentBytes - resident.limit * busyMemoryShare, liveHeap() - heap.limit * busyHeapShare);
+    const heapShare = makesRoom ? busyHeapShare * recoveryShare : busyHeapShare;
+    const excess = Math.max(residentBytes - resident.limit * busyMemoryShare, liveHeap() - heap.limit * heapShare);
     const greediest = [...calls.keys()].filter((account) => account.total() > smallCallBytes);
     greediest.sort((one, other) => other.total() - one.total());
     let freed = 0;
@@ -210,8 +224,10 @@ export function createOverloadGuard(
       const call = calls.get(account);
       if (call === undefined) continue;
       if (isMeasured) {
+        const heapBefore = ledger.heap;
         call.shed(refuse('memory', 'memory is short'));
         account.close();
+        failedSinceMeasured += heapBefore - ledger.heap;
         calls.delete(account);
         paused.delete(call);
       } else if (!paused.has(call)) {
@@ -312,6 +328,7 @@ export function createOverloadGuard(
       }
       if (isBusy(recoveryShare)) refreshHeap();
       checksWithoutRoom += 1;
+      if (checksWithoutRoom >= checksUntilUnavailable - 1 && isBusy()) relieve(true);
       if (checksWithoutRoom >= checksUntilUnavailable) available = false;
       return available;
     },

@@ -5,11 +5,12 @@ const MiB = 1024 * 1024;
 
 /** A gauge on a heap of our own: what is used, what a collection leaves and takes, and the clock are set by the test. */
 function gaugeOf() {
-  const heap = { used: 0, live: 0, now: 0, took: 0, collections: 0 };
+  const heap = { used: 0, live: 0, now: 0, took: 0, collections: 0, givenBack: 0 };
   const waiting: (() => void)[] = [];
   const gauge = new MeasuredHeap(1000, {
-    collect() {
+    collect(givesBack) {
       heap.collections += 1;
+      if (givesBack) heap.givenBack += 1;
       heap.used = heap.live;
       heap.now += heap.took;
     },
@@ -58,6 +59,28 @@ describe('the heap gauge', () => {
     expect(gauge.refresh(true)).toBe(true);
     turn();
     expect(heap.collections).toBe(2);
+  });
+
+  it('takes half of the time at most for those that are', () => {
+    const { gauge, heap } = gaugeOf();
+    heap.took = 300;
+    expect([gauge.collect(true), gauge.collect(true)]).toEqual([true, false]); // ended at 300
+    heap.now = 599;
+    expect(gauge.collect(true)).toBe(false);
+    heap.now = 600;
+    expect(gauge.collect(true)).toBe(true);
+  });
+
+  it('takes a fifth of the time to give pages back', () => {
+    const { gauge, heap } = gaugeOf();
+    heap.took = 100;
+    heap.used = 900;
+    expect([gauge.giveBack(), gauge.giveBack()]).toEqual([true, false]);
+    expect([heap.givenBack, gauge.live]).toEqual([1, 0]);
+    heap.now = 599;
+    expect(gauge.giveBack()).toBe(false);
+    heap.now = 600;
+    expect(gauge.giveBack()).toBe(true);
   });
 
   it('takes a twentieth of the time for collections that are not urgent', () => {

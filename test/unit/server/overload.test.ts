@@ -12,7 +12,7 @@ function guardOf(limits: { maxExchanges?: number; maxBufferedBytes?: number; liv
     refreshes.push(urgent);
     return urgent;
   };
-  const heap = { limit: 1000 * MiB, live: limits.live ?? 0, refresh, collect: () => false };
+  const heap = { limit: 1000 * MiB, live: limits.live ?? 0, refresh, collect: () => false, giveBack: () => false };
   const guard = createOverloadGuard({ maxExchanges: 0, maxBufferedBytes: 0, ...limits }, heap, (reason) => {
     refusals.push(reason);
   });
@@ -210,6 +210,7 @@ describe('what the process has of its container', () => {
       limit: 1000 * MiB,
       now: 100 * MiB,
       afterCollection: null as number | null,
+      afterGivingBack: null as number | null,
       bytes: () => resident.now,
     };
     const heap = {
@@ -219,6 +220,11 @@ describe('what the process has of its container', () => {
       collect() {
         if (resident.afterCollection === null) return false;
         resident.now = resident.afterCollection;
+        return true;
+      },
+      giveBack() {
+        if (resident.afterGivingBack === null) return false;
+        resident.now = resident.afterGivingBack;
         return true;
       },
     };
@@ -284,6 +290,41 @@ describe('what the process has of its container', () => {
     guard.worked(5 * MiB);
     expect(log).toEqual(['server_overloaded largest']);
     expect(guard.held()).toBe(40 * MiB + 100_000);
+  });
+
+  it('fails none where V8 has kept the pages of what was collected: they are given back first', () => {
+    const { guard, resident, log, open } = guardOfContainer(200 * MiB);
+    open('large', 90 * MiB);
+    resident.now = 900 * MiB;
+    resident.afterCollection = 900 * MiB;
+    resident.afterGivingBack = 300 * MiB;
+    guard.worked(5 * MiB);
+    expect(log).toEqual([]);
+    expect(resident.now).toBe(300 * MiB);
+  });
+
+  it('fails the calls that hold the most where nobody else was admitted for several checks, and admits again', () => {
+    const { guard, resident, log, open } = guardOfContainer(400 * MiB);
+    open('small', 100_000);
+    open('large', 60 * MiB);
+    open('largest', 190 * MiB);
+    resident.afterCollection = 100 * MiB;
+    guard.checkAvailability();
+    expect(guard.admit()).toMatchObject({ status: 503 });
+    expect(log).toEqual([]);
+    guard.checkAvailability();
+    expect(log).toEqual(['server_overloaded largest']);
+    admissionOf(guard.admit());
+  });
+
+  it('gives nothing back of what calls and the heap hold', () => {
+    const { guard, resident, open } = guardOfContainer(300 * MiB);
+    open('large', 90 * MiB).hold('unsent', 400 * MiB);
+    resident.now = 900 * MiB;
+    resident.afterCollection = 900 * MiB;
+    resident.afterGivingBack = 300 * MiB;
+    guard.worked(5 * MiB);
+    expect(resident.now).toBe(900 * MiB);
   });
 
   it('fails none where there was garbage', () => {
