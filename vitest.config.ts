@@ -8,7 +8,7 @@ const shared = {
   expect: {
     requireAssertions: true,
     // What is polled happens, or the test fails; the second that is vitest's default is a limit on the machine.
-    poll: { timeout: 20_000 },
+    poll: { timeout: 60_000 },
   },
   allowOnly: false,
   // Files share a process: none changes what is global, and reading zod, ajv and the OpenAI SDK anew for each doubled the time.
@@ -58,7 +58,7 @@ export default defineConfig({
           name: 'grpc',
           include: ['test/grpc/**/*.test.ts'],
           globalSetup: ['test/support/build-service.ts'],
-          testTimeout: 30_000,
+          testTimeout: 120_000,
         },
       },
       {
@@ -66,7 +66,7 @@ export default defineConfig({
           ...shared,
           name: 'envoy',
           include: ['test/envoy/**/*.test.ts'],
-          testTimeout: 60_000,
+          testTimeout: 120_000,
           hookTimeout: 120_000,
           ...serial,
         },
@@ -77,7 +77,7 @@ export default defineConfig({
           ...shared,
           name: 'matrix',
           include: ['test/matrix/**/*.test.ts'],
-          testTimeout: 60_000,
+          testTimeout: 120_000,
           hookTimeout: 300_000,
           ...serial,
         },
@@ -98,7 +98,7 @@ export default defineConfig({
         test: {
           name: 'monitoring',
           include: ['test/monitoring/**/*.test.ts'],
-          testTimeout: 60_000,
+          testTimeout: 120_000,
           hookTimeout: 120_000,
           ...serial,
         },
@@ -145,7 +145,7 @@ export default defineConfig({
           ...loadedByNode,
           name: 'public',
           include: ['test/public/**/*.test.ts'],
-          testTimeout: 60_000,
+          testTimeout: 120_000,
         },
       },
       {
@@ -166,7 +166,7 @@ export default defineConfig({
           ...shared,
           name: 'state',
           include: ['test/state/**/*.test.ts'],
-          testTimeout: 60_000,
+          testTimeout: 120_000,
           hookTimeout: 300_000,
           ...serial,
         },

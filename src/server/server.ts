@@ -35,8 +35,9 @@ export interface ServiceOptions {
   readonly credentials?: ServerCredentials | undefined;
   /** Admits or refuses every call; without a guard all are admitted. */
   readonly guard?: Pick<OverloadGuard, 'admit' | 'checkAvailability' | 'worked'>;
-  /** Keep-alive: milliseconds between pings, and how long a proxy has to answer one. */
+  /** Keep-alive: milliseconds between pings, and how long a proxy has to answer one (as long, unless given). */
   readonly pingMs?: number;
+  readonly pingTimeoutMs?: number;
   /** Stream resets tolerated on one connection, as a burst and per second; beyond that it is closed. */
   readonly resetLimits?: { readonly burst: number; readonly perSecond: number };
   /** Milliseconds within which a connection must open its first call, and a call send its first message. */
@@ -120,7 +121,7 @@ export function createService(options: ServiceOptions): Service {
     'grpc.max_receive_message_length': maxMessageBytes,
     'grpc.max_concurrent_streams': 2 ** 31 - 1,
     'grpc.keepalive_time_ms': pingMs,
-    'grpc.keepalive_timeout_ms': pingMs,
+    'grpc.keepalive_timeout_ms': options.pingTimeoutMs ?? pingMs,
   });
   setHttp2Options(server, {
     streamResetBurst: resetLimits.burst,

@@ -165,9 +165,7 @@ describe('limits that are lowered for a test', () => {
         const answer = await mesh.post({ model: 'm', input: 'Hi' }).catch(() => null);
         return answer?.status === 503 && (await answer.json());
       };
-      await expect
-        .poll(refused, { timeout: 20_000 })
-        .toMatchObject({ error: { type: 'server_error', code: 'upstream_unavailable' } });
+      await expect.poll(refused).toMatchObject({ error: { type: 'server_error', code: 'upstream_unavailable' } });
     } finally {
       await mesh.close();
     }
@@ -217,9 +215,7 @@ describe('what envoy.yaml has ready to be switched on', () => {
     try {
       mesh.upstream.script('/health', { body: ['{}'] });
       mesh.upstream.script('m', { body: [completion({ content: 'Hi' })] });
-      await expect
-        .poll(() => mesh.admin('/clusters'), { timeout: 20_000 })
-        .toMatch(/^chat::.*::health_flags::healthy$/m);
+      await expect.poll(() => mesh.admin('/clusters')).toMatch(/^chat::.*::health_flags::healthy$/m);
       const ca = readFileSync(authority.caFile);
       const port = new URL(mesh.url).port;
       const answers = [];

@@ -81,7 +81,7 @@ describe.each([false, true])('an upstream error is the API’s error JSON with i
   });
 
   test('no answer within the route’s timeout: Envoy’s own 504', async () => {
-    mesh.upstream.script('silent', { body: [2000] });
+    mesh.upstream.script('silent', { body: [60_000] });
     const response = await mesh.post(
       { model: 'silent', input: 'Hi', stream },
       { headers: { 'x-test-route': 'short', 'x-test-script': 'silent' } },

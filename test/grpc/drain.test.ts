@@ -7,7 +7,7 @@ afterEach(() => running.stop());
 
 test('a stream outlives many pings of a connection that drains', async () => {
   const pingMs = 200;
-  running = await startService({}, { pingMs });
+  running = await startService({}, { pingMs, pingTimeoutMs: 20_000 });
   const call = running.client.open(defaultModes);
   call.send({
     type: 'request_headers',
@@ -16,7 +16,7 @@ test('a stream outlives many pings of a connection that drains', async () => {
   });
   await call.next();
 
-  const drained = running.service.drain(10_000);
+  const drained = running.service.drain(60_000);
   await new Promise((resolve) => setTimeout(resolve, 10 * pingMs));
   call.send({ type: 'request_body', body: Buffer.from('x'), endOfStream: true });
   expect(await call.next()).toHaveProperty('request_body');

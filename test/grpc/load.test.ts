@@ -18,13 +18,17 @@ const getModels: ExchangeEvent = {
 };
 
 test('a proxy that is cut off without a word is noticed, and nothing of its calls stays', async () => {
-  running = await startService({}, { pingMs: 500 });
+  running = await startService({}, { pingMs: 200, pingTimeoutMs: 4000 });
   const port = Number(running.address.split(':').at(-1));
   const sockets: Socket[] = [];
+  let fromProxy = 0;
   const between = createServer((near) => {
     const far = connect(port, '127.0.0.1');
     sockets.push(near, far);
     near.pipe(far).pipe(near);
+    near.on('data', () => {
+      fromProxy += 1;
+    });
     for (const socket of [near, far]) socket.on('error', () => {});
   });
   await new Promise<void>((resolve) => between.listen(0, '127.0.0.1', resolve));
@@ -32,7 +36,9 @@ test('a proxy that is cut off without a word is noticed, and nothing of its call
   const call = client.open(defaultModes);
   call.send({ ...getModels, endOfStream: false });
   await call.next();
-  await new Promise((resolve) => setTimeout(resolve, 1250));
+  // The proxy is silent but for its answers to pings.
+  const before = fromProxy;
+  await until(() => fromProxy >= before + 3);
   expect(running.running).toBe(1);
   for (const socket of sockets) socket.unpipe().pause();
   await until(() => running.running === 0);

@@ -1,6 +1,8 @@
 import { status } from '@grpc/grpc-js';
 import { afterEach, describe, expect, test } from 'vitest';
-import type { BodyModes, ExchangeEvent } from '../../src/exchange/types.ts';
+import { Exchange } from '../../src/exchange/exchange.ts';
+import type { ExchangeOptions } from '../../src/exchange/options.ts';
+import type { BodyModes, ExchangeEvent, Replies } from '../../src/exchange/types.ts';
 import type { ProcessingResponse__Output as ProcessingResponse } from '../../src/extproc/generated/envoy/service/ext_proc/v3/ProcessingResponse.ts';
 import { eventLines } from '../../src/inspect/view/event-lines.ts';
 import { ApiError } from '../../src/schema/api-error.ts';
@@ -247,28 +249,54 @@ describe('a route', () => {
 });
 
 describe('the timer', () => {
+  /** The time of the exchanges, which the test sets, and the ticks that came, each with whether the proxy was slow to read. */
+  let now: number;
+  let ticks: boolean[];
+  class TimedExchange extends Exchange {
+    override repliesToTick(_at: number, blocked: boolean): Replies {
+      ticks.push(blocked);
+      return super.repliesToTick(now, blocked);
+    }
+  }
+  async function startTimedService(): Promise<void> {
+    now = 0;
+    ticks = [];
+    const createExchange = (options: ExchangeOptions) => new TimedExchange(options);
+    running = await startService({ UPSTREAM_IDLE_TIMEOUT_MS: '1000' }, { createExchange });
+  }
+  /** Two more ticks: one notes the time, the next measures. */
+  async function untilTicked(): Promise<void> {
+    const before = ticks.length;
+    await until(() => ticks.length >= before + 2);
+  }
+
   test('does not take an upstream for silent while a slow proxy keeps the service from hearing it', async () => {
-    running = await startService({ UPSTREAM_IDLE_TIMEOUT_MS: '1000' });
+    await startTimedService();
     const call = await streaming();
     call.pause();
-    for (let sent = 0; sent < 100; sent++) call.send(sse(chunk('x'.repeat(50_000))));
+    for (let sent = 0; sent < 40; sent++) call.send(sse(chunk('x'.repeat(50_000))));
     call.send(sse(`${chunk('')}data: [DONE]\n\n`, true));
-    await new Promise((resolve) => setTimeout(resolve, 2500));
-    expect(running.readBytes()).toBeLessThan(90 * 50_000);
+    await until(() => ticks.at(-1) === true);
+    for (now of [10_000, 20_000]) await untilTicked();
+    expect(ticks.at(-1)).toBe(true);
+    expect(running.readBytes()).toBeLessThan(39 * 50_000);
     call.resume();
-    let text = '';
     await call.next();
-    while (!text.endsWith('[DONE]\n\n')) text += textOf(await call.next());
-    expect(text.match(/^event: response\.(completed|failed)$/gm)).toEqual(['event: response.completed']);
+    const pieces: string[] = [];
+    while (!pieces.at(-1)?.endsWith('[DONE]\n\n')) pieces.push(textOf(await call.next()));
+    expect(pieces.join('').match(/^event: response\.(completed|failed)$/gm)).toEqual(['event: response.completed']);
     call.cancel();
   });
 
   test('ends a stream whose upstream has gone silent', async () => {
-    running = await startService({ UPSTREAM_IDLE_TIMEOUT_MS: '300' });
+    await startTimedService();
     const call = await streaming();
     call.send(sse(chunk('one')));
     await call.next();
     await call.next();
+    await untilTicked();
+    expect(call.waiting).toBe(0);
+    now = 1000;
     expect(textOf(await call.next())).toContain('upstream_timeout');
     expect(running.running).toBe(1);
     call.cancel();

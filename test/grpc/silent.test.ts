@@ -39,10 +39,10 @@ describe('a connection', () => {
   });
 
   test('that has opened a call stays, with none running for long', async () => {
-    running = await startService({}, { firstCallMs: 1000 });
+    running = await startService({}, { firstCallMs: 3000 });
     const session = open();
     startCall(session).close(constants.NGHTTP2_CANCEL);
-    await sleep(1500);
+    await sleep(3500);
     expect(session.closed).toBe(false);
     const again = startCall(session);
     again.end();
@@ -76,12 +76,12 @@ describe('a call without a message', () => {
   });
 
   test('does not concern one that waits for its second', async () => {
-    running = await startService({}, { firstMessageMs: 1000 });
+    running = await startService({}, { firstMessageMs: 3000 });
     const call = running.client.open(defaultModes);
     const headers = headersOf({ ':method': 'POST', ':path': '/v1/responses' });
     call.send({ type: 'request_headers', headers, endOfStream: false });
     await call.next();
-    await sleep(2200);
+    await sleep(4200);
     call.send({ type: 'request_body', body: Buffer.from('{"model":"m","input":"Hi"}'), endOfStream: true });
     expect(await call.next()).toHaveProperty('request_body');
     call.cancel();

@@ -58,7 +58,7 @@ describe('tracing', () => {
   it('continues the client’s trace and describes the answer in the words of the GenAI conventions', async () => {
     await start({}, { fromSources: true });
     await stream({ headers: { traceparent, ':authority': 'gateway.example:8443' } });
-    await expect.poll(spanCount, { timeout: 10_000 }).toBe(1);
+    await expect.poll(spanCount).toBe(1);
     const [span] = collector.spans;
     expect(span).toMatchObject({
       traceId,
@@ -100,7 +100,7 @@ describe('tracing', () => {
     await start();
     const fromEnvoy = '00-11112222333344445555666677778888-aaaabbbbccccdddd-01';
     await stream({ headers: { traceparent }, metadata: { traceparent: fromEnvoy } });
-    await expect.poll(spanCount, { timeout: 10_000 }).toBe(1);
+    await expect.poll(spanCount).toBe(1);
     expect(collector.spans[0]).toMatchObject({
       traceId: '11112222333344445555666677778888',
       parentSpanId: 'aaaabbbbccccdddd',
@@ -112,7 +112,7 @@ describe('tracing', () => {
     await stream({ headers: { traceparent: unsampled } });
     await stream();
     await stream({ headers: { traceparent } });
-    await expect.poll(spanCount, { timeout: 10_000 }).toBe(1);
+    await expect.poll(spanCount).toBe(1);
     expect(collector.spans[0]?.traceId).toBe(traceId);
   });
 
@@ -138,7 +138,7 @@ describe('tracing', () => {
     await start();
     const { call } = await sendRequest(client, JSON.stringify({ model: 'm'.repeat(512), input: 'Hi' }));
     call.cancel();
-    await expect.poll(spanCount, { timeout: 10_000 }).toBe(1);
+    await expect.poll(spanCount).toBe(1);
     expect(collector.spans[0]?.name).toHaveLength(125);
     expect(collector.spans[0]?.attributes['gen_ai.request.model']).toHaveLength(512);
     expect(collector.spans[0]?.attributes['responses_extproc.outcome']).toBe('aborted');
@@ -147,7 +147,7 @@ describe('tracing', () => {
   it('says in its resource what OTEL_RESOURCE_ATTRIBUTES says, and an id of the process where that says none', async () => {
     await start({ OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=test,service.namespace=gateways' });
     await stream();
-    await expect.poll(spanCount, { timeout: 10_000 }).toBe(1);
+    await expect.poll(spanCount).toBe(1);
     expect(collector.spans[0]?.resource).toMatchObject({
       'deployment.environment.name': 'test',
       'service.namespace': 'gateways',
@@ -157,7 +157,7 @@ describe('tracing', () => {
     await service.remove();
     await start({ OTEL_RESOURCE_ATTRIBUTES: 'service.instance.id=pod-7' });
     await stream();
-    await expect.poll(spanCount, { timeout: 10_000 }).toBe(2);
+    await expect.poll(spanCount).toBe(2);
     expect(collector.spans[1]?.resource).toMatchObject({ 'service.instance.id': 'pod-7' });
   });
 
@@ -167,7 +167,7 @@ describe('tracing', () => {
       OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${collector.url}/v1/traces`,
     });
     await stream();
-    await expect.poll(spanCount, { timeout: 10_000 }).toBe(1);
+    await expect.poll(spanCount).toBe(1);
   });
 
   it.each([
@@ -177,9 +177,9 @@ describe('tracing', () => {
     await start({ OTEL_EXPORTER_OTLP_ENDPOINT: url(), OTEL_EXPORTER_OTLP_TIMEOUT: '1000' });
     const lost = () => service.metric('responses_extproc_spans_lost_total');
     await stream();
-    await expect.poll(lost, { timeout: 20_000 }).toBe(1);
+    await expect.poll(lost).toBe(1);
     await stream();
-    await expect.poll(lost, { timeout: 20_000 }).toBe(2);
+    await expect.poll(lost).toBe(2);
     const lostSpans = (line: object) => 'msg' in line && line.msg === 'spans did not reach the collector';
     await service.logged(lostSpans);
     const said = service.log.filter(lostSpans);

@@ -203,8 +203,8 @@ describe('a call whose client takes nothing', () => {
   ])('is over when its deadline has passed and it is reset with %s', async (_name, code) => {
     await start();
     // Long enough that the call is blocked before; it ends unseen, since its client takes nothing.
-    const deadline = performance.now() + 2000;
-    const { stream } = await blocked({ 'grpc-timeout': '2S' });
+    const deadline = performance.now() + 5000;
+    const { stream } = await blocked({ 'grpc-timeout': '5S' });
     await sleep(deadline - performance.now() + 100);
     reset(stream, code);
     await expectNothingLeft();
@@ -347,7 +347,8 @@ describe('a call that ends', () => {
 
   test.each(['before its first message', 'in the middle of one', 'after one'])('by its deadline: %s', async (when) => {
     await start();
-    const wire = call(connection(), { 'grpc-timeout': '500m' });
+    // Long enough that what is sent before is read before.
+    const wire = call(connection(), { 'grpc-timeout': when === 'before its first message' ? '500m' : '3S' });
     const bytes = begun();
     if (when !== 'before its first message') wire.stream.write(when === 'after one' ? bytes : bytes.subarray(0, -3));
     await until(() => wire.status !== null);

@@ -61,12 +61,12 @@ describe('WORKERS=2', () => {
     const pids = workers();
     for (const pid of pids) process.kill(pid, 'SIGSTOP');
     try {
-      await expect.poll(ready, { timeout: 20_000 }).toBe(503);
+      await expect.poll(ready).toBe(503);
       expect(await metric('responses_extproc_ready_workers')).toBe(0);
     } finally {
       for (const pid of pids) process.kill(pid, 'SIGCONT');
     }
-    await expect.poll(ready, { timeout: 20_000 }).toBe(200);
+    await expect.poll(ready).toBe(200);
   });
 
   it('has the worker’s number in each line of its log', () => {
@@ -109,7 +109,7 @@ describe('WORKERS=2, where workers end', () => {
     const ends = await Promise.allSettled(calls.map((call) => endStream(call)));
     expect(ends.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
     expect((await get('/readyz')).status).toBe(200);
-    await expect.poll(() => metric('responses_extproc_ready_workers'), { timeout: 10_000 }).toBe(2);
+    await expect.poll(() => metric('responses_extproc_ready_workers')).toBe(2);
     expect(await metric('responses_extproc_worker_restarts_total')).toBe(1);
     const dead = String(died['worker']);
     expect(await metric('responses_extproc_exchanges_total', { worker: dead })).toBe(0);
@@ -154,7 +154,7 @@ describe('one UNIX socket for all workers', () => {
 
       process.kill(workers()[0] ?? 0, 'SIGKILL');
       await logged((line) => line['msg'] === 'a worker died');
-      await expect.poll(() => metric('responses_extproc_ready_workers'), { timeout: 10_000 }).toBe(2);
+      await expect.poll(() => metric('responses_extproc_ready_workers')).toBe(2);
       await endStream(await openStream(address));
     } finally {
       rmSync(folder, { recursive: true });

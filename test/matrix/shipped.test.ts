@@ -40,7 +40,7 @@ describe.each([...envoyVersions])('Envoy %s on the shipped configuration', (_ver
   });
 
   test('a route timeout is a 504 in the API’s form', async () => {
-    mesh.upstream.script('silent', { body: [2000] });
+    mesh.upstream.script('silent', { body: [60_000] });
     const answer = await mesh.post({ model: 'silent', input: 'Hi' }, { path: '/short/v1/responses' });
     expect(answer.status).toBe(504);
     expect(await answer.json()).toMatchObject({ error: { type: 'server_error', code: 'upstream_timeout' } });

@@ -41,13 +41,11 @@ describe('a Prometheus that scrapes Envoy, the service and its workers', () => {
   });
 
   test('evaluates every rule, and none of a healthy mesh is pending or fires', async () => {
-    await expect
-      .poll(async () => (await prometheus.rules()).every(({ health }) => health === 'ok'), { timeout: 20_000 })
-      .toBe(true);
+    await expect.poll(async () => (await prometheus.rules()).every(({ health }) => health === 'ok')).toBe(true);
     // The file was broken before the first scrape. It fires after a minute; until then it is pending.
     const broken = 'ResponsesExtprocProfilesRejected';
     await expect
-      .poll(async () => (await prometheus.rules()).find(({ name }) => name === broken)?.state, { timeout: 20_000 })
+      .poll(async () => (await prometheus.rules()).find(({ name }) => name === broken)?.state)
       .toMatch(/^(pending|firing)$/);
     const all = await prometheus.rules();
     expect(all.map(({ name }) => name)).toEqual(rules.map(({ alert }) => alert));

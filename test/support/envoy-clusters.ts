@@ -23,7 +23,7 @@ export function addEndpoint(config: EnvoyConfig, cluster: string, place: Place):
 
 /** Resolves when Envoy's health checks have found exactly so many replicas of the service healthy, and its threads know. */
 export async function untilHealthy(admin: (path: string) => Promise<string>, endpoints: number): Promise<void> {
-  for (const end = Date.now() + 20_000; Date.now() < end; await sleep(100)) {
+  for (const end = Date.now() + 60_000; Date.now() < end; await sleep(100)) {
     const healthy = (await admin('/clusters')).match(/^responses_extproc::.*::health_flags::healthy$/gm);
     // Envoy's threads hear of health a second later, several changes in one (update_merge_window).
     if (healthy?.length === endpoints) return sleep(1_500);

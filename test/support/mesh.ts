@@ -208,7 +208,7 @@ async function untilFound(
   wanted: (line: LogLine) => boolean,
   what: string,
 ): Promise<LogLine> {
-  for (const end = Date.now() + 20_000; ; ) {
+  for (const end = Date.now() + 60_000; ; ) {
     const found = lines().find(wanted);
     if (found !== undefined) return found;
     if (Date.now() > end)
