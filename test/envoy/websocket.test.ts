@@ -1,20 +1,13 @@
 import { connect as connectHttp2 } from 'node:http2';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startTestMesh, type TestMesh } from '../support/mesh.ts';
-import { completion, delta, done, eventStream, finish, type Script, usage } from '../support/upstream.ts';
+import { completion, delta, done, eventStream, finish } from '../support/upstream.ts';
 import { HandshakeError, openWebSocket } from '../support/websocket-client.ts';
+import { expectEndAtUpstream, outlastTimeouts, says, startWebSocketMesh } from '../support/websocket-mesh.ts';
 
 let mesh: TestMesh;
 beforeAll(async () => {
-  mesh = await startTestMesh({
-    webSocket: true,
-    environment: { WEBSOCKET_ORIGINS: 'https://app.example' },
-    // Of requests that never end; a WebSocket is one.
-    edit: (config) => {
-      const manager = config.static_resources.listeners[0].filter_chains[0].filters[0].typed_config;
-      manager['request_timeout'] = '1s';
-    },
-  });
+  mesh = await startWebSocketMesh({ environment: { WEBSOCKET_ORIGINS: 'https://app.example' } });
 });
 afterAll(() => mesh.close());
 
@@ -28,19 +21,6 @@ const refusalOf = async (headers: Record<string, string>, url = mesh.url, path =
   if (!(refused instanceof HandshakeError)) throw refused ?? new Error('the handshake was accepted');
   return refused;
 };
-
-function says(...pieces: readonly string[]): Script {
-  return {
-    headers: eventStream,
-    body: [
-      delta({ role: 'assistant', content: '' }),
-      ...pieces.map((content) => delta({ content })),
-      finish('stop'),
-      usage(3, 2),
-      done,
-    ],
-  };
-}
 
 describe('a turn on a WebSocket', () => {
   test('gets the very events that the same request gets over HTTP', async () => {
@@ -123,24 +103,7 @@ describe('a turn on a WebSocket', () => {
   });
 
   test('whose client disconnects ends at the upstream at once', async () => {
-    let sent = 0;
-    mesh.upstream.script('endless', {
-      headers: eventStream,
-      body: (function* () {
-        for (;;) {
-          sent += 1;
-          yield delta({ content: 'x' });
-          yield 20;
-        }
-      })(),
-    });
-    const client = await open();
-    client.send({ type: 'response.create', model: 'endless', input: 'Hi' });
-    await client.message(({ type }) => type === 'response.output_text.delta');
-    client.socket.terminate();
-    const [request] = mesh.upstream.received('endless');
-    expect(await request?.over).toBe(false);
-    expect(sent).toBeLessThan(500);
+    await expectEndAtUpstream(mesh, await open());
     await mesh.service.logged((line) => line['msg'] === 'websocket' && line['code'] === 1006);
   });
 
@@ -182,7 +145,7 @@ describe('a connection', () => {
   test('is not bound by the time that Envoy gives requests', async () => {
     mesh.upstream.script('later', says('Hi'));
     const client = await open();
-    await new Promise((resolve) => setTimeout(resolve, 2500)); // request_timeout is 1 s here
+    await outlastTimeouts();
     expect((await client.turn({ model: 'later', input: 'Hi' })).at(-1)?.type).toBe('response.completed');
     await client.close();
   });

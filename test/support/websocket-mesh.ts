@@ -1,0 +1,55 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect } from 'vitest';
+import { startTestMesh, type TestMesh, type TestMeshOptions } from './mesh.ts';
+import { delta, done, eventStream, finish, type Script, usage } from './upstream.ts';
+import type { WebSocketClient } from './websocket-client.ts';
+
+/** What Envoy gives requests that do not end, and the route of upgrades; a WebSocket is bound by neither. */
+const requestSeconds = 3;
+
+/** A mesh that takes WebSockets, and whose time-outs of requests are short. */
+export function startWebSocketMesh(options: Pick<TestMeshOptions, 'envoy' | 'environment'> = {}): Promise<TestMesh> {
+  return startTestMesh({
+    ...options,
+    webSocket: true,
+    edit(config) {
+      const manager = config.static_resources.listeners[0].filter_chains[0].filters[0].typed_config;
+      manager['request_timeout'] = `${requestSeconds}s`;
+      const { routes } = manager.route_config.virtual_hosts[0];
+      const route = routes.find(({ name }) => name === 'websocket');
+      if (route === undefined) throw new Error('the configuration has no route for WebSockets');
+      route.route['timeout'] = `${requestSeconds}s`;
+    },
+  });
+}
+
+/** Longer than those time-outs. */
+export function outlastTimeouts(): Promise<void> {
+  return sleep(2 * requestSeconds * 1000);
+}
+
+/** An upstream that streams these pieces of text. */
+export function says(...pieces: readonly string[]): Script {
+  const deltas = pieces.map((content) => delta({ content }));
+  return {
+    headers: eventStream,
+    body: [delta({ role: 'assistant', content: '' }), ...deltas, finish('stop'), usage(3, 2), done],
+  };
+}
+
+/** The client of an answer without end disconnects in the middle of it, and the upstream is told. */
+export async function expectEndAtUpstream(mesh: TestMesh, client: WebSocketClient): Promise<void> {
+  mesh.upstream.script('endless', {
+    headers: eventStream,
+    body: (function* () {
+      for (;;) {
+        yield delta({ content: 'x' });
+        yield 20;
+      }
+    })(),
+  });
+  client.send({ type: 'response.create', model: 'endless', input: 'Hi' });
+  await client.message(({ type }) => type === 'response.output_text.delta');
+  client.socket.terminate();
+  expect(await mesh.upstream.received('endless')[0]?.over).toBe(false);
+}
