@@ -100,6 +100,16 @@ export const rateLimited: Script = {
   ],
 };
 
+/** A turn in which the model calls the tool of this name. */
+export function call(name: string, given: unknown, more: Answer = {}): (request: Received) => Script {
+  return (request) => answer({ calls: [{ name: toolNamed(request, name), arguments: given }], ...more })(request);
+}
+
+/** Whether the conversation has this text. */
+export function knows(request: Received, fact: string): boolean {
+  return JSON.stringify(request.json().messages).includes(fact);
+}
+
 /** The name that the tool of this last part has in the Chat request: namespaces come before it. */
 export function toolNamed(request: Received, name: string): string {
   const tools = request.json()['tools'] as readonly { readonly function: { readonly name: string } }[];

@@ -3,8 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished } from 'vitest';
 import { startTestMesh, type TestMesh } from '../support/mesh.ts';
-import type { Received } from '../support/upstream.ts';
-import { type Answer, answer, toolNamed } from './answers.ts';
+import { answer, call, knows } from './answers.ts';
 import { clientTest } from './clients.ts';
 import { type Codex, type CodexOptions, createCodex } from './codex.ts';
 
@@ -22,11 +21,6 @@ function start(model: string, options: Omit<CodexOptions, 'url' | 'model'> = {})
 }
 
 const requests = (model: string) => mesh.upstream.received(model).map((request) => request.json());
-const knows = (request: Received, fact: string) => JSON.stringify(request.json().messages).includes(fact);
-const call =
-  (name: string, given: unknown, more: Answer = {}) =>
-  (request: Received) =>
-    answer({ calls: [{ name: toolNamed(request, name), arguments: given }], ...more })(request);
 
 describe('Codex', () => {
   clientTest('codex', 'sub-agents', 'spawns a child that works, and gets its result', async () => {

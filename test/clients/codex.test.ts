@@ -1,8 +1,7 @@
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect } from 'vitest';
 import { startTestMesh, type TestMesh } from '../support/mesh.ts';
-import type { Received } from '../support/upstream.ts';
-import { answer, brokenCalls, brokenStreams, overflows, rateLimited, toolNamed } from './answers.ts';
+import { answer, brokenCalls, brokenStreams, call, knows, overflows, rateLimited, toolNamed } from './answers.ts';
 import { clientTest } from './clients.ts';
 import { type Codex, type CodexOptions, createCodex } from './codex.ts';
 
@@ -20,12 +19,6 @@ function start(model: string, options: Omit<CodexOptions, 'url' | 'model'> = {})
 }
 
 const messagesOf = (model: string, index: number) => mesh.upstream.received(model)[index]?.json().messages ?? [];
-const knows = (request: Received, fact: string) => JSON.stringify(request.json().messages).includes(fact);
-/** A turn in which the model calls the tool of this name. */
-const call =
-  (name: string, given: unknown, more = {}) =>
-  (request: Received) =>
-    answer({ calls: [{ name: toolNamed(request, name), arguments: given }], ...more })(request);
 
 /** A script for a model whose name Codex must know; other names are the scripts' own. */
 const scriptedAs = (name: string) => ({ providerSettings: [`http_headers = { "x-test-script" = "${name}" }`] });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { startTestMesh, type TestMesh } from '../support/mesh.ts';
 import type { Received } from '../support/upstream.ts';
-import { answer, toolNamed } from './answers.ts';
+import { answer, knows, toolNamed } from './answers.ts';
 import { type ClientId, clients, clientTest, type Feature } from './clients.ts';
 import { type Driver, startDriver } from './driver.ts';
 
@@ -15,7 +15,6 @@ type Id = Exclude<ClientId, 'codex'>;
 const modelOf = (client: Id, feature: Feature) => `${client}/${feature}`;
 const requests = (client: Id, feature: Feature) =>
   mesh.upstream.received(modelOf(client, feature)).map((request) => request.json());
-const knows = (request: Received, fact: string) => JSON.stringify(request.json().messages).includes(fact);
 const ends = (request: Received, role: string) => request.json().messages.at(-1)?.['role'] === role;
 
 /** Calls the tool, and when its output is there says what it was. */

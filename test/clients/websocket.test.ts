@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { startTestMesh, type TestMesh } from '../support/mesh.ts';
-import type { Received } from '../support/upstream.ts';
-import { type Answer, answer, toolNamed } from './answers.ts';
+import { answer, call, knows } from './answers.ts';
 import { clients, clientTest } from './clients.ts';
 import { createCodex } from './codex.ts';
 import { startDriver } from './driver.ts';
@@ -63,12 +62,6 @@ for (const library of libraries)
       expect((await completedTurns()) - before).toBeGreaterThanOrEqual(library.requests);
     });
   });
-
-const knows = (request: Received, fact: string) => JSON.stringify(request.json().messages).includes(fact);
-const call =
-  (name: string, given: unknown, more: Answer = {}) =>
-  (request: Received) =>
-    answer({ calls: [{ name: toolNamed(request, name), arguments: given }], ...more })(request);
 
 describe('Codex', () => {
   clientTest('codex', 'websocket', 'warms up, and works: tools, a compaction, and a fact known after it', async () => {

@@ -1,19 +1,17 @@
-import { readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import type { ResponseResource } from '../../src/schema/response-resource.ts';
 import { translateCompletion } from '../../src/translate/completion.ts';
 import { StreamTranslator } from '../../src/translate/stream.ts';
 import { createTestContext } from '../support/context.ts';
-import { blockOf, type GoldenCase, goldenFolder, readGoldenCases } from '../support/golden.ts';
+import { blockOf, type GoldenCase, goldenCases } from '../support/golden.ts';
 
 /**
  * The two roads to a Response must agree: every JSON case, sent as a stream whose first chunk has the whole message and
  * whose second has the rest, ends in the same Response but for ids.
  */
-const files = readdirSync(goldenFolder).filter((name) => /^completion-.*\.md$/.test(name));
-const cases = files
-  .flatMap((name) => readGoldenCases(new URL(name, goldenFolder)))
-  .filter((golden) => blockOf(golden, 'client') !== null && blockOf(golden, 'request') === null);
+const cases = goldenCases('completion').filter(
+  (golden) => blockOf(golden, 'client') !== null && blockOf(golden, 'request') === null,
+);
 
 describe.each(cases)('$where: $title', (golden) => {
   it('ends as a stream in the same response', () => {

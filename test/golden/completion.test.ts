@@ -1,4 +1,3 @@
-import { readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { ApiError } from '../../src/schema/api-error.ts';
 import type { ResponseResource } from '../../src/schema/response-resource.ts';
@@ -6,7 +5,7 @@ import { translateCompletion } from '../../src/translate/completion.ts';
 import type { ResponseContext } from '../../src/translate/context.ts';
 import { translateRequest } from '../../src/translate/request.ts';
 import { completedAt, createCountedIds, createdAt, createTestContext, emptyResponse } from '../support/context.ts';
-import { blockOf, type GoldenCase, goldenFolder, readGoldenCases } from '../support/golden.ts';
+import { blockOf, type GoldenCase, goldenCases } from '../support/golden.ts';
 import { faultsOfResponse } from '../support/published-schema.ts';
 import { createTestSettings } from '../support/settings.ts';
 
@@ -15,8 +14,7 @@ import { createTestSettings } from '../support/settings.ts';
  * context`, see `ContextSettings`), and the outcome: the fields of the Response that a plain completed one would not have
  * (`json client`), or the error (`json error`). An `encrypted_content` is written as what is inside it.
  */
-const files = readdirSync(goldenFolder).filter((name) => /^completion-.*\.md$/.test(name));
-const cases = files.flatMap((name) => readGoldenCases(new URL(name, goldenFolder)));
+const cases = goldenCases('completion');
 
 describe.each(cases)('$where: $title', (golden) => {
   const error = blockOf(golden, 'error');

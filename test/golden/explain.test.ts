@@ -1,4 +1,3 @@
-import { readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { explainRequest } from '../../src/explain/explain-request.ts';
 import type { RequestExplanation } from '../../src/explain/explanation.ts';
@@ -11,16 +10,11 @@ import { type ClientRequest, runRequest } from '../../src/explain/run-request.ts
 import { eventLines } from '../../src/inspect/view/event-lines.ts';
 import { explainSetupOf } from '../support/config-of-settings.ts';
 import { createdAt } from '../support/context.ts';
-import { blockOf, type GoldenCase, goldenFolder, readGoldenCases } from '../support/golden.ts';
+import { blockOf, type GoldenCase, goldenCases } from '../support/golden.ts';
 import type { SettingsOverrides } from '../support/settings.ts';
 import { upstreamOf } from '../support/upstream-notation.ts';
 
 /** Every case of a request and of a stream, as `explain` shows it: what it says is what the service does. */
-const casesOf = (name: RegExp) =>
-  readdirSync(goldenFolder)
-    .filter((file) => name.test(file))
-    .flatMap((file) => readGoldenCases(new URL(file, goldenFolder)));
-
 const plain = { width: 100, paint: (_colour: unknown, text: string) => text };
 const anchors = new Set(mappingRows.map(({ anchor }) => anchor));
 
@@ -35,7 +29,7 @@ interface RequestCase extends GoldenCase {
   readonly settings: SettingsOverrides & { readonly endpoint?: string };
 }
 
-const requests = casesOf(/^request-.*\.md$/).flatMap((golden) => {
+const requests = goldenCases('request').flatMap((golden) => {
   const settings = JSON.parse(blockOf(golden, 'settings') ?? '{}');
   const profiles = JSON.parse(blockOf(golden, 'profiles') ?? JSON.stringify([settings.profile ?? 'generic']));
   return profiles.map((profile: string | object) => ({ ...golden, settings: { ...settings, profile } }));
@@ -75,7 +69,7 @@ function linksOf({ fields, dropped, refusals }: RequestExplanation): string[] {
 }
 
 /** Those of a request that can be written: the others are of a context that no request alone leads to. */
-const streams = casesOf(/^stream-.*\.md$/).filter(
+const streams = goldenCases('stream').filter(
   (golden) => blockOf(golden, 'context') === null && blockOf(golden, 'client error') === null,
 );
 

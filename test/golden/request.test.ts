@@ -1,4 +1,3 @@
-import { readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { ApiError } from '../../src/schema/api-error.ts';
 import { chatRequestJson, chatRequestPieces } from '../../src/schema/chat-request.ts';
@@ -7,7 +6,7 @@ import { operations } from '../../src/translate/operations/operations.ts';
 import { type TranslatedRequest, translateRequest } from '../../src/translate/request.ts';
 import { faultsOfChat } from '../support/chat-rules.ts';
 import { createCountedIds, emptyResponse, kinds, minimalEcho } from '../support/context.ts';
-import { blockOf, type GoldenCase, goldenFolder, readGoldenCases } from '../support/golden.ts';
+import { blockOf, type GoldenCase, goldenCases } from '../support/golden.ts';
 import { faultsOfError, faultsOfResponse } from '../support/published-schema.ts';
 import { createTestSettings, type SettingsOverrides } from '../support/settings.ts';
 
@@ -17,10 +16,7 @@ import { createTestSettings, type SettingsOverrides } from '../support/settings.
  * (`json echo`), what is named as left out (`json dropped`), what the answer's translation is told (`json context`); or
  * the error (`json error`). Where several profiles share an outcome, `json profiles` lists them.
  */
-const files = readdirSync(goldenFolder).filter((name) => /^request-.*\.md$/.test(name));
-const cases = files
-  .flatMap((name) => readGoldenCases(new URL(name, goldenFolder)))
-  .flatMap((golden) => profilesOf(golden).map((profile) => ({ ...golden, profile })));
+const cases = goldenCases('request').flatMap((golden) => profilesOf(golden).map((profile) => ({ ...golden, profile })));
 
 describe.each(cases)('$where: $title ($profile)', (golden) => {
   const settings = { ...settingsOf(golden), profile: golden.profile };

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
@@ -20,6 +20,21 @@ export interface GoldenCase {
 
 /** Where the cases are: test/golden, or GOLDEN_FOLDER, for a case that was saved somewhere else. */
 export const goldenFolder = pathToFileURL(`${process.env['GOLDEN_FOLDER'] ?? join(import.meta.dirname, '../golden')}/`);
+
+/** Every case of the files `KIND-….md`. */
+export function goldenCases(kind: string): GoldenCase[] {
+  return readdirSync(goldenFolder)
+    .filter((name) => name.startsWith(`${kind}-`) && name.endsWith('.md'))
+    .flatMap((name) => readGoldenCases(new URL(name, goldenFolder)));
+}
+
+/** The request of every golden case of requests. */
+export function goldenRequests(): { readonly where: string; readonly request: Record<string, unknown> }[] {
+  return goldenCases('request').flatMap((golden) => {
+    const request = blockOf(golden, 'request');
+    return request === null ? [] : [{ where: golden.where, request: JSON.parse(request) as Record<string, unknown> }];
+  });
+}
 
 /** Reads every `## ` section of a Markdown file as a case. Throws if there is none, one has no block, or a fence is not closed. */
 export function readGoldenCases(file: URL): GoldenCase[] {

@@ -7,7 +7,7 @@ import { translateRequest } from '../../src/translate/request.ts';
 import { createCountedIds } from '../support/context.ts';
 import { type HttpMessage, play } from '../support/envoy-model.ts';
 import { exchangeOptions } from '../support/exchange-options.ts';
-import { blockOf, readGoldenCases } from '../support/golden.ts';
+import { goldenRequests } from '../support/golden.ts';
 import { faultsOfStream } from '../support/invariants.ts';
 import { faultsOfError, faultsOfEvent, faultsOfResponse } from '../support/published-schema.ts';
 import { readWithSdk } from '../support/sdk-accumulator.ts';
@@ -62,14 +62,7 @@ const ofTheDeployment = new Set([
 ]);
 
 describe('a golden request, as the profile vllm sends it', () => {
-  const golden = new URL('../golden/', import.meta.url);
-  const requests = readdirSync(golden)
-    .filter((name) => /^request-.*\.md$/.test(name))
-    .flatMap((name) => readGoldenCases(new URL(name, golden)))
-    .flatMap((one) => {
-      const request = blockOf(one, 'request');
-      return request === null ? [] : [{ where: one.where, request: JSON.parse(request) as object }];
-    });
+  const requests = goldenRequests();
 
   it('breaks none of the rules of vLLM', () => {
     const clock = { now: () => 1, newId: createCountedIds() };

@@ -131,37 +131,29 @@ export class MessageItemWriter implements OpenItem {
 
   #openText(): OpenText {
     if (this.#part?.type === 'output_text') return this.#part;
-    this.#closePart();
-    this.#log.emit({
-      type: 'response.content_part.added',
-      item_id: this.#id,
-      output_index: this.outputIndex,
-      content_index: this.#content.length,
-      part: { type: 'output_text', text: '', annotations: [], logprobs: [] },
-    });
-    const opened: OpenText = {
-      type: 'output_text',
-      text: new GrowingText(this.#retained),
-      logprobs: null,
-      citations: null,
-    };
-    this.#part = opened;
+    const text = new GrowingText(this.#retained);
+    const opened: OpenText = { type: 'output_text', text, logprobs: null, citations: null };
+    this.#open(opened, { type: 'output_text', text: '', annotations: [], logprobs: [] });
     return opened;
   }
 
   #openRefusal(): OpenPart {
     if (this.#part?.type === 'refusal') return this.#part;
+    const opened: OpenPart = { type: 'refusal', text: new GrowingText(this.#retained) };
+    this.#open(opened, { type: 'refusal', refusal: '' });
+    return opened;
+  }
+
+  #open(opened: OpenPart, part: OutputTextPart | RefusalPart): void {
     this.#closePart();
     this.#log.emit({
       type: 'response.content_part.added',
       item_id: this.#id,
       output_index: this.outputIndex,
       content_index: this.#content.length,
-      part: { type: 'refusal', refusal: '' },
+      part,
     });
-    const opened: OpenPart = { type: 'refusal', text: new GrowingText(this.#retained) };
     this.#part = opened;
-    return opened;
   }
 
   #closePart(): void {

@@ -13,6 +13,10 @@ import { generic } from './generic.ts';
 
 /** Platforms that host or route to the models of others. */
 
+const onlyDefault = Object.fromEntries(
+  ['minimal', 'low', 'medium', 'high', 'xhigh', 'max'].map((effort) => [effort, 'default']),
+);
+
 export const groq = server({
   name: 'groq',
   base: generic,
@@ -30,17 +34,7 @@ export const groq = server({
     effortRules: tabledEfforts(
       'groq',
       [
-        {
-          models: /qwen/i,
-          efforts: {
-            minimal: 'default',
-            low: 'default',
-            medium: 'default',
-            high: 'default',
-            xhigh: 'default',
-            max: 'default',
-          },
-        },
+        { models: /qwen/i, efforts: onlyDefault },
         { models: /./, efforts: gptOssEfforts },
       ],
       'Older Qwen models know `none` and `default` (pi#1745), others low, medium and high.',

@@ -1,4 +1,3 @@
-import { readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { ApiError } from '../../../src/schema/api-error.ts';
 import { chatRequestJson } from '../../../src/schema/chat-request.ts';
@@ -7,7 +6,7 @@ import type { Profile } from '../../../src/upstream/profile.ts';
 import { profileOf } from '../../../src/upstream/profiles.ts';
 import { readProfilesFile } from '../../../src/upstream/profiles-file.ts';
 import { createCountedIds } from '../../support/context.ts';
-import { blockOf, readGoldenCases } from '../../support/golden.ts';
+import { goldenRequests } from '../../support/golden.ts';
 import { type Behaviour, type ProbedBody, startProbedServer } from '../../support/probed-server.ts';
 import { type DoctorReport, runDoctorJson } from '../../support/run-doctor.ts';
 import { type ServerGuard, serverGuards } from '../../support/server-guards.ts';
@@ -18,14 +17,7 @@ import { refusalsOfVllm } from '../../support/vllm-rules.ts';
 /** A model whose name says nothing: what is found is found by the probes. */
 const nameless = 'some-model';
 
-const golden = new URL('../../golden/', import.meta.url);
-const requests = readdirSync(golden)
-  .filter((name) => /^request-.*\.md$/.test(name))
-  .flatMap((name) => readGoldenCases(new URL(name, golden)))
-  .flatMap((one) => {
-    const request = blockOf(one, 'request');
-    return request === null ? [] : [{ where: one.where, request: JSON.parse(request) as Record<string, unknown> }];
-  });
+const requests = goldenRequests();
 
 /** The profile and the flags that the doctor proposes for a server that refuses what the guard refuses. */
 const expectedForServers: Readonly<Record<string, { base: string; flags: object; code: number }>> = {

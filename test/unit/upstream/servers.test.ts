@@ -1,23 +1,15 @@
-import { readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { ApiError } from '../../../src/schema/api-error.ts';
 import { chatRequestJson } from '../../../src/schema/chat-request.ts';
 import { translateRequest } from '../../../src/translate/request.ts';
 import { createCountedIds } from '../../support/context.ts';
-import { blockOf, readGoldenCases } from '../../support/golden.ts';
+import { goldenRequests } from '../../support/golden.ts';
 import { type ServerGuard, serverGuards } from '../../support/server-guards.ts';
 import { createTestSettings } from '../../support/settings.ts';
 
 type Body = Parameters<ServerGuard['check']>[0];
 
-const golden = new URL('../../golden/', import.meta.url);
-const requests = readdirSync(golden)
-  .filter((name) => /^request-.*\.md$/.test(name))
-  .flatMap((name) => readGoldenCases(new URL(name, golden)))
-  .flatMap((one) => {
-    const request = blockOf(one, 'request');
-    return request === null ? [] : [{ where: one.where, request: JSON.parse(request) as Record<string, unknown> }];
-  });
+const requests = goldenRequests();
 
 describe.each(serverGuards)('$profile', (guard) => {
   it(`is sent nothing it refuses, by any golden request (${guard.source})`, () => {

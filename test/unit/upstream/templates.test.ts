@@ -1,10 +1,9 @@
-import { readdirSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ApiError } from '../../../src/schema/api-error.ts';
 import { translateRequest } from '../../../src/translate/request.ts';
 import { createCountedIds } from '../../support/context.ts';
-import { blockOf, readGoldenCases } from '../../support/golden.ts';
+import { goldenRequests } from '../../support/golden.ts';
 import { createTestSettings, type SettingsOverrides } from '../../support/settings.ts';
 import { refusalOf, type TemplateGuard, templateGuards } from '../../support/template-guards.ts';
 
@@ -24,14 +23,7 @@ const selfHosted = [
   'llama-cpp-python',
 ];
 
-const golden = new URL('../../golden/', import.meta.url);
-const requests = readdirSync(golden)
-  .filter((name) => /^request-.*\.md$/.test(name))
-  .flatMap((name) => readGoldenCases(new URL(name, golden)))
-  .flatMap((one) => {
-    const request = blockOf(one, 'request');
-    return request === null ? [] : [{ where: one.where, request: JSON.parse(request) as Record<string, unknown> }];
-  });
+const requests = goldenRequests();
 
 describe.each(templateGuards)('the template of $model', (guard) => {
   const profiles = guard.api === undefined ? selfHosted : [...selfHosted, guard.api];

@@ -1,16 +1,12 @@
-import { readdirSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { hostedItems } from '../../../../src/translate/request/parse/items/hosted.ts';
 import { itemTypes } from '../../../../src/translate/request/parse/items/item-types.ts';
 import { translateRequest } from '../../../../src/translate/request.ts';
 import { createCountedIds } from '../../../support/context.ts';
-import { blockOf, goldenFolder, readGoldenCases } from '../../../support/golden.ts';
+import { blockOf, goldenCases } from '../../../support/golden.ts';
 import { createTestSettings } from '../../../support/settings.ts';
 
-const requests = readdirSync(goldenFolder)
-  .filter((name) => /^request-.*\.md$/.test(name))
-  .flatMap((name) => readGoldenCases(new URL(name, goldenFolder)))
-  .map((golden) => blockOf(golden, 'request') ?? '');
+const requests = goldenCases('request').map((golden) => blockOf(golden, 'request') ?? '');
 
 it.each([...itemTypes.keys()])('an item of type %s has a golden case', (type) => {
   expect(requests.some((text) => text.includes(`"type": "${type}"`))).toBe(true);

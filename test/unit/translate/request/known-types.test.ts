@@ -1,10 +1,10 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { partTypes } from '../../../../src/translate/request/parse/content.ts';
 import { itemTypes } from '../../../../src/translate/request/parse/items/item-types.ts';
 import { translateRequest } from '../../../../src/translate/request.ts';
 import { createCountedIds } from '../../../support/context.ts';
-import { blockOf, goldenFolder, readGoldenCases } from '../../../support/golden.ts';
+import { blockOf, goldenCases } from '../../../support/golden.ts';
 import { createTestSettings } from '../../../support/settings.ts';
 
 /**
@@ -13,9 +13,7 @@ import { createTestSettings } from '../../../support/settings.ts';
  */
 const root = new URL('../../../../', import.meta.url);
 const mapping = readFileSync(new URL('docs/mapping.md', root), 'utf8');
-const requests = readdirSync(goldenFolder)
-  .filter((name) => /^request-.*\.md$/.test(name))
-  .flatMap((name) => readGoldenCases(new URL(name, goldenFolder)))
+const requests = goldenCases('request')
   .map((golden) => blockOf(golden, 'request') ?? '')
   .join('\n');
 
