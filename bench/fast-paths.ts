@@ -1,51 +1,194 @@
 /**
- * When a fast path goes: each file with one, and the recorded figures (`bench/results.json`) of the general way and of the
- * fast one. A test compares them, so that the run that shows that a fast path is not worth its lines says so.
+ * When a fast path goes: each does the same work as the general way, so both are measured in turns, in one process
+ * (`npm run bench -- --only pairs`). A test compares the recorded figures, so that the run that shows that a fast path is
+ * not worth its lines says so.
  */
-export type FastPath =
-  | {
-      /** Rows of `micro`: what the general way costs, and the fast one. */
-      readonly general: string;
-      readonly fast: string;
-      /** The general way must cost so many times as much, or the fast path goes. */
-      readonly least: number;
+import type { z } from 'zod';
+import { decodeRequest } from '../src/extproc/decode.ts';
+import { deserializeRequest } from '../src/extproc/deserialize-request.ts';
+import { encodeReply } from '../src/extproc/encode.ts';
+import { processMethod } from '../src/extproc/messages.ts';
+import { serializeReply } from '../src/extproc/serialize-reply.ts';
+import { functionCallItem, functionTool, messageItem, toolOutputItem } from '../src/schema/create-response.ts';
+import { passesFastCheck } from '../src/schema/fast-check.ts';
+import { encodeSseEvents } from '../src/sse/encode.ts';
+import { createLineWriter, createLog } from '../src/telemetry/log.ts';
+import { StreamTranslator } from '../src/translate/stream.ts';
+import { createTestContext } from '../test/support/context.ts';
+import { chunkOf, eventsOf, textDeltas } from './fixtures.ts';
+import type { Cell } from './table.ts';
+
+export interface FastPath {
+  /** Files of `src/` that it is in. */
+  readonly files: readonly string[];
+  readonly work: string;
+  /** The general way must cost this many times as much, or the fast path goes. */
+  readonly least: number;
+  /** Both ways of doing the work `operations` times. */
+  readonly prepare: () => {
+    readonly operations: number;
+    readonly general: () => unknown;
+    readonly fast: () => unknown;
+  };
+}
+
+export const pairHeadings = ['work', 'general, CPU µs', 'fast, CPU µs', 'times as much'];
+
+/** Fast paths that no run can switch off, by file of `src/`, with the reason. */
+export const unpaired: Readonly<Record<string, string>> = {
+  'server/grpc-call.ts': 'grpc-js’s own calls have another interface; docs/performance.md has what they cost',
+};
+
+const tokens = textDeltas(64);
+const chunks = tokens.map((content) => chunkOf({ content }));
+const oneToken = eventsOf(chunks.slice(0, 1));
+
+export const fastPaths: readonly FastPath[] = [
+  {
+    files: ['extproc/deserialize-request.ts'],
+    work: 'read a body of one token',
+    least: 1.5,
+    prepare() {
+      const bytes = processMethod.requestSerialize({ response_body: { body: oneToken, end_of_stream: false } });
+      return {
+        operations: 1,
+        general: () => decodeRequest(processMethod.requestDeserialize(bytes)),
+        fast: () => deserializeRequest(bytes),
+      };
+    },
+  },
+  {
+    files: ['extproc/serialize-reply.ts'],
+    work: 'write a body of one token',
+    least: 1.5,
+    prepare() {
+      const modes = { request: 'BUFFERED', response: 'FULL_DUPLEX_STREAMED' } as const;
+      const reply = { type: 'response_body', body: oneToken, endOfStream: false } as const;
+      return {
+        operations: 1,
+        general: () => processMethod.responseSerialize(encodeReply(reply, modes)),
+        fast: () => serializeReply(reply, modes),
+      };
+    },
+  },
+  {
+    files: ['exchange/response/event-stream-reader.ts', 'translate/chat/delta-template.ts', 'translate/stream.ts'],
+    work: 'translate the JSON of a token',
+    least: 1.5,
+    prepare: () => ({
+      operations: tokens.length,
+      general: translation((translator) => chunks.map((json) => translator.push(JSON.parse(json)))),
+      fast: translation((translator) => chunks.map((json) => translator.pushRawJson(json))),
+    }),
+  },
+  {
+    files: ['translate/chat/fast-delta.ts', 'translate/response/output-writer.ts'],
+    work: 'translate a parsed chunk',
+    least: 1.5,
+    prepare() {
+      const parsed = chunks.map((json) => JSON.parse(json) as object);
+      // A field that is not known to the fast path sends a chunk the general way.
+      const unusual = parsed.map((chunk) => ({ ...chunk, unusual: 1 }));
+      return {
+        operations: tokens.length,
+        general: translation((translator) => unusual.map((chunk) => translator.push(chunk))),
+        fast: translation((translator) => parsed.map((chunk) => translator.push(chunk))),
+      };
+    },
+  },
+  {
+    files: ['sse/encode.ts'],
+    work: 'encode a delta event',
+    least: 1.5,
+    prepare() {
+      const events = translation((translator) => translator.push(JSON.parse(chunks[1] ?? '')))();
+      // Padding is not known to the fast path.
+      const padded = events.map((event) => ({ ...event, obfuscation: '' }) as (typeof events)[number]);
+      return { operations: 1, general: () => encodeSseEvents(padded), fast: () => encodeSseEvents(events) };
+    },
+  },
+  {
+    files: ['schema/fast-check.ts'],
+    work: 'check a message, a call, its output and a tool',
+    least: 1.5,
+    prepare() {
+      const values: readonly (readonly [z.ZodType, unknown])[] = [
+        [messageItem, { type: 'message', role: 'user', content: 'What is the weather in Oslo?' }],
+        [functionCallItem, { type: 'function_call', call_id: 'call_1', name: 'get_weather', arguments: '{}' }],
+        [toolOutputItem, { type: 'function_call_output', call_id: 'call_1', output: 'rain' }],
+        [functionTool, { type: 'function', name: 'get_weather', parameters: { type: 'object', properties: {} } }],
+      ];
+      return {
+        operations: 1,
+        general: () => values.map(([schema, value]) => schema.safeParse(value).success),
+        fast: () => values.map(([schema, value]) => passesFastCheck(schema, value)),
+      };
+    },
+  },
+  {
+    files: ['telemetry/log.ts'],
+    work: 'write the log line of an exchange',
+    least: 1.5,
+    prepare() {
+      const destination = { write: () => {} };
+      const log = createLog('info', destination);
+      const write = createLineWriter(log, destination);
+      const line = {
+        ...{ request_id: '3431e97d-c889-4cc8-bf4b-15a44e14d68b', trace_id: null, outcome: 'completed', status: 200 },
+        ...{ upstream_status: 200, code: null, method: 'POST', path: '/v1/responses', profile: 'generic', model: 'm' },
+        ...{
+          stream: true,
+          modes: 'BUFFERED/FULL_DUPLEX_STREAMED',
+          finish_reason: 'stop',
+          input_tokens: 24,
+          events: 34,
+        },
+        ...{ dropped: [], request_bytes: [220, 291], response_bytes: [5220, 9291], duration_ms: 1204 },
+      };
+      return { operations: 1, general: () => log.info(line, 'exchange'), fast: () => write('info', line, 'exchange') };
+    },
+  },
+];
+
+/** The rows of the table. Each way runs in turns with the other, `rounds` times for `ms`; its best round counts. */
+export function pairRows({ ms = 40, rounds = 15 }: { ms?: number; rounds?: number } = {}): Cell[][] {
+  return fastPaths.map(({ work, prepare }) => {
+    const { operations, general, fast } = prepare();
+    // The first rounds are compiled while they run.
+    const best = [general, fast].map((way) => microsecondsOf(way, 4 * ms) / operations);
+    for (let round = 0; round < rounds; round++)
+      for (const [index, way] of [general, fast].entries())
+        best[index] = Math.min(best[index] ?? 0, microsecondsOf(way, ms) / operations);
+    const [slow = 0, quick = 0] = best;
+    return [work, slow, quick, slow / quick];
+  });
+}
+
+/** What an operation gives goes here, so that no compiler leaves it out. */
+let sink: unknown;
+
+function microsecondsOf(work: () => unknown, ms: number): number {
+  const begun = performance.now();
+  const before = process.cpuUsage();
+  let calls = 0;
+  while (performance.now() - begun < ms) {
+    sink = work();
+    calls += 1;
+  }
+  const { user, system } = process.cpuUsage(before);
+  if (sink === null) throw new Error('Nothing was measured.');
+  return (user + system) / calls;
+}
+
+/** Work on a stream that has begun, and is renewed before it grows long. */
+function translation<Result>(work: (translator: StreamTranslator) => Result): () => Result {
+  let calls = 0;
+  let translator = new StreamTranslator(createTestContext());
+  return () => {
+    if (calls++ % 64 === 0) {
+      translator = new StreamTranslator(createTestContext());
+      for (const json of chunks.slice(0, 2)) translator.push(JSON.parse(json), null, json);
     }
-  /** Its gain shows in a tree without it alone: `npm run bench -- --compare main`, on a branch that deletes it. */
-  | { readonly byComparison: string };
-
-const byComparison = (what: string): FastPath => ({ byComparison: what });
-const rawJson: FastPath = {
-  general: 'JSON.parse of a chunk: the floor',
-  fast: 'translate the JSON of a token of text',
-  least: 1.5,
-};
-
-/** By file of `src/`. */
-export const fastPaths: Readonly<Record<string, FastPath>> = {
-  'extproc/deserialize-request.ts': {
-    general: 'read a body of one token, protobufjs',
-    fast: 'read a body of one token, by hand',
-    least: 1.5,
-  },
-  'extproc/serialize-reply.ts': {
-    general: 'write a body of one token, protobufjs',
-    fast: 'write a body of one token, by hand',
-    least: 1.5,
-  },
-  'exchange/response/event-stream-reader.ts': rawJson,
-  'translate/chat/delta-template.ts': rawJson,
-  'translate/stream.ts': rawJson,
-  'translate/chat/fast-delta.ts': byComparison('a token of a stream'),
-  'translate/response/output-writer.ts': byComparison('a token of a stream'),
-  'exchange/request/request-leg.ts': byComparison('a small request'),
-  'exchange/request/route.ts': byComparison('a small request'),
-  'exchange/response/delivery.ts': byComparison('a token of a stream'),
-  'exchange/response/response-leg.ts': byComparison('a token of a stream'),
-  'schema/fast-check.ts': byComparison('a request'),
-  'server/grpc-call.ts': byComparison('a call'),
-  'server/process.ts': byComparison('a token of a stream'),
-  'server/ticker.ts': byComparison('a small JSON answer'),
-  'sse/decode.ts': byComparison('a token of a stream'),
-  'sse/encode.ts': byComparison('a token of a stream'),
-  'telemetry/log.ts': byComparison('a small JSON answer'),
-};
+    return work(translator);
+  };
+}

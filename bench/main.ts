@@ -10,6 +10,7 @@ import { type BenchArguments, type PartName, parseBenchArguments, parts } from '
 import { capacityHeadings, capacityNote, runCapacity } from './capacity.ts';
 import { compareWith, comparisonHeadings } from './comparison.ts';
 import { runScenarios, runWorkers, scenarioHeadings, scenarios, workerHeadings } from './envoy-scenarios.ts';
+import { pairHeadings, pairRows } from './fast-paths.ts';
 import { headings as microHeadings, microRows } from './micro.ts';
 import { recordTable } from './results.ts';
 import { runSizes, sizeHeadings } from './sizes.ts';
@@ -41,6 +42,7 @@ const tables: Readonly<Record<PartName, { note?: string; headings: readonly stri
   websocket: { note: webSocketNote, headings: webSocketHeadings, rows: runWebSocket },
   start: { headings: startHeadings, rows: runStart },
   micro: { headings: microHeadings, rows: async () => microRows() },
+  pairs: { headings: pairHeadings, rows: async () => pairRows() },
 };
 
 const wanted = argumentsOf();

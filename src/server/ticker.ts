@@ -16,10 +16,9 @@ export interface Ticker {
 /**
  * One timer for all exchanges: thousands of separate ones would cost more than the work they trigger.
  *
- * Fast path: an array in which the last listener takes the slot of one that is removed. A `Set` that thousands enter
+ * They are in an array in which the last listener takes the slot of one that is removed. A `Set` that thousands enter
  * and leave per second often makes a new table; old tables that have moved to the old generation keep their entries
  * alive until that is collected: a fifth of what survives a collection of the young one under small JSON answers.
- * Delete it when `npm run bench -- --only envoy` shows no difference.
  */
 export function createTicker(periodMs: number): Ticker {
   const listeners: TickListener[] = [];

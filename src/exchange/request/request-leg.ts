@@ -269,7 +269,7 @@ export class RequestLeg {
     }
   }
 
-  /** Fast path: what a small body leaves on the heap does not justify the 3 µs of counting all its values. */
+  /** Not counted: what a small body leaves on the heap does not justify the 3 µs of counting all its values. */
   #isSmall(): boolean {
     return this.#clientBytes < smallBodyBytes && !this.#headers.has('content-encoding');
   }

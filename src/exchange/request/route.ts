@@ -1,7 +1,6 @@
 import { ApiError } from '../../schema/api-error.ts';
 import type { PassedOperation, TranslatedOperation } from '../../translate/operations/operation.ts';
 import { operations } from '../../translate/operations/operations.ts';
-import { responses } from '../../translate/operations/responses.ts';
 import type { HeaderMap } from '../types.ts';
 
 /** What to do with a request, decided by its headers alone. */
@@ -28,7 +27,6 @@ export interface RequestPath {
  */
 export function routeOf(headers: HeaderMap): Route {
   const method = headers.get(':method') ?? 'GET';
-  if (method === 'POST' && headers.get(':path') === '/v1/responses' && !isWebSocket(headers)) return plainRoute;
   const [path = '', query = ''] = (headers.get(':path') ?? '').split(/\?(.*)/s, 2);
   const raw = path.split('/');
   const segments = raw.map(decodeSegment);
@@ -76,9 +74,6 @@ function passedOperation(method: string, segments: readonly string[], query: str
 function isSame(path: readonly string[], other: readonly string[]): boolean {
   return path.length === other.length && path.every((segment, index) => segment === other[index]);
 }
-
-/** Fast path of `routeOf`: nearly every request has exactly this path, and splitting and decoding it costs 1 µs. */
-const plainRoute: Route = { type: 'translate', operation: responses, path: { prefix: '', apiVersion: '' } };
 
 /**
  * The upstream's path: `template` in place of `/v1/responses`, the prefix kept, `{model}` filled in, the query dropped

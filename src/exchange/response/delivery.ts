@@ -52,10 +52,6 @@ export function errorReplies(timing: HeaderTiming, error: ApiError, end: BodyEnd
 
 function fullDuplexReplies({ pieces, end, headers }: Delivery): Replies {
   if (pieces instanceof LongBody) return longReplies(pieces, end, headers);
-  // Fast path: nearly all deliveries are one piece in the middle of a stream. Delete it when the general code below costs
-  // no more than 1 % of a token in `bench/micro.ts`.
-  if (headers === null && end === 'open' && pieces.length === 1 && pieces[0] !== undefined)
-    return [{ type: 'response_body', body: pieces[0], endOfStream: false }];
   const replies: ExchangeReply[] = headers === null ? [] : [{ type: 'response_headers', headers: headers(null) }];
   for (const body of pieces)
     replies.push({ type: 'response_body', body, endOfStream: end === 'body' && body === pieces.at(-1) });

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { type FastPath, fastPaths } from '../../../bench/fast-paths.ts';
+import { type FastPath, fastPaths, unpaired } from '../../../bench/fast-paths.ts';
 import { readResults } from '../../../bench/results.ts';
 
 const src = join(import.meta.dirname, '../../../src');
@@ -10,40 +10,37 @@ const withComment = readdirSync(src, { recursive: true, encoding: 'utf8' })
   .sort();
 
 test('every fast path says in bench/fast-paths.ts when it goes', () => {
-  expect(Object.keys(fastPaths).sort()).toEqual(withComment);
+  expect([...fastPaths.flatMap(({ files }) => files), ...Object.keys(unpaired)].sort()).toEqual(withComment);
 });
 
-const { date, rows } = readResults().micro ?? { date: '', rows: [] };
-const costs = new Map(rows.map(([, what, cost]) => [String(what), Number(cost)]));
-const measured = Object.entries(fastPaths).flatMap(([file, path]) =>
-  'general' in path ? [[file, path] as const] : [],
-);
+const { date, rows } = readResults().pairs ?? { date: '', rows: [] };
+const recorded = new Map(rows.map(([work, general, fast]) => [String(work), [Number(general), Number(fast)] as const]));
 
-test.each(measured)('%s is worth it in the last recorded run', (file, path) => {
-  const verdict = verdictOf(file, path, costs);
+test.each(fastPaths)('to $work it is worth it in the last recorded run', (path) => {
+  const verdict = verdictOf(path, recorded.get(path.work));
   expect(verdict, verdict ?? '').toBeNull(); // vitest cuts long values, and not messages
 });
 
 test('a run in which it is not says what to delete', () => {
-  const [file = '', path] = measured[0] ?? [];
+  const [path] = fastPaths;
   if (path === undefined) throw new Error('no fast path is measured');
-  const equal = new Map([path.general, path.fast].map((row) => [row, 0.1]));
-  expect(verdictOf(file, path, equal)).toMatch(
+  expect(verdictOf(path, [0.1, 0.1])).toMatch(
     /^Delete the fast path of src\/extproc\/deserialize-request\.ts: .* 1\.00 times/,
   );
-  expect(verdictOf(file, path, new Map())).toMatch(/^bench\/results\.json has no row/);
+  expect(verdictOf(path, undefined)).toMatch(/^bench\/results\.json has no row/);
+});
+
+test.each(fastPaths)('both ways to $work run', ({ prepare }) => {
+  const { general, fast } = prepare();
+  expect(() => [general(), fast()]).not.toThrow();
 });
 
 /** What to do about a fast path; null where it stays. */
-function verdictOf(
-  file: string,
-  { general, fast, least }: Extract<FastPath, { general: string }>,
-  known: ReadonlyMap<string, number>,
-): string | null {
-  const [slow, quick] = [known.get(general), known.get(fast)];
-  if (slow === undefined || quick === undefined)
-    return `bench/results.json has no row “${slow === undefined ? general : fast}”, which bench/fast-paths.ts names.`;
-  if (slow >= least * quick) return null;
-  const times = (slow / quick).toFixed(2);
-  return `Delete the fast path of src/${file}: in the run of ${date} the general way cost ${times} times as much, and ${least} was the least.`;
+function verdictOf({ files, work, least }: FastPath, known: readonly [number, number] | undefined): string | null {
+  if (known === undefined)
+    return `bench/results.json has no row “${work}”: npm run bench -- --only pairs --record, on a quiet machine.`;
+  const [general, fast] = known;
+  if (general >= least * fast) return null;
+  const where = files.map((file) => `src/${file}`).join(', ');
+  return `Delete the fast path of ${where}: in the run of ${date} the general way cost ${(general / fast).toFixed(2)} times as much, and ${least} was the least.`;
 }
