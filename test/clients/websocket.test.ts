@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { startTestMesh, type TestMesh } from '../support/mesh.ts';
+import type { Received } from '../support/upstream.ts';
 import { answer, call, knows } from './answers.ts';
 import { clients, clientTest } from './clients.ts';
 import { createCodex } from './codex.ts';
