@@ -8,6 +8,7 @@ import { type ApiServer, startApiServer } from './api-server.ts';
 import { customResourceDefinitions } from './definitions.ts';
 import { render } from './gateways.ts';
 import { committedManifests, environmentOf, type KubernetesObject, objectOf, parseObjects } from './manifests.ts';
+import { createPods } from './pods.ts';
 import { runTool, toolPath } from './tools.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -62,6 +63,27 @@ describe('the chart', () => {
     expect(environment).toMatchObject({ MAX_RESPONSE_BYTES: '67108864', STRICT_ECHO: 'true' });
   });
 
+  // As values.yaml says them.
+  test.each([
+    ['512Mi', 320, 9],
+    ['1Gi', 700, 22],
+    ['2Gi', 1400, 45],
+    ['3Gi', 2048, 64],
+  ])('a pod of %s has nothing to warn of when it starts', async (memory, heap, request) => {
+    const sizes = [`resources.limits.memory=${memory}`, `heapMiB=${heap}`, `maxRequestMiB=${request}`];
+    const environment = environmentOf(objectOf(render('gateway.kind=istio', ...sizes), 'Deployment'));
+    const pods = await createPods(environment);
+    try {
+      const { log } = await pods.start('127.0.1.1');
+      expect(log.map(({ level, msg }) => [level, msg])).toEqual([['info', 'listening']]);
+    } finally {
+      await pods.close();
+    }
+    // What this machine’s memory says nothing about: with the pod’s, the service takes a quarter of it.
+    const bytes = Number(memory.replace('512Mi', '0.5').replace('Gi', '')) * 1024 * MiB;
+    expect(Number(environment['MAX_BUFFERED_BYTES'])).toBe(bytes / 4);
+  });
+
   test('memory, heap and body grow together, in the pod and in Envoy', () => {
     const larger = ['heapMiB=2048', 'maxRequestMiB=64', 'resources.limits.memory=3Gi', 'gateway.kind=envoy-gateway'];
     const objects = render(...larger);
@@ -70,6 +92,14 @@ describe('the chart', () => {
       MAX_REQUEST_BYTES: `${64 * MiB}`,
     });
     expect(objectOf(objects, 'ClientTrafficPolicy').spec.connection.bufferLimit).toBe('64Mi');
+  });
+
+  test('something else may set the number of replicas', () => {
+    const scaleOf = (...settings: string[]) =>
+      objectOf(render('gateway.kind=istio', ...settings), 'Deployment').spec.replicas;
+    expect(scaleOf()).toBeUndefined();
+    expect(scaleOf('autoscaling.enabled=false')).toBe(2);
+    expect(scaleOf('autoscaling.enabled=false', 'replicas=null')).toBeUndefined();
   });
 
   test('profiles of your own are a file that the service reads', () => {
@@ -171,7 +201,14 @@ describe('the chart', () => {
 
   test('a typo is reported at its own path', () => {
     expect(() => render('gateway.kind=istio', 'gateway.istio.mesh=sidcar')).toThrow(/gateway[/.]istio[/.]mesh/);
-    expect(() => render('gateway.kind=istio', 'drain.timeoutSecond=1')).toThrow(/drain/);
+    expect(() => render('gateway.kind=istio', 'drain.timeoutSecond=1')).toThrow(/at '\/drain'.*timeoutSecond/);
+    const mine = ['gateway.kind=istio', 'profiles.mine.extends=vllm'];
+    expect(() => render(...mine, 'profiles.mine.imag=true')).toThrow(/at '\/profiles\/mine'.*imag/);
+    expect(() => render(...mine, 'profiles.mine.image=maybe')).toThrow(/at '\/profiles\/mine\/image'/);
+    expect(() => render(...mine, 'profiles.mine.models.qwen.vidio=true')).toThrow(
+      /at '\/profiles\/mine\/models\/qwen'.*vidio/,
+    );
+    expect(() => render('gateway.kind=istio', 'podLabel.a=b')).toThrow(/at ''.*podLabel/);
   });
 
   test('with TLS, Envoy Gateway is told to check it', () => {
@@ -234,6 +271,7 @@ describe('a Kubernetes API server accepts', () => {
     await server.untilKnown('networking.istio.io/v1alpha3', 'EnvoyFilter');
     await server.untilKnown('networking.istio.io/v1', 'DestinationRule');
     await server.untilKnown('gateway.networking.k8s.io/v1', 'BackendTLSPolicy');
+    await server.untilKnown('keda.sh/v1alpha1', 'ScaledObject');
     await server.untilKnown('monitoring.coreos.com/v1', 'ServiceMonitor');
     await server.untilKnown('monitoring.coreos.com/v1', 'PrometheusRule');
   });
@@ -257,6 +295,7 @@ describe('a Kubernetes API server accepts', () => {
       'everything at once, Istio',
       () => render('gateway.kind=istio', 'autoscaling.activeExchanges.enabled=true', ...monitoring),
     ],
+    ['the guide’s ScaledObject', () => [scaledObjectOfGuide()]],
     ['the service alone', () => render('networkPolicy.enabled=false', 'autoscaling.enabled=false')],
   ])('%s', async (_what, objects) => {
     for (const object of objects())
@@ -274,3 +313,9 @@ describe('a Kubernetes API server accepts', () => {
     expect(await server.create(open, { dryRun: true })).toMatch(/FullDuplexStreamed/);
   });
 });
+
+function scaledObjectOfGuide(): KubernetesObject {
+  const guide = readFileSync(join(root, 'docs/scaling.md'), 'utf8');
+  const examples = [...guide.matchAll(/^```yaml\n(.*?)^```/gms)].flatMap(([, example = '']) => parseObjects(example));
+  return objectOf(examples, 'ScaledObject');
+}

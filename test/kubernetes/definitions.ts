@@ -7,11 +7,12 @@ const tools = join(import.meta.dirname, 'tools');
 
 /** Modules with CustomResourceDefinitions whose code the tools do not need. Go's checksum database pins their contents. */
 const others = {
+  keda: 'github.com/kedacore/keda/v2@v2.17.2',
   istio: 'istio.io/api@v1.31.1',
   prometheus: 'github.com/prometheus-operator/prometheus-operator@v0.85.0',
 };
 
-/** CustomResourceDefinitions of Gateway API, Envoy Gateway, Istio and the Prometheus operator. */
+/** CustomResourceDefinitions of Gateway API, Envoy Gateway, Istio, KEDA and the Prometheus operator. */
 export function customResourceDefinitions(): KubernetesObject[] {
   const gateway = moduleFolder(tools, 'github.com/envoyproxy/gateway');
   const settings = [
@@ -28,7 +29,8 @@ export function customResourceDefinitions(): KubernetesObject[] {
   const monitoring = readdirSync(operator)
     .filter((name) => /_(servicemonitors|prometheusrules)\.yaml$/.test(name))
     .map((name) => readFileSync(join(operator, name), 'utf8'));
-  return [rendered, istio, ...monitoring]
+  const keda = readFileSync(join(download(others.keda), 'config/crd/bases/keda.sh_scaledobjects.yaml'), 'utf8');
+  return [rendered, istio, keda, ...monitoring]
     .flatMap(parseObjects)
     .filter(({ kind }) => kind === 'CustomResourceDefinition');
 }
