@@ -1,10 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AdminRoutes } from '../server/admin.ts';
 import { hostProblem, originProblem, securityHeaders, siteProblem } from './access.ts';
+import { endpointOf } from './endpoint.ts';
 import { createLivePages, sendGone } from './live-pages.ts';
 import { PacedWrite } from './paced-write.ts';
 import { loadPage } from './page-files.ts';
 import { createQueue } from './queue.ts';
+import { maxExchangeBytes } from './recording.ts';
 import { searchBodies } from './search.ts';
 import { createRequestSender } from './send-request.ts';
 import type { ExchangeStore, StoredExchange } from './store.ts';
@@ -27,8 +29,8 @@ export interface Inspector extends AdminRoutes {
   close(): void;
 }
 
-/** What the form may send. */
-const maxSentBytes = 1024 * 1024;
+/** What the form may send: any body that is kept whole can be sent again. */
+const maxSentBytes = maxExchangeBytes;
 /** Explanations and searches that wait for one another. */
 const maxWaiting = 16;
 /** Characters that may be looked for. */
@@ -100,13 +102,27 @@ export async function createInspector({
     const problem = originProblem(request.headers);
     if (problem !== null) return sendText(response, 403, problem);
     if (sender === null) return sendText(response, 404, 'INSPECT_SEND_TO is not set.');
+    const to = new URL(request.url ?? '', 'http://inspector').searchParams.get('path') ?? '/v1/responses';
+    // What does not begin so could name another host behind the base URL.
+    if (!to.startsWith('/') || endpointOf('POST', to) === null)
+      return sendText(response, 400, 'path must be one of the Responses API.');
     const body = await readBody(request, maxSentBytes);
     if (body === null) return sendText(response, 413, `A request may have ${maxSentBytes} bytes.`);
     try {
-      const { status, requestId } = await sender.send(body);
+      const { status, requestId } = await sender.send(to, body, request.headers.authorization ?? null);
       sendJson(response, 200, { status, request_id: requestId });
     } catch (error) {
       sendText(response, 502, reasonOf(error));
+    }
+  }
+
+  /** `/inspect/models` */
+  async function sendModels(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (sender === null) return sendText(response, 404, 'INSPECT_SEND_TO is not set.');
+    try {
+      sendJson(response, 200, { models: await sender.models(request.headers.authorization ?? null), problem: null });
+    } catch (error) {
+      sendJson(response, 200, { models: [], problem: reasonOf(error) }); // many upstreams have no list
     }
   }
 
@@ -121,10 +137,11 @@ export async function createInspector({
     if (path === '/inspect/about') return sendJson(response, 200, about);
     if (path === '/inspect/events') return pages.openList(response) ? undefined : sendText(response, 503, tooManyPages);
     const [, id, part] = /^\/inspect\/exchanges\/(\d{1,15})(?:\/(events|explanation))?$/.exec(path) ?? [];
-    const isWork = part === 'explanation' || path === '/inspect/search' || path === '/inspect/turns';
-    // It takes CPU time, which no other site may have for a link or an image.
+    const isWork = part === 'explanation' || works.has(path);
+    // It takes time of this service or of the upstream, which no other site may have for a link or an image.
     const foreign = isWork ? siteProblem(request.headers) : null;
     if (foreign !== null) return sendText(response, 403, foreign);
+    if (path === '/inspect/models') return sendModels(request, response);
     if (path === '/inspect/turns')
       return sendWork(response, async (signal) => JSON.stringify({ turns: await linkTurns(store, signal) }), 500);
     if (path === '/inspect/search') return search(response, new URLSearchParams(request.url?.split('?', 2)[1]));
@@ -151,6 +168,7 @@ export async function createInspector({
   };
 }
 
+const works: ReadonlySet<string> = new Set(['/inspect/search', '/inspect/turns', '/inspect/models']);
 const tooManyPages = 'Too many pages are open.';
 
 /** An exception's message; of fetch, which says only that it failed, that of its cause. */

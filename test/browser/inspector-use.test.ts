@@ -160,3 +160,49 @@ describe('the panes', () => {
     expect(await covered()).toEqual([]);
   });
 });
+
+describe('a request', () => {
+  test('is edited and sent again: its body as text, a model of the list, a key', async () => {
+    const { upstream } = inspected.mesh;
+    upstream.script('resent', { body: [completion({ content: 'Yes' })] });
+    upstream.script('another', { body: [completion({ content: 'No' })] });
+    upstream.script('/v1/models', { body: [JSON.stringify({ data: [{ id: 'resent' }, { id: 'another' }] })] });
+    await answered('resent', { instructions: 'Be brief.', temperature: 0.5 });
+    const { page } = await open();
+    await page.getByRole('option', { name: /resent.*completed/ }).click();
+    await page.getByRole('button', { name: 'Edit and resend' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Edit and resend' });
+    const body = dialog.getByRole('textbox', { name: 'Body' });
+    expect(JSON.parse(await body.inputValue())).toMatchObject({ model: 'resent', temperature: 0.5 });
+    const listed = dialog.locator('datalist option');
+    await expect
+      .poll(() => listed.evaluateAll((all) => all.map((each) => each.getAttribute('value'))))
+      .toEqual(['resent', 'another']);
+    await dialog.getByLabel('Model').fill('another');
+    await body.fill((await body.inputValue()).replace('Be brief.', 'Be very brief.'));
+    await dialog.getByLabel('Key').fill('sk-typed-here');
+    await dialog.getByRole('button', { name: 'Send', exact: true }).click();
+    await page.getByRole('heading', { name: /another.*completed/ }).waitFor();
+    const [sent] = upstream.received('another');
+    expect(sent?.json()).toMatchObject({
+      temperature: 0.5,
+      messages: [{ content: 'Be very brief.' }, { content: 'Hi' }],
+    });
+    expect(sent?.headers['authorization']).toBe('Bearer sk-typed-here');
+    expect(await page.content()).not.toContain('sk-typed-here');
+    // The inspector's own question for the models is no client's.
+    expect(upstream.received('/v1/models').length).toBeGreaterThan(0);
+    expect(await page.locator('.exchange').filter({ hasText: 'models' }).count()).toBe(0);
+  });
+
+  test('that is no JSON can be sent as well', async () => {
+    const { page } = await open();
+    await page.keyboard.press('n');
+    await page.getByRole('button', { name: 'Edit as JSON' }).click();
+    await page.getByRole('textbox', { name: 'Body' }).fill('{"model": oops');
+    await page.getByText('This is not JSON. It is sent as it is.').waitFor();
+    await page.getByRole('button', { name: 'Send', exact: true }).click();
+    await page.getByRole('alert').getByText('invalid_json').waitFor();
+    await expect.poll(() => page.getByRole('dialog').count()).toBe(0);
+  });
+});

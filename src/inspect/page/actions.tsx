@@ -4,16 +4,17 @@ import type { ExchangeFileRequest } from '../../schema/exchange-file.ts';
 import { curlOf } from '../view/curl.ts';
 import { answerCase, type GoldenCaseFile, requestCase } from '../view/golden-case.ts';
 import { harOf } from '../view/har.ts';
+import { prettyText } from '../view/pretty-json.ts';
 import { download } from './download.ts';
-import type { ShownExchange } from './model.ts';
+import type { Model, ShownExchange } from './model.ts';
 
 /** What can be taken away from an exchange: commands for curl, golden cases, the file that `explain` reads. `base` is where a client would send it. */
 export function Actions(props: {
   readonly shown: ShownExchange;
   readonly base: string;
-  readonly version: string;
+  readonly model: Model;
 }): JSX.Element {
-  const { shown, base, version } = props;
+  const { shown, base, model } = props;
   const [done, setDone] = useState('');
   const { file, row } = shown.detail;
   useEffect(() => {
@@ -37,11 +38,18 @@ export function Actions(props: {
     }
   };
   const title = `${row.model ?? 'exchange'} ${row.id}, ${row.outcome}`;
-  const har = () => JSON.stringify(harOf([shown.detail], base, version), null, 1);
+  const har = () => JSON.stringify(harOf([shown.detail], base, model.about?.version ?? ''), null, 1);
   const isWhole = row.omitted_bytes === 0;
-  const chat = file.chat_request;
+  const { chat_request: chat, client_request: client } = file;
   return (
     <div class="actions">
+      <button
+        type="button"
+        disabled={row.endpoint === null || shown.detail.omitted.client_request > 0 || !('body' in client)}
+        onClick={() => 'body' in client && model.setDraft({ path: client.path, body: prettyText(client.body) })}
+      >
+        Edit and resend
+      </button>
       <Menu label="Copy as curl">
         <button type="button" role="menuitem" onClick={() => copy('the client’s request', file.client_request, base)}>
           The client’s request

@@ -1,10 +1,10 @@
 import type { JSX } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import { webSocketTurnOf } from '../view/websocket-turn.ts';
 import { ConversationDetail, ConversationList } from './conversations.tsx';
 import { Detail } from './detail.tsx';
 import { clientName, count, duration, size, timeOfDay, toneOf } from './format.ts';
-import type { ListedRow, Model } from './model.ts';
+import type { Draft, ListedRow, Model } from './model.ts';
 import { SendDialog } from './send-dialog.tsx';
 import { Splitter } from './splitter.tsx';
 import { VirtualList } from './virtual-list.tsx';
@@ -12,7 +12,6 @@ import { VirtualList } from './virtual-list.tsx';
 /** The page: the list of exchanges, and the one that is selected. */
 export function App({ model }: { readonly model: Model }): JSX.Element {
   const filter = useRef<HTMLInputElement>(null);
-  const [isSending, setSending] = useState(false);
 
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
@@ -20,7 +19,7 @@ export function App({ model }: { readonly model: Model }): JSX.Element {
       if (isTyping || event.ctrlKey || event.metaKey || event.altKey || document.querySelector('dialog[open]')) return;
       if (event.key === '/') filter.current?.focus();
       else if (event.key === 'p') model.setPaused(!model.isPaused);
-      else if (event.key === 'n') setSending(true);
+      else if (event.key === 'n') model.setDraft(newDraft);
       else if (event.key === 'c') model.setConversations(!model.showsConversations);
       else if (event.key === 'Escape') back(model);
       else return;
@@ -67,7 +66,7 @@ export function App({ model }: { readonly model: Model }): JSX.Element {
         >
           Conversations
         </button>
-        <button type="button" class="primary" onClick={() => setSending(true)} title="n">
+        <button type="button" class="primary" onClick={() => model.setDraft(newDraft)} title="n">
           Send a request
         </button>
         <Status model={model} />
@@ -77,7 +76,7 @@ export function App({ model }: { readonly model: Model }): JSX.Element {
           <ConversationList model={model} />
         ) : (
           <section class="exchanges" aria-label="Exchanges">
-            {rows.length === 0 ? <Empty model={model} onSend={() => setSending(true)} /> : null}
+            {rows.length === 0 ? <Empty model={model} onSend={() => model.setDraft(newDraft)} /> : null}
             <VirtualList
               id="exchanges"
               label="Exchanges, newest first"
@@ -106,10 +105,14 @@ export function App({ model }: { readonly model: Model }): JSX.Element {
         />
         {model.showsConversations ? <ConversationDetail model={model} /> : <Detail model={model} />}
       </main>
-      {isSending ? <SendDialog model={model} onClose={() => setSending(false)} /> : null}
+      {model.draft === null ? null : (
+        <SendDialog model={model} draft={model.draft} onClose={() => model.setDraft(null)} />
+      )}
     </div>
   );
 }
+
+const newDraft: Draft = { path: '/v1/responses', body: null };
 
 /** One step out of what is open. */
 function back(model: Model): void {

@@ -114,7 +114,7 @@ function Title({ shown, model }: { readonly shown: ShownExchange; readonly model
         {visible(row.model ?? row.path ?? '')}
         <span class={`pill ${toneOf(row.outcome)}`}>{row.outcome}</span>
       </h2>
-      <Actions shown={shown} base={baseOf(model)} version={model.about?.version ?? ''} />
+      <Actions shown={shown} base={baseOf(model)} model={model} />
       <dl class="figures">
         {figures.map(([name, value]) => (
           <div key={name}>

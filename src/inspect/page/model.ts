@@ -38,6 +38,12 @@ export interface About {
   readonly limits: StoreLimits;
 }
 
+/** A request in the form. `body` is null for one that the form makes. */
+export interface Draft {
+  readonly path: string;
+  readonly body: string | null;
+}
+
 type Connection = 'connecting' | 'live' | 'lost';
 
 /** All that the page shows. Changes are told of once a frame. */
@@ -46,6 +52,10 @@ export class Model {
   connection: Connection = 'connecting';
   heldBytes = 0;
   filter = '';
+  /** What the form sends for a key; kept nowhere else. */
+  key = '';
+  /** What the form is open with: nothing yet, or a request to edit and send again; null while it is closed. */
+  draft: Draft | null = null;
   isPaused = false;
   /** Updates that this page was too slow for: it was sent the state after them. */
   skipped = 0;
@@ -200,6 +210,11 @@ export class Model {
     this.#changed();
   }
 
+  setDraft(draft: Draft | null): void {
+    this.draft = draft;
+    this.#changed();
+  }
+
   setLayout(changes: Partial<Layout>): void {
     this.layout = { ...this.layout, ...changes };
     saveLayout(this.layout);
@@ -226,17 +241,28 @@ export class Model {
     this.#changed();
   }
 
-  /** Sends a request with the form. Rejects with the reason. */
-  async send(body: string): Promise<void> {
-    const response = await fetch('/inspect/send', {
+  /** Sends a body with the form to a path of the API. Rejects with the reason. */
+  async send(path: string, body: string): Promise<void> {
+    const response = await fetch(`/inspect/send?${new URLSearchParams({ path })}`, {
       method: 'POST',
-      headers: { 'content-type': 'application/json' },
+      headers: { 'content-type': 'application/json', ...this.#authorization() },
       body,
     });
     if (!response.ok) throw new Error((await response.text()).trim());
     const { request_id } = (await response.json()) as { request_id: string };
     this.#awaited = request_id;
     this.#selectAwaited();
+  }
+
+  /** The names of the upstream's models, or what is in the way of them. Rejects when the service cannot be asked. */
+  async models(): Promise<{ readonly models: readonly string[]; readonly problem: string | null }> {
+    const response = await fetch('/inspect/models', { headers: this.#authorization() });
+    if (!response.ok) throw new Error((await response.text()).trim());
+    return await response.json();
+  }
+
+  #authorization(): Readonly<Record<string, string>> {
+    return this.key === '' ? {} : { authorization: `Bearer ${this.key}` };
   }
 
   #open(id: number): void {

@@ -1,7 +1,10 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { redactionMark } from '../../redact/names.ts';
 import { curlOf } from '../view/curl.ts';
-import type { Model } from './model.ts';
+import { pretty } from '../view/pretty-json.ts';
+import { parsed } from '../view/timeline.ts';
+import type { Draft, Model } from './model.ts';
 
 const efforts = ['', 'none', 'minimal', 'low', 'medium', 'high', 'xhigh'] as const;
 
@@ -29,8 +32,13 @@ const answerSchema = {
   },
 };
 
-/** A small form that sends a request through the proxy, or shows the command where the service knows no proxy. */
-export function SendDialog({ model, onClose }: { readonly model: Model; readonly onClose: () => void }): JSX.Element {
+/** A form that sends a request through the proxy, or shows the command where the service knows no proxy. */
+export function SendDialog(props: {
+  readonly model: Model;
+  readonly draft: Draft;
+  readonly onClose: () => void;
+}): JSX.Element {
+  const { model, draft, onClose } = props;
   const dialog = useRef<HTMLDialogElement>(null);
   const [name, setName] = useState(() => lastModel(model) ?? 'demo');
   const [text, setText] = useState('What is the weather in Paris?');
@@ -38,13 +46,30 @@ export function SendDialog({ model, onClose }: { readonly model: Model; readonly
   const [tool, setTool] = useState(false);
   const [schema, setSchema] = useState(false);
   const [effort, setEffort] = useState('');
+  /** The body as it was edited; null for the one that the form makes. */
+  const [raw, setRaw] = useState(draft.body);
+  const [models, setModels] = useState<readonly string[]>([]);
+  const [listProblem, setListProblem] = useState<string | null>(null);
   const [problem, setProblem] = useState<string | null>(null);
   const [isBusy, setBusy] = useState(false);
   const proxy = model.about?.send_to ?? null;
 
-  useEffect(() => dialog.current?.showModal(), []);
+  const listModels = () => {
+    if (proxy === null) return;
+    model.models().then(
+      (list) => {
+        setModels(list.models);
+        setListProblem(list.problem);
+      },
+      (error: unknown) => setListProblem(reasonOf(error)),
+    );
+  };
+  useEffect(() => {
+    dialog.current?.showModal();
+    listModels();
+  }, []);
 
-  const body = JSON.stringify(
+  const made = JSON.stringify(
     {
       model: name,
       input: text,
@@ -56,64 +81,121 @@ export function SendDialog({ model, onClose }: { readonly model: Model; readonly
     null,
     2,
   );
+  const body = raw ?? made;
+  const edited = raw === null ? null : parsed(raw);
+  const isObject = typeof edited === 'object' && edited !== null && !Array.isArray(edited);
+  const shownName = raw === null ? name : isObject && 'model' in edited ? String(edited.model) : '';
+  const rename = (given: string) => {
+    setName(given);
+    if (isObject) setRaw(pretty({ ...edited, model: given }));
+  };
   const submit = async (event: Event) => {
     event.preventDefault();
     if (proxy === null) return;
     setBusy(true);
     try {
-      await model.send(body);
+      await model.send(draft.path, body);
       dialog.current?.close();
     } catch (error) {
-      setProblem(error instanceof Error ? error.message : String(error));
+      setProblem(reasonOf(error));
       setBusy(false);
     }
   };
   return (
-    <dialog ref={dialog} aria-labelledby="send-title" onClose={onClose}>
+    <dialog ref={dialog} class={raw === null ? '' : 'wide'} aria-labelledby="send-title" onClose={onClose}>
       <form onSubmit={submit}>
-        <h2 id="send-title">Send a request</h2>
+        <h2 id="send-title">{draft.body === null ? 'Send a request' : 'Edit and resend'}</h2>
         <label>
           Model
-          <input value={name} onInput={(event) => setName(event.currentTarget.value)} required />
+          <input
+            value={shownName}
+            list="models"
+            disabled={raw !== null && !isObject}
+            onInput={(event) => rename(event.currentTarget.value)}
+            required={raw === null}
+          />
         </label>
-        <label>
-          Input
-          <textarea rows={3} value={text} onInput={(event) => setText(event.currentTarget.value)} />
-        </label>
-        <fieldset>
-          <legend class="hidden">Options</legend>
-          <label class="check">
-            <input type="checkbox" checked={stream} onChange={(event) => setStream(event.currentTarget.checked)} />
-            Stream
+        <datalist id="models">
+          {models.map((each) => (
+            <option key={each} value={each} />
+          ))}
+        </datalist>
+        {listProblem === null ? null : <p class="hint">No list of models: {listProblem}</p>}
+        {proxy === null ? null : (
+          <label>
+            Key, if the proxy or the upstream wants one
+            <input
+              type="password"
+              autocomplete="off"
+              value={model.key}
+              onInput={(event) => {
+                model.key = event.currentTarget.value;
+              }}
+              onChange={listModels}
+            />
           </label>
-          <label class="check">
-            <input type="checkbox" checked={tool} onChange={(event) => setTool(event.currentTarget.checked)} />A tool
+        )}
+        {raw === null ? (
+          <>
+            <label>
+              Input
+              <textarea rows={3} value={text} onInput={(event) => setText(event.currentTarget.value)} />
+            </label>
+            <fieldset>
+              <legend class="hidden">Options</legend>
+              <label class="check">
+                <input type="checkbox" checked={stream} onChange={(event) => setStream(event.currentTarget.checked)} />
+                Stream
+              </label>
+              <label class="check">
+                <input type="checkbox" checked={tool} onChange={(event) => setTool(event.currentTarget.checked)} />A
+                tool
+              </label>
+              <label class="check">
+                <input type="checkbox" checked={schema} onChange={(event) => setSchema(event.currentTarget.checked)} />A
+                JSON schema
+              </label>
+              <label class="check">
+                Effort
+                <select value={effort} onChange={(event) => setEffort(event.currentTarget.value)}>
+                  {efforts.map((value) => (
+                    <option key={value} value={value}>
+                      {value === '' ? 'not set' : value}
+                    </option>
+                  ))}
+                </select>
+              </label>
+            </fieldset>
+          </>
+        ) : (
+          <label>
+            Body
+            <textarea
+              class="raw"
+              rows={18}
+              spellcheck={false}
+              value={raw}
+              onInput={(event) => setRaw(event.currentTarget.value)}
+            />
           </label>
-          <label class="check">
-            <input type="checkbox" checked={schema} onChange={(event) => setSchema(event.currentTarget.checked)} />A
-            JSON schema
-          </label>
-          <label class="check">
-            Effort
-            <select value={effort} onChange={(event) => setEffort(event.currentTarget.value)}>
-              {efforts.map((value) => (
-                <option key={value} value={value}>
-                  {value === '' ? 'not set' : value}
-                </option>
-              ))}
-            </select>
-          </label>
-        </fieldset>
+        )}
+        {raw !== null && edited === null ? <p class="hint">This is not JSON. It is sent as it is.</p> : null}
+        {raw?.includes(redactionMark) ? (
+          <p class="hint">
+            What is <code>{redactionMark}</code> was not kept: write it anew.
+          </p>
+        ) : null}
         {proxy === null ? (
           <div class="command">
             <p>
               The service does not know its proxy (<code>INSPECT_SEND_TO</code>). Send this to it:
             </p>
-            <pre>{commandOf(body)}</pre>
+            <pre>{commandOf(draft.path, body)}</pre>
           </div>
         ) : (
           <p class="hint">
-            Sent by the service to <code>{proxy}/responses</code>, as any client would.
+            Sent by the service to <code>{draft.path}</code> at <code>{proxy}</code>, as any client would
+            {draft.body === null ? '' : ', without the other headers of the request before'}.
           </p>
         )}
         {problem === null ? null : (
@@ -122,11 +204,20 @@ export function SendDialog({ model, onClose }: { readonly model: Model; readonly
           </p>
         )}
         <div class="buttons">
+          {raw === null ? (
+            <button type="button" onClick={() => setRaw(made)}>
+              Edit as JSON
+            </button>
+          ) : null}
           <button type="button" onClick={() => dialog.current?.close()}>
             {proxy === null ? 'Close' : 'Cancel'}
           </button>
           {proxy === null ? (
-            <button type="button" class="primary" onClick={() => navigator.clipboard.writeText(commandOf(body))}>
+            <button
+              type="button"
+              class="primary"
+              onClick={() => navigator.clipboard.writeText(commandOf(draft.path, body))}
+            >
               Copy as curl
             </button>
           ) : (
@@ -140,9 +231,13 @@ export function SendDialog({ model, onClose }: { readonly model: Model; readonly
   );
 }
 
-function commandOf(body: string): string {
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+function commandOf(path: string, body: string): string {
   const headers = [{ name: 'content-type', value: 'application/json' }];
-  return curlOf({ method: 'POST', path: '/v1/responses', headers, body }, 'http://127.0.0.1:10000');
+  return curlOf({ method: 'POST', path, headers, body }, 'http://127.0.0.1:10000');
 }
 
 function lastModel(model: Model): string | null {

@@ -1,6 +1,7 @@
 import type { ExchangeFile, ExchangeFilePiece, ExchangeFileRequest } from '../../schema/exchange-file.ts';
 import { eventLines, textOfBase64Url } from './event-lines.ts';
 import { isStream } from './final-response.ts';
+import { pretty, prettyText } from './pretty-json.ts';
 import { bytesOfBase64, parsed } from './timeline.ts';
 
 /** A case for `test/golden`: a file of its own, or one to append to a file that is there. */
@@ -187,18 +188,6 @@ function jsonOf(request: ExchangeFileRequest): string | null {
   if (!('body' in request)) return null;
   const value = parsed(request.body);
   return typeof value === 'object' && value !== null ? prettyText(request.body) : null;
-}
-
-/** JSON with line breaks, unless a number would change by that. */
-function prettyText(json: string): string {
-  const value = parsed(json);
-  if (value === null) return json;
-  const safe = !/\d{16}|\d[eE.]/.test(json);
-  return safe ? pretty(value) : json.trim().replaceAll(/\n\s*/g, ' ');
-}
-
-function pretty(value: unknown): string {
-  return JSON.stringify(value, null, 2);
 }
 
 function bytesOf(pieces: readonly ExchangeFilePiece[]): Uint8Array {

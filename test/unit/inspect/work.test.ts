@@ -1,7 +1,8 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createInspector, type Inspector } from '../../../src/inspect/inspector.ts';
+import { maxExchangeBytes, probeAgent } from '../../../src/inspect/recording.ts';
 import { createExchangeStore, type ExchangeStore } from '../../../src/inspect/store.ts';
 import { recordedFacts } from '../../support/recorded-facts.ts';
 
@@ -97,4 +98,77 @@ it('neither is done for a page of another site', async () => {
   for (const path of [`/inspect/exchanges/${id}/explanation`, '/inspect/search?text=a&ids=1'])
     expect((await get(path, { 'sec-fetch-site': 'cross-site' })).status).toBe(403);
   expect(explained).toEqual([]);
+});
+
+describe('what is sent on', () => {
+  let proxy: Server;
+  let asked: { readonly url: string; readonly headers: Readonly<Record<string, unknown>>; readonly body: string }[];
+  let reply: { readonly status: number; readonly body: string };
+
+  beforeEach(async () => {
+    asked = [];
+    reply = { status: 200, body: JSON.stringify({ data: [{ id: 'a' }, { id: 'b' }, {}, null] }) };
+    proxy = createServer(async (incoming, response) => {
+      const pieces: Buffer[] = [];
+      for await (const piece of incoming as AsyncIterable<Buffer>) pieces.push(piece);
+      asked.push({ url: incoming.url ?? '', headers: incoming.headers, body: Buffer.concat(pieces).toString() });
+      response.writeHead(reply.status).end(reply.body);
+    });
+    await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+    const sendTo = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}/v1/`;
+    inspector.close();
+    inspector = await createInspector({ store, version: '1', sendTo, prices: '', explain });
+  });
+  afterEach(() => {
+    proxy.close();
+    proxy.closeAllConnections();
+  });
+
+  async function post(path: string, body: string, headers: Readonly<Record<string, string>> = {}) {
+    const { port } = server.address() as AddressInfo;
+    const url = `http://127.0.0.1:${port}`;
+    const own = { 'content-type': 'application/json', origin: url };
+    const response = await fetch(`${url}${path}`, { method: 'POST', headers: { ...own, ...headers }, body });
+    return { status: response.status, text: await response.text() };
+  }
+
+  it('goes to any path of the API, with the key of the form, and to no other', async () => {
+    const path = encodeURIComponent('/team-a/v1/responses/compact?api-version=1');
+    expect((await post(`/inspect/send?path=${path}`, '{}', { authorization: 'Bearer k' })).status).toBe(200);
+    expect((await post('/inspect/send', 'no JSON')).status).toBe(200);
+    expect(asked.map(({ url, headers, body }) => [url, headers['authorization'], body])).toEqual([
+      ['/team-a/v1/responses/compact?api-version=1', 'Bearer k', '{}'],
+      ['/v1/responses', undefined, 'no JSON'],
+    ]);
+    for (const other of ['/v1/chat/completions', '/admin', 'http://elsewhere/v1/responses', '@elsewhere/v1/responses'])
+      expect((await post(`/inspect/send?path=${encodeURIComponent(other)}`, '{}')).status, other).toBe(400);
+    expect(asked).toHaveLength(2);
+  });
+
+  it('may have as many bytes as are kept of an exchange', async () => {
+    expect((await post('/inspect/send', 'x'.repeat(maxExchangeBytes))).status).toBe(200);
+    expect((await post('/inspect/send', 'x'.repeat(maxExchangeBytes + 1))).status).toBe(413);
+  });
+
+  it('asks for the models in its own name, and says what is in the way', async () => {
+    expect(await get('/inspect/models', { authorization: 'Bearer k' })).toEqual({
+      status: 200,
+      text: JSON.stringify({ models: ['a', 'b'], problem: null }),
+    });
+    expect(asked[0]).toMatchObject({
+      url: '/v1/models',
+      headers: { 'user-agent': probeAgent, authorization: 'Bearer k' },
+    });
+    for (const [status, body, problem] of [
+      [401, '', 'answers its list of models with 401'],
+      [200, 'no JSON', 'list of models is none'],
+      [200, '{"data":1}', 'list of models is none'],
+      [200, 'x'.repeat(4 * 1024 * 1024 + 1), 'longer than 4194304 bytes'],
+    ] as const) {
+      reply = { status, body };
+      const { status: given, text } = await get('/inspect/models');
+      expect([given, text.includes(problem)], text).toEqual([200, true]);
+    }
+    expect((await get('/inspect/models', { 'sec-fetch-site': 'cross-site' })).status).toBe(403);
+  });
 });

@@ -1,0 +1,14 @@
+import { parsed } from './timeline.ts';
+
+/** JSON with line breaks, unless a number would change by that. */
+export function prettyText(json: string): string {
+  const value = parsed(json);
+  if (value === null) return json;
+  const safe = !/\d{16}|\d[eE.]/.test(json);
+  return safe ? pretty(value) : json.trim().replaceAll(/\n\s*/g, ' ');
+}
+
+/** A value as JSON with line breaks. */
+export function pretty(value: unknown): string {
+  return JSON.stringify(value, null, 2);
+}
