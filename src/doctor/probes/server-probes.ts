@@ -46,6 +46,16 @@ export const serverProbes: readonly Probe[] = [
     },
   },
   {
+    name: 'gateway',
+    group: 'server',
+    asks: 'which gateway is in front of it',
+    requests: 2,
+    tokens: 'none',
+    request: () => gateways.map(({ path }) => ({ path })),
+    judge: judgeGateway,
+    means: { works: 'The profile is that of the model’s server behind it.' },
+  },
+  {
     name: 'window',
     group: 'server',
     asks: 'the context window, where Ollama tells it',
@@ -145,6 +155,27 @@ const signs: readonly { readonly path: `/${string}`; read(body: string): { words
     },
   },
 ];
+
+/** Gateways that say nothing of themselves in a list of models, by the answer at a path of their own. */
+const gateways: readonly { readonly name: string; readonly path: `/${string}`; isIts(answer: Answer): boolean }[] = [
+  {
+    name: 'LiteLLM',
+    path: '/health/liveliness',
+    isIts: ({ status, body }) => status === 200 && body === `"I'm alive!"`,
+  },
+  {
+    name: 'agentic-api',
+    path: '/v1/conversations/conv_1',
+    isIts: ({ status, body }) => status === 404 && body.includes('storage error: not found: Conversation with id'),
+  },
+];
+
+function judgeGateway(answers: readonly Answer[], { findings }: Known): Finding {
+  const own = gateways.find(({ isIts }, index) => answers[index] !== undefined && isIts(answers[index]))?.name;
+  const name = own ?? findings.get('models')?.facts?.gateway;
+  if (name !== undefined) return { result: 'works', detail: name, facts: { gateway: name } };
+  return { result: 'not_tested', detail: 'none says that it is there' };
+}
 
 function engineAt(path: Engine['path']): Facts {
   const name = engines.find((engine) => engine.path === path)?.name;

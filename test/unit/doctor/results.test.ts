@@ -279,6 +279,20 @@ it('a list of models tells that a gateway is in front, and that the model takes 
   expect(report.warnings.join('\n')).toContain('GPUStack is in front of the engine');
 });
 
+it.each([
+  ['LiteLLM', '/health/liveliness', 200, `"I'm alive!"`],
+  [
+    'agentic-api',
+    '/v1/conversations/conv_1',
+    404,
+    `{"error":{"message":"storage error: not found: Conversation with id 'conv_1'","type":"not_found","code":"not_found"}}`,
+  ],
+])('%s is recognised by what it says at %s', async (name, path, status, body) => {
+  const report = await diagnose({ respond: (asked) => (asked === path ? { status, body } : null) });
+  expect(report.findings.find(({ probe }) => probe === 'gateway')).toMatchObject({ result: 'works', detail: name });
+  expect(report.warnings.join('\n')).toContain(`${name} is in front of the engine`);
+});
+
 describe('the context window', () => {
   const listed = (window: number, path: string) =>
     path === '/v1/models'

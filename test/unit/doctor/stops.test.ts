@@ -423,7 +423,7 @@ describe('the command line', () => {
     ['/openai/chat/completions', '/openai/chat/completions'],
   ])('takes a base URL as SDKs do: %j', async (path, asked) => {
     await withServer({}, async (server, url) => {
-      await runDoctor([`${url}${path}`, '-m', 'm', '--max-requests', '8']);
+      await runDoctor([`${url}${path}`, '-m', 'm', '--max-requests', '10']);
       expect(server.requests.map((request) => request.path)).toContain(asked);
       expect(server.requests[0]?.path).toBe(asked.replace('chat/completions', 'models'));
     });
