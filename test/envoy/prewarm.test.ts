@@ -75,7 +75,7 @@ test('a warm-up on a WebSocket reaches a server that has a cache, and the next t
   expect(next.at(-1)?.type).toBe('response.incomplete');
   const system = { role: 'system', content: instructions };
   expect(mesh.upstream.received('turns').map((request) => request.json())).toMatchObject([
-    { messages: [system], max_completion_tokens: 1 },
+    { messages: [system, { role: 'user', content: '.' }], max_completion_tokens: 1 },
     { messages: [system, { role: 'user', content: 'Hi' }] },
   ]);
   await client.close();

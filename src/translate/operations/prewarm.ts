@@ -1,3 +1,6 @@
+import type { InputItem } from '../request/parsed.ts';
+import { standIn } from '../request/passes/pass.ts';
+import { mark } from '../request/trace.ts';
 import { responseAnswer } from './defaults.ts';
 import type { TranslatedOperation } from './operation.ts';
 
@@ -6,7 +9,13 @@ import type { TranslatedOperation } from './operation.ts';
  * away. The Response is empty, and its usage is what that took.
  */
 export const oneToken = {
-  conversation: (_request, items) => ({ items, maxTokens: 1 }),
+  conversation({ prewarm }, items, { trace }) {
+    if (items.some((item) => item.kind === 'message' && item.role === 'user')) return { items, maxTokens: 1 };
+    // Many templates refuse a conversation in which no user speaks; instructions and tools come before that.
+    const question: InputItem = { kind: 'message', role: 'user', content: [{ type: 'text', text: standIn }] };
+    if (trace !== undefined && prewarm !== null) mark(question, prewarm);
+    return { items: [...items, question], maxTokens: 1 };
+  },
   constraints: ({ tools, toolChoice, format, formatText }) => ({
     tools,
     // The prompt is the same without it, and a call that must be made is not made of one token: servers fail at the rest.
@@ -22,5 +31,7 @@ export const oneToken = {
 
 /** Nothing is asked of a server that keeps nothing, or where nothing is to be kept. The Response is empty. */
 export const noCall = {
+  ...oneToken,
+  prewarms: false,
   answer: { ...oneToken.answer, asksUpstream: false },
 } satisfies Partial<TranslatedOperation>;
