@@ -44,7 +44,12 @@ describe('two workers with a UNIX socket each, and a replica on TCP', () => {
       await untilHealthy(mesh.admin, 3);
       // Calls that wait for a first connection are not counted yet where Envoy looks for the least busy.
       mesh.upstream.script('warm', { body: [completion({ content: 'Hi' })] });
-      for (let n = 0; n < 12; n += 1) await (await mesh.post({ model: 'warm', input: 'Hi' })).text();
+      const servedBy = () => {
+        const name = 'responses_extproc_exchanges_total';
+        const ofWorker = (worker: string) => workers.metric(name, { worker });
+        return Promise.all([mesh.service.metric(name), ofWorker('1'), ofWorker('2')]);
+      };
+      while ((await servedBy()).includes(0)) await (await mesh.post({ model: 'warm', input: 'Hi' })).text();
       const script = Array.from({ length: 30 }, () => ({ headers: eventStream, body: endless(over) }));
       mesh.upstream.script('spread', ...script);
       const running = await Promise.all(script.map(() => mesh.post({ model: 'spread', input: 'Hi', stream: true })));
@@ -69,7 +74,7 @@ describe('two workers with a UNIX socket each, and a replica on TCP', () => {
 
 describe('two replicas', () => {
   test('of which one is stopped under load fail no request: it takes calls until Envoy has noticed', async () => {
-    const leaving = await startServiceProcess({ DRAIN_DELAY_MS: '7000' });
+    const leaving = await startServiceProcess({ DRAIN_DELAY_MS: '15000' });
     const mesh = await startTestMesh({
       concurrency: 2,
       edit(config) {
@@ -81,11 +86,10 @@ describe('two replicas', () => {
     try {
       await untilHealthy(mesh.admin, 2);
       mesh.upstream.script('short', { body: [completion({ content: 'Hi' })] });
-      mesh.upstream.script('long', ...Array.from({ length: 8 }, () => ({ headers: eventStream, body: endless(over) })));
-      const streams = await Promise.all(
-        Array.from({ length: 8 }, () => mesh.post({ model: 'long', input: 'Hi', stream: true })),
-      );
-      expect(await leaving.metric('responses_extproc_active_exchanges')).toBeGreaterThan(0);
+      mesh.upstream.script('long', () => ({ headers: eventStream, body: endless(over) }));
+      const streams: Response[] = [];
+      while (streams.length < 8 || (await leaving.metric('responses_extproc_active_exchanges')) === 0)
+        streams.push(await mesh.post({ model: 'long', input: 'Hi', stream: true }));
 
       const statuses: number[] = [];
       let stopped = false;
@@ -99,7 +103,7 @@ describe('two replicas', () => {
         }),
       );
       leaving.child.kill('SIGTERM');
-      await sleep(9_000); // the delay and more: by now it takes no calls
+      await sleep(17_000); // the delay and more: by now it takes no calls
       while (statuses.length <= 100) await sleep(100);
       over.yet = true;
       expect(await leaving.child.ended).toBe('exit code 0');

@@ -26,14 +26,14 @@ describe('two replicas', () => {
       mesh.upstream.script('m', { body: [completion({ content: 'Hi' })] });
       const input = Array.from({ length: 60_000 }, (_, index) => `${index}`).join(' '); // 350 kB, no two pieces alike
       const statuses: number[] = [];
-      for (let n = 0; n < 20; n += 1) {
+      // Which replica is asked is chance, and Envoy's threads know both only after a while.
+      while (statuses.length < 20 || bad.failed === 0) {
         const answer = await mesh.post({ model: 'm', input });
         statuses.push(answer.status);
         await answer.text();
       }
-      expect(bad.failed).toBeGreaterThan(0);
       expect(statuses.filter((status) => status === 503)).toHaveLength(bad.failed);
-      expect(statuses.filter((status) => status === 200)).toHaveLength(20 - bad.failed);
+      expect(statuses.filter((status) => status === 200)).toHaveLength(statuses.length - bad.failed);
       for (const received of mesh.upstream.received('m'))
         expect(received.json().messages).toEqual([{ role: 'user', content: input }]);
     } finally {

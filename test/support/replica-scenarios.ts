@@ -61,14 +61,15 @@ export function testDeadReplicas(envoy: () => EnvoyBinary): void {
         await untilHealthy(mesh.admin, 2);
         mesh.upstream.script('json', { body: [completion({ content: 'Hi' })] });
         const input = 'A long prompt. '.repeat(20_000); // several of Envoy's pieces
-        for (let n = 0; n < 20; n += 1) {
+        let n = 0;
+        // Which replica is asked is chance, and Envoy's threads know both only after a while.
+        for (; n < 20 || bad.failed === 0; n += 1) {
           const answer = await mesh.post({ model: 'json', input });
           expect([n, answer.status]).toEqual([n, 200]);
           await answer.text();
         }
-        expect(bad.failed).toBeGreaterThan(0);
         expect(mesh.upstream.received('json').map((request) => request.json().messages)).toEqual(
-          Array.from({ length: 20 }, () => [{ role: 'user', content: input }]),
+          Array.from({ length: n }, () => [{ role: 'user', content: input }]),
         );
       } finally {
         await mesh.close();
