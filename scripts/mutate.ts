@@ -25,6 +25,14 @@ interface Outcome {
   readonly killedBy: string | null;
 }
 
+interface Verdict {
+  readonly killedBy: string | null;
+  /** The process must be replaced. */
+  readonly stuck: boolean;
+  /** The test file that failed without a failing test. */
+  readonly failedIn: string | null;
+}
+
 const root = join(import.meta.dirname, '..');
 const folder = join(root, '.cache/mutate');
 const tree = join(folder, 'tree');
@@ -60,13 +68,7 @@ if (clean.killedBy !== null) throw new Error(`Without any mistake this fails: ${
 
 const outcomes: Outcome[] = [];
 for (const mutant of mutants) {
-  writeFileSync(join(tree, mutant.file), mutant.text);
-  const { killedBy, stuck } = await run(child, byPromise(testsOf(mutant.file)));
-  writeFileSync(join(tree, mutant.file), originals.get(mutant.file) ?? '');
-  if (stuck) {
-    child.kill('SIGKILL');
-    child = await startRunner();
-  }
+  const killedBy = await outcomeOf(mutant);
   outcomes.push({ mutant, killedBy });
   const at = `${mutant.file}:${mutant.line}`;
   console.log(`${outcomes.length}/${mutants.length} ${killedBy === null ? 'SURVIVED' : 'seen'} ${at} ${mutant.kind}`);
@@ -77,6 +79,31 @@ child.disconnect();
 const { score, text } = report(outcomes);
 console.log(`\n${text}`);
 process.exitCode = score >= wanted ? 0 : 1;
+
+/**
+ * What saw the mutant. Where no test failed but a file or the process did, the cause may be an earlier mutant or the machine:
+ * only a new process tells, once it has run that file without any mistake. Throws where that fails too.
+ */
+async function outcomeOf(mutant: Mutant): Promise<string | null> {
+  const first = await runWith(mutant);
+  if (first.failedIn === null) return first.killedBy;
+  child.kill('SIGKILL');
+  child = await startRunner();
+  const unchanged = await run(child, [first.failedIn]);
+  if (unchanged.killedBy !== null) throw new Error(`Without any mistake this fails: ${unchanged.killedBy}`);
+  return (await runWith(mutant)).killedBy;
+}
+
+async function runWith(mutant: Mutant): Promise<Verdict> {
+  writeFileSync(join(tree, mutant.file), mutant.text);
+  const outcome = await run(child, byPromise(testsOf(mutant.file)));
+  writeFileSync(join(tree, mutant.file), originals.get(mutant.file) ?? '');
+  if (outcome.stuck) {
+    child.kill('SIGKILL');
+    child = await startRunner();
+  }
+  return outcome;
+}
 
 /** TypeScript files of these files and folders, without what is generated. */
 function sourcesOf(paths: readonly string[]): string[] {
@@ -155,9 +182,9 @@ function testsOf(file: string): string[] {
   return tests;
 }
 
-/** The golden cases, the properties, and the unit tests of the file's own room and of the four that an answer runs through. */
+/** The golden cases, the properties, and the unit tests of the file's own room, of the four that an answer runs through, and of memory. */
 function nearTests(file: string): RegExp {
-  const names = [file, ...rooms].map((path) => path.split('/')[1]);
+  const names = [file, ...rooms, 'src/memory'].map((path) => path.split('/')[1]);
   return new RegExp(`^test/(golden|fuzz|unit/(${names.join('|')}))/`);
 }
 
@@ -189,13 +216,13 @@ function cpuMsOf({ pid }: ChildProcess): number {
 }
 
 /** Runs these test files until one fails. */
-function run(runner: ChildProcess, files: readonly string[]): Promise<{ killedBy: string | null; stuck: boolean }> {
+function run(runner: ChildProcess, files: readonly string[]): Promise<Verdict> {
   return new Promise((resolve) => {
-    const end = (killedBy: string | null, stuck: boolean) => {
+    const end = (killedBy: string | null, stuck: boolean, failedIn: string | null = null) => {
       clearInterval(timer);
       runner.removeAllListeners('message');
       runner.removeAllListeners('exit');
-      resolve({ killedBy, stuck });
+      resolve({ killedBy, stuck, failedIn });
     };
     const now = () => ({ clock: performance.now(), cpu: cpuMsOf(runner) });
     let lastWord = now();
@@ -210,7 +237,11 @@ function run(runner: ChildProcess, files: readonly string[]): Promise<{ killedBy
         else kills.set(progress.file, (kills.get(progress.file) ?? 0) + 1);
       }
       if (progress.type === 'done')
-        end(progress.killedBy === null ? null : `${progress.killedBy}: ${progress.test}`, false);
+        end(
+          progress.killedBy === null ? null : `${progress.killedBy}: ${progress.test}`,
+          false,
+          progress.inTest ? null : progress.killedBy,
+        );
     });
     runner.once('exit', () => end('ended the process', true));
     runner.send({ files });

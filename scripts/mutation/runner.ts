@@ -14,7 +14,13 @@ export interface Task {
 export type Progress =
   | { readonly type: 'ready' }
   | { readonly type: 'file'; readonly file: string; readonly ms: number; readonly failed: boolean }
-  | { readonly type: 'done'; readonly killedBy: string | null; readonly test: string | null };
+  | {
+      readonly type: 'done';
+      readonly killedBy: string | null;
+      readonly test: string | null;
+      /** A test failed, rather than the file or something outside of all tests. */
+      readonly inTest: boolean;
+    };
 
 const tree = process.cwd();
 const send = (progress: Progress) => process.send?.(progress);
@@ -44,20 +50,20 @@ await vitest.standalone();
 process.on('message', async ({ files }: Task) => {
   for (const file of files) {
     const startedAt = performance.now();
-    const [failure, ran] = await run(file);
+    const [failure, ran, inTest = false] = await run(file);
     send({ type: 'file', file, ms: performance.now() - startedAt, failed: failure !== null || !ran });
     if (failure !== null || !ran) {
-      send({ type: 'done', killedBy: file, test: failure });
+      send({ type: 'done', killedBy: file, test: failure, inTest });
       return;
     }
   }
-  send({ type: 'done', killedBy: null, test: null });
+  send({ type: 'done', killedBy: null, test: null, inTest: false });
 });
 process.on('disconnect', () => process.exit());
 send({ type: 'ready' });
 
 /** The first test of a file that failed, and whether any ran: a file that cannot be loaded fails too. */
-async function run(file: string): Promise<[failure: string | null, ran: boolean]> {
+async function run(file: string): Promise<[failure: string | null, ran: boolean, inTest?: boolean]> {
   const path = join(tree, file);
   const specification = vitest.getRootProject().createSpecification(path);
   vitest.state.clearErrors();
@@ -67,10 +73,11 @@ async function run(file: string): Promise<[failure: string | null, ran: boolean]
   for (const module of testModules.filter(({ moduleId }) => moduleId === path)) {
     for (const test of module.children.allTests()) {
       const { state } = test.result();
-      if (state === 'failed') return [test.fullName, true];
+      if (state === 'failed') return [test.fullName, true, true];
       if (state === 'passed') ran = true;
     }
     if (module.state() === 'failed') return ['(the file could not be loaded)', true];
   }
-  return [unhandledErrors.length > 0 ? '(an error outside of the tests)' : null, ran];
+  const [outside] = unhandledErrors as readonly Error[];
+  return [outside === undefined ? null : `(an error outside of the tests: ${outside.message})`, ran];
 }

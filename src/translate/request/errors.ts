@@ -47,9 +47,9 @@ export function invalidType(param: string | null, expected: string, value: unkno
   );
 }
 
-/** The value in quotes, at most 64 characters of it, for an error message. */
+/** The value, of a JSON body, in quotes: at most 64 characters of it, for an error message. */
 export function quote(value: unknown): string {
-  const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? String(value));
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
   return `'${text.length > 64 ? `${text.slice(0, 64)}…` : text}'`;
 }
 

@@ -254,6 +254,13 @@ describe('BUFFERED_PARTIAL', () => {
   });
 });
 
+test.each(['STREAMED', 'BUFFERED_PARTIAL'] as const)('%s requests refuse a path that holds the model', (mode) => {
+  const modes: BodyModes = { request: mode, response: 'FULL_DUPLEX_STREAMED' };
+  const answered = answer(200, 'application/json', completion);
+  const { client } = play(request({}), answered, { modes, upstreamPath: '/{model}/chat/completions' });
+  expect(JSON.parse(String(client.body)).error.message).toContain('contains the model');
+});
+
 describe('NONE', () => {
   test.each([
     { request: 'NONE', response: 'FULL_DUPLEX_STREAMED' },

@@ -151,6 +151,11 @@ describe('a request read by hand', () => {
     });
   });
 
+  it.each([127, 128, 129, 16_383, 16_384, 62_000])('is not left to protobufjs with a body of %i bytes', (size) => {
+    const sent = { response_body: { body: Buffer.alloc(size, 97), end_of_stream: false } };
+    expect(readByHand(processMethod.requestSerialize(sent))).toMatchObject({ event: { body: Buffer.alloc(size, 97) } });
+  });
+
   it('is what protobufjs reads', () => {
     fc.assert(fc.property(bytes, expectAgreement), { numRuns: 1000 });
   });

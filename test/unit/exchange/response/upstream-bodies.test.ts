@@ -44,8 +44,9 @@ describe('the kind of an answer', () => {
     ['a vendor’s JSON', { 'content-type': 'application/vnd.x+json' }],
     ['JSON in capitals', { 'content-type': 'Application/JSON;charset=UTF-8' }],
   ])('is JSON by its first byte: %s', (_name, headers) => {
-    const { client } = play(ask(), answered(headers, '\ufeff \n', completion));
+    const { client, exchange } = play(ask(), answered(headers, '\ufeff \n', completion));
     expect(JSON.parse(String(client.body))).toMatchObject({ object: 'response', status: 'completed' });
+    expect(exchange.summary()).toMatchObject({ outcome: 'completed', finishReason: 'stop' });
   });
 
   test.each([

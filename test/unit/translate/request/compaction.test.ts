@@ -7,12 +7,12 @@ import { createTestSettings } from '../../../support/settings.ts';
 const clock = { now: () => createdAt, newId: createCountedIds() };
 
 /** A conversation of calls with these outputs, and a trigger. */
-function compacted(outputs: readonly string[], contextWindow: number | null, question = 'Go.') {
+function compacted(outputs: readonly string[], contextWindow: number | null, question = 'Go.', name = 'read') {
   const settings = createTestSettings({ compaction: { contextWindow, maxTokens: 1000 } });
   const input = [
     { role: 'user', content: question },
     ...outputs.flatMap((output, index) => [
-      { type: 'function_call', call_id: `c${index}`, name: 'read', arguments: '{}' },
+      { type: 'function_call', call_id: `c${index}`, name, arguments: '{}' },
       { type: 'function_call_output', call_id: `c${index}`, output },
     ]),
     { type: 'compaction_trigger' },
@@ -40,6 +40,12 @@ describe('a conversation for a window that is known', () => {
     expect(texts[1]).toMatch(/^b-begin/);
     expect(texts[1]?.length).toBeLessThan(2200);
     expect(texts[2]).toBe(outputs[2]);
+  });
+
+  test('that does not fit because of the names of its calls is shortened as well', () => {
+    const outputs = [long('a', 9000), ...Array.from({ length: 40 }, () => 'done')];
+    expect(compacted(outputs, 5500).dropped).toEqual([]);
+    expect(compacted(outputs, 5500, 'Go.', 'r'.repeat(120)).dropped).toEqual(['input[2].output']);
   });
 
   test('whose messages alone are too long has those shortened too', () => {
