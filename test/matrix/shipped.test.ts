@@ -9,7 +9,7 @@ import { completion, delta, eventStream, finish } from '../support/upstream.ts';
 import { envoyVersions } from './versions.ts';
 
 /** What Envoy itself decides, and may decide otherwise in the next version. */
-describe.each([...envoyVersions])('Envoy %s on the shipped configuration', (_version, install) => {
+describe.each([...envoyVersions])('Envoy %s on the shipped configuration', (version, install) => {
   let mesh: TestMesh;
   beforeAll(async () => {
     mesh = await startTestMesh({
@@ -37,6 +37,13 @@ describe.each([...envoyVersions])('Envoy %s on the shipped configuration', (_ver
     const answer = await mesh.post({ model: 'm', input: 'Hi', stream }, { path: '/dead/v1/responses' });
     expect(answer.status).toBe(503);
     expect(await answer.json()).toMatchObject({ error: { type: 'server_error', code: 'upstream_unavailable' } });
+  });
+
+  test('an error of Envoy’s own costs no tokens where Envoy shows it to the service', async () => {
+    const headers = { 'x-request-id': 'refused' };
+    await (await mesh.post({ model: 'm', input: 'Hi' }, { path: '/dead/v1/responses', headers })).text();
+    const { tokens_from } = await mesh.accessLog(({ request_id }) => request_id === 'refused');
+    expect(tokens_from).toBe(version.startsWith('1.36.') ? 'estimate' : 'none');
   });
 
   test('a route timeout is a 504 in the API’s form', async () => {
