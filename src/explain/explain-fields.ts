@@ -83,7 +83,10 @@ function shown({ path, value }: Place): ChatPlace {
 
 /** The place is not there, wherever else it may stand. */
 function without(place: Place): (other: RequestRun) => boolean {
-  return (other) => other.type === 'sent' && !isThere(place, partsOfBody(other.chat));
+  const [, header] = /^header (.*)$/.exec(String(place.path[0])) ?? [];
+  return (other) =>
+    other.type === 'sent' &&
+    (header === undefined ? !isThere(place, partsOfBody(other.chat)) : other.headers[header] === undefined);
 }
 
 function isOfField({ error }: RefusedRun, field: string): boolean {

@@ -16,7 +16,7 @@ export interface Place {
 export interface Places {
   /** Where that field can be seen: what it, or a part of it, was made into. */
   of(field: Path): readonly Place[];
-  /** Messages, tools and fields that nothing of the request was made into. */
+  /** Messages, tools, fields and headers that no field of the request was made into. */
   readonly added: readonly Place[];
 }
 
@@ -48,7 +48,8 @@ export function placesIn({ result }: Trace, body: unknown, others: readonly Plac
   }
 
   const roots = new Set(marked.map(({ path }) => rootOf(pathText(path))));
-  return { of, added: partsOfBody(body).filter(({ path }) => !roots.has(pathText(path))) };
+  const ofBody = partsOfBody(body).filter(({ path }) => !roots.has(pathText(path)));
+  return { of, added: [...ofBody, ...others.filter(({ sources }) => sources.length === 0)] };
 }
 
 /** The top-level field, or the element of a top-level list: `messages[2].content` is in `messages[2]`. */

@@ -141,7 +141,7 @@ export function runRequest({ config, profile, files }: Setup, request: ClientReq
     dropped: exchange.summary().dropped,
     trace,
     get places() {
-      places ??= placesIn(trace, this.chat, outsideOfBody(changed, config, profile));
+      places ??= placesIn(trace, this.chat, outsideOfBody(changed, trace, config, profile));
       return places;
     },
   };
@@ -150,6 +150,7 @@ export function runRequest({ config, profile, files }: Setup, request: ClientReq
 /** What of a request shows in the upstream's path and headers. */
 function outsideOfBody(
   headers: ReadonlyMap<string, string>,
+  { result }: Trace,
   { SESSION_HEADER: session, UPSTREAM_PATH: path }: Config,
   profile: Profile,
 ): readonly Place[] {
@@ -160,7 +161,14 @@ function outsideOfBody(
       : []),
     ...(session === '' || headers.get(session) === undefined
       ? []
-      : [{ path: [`header ${session}`], value: headers.get(session), sources: ['prompt_cache_key'] }]),
+      : [
+          {
+            path: [`header ${session}`],
+            value: headers.get(session),
+            // Without a key it is a hash of how the conversation begins.
+            sources: result?.echo.prompt_cache_key ? ['prompt_cache_key'] : [],
+          },
+        ]),
   ];
 }
 

@@ -221,7 +221,7 @@ const ofExchange = {
     'SESSION_HASH_KEY_FILE',
     filePath,
     'File with a secret of 16 characters or more, the same for every replica: where a client sends no `prompt_cache_key`, `SESSION_HEADER` is a hash, under that secret, of the model, the instructions, the tools and the first message of the user’s. Unset, such a request has no header. Read at start.',
-    { maxBytes: 4096, takes: 'a secret of 16 characters or more', read: readSecret, others: [] },
+    { maxBytes: 4096, takes: 'a secret of 16 characters or more', read: readSecret, others: [null] },
     null,
   ),
   modes: {

@@ -273,6 +273,22 @@ describe('what a guess would get wrong', () => {
     expect(causes.map(({ name }) => name)).toEqual(['DROPPED_TOOLS']);
   });
 
+  it('a hash that becomes a header is added, and names the secret', () => {
+    const setup = explainSetupOf({});
+    const hashed: typeof setup = {
+      ...setup,
+      config: { ...setup.config, SESSION_HEADER: 'x-session' },
+      files: { ...setup.files, SESSION_HASH_KEY_FILE: 'sixteen or more.' },
+    };
+    const options = { now: createdAt, fields: null, linkBase: '' };
+    const explain = (body: object) => explainRequest({ setup: hashed, request: requestOf(body), ...options });
+    const { fields, added } = explain(plain);
+    expect(added).toMatchObject([{ path: 'header x-session', value: expect.stringMatching(/^[\w-]{43}$/) }]);
+    expect(added.map(namesOf)).toEqual([['SESSION_HEADER', 'SESSION_HASH_KEY_FILE']]);
+    expect(fields.flatMap(({ becomes }) => becomes.map(({ path }) => path))).not.toContain('header x-session');
+    expect(explain({ ...plain, prompt_cache_key: 'k' }).added).toEqual([]);
+  });
+
   it('a key that becomes a header names SESSION_HEADER', () => {
     const setup = explainSetupOf({});
     const config = { ...setup.config, SESSION_HEADER: 'x-session' };
