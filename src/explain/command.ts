@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import type { Terminal } from '../program/command-line.ts';
 import { repository, version } from '../program/version.ts';
+import type { BodyRedactor } from '../redact/body-redactor.ts';
 import { Redactor } from '../redact/redactor.ts';
 import { readOperatorFiles } from '../server/operator-files.ts';
 import { openProfiles } from '../server/profile-source.ts';
@@ -12,9 +13,9 @@ import { helpText } from './help.ts';
 import { answerIn, InputError, isCatalogPath, type RequestInput, readInput, requestIn } from './input.ts';
 import { printAnswer } from './print-answer.ts';
 import { printRequest } from './print-request.ts';
-import { type AnswerRun, type RecordedAnswer, runAnswer } from './run-answer.ts';
+import { type AnswerRun, type RecordedAnswer, type ReplayedChunk, runAnswer } from './run-answer.ts';
 import { type ClientRequest, readJson, runRequest, type Setup } from './run-request.ts';
-import { styleFor } from './style.ts';
+import { printable, styleFor, withoutActive } from './style.ts';
 
 /** The exit codes of `explain`, as `--help` lists them. */
 export const exitCodes = { explained: 0, refused: 1, unusable: 2, failed: 3 } as const;
@@ -24,7 +25,7 @@ export interface ExplanationFile extends RequestExplanation {
   readonly format: 'responses-extproc explanation';
   readonly version: 1;
   /** What became of the recorded answer; null without one. */
-  readonly answer: AnswerRun | null;
+  readonly answer: (Omit<AnswerRun, 'chunks'> & { readonly chunks: readonly ReplayedChunk[] }) | null;
 }
 
 /** `responses-extproc explain`: shows what becomes of a request, and of a recorded answer to it. */
@@ -39,7 +40,8 @@ export async function explain(args: readonly string[], terminal: Terminal): Prom
   } catch (error) {
     if (!(error instanceof UsageError || error instanceof InputError || error instanceof ConfigError)) throw error;
     const hint = error instanceof UsageError ? ' Run explain --help to see how it is used.' : '';
-    terminal.stderr.write(`explain: ${error.message}${hint}\n`);
+    const message = error.message.split('\n').map(printable).join('\n');
+    terminal.stderr.write(`explain: ${message}${hint}\n`);
     return exitCodes.unusable;
   }
 }
@@ -56,15 +58,14 @@ async function explainAs(options: Options, { env, stdin, stdout }: Terminal): Pr
   const linkBase = repository === null ? '' : `${repository}/blob/v${version}/`;
   const explanation = explainRequest({ setup, request, now, fields: options.fields, linkBase });
   const run = answer === null ? null : replayed(setup, request, now, answer);
-  const redactor = redactorOf(request);
-  if (options.json) {
-    const file: ExplanationFile = { format: 'responses-extproc explanation', version: 1, ...explanation, answer: run };
-    await write(stdout, redactor, `${JSON.stringify(file, null, 2)}\n`);
-  } else {
+  const output = new Output(stdout, redactorOf(request));
+  if (options.json) await output.write(explanationJson(explanation, run));
+  else {
     const style = styleFor({ env, stdout });
-    const asked = printRequest(explanation, style, options.full);
-    await write(stdout, redactor, run === null ? asked : `${asked}\n${printAnswer(run, style, options.full)}`);
+    await output.write([printRequest(explanation, style, options.full)]);
+    if (run !== null) await output.write(lines(printAnswer(run, style, options.full)));
   }
+  await output.end();
   if (explanation.outcome === 'refused') return exitCodes.refused;
   const isFailed = run !== null && (run.outcome === 'failed' || run.outcome === 'upstream_error');
   return isFailed ? exitCodes.failed : exitCodes.explained;
@@ -123,8 +124,39 @@ function withModel(request: ClientRequest, model: string): ClientRequest {
 
 /** Null where the request never reaches the upstream. */
 function replayed(setup: Setup, request: ClientRequest, now: number, answer: RecordedAnswer): AnswerRun | null {
-  const run = runRequest(setup, request, now);
-  return run.type === 'sent' || run.type === 'catalog' ? runAnswer(run.exchange, answer) : null;
+  const first = runRequest(setup, request, now);
+  if (first.type !== 'sent' && first.type !== 'catalog') return null;
+  const open = () => {
+    const run = runRequest(setup, request, now);
+    return 'exchange' in run ? run.exchange : first.exchange;
+  };
+  return runAnswer(open, answer);
+}
+
+/** The machine form, the chunks one by one: together they may be longer than a string can be. */
+function* explanationJson(explanation: RequestExplanation, answer: AnswerRun | null): Generator<string, void> {
+  const file: ExplanationFile = {
+    format: 'responses-extproc explanation',
+    version: 1,
+    ...explanation,
+    answer: answer === null ? null : { ...answer, chunks: [] },
+  };
+  const text = `${JSON.stringify(file, null, 2)}\n`;
+  const place = '\n    "chunks": [';
+  const at = answer === null ? -1 : text.lastIndexOf(place) + place.length;
+  if (answer === null || at < place.length) return yield text;
+  yield text.slice(0, at);
+  let before = '';
+  for (const chunk of answer.chunks) {
+    yield `${before}\n      ${JSON.stringify(chunk, null, 2).replaceAll('\n', '\n      ')}`;
+    before = ',';
+  }
+  yield `${before === '' ? '' : '\n    '}${text.slice(at)}`;
+}
+
+function* lines(all: Iterable<string>): Generator<string, void> {
+  yield '\n';
+  for (const line of all) yield `${line}\n`;
 }
 
 /** What is printed gets pasted: it knows the request's credentials, wherever they come again. */
@@ -135,12 +167,41 @@ function redactorOf({ path, headers, body }: ClientRequest): Redactor {
   return redactor;
 }
 
-/** Resolves when everything is on its way: a pipe takes it piece by piece, and the process ends after that. */
-async function write(stdout: NodeJS.WriteStream, redactor: Redactor, text: string): Promise<void> {
-  const shown = redactor.wholeBody(Buffer.from(text), 'request');
-  await new Promise<void>((resolve) => {
-    stdout.write(shown, () => resolve());
-  });
+/** Written at once. */
+const outputBytes = 256 * 1024;
+
+/** Standard output, without the request's credentials and what a terminal would act upon, as fast as it is read. */
+class Output {
+  readonly #stdout: NodeJS.WriteStream;
+  readonly #body: BodyRedactor;
+
+  constructor(stdout: NodeJS.WriteStream, redactor: Redactor) {
+    this.#stdout = stdout;
+    this.#body = redactor.body('request');
+  }
+
+  async write(texts: Iterable<string>): Promise<void> {
+    let waiting = '';
+    for (const text of texts) {
+      waiting += text;
+      if (waiting.length < outputBytes) continue;
+      await this.#send(this.#body.push(Buffer.from(withoutActive(waiting))));
+      waiting = '';
+    }
+    await this.#send(this.#body.push(Buffer.from(withoutActive(waiting))));
+  }
+
+  /** Resolves when everything is on its way: a pipe takes it piece by piece, and the process ends after that. */
+  async end(): Promise<void> {
+    await this.#send(this.#body.end());
+  }
+
+  async #send(bytes: Uint8Array): Promise<void> {
+    if (bytes.length === 0) return;
+    await new Promise<void>((resolve) => {
+      this.#stdout.write(bytes, () => resolve());
+    });
+  }
 }
 
 interface Options {

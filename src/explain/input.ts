@@ -95,22 +95,48 @@ function answerOf({ status, headers: given, pieces }: NonNullable<ExchangeFile['
 }
 
 type Chunks = RecordedAnswer['chunks'];
+type Chunk = Chunks extends Iterable<infer One> ? One : never;
 
 /** The same bytes cut where an event ends, each at the time at which its last byte was there. JSON is one chunk. */
-function chunksOf(pieces: Chunks, type: string): Chunks {
-  const whole = Buffer.concat(pieces.map(({ bytes }) => bytes));
-  const text = whole.toString('latin1');
+function chunksOf(pieces: readonly Chunk[], type: string): Chunks {
+  const whole = pieces.length === 1 && pieces[0] !== undefined ? pieces[0].bytes : Buffer.concat(bytesIn(pieces));
+  const times = pieces.map(({ atMs, bytes }) => ({ atMs, length: bytes.length }));
   const isJson = /json/.test(type) && !/ndjson|jsonl|stream/.test(type);
-  const separator = /event-stream/.test(type) ? /\r\n\r\n|\n\n|\r\r/g : /\n/g;
-  const ends = isJson ? [] : [...text.matchAll(separator)].map(({ index, 0: { length } }) => index + length);
-  if (ends.at(-1) !== whole.length && whole.length > 0) ends.push(whole.length);
-  let piece = 0;
-  let arrived = pieces[0]?.bytes.length ?? 0;
-  return ends.map((end, index) => {
-    while (arrived < end) arrived += pieces[++piece]?.bytes.length ?? whole.length;
-    return { atMs: pieces[piece]?.atMs ?? null, bytes: whole.subarray(ends[index - 1] ?? 0, end) };
-  });
+  const endAfter = isJson ? () => whole.length : /event-stream/.test(type) ? eventEnd : lineEnd;
+  function* chunks(): Iterator<Chunk> {
+    let piece = 0;
+    let arrived = times[0]?.length ?? 0;
+    for (let start = 0; start < whole.length; ) {
+      const end = endAfter(whole, start);
+      while (arrived < end) arrived += times[++piece]?.length ?? whole.length;
+      yield { atMs: times[piece]?.atMs ?? null, bytes: whole.subarray(start, end) };
+      start = end;
+    }
+  }
+  return { [Symbol.iterator]: chunks };
 }
+
+function bytesIn(pieces: readonly Chunk[]): Buffer[] {
+  return pieces.map(({ bytes }) => bytes);
+}
+
+/** After the empty line that ends the event: two line ends, of any kind that the format knows. */
+function eventEnd(bytes: Buffer, start: number): number {
+  for (let at = start; at < bytes.length; at++) {
+    const [one, next] = [bytes[at], bytes[at + 1]];
+    if ((one === lineFeed || one === carriageReturn) && next === one) return at + 2;
+    if (one === carriageReturn && next === lineFeed && bytes[at + 2] === one && bytes[at + 3] === next) return at + 4;
+  }
+  return bytes.length;
+}
+
+function lineEnd(bytes: Buffer, start: number): number {
+  const end = bytes.indexOf(lineFeed, start);
+  return end === -1 ? bytes.length : end + 1;
+}
+
+const lineFeed = 0x0a;
+const carriageReturn = 0x0d;
 
 /** A request as recordings of clients have it; null for anything else. */
 function recordedRequest(value: unknown): ClientRequest | null {
@@ -156,6 +182,8 @@ function isLinesOfJson(bytes: Buffer): boolean {
 
 /** Undefined for what is no JSON. */
 function parsed(bytes: Buffer): unknown {
+  // An event stream of a hundred megabytes is not made a string first.
+  if (!/^\ufeff?\s*(?:[[{"\-\d]|true|false|null|$)/.test(bytes.toString('utf8', 0, 1024))) return undefined;
   try {
     return JSON.parse(bytes.toString('utf8').replace(/^\ufeff/, ''));
   } catch {

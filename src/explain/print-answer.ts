@@ -3,21 +3,24 @@ import { recordOf } from './json-values.ts';
 import type { AnswerRun, ClientEvent, ReplayedChunk } from './run-answer.ts';
 import { cut, prettyJson, printable, type Style, short } from './style.ts';
 
-/** What became of a recorded answer, for a person: each piece of the upstream's beside the events it caused. */
-export function printAnswer(answer: AnswerRun, style: Style, full: boolean): string {
+/** What became of a recorded answer, for a person, line by line: each piece of the upstream's beside the events it caused. */
+export function* printAnswer(answer: AnswerRun, style: Style, full: boolean): Generator<string, void> {
   const { paint, width } = style;
   const failed = answer.error_code === null ? '' : `, ${answer.error_code}`;
   const title = `${paint('bold', 'The answer')}: HTTP ${answer.status}, ${printable(answer.outcome + failed)}`;
   const headers = Object.entries(answer.headers).map(([name, value]) => `  ${printable(`${name}: ${value}`)}`);
-  const events = answer.chunks.flatMap((chunk) => chunk.events);
-  const left = Math.floor((width - 12) / 2);
-  const rows =
-    events.length === 0
-      ? []
-      : [columnTitles(left, style), ...answer.chunks.flatMap((chunk) => chunkLines(chunk, left, style, full))];
-  const body =
-    answer.body === null ? [] : [paint('bold', 'Body'), ...prettyJson(answer.body, { width, full }).split('\n')];
-  return `${[title, ...headers, ...rows, ...body].join('\n')}\n`;
+  yield* [title, ...headers];
+  if (hasEvents(answer)) {
+    const left = Math.floor((width - 12) / 2);
+    yield columnTitles(left, style);
+    for (const chunk of answer.chunks) yield* chunkLines(chunk, left, style, full);
+  }
+  if (answer.body !== null) yield* [paint('bold', 'Body'), prettyJson(answer.body, { width, full })];
+}
+
+function hasEvents({ chunks }: AnswerRun): boolean {
+  for (const { events } of chunks) if (events.length > 0) return true;
+  return false;
 }
 
 function columnTitles(left: number, { paint }: Style): string {

@@ -6,7 +6,8 @@ import { SseDecoder } from '../sse/decode.ts';
 export interface RecordedAnswer {
   readonly status: number;
   readonly headers: HeaderMap;
-  readonly chunks: readonly { readonly atMs: number | null; readonly bytes: Buffer }[];
+  /** Cut as they are asked for, each time anew: an answer may have a million of them. */
+  readonly chunks: Iterable<{ readonly atMs: number | null; readonly bytes: Buffer }>;
 }
 
 /** An event of the client's stream; `data` is the parsed JSON, or the text of what is none, as `[DONE]`. */
@@ -32,28 +33,43 @@ export interface AnswerRun {
   /** As `ExchangeSummary` has it. */
   readonly outcome: string;
   readonly error_code: string | null;
-  readonly chunks: readonly ReplayedChunk[];
+  /** Replayed as they are asked for, each time anew, so that no more than one is in memory. */
+  readonly chunks: Iterable<ReplayedChunk>;
   /** The client's body where it is JSON: a Response, or an error; null for a stream. */
   readonly body: unknown;
   /** The Response as it is in the end; null where there is none. */
   readonly response: unknown;
 }
 
-/** Gives an upstream's answer to an exchange whose request was sent, a piece at a time, and collects what the client gets. */
-export function runAnswer(exchange: Exchange, answer: RecordedAnswer): AnswerRun {
+/**
+ * Gives an upstream's answer to an exchange whose request was sent, a piece at a time, and collects what the client gets. Each
+ * time that the chunks are asked for it takes another exchange from `open`.
+ */
+export function runAnswer(open: () => Exchange, answer: RecordedAnswer): AnswerRun {
+  const exchange = open();
   const collected = createCollector();
-  const chunks: ReplayedChunk[] = [];
+  for (const _chunk of replay(exchange, answer, collected));
+  const { outcome, errorCode } = exchange.summary();
+  const chunks = { [Symbol.iterator]: () => replay(open(), answer, createCollector()) };
+  return { outcome, error_code: errorCode, chunks, ...collected.result() };
+}
+
+function* replay(
+  exchange: Exchange,
+  answer: RecordedAnswer,
+  collected: ReturnType<typeof createCollector>,
+): Generator<ReplayedChunk, void> {
   const headers = new Map([[':status', String(answer.status)], ...answer.headers]);
   collected.take(exchange.handle({ type: 'response_headers', headers, endOfStream: false }));
-  for (const [index, { atMs, bytes }] of answer.chunks.entries()) {
+  let number = 0;
+  for (const { atMs, bytes } of answer.chunks) {
+    number += 1;
     const replies = exchange.handle({ type: 'response_body', body: bytes, endOfStream: false });
-    chunks.push({ number: index + 1, at_ms: atMs, text: bytes.toString(), events: collected.take(replies) });
+    yield { number, at_ms: atMs, text: bytes.toString(), events: collected.take(replies) };
   }
   const last = exchange.handle({ type: 'response_body', body: Buffer.alloc(0), endOfStream: true });
   const events = collected.take(last);
-  if (events.length > 0) chunks.push({ number: null, at_ms: null, text: '', events });
-  const { outcome, errorCode } = exchange.summary();
-  return { outcome, error_code: errorCode, chunks, ...collected.result() };
+  if (events.length > 0) yield { number: null, at_ms: null, text: '', events };
 }
 
 /** Puts the client's side together from the replies to Envoy. */

@@ -175,7 +175,7 @@ function outsideOfBody(
 /** What an answer in JSON to this request becomes. Uses the run's exchange up. */
 export function answered({ exchange }: UpstreamRun, answer: unknown): AnswerRun {
   const chunks = [{ atMs: null, bytes: Buffer.from(JSON.stringify(answer)) }];
-  return runAnswer(exchange, { status: 200, headers: new Map([['content-type', 'application/json']]), chunks });
+  return runAnswer(() => exchange, { status: 200, headers: new Map([['content-type', 'application/json']]), chunks });
 }
 
 /** It has all that a request may ask for: reasoning, log probabilities. */

@@ -28,6 +28,12 @@ export function printable(text: string): string {
   return text.replaceAll(/\p{Cc}|\p{Bidi_Control}/gu, escaped);
 }
 
+/** The same of all that is printed, but for the line ends and colours of `Style`: what is printed goes through it last. */
+export function withoutActive(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the style's own colours begin with one
+  return text.replaceAll(/(?!\n|\x1b\[\d{1,2}m)(?:\p{Cc}|\p{Bidi_Control})/gu, printable);
+}
+
 /** The beginning of a text that is longer than that. */
 export function cut(text: string, most: number): string {
   return text.length <= most ? text : `${text.slice(0, Math.max(1, most - 1))}…`;

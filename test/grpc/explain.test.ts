@@ -76,6 +76,47 @@ it('prints no credential of the request, wherever it comes again', async () => {
   }
 });
 
+it('prints nothing of a file that a terminal acts upon: escapes, controls, marks that turn the direction', async () => {
+  const active = '\x1b[2J\x1b]0;t\x07\x9b31m\x7f\u202e\u2066\r\b';
+  const evil = `a${active}b`;
+  const headers = [{ name: `x-${evil}`, value: evil }];
+  const piece = { at_ms: 1, text: `${chunk({ content: evil, [evil]: evil })}data: ${evil}\n\n` };
+  const answer = {
+    status: 200,
+    headers: [{ name: 'content-type', value: 'text/event-stream' }, ...headers],
+    pieces: [piece],
+  };
+  const body = { ...request, model: evil, instructions: evil, [evil]: evil, metadata: { [evil]: evil } };
+  const file = {
+    ...{
+      ...exchangeFileHead,
+      profile: 'generic',
+      started_at: '2026-11-22T00:00:00Z',
+      outcome: evil,
+      error: { [evil]: evil },
+    },
+    client_request: { method: evil, path: `/v1/responses?${evil}`, headers, body: JSON.stringify(body) },
+    ...{ chat_request: null, chat_response: answer, client_response: answer, dropped: [evil] },
+  };
+  const files = [
+    ...[file, { ...file, client_request: { ...file.client_request, method: 'POST' } }],
+    ...[
+      { ...file, profile: evil },
+      { ...file, [evil]: 1, started_at: evil },
+      { ...file, client_request: { [evil]: 1 } },
+    ],
+    ...[{ ...file, client_request: { ...file.client_request, method: 'POST', body: requestText } }],
+  ];
+  for (const [index, content] of files.entries()) {
+    const name = fileOf(`active-${index}.json`, JSON.stringify(content));
+    for (const args of [[name], [name, '--full'], [name, '--json'], ['--response', name]]) {
+      const { stdout, stderr } = await explain(args);
+      expect(stdout + stderr).not.toBe('');
+      expect(`${stdout}${stderr}`.replaceAll('\n', '')).not.toMatch(/\p{Cc}|\p{Bidi_Control}/u);
+    }
+  }
+});
+
 describe('a request', () => {
   it('is read from standard input, from - and from a file, with the same result', () => {
     const fromStdin = explainProcess([], { input: requestText });
