@@ -4,7 +4,8 @@
 #     --tag responses-extproc .
 #
 # Both bases can be replaced, by a mirror or by another Node LTS image; the second needs `node` on its PATH or in
-# /nodejs/bin and nothing else.
+# /nodejs/bin and nothing else. Renovate pins both by digest (`docker:pinDigests` in renovate.json); until its first run they are
+# tags, by which a build of tomorrow may be of another Node.
 ARG NODE_BUILD_IMAGE=node:24-bookworm-slim
 ARG NODE_RUNTIME_IMAGE=gcr.io/distroless/nodejs24-debian12:nonroot
 

@@ -52,6 +52,11 @@ describe('the chart', () => {
     ['gateway.auth.apiKey.secretName=keys', /gateway\.auth\.apiKey: Envoy Gateway only/],
     ['gateway.namespace=elsewhere', /gateway\.namespace: for a Gateway that is there already/],
     ['tls.clientCaSecret=ca', /tls\.clientCaSecret: needs tls\.secretName/],
+    ['gateway.kind=envoy-gateway,gateway.create=false,gateway.envoyGateway.patchPolicy=true', /which listener/],
+    [
+      'gateway.kind=envoy-gateway,gateway.create=false,gateway.namespace=a,gateway.envoyGateway.patchPolicy=true',
+      /patchPolicy: needs the Gateway in the namespace/,
+    ],
   ])('%s fails with a message that names the problem', (setting, message) => {
     const settings = setting.startsWith('gateway.kind') ? [setting] : ['gateway.kind=istio', setting];
     expect(() => render(...settings)).toThrow(message);

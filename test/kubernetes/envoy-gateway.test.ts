@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -10,7 +10,7 @@ import { createAuthority } from '../support/certificates.ts';
 import { addClusterLike } from '../support/envoy-clusters.ts';
 import { startTestMesh } from '../support/mesh.ts';
 import { startRateLimitService } from '../support/rate-limit-service.ts';
-import { completion } from '../support/upstream.ts';
+import { completion, delta, done, eventStream, finish } from '../support/upstream.ts';
 import { type Resource, translateForEnvoyGateway } from './envoy-gateway.ts';
 import { chatService, ofEnvoyGateway, render, withGateway } from './gateways.ts';
 import { liveThrough } from './lifetime.ts';
@@ -282,6 +282,22 @@ test('what is not a path of the API reaches nobody', async () => {
     ] as const)
       expect((await fetch(`${url}${path}`, { method })).status, path).toBe(404);
     expect(chat.all).toEqual([]);
+  });
+});
+
+test('the guide’s first request gets the guide’s answer', async () => {
+  const [, command = '', expected = ''] =
+    /^```sh\naddress=.*\n(curl [^`]*)^```$[^`]*^```\n(event: [^`]*)^```$/m.exec(guide) ?? [];
+  await withGateway(ofEnvoyGateway(translated, environment), async ({ url, chat }) => {
+    const body = [delta({ role: 'assistant', content: '' }), delta({ content: 'Hello!' }), finish('stop'), done];
+    chat.script('qwen3-8b', { headers: eventStream, body });
+    const address = new URL(url).host;
+    const answer = await new Promise<string>((resolve, reject) => {
+      execFile('sh', ['-c', command], { env: { ...process.env, address } }, (error, stdout) =>
+        error === null ? resolve(stdout) : reject(error),
+      );
+    });
+    expect(answer.match(/^event: .*$|^data: \[DONE\]$/gm)).toEqual(expected.trim().split('\n'));
   });
 });
 
