@@ -17,7 +17,7 @@ export function readSseData(data: string): SseData {
   try {
     return { type: 'values', values: [JSON.parse(data)], done: false };
   } catch {
-    return data.includes('\n') ? readLines(data.split('\n')) : malformed;
+    return readLines(data.split('\n'));
   }
 }
 

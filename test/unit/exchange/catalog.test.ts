@@ -95,6 +95,12 @@ test('a list larger than the limit passes as it came', () => {
   expect(client.at(-1)).toMatchObject({ type: 'response_body', endOfStream: true });
 });
 
+test('a list of exactly the limit is completed, one byte more is not', () => {
+  const completedWithin = (maxResponseBytes: number) =>
+    textOf(run({ options: { bodyLimits: { ...exchangeOptions().bodyLimits, maxResponseBytes } } }).client) !== list;
+  expect([completedWithin(list.length), completedWithin(list.length - 1)]).toEqual([true, false]);
+});
+
 test('where headers cannot wait for the body, the list passes', () => {
   const { client } = run({ mode: 'STREAMED' });
   expect(client).toEqual([{ type: 'response_headers' }, expect.objectContaining({ type: 'response_body' })]);

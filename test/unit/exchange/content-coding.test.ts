@@ -35,6 +35,11 @@ describe.each(codings)('%s', (_name, header, compress) => {
     expect(decode(header, inPiecesOf(size, compress(text))).equals(text)).toBe(true);
   });
 
+  test.each([1, 2, 3, 4, 5, 6])('is undone in one piece that decodes to %i times the text', (times) => {
+    const long = Buffer.concat(Array.from({ length: times }, () => text));
+    expect(decode(header, [compress(long)]).equals(long)).toBe(true);
+  });
+
   test('is decoded as a whole', () => {
     expect(text.equals(decodeContent(compress(text), parseContentCodings(header) ?? [], text.length))).toBe(true);
   });

@@ -63,6 +63,16 @@ describe('a long answer', () => {
     expect(JSON.stringify(response.output)).toContain(JSON.stringify(`Hi${text}`).slice(1, -1));
   });
 
+  test('ends with the trailers that the upstream ended with', () => {
+    const exchange = begun({}, 'application/json');
+    const completion = { choices: [{ message: { role: 'assistant', content: text }, finish_reason: 'stop' }] };
+    bytesOf(bodyOf(exchange, JSON.stringify(completion)));
+    const replies = [...exchange.repliesTo({ type: 'response_trailers' })];
+    expect(replies.at(-1)).toMatchObject({ type: 'response_trailers' });
+    expect(replies.filter((reply) => reply.type === 'response_body' && reply.endOfStream)).toEqual([]);
+    expect(JSON.parse(Buffer.concat(bytesOf(replies)).toString())).toMatchObject({ status: 'completed' });
+  });
+
   test('in JSON is too', () => {
     const exchange = begun({}, 'application/json');
     const completion = {

@@ -9,7 +9,8 @@ import { createTestSettings } from '../../../support/settings.ts';
 const requests = goldenCases('request').map((golden) => blockOf(golden, 'request') ?? '');
 
 it.each([...itemTypes.keys()])('an item of type %s has a golden case', (type) => {
-  expect(requests.some((text) => text.includes(`"type": "${type}"`))).toBe(true);
+  const hasCase = requests.some((text) => text.includes(`"type": "${type}"`));
+  expect(hasCase, `Write a case in test/golden/request-*.md with an item of the type "${type}".`).toBe(true);
 });
 
 it.each([
