@@ -1,10 +1,15 @@
 /**
- * Pictures of the inspector for the documentation, from a real run: `node scripts/screenshots.ts` starts what `npm start`
- * starts, sends requests through it and writes docs/images/inspector-light.png and inspector-dark.png. Needs Chromium.
+ * Pictures of the inspector for the documentation, from real runs: `node scripts/screenshots.ts` starts what `npm start`
+ * starts, sends requests through it and writes docs/images/inspector-light.png and inspector-dark.png; then it has Codex
+ * repair a file for docs/images/inspector-conversation-….png. Needs Chromium, and Codex (`npm run test:clients` installs it).
  */
-import { mkdirSync, statSync } from 'node:fs';
+import { mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Page } from 'playwright-core';
+import { answer, call } from '../test/clients/answers.ts';
+import { createCodex } from '../test/clients/codex.ts';
 import { startBrowser } from '../test/support/browser.ts';
+import { startTestMesh } from '../test/support/mesh.ts';
 import { startChild } from '../tools/mesh/child-process.ts';
 import { anyFreePort } from '../tools/mesh/ports.ts';
 
@@ -45,7 +50,13 @@ const requests: readonly { readonly agent: string; readonly body: object }[] = [
   },
 ];
 
-if (import.meta.main) await takeScreenshots();
+/** What the model has Codex do. */
+const commands = ['ls -la', 'cat total.sh', `sed -i 's/seq 1 9/seq 1 10/' total.sh`, 'sh total.sh'];
+
+if (import.meta.main) {
+  await takeScreenshots();
+  await takeConversation();
+}
 
 async function takeScreenshots(): Promise<void> {
   const port = await anyFreePort();
@@ -77,22 +88,64 @@ async function photograph(port: number, output: () => string): Promise<void> {
   mkdirSync(folder, { recursive: true });
   const browser = await startBrowser();
   for (const colorScheme of ['light', 'dark'] as const) {
-    const page = await browser.newPage({ viewport: { width: 1360, height: 850 }, colorScheme });
+    const page = await browser.newPage({ viewport: { width: 1360, height: 960 }, colorScheme });
     await page.goto(url);
     await page.getByRole('option', { name: /demo-reasoning.*completed/ }).click();
-    await page
-      .getByText('completed usage', { exact: false })
-      .waitFor({ state: 'attached' })
-      .catch(() => {});
+    const client = page.getByRole('listbox', { name: 'Client sent, body' });
+    await client.getByText('→ max_tokens').click();
+    await page.getByRole('region', { name: 'What became of it' }).waitFor();
     await page.locator('#timeline').evaluate((element) => element.scrollTo(0, 0));
     await page.getByRole('region', { name: 'Final Response' }).getByText('"completed"').waitFor();
     const path = join(folder, `inspector-${colorScheme}.png`);
-    await page.screenshot({ path });
-    const { size } = statSync(path);
-    if (size > maxImageBytes) throw new Error(`${path} has ${size} bytes; it may have ${maxImageBytes}.`);
-    console.log(`${path}: ${size} bytes`);
+    await save(page, path);
   }
   await browser.close();
+}
+
+/** A session of Codex as a conversation of its turns. */
+async function takeConversation(): Promise<void> {
+  const mesh = await startTestMesh({ environment: { INSPECT: 'on', INSPECT_PRICES: 'qwen*=0.4/0.1/1.6' } });
+  const model = 'qwen3-coder';
+  let turn = 0;
+  mesh.upstream.script(model, (request) => {
+    const cmd = commands[turn];
+    const script = cmd === undefined ? answer({ text: 'It counts to ten now.' }) : call('exec_command', { cmd });
+    const { body = [], ...head } = script(request);
+    const steps = [...body].filter((step) => typeof step !== 'string' || !step.includes('"usage"'));
+    const done = steps.pop();
+    const said = { prompt_tokens: 10_400 + 410 * turn, completion_tokens: 42, total_tokens: 10_442 + 410 * turn };
+    const cached = { cached_tokens: turn === 0 ? 0 : 9_900 + 410 * turn };
+    const usage = { choices: [], usage: { ...said, prompt_tokens_details: cached } };
+    turn += 1;
+    return { ...head, body: [250, ...steps, 150, `data: ${JSON.stringify(usage)}\n\n`, done ?? ''] };
+  });
+  const codex = createCodex({ url: mesh.url, model });
+  try {
+    writeFileSync(join(codex.project, 'total.sh'), 'seq 1 9 | paste -sd+ | bc\n');
+    const { code, events } = await codex.exec('total.sh should count to ten. Repair it.');
+    if (code !== 0) throw new Error(`Codex ended with ${code}: ${JSON.stringify(events.at(-1))}`);
+    const browser = await startBrowser();
+    for (const colorScheme of ['light', 'dark'] as const) {
+      const page = await browser.newPage({ viewport: { width: 1360, height: 620 }, colorScheme });
+      await page.goto(`${mesh.service.adminUrl}/inspect`);
+      await page.getByRole('button', { name: 'Conversations', exact: true }).click();
+      await page.getByRole('option', { name: /qwen3-coder/ }).click();
+      await page.getByRole('button', { name: '4', exact: true }).click();
+      await page.getByRole('region', { name: 'Turn 4' }).getByText('byte for byte').waitFor();
+      await save(page, join(folder, `inspector-conversation-${colorScheme}.png`));
+    }
+    await browser.close();
+  } finally {
+    codex.remove();
+    await mesh.close();
+  }
+}
+
+async function save(page: Page, path: string): Promise<void> {
+  await page.screenshot({ path });
+  const { size } = statSync(path);
+  if (size > maxImageBytes) throw new Error(`${path} has ${size} bytes; it may have ${maxImageBytes}.`);
+  console.log(`${path}: ${size} bytes`);
 }
 
 /** The address that `npm start` prints; waits for it. */

@@ -49,7 +49,7 @@ export const doctor: Subcommand = async (args, terminal) => {
   if (stderr.isTTY) stderr.write('\r\u001b[K');
   const text = json
     ? jsonReport(report, allProbes)
-    : textReport(report, allProbes, Math.min(stdout.columns ?? 120, 140), stdout.isTTY === true);
+    : textReport(report, allProbes, Math.min(stdout.columns || 120, 140), stdout.isTTY === true);
   stdout.write(withoutKey(text, key));
   if (save !== null && report.proposal !== null) {
     writeFileSync(save, report.proposal.file, { flag: 'wx' });

@@ -17,7 +17,7 @@ export function styleFor({ env, stdout }: Pick<Terminal, 'env' | 'stdout'>): Sty
   const wanted = forced === '' ? stdout.isTTY === true && terminal !== 'dumb' : forced !== '0';
   const coloured = wanted && none === '';
   return {
-    width: Math.max(60, stdout.columns ?? 120),
+    width: Math.max(60, stdout.columns || 120),
     paint: (colour, text) => (coloured && text !== '' ? `\x1b[${codes[colour]}m${text}\x1b[0m` : text),
   };
 }

@@ -48,10 +48,10 @@ function Row({ conversation }: { readonly conversation: Conversation }): JSX.Ele
   const { turns, input, output, cost, start } = conversation;
   const last = turns.at(-1)?.row;
   const facts = [
-    clientName(last?.client ?? null),
+    turns.some(({ turn }) => turn.differs_at !== null) ? 'prefix broken' : null,
     `${count(input)} → ${count(output)} tok`,
     cost === null ? null : `cost ${money(cost)}`,
-    turns.some(({ turn }) => turn.differs_at !== null) ? 'prefix broken' : null,
+    clientName(last?.client ?? null),
   ];
   return (
     <div class="exchange">
@@ -134,7 +134,9 @@ function Shown({ conversation, model }: { readonly conversation: Conversation; r
           <thead>
             <tr>
               <th scope="col">Turn</th>
-              <th scope="col">When, in {duration(end - start)}</th>
+              <th scope="col">
+                In {duration(end - start)}: <i class="mark waiting" /> waiting <i class="mark answering" /> answer
+              </th>
               <th scope="col">
                 Context: <i class="mark cached" /> cached <i class="mark fresh" /> new <i class="mark output" /> answer
               </th>

@@ -66,7 +66,7 @@ export function VirtualList(props: VirtualListProps): JSX.Element {
     if (top < element.scrollTop) element.scrollTop = top;
     else if (top + rowHeight > element.scrollTop + element.clientHeight)
       element.scrollTop = top + rowHeight - element.clientHeight;
-  }, [selected]);
+  }, [selected, view.height]);
 
   useLayoutEffect(() => {
     const element = box.current;

@@ -41,6 +41,8 @@ export interface JsonLineOptions {
 /** Characters of one string that are shown: an image as a data URL is of no use to a reader. */
 const maxShownLength = 200_000;
 const indentWidth = 2;
+/** Characters of a text that a line has at least. */
+const leastWidth = 20;
 
 /** A JSON value as lines, its long texts broken at line ends and at the width; its differences from another one are marked. */
 export function jsonLines(value: unknown, options: JsonLineOptions): JsonLine[] {
@@ -120,7 +122,12 @@ class LineWriter {
     const mark =
       inherited === undefined ? undefined : this.#markOf(value, counterpart, explained?.mark ?? inherited, path);
     const guessed = this.#options.explained === undefined && depth === 1 && mark === 'only' && key !== null;
-    const note = explained?.note ?? (guessed ? (this.#options.noteOf?.(key) ?? null) : null);
+    const said = explained?.note ?? (guessed ? (this.#options.noteOf?.(key) ?? null) : null);
+    const taken = depth * indentWidth + (key?.length ?? 0) + 4 + (said?.length ?? 0) + 2;
+    // It would cover the value: it stands above it.
+    const isAbove = said !== null && taken + leastWidth > this.#options.columns;
+    if (isAbove) this.#line(path, depth, null, '', 'plain', mark ?? null, said);
+    const note = isAbove ? null : said;
     const comma = isLast ? '' : ',';
     if (typeof value === 'object' && value !== null)
       this.#writeContainer(key, value, counterpart, mark, depth, path, comma, note);
@@ -167,7 +174,10 @@ class LineWriter {
     note: string | null,
   ): void {
     const noteWidth = note === null ? 0 : note.length + 2;
-    const width = Math.max(20, this.#options.columns - depth * indentWidth - (key?.length ?? 0) - 4 - noteWidth);
+    const width = Math.max(
+      leastWidth,
+      this.#options.columns - depth * indentWidth - (key?.length ?? 0) - 4 - noteWidth,
+    );
     const shown = shortened(value);
     const parts = brokenText(shown, width);
     const isFound = finderIn(shown, this.#options.find ?? '');

@@ -4,7 +4,8 @@ import { parsed } from './timeline.ts';
 export function prettyText(json: string): string {
   const value = parsed(json);
   if (value === null) return json;
-  const safe = !/\d{16}|\d[eE.]/.test(json);
+  const numbers = json.replace(/"(?:[^"\\]|\\.)*"/g, '');
+  const safe = !/\d{16}|\d[eE.]/.test(numbers);
   return safe ? pretty(value) : json.trim().replaceAll(/\n\s*/g, ' ');
 }
 
