@@ -273,18 +273,6 @@ test('with gateway.auth.apiKey a key is asked for, on every path, and the upstre
   });
 });
 
-test('what is not a path of the API reaches nobody', async () => {
-  await withGateway(ofEnvoyGateway(translated, environment), async ({ url, chat }) => {
-    for (const [method, path] of [
-      ['DELETE', '/api/delete'],
-      ['GET', '/v1/files'],
-      ['POST', '/'],
-    ] as const)
-      expect((await fetch(`${url}${path}`, { method })).status, path).toBe(404);
-    expect(chat.all).toEqual([]);
-  });
-});
-
 test('the guide’s first request gets the guide’s answer', async () => {
   const [, command = '', expected = ''] =
     /^```sh\naddress=.*\n(curl [^`]*)^```$[^`]*^```\n(event: [^`]*)^```$/m.exec(guide) ?? [];
