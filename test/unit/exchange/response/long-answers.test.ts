@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { Exchange } from '../../../../src/exchange/exchange.ts';
 import type { BodyModes, ExchangeReply, Hold } from '../../../../src/exchange/types.ts';
+import { takeCollector } from '../../../../src/memory/collector.ts';
 import { ApiError } from '../../../../src/schema/api-error.ts';
 import { exchangeOptions, headersOf } from '../../../support/exchange-options.ts';
 import { faultsOfStream } from '../../../support/invariants.ts';
@@ -71,6 +72,28 @@ describe('a long answer', () => {
     expect(replies.at(-1)).toMatchObject({ type: 'response_trailers' });
     expect(replies.filter((reply) => reply.type === 'response_body' && reply.endOfStream)).toEqual([]);
     expect(JSON.parse(Buffer.concat(bytesOf(replies)).toString())).toMatchObject({ status: 'completed' });
+  });
+
+  test('costs less than half of itself while its end is sent, which is four times as long', () => {
+    const exchange = begun({ stream: true }, 'text/event-stream');
+    for (let index = 0; index < 6; index += 1)
+      for (const _reply of bodyOf(exchange, chunk({ delta: { content: `${index}${text}` } })));
+    const collect = takeCollector();
+    const held = () => {
+      collect();
+      const { heapUsed, external } = process.memoryUsage();
+      return heapUsed + external;
+    };
+    const before = held();
+    let [most, sent, replies] = [0, 0, 0];
+    const end = `${chunk({ delta: {}, finish_reason: 'stop' })}data: [DONE]\n\n`;
+    for (const reply of bodyOf(exchange, end, true)) {
+      sent += reply.type === 'response_body' ? (reply.body?.length ?? 0) : 0;
+      replies += 1;
+      if (replies % 40 === 0) most = Math.max(most, held() - before);
+    }
+    expect(sent).toBeGreaterThan(3.5 * 6 * text.length);
+    expect(most).toBeLessThan(0.5 * 6 * text.length);
   });
 
   test('in JSON is too', () => {
