@@ -114,8 +114,7 @@ export class ThinkTagReader {
       this.#state = { at: 'answer', newlinesToSkip: 2 };
     }
     const { newlinesToSkip } = this.#state;
-    const skipped =
-      newlinesToSkip === 0 ? 0 : (/^\n{0,2}/.exec(this.#buffered.slice(0, newlinesToSkip))?.[0].length ?? 0);
+    const skipped = newlinesToSkip === 0 ? 0 : this.#buffered.slice(0, newlinesToSkip).search(/[^\n]|$/);
     const text = this.#buffered.slice(skipped);
     this.#state = { at: 'answer', newlinesToSkip: text === '' ? newlinesToSkip - skipped : 0 };
     this.#buffered = '';
