@@ -358,7 +358,8 @@ describe('a handshake', () => {
   test('while the service stops is a 503, and health says so before', async () => {
     await start();
     const client = await open();
-    const drained = endpoint.drain(10_000, 200);
+    // Long enough for two connections on any machine.
+    const drained = endpoint.drain(60_000, 5_000);
     expect((await fetch(`http://${endpoint.address}/healthz`)).status).toBe(503);
     const late = await open(); // a proxy that has not noticed
     expect(await late.closed).toEqual({ code: 1001, reason: 'server_shutting_down' });
