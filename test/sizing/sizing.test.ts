@@ -30,7 +30,7 @@ function residentMiB(pid: number): number {
  * MiB above the idle size that may stay: the C library keeps what lies between pieces that are in use, and takes it for the
  * next load. The more it was, the more stays.
  */
-const mostKept = (container: number) => 64 + container / 16;
+const mostKept = (container: number) => 160 + container / 32;
 /** Others wait no longer than a few collections of a full heap; on a busy machine these take more CPU time. */
 const mostOthersCpuMs = 3000;
 
