@@ -6,13 +6,13 @@ import { builtInProfiles } from '../upstream/profiles.ts';
 import { isSame } from './json-values.ts';
 import type { RequestRun, Setup } from './run-request.ts';
 
-/** A flag of the profile or a variable of the environment without whose value something would have been otherwise. */
+/** A flag of the profile or a variable of the environment whose value decided something. */
 export interface Cause {
   readonly kind: 'flag' | 'variable';
   readonly name: string;
-  /** As it is. */
+  /** Its value. */
   readonly value: unknown;
-  /** What it says. */
+  /** What it means. */
   readonly meaning: string;
   /** Why this server, or this model, has this value, with the source; null where nothing is recorded. */
   readonly reason: string | null;
@@ -24,7 +24,7 @@ export interface Variation {
   readonly setup: Setup;
 }
 
-/** A variation with what became of the same request under it. */
+/** A variation, with the result of the same request under it. */
 export interface VariedRun {
   readonly cause: Cause;
   readonly run: RequestRun;
@@ -64,14 +64,14 @@ export function variationsOf(setup: Setup, model: string, body: unknown): readon
   return [...variables, ...flags];
 }
 
-/** The profile as it is for this model, with no rules left for others. */
+/** The profile for this model, without the rules for others. */
 function settledFor(profile: Profile, model: string): Profile {
   return { ...profileForModel(profile, model), models: [] };
 }
 
 /**
- * Runs a request under the profile as it is for this model, and gives the flags that were read: another value of any other
- * flag leads to the same. A request reads about a quarter of them.
+ * Runs a request under the profile for this model, and gives the flags that were read: changing any other flag changes
+ * nothing. A request reads about a quarter of them.
  */
 export function runAndFlagsRead(
   setup: Setup,
@@ -84,7 +84,7 @@ export function runAndFlagsRead(
       flags.add(String(name));
       return Reflect.get(target, name);
     },
-    // A copy of the profile: what is read of it is not seen.
+    // Copies the profile: reads of the copy are not traced.
     ownKeys(target) {
       for (const name of flagNames) flags.add(name);
       return Reflect.ownKeys(target);
@@ -93,7 +93,7 @@ export function runAndFlagsRead(
   return { run: run({ ...setup, profile }), flags };
 }
 
-/** The causes of all varied runs for which `isOtherwise`, each once. */
+/** The causes of all varied runs for which `isOtherwise` holds, each once. */
 export function causesOf(
   runs: readonly VariedRun[],
   isOtherwise: (run: RequestRun, cause: Cause) => boolean,
@@ -104,12 +104,12 @@ export function causesOf(
   return [...found.values()];
 }
 
-/** Those that what becomes of a request may depend on. */
+/** Those that the translation of a request may depend on. */
 const requestSettings = settingsIn({ exchange: settings.exchange, translation: settings.translation });
 
 const flagNames = Object.keys(profileFlags) as FlagName[];
 
-/** The flag's value as JSON, and the other values that some server has; the order is that of the documentation. */
+/** The flag's value as JSON, and the other values that some server has; in the order of the documentation. */
 function alternativesTo(
   name: FlagName,
   value: unknown,
@@ -121,7 +121,7 @@ function alternativesTo(
   return { json, others: known.filter((one) => !isSame(one.json, json)) };
 }
 
-/** Every value that the flag has in some built-in profile, once, and as JSON. Each request asks for all of them. */
+/** Every value that the flag has in some built-in profile, once, and as JSON. Every request needs all of them. */
 function knownValuesOf(name: FlagName): readonly KnownValue[] {
   const found = knownValues.get(name) ?? [];
   if (found.length === 0) {
@@ -144,7 +144,7 @@ interface KnownValue {
 
 const knownValues = new Map<FlagName, KnownValue[]>();
 
-/** Flags hold regular expressions, which JSON has not. */
+/** Flags hold regular expressions, which JSON does not have. */
 function asJson(value: unknown): unknown {
   const asText = (_key: string, inner: unknown) => (inner instanceof RegExp ? String(inner) : inner);
   return JSON.parse(JSON.stringify(value, asText));

@@ -20,15 +20,15 @@ import { printable, styleFor, withoutActive } from './style.ts';
 /** The exit codes of `explain`, as `--help` lists them. */
 export const exitCodes = { explained: 0, refused: 1, unusable: 2, failed: 3 } as const;
 
-/** The machine form of an explanation, `--json`. A later version adds keys; one that changes any has another number. */
+/** The machine form of an explanation, `--json`. Later versions add keys; one that changes a key has a new number. */
 export interface ExplanationFile extends RequestExplanation {
   readonly format: 'responses-extproc explanation';
   readonly version: 1;
-  /** What became of the recorded answer; null without one. */
+  /** How the recorded answer is translated; null without one. */
   readonly answer: (Omit<AnswerRun, 'chunks'> & { readonly chunks: readonly ReplayedChunk[] }) | null;
 }
 
-/** `responses-extproc explain`: shows what becomes of a request, and of a recorded answer to it. */
+/** `responses-extproc explain`: shows how a request, and a recorded answer to it, are translated. */
 export async function explain(args: readonly string[], terminal: Terminal): Promise<number> {
   try {
     const options = optionsOf(args);
@@ -78,7 +78,7 @@ async function inputOf(
 ): Promise<{ readonly input: RequestInput; readonly answer: RecordedAnswer | null }> {
   const recorded = options.response === null ? null : await readInput(options.response, stdin);
   const isAlone = options.file === null && stdin.isTTY === true;
-  // A saved exchange has its request with it.
+  // A saved exchange includes its request.
   const ofExchange = recorded === null ? null : requestIn(recorded, options.path);
   const hasRequest = ofExchange !== null && ofExchange.profile !== null;
   if (isAlone && !hasRequest && !isCatalogPath(options.path))
@@ -97,13 +97,13 @@ function named<Value>(file: string | null, read: () => Value): Value {
   }
 }
 
-/** The service's configuration, with what the command line says instead. Throws `ConfigError`. */
+/** The service's configuration, overridden by the command line. Throws `ConfigError`. */
 function setupOf(options: Options, env: Terminal['env'], ofExchange: string | null): Setup {
   const profilesFile = options.profilesFile ?? env['UPSTREAM_PROFILES_FILE'];
   const given = { ...env, UPSTREAM_PROFILES_FILE: profilesFile };
   const name = options.profile ?? ofExchange;
   const isOther = name !== null && name !== env['UPSTREAM_PROFILE'];
-  // UPSTREAM_PATH belongs to the configured profile: one that is named besides has its own, as for a route.
+  // UPSTREAM_PATH belongs to the configured profile: one named on the command line has its own path, as for a route.
   const config: Config = readConfig(isOther ? { ...given, UPSTREAM_PROFILE: name, UPSTREAM_PATH: '' } : given);
   const profiles = openProfiles(config);
   const profile = profiles.profileOf(config.UPSTREAM_PROFILE);
@@ -112,7 +112,7 @@ function setupOf(options: Options, env: Terminal['env'], ofExchange: string | nu
   return { config, profile, files: readOperatorFiles(config) };
 }
 
-/** The same request of another model. One that cannot be read is left for the service to refuse. */
+/** The same request for another model. An unreadable one is left for the service to refuse. */
 function withModel(request: ClientRequest, model: string): ClientRequest {
   try {
     const body = withValue(readJson(request.body), ['model'], model);
@@ -159,7 +159,7 @@ function* lines(all: Iterable<string>): Generator<string, void> {
   for (const line of all) yield `${line}\n`;
 }
 
-/** What is printed gets pasted: it knows the request's credentials, wherever they come again. */
+/** Output gets pasted: it redacts the request's credentials, wherever they occur again. */
 function redactorOf({ path, headers, body }: ClientRequest): Redactor {
   const redactor = new Redactor();
   redactor.headers([[':path', path], ...headers]);
@@ -170,7 +170,7 @@ function redactorOf({ path, headers, body }: ClientRequest): Redactor {
 /** Written at once. */
 const outputBytes = 256 * 1024;
 
-/** Standard output, without the request's credentials and what a terminal would act upon, as fast as it is read. */
+/** Standard output, without the request's credentials and without what a terminal would interpret, as fast as it is read. */
 class Output {
   readonly #stdout: NodeJS.WriteStream;
   readonly #body: BodyRedactor;
@@ -191,7 +191,7 @@ class Output {
     await this.#send(this.#body.push(Buffer.from(withoutActive(waiting))));
   }
 
-  /** Resolves when everything is on its way: a pipe takes it piece by piece, and the process ends after that. */
+  /** Resolves when everything is written: a pipe takes it piece by piece, and the process exits after that. */
   async end(): Promise<void> {
     await this.#send(this.#body.end());
   }

@@ -9,7 +9,7 @@ import { type Place, partsOfBody } from './places.ts';
 import { answered, plainAnswer, type RefusedRun, type RequestRun, runRequest, type SentRun } from './run-request.ts';
 import type { WhatIf } from './what-if.ts';
 
-/** What became of each field of a request that is sent, what of it is dropped, and what no field became. */
+/** For a request that is sent: what each field became, what is dropped, and which parts come from no field. */
 export function explainFields(
   run: SentRun,
   body: unknown,
@@ -20,13 +20,13 @@ export function explainFields(
   readonly dropped: readonly ExplainedName[];
   readonly added: readonly AddedPlace[];
 } {
-  // An answer uses an exchange up, and the one of `run` may be wanted for another.
+  // Replaying an answer uses up the exchange, and the one of `run` may be needed for another answer.
   const again = runRequest(setup, request, now);
   const response = again.type === 'sent' ? answered(again, plainAnswer).response : null;
   const isRepeated = recordOf(response)?.['object'] === 'response';
   let kept: readonly VariedRun[] | null = null;
 
-  /** The causes without which it would be otherwise. Variations are run when they are first needed. */
+  /** The causes that decided it. Variations are run when they are first needed. */
   function because(isOtherwiseIn: (other: RequestRun, cause: Cause) => boolean): readonly Cause[] {
     kept ??= whatIf.runs(body, run);
     return causesOf(kept, isOtherwiseIn);
@@ -37,12 +37,12 @@ export function explainFields(
     const value = valueAt(body, path);
     const outcome = outcomeOf(path, value, run, isRepeated);
     const { fate, becomes, dropped, repeated } = outcome;
-    // Of what is sent there is nothing to say but what is missing of it.
+    // Of a field that is sent, only the missing parts need an explanation.
     const row = fate === 'sent' && dropped[0] !== undefined ? rowOf(dropped[0]) : rowOfValue(field, value);
     const isDecided = (other: RequestRun, { kind }: Cause) =>
       other.type === 'sent'
         ? isOtherwise(outcome, outcomeOf(path, value, other, isRepeated))
-        : // There it was dropped, with all the rest.
+        : // Under that variation it was dropped, with all the rest.
           (other.type === 'answered' && other.dropped.some((name) => isWithin(name, field))) ||
           dropped.some((name) => isNotDropped(name, other)) ||
           // A variable chose between this and a refusal.
@@ -81,7 +81,7 @@ function shown({ path, value }: Place): ChatPlace {
   return { path: pathText(path), value };
 }
 
-/** The place is not there, wherever else it may stand. */
+/** The value is not at that place, even if it is elsewhere. */
 function without(place: Place): (other: RequestRun) => boolean {
   const [, header] = /^header (.*)$/.exec(String(place.path[0])) ?? [];
   return (other) =>
@@ -93,7 +93,7 @@ function isOfField({ error }: RefusedRun, field: string): boolean {
   return error.param !== null && isWithin(error.param, field);
 }
 
-/** The name is not dropped there: it is sent, or the request is refused for it. */
+/** The name is not dropped under that variation: it is sent, or the request is refused for it. */
 function isNotDropped(name: string, other: RequestRun): boolean {
   if (other.type === 'sent') return !other.dropped.includes(name);
   if (other.type !== 'refused' || other.error.param === null) return false;

@@ -28,7 +28,7 @@ const defaultProbedBytes = 256 * 1024 * 1024;
 
 /**
  * Explains a request by running it through the service's own exchange, which traces which field became what; then under
- * every other value of each flag and variable, for what they decide. Nothing here knows how a field is translated.
+ * every other value of each flag and variable, to see what they decide. Nothing here knows how a field is translated.
  */
 export function explainRequest(options: ExplainOptions): RequestExplanation {
   const { setup, request, now, probedBytes = defaultProbedBytes } = options;
@@ -90,7 +90,7 @@ function catalogReason(
   };
 }
 
-/** Under another value of what decided, the upstream would have been asked. */
+/** Under another value of what decided, the request would have been sent. */
 function explainAnswered(
   run: AnsweredRun,
   body: unknown,
@@ -114,7 +114,7 @@ function explainRefusals(
   whatIf: WhatIf,
   { setup, request, now, linkBase }: ExplainOptions,
 ): readonly Refusal[] {
-  // Used once a call or an output was taken out whose partner cannot be told.
+  // Used once a call or an output was removed whose partner is unknown.
   const lenient: Setup = {
     ...setup,
     config: { ...setup.config, ORPHAN_OUTPUTS: 'synthesize', MISSING_OUTPUTS: 'synthesize' },
@@ -148,13 +148,13 @@ function upstreamRequestOf(
   };
 }
 
-/** Of a client's key and cookies only that they are there: what is printed gets pasted. */
+/** A client's key and cookies are shown only as present: output gets pasted. */
 function withoutSecrets(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   const shown = Object.entries(headers).filter(([name]) => !name.startsWith(':'));
   return Object.fromEntries(shown.map(([name, value]) => [name, isCredentialHeader(name) ? redactionMark : value]));
 }
 
-/** The body as a value, as the service reads it; undefined for what it cannot read. */
+/** The body as a value, as the service reads it; undefined if it cannot read it. */
 function readable({ config }: Setup, { headers, body }: ClientRequest): unknown {
   const names = {
     contentType: headers.get('content-type') ?? null,

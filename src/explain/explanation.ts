@@ -6,7 +6,7 @@ import type { ClientRequest, Setup } from './run-request.ts';
 
 /** Why, and where to read about it. */
 export interface Reason {
-  /** Flags of the profile and variables of the environment that decided it; none where it is always so. */
+  /** Flags of the profile and variables of the environment that decided it; empty if it is always the same. */
   readonly causes: readonly Cause[];
   /** The row of `docs/mapping.md`: what it says, and its address. */
   readonly rule: string;
@@ -29,7 +29,7 @@ export interface ExplainedField extends Reason {
   readonly becomes: readonly ChatPlace[];
   /** Where in the Response it can be seen. */
   readonly in_response: readonly string[];
-  /** What of it is dropped, as `x-responses-dropped` names it. */
+  /** The dropped parts, as `x-responses-dropped` names them. */
   readonly dropped: readonly string[];
 }
 
@@ -38,7 +38,7 @@ export interface ExplainedName extends Reason {
   readonly name: string;
 }
 
-/** A part of the Chat request that no field of the request became. */
+/** A part of the Chat request that comes from no field of the request. */
 export interface AddedPlace extends ChatPlace {
   readonly causes: readonly Cause[];
 }
@@ -49,7 +49,7 @@ export interface Refusal extends Reason {
   readonly error: ApiErrorObject;
 }
 
-/** What became of a request. Its keys are the machine form's. */
+/** How a request is translated. Its keys are the machine form's. */
 export interface RequestExplanation {
   readonly profile: string;
   readonly model: string | null;
@@ -68,11 +68,11 @@ export interface RequestExplanation {
   readonly fields: readonly ExplainedField[];
   readonly dropped: readonly ExplainedName[];
   readonly added: readonly AddedPlace[];
-  /** What makes the catalog for Codex out of the upstream's list of models; null for any other request. */
+  /** What turns the upstream's list of models into the catalog for Codex; null for any other request. */
   readonly catalog: Reason | null;
-  /** Why the client gets an empty Response, and the upstream nothing; null for any other request. */
+  /** Why the client gets an empty Response, and nothing is sent upstream; null for any other request. */
   readonly answered: Reason | null;
-  /** What was not looked into, and why. */
+  /** What was not explained, and why. */
   readonly notes: readonly string[];
 }
 

@@ -21,11 +21,11 @@ export interface FieldOutcome {
   readonly value: unknown;
   readonly fate: Fate;
   readonly becomes: readonly Place[];
-  /** Names of `x-responses-dropped` that are about it. */
+  /** Names in `x-responses-dropped` that refer to it. */
   readonly dropped: readonly string[];
-  /** What the Response shows of it, by path. */
+  /** What the Response repeats of it, by path. */
   readonly repeated: ReadonlyMap<string, unknown>;
-  /** What of an item or a tool is another than in the request, by its key in the Chat request. */
+  /** Values of an item or a tool that differ from the request, by key in the Chat request. */
   readonly changes: ReadonlyMap<string, unknown>;
 }
 
@@ -53,7 +53,7 @@ export function outcomeOf(field: Path, value: unknown, run: SentRun, isRepeated:
 
 const noChanges: ReadonlyMap<string, unknown> = new Map();
 
-/** Whether under a variation something else became of the field: what was done to it is not done there. */
+/** Whether a variation treats the field differently: what was done to it is not done there. */
 export function isOtherwise(usual: FieldOutcome, other: FieldOutcome): boolean {
   if (usual.dropped.some((name) => !other.dropped.includes(name))) return true;
   switch (usual.fate) {
@@ -77,7 +77,7 @@ export function isOtherwise(usual: FieldOutcome, other: FieldOutcome): boolean {
   }
 }
 
-/** Whether one of the places is that one, wherever its message stands, or has its text in it. */
+/** Whether one of the places is that one, at any index, or contains its text. */
 export function isThere({ path, value }: Place, places: readonly Place[]): boolean {
   const name = generalOf(pathText(path));
   return places.some(
@@ -98,7 +98,7 @@ function generalOf(path: string): string {
   return path.replaceAll(/\[\d+\]/g, '[]');
 }
 
-/** The part of the place that the field became; none where it became nothing of what is around it. */
+/** The part of the place that the field became; empty if it became no part of what surrounds it. */
 function narrowed(place: Place, field: Path, value: unknown): readonly Place[] {
   const isOwn = place.sources.some((source) => isWithin(source, pathText(field)));
   if (isOwn && (typeof value !== 'string' || recordOf(place.value) === null)) return [place];
@@ -116,7 +116,7 @@ function isAbout(name: string, field: Path, value: unknown, trace: Trace, isSent
   const path = pathText(field);
   if (isWithin(name, path)) return true;
   const from = trace.droppedFrom.get(name);
-  // Of a server that reads no reasoning, all reasoning.
+  // For a server that reads no reasoning: all reasoning.
   if (from === undefined) return name === 'input[].reasoning' && valueAt(value, ['type']) === 'reasoning' && !isSent;
   for (const source of from) {
     if (isWithin(source, path)) return true;
@@ -136,7 +136,7 @@ function repeatedOf(field: Path, value: unknown, { result }: Trace): ReadonlyMap
   return noChanges;
 }
 
-/** Names of an item's or a tool's keys in the Chat request, where both say the same thing. */
+/** Names of an item's or a tool's keys in the Chat request, where both mean the same. */
 const messageKeys = { role: 'role', content: 'content', refusal: 'content', phase: 'phase' };
 const outputKeys = { tool_call_id: 'call_id', content: 'output' };
 const itemKeys: Readonly<Record<string, Readonly<Record<string, string>>>> = {
@@ -153,7 +153,7 @@ const toolKeys: typeof itemKeys = {
   custom: Object.fromEntries(customKeys.map((key) => [`custom.${key}`, key])),
 };
 
-/** An item or a tool that Chat has in another form only: the whole of it is another. */
+/** An item or a tool that has only another form in Chat: it differs as a whole. */
 const itself = 'itself';
 
 function changesOf(isTool: boolean, value: unknown, becomes: readonly Place[]): ReadonlyMap<string, unknown> {
@@ -171,7 +171,7 @@ function changesOf(isTool: boolean, value: unknown, becomes: readonly Place[]): 
   return changes;
 }
 
-/** What a message, a call or a tool says, by key; a place may be one key of a message. */
+/** The contents of a message, a call or a tool, by key; a place may be one key of a message. */
 function entriesOf(path: Path, written: unknown): readonly (readonly [string, unknown])[] {
   const last = path.at(-1);
   const record = recordOf(written);
@@ -193,7 +193,7 @@ function isSameContent(own: unknown, written: unknown): boolean {
   return Array.isArray(own) && isSame(contentOf(own), contentOf(written));
 }
 
-/** Texts that stand beside each other as one, and of any other part what it says, without the words of either API. */
+/** Adjacent texts as one, and the contents of any other part, in terms of neither API. */
 function contentOf(content: unknown): readonly unknown[] {
   const said: unknown[] = [];
   const parts = Array.isArray(content) ? content : [{ text: content }];

@@ -21,13 +21,13 @@ export function pathText(path: Path): string {
   return path.map((step, index) => (typeof step === 'number' ? `[${step}]` : index === 0 ? step : `.${step}`)).join('');
 }
 
-/** The reverse; null for a text that is no path. */
+/** The reverse; null for a text that is not a path. */
 export function pathOf(text: string): Path | null {
   if (!/^[^.[\]]+(\.[^.[\]]+|\[\d+\])*$/.test(text)) return null;
   return [...text.matchAll(/\[(\d+)\]|[^.[\]]+/g)].map(([name, index]) => (index === undefined ? name : Number(index)));
 }
 
-/** What stands at the path; undefined where nothing does. */
+/** The value at the path; undefined if there is none. */
 export function valueAt(value: unknown, path: Path): unknown {
   let here = value;
   for (const step of path) {
@@ -37,7 +37,7 @@ export function valueAt(value: unknown, path: Path): unknown {
   return here;
 }
 
-/** A copy without that place; of a list, the elements behind it move up. */
+/** A copy without that place; in a list, later elements move up. */
 export function without(value: unknown, path: Path): unknown {
   const [step, ...rest] = path;
   if (step === undefined) return undefined;
@@ -54,7 +54,7 @@ export function without(value: unknown, path: Path): unknown {
   );
 }
 
-/** A copy with another value at that place. */
+/** A copy with a new value at that place. */
 export function withValue(value: unknown, path: Path, replacement: unknown): unknown {
   const [step, ...rest] = path;
   if (step === undefined) return replacement;

@@ -7,21 +7,21 @@ import { recordOf } from './json-values.ts';
 import type { RecordedAnswer } from './run-answer.ts';
 import type { ClientRequest } from './run-request.ts';
 
-/** A file, or standard input, that cannot be used. The message is for the one who called. */
+/** A file, or standard input, that cannot be used. The message is for the caller. */
 export class InputError extends Error {
   override readonly name = 'InputError';
 }
 
-/** What a request file holds besides the request. */
+/** What a request file contains besides the request. */
 export interface RequestInput {
   readonly request: ClientRequest;
-  /** Of a saved exchange: the profile it ran under, when (Unix seconds), and its answer. */
+  /** From a saved exchange: the profile it ran under, its time (Unix seconds), and its answer. */
   readonly profile: string | null;
   readonly startedAt: number | null;
   readonly answer: RecordedAnswer | null;
 }
 
-/** Larger than any body that the service takes in its default configuration. */
+/** Larger than any body that the service accepts in its default configuration. */
 const maxInputBytes = 256 * 1024 * 1024;
 
 /** The whole of a file, or of standard input for null. Throws `InputError`, also for more than `maxBytes`. */
@@ -34,7 +34,7 @@ export async function readInput(
   const pieces: Buffer[] = [];
   let size = 0;
   try {
-    // A file says its size before it is read; a pipe has none.
+    // The size of a file is known before it is read, that of a pipe is not.
     if (file !== null && (await stat(file)).size > maxBytes)
       throw new InputError(`it is larger than ${maxBytes} bytes`);
     for await (const piece of file === null ? stdin : createReadStream(file, { highWaterMark: 1024 * 1024 })) {
@@ -51,7 +51,7 @@ export async function readInput(
 
 /**
  * A request in any of its forms: the body alone, which goes to `path`; `{"method", "path", "headers", "body"}`; or a
- * saved exchange. Throws `InputError` for an exchange that is not whole.
+ * saved exchange. Throws `InputError` for an incomplete exchange.
  */
 export function requestIn(bytes: Buffer, path: string): RequestInput {
   const value = parsed(bytes);
@@ -89,7 +89,7 @@ function exchangeIn(value: unknown): ExchangeFile {
 function answerOf({ status, headers: given, pieces }: NonNullable<ExchangeFile['chat_response']>): RecordedAnswer {
   const headers = headersOf(given.map(({ name, value }) => [name, value]));
   const recorded = pieces.map((piece) => ({ atMs: piece.at_ms, bytes: bytesOf(piece) }));
-  // Compressed pieces cannot be cut where an event ends.
+  // Compressed pieces cannot be cut at the end of an event.
   const isPlain = (headers.get('content-encoding') ?? 'identity') === 'identity';
   return { status, headers, chunks: isPlain ? chunksOf(recorded, headers.get('content-type') ?? '') : recorded };
 }
@@ -97,7 +97,7 @@ function answerOf({ status, headers: given, pieces }: NonNullable<ExchangeFile['
 type Chunks = RecordedAnswer['chunks'];
 type Chunk = Chunks extends Iterable<infer One> ? One : never;
 
-/** The same bytes cut where an event ends, each at the time at which its last byte was there. JSON is one chunk. */
+/** The same bytes cut where an event ends, each with the time at which its last byte arrived. JSON is one chunk. */
 function chunksOf(pieces: readonly Chunk[], type: string): Chunks {
   const whole = pieces.length === 1 && pieces[0] !== undefined ? pieces[0].bytes : Buffer.concat(bytesIn(pieces));
   const times = pieces.map(({ atMs, bytes }) => ({ atMs, length: bytes.length }));
@@ -120,7 +120,7 @@ function bytesIn(pieces: readonly Chunk[]): Buffer[] {
   return pieces.map(({ bytes }) => bytes);
 }
 
-/** After the empty line that ends the event: two line ends, of any kind that the format knows. */
+/** After the empty line that ends the event: two line ends, of any kind that the format allows. */
 function eventEnd(bytes: Buffer, start: number): number {
   for (let at = start; at < bytes.length; at++) {
     const [one, next] = [bytes[at], bytes[at + 1]];
@@ -180,9 +180,9 @@ function isLinesOfJson(bytes: Buffer): boolean {
   return first.startsWith('{') && parsed(Buffer.from(first)) !== undefined;
 }
 
-/** Undefined for what is no JSON. */
+/** Undefined for what is not JSON. */
 function parsed(bytes: Buffer): unknown {
-  // An event stream of a hundred megabytes is not made a string first.
+  // Does not decode an event stream of a hundred megabytes first.
   if (!/^\ufeff?\s*(?:[[{"\-\d]|true|false|null|$)/.test(bytes.toString('utf8', 0, 1024))) return undefined;
   try {
     return JSON.parse(bytes.toString('utf8').replace(/^\ufeff/, ''));

@@ -1,6 +1,6 @@
 import { isJsonObject } from '../schema/create-response.ts';
 
-/** Whether both are the same JSON value; the order of keys does not count, and an undefined one is as good as none. */
+/** Whether both are the same JSON value; the order of keys does not count, and an undefined key equals a missing one. */
 export function isSame(one: unknown, other: unknown): boolean {
   if (one === other) return true;
   if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return false;
@@ -11,7 +11,7 @@ export function isSame(one: unknown, other: unknown): boolean {
   return true;
 }
 
-/** An object as what it is; null for anything else, and for a number that is kept as its text. */
+/** The value if it is an object; null for anything else, including a number that is kept as its text. */
 export function recordOf(value: unknown): Readonly<Record<string, unknown>> | null {
   return isJsonObject(value) ? value : null;
 }

@@ -15,7 +15,7 @@ const byAnchor = new Map(mappingRows.map((row) => [row.anchor, row]));
 
 /**
  * The row about a field of a request, or about a name in `x-responses-dropped`, which may end in a type or a value:
- * `input[3].web_search_call`, `reasoning.effort.max`. Every path has one.
+ * `input[3].web_search_call`, `reasoning.effort.max`. Every path has a row.
  */
 export function rowOf(path: string): MappingRow {
   const general = path.replaceAll(/\[\d+\]/g, '[]');
@@ -33,7 +33,7 @@ export function rowOf(path: string): MappingRow {
   return parent === '' ? row('row-unknown-fields') : rowOf(parent);
 }
 
-/** The row about a field with that value: of an item or a tool, its type's. */
+/** The row about a field with that value: for an item or a tool, that of its type. */
 export function rowOfValue(path: string, value: unknown): MappingRow {
   const [, list, inner] = /^(input|tools)\[\d+\](.*)$/.exec(path) ?? [];
   const type = valueAt(value, ['type']);
@@ -42,7 +42,7 @@ export function rowOfValue(path: string, value: unknown): MappingRow {
   return row(type === undefined || type === 'message' ? 'row-input-content' : rowOf(`input[].${type}`).anchor);
 }
 
-/** The row about an error: its field's, by what the body has there, or for an error without a field its code's. */
+/** The row about an error: that of its field, by the body's value there; without a field, that of its code. */
 export function rowOfError(
   { param, code }: { readonly param: string | null; readonly code: string },
   body: unknown,
@@ -56,7 +56,7 @@ export function rowOfError(
   return rowOfValue(param, valueAt(body, path));
 }
 
-/** Where the row can be read: under the repository's address where the package names one, else in its folder. */
+/** Where to read the row: at the repository's address if the package has one, else in its folder. */
 export function linkOf({ anchor }: MappingRow, base: string): string {
   return `${base}docs/mapping.md#${anchor}`;
 }

@@ -14,13 +14,13 @@ export interface Place {
 
 /** The parts of one Chat request. */
 export interface Places {
-  /** Where that field can be seen: what it, or a part of it, was made into. */
+  /** Where that field can be seen: what it, or a part of it, became. */
   of(field: Path): readonly Place[];
-  /** Messages, tools, fields and headers that no field of the request was made into. */
+  /** Messages, tools, fields and headers that come from no field of the request. */
   readonly added: readonly Place[];
 }
 
-/** The marked parts of a translated request, and `others` besides; only those that `body`, as it was sent, has. */
+/** The marked parts of a translated request, and `others`; only those that `body` has as sent. */
 export function placesIn({ result }: Trace, body: unknown, others: readonly Place[]): Places {
   const engine = Object.entries(sourcesOf(result?.passthrough ?? {}));
   const marked = [...markedIn(result?.chat ?? {}, []), ...engine.map(([name, sources]) => ({ path: [name], sources }))]
@@ -41,7 +41,7 @@ export function placesIn({ result }: Trace, body: unknown, others: readonly Plac
     const known = byRoot.get(rootOf(name)) ?? [];
     const own = known.filter(({ source }) => isWithin(source, name)).map(({ place }) => place);
     if (own.length > 0) return outermost(own);
-    // What the nearest thing around the field became.
+    // What the nearest enclosing value became.
     const around = known.filter(({ source }) => isWithin(name, source));
     const nearest = Math.max(0, ...around.map(({ source }) => source.length));
     return outermost(around.filter(({ source }) => source.length === nearest).map(({ place }) => place));
@@ -57,7 +57,7 @@ function rootOf(path: string): string {
   return /^[^.[]+(\[\d+\])?/.exec(path)?.[0] ?? path;
 }
 
-/** Parts of a Chat request that can be marked, and lists of such. */
+/** Parts of a Chat request that can be marked, and lists of them. */
 const lists = ['messages', 'tools', 'content', 'tool_calls'];
 
 function* markedIn(thing: object, path: Path): Generator<Omit<Place, 'value'>> {
@@ -71,7 +71,7 @@ function* markedIn(thing: object, path: Path): Generator<Omit<Place, 'value'>> {
   }
 }
 
-/** Without those that are inside another. */
+/** Without parts that are inside another one. */
 function outermost(places: readonly Place[]): readonly Place[] {
   const unique = [...new Set(places)];
   return unique.filter(
@@ -93,8 +93,8 @@ export function partsOfBody(body: unknown): readonly Place[] {
 }
 
 /**
- * The part of a place that a value inside a field became: the same value, best under the same name; else what has that
- * name; else a text that has the value in it. Null where there is none.
+ * The part of a place that a value inside a field became: the same value, preferably under the same name; else what has
+ * that name; else a text that contains the value. Null if there is none.
  */
 export function partOf(place: Place, name: string | number | undefined, value: unknown): Place | null {
   const all = [...partsOf(place)];
@@ -119,7 +119,7 @@ function* partsOf(place: Place): Generator<Place> {
   }
 }
 
-/** Whether a text has the value in it, as it is or as JSON. */
+/** Whether a text contains the value, as it is or as JSON. */
 function hasText(text: unknown, value: unknown): boolean {
   if (typeof text !== 'string' || value === '' || value == null) return false;
   return text.includes(typeof value === 'string' ? value : (JSON.stringify(value) ?? ''));

@@ -3,7 +3,7 @@ import { recordOf } from './json-values.ts';
 import type { AnswerRun, ClientEvent, ReplayedChunk } from './run-answer.ts';
 import { cut, prettyJson, printable, type Style, short } from './style.ts';
 
-/** What became of a recorded answer, for a person, line by line: each piece of the upstream's beside the events it caused. */
+/** How a recorded answer is translated, for a person, line by line: each upstream chunk next to the events it caused. */
 export function* printAnswer(answer: AnswerRun, style: Style, full: boolean): Generator<string, void> {
   const { paint, width } = style;
   const failed = answer.error_code === null ? '' : `, ${answer.error_code}`;
@@ -43,7 +43,7 @@ function chunkLines(
   );
 }
 
-/** What a piece says, without what all pieces say: the delta, the finish reason, the usage. */
+/** What is particular to a chunk: the delta, the finish reason, the usage. */
 function chunkText(text: string): string {
   const data = text.trim().replace(/^data: ?/, '');
   const chunk = parsed(data);
@@ -60,7 +60,7 @@ function chunkText(text: string): string {
   return parts.map(([name, value]) => `${name} ${JSON.stringify(value)}`).join(' ');
 }
 
-/** Its type, then what is its own: where it belongs, and what it brings. */
+/** Its type, then what is particular to it: where it belongs, and what it adds. */
 function eventText({ event, data }: ClientEvent, width: number, paint: Style['paint']): string {
   const record = recordOf(data);
   if (record === null) return printable(String(data));

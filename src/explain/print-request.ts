@@ -3,7 +3,7 @@ import type { ChatPlace, ExplainedField, ExplainedName, Reason, RequestExplanati
 import type { Fate } from './fates.ts';
 import { type Colour, cut, prettyJson, printable, type Style, short, wrap } from './style.ts';
 
-/** The explanation of a request for a person; `full` shortens nothing. */
+/** The explanation of a request for a person; unshortened with `full`. */
 export function printRequest(explanation: RequestExplanation, style: Style, full: boolean): string {
   const { request, profile, model, outcome, catalog, answered, chat_request: chat } = explanation;
   const from = style.paint('bold', printable(`${request.method} ${request.path}`));
@@ -42,7 +42,7 @@ function catalogText(reason: Reason, style: Style): string {
   return section('The answer', reasonLines(reason, style, style.width - 2), style);
 }
 
-/** Headers that Envoy writes, which a saved exchange has beside the client's. */
+/** Headers that Envoy writes, which a saved exchange has in addition to the client's. */
 const envoys = /^x-(envoy-|forwarded-|request-id$)/;
 
 function headerLines(
@@ -137,7 +137,7 @@ function nameOf(group: readonly ExplainedField[]): string {
   return group.length === 1 ? first : `${first}…[${/\d+/.exec(last)?.[0]}]`;
 }
 
-/** Where a field can be seen now. */
+/** Where a field can be found after translation. */
 function becomesText(group: readonly ExplainedField[], width: number): string {
   const [field] = group as [ExplainedField];
   if (group.length > 1) {
@@ -156,7 +156,7 @@ function becomesText(group: readonly ExplainedField[], width: number): string {
   return cut(places.join(', '), Math.max(width - without.length, 40)) + without;
 }
 
-/** Elements of one list in a row as one place. */
+/** Consecutive elements of one list as one place. */
 function joinedPlaces(places: readonly ChatPlace[]): readonly ChatPlace[] {
   const parts = places.map(({ path }) => /^(\w+)\[(\d+)\]$/.exec(path));
   const [first, last] = [parts[0], parts.at(-1)];
@@ -170,7 +170,7 @@ function placeText({ path, value }: ChatPlace, width: number): string {
     : printable(`${path}: `) + short(value, Math.max(12, width - path.length - 2));
 }
 
-/** Why: the flags and variables that decided, and what the mapping says; then where to read on. */
+/** Why: the flags and variables that decided, and what the mapping says; then where to read more. */
 function reasonLines({ causes, rule, link }: Reason, { paint }: Style, width: number): readonly string[] {
   return [...causes.flatMap((cause) => wrap(causeText(cause), width)), ...wrap(rule, width), paint('dim', link)];
 }
@@ -181,7 +181,7 @@ function causeText({ kind, name, value, meaning, reason }: Cause): string {
   return `The profile’s flag ${name} is ${shown}.${reason === null ? '' : ` ${reason}`} (The flag: ${meaning})`;
 }
 
-/** What is explained with its field is only named. */
+/** A dropped name that its field already explains is only listed. */
 function droppedLines({ dropped, fields }: RequestExplanation, style: Style): readonly string[] {
   const explained = new Set(fields.flatMap((field) => field.dropped));
   const isExplained = ({ name }: ExplainedName) => explained.has(name);

@@ -5,7 +5,7 @@ import type { RefusedRun, RequestRun } from './run-request.ts';
 /** A body that is refused, and how. */
 export interface RefusedBody {
   readonly body: unknown;
-  /** A call without its output, or an output without its call, was no mistake of the client's any more. */
+  /** After a repair, a call without its output, or an output without its call, is no longer the client's mistake. */
   readonly isLenient: boolean;
   readonly run: RefusedRun;
 }
@@ -13,8 +13,8 @@ export interface RefusedBody {
 const maxRefusals = 20;
 
 /**
- * The refusal of a body, and those that would follow if what each names were mended. What is wrong only because of that
- * mending is not among them: a call or a tool that is replaced keeps its id or name, which others refer to.
+ * The refusal of a body, and those that would follow if each mistake were repaired in turn. Mistakes that only a repair
+ * causes are not among them: a call or a tool that is replaced keeps its id or name, which others refer to.
  */
 export function refusalsOf(
   first: RefusedRun,
@@ -34,14 +34,14 @@ export function refusalsOf(
   return found;
 }
 
-/** The body without that mistake; null where the error names nothing that could be mended. */
+/** The body without that mistake; null if the error names nothing that could be repaired. */
 function mend({ body, isLenient, run }: RefusedBody): Pick<RefusedBody, 'body' | 'isLenient'> | null {
   const { param } = run.error;
   const path = param === null ? null : pathOf(param);
   if (param === null || path === null) return null;
   const [name] = path;
   if (name === 'tool_choice') return { body: without(body, [name]), isLenient };
-  // An item, a part or a tool as a whole: without the field alone it would be refused for lacking it.
+  // An item, a part or a tool as a whole: if only the field were removed, it would be refused for lacking it.
   const element = path.slice(0, path.findLastIndex((step) => typeof step === 'number') + 1);
   const place = element.length === 0 ? path : element;
   const value = valueAt(body, place);
@@ -56,7 +56,7 @@ function mend({ body, isLenient, run }: RefusedBody): Pick<RefusedBody, 'body' |
   };
 }
 
-/** Something that is accepted in that place; null where only leaving it out is. */
+/** Something that is accepted in that place; null if the place must be left out. */
 function harmlessAt(place: Path, value: unknown, param: string): unknown {
   const [list, index, inner] = [place[0], place.at(-1), place.at(-2)];
   if (place.length === 1) return { model: 'model', input: '…' }[String(list)] ?? null;
@@ -70,7 +70,7 @@ function harmlessAt(place: Path, value: unknown, param: string): unknown {
   return inner === 'content' || inner === 'output' ? { type: 'input_text', text: '…' } : null;
 }
 
-/** A call stays a call of that id, so that its output has one; but where it is the pairing that is refused. */
+/** A call stays a call with that id, so that its output still has one, unless the pairing itself is refused. */
 function harmlessItem(value: unknown, param: string): unknown {
   const { call_id, type } = recordOf(value) ?? {};
   const isPairing = param.endsWith('.call_id') || param.endsWith(']');
@@ -81,7 +81,7 @@ function harmlessItem(value: unknown, param: string): unknown {
     : { type: 'function_call', call_id, name: 'removed', arguments: '{}' };
 }
 
-/** A call or an output without a usable id: the one that belongs to it cannot be told. */
+/** A call or an output without a usable id: its partner is unknown. */
 function losesItsPartner(place: Path, value: unknown): boolean {
   const { call_id, type } = recordOf(value) ?? {};
   const isOfPair = place[0] === 'input' && place.length === 2 && /_call(_output)?$/.test(String(type));

@@ -2,15 +2,15 @@ import type { Exchange } from '../exchange/exchange.ts';
 import type { ExchangeReply, HeaderMap } from '../exchange/types.ts';
 import { SseDecoder } from '../sse/decode.ts';
 
-/** An upstream's answer: its bytes in pieces, `atMs` after the exchange began where that is known. */
+/** An upstream's answer: its bytes in pieces, `atMs` after the exchange began, if known. */
 export interface RecordedAnswer {
   readonly status: number;
   readonly headers: HeaderMap;
-  /** Cut as they are asked for, each time anew: an answer may have a million of them. */
+  /** Cut lazily, anew on each iteration: an answer may have a million of them. */
   readonly chunks: Iterable<{ readonly atMs: number | null; readonly bytes: Buffer }>;
 }
 
-/** An event of the client's stream; `data` is the parsed JSON, or the text of what is none, as `[DONE]`. */
+/** An event of the client's stream; `data` is the parsed JSON, or the text if it is not JSON, such as `[DONE]`. */
 export interface ClientEvent {
   readonly event: string | null;
   readonly data: unknown;
@@ -25,7 +25,7 @@ export interface ReplayedChunk {
   readonly events: readonly ClientEvent[];
 }
 
-/** What became of an answer. Its keys are the machine form's. */
+/** How an answer is translated. Its keys are the machine form's. */
 export interface AnswerRun {
   /** What the client gets. */
   readonly status: number;
@@ -33,17 +33,17 @@ export interface AnswerRun {
   /** As `ExchangeSummary` has it. */
   readonly outcome: string;
   readonly error_code: string | null;
-  /** Replayed as they are asked for, each time anew, so that no more than one is in memory. */
+  /** Replayed lazily, anew on each iteration, so that only one is in memory. */
   readonly chunks: Iterable<ReplayedChunk>;
   /** The client's body where it is JSON: a Response, or an error; null for a stream. */
   readonly body: unknown;
-  /** The Response as it is in the end; null where there is none. */
+  /** The final Response; null if there is none. */
   readonly response: unknown;
 }
 
 /**
  * Gives an upstream's answer to an exchange whose request was sent, a piece at a time, and collects what the client gets. Each
- * time that the chunks are asked for it takes another exchange from `open`.
+ * iteration of the chunks takes another exchange from `open`.
  */
 export function runAnswer(open: () => Exchange, answer: RecordedAnswer): AnswerRun {
   const exchange = open();
@@ -72,7 +72,7 @@ function* replay(
   if (events.length > 0) yield { number: null, at_ms: null, text: '', events };
 }
 
-/** Puts the client's side together from the replies to Envoy. */
+/** Assembles the client's side from the replies to Envoy. */
 function createCollector() {
   const decoder = new SseDecoder({ maxEventBytes: 2 ** 31 - 1 });
   const json: Buffer[] = [];
@@ -91,7 +91,7 @@ function createCollector() {
   }
 
   return {
-    /** The events that these replies bring to the client. */
+    /** The events in these replies to the client. */
     take(replies: readonly ExchangeReply[]): ClientEvent[] {
       const events: ClientEvent[] = [];
       for (const reply of replies) {

@@ -13,11 +13,11 @@ import type { Profile } from '../upstream/profile.ts';
 import { type Place, type Places, placesIn } from './places.ts';
 import { type AnswerRun, runAnswer } from './run-answer.ts';
 
-/** What a request is run under: the service's configuration, and the profile in place of the one that it names. */
+/** What a request is run under: the service's configuration, and the profile that replaces the one it names. */
 export interface Setup {
   readonly config: Config;
   readonly profile: Profile;
-  /** The configuration's, read once: an explanation runs a request a hundred times. */
+  /** The files that the configuration names, read once: an explanation runs a request a hundred times. */
   readonly files: OperatorFiles;
 }
 
@@ -29,7 +29,7 @@ export interface ClientRequest {
   readonly body: Buffer;
 }
 
-/** What became of a request. */
+/** The result of a request. */
 export type RequestRun = SentRun | CatalogRun | AnsweredRun | RefusedRun | PassedRun;
 
 /** What the upstream gets. */
@@ -50,7 +50,7 @@ export interface SentRun extends UpstreamRun {
   /** The body as a value, read when it is asked for; numbers that a JavaScript number would change are `JSON.rawJSON`. */
   readonly chat: unknown;
   readonly dropped: readonly string[];
-  /** What the request's fields became. */
+  /** Which parts the request's fields became. */
   readonly trace: Trace;
   /** The same by place, made when it is asked for. */
   readonly places: Places;
@@ -61,7 +61,7 @@ export interface CatalogRun extends UpstreamRun {
   readonly type: 'catalog';
 }
 
-/** The client gets a Response at once, and the upstream nothing. */
+/** The client gets a Response at once, and nothing is sent upstream. */
 export interface AnsweredRun {
   readonly type: 'answered';
   readonly dropped: readonly string[];
@@ -94,8 +94,8 @@ const noMetadata = {};
 const unlimited = 2 ** 31;
 
 /**
- * Runs a request through an exchange of the service's own. Ids are counted, `resp_1`, and `now` (Unix seconds) stands
- * still, so that two runs of one request differ in nothing.
+ * Runs a request through an exchange of the service's own. Ids are counted, `resp_1`, and `now` (Unix seconds) is
+ * fixed, so that two runs of one request are identical.
  */
 export function runRequest({ config, profile, files }: Setup, request: ClientRequest, now: number): RequestRun {
   const profiles = { profileOf: () => profile, names: () => [profile.name] };
@@ -147,7 +147,7 @@ export function runRequest({ config, profile, files }: Setup, request: ClientReq
   };
 }
 
-/** What of a request shows in the upstream's path and headers. */
+/** The parts of a request that show in the upstream's path and headers. */
 function outsideOfBody(
   headers: ReadonlyMap<string, string>,
   { result }: Trace,
@@ -165,7 +165,7 @@ function outsideOfBody(
           {
             path: [`header ${session}`],
             value: headers.get(session),
-            // Without a key it is a hash of how the conversation begins.
+            // Without a key it is a hash of the beginning of the conversation.
             sources: result?.echo.prompt_cache_key ? ['prompt_cache_key'] : [],
           },
         ]),
@@ -198,7 +198,7 @@ export const plainAnswer = {
 /** A server's list of models. */
 export const plainList = { object: 'list', data: [{ id: 'm', object: 'model' }] };
 
-/** JSON as the service reads it. Throws `ApiError` for what is no JSON. */
+/** JSON as the service reads it. Throws `ApiError` for what is not JSON. */
 export function readJson(bytes: Uint8Array): unknown {
   return runSteps(parseJson(bytes, unlimited, unlimited));
 }

@@ -11,7 +11,7 @@ export type Colour = keyof typeof codes;
 
 const codes = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, blue: 34, magenta: 35, cyan: 36 } as const;
 
-/** Colours on a terminal, none in a pipe; `NO_COLOR` (no-color.org) and `FORCE_COLOR` have the last word, in this order. */
+/** Colours on a terminal, none in a pipe; overridden by `NO_COLOR` (no-color.org), then `FORCE_COLOR`. */
 export function styleFor({ env, stdout }: Pick<Terminal, 'env' | 'stdout'>): Style {
   const { NO_COLOR: none = '', FORCE_COLOR: forced = '', TERM: terminal } = env;
   const wanted = forced === '' ? stdout.isTTY === true && terminal !== 'dumb' : forced !== '0';
@@ -22,19 +22,19 @@ export function styleFor({ env, stdout }: Pick<Terminal, 'env' | 'stdout'>): Sty
   };
 }
 
-/** Text that a terminal takes for nothing but text: what moves its cursor or turns its direction, as JSON would escape it. */
+/** Text that is safe for a terminal: what moves its cursor or turns its direction is escaped as in JSON. */
 export function printable(text: string): string {
   const escaped = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
   return text.replaceAll(/\p{Cc}|\p{Bidi_Control}/gu, escaped);
 }
 
-/** The same of all that is printed, but for the line ends and colours of `Style`: what is printed goes through it last. */
+/** The same for the whole output, except line ends and the colours of `Style`: everything printed passes through it last. */
 export function withoutActive(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: the style's own colours begin with one
   return text.replaceAll(/(?!\n|\x1b\[\d{1,2}m)(?:\p{Cc}|\p{Bidi_Control})/gu, printable);
 }
 
-/** The beginning of a text that is longer than that. */
+/** The text, cut to that length. */
 export function cut(text: string, most: number): string {
   return text.length <= most ? text : `${text.slice(0, Math.max(1, most - 1))}…`;
 }
@@ -56,8 +56,8 @@ export function wrap(text: string, width: number): readonly string[] {
 }
 
 /**
- * JSON over several lines. What fits on a line has one; unless `full`, long strings are cut and what is nested deeper than
- * a person reads is shortened.
+ * JSON over several lines. What fits on a line has one; unless `full`, long strings are cut and what is nested too deep to
+ * read is shortened.
  */
 export function prettyJson(
   value: unknown,

@@ -2,11 +2,11 @@ import { runAndFlagsRead, type VariedRun, variationsOf } from './causes.ts';
 import { isSame } from './json-values.ts';
 import { type ClientRequest, type RequestRun, runRequest, type Setup, withBody } from './run-request.ts';
 
-/** Asks what would become of a request under another value of each flag and variable. */
+/** Runs a request under the other values of each flag and variable. */
 export interface WhatIf {
   /**
-   * The request with this body under every variation, as far as it comes to something else than `usual`. Nothing for a body
-   * that is too large to be translated so often, `times` over; `notes` say so then.
+   * The request with this body under every variation whose result differs from `usual`. Empty for a body that is too large
+   * to be translated that often, `times` over; `notes` say so then.
    */
   runs(body: unknown, usual: RequestRun, times?: number): readonly VariedRun[];
   readonly notes: readonly string[];
@@ -51,6 +51,6 @@ function isSameRun(one: RequestRun, other: RequestRun): boolean {
   if (one.path !== other.path || !isSame(one.dropped, other.dropped)) return false;
   if (!isSame(one.headerChanges, other.headerChanges)) return false;
   if (!isSame(one.trace.result?.echo, other.trace.result?.echo)) return false;
-  // Nearly all variations change not a byte.
+  // Nearly all variations change nothing.
   return one.body.equals(other.body) || isSame(one.chat, other.chat);
 }

@@ -12,8 +12,8 @@ interface TailPiece {
 const upstreamShare = 1 / 8;
 
 /**
- * The newest pieces of an answer of which no more can be kept: the older ones go. Pieces of a stream that is cut begin again
- * with a whole event, after a comment that says what is missing.
+ * The newest pieces of an answer that is too long to be kept whole: older ones are discarded. Pieces of a stream that is
+ * cut begin with a whole event, after a comment that says what is missing.
  */
 export class AnswerTail {
   readonly #maxBytes: Readonly<Record<AnswerBody, number>>;
@@ -34,7 +34,7 @@ export class AnswerTail {
     return this.#size.chat_response + this.#size.client_response;
   }
 
-  /** Bytes that were pushed, whether they are still here or gone. */
+  /** Bytes that were pushed, including those that are gone. */
   waiting(): Readonly<Record<AnswerBody, number>> {
     const [size, lost] = [this.#size, this.#lost];
     return {
@@ -43,7 +43,7 @@ export class AnswerTail {
     };
   }
 
-  /** Copies the bytes, as many of the newest as there is room for. Gives how many more bytes are held now. */
+  /** Copies the bytes, as many of the newest as there is room for. Returns how many more bytes are held now. */
   push(body: AnswerBody, atMs: number, bytes: Uint8Array): number {
     const before = this.heldBytes;
     const room = this.#maxBytes[body];
@@ -55,7 +55,7 @@ export class AnswerTail {
     return this.heldBytes - before;
   }
 
-  /** What is held, in the order in which it came, and how many bytes were lost before it. Nothing is held after that. */
+  /** What is held, in the order in which it came, and how many bytes were lost before it. Empties the tail. */
   take(): { readonly pieces: readonly TailPiece[]; readonly omitted: Readonly<Record<AnswerBody, number>> } {
     const pieces = this.#pieces;
     const omitted = { ...this.#lost };
@@ -77,7 +77,7 @@ export class AnswerTail {
   }
 }
 
-/** Cuts the body's pieces so that they begin with an event, where they have one, behind a comment. Gives the bytes cut off. */
+/** Cuts the body's pieces so that they begin with an event, if they have one, after a comment. Returns the bytes cut off. */
 function beginWhole(pieces: TailPiece[], body: AnswerBody, lost: number): number {
   let cut = 0;
   for (const [index, piece] of pieces.entries()) {

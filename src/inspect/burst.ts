@@ -1,6 +1,6 @@
 import type { ExchangeReply } from '../exchange/types.ts';
 
-/** A chunk of the upstream's, and the client's events that it became. */
+/** An upstream chunk, and the client's events that it became. */
 export interface ChunkWithEvents {
   readonly chunk: Uint8Array;
   readonly events: Uint8Array;
@@ -8,7 +8,7 @@ export interface ChunkWithEvents {
 
 /**
  * A piece of an upstream's stream cut into its chunks, each with the events that it became; `counts` says how many those are.
- * Null where the bytes cannot be cut so: a compressed piece, an answer in JSON, a reply that leaves the body as it is.
+ * Null if the bytes cannot be cut that way: a compressed piece, an answer in JSON, a reply that leaves the body as it is.
  */
 export function burstOf(
   piece: Uint8Array,
@@ -22,7 +22,7 @@ export function burstOf(
   if (chunks.length < counts.length || chunks.length > counts.length + 1 || events.length < wanted) return null;
   let next = 0;
   return chunks.map((chunk, index) => {
-    // What ends the stream follows the events of the last chunk; bytes behind that are of a chunk that is not whole yet.
+    // What ends the stream follows the events of the last chunk; bytes after that belong to an incomplete chunk.
     const end = index === counts.length - 1 ? events.length : next + (counts[index] ?? 0);
     const own = events.slice(next, end);
     next = end;
@@ -30,7 +30,7 @@ export function burstOf(
   });
 }
 
-/** The messages of a stream, the last one perhaps not whole. */
+/** The messages of a stream; the last one may be incomplete. */
 function messagesIn(bytes: Buffer): readonly Buffer[] {
   const text = bytes.toString('latin1');
   const ends = [...text.matchAll(/\r\n\r\n|\n\n/g)].map(({ index, 0: end }) => index + end.length);

@@ -1,18 +1,18 @@
 const chunkBytes = 8 * 1024;
 /** A time and a number of 32 bits. */
 const markBytes = 12;
-/** In UTF-8, of each UTF-16 unit. */
+/** Most bytes that a UTF-16 unit takes in UTF-8. */
 const maxBytesPerCharacter = 3;
 
-/** A piece of memory, with what writes numbers into it. */
+/** A piece of memory, with a view that writes numbers into it. */
 interface Chunk {
   readonly bytes: Buffer;
   readonly view: DataView;
 }
 
 /**
- * Memory in chunks that are used again and never freed: fresh memory costs more than what is written into it, and V8 collects
- * garbage for each that comes and goes. A pool holds as much as was ever taken from it at once.
+ * Memory in chunks that are reused and never freed: allocating costs more than writing, and short-lived chunks trigger
+ * garbage collections in V8. A pool holds the most that was ever taken from it at once.
  */
 export interface ChunkPool {
   take(): Chunk;
@@ -32,12 +32,12 @@ function createChunk(): Chunk {
   return { bytes, view: new DataView(bytes.buffer) };
 }
 
-/** Bytes that grow at the end, in chunks of a pool. A class, since it is touched by each token. */
+/** Bytes that grow at the end, in chunks of a pool. A class, since every token goes through it. */
 export class ChunkMemory {
   readonly #pool: ChunkPool;
   readonly #chunks: Chunk[] = [];
   #last: Chunk = nothing;
-  /** Where the last chunk has room. */
+  /** Where the free space of the last chunk begins. */
   #at = chunkBytes;
 
   constructor(pool: ChunkPool) {
@@ -49,7 +49,7 @@ export class ChunkMemory {
     return this.#chunks.length * chunkBytes;
   }
 
-  /** Adds a time in milliseconds and a whole number below 2 ** 32, both in one chunk; gives the place of both. */
+  /** Adds a time in milliseconds and a whole number below 2 ** 32, both in one chunk; returns the place of both. */
   addMark(ms: number, word: number): number {
     if (this.#at + markBytes > chunkBytes) this.#grow();
     const at = this.#at;
@@ -60,8 +60,8 @@ export class ChunkMemory {
   }
 
   /**
-   * Adds a mark of time 0 and the text after it; the mark's number is `word` and the length in bytes. Gives the place of the
-   * mark. Mostly without a buffer in between, which would be garbage at once.
+   * Adds a mark of time 0 and the text after it; the mark's number is `word` and the length in bytes. Returns the place of
+   * the mark. Usually writes without a temporary buffer, which would be garbage at once.
    */
   addText(text: string, word: number): number {
     if (this.#at + markBytes + text.length * maxBytesPerCharacter > chunkBytes) {
@@ -86,7 +86,7 @@ export class ChunkMemory {
     } else this.#addInParts(bytes);
   }
 
-  /** The mark that was added after what ends at `place`, and where it ends itself. */
+  /** The mark that was added at `place`, and where the mark ends. */
   readMark(place: number): { readonly ms: number; readonly word: number; readonly end: number } {
     const rest = chunkBytes - (place % chunkBytes);
     const start = rest < markBytes ? place + rest : place;

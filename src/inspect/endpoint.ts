@@ -1,8 +1,8 @@
 import { routeOf } from '../exchange/request/route.ts';
 
 /**
- * The operation that a request asks for, by the last word of its path (`responses`, `compact`); null for what passes or is
- * refused by its path.
+ * The operation that a request asks for, by the last word of its path (`responses`, `compact`); null if the path alone makes it
+ * pass or be refused.
  */
 export function endpointOf(method: string, path: string): string | null {
   const route = routeOf(

@@ -3,10 +3,10 @@ import type { PieceLog, PiecePlace } from './piece-log.ts';
 import { roundMs } from './piece-log.ts';
 import type { BodyName } from './recording.ts';
 
-/** Bytes that are made JSON at a time; a multiple of three, which base64 needs. */
+/** Bytes that are converted to JSON at a time; a multiple of three, for base64. */
 const sliceBytes = 48 * 1024;
 
-/** An object as JSON, its values as the generators write them. */
+/** An object as JSON; generators write its values. */
 export function* jsonObject(values: Readonly<Record<string, Iterable<string>>>): Generator<string> {
   let before = '{';
   for (const [name, value] of Object.entries(values)) {
@@ -47,7 +47,7 @@ export function piecesJson(log: PieceLog, body: BodyName, first: number, end: nu
   return jsonList(pieces());
 }
 
-/** These bytes as the field `base64`, or as the field called `name` where they are text. */
+/** These bytes as the field `base64`, or as the field called `name` if they are text. */
 export function contentJson(
   log: PieceLog,
   places: readonly PiecePlace[],

@@ -20,7 +20,7 @@ export interface InspectorOptions {
   readonly sendTo: string | null;
   /** What tokens cost, as `INSPECT_PRICES` has it. */
   readonly prices: string;
-  /** What `explain --json` says of an exchange, given as its file's JSON. Rejects with what it says where it cannot. */
+  /** The output of `explain --json` for an exchange, given as its file's JSON. Rejects with its message if it fails. */
   readonly explain: (exchange: string, signal: AbortSignal) => Promise<string>;
 }
 
@@ -29,9 +29,9 @@ export interface Inspector extends AdminRoutes {
   close(): void;
 }
 
-/** What the form may send: any body that is kept whole can be sent again. */
+/** Limit of the form: any body that is kept whole can be sent again. */
 const maxSentBytes = maxExchangeBytes;
-/** Explanations and searches that wait for one another. */
+/** Explanations and searches that may wait. */
 const maxWaiting = 16;
 /** Characters that may be looked for. */
 const maxSearchLength = 1000;
@@ -59,7 +59,7 @@ export async function createInspector({
     else if (!pages.openExchange(response, exchange)) sendText(response, 503, tooManyPages);
   }
 
-  /** Answers with what the task gives as JSON, unless too many wait or the page has gone. */
+  /** Answers with the task's result as JSON, unless too many wait or the page has gone. */
   async function sendWork(
     response: ServerResponse,
     task: (signal: AbortSignal) => Promise<string>,
@@ -103,7 +103,7 @@ export async function createInspector({
     if (problem !== null) return sendText(response, 403, problem);
     if (sender === null) return sendText(response, 404, 'INSPECT_SEND_TO is not set.');
     const to = new URL(request.url ?? '', 'http://inspector').searchParams.get('path') ?? '/v1/responses';
-    // What does not begin so could name another host behind the base URL.
+    // Anything else could change the host of the base URL.
     if (!to.startsWith('/') || endpointOf('POST', to) === null)
       return sendText(response, 400, 'path must be one of the Responses API.');
     const body = await readBody(request, maxSentBytes);
@@ -138,7 +138,7 @@ export async function createInspector({
     if (path === '/inspect/events') return pages.openList(response) ? undefined : sendText(response, 503, tooManyPages);
     const [, id, part] = /^\/inspect\/exchanges\/(\d{1,15})(?:\/(events|explanation))?$/.exec(path) ?? [];
     const isWork = part === 'explanation' || works.has(path);
-    // It takes time of this service or of the upstream, which no other site may have for a link or an image.
+    // It costs this service or the upstream time, which another site must not be able to spend with a link or an image.
     const foreign = isWork ? siteProblem(request.headers) : null;
     if (foreign !== null) return sendText(response, 403, foreign);
     if (path === '/inspect/models') return sendModels(request, response);
@@ -171,7 +171,7 @@ export async function createInspector({
 const works: ReadonlySet<string> = new Set(['/inspect/search', '/inspect/turns', '/inspect/models']);
 const tooManyPages = 'Too many pages are open.';
 
-/** An exception's message; of fetch, which says only that it failed, that of its cause. */
+/** An exception's message; for fetch, whose own message only says that it failed, that of its cause. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message;
@@ -189,7 +189,7 @@ async function readBody(request: IncomingMessage, maxBytes: number): Promise<str
   return Buffer.concat(pieces).toString('utf8');
 }
 
-/** Sends what is kept of the exchange, as it is read; a download whose exchange is evicted meanwhile fails. */
+/** Sends what is kept of the exchange, as it is read; a download fails if its exchange is evicted meanwhile. */
 function sendDetail(response: ServerResponse, exchange: StoredExchange): void {
   response.writeHead(200, { ...securityHeaders, 'content-type': 'application/json' });
   if (response.req.method === 'HEAD') return void response.end();

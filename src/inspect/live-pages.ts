@@ -5,14 +5,14 @@ import { PacedWrite } from './paced-write.ts';
 import type { ExchangeStore, StoredExchange } from './store.ts';
 import { detailJson, newPiecesJson, rowOf } from './told-exchange.ts';
 
-/** How often open pages are sent what changed. */
+/** How often changes are sent to open pages. */
 const updateIntervalMs = 100;
 /** Below the idle timeout of the admin port, which closes what is silent. */
 const heartbeatIntervalMs = 4_000;
 /** Streams of events at once; a page has two. */
 const maxStreams = 32;
 
-/** Streams of server-sent events to open pages. Nothing is queued for them: each is sent the difference to what it has. */
+/** Streams of server-sent events to open pages. Nothing is queued: each is sent the difference from what it has. */
 export interface LivePages {
   /** The list of exchanges. False when there are too many streams. */
   openList(response: ServerResponse): boolean;
@@ -23,7 +23,7 @@ export interface LivePages {
 }
 
 /**
- * What is new to the page, as the text of events that is made as it is read; false when there will be nothing more. The page
+ * What is new to the page, as the text of events, made while it is read; false when nothing more will follow. The page
  * was too slow for `skipped` updates.
  */
 type Update = (skipped: number) => Generator<string, boolean>;
@@ -91,7 +91,7 @@ export function createLivePages(store: ExchangeStore): LivePages {
   };
 }
 
-/** The events of an exchange that is not in memory: a page may ask for it before it is told. */
+/** The events of an exchange that is not in memory: a page may request it before it learns that. */
 export function sendGone(response: ServerResponse): void {
   response.writeHead(200, { ...securityHeaders, 'content-type': 'text/event-stream; charset=utf-8' });
   response.end('event: evicted\ndata: {}\n\n');
@@ -137,7 +137,7 @@ function exchangeUpdates(exchange: StoredExchange): Update {
       upstream = exchange.log.count('chat_response');
       client = exchange.log.count('client_response');
       const isWhole = yield* event(isNew ? 'exchange' : 'pieces', data);
-      // Of an event that is cut off, the page sees the name that is written last.
+      // The next `event:` line replaces the name of an event that is cut off.
       if (!isWhole) yield '\n';
     }
     if (exchange.isDiscarded) {
@@ -150,7 +150,7 @@ function exchangeUpdates(exchange: StoredExchange): Update {
   };
 }
 
-/** An event with that data; false, without its end, where the data says that it is not whole. */
+/** An event with that data; false, and not ended, if the data is incomplete. */
 function* event(name: string, data: Iterable<string>): Generator<string, boolean> {
   yield `event: ${name}\ndata: `;
   const isWhole = (yield* data as Generator<string, unknown>) !== false;

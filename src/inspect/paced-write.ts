@@ -1,13 +1,13 @@
 import type { ServerResponse } from 'node:http';
 
-/** Bytes on the way to one page. What it gets beyond that is made when it has read them. */
+/** Bytes on the way to one page. More is made only when it has read them. */
 export const maxUnreadBytes = 1024 * 1024;
 /** A text of this length takes three times as many bytes at most, twice as many with the size of its chunk before it. */
 const maxWriteLength = 64 * 1024;
 
 /**
- * Writes texts as they are asked for, and asks for no more than the other side reads: whatever it is that the texts are
- * made of, only `maxUnreadBytes` of it wait. `done` is called with what the generator returns.
+ * Writes texts from a generator, no faster than the other side reads: however long they are together, only
+ * `maxUnreadBytes` wait. `done` is called with the generator's return value.
  */
 export class PacedWrite<Result> {
   readonly #response: ServerResponse;

@@ -15,8 +15,8 @@ const names: Readonly<Record<string, { readonly path: string; readonly contentTy
 };
 
 /**
- * The page's files by path: from the sources they are built now, and the bundled service has them beside it. Rejects where
- * one is missing or does not compile.
+ * The page's files by path: run from source, they are built now; the bundled service has them next to it. Rejects if one
+ * is missing or does not compile.
  */
 export async function loadPage(): Promise<ReadonlyMap<string, PageFile>> {
   const contents = import.meta.filename.endsWith('.ts') ? await buildFiles() : builtFiles();

@@ -9,7 +9,7 @@ const bodyNumber: Readonly<Record<BodyName, number>> = {
   chat_response: 2,
   client_response: 3,
 };
-/** The mark of a text, which is of no body. */
+/** The mark of a text, which belongs to no body. */
 const textNumber = 4;
 const lengthBits = 29;
 const lengthMask = 2 ** lengthBits - 1;
@@ -17,7 +17,7 @@ const lengthMask = 2 ** lengthBits - 1;
 /**
  * Pieces of the four bodies of an exchange with their times, and short texts, all one after the other in one memory: lists
  * of numbers would be a quarter of a busy service's time in garbage collections, and a memory for each body four times as
- * many cold places to write to. A class, since it is touched by each token.
+ * many cold places to write to. A class, since every token goes through it.
  */
 export class PieceLog {
   readonly #memory: ChunkMemory;
@@ -25,7 +25,7 @@ export class PieceLog {
   readonly #firstMs = [Number.NaN, Number.NaN, Number.NaN, Number.NaN];
   readonly #lastMs = [Number.NaN, Number.NaN, Number.NaN, Number.NaN];
   #marks = 0;
-  /** Of each body, what was not read yet when its newest pieces were last read. */
+  /** For each body, where its last read ended. */
   #unread: Partial<Record<BodyName, Unread>> = {};
 
   constructor(pool: ChunkPool) {
@@ -43,7 +43,7 @@ export class PieceLog {
     this.#lastMs[number] = at;
   }
 
-  /** Keeps a text that is none of the pieces; gives its place, which `textAt` takes. */
+  /** Keeps a text that is not a piece; returns its place, for `textAt`. */
   addText(text: string): number {
     this.#marks += 1;
     return this.#memory.addText(text, textNumber * 2 ** lengthBits);
@@ -78,7 +78,7 @@ export class PieceLog {
     return Buffer.concat([...this.#read(body, 0)].map(({ bytes }) => bytes));
   }
 
-  /** The pieces of that body from that one on. */
+  /** The pieces of that body from `first` on. */
   piecesFrom(body: BodyName, first: number): ExchangeFilePiece[] {
     return [...this.#read(body, first)].map(({ atMs, bytes }) => pieceOf(roundMs(atMs), bytes));
   }
@@ -104,7 +104,7 @@ export class PieceLog {
     return this.#memory.read(start, end);
   }
 
-  /** Forgets all of it. */
+  /** Forgets everything. */
   clear(): void {
     this.#memory.clear();
     this.#counts.fill(0);
@@ -116,7 +116,7 @@ export class PieceLog {
     for (const { atMs, start, end } of this.places(body, first)) yield { atMs, bytes: this.bytesAt(start, end) };
   }
 
-  /** Where the pieces of that body are, from that one on. Not to be asked on after `clear`. */
+  /** Where the pieces of that body are, from `first` on. Must not be iterated further after `clear`. */
   *places(body: BodyName, first: number): Generator<PiecePlace> {
     const number = bodyNumber[body];
     const unread = this.#unread[body] ?? beginning;
@@ -147,7 +147,7 @@ export interface PiecePlace {
 interface Unread {
   /** The first piece of the body that was not read. */
   readonly index: number;
-  /** How many marks were passed, and where the next one begins. */
+  /** How many marks precede it, and where the next one begins. */
   readonly mark: number;
   readonly place: number;
 }
@@ -158,7 +158,7 @@ function lengthOf(word: number): number {
   return word & lengthMask;
 }
 
-/** Microseconds are as exact as the clock is. */
+/** The clock is no more precise than microseconds. */
 export function roundMs(ms: number): number {
   return Math.round(ms * 1000) / 1000;
 }

@@ -1,6 +1,6 @@
 /** Work for pages that is done one after the other: it competes with the service for its CPU time. */
 export interface Queue {
-  /** Null where too much waits already. A task is not begun when its signal has aborted by then. */
+  /** Null if too many wait already. A task is not begun if its signal has been aborted by then. */
   run<Result>(task: () => Promise<Result>, signal: AbortSignal): Promise<Result> | null;
 }
 

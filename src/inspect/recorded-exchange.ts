@@ -50,7 +50,7 @@ export function createRecorder(sink: RecordingSink): Recorder {
 
 const maxCauseLength = 16 * 1024;
 
-/** An exchange that records its messages and replies. Where nothing is recorded there is none, and nothing to ask for each token. */
+/** An exchange that records its messages and replies. Without recording there is none, so nothing is checked per token. */
 class RecordedExchange extends Exchange {
   readonly #sink: RecordingSink;
   readonly #startedUnixMs = Date.now();
@@ -75,7 +75,7 @@ class RecordedExchange extends Exchange {
   }
 
   override repliesTo(event: ExchangeEvent): Replies {
-    // One time for both: to translate takes microseconds, and so does it to ask for the time of each token twice.
+    // One time for both: translating takes microseconds, and so would reading the clock twice for each token.
     const at = this.#now();
     if (event.type === 'response_body') return this.#handleAnswer(event, at);
     this.#onEvent(event, at);
@@ -107,7 +107,7 @@ class RecordedExchange extends Exchange {
     const thrown = cause ?? summary.errorCause;
     this.#recording.facts({
       ...this.#factsOf(summary),
-      // How the call ended says more than the outcome of an exchange that was still open.
+      // For an exchange that was still open, how the call ended is more informative than the outcome.
       outcome: how === 'done' ? summary.outcome : how,
       cause: thrown === undefined || thrown === null ? null : this.#redactor.text(causeOf(thrown)),
       durationMs: times.duration,
@@ -259,12 +259,12 @@ class RecordedExchange extends Exchange {
   #endRequest(at: number): void {
     if (this.#clientBody === null && this.#chatBody === null) return;
     const isDecoded = this.#clientBody?.end(at, this.#requestHeaders.get('content-encoding') ?? null) ?? false;
-    // The body is shown decoded, so these headers would be wrong of it.
+    // The body is shown decoded, so these headers would not match it.
     if (isDecoded) this.#recording.changedHead('client_request', 'client_request', ofDecodedBody);
     this.#clientBody = null;
     this.#chatBody?.end(at, null);
     this.#chatBody = null;
-    // The list shows what runs by then, once for an exchange.
+    // From here on the list shows the exchange as running.
     this.#recording.facts(this.#factsOf(this.summary()));
   }
 
@@ -289,12 +289,12 @@ function causeOf(thrown: unknown): string {
 
 type AnswerEvent = Extract<ExchangeEvent, { type: 'response_body' }>;
 
-/** The body that the reply brings is recorded apart. */
+/** The reply's body is recorded separately. */
 function withoutBody(reply: ExchangeReply): ExchangeReply {
   return reply.type === 'response_body' ? { ...reply, body: noBytes } : reply;
 }
 
-/** Takes what is not kept. */
+/** Accepts what is not kept. */
 const unrecorded: Recording = {
   head() {},
   changedHead() {},
@@ -308,8 +308,8 @@ const noBytes = new Uint8Array(0);
 const ofDecodedBody = { set: [], remove: ['content-encoding', 'content-length'] } as const;
 
 /**
- * A request's body: credentials are found, and compressed bytes read, only in the whole. Until then its pieces are views of
- * what arrived, not copies: it ends with the request.
+ * A request's body: credentials are found, and compressed bytes read, only when it is complete. Until then its pieces are
+ * views of what arrived, not copies: they live no longer than the request.
  */
 class WholeBody {
   readonly #body: BodyName;
@@ -344,7 +344,7 @@ class WholeBody {
   }
 }
 
-/** An answer's body, recorded as it comes: of a piece that ends within a word, that word comes with the next one. */
+/** An answer's body, recorded as it arrives: a word that a piece cuts is recorded with the next piece. */
 class AnswerBody {
   readonly #body: BodyName;
   readonly #recording: Recording;
@@ -376,7 +376,7 @@ class AnswerBody {
   }
 }
 
-/** The body without its content coding; as it is where that cannot be undone. */
+/** The body without its content coding; unchanged if that cannot be undone. */
 function decoded(bytes: Uint8Array, contentEncoding: string | null): Uint8Array {
   const codings = parseContentCodings(contentEncoding);
   if (codings === null || codings.length === 0 || bytes.length === 0) return bytes;

@@ -7,11 +7,11 @@ export const bodyNames: readonly BodyName[] = ['client_request', 'chat_request',
 
 /**
  * What comes before a body, redacted: names and values of headers in turn, with the pseudo headers `:method`, `:path` and
- * `:status`. One flat list, since thousands of small objects a second are what a garbage collector is slowest with.
+ * `:status`. One flat list, since thousands of small objects a second are slow to garbage-collect.
  */
 export type Head = readonly string[];
 
-/** How a head differs from the one that it was made of, redacted: Envoy removes headers, then overwrites or adds some. */
+/** How a head differs from the one it was made from, redacted: Envoy removes headers, then overwrites or adds some. */
 export interface HeadChange {
   readonly set: Head;
   readonly remove: readonly string[];
@@ -37,19 +37,19 @@ export interface ExchangeFacts
   readonly client: string | null;
   /** Null while it runs. */
   readonly outcome: string | null;
-  /** What was thrown, with its stack and its own causes. */
+  /** What was thrown, with its stack and causes. */
   readonly cause: string | null;
   /** Milliseconds until it ended, and until its first delta; null while unknown. */
   readonly durationMs: number | null;
   readonly firstTokenMs: number | null;
 }
 
-/** Takes what one exchange does, as it does it. Times are milliseconds since it began. No method throws or waits. */
+/** Records one exchange while it runs. Times are milliseconds since it began. No method throws or waits. */
 export interface Recording {
   head(body: BodyName, head: Head): void;
-  /** The head of `body` is that of `of` as it is now, with these changes; none where `of` has none. */
+  /** The head of `body` is that of `of` as it is now, with these changes; there is none if `of` has none. */
   changedHead(body: BodyName, of: BodyName, change: HeadChange): void;
-  /** The upstream was not called after all: forgets what it would have been sent. */
+  /** The upstream was not called after all: forgets what would have been sent to it. */
   withdraw(body: BodyName): void;
   /** A piece of a body. The bytes are copied. */
   piece(body: BodyName, atMs: number, bytes: Uint8Array): void;
@@ -70,5 +70,5 @@ export const maxClientLength = 120;
 /** Bytes kept of one exchange, all bodies together. */
 export const maxExchangeBytes = 8 * 1024 * 1024;
 
-/** What `npm start` calls itself when it asks whether all is up: that is no request of anybody's, and not recorded. */
+/** How `npm start` identifies its readiness checks: they are not a user's requests, and are not recorded. */
 export const probeAgent = 'responses-extproc-probe';

@@ -3,9 +3,9 @@ import { bodyNames } from './recording.ts';
 import type { ExchangeStore, StoredExchange } from './store.ts';
 
 /**
- * Of these exchanges, those that have the text in one of their bodies, whatever its case: as it is, or as JSON writes it.
- * The text of a stream is found in the event that ends it, which repeats all of it. One exchange after the other, with the
- * service's own work in between.
+ * Those of these exchanges that have the text in one of their bodies, ignoring case, as it is or as JSON escapes it.
+ * The text of a stream is found in its last event, which repeats all of it. Searches one exchange after the other, and lets
+ * the service work in between.
  */
 export async function searchBodies(
   store: ExchangeStore,

@@ -5,14 +5,14 @@ import { probeAgent } from './recording.ts';
 export interface RequestSender {
   /**
    * Sends a body to a path of the API (`/v1/responses`). Resolves when the answer begins. Rejects when the proxy cannot be
-   * reached, or when too many are under way.
+   * reached, or when too many are in progress.
    */
   send(
     path: string,
     body: string,
     key: string | null,
   ): Promise<{ readonly status: number; readonly requestId: string }>;
-  /** The names in the upstream's list of models. Rejects with what is in the way. */
+  /** The names in the upstream's list of models. Rejects with the reason if there is none. */
   models(key: string | null): Promise<readonly string[]>;
   close(): void;
 }
@@ -27,7 +27,7 @@ export function createRequestSender(baseUrl: string, userAgent: string): Request
   const stop = new AbortController();
   let underWay = 0;
 
-  /** A prefix before `/v1` is the proxy's own, where the base URL has nothing else there. */
+  /** A prefix before `/v1` belongs to the proxy, where the base URL has nothing else there. */
   function urlOf(path: string): string {
     return base.endsWith('/v1') ? base.slice(0, -'/v1'.length) + path : base + path.slice(path.indexOf('/v1/') + 3);
   }
@@ -67,7 +67,7 @@ export function createRequestSender(baseUrl: string, userAgent: string): Request
     },
     async models(key) {
       const response = await fetch(`${base}/models`, {
-        // Nobody's request: it is not listed.
+        // Not a user's request: it is not listed.
         headers: { 'user-agent': probeAgent, ...(key === null ? {} : { authorization: key }) },
         signal: AbortSignal.any([stop.signal, AbortSignal.timeout(modelsTimeoutMs)]),
       });
@@ -90,13 +90,13 @@ async function textOf(response: Response): Promise<string> {
   return Buffer.concat(pieces).toString();
 }
 
-/** Throws for what is no list of models. */
+/** Throws for what is not a list of models. */
 function namesIn(text: string): readonly string[] {
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
-    // Said below.
+    // Reported below.
   }
   const data: unknown = (value as { readonly data?: unknown } | null | undefined)?.data;
   if (!Array.isArray(data)) throw new Error('The upstream’s list of models is none.');

@@ -14,9 +14,9 @@ import type { Turn } from './turn.ts';
 
 export interface StoreLimits {
   readonly maxExchanges: number;
-  /** Bytes of memory, of all exchanges together. What they free is used again, so the process holds no more than that. */
+  /** Bytes of memory, of all exchanges together. Freed memory is reused, so the process holds no more than that. */
   readonly maxBytes: number;
-  /** The same of one exchange: of a longer one the requests' beginnings are kept, and both ends of the answer. */
+  /** The same for one exchange: of a longer one, the beginning of the requests and both ends of the answer are kept. */
   readonly maxExchangeBytes: number;
 }
 
@@ -28,7 +28,7 @@ export const defaultStoreLimits: StoreLimits = {
 };
 
 export interface ExchangeStore extends RecordingSink {
-  /** The same, for an exchange of a worker. */
+  /** The same for a worker's exchange. */
   open(startedAt: number, worker?: number | null): StoredExchange;
   /** Oldest first. */
   list(): Iterable<StoredExchange>;
@@ -83,13 +83,13 @@ export function createExchangeStore(limits: StoreLimits = defaultStoreLimits): E
   };
 }
 
-/** Of what is kept of an exchange, for the answer, however long the request is. */
+/** Share of an exchange's memory that is left for the answer, however long the request is. */
 const answerShare = 1 / 4;
-/** Of the same, for the newest bytes of an answer that is longer than what is kept of it. */
+/** Share of the same for the newest bytes of an answer that is too long to be kept whole. */
 const tailShare = 1 / 8;
-/** What an exchange takes without anything in it, about. */
+/** What an empty exchange takes, roughly. */
 const emptyExchangeBytes = 2048;
-/** Of an exchange of which nothing is known. */
+/** The facts of an exchange before anything is known. */
 export const noFacts: ExchangeFacts = {
   client: null,
   requestId: null,
@@ -109,7 +109,7 @@ export const noFacts: ExchangeFacts = {
   firstTokenMs: null,
 };
 
-/** What is kept of one exchange. A class, since it is touched by each token. */
+/** What is kept of one exchange. A class, since every token goes through it. */
 export class StoredExchange implements Recording {
   readonly id: number;
   readonly worker: number | null;
@@ -117,10 +117,10 @@ export class StoredExchange implements Recording {
   readonly startedAt: number;
   readonly #maxBytes: number;
   readonly #account: (bytes: number) => void;
-  /** For reading; what is kept comes by way of `Recording`. */
+  /** For reading; writing goes through `Recording`. */
   readonly log: PieceLog;
   readonly #tail: AnswerTail;
-  /** Where the log has each head, as JSON: hundreds of objects that live for a while are what a garbage collector is slowest with. */
+  /** Where the log has each head, as JSON: hundreds of objects that live for a while are slow to garbage-collect. */
   #heads: Partial<Record<BodyName, number>> = {};
   readonly #omitted: Record<BodyName, number> = {
     client_request: 0,
@@ -132,9 +132,9 @@ export class StoredExchange implements Recording {
   #heldBytes = 0;
   #discarded = false;
   #turn: Turn | null | undefined;
-  /** Counts what was recorded: whoever shows the exchange compares it with what was shown. */
+  /** Counts what was recorded: a page compares it with what it has shown. */
   version = 0;
-  /** The same, of all but pieces. */
+  /** The same for everything but pieces. */
   shape = 0;
 
   constructor(
@@ -154,7 +154,7 @@ export class StoredExchange implements Recording {
     this.#tail = new AnswerTail(maxBytes * tailShare);
   }
 
-  /** Counts itself; its store knows it now. */
+  /** Counts its own size; called once its store has it. */
   begin(): void {
     this.#hold(emptyExchangeBytes);
   }
@@ -167,7 +167,7 @@ export class StoredExchange implements Recording {
     return this.#facts.outcome !== null;
   }
 
-  /** True once it was evicted: what is recorded after that goes nowhere. */
+  /** True once it was evicted: what is recorded after that is discarded. */
   get isDiscarded(): boolean {
     return this.#discarded;
   }
@@ -189,7 +189,7 @@ export class StoredExchange implements Recording {
   piece(body: BodyName, atMs: number, bytes: Uint8Array): void {
     if (this.#discarded || bytes.length === 0) return;
     if (body === 'chat_response' || body === 'client_response') {
-      // What an answer ends with says what became of it: its newest bytes have a place of their own.
+      // The end of an answer says how it went: its newest bytes are kept separately.
       const isOver = this.#tail.has(body) || bytes.length > this.#room(tailShare);
       if (isOver) this.#hold(this.#tail.push(body, atMs, bytes));
       else this.#keep(body, atMs, bytes);
@@ -201,7 +201,7 @@ export class StoredExchange implements Recording {
     if (kept.length > 0) this.#keep(body, atMs, kept);
   }
 
-  /** Bytes that may still be kept when this share of the whole is left for others. */
+  /** Bytes that may still be kept if this share of the whole is left for other data. */
   #room(share: number): number {
     return Math.floor(this.#maxBytes * (1 - share)) - (this.#heldBytes - this.#tail.heldBytes);
   }
@@ -226,7 +226,7 @@ export class StoredExchange implements Recording {
 
   omit(body: BodyName, bytes: number): void {
     this.#omitted[body] += bytes;
-    this.version += 1; // the rest is not sent again for it, as often as something is left out
+    this.version += 1; // does not resend the rest each time that something is left out
   }
 
   facts(facts: ExchangeFacts): void {
@@ -238,7 +238,7 @@ export class StoredExchange implements Recording {
     this.#reshaped();
   }
 
-  /** It will not go on: the process that it ran in is gone. */
+  /** It will not continue: its process is gone. */
   abort(cause: string): void {
     this.facts({ ...this.#facts, outcome: 'aborted', cause });
   }
@@ -256,12 +256,12 @@ export class StoredExchange implements Recording {
     this.#reshaped();
   }
 
-  /** What was found out of its Chat request; null for one that is none, undefined where nobody asked. */
+  /** The analysis of its Chat request; null if it is not one, undefined if it was not asked for. */
   get turn(): Turn | null | undefined {
     return this.#turn;
   }
 
-  /** Keeps that, as far as there is room: it can be found out again. */
+  /** Keeps that if there is room: it can be computed again. */
   keepTurn(turn: Turn | null): void {
     const bytes = turn === null ? 0 : turn.messages.length * messageBytes;
     if (this.#discarded || this.#heldBytes + bytes > this.#maxBytes) return;
@@ -288,7 +288,7 @@ export class StoredExchange implements Recording {
     this.#reshaped();
   }
 
-  /** Names and values of that head, with the pseudo headers; undefined where there is none. */
+  /** Names and values of that head, with the pseudo headers; undefined if there is none. */
   headOf(body: BodyName): ReadonlyMap<string, string> | undefined {
     const place = this.#heads[body];
     return place === undefined ? undefined : this.#headAt(place);
@@ -313,18 +313,18 @@ export class StoredExchange implements Recording {
   }
 }
 
-/** A head as the log has it: the changes to another one there, or to none. */
+/** A head as the log has it: the changes to another head there, or to an empty one. */
 interface KeptHead extends HeadChange {
   readonly base: number | null;
 }
 
-/** A message of a turn: an object, its hash as text, and a place in a list, about. */
+/** A message of a turn, roughly: an object, its hash as text, and a place in a list. */
 const messageBytes = 96;
 
-/** A name is a reference and a string with its own head besides its characters, about. */
+/** A name takes a reference and a string header besides its characters, roughly. */
 const bytesPerName = 32;
 
-/** What facts take that have no fixed size. */
+/** Memory of the facts that vary in size. */
 function bytesOfFacts({ dropped, cause }: ExchangeFacts): number {
   return dropped.reduce((sum, name) => sum + bytesPerName + name.length, cause?.length ?? 0);
 }

@@ -35,7 +35,7 @@ export interface ExchangeRow {
   readonly first_event_ms: number | null;
   readonly duration_ms: number | null;
   readonly tokens_per_second: number | null;
-  /** Bytes that were not kept. */
+  /** How many bytes were not kept. */
   readonly omitted_bytes: number;
 }
 
@@ -43,7 +43,7 @@ export interface ExchangeRow {
 export interface ExchangeDetail {
   readonly row: ExchangeRow;
   readonly file: ExchangeFile;
-  /** Bytes of each body that were not kept, because the exchange is longer than what is kept of one. */
+  /** Bytes of each body that were not kept, because the exchange is too long. */
   readonly omitted: Readonly<Record<BodyName, number>>;
 }
 
@@ -81,7 +81,7 @@ export function rowOf(exchange: StoredExchange): ExchangeRow {
   };
 }
 
-/** The exchange with the client's request alone, from which all else can be told. */
+/** The exchange with the client's request alone, from which everything else can be derived. */
 export function requestFileOf(exchange: StoredExchange): ExchangeFile {
   const client_request = requestOf(exchange, 'client_request', true) ?? noRequest;
   return { ...fileOf(exchange, false), client_request, chat_request: null, chat_response: null, client_response: null };
@@ -93,8 +93,8 @@ export function detailOf(exchange: StoredExchange): ExchangeDetail {
 }
 
 /**
- * The same as JSON, made as it is asked for: whoever reads slowly holds none of it. With `more` fields. Ends in the middle
- * and returns false if the exchange is evicted by then.
+ * The same as JSON with `more` fields, made while it is read, so that a slow reader holds none of it. Stops in the middle
+ * and returns false if the exchange is evicted meanwhile.
  */
 export function* detailJson(exchange: StoredExchange, more: object = {}): Generator<string, boolean> {
   const { client_request, chat_request, chat_response, client_response, ...file } = fileOf(exchange, false);
@@ -113,7 +113,7 @@ export function* detailJson(exchange: StoredExchange, more: object = {}): Genera
   return yield* whileKept(exchange, texts);
 }
 
-/** The pieces of both answers from these on, as JSON, made as it is asked for, as `detailJson` is. */
+/** The pieces of both answers from these on, as JSON, made while it is read, as `detailJson` is. */
 export function* newPiecesJson(
   exchange: StoredExchange,
   upstream: number,
@@ -193,7 +193,7 @@ function responseOf(exchange: StoredExchange, body: BodyName, withPieces: boolea
   };
 }
 
-/** Of a stream: from its first delta to the upstream's last piece. */
+/** For a stream: the time from its first delta to the upstream's last piece. */
 function tokensPerSecond({ known, log }: StoredExchange): number | null {
   const { tokens, firstTokenMs, stream } = known;
   const count = tokens?.output_tokens ?? 0;
@@ -207,12 +207,12 @@ function statusOf(head: ReadonlyMap<string, string> | undefined): number | null 
   return status === undefined ? null : Number(status);
 }
 
-/** Known before the facts are: they come with the end of the request. */
+/** Known before the facts, which are complete at the end of the request. */
 function clientOf(head: ReadonlyMap<string, string> | undefined): string | null {
   return head?.get('user-agent')?.slice(0, maxClientLength) ?? null;
 }
 
-/** All but the pseudo headers. */
+/** All headers except the pseudo headers. */
 function headersOf(head: ReadonlyMap<string, string>): { name: string; value: string }[] {
   return [...head].filter(([name]) => !name.startsWith(':')).map(([name, value]) => ({ name, value }));
 }

@@ -9,16 +9,16 @@ export interface TurnLink {
   /** The exchange that it continues; null for the first turn of a conversation. */
   readonly parent: number | null;
   readonly messages: number;
-  /** Messages of the parent that are still the first ones of this request, byte for byte. */
+  /** How many of the parent's messages begin this request too, byte for byte. */
   readonly kept_messages: number;
-  /** What is the first to differ from the parent's request: a field, `messages[3]`; null where all of it is kept. */
+  /** The first difference from the parent's request: a field, `messages[3]`; null if all of it is kept. */
   readonly differs_at: string | null;
 }
 
 /**
- * The exchanges whose Chat requests are known, as turns: one continues the latest whose messages, but for the system's, its own
- * begin with, an answer following. Nothing of the client tells that. One exchange after the other, with the service's own
- * work in between; what is found out of one is kept with it.
+ * The exchanges whose Chat requests are known, as turns: one continues the latest whose messages, system
+ * messages aside, its own begin with, followed by an answer. Clients do not say which. Works on one exchange after the
+ * other, and lets the service work in between; the result is kept with the exchange.
  */
 export async function linkTurns(store: ExchangeStore, signal: AbortSignal): Promise<readonly TurnLink[]> {
   const root = newNode();
@@ -37,7 +37,7 @@ export async function linkTurns(store: ExchangeStore, signal: AbortSignal): Prom
   return found;
 }
 
-/** A beginning of conversations: those that go on from it by what comes next, and the exchange whose messages end here. */
+/** A common beginning of conversations: its continuations by their next message, and the exchange whose messages end here. */
 interface Node {
   readonly next: Map<string, Node>;
   last: number | null;
@@ -47,7 +47,7 @@ function newNode(): Node {
   return { next: new Map(), last: null };
 }
 
-/** Adds a request's messages; gives the exchange that it continues. */
+/** Adds a request's messages; returns the exchange that it continues. */
 function place(root: Node, id: number, { messages }: Turn): number | null {
   const history = messages.filter(({ role }) => role !== 'system');
   let node = root;
@@ -72,7 +72,7 @@ function turnFrom(id: number, request: Turn, parent: number | null, before: Turn
   return { id, parent, messages, kept_messages, differs_at };
 }
 
-/** What the exchange sent to the upstream, when that is complete and whole; null for what is no Chat request. */
+/** What the exchange sent to the upstream, when that is complete; null if it is not a Chat request. */
 function requestOf(exchange: StoredExchange): { readonly request: Turn | null; readonly isNew: boolean } {
   const { log, known } = exchange;
   if (exchange.turn !== undefined) return { request: exchange.turn, isNew: false };

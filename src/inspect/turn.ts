@@ -3,8 +3,7 @@ import { closingQuote } from '../json/scan.ts';
 import { promptFields } from './view/turn-changes.ts';
 
 /**
- * A Chat request as its parts, each by a hash of its bytes as they were sent: what a server that keeps the beginning of a
- * prompt compares.
+ * A Chat request as hashes of its parts' bytes as sent, since a server's prefix cache compares those.
  */
 export interface Turn {
   /** What chat templates write before the messages, with the model, by field. */
@@ -18,10 +17,10 @@ export interface TurnMessage {
   readonly role: 'system' | 'assistant' | 'user';
 }
 
-/** Longer conversations are no turns of one that is shown. */
+/** Longer conversations are not linked. */
 const maxMessages = 20_000;
 
-/** The parts of a Chat request's bytes; null for what is none. Nothing is parsed: histories are long. */
+/** The parts of a Chat request's bytes; null if it is not one. Nothing is parsed, since histories are long. */
 export function turnOf(bytes: Buffer): Turn | null {
   const whole = rangesOf(bytes, skipSpace(bytes, 0));
   const messages = whole?.get('messages');

@@ -36,14 +36,14 @@ export type RecordUpdate =
       readonly times: readonly number[];
     };
 
-/** How long what was recorded waits for more: one message then has the pieces of many tokens. */
+/** How long recorded data waits for more, so that one message carries the pieces of many tokens. */
 const sendIntervalMs = 100;
-/** Bytes that may wait for a supervisor that does not read; what comes after is counted and dropped. */
+/** Bytes that may wait for a supervisor that does not read; anything more is counted and dropped. */
 const maxWaitingBytes = 2 * maxExchangeBytes;
 
 /**
- * In a worker: records by sending to the supervisor. `send` passes a message on and calls back when it has been written,
- * or cannot be.
+ * In a worker: records by sending to the supervisor. `send` passes a message on and calls back when it has been written
+ * or has failed.
  */
 export function createWorkerSink(send: (updates: readonly RecordUpdate[], sent: () => void) => void): RecordingSink {
   const pool = createChunkPool();
@@ -56,7 +56,7 @@ export function createWorkerSink(send: (updates: readonly RecordUpdate[], sent: 
 
   function flush(): void {
     timer = undefined;
-    if (sending) return; // comes again when that one is written
+    if (sending) return; // called again when that one is written
     for (const recording of changed) recording.take(updates);
     changed.clear();
     if (updates.length === 0) return;
@@ -129,7 +129,7 @@ class WorkerRecording implements Recording {
   }
 
   facts(facts: ExchangeFacts): void {
-    // Before the facts that end it: what comes after that belongs to no exchange.
+    // Before the facts that end it: anything after that belongs to no exchange.
     if (facts.outcome !== null) this.#takeInto((update) => this.#outbox.add(update));
     this.#outbox.add({ type: 'facts', id: this.#id, facts });
   }
@@ -143,7 +143,7 @@ class WorkerRecording implements Recording {
     this.#outbox.touched(this, bytes.length);
   }
 
-  /** Moves the pieces that wait into the message. */
+  /** Moves the waiting pieces into the message. */
   take(updates: RecordUpdate[]): void {
     this.#takeInto((update) => updates.push(update));
   }
@@ -155,14 +155,14 @@ class WorkerRecording implements Recording {
   }
 }
 
-/** In the supervisor: records what its workers send. */
+/** In the supervisor: records what the workers send. */
 export interface WorkerRecords {
   take(worker: number, updates: readonly RecordUpdate[]): void;
-  /** The worker is gone, and with it what it was doing. */
+  /** The worker is gone, and its unfinished exchanges with it. */
   workerExited(worker: number, how: string): void;
 }
 
-/** Records what workers send with `open`, which is given the worker's number. */
+/** Records what workers send with `open`, which takes the worker's number. */
 export function createWorkerRecords(open: (startedAt: number, worker: number) => StoredExchange): WorkerRecords {
   const running = new Map<number, Map<number, StoredExchange>>();
 

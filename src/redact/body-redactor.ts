@@ -9,11 +9,11 @@ export type BodyKind = 'request' | 'answer' | 'error';
 /** An error with something in it, not quoted by a model. */
 const errorInside = /"error"\s*:\s*[{"]/;
 
-/** The value of a credential that is not over yet. */
+/** The value of a credential that has not ended yet. */
 interface OpenValue {
   /** Before each of its quotes: 0 in JSON, 1 in JSON that is a string in JSON, then 3. */
   readonly backslashes: number;
-  /** Lists that it is in, of those that belong to the credential. */
+  /** How many lists within the credential's value it is in. */
   depth: number;
   inString: boolean;
 }
@@ -21,9 +21,9 @@ interface OpenValue {
 /** Objects whose fields are headers. */
 const headersField = /^((http|extra|default|custom|request)_?)?headers$/i;
 
-/** What may be held until more comes: longer words without a space or a comma are no names, addresses or keys. */
+/** How much may be held until more comes: longer words without a space or a comma are not names, addresses or keys. */
 const maxHeldBytes = 4096;
-/** An error's body is looked at whole, up to this. */
+/** An error's body is searched as a whole, up to this size. */
 const maxErrorBytes = 64 * 1024;
 /** Of one URL. */
 const maxUrlBytes = 8192;
@@ -31,8 +31,8 @@ const maxUrlBytes = 8192;
 /**
  * Takes the credentials out of a body that comes in pieces, cut anywhere: the text, numbers and lists of fields that are
  * called like credentials, also in JSON inside a string; of URLs the user and what their parameters carry; values that are
- * known; of errors also what `redactText` finds. It goes from colon to colon, which a long prompt has few of, and makes a
- * string only of a name: to decode a long history takes longer than all the rest of keeping it.
+ * known; of errors also what `redactText` finds. It jumps from colon to colon, of which a long prompt has few, and decodes
+ * names only: decoding a long history would take longer than everything else that recording does.
  */
 export class BodyRedactor {
   readonly #known: KnownValues;
@@ -47,7 +47,7 @@ export class BodyRedactor {
     this.#kind = kind;
   }
 
-  /** What may be kept of it by now, with what was held before. */
+  /** What may be kept by now, including what was held before. */
   push(bytes: Uint8Array): Uint8Array {
     const all = this.#held.length === 0 ? asBuffer(bytes) : Buffer.concat([this.#held, bytes]);
     const held = this.#heldOf(all);
@@ -128,7 +128,7 @@ export class BodyRedactor {
     return colon + 1;
   }
 
-  /** Headers are over where a brace follows a value, or a value is no text. */
+  /** Headers end where a brace follows a value, or a value is not a string. */
   #endHeaders(bytes: Buffer, afterValue: number | null): void {
     const after = afterValue === null ? -1 : skipSpace(bytes, afterValue, 1);
     if (afterValue === null || bytes[after] === 0x7d) this.#headers = null;
@@ -194,7 +194,7 @@ class Kept {
   }
 }
 
-/** The name in quotes before the colon; null where there is none that a credential may have. */
+/** The name in quotes before the colon; null unless a credential may have that name. */
 function fieldBefore(bytes: Buffer, colon: number): { readonly name: string; readonly backslashes: number } | null {
   const closing = skipSpace(bytes, colon - 1, -1);
   if (bytes[closing] !== 0x22) return null;
@@ -223,7 +223,7 @@ function replaceNumber(bytes: Buffer, start: number, backslashes: number, kept: 
   return end;
 }
 
-/** The place after the string that begins there; null where none does, or none ends. */
+/** The place after the string that begins there; null if there is no string, or it does not end. */
 function endOfString(bytes: Buffer, start: number, backslashes: number): number | null {
   const quote = start + backslashes;
   if (bytes[quote] !== 0x22) return null;
@@ -262,7 +262,7 @@ function skipSpace(bytes: Buffer, from: number, step: 1 | -1): number {
   return at;
 }
 
-/** Bytes after the last comma, brace, line's end or space that stands after no colon: a name and its value are one word. */
+/** Bytes after the last comma, brace, line's end or space that does not follow a colon: a name and its value are one word. */
 function lastWordLength(bytes: Buffer): number {
   const least = Math.max(bytes.length - maxHeldBytes, 0);
   let at = bytes.length - 1;

@@ -1,16 +1,16 @@
 import { redactionMark } from './names.ts';
 
-/** The credentials that an exchange was seen to carry: where they come again, they are found without a name beside them. */
+/** The credentials that an exchange has carried so far: later occurrences are found without a name next to them. */
 export class KnownValues {
   readonly #values: Buffer[] = [];
   readonly #seen = new Set<string>();
 
-  /** A value that was left out somewhere. What is short, or looks like a word, is not searched for elsewhere. */
+  /** A value that was left out somewhere. Short ones, and those that look like words, are not searched for elsewhere. */
   add(value: string): void {
     if (value.length < minLength || value.length > maxLength || this.#seen.size >= maxValues) return;
     for (const part of new Set(partsOf(value))) {
       this.#addOne(part);
-      // As it stands inside JSON, and as its server reads it.
+      // As it is written in JSON, and as the server reads it.
       this.#addOne(JSON.stringify(part).slice(1, -1));
       this.#addOne(unescaped(part));
       if (part.includes('%')) this.#addOne(percentDecoded(part));
@@ -59,7 +59,7 @@ export class KnownValues {
   }
 }
 
-/** Of a header's value the credential without its scheme, the password of `Basic`, and the values of cookies. */
+/** From a header's value: the credential without its scheme, the password of `Basic`, and the values of cookies. */
 function partsOf(value: string): string[] {
   const parts = [value];
   const [, scheme = '', credential] = /^([A-Za-z][\w-]*) +(\S.*)$/.exec(value) ?? [];

@@ -3,11 +3,11 @@
 /** Stands for a value that is not shown. */
 export const redactionMark = '[redacted]';
 
-/** Words that make a header, or a parameter of a URL, one that carries a credential. */
+/** A header, or a parameter of a URL, with one of these words in its name carries a credential. */
 const headerWord =
   /^(auth|oauth|authorization|authentication|cookies?|keys?|token|secrets?|pass|passwords?|passwd|passcode|passphrase|pwd|pin|credentials?|creds?|jwt|signature|sig|assertion|bearer|pat)$/;
 
-/** Words that make a field of JSON one: fewer, since `token`, `keys` and `signature` are words of the APIs themselves. */
+/** The same for a JSON field: fewer, since the APIs themselves use `token`, `keys` and `signature`. */
 const fieldWord =
   /^(authorization|cookies?|secrets?|passwords?|passwd|passcode|passphrase|pwd|credentials?|creds?|jwt|bearer|pat)$/;
 
@@ -20,9 +20,9 @@ const inOneWord =
   /(api|access|private|secret|auth|session|refresh|id|subscription|client|security|signing|encryption|bearer|bot|user|master|admin|service|account|storage|shared|vault)(key|token)s?$|(secret|password|passwd|passphrase)s?$/;
 
 /**
- * Whether a header, or a parameter of a URL, carries a credential, by any word of its name, so that a header of a vendor
- * that nobody has listed is not shown either: `authorization`, `set-cookie`, `x-goog-api-key`, `PRIVATE-TOKEN`, `x-pat`.
- * `x-ratelimit-remaining-tokens` counts something and is none of them.
+ * Whether a header, or a parameter of a URL, carries a credential, by any word of its name, so that
+ * vendors' headers that are not listed here are hidden too: `authorization`, `set-cookie`, `x-goog-api-key`, `PRIVATE-TOKEN`, `x-pat`.
+ * `x-ratelimit-remaining-tokens` is a count and does not.
  */
 export const isCredentialHeader = remembered((name) => {
   const words = wordsOf(name);
@@ -50,7 +50,7 @@ function wordsOf(name: string): string[] {
   return spaced.split(/[^a-z0-9]+/).map((word) => word.replace(/\d+$/, ''));
 }
 
-/** Names are mostly the same; clients may send any, so there is an end to what is remembered. */
+/** Names mostly repeat, but clients may send any, so the cache is bounded. */
 function remembered(isOne: (name: string) => boolean): (name: string) => boolean {
   const verdicts = new Map<string, boolean>();
   return (name) => {

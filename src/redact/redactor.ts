@@ -6,7 +6,7 @@ import { redactAddress } from './urls.ts';
 
 /**
  * Takes the credentials out of what is kept or shown of one exchange, in both directions: by the names of headers, parameters
- * and fields, and wherever a value comes again that a name gave away. docs/inspector.md says what is found, and what is not.
+ * and fields, and wherever a value found that way occurs again. docs/inspector.md says what is found, and what is not.
  */
 export class Redactor {
   readonly #known = new KnownValues();
@@ -15,7 +15,7 @@ export class Redactor {
   headers(headers: Iterable<readonly [name: string, value: string]>): string[] {
     const all = [...headers];
     const shown = all.flatMap(([name, value]) => this.#header(name, value));
-    // One may repeat what a later one is called after.
+    // A header may repeat a value whose telling name comes later.
     return shown.map((text, at) => (at % 2 === 0 ? text : this.#known.withoutIn(text)));
   }
 

@@ -1,6 +1,6 @@
 import { isCredentialHeader, redactionMark } from './names.ts';
 
-/** Is told each value that was left out. */
+/** Receives each value that was left out. */
 export type OnRedacted = (value: string) => void;
 
 /** Query parameters that are part of the protocol and hold no secret. */
@@ -8,7 +8,7 @@ const plainParameters = new Set(['api-version', 'client_version', 'limit', 'afte
 
 /**
  * The address of a request (`:path`, `location`, `referer`) without user name and password, and without the values of its
- * query and fragment but for a few parameters that are known to be harmless.
+ * query and fragment except for a few parameters that are known to be harmless.
  */
 export function redactAddress(url: string, onRedacted?: OnRedacted): string {
   return redactParts(url, (name) => !plainParameters.has(name), onRedacted);

@@ -18,7 +18,7 @@ export interface ApiErrorOptions {
   readonly type: ApiErrorType;
   readonly code: string;
   readonly param?: string | null;
-  /** Response headers beside the body, such as `retry-after`. */
+  /** Response headers to send with the body, such as `retry-after`. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly cause?: unknown;
 }
@@ -33,8 +33,8 @@ export class ApiError extends Error {
   readonly headers: Readonly<Record<string, string>>;
 
   constructor(message: string, options: ApiErrorOptions) {
-    // An error keeps its call stack unformatted until somebody reads it, and with it everything the frames refer to: the
-    // parsed body, for as long as the call lasts. Nobody reads this one; the stack of a bug is in `cause`.
+    // An error keeps its call stack unformatted until it is read, and so keeps everything the frames refer to: the
+    // parsed body, for as long as the call lasts. This one is never read; the stack of a bug is in `cause`.
     const limit = Error.stackTraceLimit;
     Error.stackTraceLimit = 0;
     super(message, { cause: options.cause });

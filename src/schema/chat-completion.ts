@@ -1,6 +1,6 @@
 /**
- * What Chat Completions servers send, field by field. Servers leave fields out, send null, another type, or fields of
- * their own, so every field is optional and `unknown`; `src/translate/chat/loose.ts` reads them. A field is listed here
+ * What Chat Completions servers send, field by field. Servers leave fields out, send null, another type, or extra
+ * fields, so every field is optional and `unknown`; `src/translate/chat/loose.ts` reads them. A field is listed here
  * before anything reads it: a misspelt or invented one does not compile.
  */
 
@@ -93,7 +93,7 @@ export interface LooseToolCall {
 export interface LooseFunctionCall {
   readonly name?: unknown;
   readonly arguments?: unknown;
-  /** LiteLLM's of a call, in the form some versions write. */
+  /** LiteLLM's fields of a call, in the form some versions write. */
   readonly provider_specific_fields?: unknown;
 }
 
@@ -103,7 +103,7 @@ export interface LooseCustomCall {
   readonly input?: unknown;
 }
 
-/** What must go back beside a call or a message, an object for each vendor; Gemini's holds thought signatures. */
+/** What must be sent back with a call or a message, an object for each vendor; Gemini's holds thought signatures. */
 export interface LooseExtraContent {
   readonly google?: unknown;
 }
@@ -119,7 +119,7 @@ export interface LooseReasoning {
   readonly content?: unknown;
 }
 
-/** One entry of OpenRouter's `reasoning_details`. It goes back to the upstream with all its fields, also those not listed. */
+/** One entry of OpenRouter's `reasoning_details`. It goes back to the upstream with all its fields, including those not listed. */
 export interface LooseReasoningDetail {
   readonly type?: unknown;
   readonly index?: unknown;

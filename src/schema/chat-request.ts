@@ -1,6 +1,6 @@
 /**
- * The Chat Completions request, as written to upstreams: every field that is ever sent, so that an invented one does not
- * compile. Fields that would be null or empty are left out. What clients pass on to the upstream by its own names is not
+ * The Chat Completions request, as written to upstreams: every field that is ever sent, so that a misspelt or invented
+ * one does not compile. Fields that would be null or empty are left out. What clients pass on to the upstream by its own names is not
  * here: `chatRequestJson` adds it.
  */
 export interface ChatCompletionRequest {
@@ -62,7 +62,7 @@ export interface ChatMessage extends OpaqueFields {
   readonly prefix?: boolean;
 }
 
-/** What a server wants back with a message or a tool call, in the field it came in. */
+/** What a server needs back with a message or a tool call, in the field it came in. */
 export interface OpaqueFields {
   readonly extra_content?: ExtraContent;
   /** LiteLLM: Gemini's thought signature, say. */
@@ -169,7 +169,7 @@ export function chatRequestJson(chat: ChatCompletionRequest, passthrough: Passth
   return JSON.stringify(bodyOf(chat, passthrough));
 }
 
-/** The same text in pieces, cut between fields, messages and content parts: what is large is one of these. */
+/** The same text in pieces, cut between fields, messages and content parts: anything large is a piece by itself. */
 export function* chatRequestPieces(chat: ChatCompletionRequest, passthrough: Passthrough): Generator<string> {
   let before = '{';
   for (const [name, value] of Object.entries(bodyOf(chat, passthrough))) {

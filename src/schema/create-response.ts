@@ -1,11 +1,11 @@
 import * as z from 'zod';
 
 /**
- * What clients send to `POST /v1/responses`, by its own field names: Open Responses 2026-04-24 (`CreateResponseBody`) and
+ * What clients send to `POST /v1/responses`, by their field names: Open Responses 2026-04-24 (`CreateResponseBody`) and
  * what OpenAI's clients add. `null` is accepted for every optional field, as clients send it. Shapes only; what is
- * refused for meaning is in `translate/request/parse/`. A schema reads no further than the fields of one object: lists are
+ * refused for its meaning is in `translate/request/parse/`. A schema reads no further than the fields of one object: lists are
  * `unknown[]`, and their entries are read one by one, so that a mistake is named where it is (not as a failed union) and
- * reading stops at the first. A list of a million mistakes costs no more than one.
+ * reading stops at the first. A list with a million mistakes costs no more than one.
  */
 
 /** A JSON object, kept by reference: schemas and arguments leave as they came, odd keys and key order included. */
@@ -20,12 +20,12 @@ export function isExactNumber(value: unknown): value is { readonly rawJSON: stri
 
 const jsonObject = z.custom<Record<string, unknown>>(isJsonObject, { params: { expected: 'an object' } });
 const stringMap = z.custom<Record<string, string>>(isJsonObject, { params: { expected: 'an object' } });
-/** The nearest JavaScript number; one beyond them all (`1e400`) is as large as they get. */
+/** The nearest JavaScript number; one beyond their range (`1e400`) is the largest. */
 const exactToDouble = (value: unknown) =>
   isExactNumber(value) ? Math.max(-Number.MAX_VALUE, Math.min(Number.MAX_VALUE, Number(value.rawJSON))) : value;
 const number = (least: number, most: number) =>
   z.preprocess(exactToDouble, z.number().min(least, 'decimal').max(most, 'decimal').nullish());
-// Not `z.int()`, whose own limits would come before these.
+// Not `z.int()`, which would apply its own limits first.
 const wholeNumber = z.number().refine(Number.isInteger, { params: { expected: 'an integer' } });
 const integer = (least: number, most = Number.MAX_SAFE_INTEGER) =>
   z.preprocess(exactToDouble, wholeNumber.min(least, 'integer').max(most, 'integer').nullish());
@@ -56,7 +56,7 @@ const metadata = stringMap.superRefine((pairs, check) => {
   }
 });
 
-/** The fields that are objects of fixed keys, by name. */
+/** The fields that are objects with fixed keys, by name. */
 export const nestedFields = {
   text: z.object({
     format: jsonObject.nullish(),
@@ -137,7 +137,7 @@ export const customToolCallItem = z.object({
 /** Without a `call_id` the search ran on OpenAI's servers. */
 export const toolSearchCallItem = z.object({ call_id: name.nullish(), arguments: z.unknown().optional() });
 export const toolSearchOutputItem = z.object({ call_id: name.nullish(), tools: list });
-/** Some clients name the tool instead of the call, or both. */
+/** Some clients give the tool's name instead of the call's id, or both. */
 export const toolOutputItem = z.object({
   call_id: z.string().nullish(),
   name: z.string().nullish(),
@@ -216,7 +216,7 @@ export const audioPart = z.object({
   format: z.string().nullish(),
 });
 export const videoPart = z.object({ video_url: z.string() });
-/** The same parts as Chat has them, with an object of their own. */
+/** The same parts in Chat's form, with a nested object. */
 export const chatImagePart = z.object({
   image_url: z.union([z.string(), jsonObject]),
   prompt_cache_breakpoint: z.unknown().optional(),
@@ -251,7 +251,7 @@ export const customTool = z.object({
 });
 export const namespacedCustomTool = customTool.extend({ name: z.string().regex(/^[a-zA-Z0-9_-]+$/) });
 export const shellTool = z.object({ environment: z.object({ type: z.string() }).nullish() });
-/** Every member's Chat name begins with it: a name as long as the body would be copied and hashed for each of them. */
+/** Every member's Chat name begins with it: one as long as the body would be copied and hashed for each of them. */
 export const maxNamespaceLength = 512;
 export const namespaceTool = z.object({
   name: name.max(maxNamespaceLength),

@@ -4,7 +4,7 @@ import * as z from 'zod';
 const format = 'responses-extproc exchange';
 const version = 1;
 
-/** What a field must be, in the words of the message. */
+/** What a field must be, as error messages say it. */
 const must = (be: string) => ({
   error: (issue: { readonly input?: unknown }) => (issue.input === undefined ? 'is missing' : `must be ${be}`),
 });
@@ -49,7 +49,7 @@ const exchangeFile = z.object(
   must('an object'),
 );
 
-/** One exchange, both sides of it: what the inspector downloads and `explain` reads, as UTF-8 JSON. */
+/** Both sides of one exchange: what the inspector downloads and `explain` reads, as UTF-8 JSON. */
 export type ExchangeFile = z.output<typeof exchangeFile>;
 export type ExchangeFileRequest = z.output<typeof request>;
 export type ExchangeFilePiece = z.output<typeof piece>;

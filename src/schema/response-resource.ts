@@ -192,7 +192,7 @@ export interface KeptJson {
 
 /** The fields of the resource that only repeat the request: fixed once the request is read. */
 export interface CreateResponseEcho {
-  /** The request's model; the upstream's own name replaces it where one comes. */
+  /** The request's model; the upstream's own name replaces it if it sends one. */
   readonly model: string;
   readonly instructions: string | null | KeptJson;
   readonly tools: readonly ToolEcho[] | KeptJson;
@@ -208,7 +208,7 @@ export interface CreateResponseEcho {
   readonly reasoning: { readonly effort: string | null; readonly summary: string | null; readonly context?: string };
   readonly max_output_tokens: number | null;
   readonly max_tool_calls: number | null;
-  /** The upstream's own tier replaces it where one comes. */
+  /** The upstream's own tier replaces it if it sends one. */
   readonly service_tier: string;
   readonly metadata: Readonly<Record<string, string>> | KeptJson;
   readonly safety_identifier: string | null;
@@ -217,7 +217,7 @@ export interface CreateResponseEcho {
   readonly user?: string;
   readonly prompt_cache_retention?: string;
   readonly prompt_cache_options?: Readonly<Record<string, unknown>>;
-  /** Reasoning among the input that the model was not given. */
+  /** Reasoning in the input that was not sent to the model. */
   readonly input_transformations?: readonly InputTransformation[];
 }
 

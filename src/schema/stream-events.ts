@@ -28,7 +28,7 @@ interface Padded {
 
 type ContentPart = OutputTextPart | RefusalPart | ReasoningTextPart;
 
-/** Every event we emit, without its `sequence_number`: that is given in exactly one place. */
+/** Every event we emit, without its `sequence_number`: that is assigned in exactly one place. */
 export type UnnumberedEvent =
   | {
       readonly type:

@@ -1,4 +1,4 @@
-/** The default of `COMPACTION_PROMPT_FILE`: what the model is asked for when a conversation is compacted. */
+/** The default of `COMPACTION_PROMPT_FILE`: the prompt that compacts a conversation. */
 export const defaultCompactionPrompt = `The conversation above is about to be replaced by a summary of it, which you write now. Whoever continues has nothing else: what you leave out is lost.
 
 Do not continue the work, do not call tools, and do not answer earlier messages. Write only the summary, in the language of the conversation, with these sections:
@@ -13,8 +13,8 @@ Do not continue the work, do not call tools, and do not answer earlier messages.
 If an earlier summary is part of the conversation, carry over what is still true. Be complete first and brief second.`;
 
 /**
- * The default of `CATALOG_INSTRUCTIONS_FILE`. Codex does not read an entry without such a text, and tells the model nothing
- * else of how to work.
+ * The default of `CATALOG_INSTRUCTIONS_FILE`. Codex does not read an entry without such a text, and gives the model no
+ * other instructions.
  */
 export const defaultCatalogInstructions = `You are a coding agent that runs in a terminal, on the user's computer. You work in their project with the tools you are given, and you keep working until what they asked for is done or you need something only they can give.
 

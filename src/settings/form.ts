@@ -8,7 +8,7 @@ export interface Form<Value> {
   readonly values: string | null;
   /** JSON schema of the value in a YAML file, where it need not be text. Helm reads its patterns by RE2: no look-ahead. */
   readonly json: JsonSchema;
-  /** The values worth trying when one asks what the variable changes. */
+  /** The values worth trying to find out what the variable changes. */
   readonly others: readonly Value[];
 }
 
@@ -49,12 +49,12 @@ export function count(least: number, most: number): Form<number> {
   };
 }
 
-/** A count above which something is refused. What a lower one would refuse is no use to ask. */
+/** A count above which something is refused. Trying lower ones would tell nothing. */
 export function limit(least: number, most: number): Form<number> {
   return { ...count(least, most), others: [most] };
 }
 
-/** Milliseconds: what they change is when something happens, not what becomes of a request. */
+/** Milliseconds: they change when something happens, not how a request is translated. */
 export function milliseconds(least: number, most: number): Form<number> {
   return { ...count(least, most), others: [] };
 }
@@ -86,7 +86,7 @@ export const list: Form<readonly string[]> = {
   others: [],
 };
 
-/** Text of which `fits` says whether it will do. */
+/** Text that `fits` accepts. */
 export function text(
   takes: string,
   fits: (given: string) => boolean,
@@ -96,7 +96,7 @@ export function text(
 }
 
 export const anyText = text('text', () => true, { type: ['string', 'number'] });
-/** A file's path. In a container there is no folder that a relative one would start from. */
+/** A file's path. In a container there is no meaningful folder for a relative one. */
 export const filePath = text('the path of a file', () => true, { type: 'string', pattern: '^(/.*)?$' });
 
 export const path = text('a path that starts with /', (given) => /^(\/.*)?$/.test(given), {

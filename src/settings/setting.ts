@@ -8,7 +8,7 @@ export interface Setting<Variable extends string = string, Value = unknown, Used
   readonly fallback: string;
   /** A sentence or two, for the documentation and `--help`. */
   readonly meaning: string;
-  /** The values worth trying, beside this one, when one asks what it changed of a request with this body. */
+  /** The values worth trying, besides this one, to find out what it changed in a request with this body. */
   others(value: Value, body: unknown): readonly Value[];
   /** What the code gets for the value. `content` is that of its file, where it names one. */
   use(value: Value, content: unknown): Used;
@@ -20,7 +20,7 @@ export interface FileForm<Content> {
   readonly maxBytes: number;
   /** What the text must be, for messages. */
   readonly takes: string;
-  /** The content of the file's text. Throws an `Error` that says in plain words what is wrong with it. */
+  /** The content of the file's text. Throws an `Error` that says in plain English what is wrong with it. */
   read(text: string): Content;
   /** Contents worth trying, as `others` of a setting. */
   readonly others: readonly Content[];
@@ -66,7 +66,7 @@ export function contentOf<const Variable extends string, Content>(
   return { variable, form, fallback: '', meaning, others: () => [], use, file };
 }
 
-/** Settings by the name that the code has for each, as deep as it likes; as a list where it takes them from `Config`. */
+/** Settings by their names in the code, nested to any depth; a list where the code reads them from `Config`. */
 export type SettingTable = readonly Setting[] | { readonly [name: string]: Setting | SettingTable };
 
 /** Every setting of a table. */
@@ -93,7 +93,7 @@ export function settingsIn(table: SettingTable): readonly Setting[] {
   return [...new Set(found)];
 }
 
-/** The values of a table. `config` and `contents` are by variable; what is not among the contents has no file. */
+/** The values of a table. `config` and `contents` are by variable; a variable without contents has no file. */
 export function valuesOf<Table extends SettingTable>(
   table: Table,
   config: Readonly<Record<string, unknown>>,

@@ -26,7 +26,7 @@ const prices = text(
   (given) => given === '' || given.split(',').every((one) => price.test(one)),
 );
 
-/** What the process is told, which reads it by its variable: where it listens, what it may take, what it logs, how it ends. */
+/** Settings of the process, read by their variables: where it listens, its limits, what it logs, how it stops. */
 const ofProcess = [
   setting(
     'LISTEN',
@@ -197,7 +197,7 @@ function readSecret(given: string): string | null {
 
 const bodyMode = choice('NONE', 'BUFFERED', 'STREAMED', 'BUFFERED_PARTIAL', 'FULL_DUPLEX_STREAMED');
 
-/** What each exchange is told: `ExchangeOptions` has the same names. */
+/** Settings of each exchange: `ExchangeOptions` has the same names. */
 const ofExchange = {
   upstreamPath: optional(
     'UPSTREAM_PATH',
@@ -293,7 +293,7 @@ const contextWindow = optional(
 
 const prompt = { maxBytes: 64 * 1024, takes: 'text', read: (given: string) => given, others: ['Another text.'] };
 
-/** What the translation is told: `TranslationSettings` has the same names. */
+/** Settings of the translation: `TranslationSettings` has the same names. */
 const ofTranslation = {
   defaultModel: optional(
     'DEFAULT_MODEL',

@@ -1,6 +1,6 @@
 /**
- * What to say of variables that are not ours but all but have the name of one: a setting that is misspelt would otherwise be
- * silently ignored. Other programs' variables are none of our business.
+ * Warns of variables whose names are almost one of ours: a misspelt setting would otherwise be silently ignored. Other
+ * programs' variables are not mentioned.
  */
 export function misspelt(given: Readonly<Record<string, string | undefined>>, names: readonly string[]): string[] {
   const known = new Set(names);
@@ -11,7 +11,7 @@ export function misspelt(given: Readonly<Record<string, string | undefined>>, na
   });
 }
 
-/** OpenTelemetry's own, one for logs beside one for spans. */
+/** OpenTelemetry's own: it has one for logs next to one for spans. */
 const ofOthers = new Set(['OTEL_BLRP_SCHEDULE_DELAY']);
 
 function isMisspelling(name: string, ours: string): boolean {

@@ -7,7 +7,7 @@ import type { CallEnd, ExchangeObserver } from './observer.ts';
 
 /**
  * Logs one line per exchange when it ends: names, outcome, sizes and durations. Never a body, a client's header, or a
- * message that may repeat what the client wrote. `destination` is the log's own.
+ * message that may repeat what the client wrote. `destination` is the one that the log writes to.
  */
 export function createExchangeLog(log: Log, destination: DestinationStream): ExchangeObserver {
   const write = createLineWriter(log, destination);
@@ -23,7 +23,7 @@ export function createExchangeLog(log: Log, destination: DestinationStream): Exc
           if (!log.isLevelEnabled(level)) return;
           const line = {
             ...lineOf(summary, traceId),
-            // How the call ended says more than the outcome of an exchange that was still open.
+            // For an exchange that was still open, how the call ended is more informative than the outcome.
             ...(how === 'done' ? {} : { outcome: how }),
             duration_ms: Math.round(times.duration),
             first_byte_ms: times.firstByte === null ? null : Math.round(times.firstByte),

@@ -4,7 +4,7 @@ import { errorTypeOf } from './error-codes.ts';
 import { createBoundedLabel, forgetSeries, type Metrics, otherLabel } from './metrics.ts';
 import type { CallEnd, CallTimes, ExchangeObserver } from './observer.ts';
 
-/** Codes are ours and few, but a time series lives as long as the process. */
+/** There are few codes, all ours, but a time series lives as long as the process. */
 const maxCodes = 64;
 
 /** Updates the metrics once, when an exchange ends. */
@@ -22,7 +22,7 @@ export function createExchangeMetrics(metrics: Metrics): ExchangeObserver {
           if (outcome === 'upstream_error')
             metrics.upstreamErrors.inc({ status: String(summary.upstreamStatus ?? 'none') });
           countBytes(summary);
-          if (summary.stream === null) return; // never translated: its times would distort those of translated exchanges
+          if (summary.stream === null) return; // not translated: its times would distort those of translated exchanges
           metrics.exchangeSeconds.observe({ stream: String(summary.stream) }, times.duration / 1000);
           if (summary.stream && summary.events > 0 && times.firstByte !== null)
             metrics.firstEventSeconds.observe(times.firstByte / 1000);
@@ -58,7 +58,7 @@ export function createExchangeMetrics(metrics: Metrics): ExchangeObserver {
     metrics.tokens.inc({ model: label, type: 'reasoning_output' }, tokens.reasoning_tokens);
   }
 
-  /** What the client that left, or the upstream that counts nothing, leaves to be guessed. */
+  /** Estimates where the client disconnected, or the upstream counts no tokens. */
   function countEstimate({ estimate, model, upstreamModel }: ExchangeSummary, outcome: string): void {
     if (estimate === null || model === null) return;
     const label = upstreamModel === null ? otherLabel : metrics.modelLabel(model);

@@ -37,7 +37,7 @@ export function createExchangeTrace(tracing: Tracing): ExchangeObserver {
 }
 
 /**
- * The parent of an exchange's span. With tracing on, Envoy opens the call inside a span of its own and sends it in the
+ * The parent of an exchange's span. With tracing on, Envoy opens the call inside its own span and sends that in the
  * call's metadata; otherwise the client's `traceparent` header is used.
  */
 export function parentOf(metadata: CallMetadata, header: string | undefined): TraceParent | null {

@@ -1,13 +1,13 @@
 import { constants, fstatSync, openSync, write, writeSync } from 'node:fs';
 
-/** Where log lines go. Whatever becomes of their reader, nothing here throws, waits, or keeps the process alive. */
+/** Where log lines go. Even if their reader is gone, nothing here throws, waits, or keeps the process alive. */
 export interface LogOutput {
   write(line: string): void;
   /** Lines that could not be written: the reader is gone or too slow, or the disk is full. */
   readonly lost: number;
-  /** Resolves when everything is written, or after so many milliseconds. */
+  /** Resolves when everything is written, or after that many milliseconds. */
   drain(timeoutMs: number): Promise<void>;
-  /** Writes what waits, at once, for the end of the process. Gives false when a write has hung and must not be waited for. */
+  /** Writes the waiting lines synchronously before the process exits. Returns false if a write hangs and must not be waited for. */
   flushAtExit(): boolean;
 }
 
@@ -20,7 +20,7 @@ const flushBytes = 64 * 1024;
 /** What may wait for a slow reader; lines beyond it are lost. */
 const maxWaitingBytes = 1024 * 1024;
 const retryDelayMs = 50;
-/** A write that takes longer has nobody at its other end. */
+/** A write that takes longer has no reader. */
 const hungAfterMs = 1_000;
 
 /** Writes to a file descriptor that is already open. */
@@ -29,7 +29,7 @@ export function createLogOutput(fd: number): LogOutput {
   let waiting: string[] = [];
   let waitingBytes = 0;
   let lost = 0;
-  /** When the write began that is under way. */
+  /** When the current write began. */
   let writingSince: number | null = null;
   let timer: NodeJS.Timeout | undefined;
   let drained: (() => void) | undefined;
@@ -104,8 +104,8 @@ export function createLogOutput(fd: number): LogOutput {
 }
 
 /**
- * The same pipe, opened again so that a write to it never waits: a pipe that nobody reads would hold a thread of the pool
- * for ever, and with it the end of the process. Anything else, or where that is not possible, the descriptor as it is. (A
+ * The same pipe, opened again so that a write to it never waits: a pipe that nobody reads would block a thread of the pool
+ * forever, and the exit of the process with it. Anything else, or a pipe that cannot be reopened, is used as it is. (A
  * file must stay as it is: its position is shared with standard error.)
  */
 function withoutWaiting(fd: number): number {

@@ -36,12 +36,12 @@ function fieldsOf(fields: object): string {
   return json === '{}' ? '' : `,${json.slice(1, -1)}`;
 }
 
-/** How often a trouble that repeats itself is logged. */
+/** How often a recurring problem is logged. */
 const warningIntervalMs = 60_000;
 
 /**
- * A warning that is logged once a minute at most, with how many times `count` was reported since the last line. What it
- * is about goes on being counted in the metrics.
+ * A warning that is logged once a minute at most, with how many times `count` was reported since the last line. The
+ * metrics still count every one.
  */
 export function createOccasionalWarning(
   log: Log,

@@ -29,7 +29,7 @@ export type MetricOf<Row extends MetricRow> = Row['type'] extends 'counter'
 
 type LabelsOf<Row> = Row extends { readonly labels: readonly (infer Label extends string)[] } ? Label : never;
 
-/** What a process is doing, at a scrape. */
+/** What a process is doing at the time of a scrape. */
 export interface ProcessState {
   readonly ready: boolean;
   readonly exchanges: number;
@@ -38,14 +38,14 @@ export interface ProcessState {
   readonly lostLogLines: number;
 }
 
-/** What the listener for WebSockets holds, at a scrape. */
+/** What the listener for WebSockets holds at the time of a scrape. */
 export interface WebSocketState {
   readonly connections: number;
   readonly keptBytes: number;
   readonly evictions: number;
 }
 
-/** What the supervisor of workers knows, at a scrape. */
+/** What the supervisor of workers knows at the time of a scrape. */
 export interface SupervisorState {
   readonly readyWorkers: number;
   readonly restarts: number;
@@ -64,14 +64,14 @@ const secondsOfRequests = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56,
 
 const reloadResults = ['taken', 'rejected'];
 
-/** All metrics that something is counted in, in the order of the documentation. */
+/** All metrics that are updated as things happen, in the order of the documentation. */
 export const metricRows = {
   exchanges: {
     type: 'counter',
     name: 'responses_extproc_exchanges_total',
     help: 'Finished exchanges, by outcome.',
     labels: ['outcome'],
-    // Their own outcome, or how the call was broken off.
+    // The exchange's own outcome, or how the call was broken off.
     values: [
       ...['completed', 'incomplete', 'failed', 'passed', 'refused', 'upstream_error'],
       ...['aborted', 'protocol_error', 'crashed'],
@@ -243,7 +243,7 @@ const lostLogLines: ReadRow<{ readonly lostLogLines: number }> = {
   read: (state) => state.lostLogLines,
 };
 
-/** Of each process. */
+/** Metrics of each process. */
 export const stateRows: readonly ReadRow<ProcessState>[] = [
   {
     type: 'gauge',
@@ -272,7 +272,7 @@ export const stateRows: readonly ReadRow<ProcessState>[] = [
   lostLogLines,
 ];
 
-/** Of the listener for WebSockets, where it is on. */
+/** Metrics of the listener for WebSockets, where it is on. */
 export const webSocketRows: readonly ReadRow<WebSocketState>[] = [
   {
     type: 'gauge',
@@ -294,7 +294,7 @@ export const webSocketRows: readonly ReadRow<WebSocketState>[] = [
   },
 ];
 
-/** Of the supervisor, with workers. */
+/** Metrics of the supervisor, with workers. */
 export const supervisorRows: readonly ReadRow<SupervisorState>[] = [
   {
     type: 'gauge',

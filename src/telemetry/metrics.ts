@@ -93,10 +93,10 @@ function readAtScrapes<State>({ type, name, help, read }: ReadRow<State>, state:
   });
 }
 
-/** The label of all names that have none of their own. */
+/** The label of all names that do not have their own. */
 export const otherLabel = 'other';
 
-/** A name that nobody has used for so long makes room for another. */
+/** A name that was not used for this long makes room for another. */
 export const labelIdleMs = 60 * 60 * 1000;
 
 /**
@@ -109,7 +109,7 @@ export function createBoundedLabel(
   forget: (label: string) => void = () => {},
   now: () => number = () => performance.now(),
 ): (name: string) => string {
-  const lastUse = new Map<string, number>(); // the one that was used the longest ago is first
+  const lastUse = new Map<string, number>(); // least recently used first
   return (name) => {
     const label = name.slice(0, maxLabelLength);
     const at = now();

@@ -32,7 +32,7 @@ export interface EndedCall {
 
 /** Observes exchanges: log, metrics, traces. Its methods may neither throw nor wait; none is called per token. */
 export interface ExchangeObserver {
-  /** A call's first message arrived; `metadata` is what Envoy opened the call with. */
+  /** A call's first message arrived; `metadata` is the call's. */
   onStart(exchange: Exchange, metadata: CallMetadata): ExchangeWatch;
 }
 

@@ -46,7 +46,7 @@ export interface TracingOptions {
   readonly ratio: number;
   /** Milliseconds between two exports. */
   readonly delayMs: number;
-  /** So many spans did not reach the collector. */
+  /** Called with the number of spans that did not reach the collector. */
   readonly onLost: (spans: number, reason: string) => void;
 }
 
@@ -56,12 +56,12 @@ const closeTimeoutMs = 2_000;
 /** Starts the exporter. The headers it sends come from `OTEL_EXPORTER_OTLP_HEADERS`, which the exporter reads itself. */
 export function createTracing({ url, serviceName, version, ratio, delayMs, onLost }: TracingOptions): Tracing {
   const provider = new TracerProvider({
-    // What the operator says (`OTEL_RESOURCE_ATTRIBUTES`) comes before what is made up here.
+    // The operator's values (`OTEL_RESOURCE_ATTRIBUTES`) override the defaults made here.
     resource: defaultResource()
       .merge(resourceFromAttributes({ 'service.instance.id': randomUUID() }))
       .merge(detectResources({ detectors: [envDetector] }))
       .merge(resourceFromAttributes({ 'service.name': serviceName, 'service.version': version })),
-    // Names come from clients and upstreams.
+    // Names come from clients and upstreams, and may have any length.
     spanLimits: { attributeValueLengthLimit: 512 },
     sampler: new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(ratio) }),
     spanProcessors: [
@@ -107,7 +107,7 @@ export function createTracing({ url, serviceName, version, ratio, delayMs, onLos
   };
 }
 
-/** The exporter itself reports to nobody when a collector is gone, wrong, or refuses. */
+/** The exporter itself does not report a collector that is gone, wrong, or refuses. */
 function reportLosses(exporter: SpanExporter, onLost: TracingOptions['onLost']): SpanExporter {
   return {
     export(spans, done) {

@@ -2,7 +2,7 @@ import type { WebSocketObserver } from '../websocket/server.ts';
 import type { Log } from './log.ts';
 import type { Metrics } from './metrics.ts';
 
-/** Close codes are the client's to choose: those that mean something have a label of their own. */
+/** Clients choose close codes: only those with a defined meaning have their own label. */
 const knownCodes = new Set([1000, 1001, 1002, 1003, 1005, 1006, 1007, 1008, 1009, 1011, 1013]);
 
 /** Counts turns, closes and refusals, and logs a line for each connection that is closed. */

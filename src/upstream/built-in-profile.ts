@@ -1,9 +1,9 @@
 import type { FlagName, ModelRule, Profile, ProfileFlags } from './profile.ts';
 
-/** All that is known of one kind of server: what it accepts and sends, and how it is recognised and named. */
+/** Everything known about one kind of server: what it accepts and sends, and how it is recognised and named. */
 export interface BuiltInProfile {
   readonly profile: Profile;
-  /** The profile it is given as differences from; null for the first. */
+  /** The profile that this one is a set of differences from; null for the first. */
   readonly base: BuiltInProfile | null;
   /** What kind of server it is for, in Markdown. */
   readonly about: string;
@@ -15,7 +15,7 @@ export interface BuiltInProfile {
 
 /**
  * What tells `doctor` that a server is of this kind: its host, with `*` for any part of the name, or what an engine says of
- * itself. `not` says why there is nothing to go by.
+ * itself. `not` says why it cannot be recognised.
  */
 export type RecognisedBy =
   | { readonly hosts: readonly string[] }
@@ -26,7 +26,7 @@ export type RecognisedBy =
 export interface Engine {
   /** Its name as the `owned_by` of a model in `/v1/models`. */
   readonly ownedBy: string | null;
-  /** A path of its own; `doctor` knows how to read the answer. */
+  /** A path that only this engine has; `doctor` knows how to read the answer. */
   readonly path: '/props' | '/api/version' | '/metrics' | null;
 }
 

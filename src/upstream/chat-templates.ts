@@ -2,7 +2,7 @@ import type { ModelRule } from './profile.ts';
 
 /**
  * What chat templates refuse, by the model's name, on servers that run the template of the model. An empty text is sent where
- * an assistant message holds only calls: several templates ask for the length of the content, or look into it.
+ * an assistant message holds only calls: several templates use the length of the content, or search it.
  */
 export const templateRules: readonly ModelRule[] = [
   {

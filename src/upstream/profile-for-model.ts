@@ -1,6 +1,6 @@
 import type { Profile } from './profile.ts';
 
-/** The profile as it is for that model: itself, or a copy with the flags of the rules that match. */
+/** The profile for that model: itself, or a copy with the flags of the rules that match. */
 export function profileForModel(profile: Profile, model: string): Profile {
   if (profile.models.length === 0) return profile;
   const matching = profile.models.filter(({ match }) => match.test(model));

@@ -2,7 +2,7 @@ import * as z from 'zod';
 
 /**
  * The differences between Chat Completions servers, as data: one flag each. A flag says what the *server* accepts and
- * sends; the code that reads it says what is done about it. The schemas below are the only list of flags: the type
+ * sends; the code that reads it decides what to do about it. The schemas below are the only list of flags: the type
  * `Profile`, the check of a profiles file, its JSON schema and the table in `docs/upstreams-reference.md` are all made from it.
  */
 
@@ -20,7 +20,7 @@ export const pattern = z
     }
   });
 
-/** Each error is matched with all of them. */
+/** Each error is matched against all of them. */
 const maxWordings = 50;
 const maxWordingLength = 200;
 
@@ -39,7 +39,7 @@ const toolChoiceSupport = z.strictObject({
 /** Why `doctor` does not ask a server about a flag. Every other flag has a row in `doctor/evidence/`. */
 export const unprobed = z.registry<{ readonly because: string }>();
 
-/** Every flag: the values it takes, what it means, and where no probe can show it, why. */
+/** Every flag: the values it takes, what it means, and why no probe can show it, if so. */
 export const profileFlags = {
   path: z
     .string()
@@ -281,9 +281,9 @@ export interface Profile extends ProfileFlags {
 
 export interface ModelRule {
   readonly match: RegExp;
-  /** Why, with its source; of a built-in profile's rules. */
+  /** Why, with its source; only on a built-in profile's rules. */
   readonly reason?: string;
-  /** All but the paths: the path of a request is settled before its model is known. */
+  /** All flags except the paths: the path of a request is settled before its model is known. */
   readonly flags: Partial<Omit<ProfileFlags, 'path' | 'tokenizePath'>>;
 }
 

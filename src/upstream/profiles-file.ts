@@ -69,7 +69,7 @@ export function readProfilesFile(text: string, file: string): ReadonlyMap<string
     profiles.set(name, { ...base, ...linearFlags(given(flags), where), name, models: [...base.models, ...rules] });
   }
 
-  /** The flags, with expressions that cost time in proportion to the text alone; others are problems. */
+  /** The flags, with regular expressions of linear time; any other is a problem. */
   function linearFlags<Flags extends PatternFlags>(flags: Flags, where: string): Flags {
     const { contextOverflow, effortRules } = flags;
     return {
@@ -85,7 +85,7 @@ export function readProfilesFile(text: string, file: string): ReadonlyMap<string
     };
   }
 
-  /** The expression, or nothing and a problem. */
+  /** The expression alone in a list; an empty list if it is a problem. */
   function linear(expression: RegExp, at: string): RegExp[] {
     try {
       return [new LinearRegExp(expression)];
@@ -105,7 +105,7 @@ export function profilesFileJsonSchema() {
 }
 
 function parseFile(text: string, file: string): unknown {
-  // Aliases can make a small file a huge value.
+  // Aliases can turn a small file into a huge value.
   const document = parseDocument(text, { prettyErrors: true });
   const [error] = document.errors;
   if (error !== undefined)
@@ -161,7 +161,7 @@ function unknownFlag(key: string, isRule: boolean): string {
   return `there is no flag '${key}'${close === undefined ? '' : `; did you mean '${close}'?`}`;
 }
 
-/** The values a flag takes, in words. */
+/** The values a flag takes, for messages. */
 export function takenBy(flag: FlagName): string {
   return wordsOf(z.toJSONSchema(profileFlags[flag], { io: 'input' }) as JsonSchema);
 }

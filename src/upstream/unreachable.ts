@@ -1,13 +1,13 @@
-/** Codes of a certificate that cannot be checked: its issuer is unknown here. */
+/** Error codes for a certificate that cannot be verified: its issuer is unknown here. */
 const untrusted =
   /^(?:DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_(?:VERIFY_LEAF_SIGNATURE|GET_ISSUER_CERT(?:_LOCALLY)?))$/;
 
-/** The failure of a connection on which no TLS handshake came about in time. */
+/** The error of a connection whose TLS handshake did not finish in time. */
 export const noTlsHandshake = 'no TLS handshake';
 
 /**
  * Why a server could not be asked and what to do about it, in one or two sentences for a terminal. `reason` is the code of
- * Node's error; a code that is not known is given as it is.
+ * Node's error; an unknown code is shown unchanged.
  */
 export function explainUnreachable(reason: string, url: URL): string {
   const secure = url.protocol === 'https:';

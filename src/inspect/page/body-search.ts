@@ -52,7 +52,7 @@ export class BodySearch {
       for (const id of found) this.#found.add(id);
       if (found.length > 0) this.#onFound();
     } catch {
-      // Another text is looked for by now, or the service is gone, which the page says.
+      // The text has changed since, or the service is gone, which the page shows.
     }
     if (this.#asking !== asking) return;
     this.#asking = null;
@@ -60,7 +60,7 @@ export class BodySearch {
   }
 }
 
-/** A word is typed in that time, and the exchanges of a moment are asked for together. */
+/** Long enough to type a word, and to ask for several new exchanges together. */
 const askAfterMs = 250;
-/** The service keeps no more. */
+/** More than the service keeps. */
 const maxAsked = 200;

@@ -30,7 +30,7 @@ export function count(number: number | null): string {
   return number === null ? '–' : number.toLocaleString('en-US');
 }
 
-/** `0.0142`, to three figures that count. */
+/** `0.0142`, to three significant figures. */
 export function money(amount: number): string {
   return amount === 0 ? '0' : amount.toLocaleString('en-US', { maximumSignificantDigits: 3 });
 }
@@ -40,7 +40,7 @@ export function clientName(userAgent: string | null): string {
   return userAgent?.split(' ')[0] ?? '–';
 }
 
-/** What an outcome means to the eye. */
+/** How an outcome is coloured. */
 export function toneOf(outcome: string): string {
   if (outcome === 'completed') return 'good';
   if (outcome === 'running' || outcome === 'open') return 'busy';

@@ -1,13 +1,13 @@
-/** How the page is divided: what the reader made of it, kept in the browser. */
+/** How the page is divided, as the reader last left it; kept in the browser. */
 export interface Layout {
   /** The list's share of the width; null for as much as its rows need. */
   readonly list: number | null;
-  /** The client's share of what stands side by side. */
+  /** The client's share of the width, where both sides are next to each other. */
   readonly bodies: number;
   readonly request: number;
   readonly stream: number;
   readonly response: number;
-  /** Of the answer as it came, what the selected chunk and event take. */
+  /** In “Answer as it arrived”, the share of the selected chunk and event. */
   readonly picked: number;
 }
 
@@ -15,7 +15,7 @@ export const usualLayout: Layout = { list: null, bodies: 0.5, request: 10, strea
 
 const key = 'responses-extproc inspector layout';
 
-/** What was kept, as far as it can be used. */
+/** What was kept, as far as it is valid. */
 export function loadLayout(): Layout {
   try {
     const kept: unknown = JSON.parse(localStorage.getItem(key) ?? '{}');
@@ -32,6 +32,6 @@ export function saveLayout(layout: Layout): void {
   try {
     localStorage.setItem(key, JSON.stringify(layout));
   } catch {
-    // It lasts as long as the page then.
+    // Then it lasts as long as the page.
   }
 }

@@ -9,18 +9,18 @@ import { createTimeline, type Timeline } from '../view/timeline.ts';
 import { BodySearch } from './body-search.ts';
 import { type Layout, loadLayout, saveLayout } from './layout.ts';
 
-/** Rows that the page keeps, also of exchanges that are not in the service's memory any more. */
+/** Rows that the page keeps, including those of exchanges that are no longer in the service's memory. */
 const maxRows = 5000;
 
-/** How often conversations are looked for while exchanges come. */
+/** How often conversations are fetched while exchanges arrive. */
 const turnsAfterMs = 1000;
 
 /** A row as the page has it. */
 export interface ListedRow {
   readonly row: ExchangeRow;
-  /** Its contents are not in memory any more. */
+  /** Its contents are no longer in memory. */
   readonly isGone: boolean;
-  /** What the filter looks in, in lower case. */
+  /** The text that the filter searches, in lower case. */
   readonly words: string;
 }
 
@@ -38,7 +38,7 @@ export interface About {
   readonly limits: StoreLimits;
 }
 
-/** A request in the form. `body` is null for one that the form makes. */
+/** A request in the form. `body` is null if the form makes it. */
 export interface Draft {
   readonly path: string;
   readonly body: string | null;
@@ -46,35 +46,35 @@ export interface Draft {
 
 type Connection = 'connecting' | 'live' | 'lost';
 
-/** All that the page shows. Changes are told of once a frame. */
+/** Everything the page shows. Listeners are called once a frame. */
 export class Model {
   about: About | null = null;
   connection: Connection = 'connecting';
   heldBytes = 0;
   filter = '';
-  /** What the form sends for a key; kept nowhere else. */
+  /** What the form sends for a key; not stored anywhere else. */
   key = '';
-  /** What the form is open with: nothing yet, or a request to edit and send again; null while it is closed. */
+  /** What the open form starts from: nothing, or a request to edit and send again; null while it is closed. */
   draft: Draft | null = null;
   isPaused = false;
-  /** Updates that this page was too slow for: it was sent the state after them. */
+  /** Updates that this page was too slow for: it received the state after them. */
   skipped = 0;
   selectedId: number | null = null;
   shown: ShownExchange | null = null;
-  /** Why nothing is shown of what is selected. */
+  /** Why the selected exchange is not shown. */
   problem: string | null = null;
   layout: Layout = loadLayout();
-  /** The section that stands alone; null where all do. */
+  /** The only section shown; null if all are. */
   alone: string | null = null;
   /** Whether the list shows conversations. */
   showsConversations = false;
   conversationId: number | null = null;
-  /** Of what the service has or had, by exchange; the page remembers what is gone. */
+  /** Turns that the service has or had, by exchange; the page remembers those that are gone. */
   readonly #turns = new Map<number, TurnLink>();
   areTurnsKnown = false;
   #conversations: readonly Conversation[] | null = null;
   #turnsTimer: ReturnType<typeof setTimeout> | undefined;
-  /** Of an exchange whose conversation is to be shown when it is known. */
+  /** The id of an exchange whose conversation is to be shown once it is known. */
   #wantedTurn: number | null = null;
   readonly #bodySearch = new BodySearch(() => this.#listChanged());
   #rows = new Map<number, ListedRow>();
@@ -82,9 +82,9 @@ export class Model {
   #frozen: readonly ListedRow[] | null = null;
   #visible: readonly ListedRow[] | null = null;
   #details: EventSource | null = null;
-  /** Of a request that the form sent, to select its exchange when it comes. */
+  /** The id of a request that the form sent, to select its exchange when it arrives. */
   #awaited: string | null = null;
-  /** Of a link to an exchange, until the list is there. */
+  /** The id in a link to an exchange, until the list has arrived. */
   #linked = location.hash.slice(1);
   #frame = 0;
   readonly #listeners = new Set<() => void>();
@@ -105,7 +105,7 @@ export class Model {
     source.addEventListener('list', (event) => this.#onList(JSON.parse(event.data) as ListMessage));
   }
 
-  /** The rows that the list shows: newest first, those that the filter lets through. */
+  /** The rows that the list shows: newest first, those that match the filter. */
   visibleRows(): readonly ListedRow[] {
     if (this.#visible !== null) return this.#visible;
     const words = this.filter
@@ -164,7 +164,7 @@ export class Model {
     this.#changed();
   }
 
-  /** Those of more than one turn, newest first. */
+  /** Conversations of more than one turn, newest first. */
   conversations(): readonly Conversation[] {
     const rowOf = (id: number) => this.#rows.get(id)?.row;
     this.#conversations ??= conversationsOf(this.#turns.values(), rowOf, pricesIn(this.about?.prices ?? ''));
@@ -194,13 +194,13 @@ export class Model {
       const { turns } = (await response.json()) as { turns: readonly TurnLink[] };
       for (const turn of turns) {
         const known = this.#turns.get(turn.id);
-        // The one that it continues may have left the memory since.
+        // The exchange that it continues may have been evicted since.
         if (known === undefined || known.parent === null) this.#turns.set(turn.id, turn);
       }
       for (const id of this.#turns.keys()) if (!this.#rows.has(id)) this.#turns.delete(id);
       this.areTurnsKnown = true;
     } catch {
-      // The service is gone, which the page says, or busy: it is asked again when something ends.
+      // The service is gone, which the page shows, or busy: asked again when an exchange ends.
     }
     this.#conversations = null;
     const wanted = this.#wantedTurn;
@@ -236,7 +236,7 @@ export class Model {
     this.problem = null;
     if (id !== null) this.#open(id);
     const row = id === null ? undefined : this.#rows.get(id)?.row;
-    // The page can be reloaded, and its address sent to someone, with what it shows.
+    // So that the page can be reloaded, and its address shared, with what it shows.
     history.replaceState(null, '', row === undefined ? location.pathname : `#${linkOf(row)}`);
     this.#changed();
   }
@@ -254,7 +254,7 @@ export class Model {
     this.#selectAwaited();
   }
 
-  /** The names of the upstream's models, or what is in the way of them. Rejects when the service cannot be asked. */
+  /** The names of the upstream's models, or why there are none. Rejects when the service cannot be reached. */
   async models(): Promise<{ readonly models: readonly string[]; readonly problem: string | null }> {
     const response = await fetch('/inspect/models', { headers: this.#authorization() });
     if (!response.ok) throw new Error((await response.text()).trim());
@@ -297,7 +297,7 @@ export class Model {
   }
 
   #onList({ reset, rows, gone, held_bytes, skipped }: ListMessage): void {
-    // After a lost connection, or of a service that was started anew: what it does not have is gone.
+    // After a lost connection or a restart of the service: what it does not have is gone.
     if (reset) for (const [id, listed] of this.#rows) this.#rows.set(id, { ...listed, isGone: true });
     for (const id of gone) {
       const listed = this.#rows.get(id);
@@ -375,7 +375,7 @@ export class Model {
   }
 }
 
-/** Numbers begin anew with each start of the service; with the time it is one exchange's for good. */
+/** Numbers restart with the service; together with the time they identify an exchange forever. */
 function linkOf({ id, started_at }: ExchangeRow): string {
   return `${id}-${started_at}`;
 }

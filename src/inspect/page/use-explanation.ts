@@ -2,13 +2,13 @@ import { useEffect, useMemo, useState } from 'preact/hooks';
 import { type ExplainedBodies, type ExplanationFile, explainedBodies } from '../view/explained.ts';
 import type { ShownExchange } from './model.ts';
 
-/** What became of each field: nothing yet, why it cannot be said, or the account. */
+/** The explanation of each field: nothing yet, why there is none, or the explanation. */
 export type Explanation = ExplainedBodies | 'asked' | { readonly problem: string } | null;
 
-/** Nobody reads what is only passed on the way down the list. */
+/** Exchanges that are only passed while scrolling down the list are not explained. */
 const askAfterMs = 300;
 
-/** Asks the service what became of the request's fields, when its exchange has been shown for a moment; null where there is nothing to ask. */
+/** Asks the service to explain the request's fields once its exchange has been shown for a moment; null if there is nothing to ask. */
 export function useExplanation({ detail }: ShownExchange): Explanation {
   const { row, omitted, file } = detail;
   const [answer, setAnswer] = useState<ExplanationFile | { readonly problem: string } | null>(null);

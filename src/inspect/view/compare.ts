@@ -1,4 +1,4 @@
-/** Fields of a Chat request that a field of a Responses request may become; the first that is there counts. */
+/** Fields of a Chat request that a field of a Responses request may become; the first that is present counts. */
 const becomes: Readonly<Record<string, readonly string[]>> = {
   input: ['messages'],
   instructions: ['messages'],

@@ -4,7 +4,7 @@ import { costOf, type Price } from './cost.ts';
 
 /** Turns that continue one another, oldest first. */
 export interface Conversation {
-  /** The id of its first turn that is known. */
+  /** The id of its first known turn. */
   readonly id: number;
   readonly turns: readonly ConversationTurn[];
   readonly input: number;
@@ -34,7 +34,7 @@ export function conversationsOf(
   for (const turn of [...turns].sort((a, b) => a.id - b.id)) {
     const row = rowOf(turn.id);
     if (row === undefined) continue;
-    // The one that it continues may be known no more.
+    // The turn that it continues may no longer be known.
     const root = turn.parent === null ? turn.id : (roots.get(turn.parent) ?? turn.id);
     roots.set(turn.id, root);
     const known = found.get(root) ?? [];

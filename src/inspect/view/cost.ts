@@ -9,7 +9,7 @@ export interface Price {
   readonly output: number;
 }
 
-/** The prices of `INSPECT_PRICES`, whose form the service has checked. */
+/** The prices of `INSPECT_PRICES`, whose format the service has checked. */
 export function pricesIn(text: string): readonly Price[] {
   return text
     .split(',')
@@ -21,12 +21,12 @@ export function pricesIn(text: string): readonly Price[] {
         .split('/')
         .map(Number);
       const [input = 0, cached = 0, output = cached] = amounts;
-      // Without a price of their own, cached tokens cost what the others do.
+      // Without their own price, cached tokens cost the same as others.
       return { model: part.slice(0, at).trim(), input, cached: amounts.length === 2 ? input : cached, output };
     });
 }
 
-/** What the tokens of an exchange cost; null where its model has no price, or its tokens are not known. */
+/** What the tokens of an exchange cost; null if its model has no price, or its tokens are unknown. */
 export function costOf(row: ExchangeRow, prices: readonly Price[]): number | null {
   const { model, input_tokens: input, output_tokens: output } = row;
   const price = prices.find(({ model: name }) =>

@@ -5,7 +5,7 @@ import type { ExchangeFileRequest } from '../../schema/exchange-file.ts';
 const leftOut =
   /^(host|content-length|transfer-encoding|connection|accept-encoding|user-agent|te|x-envoy-.*|x-forwarded-.*|x-request-id)$/;
 
-/** A command that sends this request again, to `base` (`http://127.0.0.1:10000`). A credential is a variable to set before. */
+/** A command that sends this request again, to `base` (`http://127.0.0.1:10000`). A credential becomes a shell variable to set first. */
 export function curlOf(request: ExchangeFileRequest, base: string): string {
   const body = 'body' in request ? request.body : null;
   const parts = [

@@ -14,7 +14,7 @@ export function eventsOf(stream: string): StreamEvent[] {
 
 /**
  * A stream as lines that a reader can follow: the type without `response.`, where (`#1` an output index, `#1.0` with
- * the content or summary index), then what it holds. Ids stand where an item is added, texts are JSON strings.
+ * the content or summary index), then what it holds. Ids are shown where an item is added, texts are JSON strings.
  */
 export function eventLines(stream: string): string[] {
   const lines: string[] = [];
@@ -86,7 +86,7 @@ function ofItem(item: Fields): string[] {
   return [...words.filter((word) => word !== undefined).map(String), ...state, ...sealed];
 }
 
-/** The envelope of `encrypted_content` is base64url: readers of a case want to see its content. */
+/** The envelope of `encrypted_content` is base64url: readers of a case need to see its content. */
 function opened(envelope: string): string {
   const [prefix, body = ''] = envelope.split('.', 2);
   return `${prefix} ${textOfBase64Url(body)}`;

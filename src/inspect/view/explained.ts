@@ -1,6 +1,6 @@
 import type { Explained, Mark } from './json-lines.ts';
 
-/** As much of what `explain --json` writes as the page shows. */
+/** The part of the output of `explain --json` that the page shows. */
 export interface ExplanationFile {
   readonly refusals: readonly (Why & { readonly error: { readonly param: string | null; readonly message: string } })[];
   readonly fields: readonly ExplainedField[];
@@ -29,24 +29,24 @@ interface ExplainedField extends Why {
   readonly dropped: readonly string[];
 }
 
-/** What became of a value, in words; of either side's. */
+/** The explanation of a value on either side, as text. */
 export interface Account {
   /** Where it is in the client's request, and what it is in the Chat request. */
   readonly from: readonly string[];
   readonly to: readonly string[];
-  /** `sent`, `dropped` and so on, in words. */
+  /** `sent`, `dropped` and so on, as text. */
   readonly fate: string;
-  /** The rule, then what decided it; none where there is nothing to say. */
+  /** The rule, then what decided it; empty if there is nothing to say. */
   readonly reasons: readonly string[];
   /** An address, or a path in the repository. */
   readonly link: string | null;
 }
 
-/** An explanation as the two bodies show it: by path, with marks and notes for both, and the account of each place. */
+/** An explanation as the two bodies show it: by path, with marks and notes for both, and the explanation of each place. */
 export interface ExplainedBodies {
   readonly client: ReadonlyMap<string, Explained>;
   readonly chat: ReadonlyMap<string, Explained>;
-  /** Of the nearest place around the path that has an account; null without one. */
+  /** That of the nearest enclosing place that has one; null without one. */
   accountOf(side: 'client' | 'chat', path: string): Account | null;
 }
 
@@ -115,7 +115,7 @@ export function explainedBodies({ fields, refusals, added }: ExplanationFile): E
   };
 }
 
-/** The path of what the value is in; empty for a top-level field's. */
+/** The path of the enclosing value; empty for a top-level field. */
 function parentOf(path: string): string {
   return path.slice(0, Math.max(0, path.lastIndexOf('.'), path.lastIndexOf('[')));
 }
@@ -132,7 +132,7 @@ function noteOf({ fate, dropped }: ExplainedField, to: readonly string[]): strin
   return { dropped: 'dropped', in_response: 'in the Response' }[fate as string] ?? 'not sent';
 }
 
-/** The first of them, and how many there are more. */
+/** The first of them, and how many more there are. */
 function listed(paths: readonly string[]): string {
   return paths.length <= 2 ? paths.join(', ') : `${paths[0]} and ${paths.length - 1} more`;
 }

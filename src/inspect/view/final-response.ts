@@ -12,7 +12,7 @@ export function lastResponse(stream: string): unknown {
   return null;
 }
 
-/** The message that the client was sent, as an error or in an event. */
+/** The message that the client received, as an error or in an event. */
 export function errorMessage(response: ExchangeFile['client_response']): string | null {
   const last = response?.pieces.map((piece) => ('text' in piece ? piece.text : '')).join('') ?? '';
   const event = isStream(response) ? lastResponse(last) : parsed(last);

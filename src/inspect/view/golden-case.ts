@@ -4,14 +4,14 @@ import { isStream } from './final-response.ts';
 import { pretty, prettyText } from './pretty-json.ts';
 import { bytesOfBase64, parsed } from './timeline.ts';
 
-/** A case for `test/golden`: a file of its own, or one to append to a file that is there. */
+/** A case for `test/golden`: a new file, or text to append to an existing one. */
 export interface GoldenCaseFile {
-  /** `request-saved-….md`, by which the runner knows what kind of case it is. */
+  /** `request-saved-….md`, which tells the runner the kind of case. */
   readonly name: string;
   readonly markdown: string;
 }
 
-/** As `endpointOf` has it: what is not translated has no case, since nothing becomes of it. */
+/** As `endpointOf` has it: a request that is not translated has no case. */
 type Endpoint = string | null;
 
 const createdAt = 1_800_000_000;
@@ -39,8 +39,8 @@ export function requestCase(file: ExchangeFile, endpoint: Endpoint, title: strin
 }
 
 /**
- * The answer of an exchange as a case: what the upstream sent, and what the client got. Null where there is none that a
- * case can be made of.
+ * The answer of an exchange as a case: what the upstream sent, and what the client got. Null if no case can be
+ * made of it.
  */
 export function answerCase(file: ExchangeFile, endpoint: Endpoint, title: string): GoldenCaseFile | null {
   const { chat_response: upstream, client_response: client } = file;
@@ -99,12 +99,12 @@ function oneLine(title: string): string {
   return line === '' ? 'a saved exchange' : line;
 }
 
-/** A fenced block. Its text never begins a line with a fence: JSON is indented, and streams are escaped. */
+/** A fenced block. No line of its text begins with a fence: JSON is indented, and streams are escaped. */
 function block(name: string, text: string): string {
   return `\`\`\`${name}\n${text}\n\`\`\``;
 }
 
-/** As text where that is safe, else with line ends and other bytes written out. */
+/** As text if that is safe, else with line ends and other bytes escaped. */
 function streamBlock(bytes: Uint8Array): string {
   const text = textOfBytes(bytes);
   const isPlain = text.endsWith('\n\n') && !/\r|^```|\ufffd|^\ufeff/m.test(text);
@@ -124,7 +124,7 @@ function escaped(bytes: Uint8Array): string {
   return text;
 }
 
-/** Ids of this service are counted in the runner, in the order in which they are made. */
+/** The runner numbers this service's ids in the order in which they are made. */
 function withCountedIds(text: string, kept: ReadonlySet<string>): string {
   const counts = new Map<string, number>();
   const names = new Map<string, string>();
@@ -145,7 +145,7 @@ function idsIn(text: string): ReadonlySet<string> {
   return new Set(text.match(ownId) ?? []);
 }
 
-/** The runner's clock stands still, and it writes envelopes as what is in them. */
+/** The runner's clock is fixed, and it shows the contents of envelopes. */
 function asRunnerHasIt(response: object): unknown {
   const atRunnersTime = {
     ...response,
@@ -159,7 +159,7 @@ function asRunnerHasIt(response: object): unknown {
   );
 }
 
-/** How many there are depends on how the upstream's bytes were cut. */
+/** Their number depends on how the upstream's bytes were cut. */
 function withoutComments(stream: string): string {
   return stream
     .split('\n\n')
@@ -167,7 +167,7 @@ function withoutComments(stream: string): string {
     .join('\n\n');
 }
 
-/** What a case must say of the settings; null for the defaults. */
+/** The settings that a case must state; null for the defaults. */
 function settingsOf(file: ExchangeFile, endpoint: string): string | null {
   const settings = {
     ...(file.profile === 'generic' ? {} : { profile: file.profile }),
@@ -183,7 +183,7 @@ function errorOf({ client_response: client }: ExchangeFile): { status: number; e
   return typeof body.error === 'object' && body.error !== null ? { status: client.status, error: body.error } : null;
 }
 
-/** The body as it is worth showing; null where it is not JSON. */
+/** The body in a readable form; null if it is not JSON. */
 function jsonOf(request: ExchangeFileRequest): string | null {
   if (!('body' in request)) return null;
   const value = parsed(request.body);

@@ -3,8 +3,8 @@ import type { ExchangeDetail } from '../told-exchange.ts';
 import { bytesOfBase64 } from './timeline.ts';
 
 /**
- * Exchanges as an HTTP archive (HAR 1.2, http://www.softwareishard.com/blog/har-12-spec/): of each, what the client has and
- * what the upstream has, as an entry. `base` is where the client would send it, `version` this service's.
+ * Exchanges as an HTTP archive (HAR 1.2, http://www.softwareishard.com/blog/har-12-spec/): for each, an entry with the
+ * client's side and, if it was called, one with the upstream's. `base` is where the client would send it, `version` this service's.
  */
 export function harOf(exchanges: readonly ExchangeDetail[], base: string, version: string): object {
   return {

@@ -1,7 +1,7 @@
-/** How a value of one body relates to the other body; `moved` is there with its own value, elsewhere or under another name. */
+/** How a value of one body relates to the other body; `moved`: the same value is there, elsewhere or under another name. */
 export type Mark = 'same' | 'moved' | 'changed' | 'only' | 'dropped';
 
-/** What is known of the value at a path. */
+/** What is known about the value at a path. */
 export interface Explained {
   readonly mark: Mark;
   readonly note: string | null;
@@ -9,7 +9,7 @@ export interface Explained {
 
 /** One line of a body as it is shown. */
 export interface JsonLine {
-  /** Of the value that the line is of: `input[3].content`; empty for the whole, null for text that is not JSON. */
+  /** The path of the line's value: `input[3].content`; empty for the whole body, null for text that is not JSON. */
   readonly path: string | null;
   readonly depth: number;
   /** The field's name, on the first line of its value. */
@@ -17,31 +17,31 @@ export interface JsonLine {
   readonly text: string;
   readonly kind: 'string' | 'literal' | 'bracket' | 'plain';
   readonly mark: Mark | null;
-  /** What a field became that has another name on the other side. */
+  /** What the field became, if it has another name on the other side. */
   readonly note: string | null;
-  /** It has some of the text that is looked for. */
+  /** It contains part of the text that is searched for. */
   readonly isFound: boolean;
 }
 
 export interface JsonLineOptions {
   /** The other body; marks are left out without it. */
   readonly other?: unknown;
-  /** Paths that were left out on the way to the other side, as `x-responses-dropped` names them. */
+  /** Paths that were dropped on the way to the other side, as `x-responses-dropped` names them. */
   readonly dropped?: readonly string[];
   /** Says what a top-level field that the other side does not have became. */
   readonly noteOf?: (key: string) => string | null;
-  /** What became of values, by path; the marks are these where there are any. */
+  /** The explanations of values, by path; marks come from these if there are any. */
   readonly explained?: ReadonlyMap<string, Explained>;
-  /** Text to look for, whatever its case. */
+  /** Text to search for, ignoring case. */
   readonly find?: string;
   /** Characters of a line. */
   readonly columns: number;
 }
 
-/** Characters of one string that are shown: an image as a data URL is of no use to a reader. */
+/** Characters of one string that are shown: nobody reads an image as a data URL. */
 const maxShownLength = 200_000;
 const indentWidth = 2;
-/** Characters of a text that a line has at least. */
+/** A line has at least this many characters of a text. */
 const leastWidth = 20;
 
 /** A JSON value as lines, its long texts broken at line ends and at the width; its differences from another one are marked. */
@@ -64,10 +64,10 @@ export function textLines(text: string, columns: number, find = ''): JsonLine[] 
   });
 }
 
-/** Says of a part of the text whether it has some of what is looked for. */
+/** Tells whether a part of the text contains some of what is searched for. */
 function finderIn(text: string, find: string): (start: number, end: number) => boolean {
   const wanted = find.toLowerCase();
-  // A letter whose other case is longer would move what is behind it.
+  // A letter whose other case is longer would shift what follows.
   const lower = text.toLowerCase();
   if (wanted === '' || lower.length !== text.length || !lower.includes(wanted)) return () => false;
   return (start, end) => {
@@ -76,7 +76,7 @@ function finderIn(text: string, find: string): (start: number, end: number) => b
   };
 }
 
-/** Control characters, and those that turn the direction of what follows, as their code points. */
+/** Control characters, and those that change the text direction, as their code points. */
 export function visible(text: string): string {
   return text.replace(
     // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
@@ -85,7 +85,7 @@ export function visible(text: string): string {
   );
 }
 
-/** Whether two JSON values are equal, whatever the order of their fields. */
+/** Whether two JSON values are equal, ignoring the order of their fields. */
 export function isEqual(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;
@@ -108,7 +108,7 @@ class LineWriter {
     this.#dropped = dropped;
   }
 
-  /** `inherited` is the mark of what the value is in: null where its own is to be found, undefined without comparison. */
+  /** `inherited` is the mark of the enclosing value: null if the value needs its own, undefined without comparison. */
   write(
     key: string | null,
     value: unknown,
@@ -124,7 +124,7 @@ class LineWriter {
     const guessed = this.#options.explained === undefined && depth === 1 && mark === 'only' && key !== null;
     const said = explained?.note ?? (guessed ? (this.#options.noteOf?.(key) ?? null) : null);
     const taken = depth * indentWidth + (key?.length ?? 0) + 4 + (said?.length ?? 0) + 2;
-    // It would cover the value: it stands above it.
+    // It would cover the value, so it is placed above.
     const isAbove = said !== null && taken + leastWidth > this.#options.columns;
     if (isAbove) this.#line(path, depth, null, '', 'plain', mark ?? null, said);
     const note = isAbove ? null : said;
@@ -236,7 +236,7 @@ function droppedPaths(names: readonly string[], value: unknown): ReadonlySet<str
   return found;
 }
 
-/** `isEach`: on the way there was a `[]`, so that not every value needs to have the field. */
+/** `isEach`: the path contains a `[]`, so not every value needs to have the field. */
 function follow(steps: readonly string[], value: unknown, path: string, found: Set<string>, isEach = false): void {
   const [step, ...rest] = steps;
   if (step === undefined) {
@@ -264,7 +264,7 @@ function shortened(text: string): string {
   return `${text.slice(0, maxShownLength)} … ${text.length - maxShownLength} more characters, in the download`;
 }
 
-/** Lines no longer than the width, of whole words where that goes; each keeps its line end. */
+/** Lines no longer than the width, of whole words if possible; each keeps its line end. */
 function brokenText(text: string, width: number): string[] {
   const lines: string[] = [];
   for (const line of text.split(/(?<=\n)/))
@@ -273,7 +273,7 @@ function brokenText(text: string, width: number): string[] {
       const space = line.lastIndexOf(' ', end - 1);
       // After a word, unless that would leave much of the line empty.
       if (end < line.length && space > at + width / 2) end = space + 1;
-      // Between the halves of a character outside the basic plane nothing is cut.
+      // Surrogate pairs are not cut.
       const code = line.charCodeAt(end - 1);
       if (end < line.length && code >= 0xd800 && code <= 0xdbff) end += 1;
       lines.push(line.slice(at, end));

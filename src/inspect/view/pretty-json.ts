@@ -1,6 +1,6 @@
 import { parsed } from './timeline.ts';
 
-/** JSON with line breaks, unless a number would change by that. */
+/** JSON with line breaks; unchanged if a number would lose digits. */
 export function prettyText(json: string): string {
   const value = parsed(json);
   if (value === null) return json;

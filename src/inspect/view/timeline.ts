@@ -9,11 +9,11 @@ export interface TimelineEntry {
   readonly kind: 'data' | 'comment' | 'done' | 'bytes';
 }
 
-/** A line of the timeline: what came from the upstream, beside what was sent to the client for it. */
+/** A line of the timeline: what came from the upstream, next to what was sent to the client for it. */
 export interface TimelineRow {
   readonly upstream: TimelineEntry | null;
   readonly client: TimelineEntry | null;
-  /** The first line of what happened at one time. */
+  /** The first of the lines with the same time. */
   readonly isFirst: boolean;
 }
 
@@ -37,7 +37,7 @@ export function createTimeline({ upstreamIsStream, clientIsStream }: TimelineOpt
   const clientTimes: number[] = [];
   const readUpstream = createReader(upstreamIsStream);
   const readClient = createReader(clientIsStream);
-  /** Lines of the group that is open, which the other side may still fill. */
+  /** Lines of the open group, which the other side may still fill. */
   let open: { upstream: TimelineEntry[]; client: TimelineEntry[]; firstRow: number } = newGroup();
 
   function newGroup() {
@@ -115,7 +115,7 @@ function entryOf(message: string, atMs: number): TimelineEntry {
 
 const maxLabelLength = 400;
 
-/** An upstream's message in a line: what its delta says. */
+/** An upstream message in one line: the contents of its delta. */
 export function chunkLabel(entry: TimelineEntry): string {
   if (entry.kind !== 'data') return shortLabel(entry.raw);
   const chunk = parsed(entry.raw) as LooseChunk | null;
@@ -141,18 +141,18 @@ export function eventLabel(entry: TimelineEntry): string {
   try {
     return shortLabel(lineOf(event));
   } catch {
-    return shortLabel(event.type); // an event of another kind than ours: this stream was passed through
+    return shortLabel(event.type); // not one of our events: this stream was passed through
   }
 }
 
-/** As much of an upstream's chunk as the label shows; upstreams send anything. */
+/** The part of an upstream chunk that the label shows; upstreams may send anything. */
 interface LooseChunk {
   readonly choices?: readonly ({ readonly delta?: object | null; readonly finish_reason?: unknown } | null)[];
   readonly usage?: { readonly prompt_tokens?: unknown; readonly completion_tokens?: unknown } | null;
   readonly error?: unknown;
 }
 
-/** Null for what is not JSON. */
+/** Null if it is not JSON. */
 export function parsed(text: string): unknown {
   try {
     return JSON.parse(text);

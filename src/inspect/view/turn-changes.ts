@@ -1,16 +1,16 @@
-/** What a turn's Chat request has that the one before it had not. */
+/** What is new in a turn's Chat request, compared with the turn before. */
 export interface TurnChanges {
-  /** The first place in which the beginning of the prompt differs; null where all of it is kept. */
+  /** The first place in which the beginning of the prompt differs; null if all of it is kept. */
   readonly difference: Difference | null;
-  /** Messages behind those that the turn before had. */
+  /** Messages after those of the turn before. */
   readonly added: readonly AddedMessage[];
-  /** Fields that are no messages and differ: their values, as JSON. */
+  /** Other fields that differ: their values, as JSON. */
   readonly fields: readonly { readonly name: string; readonly before: string; readonly after: string }[];
 }
 
 export interface Difference {
   readonly path: string;
-  /** The character at which two texts part; null for other values. */
+  /** The character at which two texts begin to differ; null for other values. */
   readonly character: number | null;
   readonly before: string;
   readonly after: string;
@@ -104,7 +104,7 @@ function messagesOf(fields: Fields): readonly unknown[] {
   return Array.isArray(messages) ? messages : [];
 }
 
-/** As JSON; what is not there as no text. */
+/** As JSON; a missing value as an empty text. */
 function textOf(value: unknown): string {
   return value === undefined ? '' : JSON.stringify(value);
 }

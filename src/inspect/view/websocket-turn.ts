@@ -5,7 +5,7 @@ export interface WebSocketTurn {
   readonly number: number;
 }
 
-/** Which turn a request was; null for one that came over HTTP. `forward.ts` of the WebSockets' room makes these ids. */
+/** Which turn a request was; null for one that came over HTTP. `websocket/forward.ts` makes these ids. */
 export function webSocketTurnOf(requestId: string | null): WebSocketTurn | null {
   const [, connection, number] = /^(.+)-turn-(\d+)$/.exec(requestId ?? '') ?? [];
   return connection === undefined ? null : { connection, number: Number(number) };
