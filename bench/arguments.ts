@@ -5,7 +5,7 @@ import { fewestPairs } from './verdict.ts';
 export const parts = ['envoy', 'workers', 'capacity', 'sizes', 'slow', 'websocket', 'start', 'micro', 'pairs'] as const;
 export type PartName = (typeof parts)[number];
 
-/** Parts of a comparison; `envoy` stands for the four that need one. */
+/** Parts of a comparison; `envoy` means the four that need one. */
 export const comparedParts = ['micro', 'exchange', 'start', 'idle', 'paced', 'burst', 'json', 'history'] as const;
 export type ComparedPartName = (typeof comparedParts)[number];
 const withEnvoy: readonly ComparedPartName[] = ['paced', 'burst', 'json', 'history'];
@@ -48,7 +48,7 @@ export function parseBenchArguments(args: readonly string[]): BenchArguments {
       record: values.record ?? false,
     };
   if (values.record) throw new Error('--record is for figures of this tree: leave out --compare.');
-  // git would take it for an option of its own.
+  // git would take it for one of its options.
   if (values.compare === '' || values.compare.startsWith('-'))
     throw new Error('--compare needs a commit, tag or branch.');
   const only = (names ?? comparedParts).flatMap((name) =>

@@ -30,7 +30,7 @@ export const capacityHeadings = [
 
 interface Setup {
   readonly workers: number;
-  /** Where each worker's load runs. `a core each`: a worker and its load share one core, which is theirs alone. */
+  /** Where each worker's load runs. `a core each`: a worker and its load have one core to themselves. */
   readonly load: 'on another core' | 'a core each' | 'where it likes';
 }
 
@@ -41,7 +41,7 @@ interface CapacitySlice {
   readonly loadCpu: number;
   readonly p50: number;
   readonly p99: number;
-  /** Its part of all the workers' CPU time. */
+  /** Its share of all the workers' CPU time. */
   readonly busiest: number;
 }
 
@@ -55,9 +55,9 @@ const shapes: readonly { readonly shape: Shape; readonly streams: number }[] = [
 const sliceSeconds = 2.5;
 
 /**
- * One to so many workers as there are cores, each with an address and a load of its own. Each worker shares a core with its
- * load, so that one worker more brings one core more for both: the ratio to one worker is what workers are worth. Beside
- * that one worker with its load on another core, which is what a core achieves; and all workers where the system puts them.
+ * One worker to as many as there are cores, each with its own address and load. Each worker shares a core with its load, so
+ * that each further worker adds one core for both: the ratio to one worker shows how it scales. For comparison, one worker
+ * with its load on another core, which shows what a core achieves; and all workers where the system puts them.
  */
 export async function runCapacity(rounds: number, note: (line: string) => void): Promise<Cell[][]> {
   const running: Running[] = [];
@@ -100,7 +100,7 @@ async function start(setup: Setup): Promise<Running> {
   const service = await startService(ownRoot, { workers, cores: all.join(',') });
   for (const core of all) await untilListening(service.port, AbortSignal.timeout(30_000), hostOf(core));
   if (workers > 1 && load === 'a core each') {
-    // In the order of their numbers: they are forked one after the other.
+    // In the order of their numbers, since they are forked one after the other.
     const pids = [...cpuSecondsOfChildren(service.child.pid).keys()].sort((a, b) => a - b);
     pids.forEach((pid, core) => void pin(pid, core));
   }

@@ -20,7 +20,7 @@ type Sides = readonly [Tree, Tree];
 /** Figures of both trees, by the same names, measured one right after the other. */
 type Measured = readonly [readonly Figure[], readonly Figure[]];
 
-/** Some figures that one run gives together. */
+/** Figures that one run measures together. */
 interface Part {
   readonly name: string;
   /** One slice of each tree, the second tree first where `swapped`. */
@@ -29,8 +29,8 @@ interface Part {
 
 /**
  * Compares the work tree with a commit: `rounds` pairs of slices for each figure, their order alternating, and as many
- * again for the parts in which a figure looks different. Gives the rows of a table, medians of slices, with the verdict
- * of `verdict.ts`. Throws when one of the two cannot be built or started, and when an answer is not whole.
+ * again for the parts in which a figure looks different. Returns the rows of a table, medians of slices, with the verdict
+ * of `verdict.ts`. Throws when one of the two cannot be built or started, and when an answer is incomplete.
  */
 export async function compareWith(
   ref: string,
@@ -65,7 +65,7 @@ async function runPass(part: Part, sides: Sides, rounds: number, note: (line: st
   for (let round = 0; round < rounds; round++) {
     const [before, after] = await part.measure(sides, round % 2 === 1);
     for (const { name, value, better } of before) {
-      // A case that only one of the two has is nothing to compare.
+      // A case that only one of the two has cannot be compared.
       const other = after.find((figure) => figure.name === name);
       if (other === undefined) continue;
       const entry = pass.get(name) ?? { better, pairs: [] };
@@ -97,7 +97,7 @@ function inTurn(slice: (tree: Tree) => Promise<Figure[]> | Figure[]): Part['meas
   };
 }
 
-/** A process for each slice: how V8 compiles and where the memory lies differs from one to the next. */
+/** A process for each slice: compilation by V8 and memory layout differ from one to the next. */
 function microPart(name: string, groups: readonly string[], ms: number): Part {
   const args = ['--ms', `${ms}`, ...groups.flatMap((group) => ['--group', group])];
   return {
@@ -140,7 +140,7 @@ async function idleFigures({ root }: Tree): Promise<Figure[]> {
   return [lower('idle: resident, × bare Node', serviceMb / bareMb)];
 }
 
-/** Both services and their Envoys start anew for each round, for the same reason as above, and take turns at each load. */
+/** Both services and their Envoys restart for each round, for the same reason as above, and alternate for each load. */
 function envoyPart(wanted: readonly Scenario[]): Part | null {
   if (wanted.length === 0) return null;
   return {

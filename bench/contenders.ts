@@ -17,9 +17,9 @@ export type ContenderName = 'noop' | 'service';
 export interface Contender {
   readonly name: ContenderName;
   readonly filter: Started;
-  /** Sends a slice of load and tells what came of it and what it cost. */
+  /** Sends a slice of load; returns its results and its cost. */
   measure(options: Omit<LoadOptions, 'port' | 'api'>): Promise<Slice>;
-  /** The longest time the filter's event loop was held up while that work went on, in ms. */
+  /** The longest pause of the filter's event loop during that work, in ms. */
   longestPauseMs(work: () => Promise<unknown>): Promise<number>;
   /** Resident bytes of the filter, now. */
   filterBytes(): number;
@@ -31,28 +31,28 @@ export interface Slice extends LoadReport {
 }
 
 /**
- * Envoy and filter share one core, upstream and load the other, where the machine allows it: saturation then means what
- * one core can do, and the load does not take away from what is measured.
+ * Envoy and filter share one core, upstream and load the other, where the machine allows it: saturation then shows what
+ * one core can do, and the load does not compete with what is measured.
  */
 const measuredCore = '0';
 const loadCore = '1';
 const canPin = availableParallelism() > 1 && spawnSync('taskset', ['--version']).status === 0;
 
 const here = import.meta.dirname;
-/** The root of this tree; a comparison has another one. */
+/** The root of this tree; a comparison also has another one. */
 export const ownRoot = dirname(here);
 
-/** Starts the upstream all contenders share; gives its port. */
+/** Starts the upstream that all contenders share; returns its port. */
 export async function startUpstream(): Promise<{ readonly port: number; readonly child: Child }> {
   return startTelling('upstream', loadCore, [join(here, 'upstream.ts')]);
 }
 
 export interface ContenderOptions {
-  /** So many processes of the service with an address each, as many threads of Envoy, on every core. */
+  /** This many processes of the service with an address each, and as many threads of Envoy, on all cores. */
   readonly workers?: number;
-  /** The tree whose service and `envoy.yaml` are started; built. This one unless given. */
+  /** The built tree whose service and `envoy.yaml` are started; by default this one. */
   readonly root?: string;
-  /** Another Envoy in front of that contender's filter, which only the other one stops. */
+  /** Puts another Envoy in front of that contender's filter; only that contender stops the filter. */
   readonly beside?: Contender;
 }
 
@@ -115,7 +115,7 @@ interface EnvoyStart {
   readonly cores: string;
 }
 
-/** Starts Envoy and waits until it serves. Somebody may take a port that was free: then Envoy ends, and gets others. */
+/** Starts Envoy and waits until it serves. If another process takes one of its ports meanwhile, Envoy exits and is started with others. */
 async function startEnvoy(
   folder: string,
   { configOf, api, threads, cores }: EnvoyStart,
@@ -149,13 +149,13 @@ function coresOf(workers: number | undefined): string {
 export interface Started {
   readonly port: number;
   readonly child: Child;
-  /** Asks the probe inside (`event-loop-probe.ts`); gives the line of its answer. */
+  /** Asks the probe inside (`event-loop-probe.ts`); returns its line of output. */
   ask(answer: string): Promise<string>;
 }
 
 const probe = ['--import', join(here, 'event-loop-probe.ts')];
 
-/** A script of ours that prints its port. */
+/** Starts one of our scripts that prints its port. */
 async function startTelling(name: string, core: string, args: readonly string[]): Promise<Started> {
   const lines = createLineReader();
   const child = startPinned(name, core, process.execPath, args, lines.onLine);
@@ -163,7 +163,7 @@ async function startTelling(name: string, core: string, args: readonly string[])
   return { port, child, ask: (answer) => askProbe(child, lines, answer) };
 }
 
-/** Starts the built service of the tree at `root`, on these cores; several workers have an address each, 127.0.0.1 and on. */
+/** Starts the built service of the tree at `root`, on these cores; several workers have an address each, from 127.0.0.1 on. */
 export async function startService(
   root: string,
   { workers, cores }: { workers: number | undefined; cores: string },
@@ -223,7 +223,7 @@ function startPinned(
   return child;
 }
 
-/** Children have process groups of their own: a Ctrl-C in the middle of a slice would leave them behind. */
+/** Children have their own process groups: a Ctrl-C in the middle of a slice would leave them behind. */
 const running = new Set<Child>();
 
 process.once('exit', () => {
@@ -234,7 +234,7 @@ async function runLoad(options: LoadOptions): Promise<LoadReport> {
   return (await runReporting('load.ts', loadCore, options)) as LoadReport;
 }
 
-/** Runs a script of the bench to its end, its options as JSON in its argument; gives the JSON of its last line. */
+/** Runs a script of the bench to its end, its options as JSON in its argument; returns the JSON of its last line. */
 export async function runReporting(script: string, cores: string, options: object): Promise<unknown> {
   const lines: string[] = [];
   const args = [join(here, script), JSON.stringify(options)];

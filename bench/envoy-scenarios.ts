@@ -32,7 +32,7 @@ export const scenarios: readonly [Scenario, Scenario, Scenario] = [
   },
 ];
 
-/** What a single core is short of first: translating the long conversations that agents send with every turn. */
+/** What saturates a single core first: translating the long conversations that agents send with every turn. */
 export const history: Scenario = {
   name: 'history',
   what: '16 requests with 256 KB of conversation at a time',
@@ -47,8 +47,8 @@ export const history: Scenario = {
 };
 
 /**
- * Slices of load go round no-op and service, so that whatever else happens on the machine strikes both; medians of
- * `rounds` slices. Gives the rows of a table: every figure with its ratio to the no-op's.
+ * Slices of load alternate between no-op and service, so that other activity on the machine affects both; medians of
+ * `rounds` slices. Returns the rows of a table: every figure with its ratio to the no-op's.
  */
 export async function runScenarios(
   rounds: number,
@@ -135,7 +135,7 @@ function keyOf(scenario: string, contender: ContenderName): string {
 
 export const workerHeadings = ['scenario', 'workers', 'per second', '×', 'filter CPU µs', 'Envoy CPU µs'];
 
-/** Throughput with one and with two workers, each with an address of its own and a thread of Envoy's, on all cores. */
+/** Throughput with one and with two workers, each with its own address and thread of Envoy, on all cores. */
 export async function runWorkers(rounds: number): Promise<Cell[][]> {
   const upstream = await startUpstream();
   const rows: Cell[][] = [];

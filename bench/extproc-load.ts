@@ -1,7 +1,7 @@
 /**
- * Plays Envoy's side of ext_proc and nothing else: `node bench/extproc-load.ts '{"targets": …}'` keeps so many exchanges
- * going on one connection to each target, and prints one line of JSON. The replies to every message are waited for and
- * counted; an exchange whose replies are not as many and about as large as `Exchange` itself gives them counts as failed.
+ * Plays Envoy's side of ext_proc and nothing else: `node bench/extproc-load.ts '{"targets": …}'` keeps a number of
+ * exchanges running on one connection to each target, and prints one line of JSON. It waits for the replies to every message
+ * and counts them; an exchange fails if its replies differ in number, or much in size, from those of `Exchange` itself.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Exchange } from '../src/exchange/exchange.ts';
@@ -36,7 +36,7 @@ export interface ExtProcLoadOptions {
 }
 
 export interface ExtProcLoadReport {
-  /** Those that were complete. */
+  /** Complete exchanges. */
   readonly exchanges: number;
   readonly messages: number;
   readonly tokens: number;
@@ -44,7 +44,7 @@ export interface ExtProcLoadReport {
   readonly seconds: number;
   /** From a message to its last reply; of `json` and `history` from an exchange's first message to its last reply. */
   readonly latencyMs: { readonly p50: number; readonly p99: number };
-  /** What the load itself used, of one core. */
+  /** Share of one core that the load itself used. */
   readonly cpuSeconds: number;
 }
 
@@ -93,9 +93,9 @@ const report: ExtProcLoadReport = {
 };
 console.log(JSON.stringify(report));
 
-/** One exchange after the other, until the time is over; the last one, if it is a stream, is broken off after a token. */
+/** One exchange after the other, until the time is up; the last one, if it is a stream, is cut off after a token. */
 async function exchangesOn(client: Http2Client): Promise<void> {
-  // Streams that begin together would send their tokens together.
+  // Streams that began together would send their tokens at the same moments.
   if (options.shape === 'paced') await sleep(Math.random() * pauseMs);
   while (performance.now() < until) {
     const failure = await exchangeOn(client);
@@ -105,7 +105,7 @@ async function exchangesOn(client: Http2Client): Promise<void> {
   }
 }
 
-/** Runs one exchange; gives what was wrong with it. */
+/** Runs one exchange; returns what was wrong with it. */
 function exchangeOn(client: Http2Client): Promise<string | null> {
   return new Promise((resolve) => {
     const startedAt = performance.now();
@@ -133,7 +133,7 @@ function exchangeOn(client: Http2Client): Promise<string | null> {
       missing = step.replies;
       sentAt = performance.now();
       stream.send(step.message);
-      // Nothing to wait for: Envoy would send the next message as well.
+      // Does not wait: Envoy would send the next message too.
       if (missing === 0) answered();
     };
     const answered = () => {
@@ -162,7 +162,7 @@ function exchangeOn(client: Http2Client): Promise<string | null> {
   });
 }
 
-/** The messages of one exchange. How many replies each has is what the product's own `Exchange` gives. */
+/** The messages of one exchange. The number of replies to each is that of the product's own `Exchange`. */
 function stepsOf(shape: Shape): Step[] {
   const bodyLimits = { ...exchangeOptions().bodyLimits, maxRequestBytes: 64 << 20 };
   const exchange = new Exchange(

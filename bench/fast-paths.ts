@@ -1,7 +1,7 @@
 /**
- * When a fast path goes: each does the same work as the general way, so both are measured in turns, in one process
- * (`npm run bench -- --only pairs`). A test compares the recorded figures, so that the run that shows that a fast path is
- * not worth its lines says so.
+ * Whether each fast path still pays: it does the same work as the general path, so both are measured alternately in one
+ * process (`npm run bench -- --only pairs`). A test compares the recorded figures, and fails when a fast path is no longer
+ * worth its code.
  */
 import type { z } from 'zod';
 import { decodeRequest } from '../src/extproc/decode.ts';
@@ -22,9 +22,9 @@ export interface FastPath {
   /** Files of `src/` that it is in. */
   readonly files: readonly string[];
   readonly work: string;
-  /** The general way must cost this many times as much, or the fast path goes. */
+  /** The general path must cost this many times as much, or the fast path is removed. */
   readonly least: number;
-  /** Both ways of doing the work `operations` times. */
+  /** Both paths, doing the work `operations` times. */
   readonly prepare: () => {
     readonly operations: number;
     readonly general: () => unknown;
@@ -87,7 +87,7 @@ export const fastPaths: readonly FastPath[] = [
     least: 1.5,
     prepare() {
       const parsed = chunks.map((json) => JSON.parse(json) as object);
-      // A field that is not known to the fast path sends a chunk the general way.
+      // A field that the fast path does not know sends a chunk to the general path.
       const unusual = parsed.map((chunk) => ({ ...chunk, unusual: 1 }));
       return {
         operations: tokens.length,
@@ -102,7 +102,7 @@ export const fastPaths: readonly FastPath[] = [
     least: 1.5,
     prepare() {
       const events = translation((translator) => translator.push(JSON.parse(chunks[1] ?? '')))();
-      // Padding is not known to the fast path.
+      // The fast path does not know padding.
       const padded = events.map((event) => ({ ...event, obfuscation: '' }) as (typeof events)[number]);
       return { operations: 1, general: () => encodeSseEvents(padded), fast: () => encodeSseEvents(events) };
     },
@@ -150,11 +150,11 @@ export const fastPaths: readonly FastPath[] = [
   },
 ];
 
-/** The rows of the table. Each way runs in turns with the other, `rounds` times for `ms`; its best round counts. */
+/** The rows of the table. The two paths alternate, `rounds` times for `ms` each; the best round counts. */
 export function pairRows({ ms = 40, rounds = 15 }: { ms?: number; rounds?: number } = {}): Cell[][] {
   return fastPaths.map(({ work, prepare }) => {
     const { operations, general, fast } = prepare();
-    // The first rounds are compiled while they run.
+    // V8 still compiles during the first rounds.
     const best = [general, fast].map((way) => microsecondsOf(way, 4 * ms) / operations);
     for (let round = 0; round < rounds; round++)
       for (const [index, way] of [general, fast].entries())
@@ -164,7 +164,7 @@ export function pairRows({ ms = 40, rounds = 15 }: { ms?: number; rounds?: numbe
   });
 }
 
-/** What an operation gives goes here, so that no compiler leaves it out. */
+/** Results of operations go here, so that the compiler cannot eliminate them. */
 let sink: unknown;
 
 function microsecondsOf(work: () => unknown, ms: number): number {
@@ -180,7 +180,7 @@ function microsecondsOf(work: () => unknown, ms: number): number {
   return (user + system) / calls;
 }
 
-/** Work on a stream that has begun, and is renewed before it grows long. */
+/** Work on a stream that has begun, and is replaced before it grows long. */
 function translation<Result>(work: (translator: StreamTranslator) => Result): () => Result {
   let calls = 0;
   let translator = new StreamTranslator(createTestContext());

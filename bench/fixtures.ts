@@ -67,7 +67,7 @@ export function headersMessage(
   return { [`${side}_headers`]: { headers: map, end_of_stream: false } };
 }
 
-/** A `CreateResponse` body with a conversation of so many bytes. */
+/** A `CreateResponse` body with a conversation of that many bytes. */
 export function requestBody(stream: boolean, historyBytes = 0): Buffer {
   const turn = textDeltas(1000, 7).join('');
   const count = Math.ceil(historyBytes / Buffer.byteLength(turn));
@@ -87,7 +87,7 @@ export function requestBody(stream: boolean, historyBytes = 0): Buffer {
   return Buffer.from(JSON.stringify({ model: 'example-model', stream, instructions: 'Be brief.', input, tools }));
 }
 
-/** A whole `chat.completion` whose text is of so many bytes, give or take a word. */
+/** A whole `chat.completion` whose text has that many bytes, give or take a word. */
 export function completionBody(textBytes: number): Buffer {
   const part = textDeltas(1000, 3);
   let content = '';

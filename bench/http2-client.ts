@@ -1,9 +1,9 @@
 import { connect, type Socket } from 'node:net';
 
 /**
- * As little HTTP/2 as a gRPC client of one method needs: frames are written as they were prepared, replies are counted and
- * not read. A message costs this client a fraction of what it costs a service on node:http2, so that a machine of two
- * cores can load one of them.
+ * The minimum of HTTP/2 for a gRPC client with one method: frames are prepared in advance, replies are counted but not
+ * read. A message costs this client a fraction of what it costs a service on node:http2, so that a machine with two
+ * cores can saturate one.
  */
 export interface Http2Client {
   /** Opens a stream. Its first frames leave with the next `send`. */
@@ -19,20 +19,20 @@ export interface Http2Stream {
 }
 
 export interface StreamListener {
-  /** A whole gRPC message has come, and how many bytes it has. */
+  /** A whole gRPC message has arrived, with its size in bytes. */
   message(bytes: number): void;
   /** The server ended the stream, or the connection is gone. */
   ended(reason: string): void;
 }
 
-/** Free bytes in front of a message that `Http2Stream.send` takes: for the head of a frame and of the message. */
+/** Free bytes that `Http2Stream.send` needs in front of a message, for the headers of the frame and of the message. */
 export const messageRoom = 9 + 5;
 
 const frameHead = 9;
 const largestFrame = 16_384;
 const defaultWindow = 65_535;
 const ownWindow = 2 ** 31 - 1;
-/** The server may send so much before it hears that there is room again. */
+/** The server may send this much before it needs a WINDOW_UPDATE. */
 const refillAfter = 2 ** 28;
 
 const types = { data: 0, headers: 1, reset: 3, settings: 4, ping: 6, goAway: 7, windowUpdate: 8 } as const;
@@ -41,7 +41,7 @@ const endHeaders = 4;
 const ack = 1;
 const initialWindowSize = 4;
 
-/** Connects to a gRPC server without TLS. Rejects when nobody listens. */
+/** Connects to a gRPC server without TLS. Rejects when nothing listens. */
 export function connectHttp2(to: { host: string; port: number }, path: string): Promise<Http2Client> {
   return new Promise((resolve, reject) => {
     const socket = connect(to);
@@ -95,9 +95,9 @@ class Connection implements Http2Client {
     this.#socket.destroy();
   }
 
-  /** What is written in one turn of the event loop leaves in one system call. */
+  /** Everything written in one turn of the event loop leaves in one system call. */
   write(frameBytes: Buffer, id?: number): void {
-    // The same bytes serve all streams: all but the id.
+    // All streams share the same bytes, except for the id.
     const bytes = id === undefined ? frameBytes : Buffer.from(frameBytes);
     if (id !== undefined) bytes.writeUInt32BE(id, 5);
     if (this.#unsent.push(bytes) === 1) setImmediate(() => this.#flush());
@@ -195,7 +195,7 @@ class Stream implements Http2Stream {
   readonly #connection: Connection;
   /** Frames that wait for a window; nearly always none. */
   readonly #waiting: Buffer[] = [];
-  /** Bytes of the message that are still to come, and of its head that have. */
+  /** Bytes of the message still to come, and bytes of its header that have arrived. */
   #missing = 0;
   #size = 0;
   #headBytes = 0;

@@ -1,4 +1,4 @@
-/** What the bench's upstream is asked to answer. It travels in the model name, which every filter leaves alone. */
+/** What the bench's upstream should answer. It travels in the model name, which no filter changes. */
 export interface Knobs {
   readonly tokens: number;
   /** Milliseconds between two tokens; 0 sends them as fast as the socket takes them. */
@@ -30,7 +30,7 @@ export function tokenText(index: number, filler: string): string {
   return `@${String(process.hrtime.bigint()).padStart(16, '0')}#${String(index).padStart(7, '0')}${filler}`;
 }
 
-/** Plain words: the bench measures the usual text, the tests take care of the odd one. */
+/** Plain words: the bench measures usual text, the tests cover unusual text. */
 export function fillerOf({ tokenBytes }: Knobs): string {
   const words = ' the quick brown fox jumps over the lazy dog and runs away';
   const size = tokenBytes - markerBytes;

@@ -1,6 +1,6 @@
 /**
  * The load of the bench: `node bench/load.ts '{"port": …}'` sends requests and prints one line of JSON. Every answer is
- * checked: all tokens, in order, and a terminal event. What is not whole counts as failed and not as served.
+ * checked: all tokens, in order, and a terminal event. An incomplete answer counts as failed, not as served.
  */
 import { Agent, request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -15,7 +15,7 @@ export interface LoadOptions {
   readonly connections: number;
   /** Each connection sends this many requests, one after the other … */
   readonly requests?: number;
-  /** … or as many as it can for so long. */
+  /** … or as many as it can for this long. */
   readonly seconds?: number;
   /** Connections begin spread over this time. */
   readonly rampSeconds?: number;
@@ -72,7 +72,7 @@ async function connection(index: number): Promise<void> {
   }
 }
 
-/** Sends one request; gives the number of its tokens. Throws if the answer is not whole. */
+/** Sends one request; returns the number of its tokens. Throws if the answer is incomplete. */
 function send(): Promise<number> {
   return new Promise((resolve, reject) => {
     const sent = request(
@@ -81,7 +81,7 @@ function send(): Promise<number> {
         port: options.port,
         host: '127.0.0.1',
         method: 'POST',
-        path: '/v1/responses', // where Envoy's filter is on; this upstream takes any path
+        path: '/v1/responses', // where Envoy's filter is on; this upstream accepts any path
         headers: {
           'content-type': 'application/json',
           'content-length': body.length,

@@ -25,10 +25,10 @@ type Rows = Promise<readonly (readonly Cell[])[]>;
 const note = (line: string) => console.error(line);
 if (process.platform !== 'linux')
   fail('The bench reads CPU time and memory of processes from /proc: it runs on Linux only.');
-// What was started and checked out goes when this process ends, which a signal alone would not let it do.
+// Processes and checkouts are cleaned up on exit, which a signal alone would skip.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
 
-/** Every part of a plain run: its table, and what is to be said of it. */
+/** Every part of a plain run: its table, and the notes on it. */
 const tables: Readonly<Record<PartName, { note?: string; headings: readonly string[]; rows(rounds: number): Rows }>> = {
   envoy: {
     note: scenarios.map(({ name, what }) => `${name}: ${what}`).join('\n'),

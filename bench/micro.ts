@@ -47,7 +47,7 @@ const chunks = deltas.map((content) => chunkOf({ content }));
 const parsed = chunks.map((chunk) => JSON.parse(chunk) as unknown);
 const alone = chunks.map((chunk) => eventsOf([chunk]));
 const together = eventsOf(chunks);
-/** The fields a token may come in, and what opens its item. */
+/** The fields that may carry a token, and what opens its item. */
 const tokenKinds: readonly { name: string; opening: object; deltaOf: (text: string) => object }[] = [
   { name: 'text', opening: { content: 'a' }, deltaOf: (content) => ({ content }) },
   { name: 'reasoning', opening: { reasoning: 'a' }, deltaOf: (reasoning) => ({ reasoning }) },
@@ -59,7 +59,7 @@ const tokenKinds: readonly { name: string; opening: object; deltaOf: (text: stri
 ];
 const full = { request: 'BUFFERED', response: 'FULL_DUPLEX_STREAMED' } as const;
 
-/** What the work gives goes here, so that no compiler leaves the work out. */
+/** Results go here, so that the compiler cannot eliminate the work. */
 let sink: unknown;
 
 export const headings = ['part', 'what', 'CPU µs each'];
@@ -71,7 +71,7 @@ export function microRows({ ms = 150, groups }: { ms?: number; groups?: readonly
     .map(({ group, name, operations, work }) => [group, name, microsecondsOf(work, operations, ms)]);
 }
 
-/** The best of several rounds: what disturbs only ever adds. */
+/** The best of several rounds: disturbances only add time. */
 function microsecondsOf(work: () => void, operations: number, ms: number): number {
   const run = (forMs: number): number => {
     const begun = performance.now();
@@ -141,7 +141,7 @@ function streamCases(): Case[] {
     caseOf('stream', `SSE decode, ${perPiece} tokens a piece`, perPiece, () => decoder.push(together)),
     caseOf('stream', 'SSE data read', perPiece, () => chunks.map(readSseData)),
     caseOf('stream', 'translate a parsed chunk', perPiece, () => {
-      // A stream grows: what it costs may depend on what it holds.
+      // A stream grows, and its cost may depend on its contents.
       if (++pushed % 64 === 0) translator = new StreamTranslator(createTestContext());
       return parsed.map((chunk) => translator.push(chunk));
     }),
@@ -168,7 +168,7 @@ function streamCases(): Case[] {
   ];
 }
 
-/** A stream that begins with `opening` and is renewed before it grows long. Parses where it must, as an exchange does. */
+/** A stream that begins with `opening` and is replaced before it grows long. Parses only where it must, as an exchange does. */
 function createJsonTranslation(opening: readonly string[]): (jsons: readonly string[]) => unknown[] {
   let calls = 0;
   let translator = new StreamTranslator(createTestContext({ toolNames: ['f'] }));
@@ -209,7 +209,7 @@ function caseOf(group: string, name: string, operations: number, work: () => unk
   };
 }
 
-/** Many streams side by side: what a token needs is seldom in the processor's cache. They are renewed before they grow long. */
+/** Many concurrent streams: what a token needs is seldom in the processor's cache. They are replaced before they grow long. */
 function createRing(open: () => Exchange): { next(): Exchange } {
   let ring = Array.from({ length: streams }, open);
   let turns = 0;
@@ -232,7 +232,7 @@ function openExchange(stream: boolean, create = (options: ExchangeOptions) => ne
   return exchange;
 }
 
-/** As with INSPECT=on. Null in a comparison with a commit that is older than that: its cases are left out there. */
+/** As with INSPECT=on. Null in a comparison with a commit that predates it: its cases are left out there. */
 const recorder = await importRecorder().catch((error: NodeJS.ErrnoException) => {
   if (error.code !== 'ERR_MODULE_NOT_FOUND') throw error;
   return null;

@@ -1,6 +1,6 @@
 /**
- * The floor to compare with: an ext_proc filter on grpc-js and proto-loader's own (de)serialisers that sends every body
- * back as it came. Whatever a filter in Node does on top is its own cost. `node bench/noop.ts` prints the port it took.
+ * The baseline: an ext_proc filter on grpc-js and proto-loader's own (de)serialisers that returns every body
+ * unchanged. Anything more that a filter in Node costs is its own. `node bench/noop.ts` prints the port it took.
  */
 import { fileURLToPath } from 'node:url';
 import { Server, ServerCredentials, type ServerDuplexStream, type ServiceDefinition } from '@grpc/grpc-js';
@@ -11,7 +11,7 @@ interface Body {
   readonly end_of_stream: boolean;
 }
 interface Message {
-  /** Which of the others is there. */
+  /** Which of the other fields is set. */
   readonly request: `${'request' | 'response'}_${'headers' | 'body' | 'trailers'}`;
   readonly request_body?: Body;
   readonly response_body?: Body;
@@ -33,7 +33,7 @@ const definition = loadSync(['envoy/service/ext_proc/v3/external_processor.proto
 });
 const service = definition['envoy.service.ext_proc.v3.ExternalProcessor'] as ServiceDefinition;
 
-/** Envoy keeps what it sends and asks what to do with it, but in full duplex, where it is gone unless it is sent back. */
+/** Envoy keeps what it sends and asks what to do with it, except in full duplex, where it is lost unless it is sent back. */
 function echo(message: Message, duplex: Duplex): object {
   const { request } = message;
   if ((request !== 'request_body' && request !== 'response_body') || !duplex[request]) return { [request]: {} };
@@ -42,7 +42,7 @@ function echo(message: Message, duplex: Duplex): object {
 }
 
 const server = new Server({ 'grpc.max_receive_message_length': 64 << 20 });
-// Envoy ends every call with a reset, which Node takes for an attack beyond 1,000 of them (see the service's server.ts).
+// Envoy ends every call with a reset, and Node treats more than 1,000 of them as an attack (see the service's server.ts).
 Object.assign(Reflect.get(server, 'commonServerOptions') as object, {
   streamResetBurst: 1e9,
   streamResetRate: 1e9,
@@ -63,7 +63,7 @@ server.addService(service, {
     call.on('error', () => {});
   },
 });
-// Envoy asks before it sends anything.
+// Envoy checks health before it sends anything.
 server.addService(definition['grpc.health.v1.Health'] as ServiceDefinition, {
   Check: (_call: unknown, reply: (error: null, health: object) => void) => reply(null, { status: 'SERVING' }),
   Watch: (call: ServerDuplexStream<object, object>) => call.write({ status: 'SERVING' }),

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { PartName } from './arguments.ts';
 import type { Cell } from './table.ts';
 
-/** The table of one part, as one run gave it. */
+/** The table of one part, from one run. */
 export interface RecordedTable {
   readonly date: string;
   readonly machine: string;
@@ -15,12 +15,12 @@ export type Results = { readonly [Name in PartName]?: RecordedTable };
 
 const file = join(import.meta.dirname, 'results.json');
 
-/** What was recorded last, part by part: every figure of the documentation that a run of the bench gave. */
+/** The last recording of each part: every figure in the documentation that comes from a run of the bench. */
 export function readResults(): Results {
   return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Results) : {};
 }
 
-/** Puts the table in the place of the part's last one. */
+/** Replaces the part's last table. */
 export function recordTable(name: PartName, table: RecordedTable): void {
   const rows = table.rows.map((row) =>
     row.map((cell) => (typeof cell === 'number' ? Number(cell.toPrecision(4)) : cell)),

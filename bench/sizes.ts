@@ -17,7 +17,7 @@ export const sizeHeadings = [
   'longest pause ms',
 ];
 
-/** Large bodies, one after the other: time should grow as the size does, and nobody else should wait long. */
+/** Large bodies, one after the other: time should be proportional to size, and other requests should not wait long. */
 export async function runSizes(): Promise<Cell[][]> {
   const upstream = await startUpstream();
   const service = await startContender('service', upstream.port);

@@ -13,7 +13,7 @@ const load = {
 
 export const slowHeadings = ['filter', 'MB before', 'MB most', 'KiB for a stream'];
 
-/** What a thousand streams of five tokens a second hold in memory. The first thousand warm the process up. */
+/** Memory of a thousand streams at five tokens a second. An earlier thousand warms the process up. */
 export async function runSlowStreams(): Promise<Cell[][]> {
   const upstream = await startUpstream();
   const rows: Cell[][] = [];

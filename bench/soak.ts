@@ -1,7 +1,7 @@
 /**
- * `node bench/soak.ts STREAMS MINUTES [TOKENS_PER_SECOND]`: many live streams for long, through a real Envoy, and the
- * service's memory as they grow. Each stream is checked to its end: all tokens, in order, and its terminal event. The
- * figures are in docs/performance.md. An Envoy needs two open files a stream: each has at most 5,000.
+ * `node bench/soak.ts STREAMS MINUTES [TOKENS_PER_SECOND]`: many long-lived streams through a real Envoy, and the
+ * service's memory while they grow. Each stream is checked to its end: all tokens, in order, and its terminal event. The
+ * figures are in docs/performance.md. An Envoy needs two open files per stream, so each gets at most 5,000 streams.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startContender, startUpstream } from './contenders.ts';

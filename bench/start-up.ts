@@ -7,17 +7,17 @@ import { ownRoot } from './contenders.ts';
 import { cpuSeconds, residentBytes } from './process-figures.ts';
 import { type Cell, median, ratio } from './table.ts';
 
-/** What one start of a process took. */
+/** The cost of one start of a process. */
 interface Start {
   readonly ms: number;
   /** User and system time of all its threads. */
   readonly cpuMs: number;
 }
 
-/** One cold start of a tree's built service, with bare Node (`node -e 0`) beside it. */
+/** One cold start of a tree's built service, next to bare Node (`node -e 0`). */
 export interface StartSlice {
   readonly bare: Start;
-  /** `main.js --print-config`: reads the configuration and ends. */
+  /** `main.js --print-config`: reads the configuration and exits. */
   readonly printConfig: Start;
   /** From the start of the process to the first connection that is accepted. */
   readonly listening: Start;
@@ -36,7 +36,7 @@ function measureBare(): Start {
   return { ms: median(runs.map(({ ms }) => ms)), cpuMs: median(runs.map(({ cpuMs }) => cpuMs)) };
 }
 
-/** Resident MB of the service that has listened for a moment and has had nothing to do; and of a Node that waits. */
+/** Resident MB of an idle service that has just started listening; and of a Node that only waits. */
 export async function measureIdle(root: string): Promise<{ readonly serviceMb: number; readonly bareMb: number }> {
   const { child } = await startListening(root);
   const bare = startChild('bare', process.execPath, ['-e', 'setInterval(() => {}, 1e9)']);

@@ -1,5 +1,5 @@
 /**
- * `node bench/stream-memory.ts [STREAMS]`: what streams that run at once take of one process. The figures are in
+ * `node bench/stream-memory.ts [STREAMS]`: memory of concurrent streams in one process. The figures are in
  * docs/operating.md, "Sizing".
  */
 import { setTimeout as sleep } from 'node:timers/promises';

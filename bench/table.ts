@@ -1,6 +1,6 @@
 export type Cell = string | number;
 
-/** A Markdown table; numbers are given three digits that count. */
+/** A Markdown table; numbers have three significant digits. */
 export function tableOf(headings: readonly string[], rows: readonly (readonly Cell[])[]): string {
   const texts = [headings, ...rows.map((row) => row.map(textOf))];
   const widths = headings.map((_, column) => Math.max(3, ...texts.map((row) => row[column]?.length ?? 0)));
@@ -17,7 +17,7 @@ export function median(figures: readonly number[]): number {
   return sorted.length % 2 === 0 ? (low + high) / 2 : low;
 }
 
-/** `1.07`, how much of `floor` the figure is. */
+/** `1.07`, the ratio of the figure to `floor`. */
 export function ratio(figure: number, floor: number | undefined): string {
   return floor === undefined || floor === 0 ? '' : (figure / floor).toFixed(2);
 }

@@ -5,20 +5,20 @@ import { ownRoot } from './contenders.ts';
 
 /** The files of one commit, built. */
 export interface Tree {
-  /** What it is called in tables. */
+  /** Its name in tables. */
   readonly name: string;
   readonly root: string;
 }
 
-/** Builds this tree, whatever is in it now. Throws when the build fails. */
+/** Builds this tree as it is now. Throws when the build fails. */
 export function buildOwnTree(): Tree {
   npm(ownRoot, ['run', 'build', '--silent']);
   return { name: 'work tree', root: ownRoot };
 }
 
 /**
- * Checks a commit out below `.cache`, with this tree's packages where its lock file is the same and with its own
- * otherwise, and builds it. The files go when this process does. Throws when git knows no such commit, when its packages
+ * Checks a commit out below `.cache`, with this tree's packages if its lock file is the same, otherwise with its
+ * own, and builds it. The files are removed when this process exits. Throws when git knows no such commit, when its packages
  * cannot be installed and when its build fails.
  */
 export function checkOut(ref: string, note: (line: string) => void): Tree {
@@ -41,12 +41,12 @@ export function checkOut(ref: string, note: (line: string) => void): Tree {
   return { name, root };
 }
 
-/** What the prices of the pure core are measured with. */
+/** The files that measure the CPU time of the pure core. */
 const microFiles = ['micro.ts', 'fixtures.ts', 'table.ts'];
 
 /**
- * Gives another tree this tree's way to measure the pure core, so that a change of that is no difference between the two.
- * False where its sources do not go with it (a function has another name there): then there is nothing to compare.
+ * Copies this tree's micro benchmark into another tree, so that a change to the benchmark is not a difference between the
+ * two. False if it does not fit the other sources (a function has another name there): then there is nothing to compare.
  */
 export function shareMicro({ root, name }: Tree, note: (line: string) => void): boolean {
   for (const file of microFiles) cpSync(join(ownRoot, 'bench', file), join(root, 'bench', file));
@@ -74,7 +74,7 @@ function git(folder: string, args: readonly string[]): string | null {
 }
 
 function npm(root: string, args: readonly string[]): void {
-  // Its output goes where notes go: standard output is for tables.
+  // Its output goes to standard error: standard output is for tables.
   const { status, error } = spawnSync('npm', args, { cwd: root, stdio: ['ignore', 2, 2] });
   if (status !== 0) throw new Error(`npm ${args.join(' ')} failed in ${root}${error ? `: ${error.message}` : ''}.`);
 }

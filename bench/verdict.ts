@@ -3,8 +3,8 @@ import { median } from './table.ts';
 /**
  * How a figure of one commit is judged against the same figure of another. Slices of both are measured one right after
  * the other, in pairs, and each pair gives a ratio. A figure is better or worse when the 95 % interval of the median ratio
- * (sign test: it asks nothing of how the noise is distributed) leaves out 1 in two passes that know nothing of each
- * other, both times on the same side, and the median is at least 2 % away from 1; all else is noise.
+ * (sign test: it assumes nothing about the distribution of the noise) excludes 1 in two independent passes,
+ * both times on the same side, and the median is at least 2 % away from 1; everything else is noise.
  */
 
 /** One figure, measured for both commits one right after the other. */
@@ -33,14 +33,14 @@ export interface Interval {
 
 /** With fewer pairs even all of them on one side happen by chance more often than once in twenty. */
 export const fewestPairs = 6;
-/** Twice this is the chance that equal commits give an interval without 1. */
+/** Twice this is the probability that equal commits give an interval without 1. */
 const tail = 0.025;
-/** What is less than this is not worth a word, however sure it is. */
+/** A smaller difference is not worth reporting, however certain it is. */
 const smallestChange = 0.02;
 
 /**
- * Judges one figure by its passes, each of at least `fewestPairs` pairs. One pass gives `noise` however its pairs turned
- * out: a difference counts when it is seen twice. Throws a RangeError when a pass has too few pairs.
+ * Judges one figure by its passes, each of at least `fewestPairs` pairs. One pass always gives `noise`: a
+ * difference counts only when it is seen twice. Throws a RangeError when a pass has too few pairs.
  */
 export function judge(passes: readonly (readonly Pair[])[], better: Better): Judgement {
   const pairs = passes.flat();
@@ -58,7 +58,7 @@ export function judge(passes: readonly (readonly Pair[])[], better: Better): Jud
   };
 }
 
-/** True when the figure looks different in this pass, so that a second pass has to tell. */
+/** True when the figure looks different in this pass, so that a second pass has to decide. */
 export function looksDifferent(pairs: readonly Pair[]): boolean {
   return sideOf(pairs) !== 0 && Math.abs(median(pairs.map(ratioOf)) - 1) >= smallestChange;
 }
@@ -69,7 +69,7 @@ function sideOf(pairs: readonly Pair[]): -1 | 0 | 1 {
   return low > 1 ? 1 : high < 1 ? -1 : 0;
 }
 
-/** The interval that holds the median of what these were drawn from, 95 times in a hundred. */
+/** The 95 % confidence interval of the median of the distribution that these were drawn from. */
 function intervalOf(ratios: readonly number[]): Interval {
   if (ratios.length < fewestPairs) throw new RangeError(`A verdict needs at least ${fewestPairs} pairs of slices.`);
   const sorted = ratios.toSorted((a, b) => a - b);
@@ -78,7 +78,7 @@ function intervalOf(ratios: readonly number[]): Interval {
   return { low, high };
 }
 
-/** Of `count` throws of a coin, how many may be tails before heads all along is no surprise. */
+/** The largest k for which “at most k tails in `count` coin throws” has a probability of at most `tail`; −1 for none. */
 function strays(count: number): number {
   let probability = 0.5 ** count;
   let below = probability;

@@ -21,7 +21,7 @@ export const webSocketHeadings = ['', 'over HTTP', 'on a WebSocket'];
 export const webSocketNote =
   'A turn is a streamed response of 20 tokens, one after the other on one connection; memory is that of the service.';
 
-/** What a turn costs on a WebSocket and as a request of its own, and what an open connection holds. */
+/** The cost of a turn on a WebSocket and as a separate request, and the memory of an open connection. */
 export async function runWebSocket(rounds: number): Promise<Cell[][]> {
   const upstream = await startUpstream();
   const [port, admin, grpc, webSocket] = [
