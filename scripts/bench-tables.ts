@@ -1,4 +1,4 @@
-/** The figures of docs/performance.md, docs/operating.md and docs/scaling.md that a run of the bench gave, or that follow from them. */
+/** The figures of docs/performance.md, docs/operating.md and docs/scaling.md that come from a run of the bench, or follow from it. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readResults } from '../bench/results.ts';
@@ -27,7 +27,7 @@ export const benchTables: Generator = {
   },
 };
 
-/** What an operator plans with, of the same runs. */
+/** Figures for capacity planning, from the same runs. */
 function sizing(): string {
   const streams = 1000;
   const most = figureOf('slow', 'service', 'MB most');
@@ -41,7 +41,7 @@ function sizing(): string {
   ].join('\n');
 }
 
-/** What is computed from the CPU time of a token. */
+/** Figures computed from the CPU time of a token. */
 function scaling(): Readonly<Record<string, string>> {
   const cpu = (row: string) => [
     figureOf('envoy', row, 'filter CPU µs', 'service'),
@@ -68,10 +68,10 @@ function scaling(): Readonly<Record<string, string>> {
   };
 }
 
-/** Of a core, at which the autoscaler adds a replica. */
+/** Share of a core at which the autoscaler adds a replica. */
 const use = 0.6;
 
-/** A token of a stream that has few of them: `node bench/stream-memory.ts`. */
+/** Memory of a token in a stream with few of them: `node bench/stream-memory.ts`. */
 const slowToken = 100;
 const streamsOfMemory = 7500;
 
@@ -95,7 +95,7 @@ function replicas(token: number, inEnvoy: number): string {
   ].join('\n');
 }
 
-/** The figure of the first row that begins with these cells, in the first column of that name. Throws where there is none. */
+/** The figure of the first row that begins with these cells, in the first column of that name. Throws if there is none. */
 function figureOf(part: (typeof shown)[number], row: string, column: string, second?: string): string {
   const { headings, rows } = tableFor(part);
   const found = rows.find(([first, next]) => first === row && (second === undefined || next === second));

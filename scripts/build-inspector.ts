@@ -1,5 +1,5 @@
 /**
- * The inspector's page as the browser takes it: `node scripts/build-inspector.ts FOLDER` writes it there. In the clone the
+ * The inspector's page as the browser loads it: `node scripts/build-inspector.ts FOLDER` writes it there. In the clone the
  * service calls `buildInspector` itself, so that there is nothing to build first.
  */
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -13,7 +13,7 @@ export async function buildInspector(): Promise<Map<string, Buffer>> {
   return (await bundle()).files;
 }
 
-/** Writes the page into `folder`, which is made anew; resolves with what is in it, whose licences a package must name. */
+/** Writes the page into `folder`, which is created anew; resolves with the packages in it, whose licences must be named. */
 export async function writeInspector(folder: string): Promise<Metafile> {
   const { files, metafile } = await bundle();
   rmSync(folder, { recursive: true, force: true });
@@ -39,7 +39,7 @@ async function bundle(): Promise<{ readonly files: Map<string, Buffer>; readonly
     tsconfig: join(source, 'tsconfig.json'),
     logLevel: 'silent',
   });
-  // Its process would stay for as long as this one.
+  // Otherwise its process lives as long as this one.
   await stop();
   const files = new Map<string, Buffer>();
   for (const { path, contents } of outputFiles) files.set(path.split(/[\\/]/).at(-1) ?? '', Buffer.from(contents));

@@ -66,8 +66,8 @@ export async function buildMesh(folder: string): Promise<void> {
 }
 
 /**
- * Files with a bundle of their own: the program, and what a service rarely needs and would read at each start with it. These
- * have copies of what they share with the program, so none may share state or classes with it.
+ * Files with their own bundle: the program, and what a service rarely needs and would otherwise read at each start. They
+ * contain copies of what they share with the program, so they must not share state or classes with it.
  */
 const ownFiles = [
   'src/program/program.ts',
@@ -115,7 +115,7 @@ const placeInSources: Plugin = {
   },
 };
 
-/** The licences of every package that is in the bundle, with their texts. Throws where a package has none. */
+/** The licences of every package in the bundle, with their texts. Throws if a package has none. */
 function licensesOf(metafiles: readonly Metafile[]): string {
   const inputs = metafiles.flatMap((metafile) => Object.keys(metafile.inputs));
   const folders = new Set(inputs.flatMap((path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? []));

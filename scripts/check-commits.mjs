@@ -1,18 +1,18 @@
 #!/usr/bin/env node
 /**
- * Are commit messages what CONTRIBUTING.md asks for? `node scripts/check-commits.mjs main..HEAD` looks at a range (CI does);
+ * Do commit messages follow CONTRIBUTING.md? `node scripts/check-commits.mjs main..HEAD` looks at a range (CI does);
  * as the hook `commit-msg` (`git config core.hooksPath scripts/hooks`) it gets the file of one message. Plain JavaScript, since
- * a hook runs with whatever Node there is.
+ * a hook runs with any Node that is installed.
  */
 import { spawnSync } from 'node:child_process';
 import { readFileSync, statSync } from 'node:fs';
 
-/** Words of a subject by which it claims to be faster or smaller. */
+/** Words in a subject that claim to be faster or smaller. */
 const claim =
   /\b(faster|quicker|speed(s|ed)? up|cheaper|less (CPU|memory|time)|fewer allocations|half the (CPU|memory|time))\b/i;
 /** A row of the table that `npm run bench -- --compare` prints. */
 const measured = /^.*\d.*\bbetter\b.*$/m;
-/** Commits without a body that were on main before anybody looked: what is pushed is not rewritten. */
+/** Commits without a body that were on main before this check: published history is not rewritten. */
 const passed = ['095e247', '2edcf2c', '58846ab', '6f1f39e', 'c39568f', 'd033373'];
 const trailer = /^[A-Z][\w-]+: .*$/gm;
 

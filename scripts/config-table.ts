@@ -24,7 +24,7 @@ const headings: Readonly<Record<keyof typeof settings, string>> = {
   webSocket: 'WebSockets',
 };
 
-/** All variables, a table for what each group applies to. */
+/** All variables, a table for each group. */
 function allTables(): string {
   const groups = Object.entries(settings) as [keyof typeof settings, SettingTable][];
   return groups.map(([group, table]) => `### ${headings[group]}\n\n${tableOf(settingsIn(table))}`).join('\n\n');

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # `npm run test:docker`: the shipped image and compose file, run for real (test/docker). Brings what that needs:
 # a Docker daemon (started here, as root, when none runs, and stopped again), Docker Compose, and the base images
-# (pulled, or stood in for by scripts/standin-images.sh). What cannot be had is a failure. DOCKER_TESTS=off leaves all of
-# it out, and says so. The last line is `N passed, N failed`.
+# (pulled, or replaced by scripts/standin-images.sh). Anything unavailable is a failure. DOCKER_TESTS=off skips all of
+# it, and says so. The last line is `N passed, N failed`.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 cache=$PWD/.cache/docker
@@ -47,7 +47,7 @@ have_daemon() {
   start_daemon || start_daemon --storage-driver=vfs || give_up "dockerd does not start: $(tail -n 1 "$cache/dockerd.log")"
 }
 
-# Debian's package of the Compose plugin, unpacked beside a Docker configuration of our own.
+# Debian's package of the Compose plugin, unpacked next to a separate Docker configuration.
 have_compose() {
   docker compose version >/dev/null 2>&1 && return
   [ "$(dpkg --print-architecture 2>/dev/null)" = amd64 ] || give_up 'Docker Compose is not installed'
@@ -75,7 +75,7 @@ have_daemon
 have_compose
 scripts/standin-images.sh || give_up 'the base images can neither be pulled nor stood in for'
 
-# The tests build it too, from this cache; here its output can be shown.
+# The tests build it too, from this cache; here its output is visible.
 if ! SERVICE_IMAGE=responses-extproc:test docker compose --progress plain build >"$cache/build.log" 2>&1; then
   tail -n 40 "$cache/build.log" >&2
   give_up 'the image cannot be built'

@@ -1,7 +1,7 @@
 /**
  * `npm run efforts`: asks the newest npm package `@earendil-works/pi-ai` (MIT), whose tables of models are made from
  * models.dev (MIT), which reasoning efforts each model takes, and writes `src/upstream/servers/effort-table.ts`. Needs
- * npm's registry, so it is no part of `npm run generate`.
+ * npm's registry, so it is not part of `npm run generate`.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -32,12 +32,12 @@ export interface ListedModel {
   readonly thinkingLevelMap?: Readonly<Record<string, string | null>>;
 }
 
-/** What a model is sent for each effort that it does not take as it is. */
+/** What is sent to a model for each effort that it does not accept. */
 export type Replacements = Readonly<Record<string, string>>;
 
 /**
- * For an effort that the model refuses: the next higher one that it takes, and above its highest that one. Levels that the
- * map leaves out are taken, but for the two above high.
+ * For an effort that the model refuses: the next higher one that it accepts, or its highest. Levels that the map leaves
+ * out are accepted, except for the two above high.
  */
 export function replacementsOf(map: Readonly<Record<string, string | null>>): Replacements {
   const words = levels.map((level) => {
@@ -48,7 +48,7 @@ export function replacementsOf(map: Readonly<Record<string, string | null>>): Re
   const taken = (word: string | null): word is string => word !== null;
   const replaced: Record<string, string> = {};
   for (const [rank, level] of levels.entries()) {
-    // Reasoning that cannot be turned off is kept low; nobody's wish for some turns it off.
+    // Reasoning that cannot be turned off is kept low; a request for some effort never turns it off.
     const word = words.slice(rank).find(taken) ?? words.findLast(taken);
     if (word !== undefined && word !== level) replaced[level] = word;
   }
@@ -59,7 +59,7 @@ export function replacementsOf(map: Readonly<Record<string, string | null>>): Re
 export function rulesOf(models: readonly ListedModel[]): { readonly models: RegExp; readonly efforts: Replacements }[] {
   const known = new Map<string, string>();
   for (const { id, thinkingLevelMap: map } of models) {
-    // Words of another API of the vendor's.
+    // Words of another API of the same vendor.
     const isForeign = Object.values(map ?? {}).some((word) => word !== null && word !== word.toLowerCase());
     const name = id.split('/').at(-1)?.toLowerCase() ?? '';
     known.set(name, map === undefined || isForeign ? '' : JSON.stringify(replacementsOf(map)));
@@ -67,7 +67,7 @@ export function rulesOf(models: readonly ListedModel[]): { readonly models: RegE
   const groups = new Map<string, { readonly families: string[]; readonly single: string[] }>();
   for (const [name, efforts] of known) {
     if (efforts === '' || efforts === '{}') continue;
-    // A dated or a faster variant is as its model is, unless the list knows one that is not.
+    // A dated or faster variant is like its model, unless the list has one that differs.
     const hasOthers = [...known].some(([other, given]) => isVariant(other, name) && given !== efforts);
     const group = groups.get(efforts) ?? { families: [], single: [] };
     group[hasOthers ? 'single' : 'families'].push(name);

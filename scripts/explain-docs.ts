@@ -1,4 +1,4 @@
-/** The examples of `docs/explain.md` with what they print: each command of a `console` block is run, and has its output below it. */
+/** The examples of `docs/explain.md` with their output: each command in a `console` block is run, and its output put below it. */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -13,7 +13,7 @@ export const explainExamples: Generator = {
   files: () => ({ 'docs/explain.md': withExamples(readFileSync(join(root, 'docs/explain.md'), 'utf8')) }),
 };
 
-/** The page with the output of its commands as it is now. Throws where there is no command. */
+/** The page with the current output of its commands. Throws if there is no command. */
 function withExamples(page: string): string {
   const folder = mkdtempSync(join(tmpdir(), 'responses-extproc-explain-docs-'));
   try {

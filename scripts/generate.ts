@@ -1,6 +1,6 @@
 /**
  * `npm run generate` writes every file, and every section of a file, that is made from the sources. `npm run generate --
- * --check` writes nothing, names the files that are stale and fails where there are any, as `npm test` does.
+ * --check` writes nothing, names the files that are stale and fails if there are any, as `npm test` does.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
@@ -17,7 +17,7 @@ import { wireTypes } from './wire-types.ts';
 
 const root = join(import.meta.dirname, '..');
 
-/** In the order in which they run: the examples of `explain` show what the rows of the mapping say. */
+/** In the order in which they run: the examples of `explain` quote the rows of the mapping. */
 export const generators: readonly Generator[] = [
   wireTypes,
   configTables,
@@ -32,7 +32,7 @@ export const generators: readonly Generator[] = [
   manifests,
 ];
 
-/** The files of a generator that are not as it makes them, with the text they should have; null for one that should not be. */
+/** The stale files of a generator, with the text they should have; null for one that should not exist. */
 export function staleFiles(generator: Generator): ReadonlyMap<string, string | null> {
   const files = new Map<string, string | null>(Object.entries(generator.files()));
   if (files.size === 0) throw new Error(`${generator.name}: made nothing.`);

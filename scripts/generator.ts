@@ -5,9 +5,9 @@ export interface Generator {
   readonly source: string;
   /** Path from the root → the text that the file should have. */
   files(): Readonly<Record<string, string>>;
-  /** A folder, from the root, in which nothing else may be. */
+  /** A folder, from the root, that must contain nothing else. */
   readonly folder?: string;
-  /** What this machine lacks to make them, and how to get it; null where it has all. */
+  /** What this machine lacks to make them, and how to get it; null if nothing is missing. */
   missing?(): string | null;
 }
 

@@ -1,7 +1,7 @@
 /**
  * `npm run golden -- stream-chunks.md:8` runs one golden case: the one that has that line; without a line, all of the file.
  *
- * `npm run golden -- --add FILE [--into stream-chunks.md]` makes a case of what the inspector saved (“Save as golden case”, or
+ * `npm run golden -- --add FILE [--into stream-chunks.md]` makes a case from what the inspector saved (“Save as golden case”, or
  * “Download JSON”: then its answer, with `--request` its request) and runs it. `--into` appends it to a file of cases.
  */
 import { appendFileSync, copyFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
@@ -16,7 +16,7 @@ import { runVitest } from './vitest-report.ts';
 
 const folder = fileURLToPath(goldenFolder);
 
-/** The beginning of a file's name, and what runs its cases. */
+/** The prefix of a file's name, and what runs its cases. */
 const runners = {
   request: ['request', 'explain'],
   stream: ['stream', 'explain'],
@@ -61,7 +61,7 @@ function kindOf(file: string): keyof typeof runners {
   return kind;
 }
 
-/** Writes the case into test/golden; gives where it is. */
+/** Writes the case into test/golden; returns where it is. */
 function addCase(download: string, given: string | undefined): string {
   if (!existsSync(download)) fail(`There is no file ${download}.`);
   const saved = download.endsWith('.json') ? caseOfExchange(download) : null;
@@ -84,7 +84,7 @@ function addCase(download: string, given: string | undefined): string {
   return `${basename(into)}:${lineOfLastCase(target)}`;
 }
 
-/** Of the inspector's “Download JSON”. */
+/** A case from the inspector's “Download JSON”. */
 function caseOfExchange(download: string) {
   let exchange: ExchangeFile;
   try {

@@ -1,6 +1,6 @@
 /**
  * The plain manifests of `envoy/gateway` and `envoy/istio`, rendered from the chart in `deploy/chart`, the variables in its
- * schema, and what the chart takes of `envoy/envoy.yaml`.
+ * schema, and the parts of `envoy/envoy.yaml` that the chart uses.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
@@ -14,7 +14,7 @@ import type { Generator } from './generator.ts';
 
 const root = join(import.meta.dirname, '..');
 
-/** Variables that the chart sets from values of its own, and `config` may not. */
+/** Variables that the chart sets from other values, and that `config` may not set. */
 const derived: readonly string[] = [
   'LISTEN',
   'ADMIN_LISTEN',
@@ -34,7 +34,7 @@ export const manifestFolders = ['envoy/gateway', 'envoy/istio'] as const;
 /** Name of a manifest file → its text. */
 export type Manifests = Readonly<Record<'service.yaml' | 'gateway.yaml', string>>;
 
-/** What a folder of plain manifests should hold. Throws what Helm says. */
+/** What a folder of plain manifests should contain. Throws Helm's message. */
 export function renderManifests(folder: (typeof manifestFolders)[number]): Manifests {
   const documents = renderChart(['--values', join(root, folder, 'values.yaml')]).filter(
     ({ template }) => template !== 'templates/tests.yaml', // for `helm test` alone
@@ -47,7 +47,7 @@ export function renderManifests(folder: (typeof manifestFolders)[number]): Manif
   };
 }
 
-/** The chart's documents as they are for these arguments, in an order that does not change. Throws what Helm says. */
+/** The chart's documents for these arguments, in a stable order. Throws Helm's message. */
 export function renderChart(
   args: readonly string[],
   release = 'responses-extproc',
@@ -102,7 +102,7 @@ export const chartSchema: Generator = {
   files: () => ({ [schemaPath]: withOwnSchemas(readFileSync(join(root, schemaPath), 'utf8')) }),
 };
 
-/** What other gateways take of `envoy/envoy.yaml`: the fields of its access log, and its own errors as the API's JSON. */
+/** The parts of `envoy/envoy.yaml` that other gateways use: the fields of its access log, and its own errors as the API's JSON. */
 export const chartFiles: Generator = {
   name: 'the chart’s access log and local replies',
   source: 'envoy/envoy.yaml',

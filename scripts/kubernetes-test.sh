@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# `npm run test:kubernetes`: builds the tools (scripts/kubernetes-tools.sh; a quarter of an hour the first time), then holds
-# the chart and the manifests to them. The last line is `N passed, N failed`. Arguments go to vitest.
+# `npm run test:kubernetes`: builds the tools (scripts/kubernetes-tools.sh; a quarter of an hour the first time), then tests
+# the chart and the manifests with them. The last line is `N passed, N failed`. Arguments go to vitest.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 

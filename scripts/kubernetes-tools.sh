@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds the tools of `npm run test:kubernetes` from the Go module proxy, in the versions that test/kubernetes/*/go.mod pin,
-# into .cache/kubernetes/bin. Needs Go; what is there already is not built again. With arguments, those tools only:
+# into .cache/kubernetes/bin. Needs Go; existing tools are not built again. With arguments, only those tools:
 #
 #   scripts/kubernetes-tools.sh helm egctl
 set -euo pipefail
@@ -13,8 +13,8 @@ fi
 
 source=test/kubernetes/tools
 istio=test/kubernetes/istio
-picker=test/kubernetes/picker # a module of its own: it is made of an older Kubernetes than the API server
-# Another set of pinned versions is another set of tools.
+picker=test/kubernetes/picker # a separate module: it uses an older Kubernetes than the API server
+# The cache key: the tools change with the pinned versions.
 version=$(cat "$source/go.sum" "$source/go.mod" | sha256sum | cut -c1-12)
 istio_version=$(cat "$istio/go.sum" "$istio/go.mod" "$istio"/*.go | sha256sum | cut -c1-12)
 picker_version=$(cat "$picker/go.sum" "$picker/go.mod" | sha256sum | cut -c1-12)
@@ -22,7 +22,7 @@ flags='-p=1 -mod=readonly -buildvcs=false' # one package at a time: these are la
 bin=$PWD/.cache/kubernetes/bin
 mkdir -p "$bin"
 
-# The API server asks what version it is, and Go cannot tell: its own build sets these.
+# The API server needs its version, which Go does not know: its official build sets these.
 kubernetes=$(sed -n 's|^\tk8s.io/kubernetes v\([0-9.]*\).*|\1|p' "$source/go.mod")
 minor=${kubernetes#*.}
 server="-X k8s.io/component-base/version.gitVersion=v$kubernetes -X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=${minor%%.*}"
@@ -50,7 +50,7 @@ for tool in "${@:-}"; do
     etcd | '') tool etcd go.etcd.io/etcd/server/v3 ;;&
     kube-apiserver | '') tool kube-apiserver k8s.io/kubernetes/cmd/kube-apiserver "$server" ;;&
     epp | '') build epp "$picker_version" go -C "$picker" build -trimpath -ldflags '-s -w' -o "$bin/epp" sigs.k8s.io/gateway-api-inference-extension/cmd/epp ;;&
-    # Istio's discovery server runs in nothing but a test. Without `vet`, which would look at every package it is made of.
+    # Istio's discovery server runs only in a test. Without `vet`, which would check every package in it.
     istio-translate | '') build istio-translate "$istio_version" go -C "$istio" test -c -vet=off -ldflags '-s -w' -o "$bin/istio-translate" . ;;
   esac
 done

@@ -34,7 +34,7 @@ ${lines.join('\n')}
 `;
 }
 
-/** A rule that reads on its own in a terminal: without links, escapes, and what only points elsewhere in the document. */
+/** A rule that reads on its own in a terminal: without links, escapes, and references to other places in the document. */
 function plain(markdown: string): string {
   return markdown
     .replaceAll(/ \(\[[^\]]*\]\([^)]*\)\)| \[Why\]\([^)]*\)\.| \(D\d+(, D\d+)*\)/g, '')

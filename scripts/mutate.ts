@@ -1,11 +1,11 @@
 /**
  * `npm run mutate [-- FILE…|ROOM…] [--sample N] [--seed N]`: puts small mistakes into the sources, one at a time in a copy of
- * the tree, and runs the unit, golden and property tests that import them until one fails. What no test sees is a survivor: it
- * wants a case, or a line in `scripts/mutation/accepted.json` with the reason why it may stay. Without arguments: the rooms
- * `translate`, `sse`, `exchange`, `extproc`. Exit code 1 where less than 95 % of the others are seen.
+ * the tree, and runs the unit, golden and property tests that import them until one fails. A mistake that no test sees is a survivor: it
+ * needs a case, or a line in `scripts/mutation/accepted.json` with the reason why it may stay. Without arguments: the rooms
+ * `translate`, `sse`, `exchange`, `extproc`. Exit code 1 if less than 95 % of the others are seen.
  *
- * Stryker 10 cannot do it here: what a module computes once is not computed again for a mutant, since Node itself loads
- * the modules of these tests, so that tables and constants seem to survive.
+ * Stryker 10 does not work here: Node itself loads the modules of these tests, so what a module computes once is not computed
+ * again for a mutant, and mutants of tables and constants seem to survive.
  */
 import { type ChildProcess, fork, spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -38,9 +38,9 @@ const folder = join(root, '.cache/mutate');
 const tree = join(folder, 'tree');
 const rooms = ['src/translate', 'src/sse', 'src/exchange', 'src/extproc'];
 const wanted = 0.95;
-/** CPU time of the runner on one test file after which the mutant has made an endless loop. The slowest takes 20 s. */
+/** CPU time of the runner on one test file after which the mutant counts as an endless loop. The slowest file takes 20 s. */
 const patienceCpuMs = 90_000;
-/** The same by the clock, for a mutant that waits for what never comes. */
+/** The same in wall-clock time, for a mutant that waits forever. */
 const patienceMs = 900_000;
 
 const { values, positionals } = parseArgs({
@@ -81,8 +81,8 @@ console.log(`\n${text}`);
 process.exitCode = score >= wanted ? 0 : 1;
 
 /**
- * What saw the mutant. Where no test failed but a file or the process did, the cause may be an earlier mutant or the machine:
- * only a new process tells, once it has run that file without any mistake. Throws where that fails too.
+ * What saw the mutant. If no test failed but a file or the process did, the cause may be an earlier mutant or the machine:
+ * a new process decides, once it has run that file without any mistake. Throws if that fails too.
  */
 async function outcomeOf(mutant: Mutant): Promise<string | null> {
   const first = await runWith(mutant);
@@ -120,7 +120,7 @@ function inSource(path: string): string {
   return existsSync(join(root, path)) ? path : join('src', path);
 }
 
-/** So many of them, in an order of chance, so that a run that is broken off has a sample too; with the same seed the same. */
+/** That many of them in random order, so that an interrupted run is a sample too; the same for the same seed. */
 function sampleOf(list: readonly Mutant[], count: number, seed: number): Mutant[] {
   const random = createRandom(seed);
   const drawn = list.map((mutant) => ({ mutant, rank: random() }));
@@ -128,7 +128,7 @@ function sampleOf(list: readonly Mutant[], count: number, seed: number): Mutant[
   return drawn.slice(0, count).map(({ mutant }) => mutant);
 }
 
-/** All files of the tree as they are now; packages by a link. */
+/** Copies all files of the tree as they are now; links the packages. */
 function copyTree(): void {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(tree, { recursive: true });
@@ -138,7 +138,7 @@ function copyTree(): void {
   symlinkSync(join(root, 'node_modules'), join(tree, 'node_modules'));
 }
 
-/** For each test file the sources that it imports, whichever way. */
+/** For each test file the sources that it imports, directly or indirectly. */
 function importsOfTests(): Map<string, ReadonlySet<string>> {
   const direct = new Map<string, string[]>();
   const importsOf = (file: string): string[] => {
@@ -182,13 +182,13 @@ function testsOf(file: string): string[] {
   return tests;
 }
 
-/** The golden cases, the properties, and the unit tests of the file's own room, of the four that an answer runs through, and of memory. */
+/** The golden cases, the properties, and the unit tests of the file's own room, of the four rooms an answer passes, and of memory. */
 function nearTests(file: string): RegExp {
   const names = [file, ...rooms, 'src/memory'].map((path) => path.split('/')[1]);
   return new RegExp(`^test/(golden|fuzz|unit/(${names.join('|')}))/`);
 }
 
-/** First what saw most mistakes so far for the time it takes. */
+/** First the tests that saw the most mistakes so far per second. */
 function byPromise(tests: readonly string[]): string[] {
   const promise = (test: string) => ((kills.get(test) ?? 0) + 0.2) / (costs.get(test) ?? 1);
   return tests.toSorted((a, b) => promise(b) - promise(a));
@@ -210,7 +210,7 @@ async function startRunner(): Promise<ChildProcess> {
 function cpuMsOf({ pid }: ChildProcess): number {
   const path = `/proc/${pid}/stat`;
   if (!existsSync(path)) return 0;
-  // Behind the name in brackets: state is field 0, user and system time are 11 and 12, in hundredths of a second.
+  // After the name in brackets: state is field 0, user and system time are 11 and 12, in hundredths of a second.
   const fields = readFileSync(path, 'utf8').split(') ').at(-1)?.split(' ') ?? [];
   return 10 * (Number(fields[11]) + Number(fields[12]));
 }

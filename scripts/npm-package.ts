@@ -1,6 +1,6 @@
 /**
  * The package for npm, in a folder: `node scripts/npm-package.ts FOLDER [REPOSITORY_URL]`. The service and the local mesh,
- * each as one file with its dependencies in it, so that nothing else is installed; what both read; and a package.json of its own.
+ * each as one file with its dependencies in it, so that nothing else is installed; the files that both read; and its own package.json.
  */
 import { chmodSync, cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -9,7 +9,7 @@ import { buildMesh, buildService } from './build.ts';
 const root = join(import.meta.dirname, '..');
 const files = ['README.md', 'CHANGELOG.md', 'LICENSE', 'proto', 'envoy/envoy.yaml', 'envoy/requirements.txt'];
 
-/** Writes the package into `folder`, which is made anew. Rejects when it cannot be bundled. */
+/** Writes the package into `folder`, which is created anew. Rejects when it cannot be bundled. */
 export async function createNpmPackage(folder: string, repository?: string): Promise<void> {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });

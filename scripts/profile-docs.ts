@@ -50,7 +50,7 @@ function sectionOf(row: BuiltInProfile): string {
   return `${heading}${rules}${as}\n\n| Flag | Value | Why |\n| --- | --- | --- |\n${table.join('\n')}`;
 }
 
-/** How `doctor` knows the server, and what telemetry calls it. */
+/** How `doctor` recognises the server, and its name in telemetry. */
 function namesOf({ profile, recognisedBy, otelName }: BuiltInProfile): string {
   const name = typeof otelName === 'string' ? otelName : profile.name;
   return `${recognition(recognisedBy)} \`gen_ai.provider.name\`: \`${name}\`.`;

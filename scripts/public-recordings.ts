@@ -1,7 +1,7 @@
 /**
  * `node scripts/public-recordings.ts` gets the public recordings that `test/public/recordings.test.ts` replays: answers of Chat
- * Completions servers that other projects recorded for tests of their own. `test/public/repositories.json` names the commits; git
- * brings their folders to `.cache/public-recordings`, and what they hold of such answers is written there, a file of lines each.
+ * Completions servers that other projects recorded for their own tests. `test/public/repositories.json` names the commits; git
+ * fetches their folders into `.cache/public-recordings`, and the answers in them are written there, one file of lines each.
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';

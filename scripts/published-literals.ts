@@ -16,7 +16,7 @@ interface Node {
 /** The types that a `.d.ts` file declares, by name; those in a namespace by `Namespace.Name`. */
 export type Declarations = ReadonlyMap<string, Node>;
 
-/** The declarations of files; a name that several have is the first one's. */
+/** The declarations in files; for a name in several files, the first. */
 export function declarationsOf(...files: readonly string[]): Declarations {
   const found = new Map<string, Node>();
   for (const text of files)
@@ -45,7 +45,7 @@ const unions = [
   ['event', 'ResponseStreamEvent'],
 ] as const;
 
-/** Every word of the API, once for each kind. Throws where a type that it begins at is not declared any more. */
+/** Every word of the API, once for each kind. Throws if a root type is no longer declared. */
 export function literalsOf(declarations: Declarations): Literal[] {
   const literals = new Map<string, Literal>();
   const add = (kind: Literal['kind'], value: string, declaration: string): void => {

@@ -4,11 +4,11 @@ export interface ReadmeCommands {
   readonly start: string;
   /** Sends it a request; shell, perhaps in several lines, without the prompt. */
   readonly curl: string;
-  /** What stands below the request; `…` stands for anything. */
+  /** The output shown below the request; `…` stands for anything. */
   readonly printed: string;
 }
 
-/** The first block of README.md in a language (`ts`), as it stands there. Throws when there is none. */
+/** The first block of README.md in a language (`ts`), unchanged. Throws when there is none. */
 export function readmeBlock(readme: string, language: string): string {
   const block = new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, 'ms').exec(readme)?.[1];
   if (block === undefined) throw new Error(`README.md has no block of ${language}.`);

@@ -4,7 +4,7 @@
  *     node scripts/record-doctor.ts NAME URL MODEL [--steer "[call]"] [--note "server, version, model"]
  *
  * writes `test/recordings/doctor/NAME.json`. UPSTREAM_API_KEY is sent as the bearer token. `--steer` is for the generated model of
- * `test/recordings`, which does nothing that a word in brackets does not tell it: the words for a call, which are added to
+ * `test/recordings`, which only does what words in brackets tell it: the words for a call are added to
  * questions that tools answer; `[think]` and `[long]` are added where the probes ask for reasoning and for length.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -44,7 +44,7 @@ const about = { model, note: values.note, recorded: new Date().toISOString().sli
 writeFileSync(new URL(`${name}.json`, folder), `${JSON.stringify({ about, answers }, null, 1)}\n`);
 process.stdout.write(textReport(report, allProbes, 120, false));
 
-/** Times differ from run to run, and of metrics only one line is read. */
+/** Times differ from run to run, and only one line of the metrics is read. */
 function kept(answer: Answer): Answer {
   const body = answer.body.startsWith('# HELP')
     ? answer.body

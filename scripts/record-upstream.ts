@@ -6,7 +6,7 @@
  *
  * writes `test/recordings/NAME/`: for each request of `test/recordings/requests.json`, which are Responses requests, the
  * server's answer to its translation, once as JSON and once as a stream, byte for byte. UPSTREAM_API_KEY is sent as the
- * bearer token. `test/unit/recordings.test.ts` then holds each answer against all oracles; no outcome is written by hand.
+ * bearer token. `test/unit/recordings.test.ts` then checks each answer with all oracles; no expected result is written by hand.
  */
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';

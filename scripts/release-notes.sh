@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Prints what CHANGELOG.md says of a version: `scripts/release-notes.sh 1.2.3`. Fails when it says nothing.
+# Prints the notes of a version from CHANGELOG.md: `scripts/release-notes.sh 1.2.3`. Fails when there are none.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -1,8 +1,8 @@
 /**
- * `npm run repeat -- FILE… [--times 20] [--busy] [--seed N]`: runs tests so many times and says how often they failed. A test
- * whose verdict depends on chance or on the machine's speed shows here. `--busy` keeps every core at work beside it. Each
- * run has a seed of its own for the property tests, `--seed N` gives all of them that one; a run that failed says which it
- * was and what failed, its output is kept. Arguments it does not know go to vitest (`-t NAME`).
+ * `npm run repeat -- FILE… [--times 20] [--busy] [--seed N]`: runs tests that many times and says how often they failed. A test
+ * whose verdict depends on chance or on the machine's speed shows here. `--busy` keeps every core busy meanwhile. Each
+ * run has its own seed for the property tests, or N with `--seed N`; a failed run prints its seed and what failed, and its
+ * output is kept. Unknown arguments go to vitest (`-t NAME`).
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -27,7 +27,7 @@ try {
 console.log(`${times - failed} of ${times} runs passed${busy ? ' beside busy cores' : ''}.`);
 process.exitCode = failed === 0 ? 0 : 1;
 
-/** One run in processes of its own; prints a line for it, and what failed. */
+/** One run in its own processes; prints a line for it, and what failed. */
 function runOnce(run: number, ownSeed: number): boolean {
   const file = join(folder, `run-${run}.json`);
   const projects = projectsOf(words, ['unit', 'grpc', 'envoy']).map((name) => `--project=${name}`);
@@ -68,7 +68,7 @@ function readReport(file: string): VitestReport {
   }
 }
 
-/** A process that computes until it is killed, or its parent is gone. */
+/** A process that uses CPU until it is killed, or its parent is gone. */
 function burn(): ChildProcess {
   const script =
     'process.stdin.on("end", () => process.exit()).resume(); (function spin() { for (const end = Date.now() + 50; Date.now() < end; ); setImmediate(spin); })()';

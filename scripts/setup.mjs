@@ -1,5 +1,5 @@
 /**
- * Runs before `npm start` and `npm test`, with whatever Node the machine has (20 or later), so plain JavaScript:
+ * Runs before `npm start` and `npm test`, with any installed Node (20 or later), so it is plain JavaScript:
  * installs the packages when they are missing or not those of package-lock.json, and makes sure that the pinned Node
  * (npm package `node`), which runs everything else, is really there. A few milliseconds when there is nothing to do.
  */
@@ -35,7 +35,7 @@ function pinnedNodeRuns() {
   return spawnSync(pinnedNode, ['--version'], { encoding: 'utf8' }).stdout?.trim() === `v${wanted}`;
 }
 
-/** npm leaves install scripts out where it is told to (`ignore-scripts`) and may do so by default one day: run it ourselves. */
+/** npm skips install scripts with `ignore-scripts`, and may do so by default one day: run it ourselves. */
 async function installPinnedNode() {
   console.log('Installing the pinned Node …');
   const folder = join(root, 'node_modules/node');
@@ -56,7 +56,7 @@ async function npm(args) {
     ? spawn(node, [program, ...args], { cwd: root, stdio: 'inherit' })
     : spawn('npm', args, { cwd: root, stdio: 'inherit' });
   const startedAt = Date.now();
-  // The variable is for the test, which cannot wait so long.
+  // The variable is for the test, which cannot wait that long.
   const noticeMs = Number(process.env.SETUP_NOTICE_MS ?? 15_000);
   const notice = setInterval(() => {
     const seconds = Math.round((Date.now() - startedAt) / 1000);

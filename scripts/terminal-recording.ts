@@ -1,7 +1,7 @@
 /**
  * The terminal recording of README.md: `node scripts/terminal-recording.ts` runs README's own commands (`npm start`, and
  * the request below it), records each line of output with its time, and writes docs/images/terminal.svg, and terminal-still.svg, its last frame.
- * Port 10000 must be free. What is shown is what was printed: long lines lose their middle, and long waits are shortened.
+ * Port 10000 must be free. It shows what was printed, except that long lines lose their middle, and long waits are shortened.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -63,7 +63,7 @@ async function record(readme: string): Promise<readonly RecordedLine[]> {
     }
   };
 
-  // The settings of the one who records are not those of the one who looks.
+  // The recording must not depend on the settings of whoever records it.
   const environment = { ...process.env, NPM_CONFIG_USERCONFIG: '/dev/null', NODE_OPTIONS: '' };
   const run = (pane: PaneName, command: string): Child => {
     add(pane, 'command', command);
@@ -113,7 +113,7 @@ function playback(lines: readonly RecordedLine[]): readonly Row[] {
 }
 
 /**
- * The recording as an SVG that moves by CSS alone. It plays once; who asks for reduced motion sees the last frame.
+ * The recording as an SVG that moves by CSS alone. It plays once; viewers who prefer reduced motion see the last frame.
  * Throws when it takes longer than `maxRecordingSeconds` or more bytes than `maxRecordingBytes`.
  */
 export function terminalSvg(lines: readonly RecordedLine[]): string {
@@ -173,8 +173,8 @@ const baseStyles = [
 ];
 
 /**
- * The last frame alone, of what `terminalSvg` gave. Browsers that do not tell a picture in a page about reduced motion (Chromium)
- * do choose between two pictures by it.
+ * The last frame alone, from the SVG of `terminalSvg`. Browsers that do not apply reduced motion inside an embedded image
+ * (Chromium) still choose between two images by it.
  */
 export function stillOf(svg: string): string {
   return svg.replace(
@@ -183,7 +183,7 @@ export function stillOf(svg: string): string {
   );
 }
 
-/** The steps by which a pane scrolls when it is full. Empty when it never is. */
+/** The steps by which a pane scrolls when it is full. Empty if it never is. */
 function scrollStyle(name: PaneName, rows: readonly Row[], visible: number, seconds: number): string {
   const steps = new Map<string, number>([['0', 0]]);
   for (const [index, { at }] of rows.entries())
@@ -208,7 +208,7 @@ function inSeconds(ms: number): string {
   return `${(ms / 1000).toFixed(2)}s`;
 }
 
-/** A line that is too long without its middle: an event's type is at its beginning, and what it says near its end. */
+/** A line that is too long without its middle: an event's type is at its beginning, and its contents near its end. */
 function fitted(text: string): string {
   if (text.length <= columns) return text;
   return `${text.slice(0, columns / 2)}…${text.slice(1 - columns / 2)}`;

@@ -1,6 +1,6 @@
 /**
- * Which vitest projects have the tests that a contributor names, so that a run of one file starts nothing else: not the
- * build for test/grpc, no Envoy.
+ * Which vitest projects have the tests that a contributor names, so that a run of one file starts nothing else, such as the
+ * build for test/grpc or an Envoy.
  */
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ const unitFolders = new Set(['unit', 'golden', 'fuzz']);
 
 /**
  * @param words arguments for vitest: paths, parts of paths and options, in any order.
- * @returns the projects of the paths that begin with a folder of `test/`; `everywhere` when one does not, or none is given.
+ * @returns the projects of the paths, if all begin with a folder of `test/`; otherwise, or without paths, `everywhere`.
  */
 export function projectsOf(words: readonly string[], everywhere: readonly string[]): readonly string[] {
   const projects = words.flatMap((word) => {

@@ -2,7 +2,7 @@
  * `npm test`: type-check, lint, unused code, then every vitest project that needs nothing but this machine. All of it
  * runs even when a part fails; the last line says how many checks and tests passed and failed.
  *
- * `npm test -- test/unit/sse`: these tests and nothing else, in a second or two. Arguments go to vitest.
+ * `npm test -- test/unit/sse`: only these tests, in a second or two. Arguments go to vitest.
  */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';

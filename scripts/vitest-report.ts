@@ -1,6 +1,6 @@
 /**
  * `node scripts/vitest-report.ts PROJECT [ARGUMENT…]` runs a vitest project; the last line says how many tests passed and
- * failed, for what adds them up (.ci/run). Arguments go to vitest.
+ * failed, for `.ci/run` to add up. Arguments go to vitest.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, rmSync } from 'node:fs';
@@ -13,7 +13,7 @@ export interface Counts {
   readonly failed: number;
 }
 
-/** As much of vitest's JSON report as is counted. */
+/** The part of vitest's JSON report that is counted. */
 export interface VitestReport {
   readonly testResults: readonly {
     /** Path of the file. */
@@ -60,8 +60,8 @@ export function runVitest(projects: readonly string[], words: readonly string[])
 
 /**
  * Tests that passed, and those that did not: failed, skipped, or never begun because a hook failed. A file that could not
- * be loaded counts as one; so does a run that failed for none of these reasons. Where only some were asked for by name
- * (`someOnly`), the others are none of its business.
+ * be loaded counts as one; so does a run that failed for none of these reasons. If only some were selected by name
+ * (`someOnly`), the others are not counted.
  */
 export function countTests({ testResults }: VitestReport, success: boolean, someOnly = false): Counts {
   let passed = 0;

@@ -1,7 +1,7 @@
 /** Small mistakes that could be made in a source file, each as a replacement of a piece of its text. */
 import { parseSync } from 'oxc-parser';
 
-/** One mistake. `before` and `after` are the whole first line that it changes, by which a list can name it for years. */
+/** One mistake. `before` and `after` are the whole first line that it changes, so that a list can refer to it for years. */
 export interface Mutant {
   readonly file: string;
   readonly line: number;
@@ -51,7 +51,7 @@ const operators: Readonly<Record<string, readonly string[]>> = {
   '--': ['++'],
 };
 
-/** What stands in types is no behaviour, and neither are names. */
+/** Types and names are not behaviour. */
 const skipped = /^(TS(?!AsExpression|NonNull|Satisfies)|Import|ExportAll|Decorator)/;
 
 /** Every mutant of a TypeScript file, in the order of its text. */
@@ -158,7 +158,7 @@ function literal({ start, end, value }: Node, source: string, parent: Node | nul
   if (typeof value === 'boolean') return [['boolean', start, end, String(!value)]];
   if (typeof value === 'number') return [['number', start, end, `(${source} + 1)`]];
   const isKey = field === 'key' || parent?.type === 'ExpressionStatement';
-  // Prose is for people; the golden cases compare it anyway where a client reads it.
+  // Prose is for people; golden cases compare it anyway if a client reads it.
   if (typeof value === 'string' && value !== '' && !value.includes(' ') && !isKey)
     return [['string', start, end, "''"]];
   return [];

@@ -1,5 +1,5 @@
 /**
- * A process in the copy of the tree, which runs test files one after the other each time it is told to, until one fails.
+ * A process in the copy of the tree, which on each request runs test files one after the other, until one fails.
  * It keeps vitest; each file has a new thread, so that the mutated source is loaded.
  */
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ export interface Task {
   readonly files: readonly string[];
 }
 
-/** What it gets: which file begins, and at the end the first that failed. */
+/** What the parent receives: which file begins, and at the end the first that failed. */
 export type Progress =
   | { readonly type: 'ready' }
   | { readonly type: 'file'; readonly file: string; readonly ms: number; readonly failed: boolean }
@@ -69,7 +69,7 @@ async function run(file: string): Promise<[failure: string | null, ran: boolean,
   vitest.state.clearErrors();
   const { testModules, unhandledErrors } = await vitest.runTestSpecifications([specification]);
   let ran = false;
-  // Those of earlier runs are there too.
+  // It includes those of earlier runs.
   for (const module of testModules.filter(({ moduleId }) => moduleId === path)) {
     for (const test of module.children.allTests()) {
       const { state } = test.result();

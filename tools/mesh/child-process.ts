@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 
-/** A process started, and to be stopped, by the mesh. */
+/** A process that the mesh starts and stops. */
 export interface Child {
   readonly name: string;
   readonly pid: number;

@@ -7,7 +7,7 @@
  *   `tool_choice` required or named, always), once per capitalised name after its first word (“… in Paris and Rome” makes
  *   two parallel calls; one with `parallel_tool_calls: false`).
  * - the last message is a tool's: says what the tools returned.
- * - images: says how many it was shown.
+ * - images: says how many it received.
  * - anything else: repeats what was said.
  *
  * By model: `demo`; `demo-reasoning` thinks first; `demo-slow` takes 0.3 s a word; `demo-error-429` (any status from
@@ -106,7 +106,7 @@ function namesIn(said: string): string[] {
   return said.match(/(?<=\S\s+)\p{Lu}\p{L}+/gu) ?? [];
 }
 
-/** A value that a JSON schema of the usual kind accepts; `text` stands for every free string. */
+/** A value that a JSON schema of the usual kind accepts; `text` is used for every free string. */
 function exampleOf(schema: unknown, text: string): unknown {
   if (typeof schema !== 'object' || schema === null) return text;
   const { type, properties, items, anyOf, $ref, minimum } = schema as Record<string, unknown>;

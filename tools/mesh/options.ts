@@ -29,12 +29,12 @@ Every variable of the service (docs/operating.md, "Settings") may be set too: LO
 LOG_FORMAT=json prints all log lines as they are; short, one line for each request, which is what a terminal gets.
 ENVOY_BIN=/path/to/envoy runs that Envoy instead of the pinned one.`;
 
-/** Reads the command line. Returns null for `--help`; throws a sentence for the user when something is wrong. */
+/** Reads the command line. Returns null for `--help`; throws a message for the user when something is wrong. */
 export function readOptions(args: readonly string[], environment: NodeJS.ProcessEnv): MeshOptions | null {
   const kept = ['port', 'upstream', 'upstream-key', 'profile'].filter(
     (name) => environment[`npm_config_${name.replace('-', '_')}`] !== undefined,
   );
-  // npm takes options before a `--` for its own, and passes on at most their values.
+  // npm treats options before a `--` as its own, and passes on at most their values.
   if (kept.length > 0)
     throw new Error(
       `npm kept --${kept.join(' and --')} for itself. Put -- before the options: npm start -- --${kept[0]} …`,
@@ -83,7 +83,7 @@ function readUrl(text: string): URL {
     throw new Error(`--upstream must be a URL such as http://127.0.0.1:8000/v1, not "${text}".`);
   if (url.username !== '' || url.search !== '' || url.hash !== '')
     throw new Error('--upstream takes no user name, query or fragment; use --upstream-key for a key.');
-  // As the doctor does, and as people paste it.
+  // As the doctor accepts it, and as people paste it.
   url.pathname = url.pathname.replace(/\/chat\/completions\/?$/, '');
   return url;
 }

@@ -37,7 +37,7 @@ async function post(port: number, body: unknown, signal: AbortSignal): Promise<n
     return response.status;
   } catch (error) {
     signal.throwIfAborted();
-    if (error instanceof TypeError) return null; // Envoy does not listen yet
+    if (error instanceof TypeError) return null; // Envoy is not listening yet
     throw error;
   }
 }

@@ -1,19 +1,19 @@
 import { createSend } from '../../src/doctor/send.ts';
 import { explainUnreachable } from '../../src/upstream/unreachable.ts';
 
-/** What a Chat server said when it was asked what it has. */
+/** The result of querying a Chat server. */
 export interface UpstreamState {
-  /** Names, as it lists them. */
+  /** Names of its models, as it lists them. */
   readonly models: readonly string[];
-  /** What keeps requests from being answered, with the remedy; null when nothing was seen. */
+  /** What keeps requests from being answered, with the remedy; null if no problem was found. */
   readonly problem: string | null;
 }
 
 const defaultTimeoutMs = 5000;
 
 /**
- * Asks a Chat server for its models, and with an empty request, which costs nothing, whether its Chat API is there and takes
- * the key: some list their models to everybody. `url` is the base URL. The authorities are this process's, which Envoy gets
+ * Asks a Chat server for its models, and with an empty request, which costs nothing, whether its Chat API exists and accepts
+ * the key: some list their models to anyone. `url` is the base URL. The authorities are this process's, which Envoy gets
  * too. Never rejects.
  */
 export async function askUpstream(
@@ -28,7 +28,7 @@ export async function askUpstream(
   if (unreachable !== null) return { models: [], problem: unreachable };
   const models = list.status === 200 ? modelsIn(list.body) : null;
   const chat = await ask(base, key, timeoutMs, 'chat');
-  // What is wrong with an empty request is its own fault, unless the server would not have read another one either.
+  // An empty request is expected to be refused; only errors that any request would get count.
   const failure = models !== null && chat.status >= 500 ? null : failureOf(chat, base, key, timeoutMs);
   const absent = [404, 405, 501].includes(chat.status) && !/model/i.test(chat.body);
   if (failure !== null) return { models: models ?? [], problem: failure };
@@ -58,7 +58,7 @@ function failureOf(answer: Answer, url: URL, key: string | undefined, timeoutMs:
   if (status >= 300 && status < 400)
     return `it redirects (${status}) to ${location ?? 'nowhere'}. Give the address that it leads to.`;
   if (status >= 500 && status !== 501) return `it answers with the status ${status}. Its own log says why.`;
-  // Servers of TLS say so on plain connections.
+  // TLS servers say so on plain connections.
   if (status === 400 && url.protocol === 'http:' && /https/i.test(answer.body))
     return `it speaks TLS on that port. Try https://${url.host}${url.pathname}`;
   return null;
@@ -78,7 +78,7 @@ async function wrongPath(base: URL, key: string | undefined, timeoutMs: number, 
   return `${said} The address must be the base URL of its Chat API, which mostly ends in /v1.`;
 }
 
-/** The names in a list of models; null when the body is no such list. */
+/** The names in a list of models; null if the body is not such a list. */
 function modelsIn(body: string): string[] | null {
   let list: unknown;
   try {
@@ -91,10 +91,10 @@ function modelsIn(body: string): string[] | null {
   return data.flatMap((model: { id?: unknown } | null) => (typeof model?.id === 'string' ? [model.id] : []));
 }
 
-/** Kinds of models that answer no Chat request, by the words in their names. */
+/** Kinds of models that do not answer Chat requests, by the words in their names. */
 const notForChat = /embed|rerank|whisper|tts|transcri|moderation|dall-e|image/i;
 
-/** A model for an example, of those that a server lists; undefined when it lists none. */
+/** A model for an example, from those that a server lists; undefined if it lists none. */
 export function modelToShow(models: readonly string[]): string | undefined {
   return models.find((name) => !notForChat.test(name)) ?? models[0];
 }
