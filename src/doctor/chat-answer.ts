@@ -3,7 +3,7 @@ import { ApiError } from '../schema/api-error.ts';
 import type { LooseChunk, LooseMessage } from '../schema/chat-completion.ts';
 import type { CreateResponseEcho, OutputItem, Usage } from '../schema/response-resource.ts';
 import { readSseData } from '../sse/data.ts';
-import { SseDecoder } from '../sse/decode.ts';
+import { SseDecoder, SseLimitError, type SseMessage } from '../sse/decode.ts';
 import { readErrorBody } from '../translate/chat/error-body.ts';
 import { logprobsOf } from '../translate/chat/logprobs.ts';
 import { choiceOf, jsonOf, objectOf } from '../translate/chat/loose.ts';
@@ -61,6 +61,15 @@ const inTrouble = new Set([500, 502, 503, 504, 529]);
 /** Longest message of a server that is kept. */
 const maxMessageLength = 300;
 
+/** Longest text that white space is taken out of for it. */
+const maxRawLength = 10_000;
+
+/** Largest event of a stream: a whole answer to a probe fits many times. */
+const maxEventBytes = 1024 * 1024;
+
+/** Bytes of a stream whose events are held at a time. */
+const pieceBytes = 64 * 1024;
+
 /** Reads an answer to a Chat request. Never throws. */
 export function readChatAnswer(answer: Answer): ChatAnswer {
   if (answer.outcome === 'too_large') return { type: 'broken', message: answer.reason };
@@ -73,21 +82,17 @@ export function readChatAnswer(answer: Answer): ChatAnswer {
       return { type: 'unanswered', message: `${answer.status}: ${message}` };
     return { type: 'error', status: answer.status, message };
   }
-  const streamed = answer.contentType?.includes('event-stream') ?? false;
-  const { values, done } = streamed ? valuesOfStream(answer.body) : { values: [jsonOf(answer.body)], done: false };
-  const chunks = values.flatMap((value) => objectOf<LooseChunk>(value) ?? []);
-  for (const chunk of chunks) {
-    const error = errorOfValue(chunk);
-    if (error !== null) return { type: 'error', status: answer.status, message: shorten(error.message) };
-  }
-  if (!chunks.some((chunk) => choiceOf(chunk) !== null)) return { type: 'broken', message: emptiness(answer) };
   try {
-    const translated = streamed ? translateStream(chunks, done) : translateJson(chunks[0]);
-    return { type: 'answer', streamed, done, ...translated, ...factsOf(translated.output, chunks) };
+    return isStream(answer.status, answer.contentType) ? readStream(answer) : readJson(answer);
   } catch (error) {
-    if (!(error instanceof ApiError)) throw error;
+    if (!(error instanceof ApiError || error instanceof SseLimitError)) throw error;
     return { type: 'broken', message: shorten(error.message) };
   }
+}
+
+/** Is an answer with that status and type read as a stream? */
+export function isStream(status: number, contentType: string | null): boolean {
+  return status >= 200 && status < 300 && (contentType?.includes('event-stream') ?? false);
 }
 
 /** Did the model reason beside the text, as far as can be seen? */
@@ -103,7 +108,10 @@ export function tagsIn(text: string): 'whole' | 'closing' | null {
 
 /** The text on one line, without control characters, cut to fit a table. */
 export function shorten(text: string): string {
-  const line = text.replace(/[\p{Cc}\p{Cf}\s]+/gu, ' ').trim();
+  const line = text
+    .slice(0, maxRawLength)
+    .replace(/[\p{Cc}\p{Cf}\s]+/gu, ' ')
+    .trim();
   return line.length > maxMessageLength ? `${line.slice(0, maxMessageLength)}…` : line;
 }
 
@@ -113,42 +121,86 @@ function emptiness({ status, body }: Answer): string {
     : `a ${status} that is not a Chat Completion: ${shorten(body)}`;
 }
 
-function valuesOfStream(body: string): { values: unknown[]; done: boolean } {
+/** The chunks one after another: all of them together take a hundred times the memory of the stream. Returns `done`. */
+function* chunksOfStream(body: string): Generator<LooseChunk, boolean> {
   const bytes = Buffer.from(body);
-  const decoder = new SseDecoder({ maxEventBytes: bytes.length + 1 });
-  const values: unknown[] = [];
-  for (const message of [...decoder.push(bytes), ...decoder.finish()]) {
-    if (message.type !== 'event') continue;
-    const data = readSseData(message.data);
-    if (data.type !== 'values') continue;
-    values.push(...data.values);
-    if (data.done) return { values, done: true };
+  const decoder = new SseDecoder({ maxEventBytes });
+  for (let at = 0; at < bytes.length; at += pieceBytes)
+    if (yield* chunksOf(decoder.push(bytes.subarray(at, at + pieceBytes)))) return true;
+  return yield* chunksOf(decoder.finish());
+}
+
+function* chunksOf(messages: readonly SseMessage[]): Generator<LooseChunk, boolean> {
+  for (const message of messages) {
+    const data = message.type === 'event' ? readSseData(message.data) : null;
+    if (data?.type !== 'values') continue;
+    for (const value of data.values) {
+      const chunk = objectOf<LooseChunk>(value);
+      if (chunk !== null) yield chunk;
+    }
+    if (data.done) return true;
   }
-  return { values, done: false };
+  return false;
 }
 
-/** What the product makes of an answer. */
-interface Translated {
-  readonly output: readonly OutputItem[];
-  readonly deltas: number;
-  readonly finish: string;
-  readonly usage: Usage | null;
+/** What is looked for in the chunks of an answer; a completion is one. */
+class SeenChunks {
+  hasChoice = false;
+  logprobs = 0;
+  readonly #fields = new Set<string>();
+
+  add(chunk: LooseChunk): void {
+    const choice = choiceOf(chunk);
+    if (choice !== null) this.hasChoice = true;
+    this.logprobs += logprobsOf(choice?.logprobs).length;
+    for (const field of fieldsOfReasoning)
+      if (!this.#fields.has(field) && carriesReasoning(chunk, field)) this.#fields.add(field);
+  }
+
+  reasoningFields(): readonly string[] {
+    return fieldsOfReasoning.filter((field) => this.#fields.has(field));
+  }
 }
 
-function translateStream(chunks: readonly LooseChunk[], done: boolean): Translated {
+/** Throws `SseLimitError` for an event that is too large. */
+function readStream(answer: Answer): ChatAnswer {
+  const seen = new SeenChunks();
   const translator = new StreamTranslator(contextFor(true));
   let deltas = 0;
-  for (const chunk of chunks) if (translator.push(chunk).some(({ type }) => type.endsWith('.delta'))) deltas += 1;
+  const chunks = chunksOfStream(answer.body);
+  let next = chunks.next();
+  for (; !next.done; next = chunks.next()) {
+    const error = errorOfValue(next.value);
+    if (error !== null) return { type: 'error', status: answer.status, message: shorten(error.message) };
+    seen.add(next.value);
+    if (translator.push(next.value).some(({ type }) => type.endsWith('.delta'))) deltas += 1;
+  }
+  if (!seen.hasChoice) return { type: 'broken', message: emptiness(answer) };
+  const done = next.value;
   const last = translator.finish(done ? 'done' : 'eof').at(-1);
   const output = last !== undefined && 'response' in last ? last.response.output : [];
-  return { output, deltas, finish: translator.summary().finishReason ?? '', usage: translator.usage() };
+  const finish = translator.summary().finishReason ?? '';
+  return {
+    ...{ type: 'answer', streamed: true, done, deltas, finish, usage: translator.usage() },
+    ...factsOf(output, seen),
+  };
 }
 
 /** Throws `ApiError` if it is not an answer. */
-function translateJson(completion: unknown): Translated {
+function readJson(answer: Answer): ChatAnswer {
+  const seen = new SeenChunks();
+  const completion = objectOf<LooseChunk>(jsonOf(answer.body));
+  const error = completion === null ? null : errorOfValue(completion);
+  if (error !== null) return { type: 'error', status: answer.status, message: shorten(error.message) };
+  if (completion !== null) seen.add(completion);
+  if (!seen.hasChoice) return { type: 'broken', message: emptiness(answer) };
   const { response, finishReason } = translateCompletion(completion, contextFor(false));
   const { output, usage } = response;
-  return { output, deltas: output.length === 0 ? 0 : 1, finish: finishReason ?? '', usage };
+  return {
+    ...{ type: 'answer', streamed: false, done: false, finish: finishReason ?? '', usage },
+    deltas: output.length === 0 ? 0 : 1,
+    ...factsOf(output, seen),
+  };
 }
 
 /** As for a plain request; tags stay in the text, where they can be looked at, and a call without an id has none. */
@@ -176,7 +228,7 @@ function contextFor(stream: boolean): ResponseContext {
   };
 }
 
-function factsOf(output: readonly OutputItem[], chunks: readonly LooseChunk[]) {
+function factsOf(output: readonly OutputItem[], seen: SeenChunks) {
   const text = output
     .flatMap((item) => (item.type === 'message' ? item.content : []))
     .map((part) => (part.type === 'output_text' ? part.text : ''))
@@ -189,9 +241,9 @@ function factsOf(output: readonly OutputItem[], chunks: readonly LooseChunk[]) {
       .flatMap((item) => (item.type === 'reasoning' ? item.summary : []))
       .map((part) => part.text)
       .join(''),
-    reasoningFields: fieldsOfReasoning.filter((field) => chunks.some((chunk) => carriesReasoning(chunk, field))),
+    reasoningFields: seen.reasoningFields(),
     calls: output.flatMap(callOf),
-    logprobs: chunks.reduce((sum, chunk) => sum + logprobsOf(choiceOf(chunk)?.logprobs).length, 0),
+    logprobs: seen.logprobs,
   };
 }
 

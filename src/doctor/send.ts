@@ -1,7 +1,9 @@
 import { type IncomingMessage, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { scanJson } from '../json/scan.ts';
 import { noTlsHandshake } from '../upstream/unreachable.ts';
+import { isStream } from './chat-answer.ts';
 import type { Answer, ProbeRequest } from './probe.ts';
 
 /**
@@ -26,6 +28,9 @@ export const promptMs = 5000;
 
 /** Maximum bytes read of one answer. */
 const maxAnswerBytes = 8 * 1024 * 1024;
+
+/** Most values of an answer that is parsed at once: 8 MiB of `{},` would take hundreds of megabytes. */
+const maxAnswerValues = 200_000;
 
 /**
  * Sends requests over connections of their own. Redirects are not followed and no proxy is used: the key reaches only the
@@ -57,7 +62,7 @@ function withoutKey(text: string, key: string | null): string {
 
 function exchange(
   url: URL,
-  { body, until }: ProbeRequest,
+  { path, body, until }: ProbeRequest,
   token: string | null,
   timeoutMs: number,
   signal: AbortSignal | undefined,
@@ -69,7 +74,7 @@ function exchange(
     let response: IncomingMessage | null = null;
     const pieces: Buffer[] = [];
     let size = 0;
-    const settle = (outcome: Answer['outcome'], reason = '') => {
+    const settle = (outcome: Answer['outcome'], reason = '', whole = Buffer.concat(pieces)) => {
       clearTimeout(timer);
       clearTimeout(connecting);
       signal?.removeEventListener('abort', interrupt);
@@ -85,7 +90,7 @@ function exchange(
         keepAlive: header('keep-alive'),
         retryAfter: header('retry-after'),
         location: header('location'),
-        body: withoutKey(Buffer.concat(pieces).toString('utf8'), token),
+        body: withoutKey(whole.toString('utf8'), token),
         reason,
         milliseconds: performance.now() - started,
       });
@@ -122,7 +127,15 @@ function exchange(
         if (size > maxAnswerBytes) settle('too_large', `an answer over ${maxAnswerBytes / 1024 / 1024} MiB`);
         else if (until === 'first_event' && incoming.statusCode === 200 && piece.includes('data:')) settle('aborted');
       });
-      incoming.on('end', () => settle('answered'));
+      incoming.on('end', () => {
+        const { statusCode: status = 0, headers } = incoming;
+        const whole = Buffer.concat(pieces);
+        // A stream's chunks are parsed one at a time.
+        const streamed = path === 'chat' && isStream(status, headers['content-type'] ?? null);
+        if (streamed || scanJson(whole, { maxValues: maxAnswerValues }).values <= maxAnswerValues)
+          settle('answered', '', whole);
+        else settle('too_large', `an answer of over ${maxAnswerValues} values`, Buffer.alloc(0));
+      });
       incoming.on('error', (error: NodeJS.ErrnoException) => settle('unreachable', error.code ?? error.message));
     });
     if (signal?.aborted) interrupt();

@@ -24,7 +24,7 @@ const uses: Readonly<Record<string, readonly string[]>> = {
   websocket: ['json', 'machine', 'schema', 'sse'],
   // Nothing uses the rooms of subcommands but the program that loads them.
   explain: ['exchange', 'json', 'program', 'redact', 'schema', 'server', 'settings', 'sse', 'translate', 'upstream'],
-  doctor: ['exchange', 'program', 'schema', 'settings', 'sse', 'translate', 'upstream'],
+  doctor: ['exchange', 'json', 'program', 'schema', 'settings', 'sse', 'translate', 'upstream'],
 };
 
 /** Rooms without sockets, clock, randomness or environment: these packages and built-ins are all they may use. */

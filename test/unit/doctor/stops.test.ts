@@ -4,13 +4,14 @@ import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer as createTcp } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { json } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
 import type { Answer } from '../../../src/doctor/probe.ts';
 import { allProbes } from '../../../src/doctor/probes/all-probes.ts';
 import { runProbes } from '../../../src/doctor/run.ts';
 import { readProfilesFile } from '../../../src/upstream/profiles-file.ts';
 import { type Behaviour, type ProbedServer, startProbedServer } from '../../support/probed-server.ts';
-import { runDoctor, runDoctorJson } from '../../support/run-doctor.ts';
+import { type DoctorReport, runDoctor, runDoctorJson } from '../../support/run-doctor.ts';
 
 const nothing: Answer = {
   ...{ outcome: 'unreachable', status: 0, contentType: null, keepAlive: null, retryAfter: null, location: null },
@@ -147,6 +148,30 @@ it('an answer without end is not read to its end', async () => {
     expect(report.findings.find(({ probe }) => probe === 'logprobs')).toMatchObject({
       result: 'broken',
       detail: 'an answer over 8 MiB',
+    });
+  });
+});
+
+describe('an answer of 8 MiB that parses to a hundred times as much fits in a heap of 128 MiB:', () => {
+  const ofSize = (start: string, unit: string, end: string) =>
+    start + unit.repeat((8 * 1024 * 1024 - start.length - end.length) / unit.length) + end;
+
+  it.each([
+    ['events', 'text/event-stream', ofSize('', `data: [${'{},'.repeat(200)}{}]\n\n`, ''), /not a Chat Completion/],
+    ['one event', 'text/event-stream', ofSize('data: [', '{},', '{}]\n\n'), /event .* larger than 1048576 bytes/],
+    ['values', 'application/json', ofSize('[', '{},', '{}]'), /an answer of over 200000 values/],
+    ['words', 'text/plain', ofSize('', 'a ', ''), /not a Chat Completion/],
+  ])('%s', { timeout: 60_000 }, async (_name, type, answer, detail) => {
+    const respond: Behaviour['respond'] = (_path, body) =>
+      body === null ? null : { status: 200, headers: { 'content-type': type }, body: answer };
+    await withServer({ respond }, async (_server, url) => {
+      const main = join(import.meta.dirname, '../../../src/main.ts');
+      const args = ['--max-old-space-size=128', main, 'doctor', url, '--model', 'm', '--json'];
+      const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'ignore'] });
+      const closed = once(child, 'close');
+      const report = (await json(child.stdout)) as DoctorReport;
+      expect(await closed).toEqual([1, null]);
+      expect(report.stopped).toMatch(detail);
     });
   });
 });
