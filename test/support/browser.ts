@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 
-/** Where Debian, Fedora and Arch put it. */
+/** Paths of Chromium on Debian, Fedora and Arch. */
 const places = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 
-/** A real browser, of this machine: nothing is downloaded. Throws what to install where there is none. */
+/** A real browser, installed on this machine: nothing is downloaded. Throws what to install if there is none. */
 export function startBrowser(): Promise<Browser> {
   const executablePath = process.env['CHROMIUM_BIN'] ?? places.find((path) => existsSync(path));
   if (executablePath === undefined)
@@ -15,7 +15,7 @@ export function startBrowser(): Promise<Browser> {
   return chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-dev-shm-usage'] });
 }
 
-/** The inspector's page, with all that must not happen on it: errors, messages on the console, requests elsewhere. */
+/** The inspector's page, which collects everything that must not happen: errors, console messages, requests elsewhere. */
 export interface InspectorPage {
   readonly page: Page;
   readonly problems: readonly string[];

@@ -9,7 +9,7 @@ import { buildService } from '../../scripts/build.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** The built service's file; not there in projects that start it from its sources. */
+    /** The built service's file; absent in projects that start it from its sources. */
     builtService?: string;
   }
 }
@@ -18,14 +18,14 @@ const root = join(import.meta.dirname, '../..');
 
 /**
  * A global setup of vitest: builds the service from the sources as they are now, for the processes that the project's tests
- * start. A start from the sources takes three times the CPU time, and these tests start a hundred. Each run has a folder of its own,
- * removed at its end, so that no run meets another's build. Throws when the service cannot be built, or does not start.
+ * start. A start from the sources takes three times the CPU time, and these tests start a hundred. Each run has its own folder,
+ * removed at its end, so that no run uses another's build. Throws when the service cannot be built, or does not start.
  */
 export default async function buildForTests(project: TestProject): Promise<() => void> {
   const folder = mkdtempSync(join(tmpdir(), 'responses-extproc-built-'));
   const remove = () => rmSync(folder, { recursive: true, force: true });
   try {
-    // What the service reads from beside its folder.
+    // Files that the service reads from next to its folder.
     for (const name of ['proto', 'package.json']) symlinkSync(join(root, name), join(folder, name));
     await buildService(join(folder, 'dist'));
     const main = join(folder, 'dist/main.js');
@@ -38,7 +38,7 @@ export default async function buildForTests(project: TestProject): Promise<() =>
   }
 }
 
-/** A service writes V8's code cache when it ends, for all that start after it. */
+/** A service writes V8's code cache when it exits, for all that start after it. */
 async function runOnce(main: string): Promise<void> {
   const env = { ...process.env, LISTEN: '127.0.0.1:0', ADMIN_LISTEN: '127.0.0.1:0', DRAIN_DELAY_MS: '0' };
   const child = spawn(process.execPath, [main], { env, stdio: ['ignore', 'pipe', 'inherit'] });

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 export interface CertificateAuthority {
   /** PEM file of the authority. */
   readonly caFile: string;
-  /** A certificate for `localhost` signed by it, with that common name; gives the two files' paths. */
+  /** A certificate for `localhost` signed by it, with that common name; returns the paths of both files. */
   issue(name: string): { readonly certFile: string; readonly keyFile: string };
   remove(): void;
 }

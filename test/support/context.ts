@@ -11,7 +11,7 @@ import { profileOf } from '../../src/upstream/profiles.ts';
 export const createdAt = 1_800_000_000;
 export const completedAt = createdAt + 2;
 
-/** What an answer may be to, by the names that cases have. */
+/** Operations that an answer may belong to, by their names in the cases. */
 export const kinds = {
   response: responses,
   compaction: compactionTrigger,
@@ -21,7 +21,7 @@ export const kinds = {
   input_tokens: inputTokens,
 };
 
-/** What a case may say of its context, as JSON; the rest is that of `{"model": "test-model", "input": "Hi"}`. */
+/** What a case may set in its context, as JSON; the rest is that of `{"model": "test-model", "input": "Hi"}`. */
 export interface ContextSettings {
   readonly profile?: string;
   /** Flags of the profile that differ from its row. */
@@ -62,7 +62,7 @@ export const minimalEcho: CreateResponseEcho = {
   prompt_cache_key: null,
 };
 
-/** The context of an answer whose ids are counted (`msg_1`, `msg_2`) and whose clock stands still. */
+/** The context of an answer whose ids are counted (`msg_1`, `msg_2`) and whose clock is fixed. */
 export function createTestContext(settings: ContextSettings = {}): ResponseContext {
   const profile = profileOf(settings.profile ?? 'generic');
   if (profile === undefined) throw new Error(`no profile is called ${settings.profile}`);

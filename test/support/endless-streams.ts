@@ -1,7 +1,7 @@
 import type { LooseChoice, LooseChunk, LooseMessage } from '../../src/schema/chat-completion.ts';
 import { createTestContext } from './context.ts';
 
-/** One chunk of an endless stream, as a server that has lost its way sends it: the `index`-th of its kind. */
+/** One chunk of an endless stream, as a malfunctioning server sends it: the `index`-th of its kind. */
 export type ChunkOf = (index: number) => LooseChunk;
 
 const delta = (fields: LooseMessage, rest: LooseChoice = {}): LooseChunk => ({
@@ -21,8 +21,8 @@ const word = (index: number) => `word${index % 97} `;
 const long = (index: number) => `${'a signature of some length '.repeat(8)}${index}`;
 
 /**
- * Kinds of streams for each field of a delta. A field that is added to `LooseMessage` needs one here before this compiles:
- * what is read may be kept. Null for fields that nothing is kept of.
+ * Kinds of streams for each field of a delta. A new field of `LooseMessage` needs one here before this compiles,
+ * since what is read may be kept. Null for fields that are never kept.
  */
 const ofMessage: Record<keyof LooseMessage, Record<string, ChunkOf> | null> = {
   role: null,
@@ -152,7 +152,7 @@ export const endlessStreams: readonly (readonly [string, ChunkOf])[] = [ofMessag
   (fields) => Object.values<Record<string, ChunkOf> | null>(fields).flatMap((kinds) => Object.entries(kinds ?? {})),
 );
 
-/** Reads all that a request can ask to be read. */
+/** The context of a request that makes the service read every field it can. */
 export const endlessContext = () =>
   createTestContext({
     stream: true,

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { addressOf, clusterOf, type EnvoyConfig, type Place } from '../../tools/mesh/envoy-config.ts';
 
-/** Adds a copy of the cluster `from` under another name, with its one endpoint elsewhere. */
+/** Adds a copy of the cluster `from` under another name, with its only endpoint at another address. */
 export function addClusterLike(config: EnvoyConfig, from: string, name: string, place: Place): void {
   const copy = structuredClone(clusterOf(config, from));
   copy.name = name;
@@ -21,11 +21,11 @@ export function addEndpoint(config: EnvoyConfig, cluster: string, place: Place):
   });
 }
 
-/** Resolves when Envoy's health checks have found exactly so many replicas of the service healthy, and its threads know. */
+/** Resolves when Envoy's health checks have found exactly this many replicas of the service healthy, and its threads know. */
 export async function untilHealthy(admin: (path: string) => Promise<string>, endpoints: number): Promise<void> {
   for (const end = Date.now() + 60_000; Date.now() < end; await sleep(100)) {
     const healthy = (await admin('/clusters')).match(/^responses_extproc::.*::health_flags::healthy$/gm);
-    // Envoy's threads hear of health a second later, several changes in one (update_merge_window).
+    // Envoy's threads learn of health changes a second later, merged (update_merge_window).
     if (healthy?.length === endpoints) return sleep(1_500);
   }
   throw new Error(`not ${endpoints} healthy endpoints:\n${await admin('/clusters')}`);

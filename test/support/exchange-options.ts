@@ -5,10 +5,10 @@ import { createTestSettings, defaultExchangeSettings } from './settings.ts';
 
 const MiB = 1024 * 1024;
 
-/** What a client's request and an upstream's answer are in most cases. */
+/** The usual body modes of a client's request and an upstream's answer. */
 export const defaultModes: BodyModes = defaultExchangeSettings.modes;
 
-/** The options of an exchange in a test: the service's defaults, counted ids, a clock that stands still, no timers. */
+/** The options of an exchange in a test: the service's defaults, counted ids, a fixed clock, no timers. */
 export function exchangeOptions(changes: Partial<ExchangeOptions> & { profile?: string } = {}): ExchangeOptions {
   const { profile = 'generic', ...rest } = changes;
   return {

@@ -20,9 +20,9 @@ export interface ExtProcCall {
   readonly waiting: number;
   /** Resets the call, as Envoy does when it has what it needs. */
   cancel(): void;
-  /** Half-closes the call: nothing more will be sent. */
+  /** Half-closes the call: nothing more is sent. */
   halfClose(): void;
-  /** Stops and goes on taking replies off the connection. */
+  /** Pauses and resumes reading replies from the connection. */
   pause(): void;
   resume(): void;
   readonly status: Promise<StatusObject>;

@@ -17,7 +17,7 @@ export interface FailingReplica {
   close(): Promise<void>;
 }
 
-/** A replica whose health check succeeds, and which fails every call once `afterBytes` of its messages have come. */
+/** A replica whose health check succeeds, but which fails every call once `afterBytes` of its messages have arrived. */
 export async function startFailingReplica(
   fail: (stream: ServerHttp2Stream) => void,
   { afterBytes = 1 } = {},
@@ -28,7 +28,7 @@ export async function startFailingReplica(
   server.on('session', (session) => {
     sessions.add(session);
     session.once('close', () => sessions.delete(session));
-    session.on('error', () => {}); // the other side leaves too
+    session.on('error', () => {}); // the other side disconnects too
   });
   server.on('stream', (stream, headers) => {
     stream.on('error', () => {});

@@ -36,7 +36,7 @@ export function goldenRequests(): { readonly where: string; readonly request: Re
   });
 }
 
-/** Reads every `## ` section of a Markdown file as a case. Throws if there is none, one has no block, or a fence is not closed. */
+/** Reads every `## ` section of a Markdown file as a case. Throws if there is none, if one has no block, or if a fence is not closed. */
 export function readGoldenCases(file: URL): GoldenCase[] {
   const name = file.pathname.split('/').at(-1) ?? '';
   const cases: { where: string; title: string; prose: string[]; blocks: GoldenBlock[] }[] = [];

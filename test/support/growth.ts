@@ -3,7 +3,7 @@ const sizeRatio = 32;
 /** Quadratic work has 1024. Linear work has 32, and up to 200 where the larger run collects garbage and leaves the caches. */
 export const maxLinearGrowth = 400;
 
-/** Microseconds; what takes less is mostly the cost of the call and of the clock. */
+/** Microseconds; below that, mostly the call and the clock are measured. */
 const minBaseMicroseconds = 100;
 
 /**
@@ -11,11 +11,11 @@ const minBaseMicroseconds = 100;
  * machine is, as a limit in seconds would.
  *
  * @param size of the smaller run.
- * @param prepare builds the input of a size, which is not measured, and returns what is.
+ * @param prepare builds the input of a size, which is not measured, and returns the run, which is.
  */
 export function growthOf(size: number, prepare: (size: number) => () => void): number {
   const small = prepare(size);
-  // The first runs are compiled while they run.
+  // V8 still compiles during the first runs.
   const base = Math.max(minBaseMicroseconds, Math.min(...Array.from({ length: 10 }, () => cpuTimeOf(small))));
   let growth = Number.POSITIVE_INFINITY;
   for (let attempt = 0; attempt < 3 && growth > maxLinearGrowth; attempt += 1)

@@ -6,13 +6,13 @@ import { startTestMesh, type TestMesh } from './mesh.ts';
 /** A mesh with its inspector on and a browser for it, for the tests of a file. */
 export interface InspectedMesh {
   readonly mesh: TestMesh;
-  /** Opens the page; after the test it must have had no problem. */
+  /** Opens the page; the test fails at its end if the page had a problem. */
   open(options?: Parameters<typeof openInspector>[2]): Promise<InspectorPage>;
   /** Sends a request; resolves when it has its whole answer. */
   answered(model: string, request?: object): Promise<void>;
 }
 
-/** Starts it before the tests of the file that calls this, and ends it after them. */
+/** Starts it before the tests of the calling file, and stops it after them. */
 export function inspectedMesh(environment: Readonly<Record<string, string>> = {}): InspectedMesh {
   let browser: Browser;
   let mesh: TestMesh;

@@ -1,7 +1,7 @@
 /** Part of `invariants.ts`: the fields each event has, and those of the Response resource. */
 import type { Fields } from './invariants-items.ts';
 
-/** By event type without `response.`: its fields beside `type` and `sequence_number`; those with `?` may be absent. */
+/** By event type without `response.`: its fields besides `type` and `sequence_number`; those with `?` may be absent. */
 const fields: Readonly<Record<string, string>> = {
   created: 'response',
   in_progress: 'response',

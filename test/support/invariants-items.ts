@@ -19,12 +19,12 @@ export interface OpenItem {
   readonly type: string;
   readonly start: Fields;
   readonly parts: Part[];
-  /** Of a call: arguments or input as its deltas say. */
+  /** For a call: arguments or input, joined from its deltas. */
   text: string;
-  /** Of a call: as its `…​.done` says. */
+  /** For a call: as its `…​.done` has it. */
   said: string | null;
   done: Fields | null;
-  /** Of a shell call: its commands as their events say; null while one is being written. */
+  /** For a shell call: its commands, from their events; null while one is being written. */
   readonly commands: { text: string; isDone: boolean }[];
 }
 
@@ -173,7 +173,7 @@ function itemDone(done: Fields, item: OpenItem, fault: Fault): void {
   if (item.parts.some(({ isDone }) => !isDone)) fault(`${item.id} is done before its part`);
   if (item.type === 'function_call' || item.type === 'custom_tool_call') {
     const text = done['arguments'] ?? done['input'];
-    // An input that is cut has no `done`: clients take that for the permission to run it.
+    // An input that is cut has no `done`: clients treat that as permission to run it.
     const isCutInput = item.type === 'custom_tool_call' && done['status'] === 'incomplete';
     if (item.said === null && !isCutInput) fault(`${item.id} is done before its arguments or input`);
     if (text !== (item.said ?? item.text)) fault(`${item.id}: what is done differs from what was said`);
@@ -192,7 +192,7 @@ function itemDone(done: Fields, item: OpenItem, fault: Fault): void {
   if (item.type === 'reasoning') {
     const inSummary = item.parts.some(({ type }) => type === 'summary_text');
     sameTexts(done[inSummary ? 'summary' : 'content'], item.parts, `${item.id}: reasoning`, fault);
-    // The text that streamed as a summary is the content as well (choice D2).
+    // The text that was streamed as a summary is also the content (choice D2).
     if (inSummary) sameTexts(done['content'], item.parts, `${item.id}: content`, fault);
   }
 }

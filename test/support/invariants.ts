@@ -1,6 +1,6 @@
 /**
  * The rules of a Responses stream, checked on its text alone: framing, numbering, fields, grammar, and that every
- * `done` says what its deltas said. Written from the specification (Open Responses 2026-04-24, OpenAI's extra events, the
+ * `done` repeats its deltas. Written from the specification (Open Responses 2026-04-24, OpenAI's extra events, the
  * decisions in `docs/mapping.md`), independent of the code that wrote the stream: it imports nothing from `src`.
  */
 
@@ -91,7 +91,7 @@ function checkItems(events: readonly Fields[], fault: Fault): void {
     if (type === 'response.output_item.added') {
       const item = event['item'] as Fields;
       if (index !== items.length) fault(`item ${item['id']} is added at ${index}, next is ${items.length}`);
-      // A search that ran on the server has no id of a call.
+      // A search that ran on the server has no call id.
       const itemIds = [item['id'], ...(item['execution'] === 'server' ? [] : [item['call_id']])];
       for (const id of itemIds.filter((value) => value !== undefined)) {
         if (typeof id !== 'string' || id === '' || ids.has(id)) fault(`id ${id} is empty or used twice`);
@@ -136,7 +136,7 @@ function checkOutput(response: Fields | undefined, items: readonly OpenItem[], f
   const failed = response?.['status'] === 'failed';
   const isCut = failed && items.at(-1)?.done === null;
   if (isCut) checkCut(items.at(-1), output[items.length - 1], fault);
-  // What came behind a call that was cut is in the response alone.
+  // What follows a call that was cut off is only in the response.
   if (isCut ? output.length < items.length : output.length !== items.length)
     fault(`the response has ${output.length} items, the stream ${items.length}`);
   for (const [index, item] of items.entries()) {
@@ -150,7 +150,7 @@ function checkOutput(response: Fields | undefined, items: readonly OpenItem[], f
   }
 }
 
-/** A call is never done in a stream that failed while it was open: clients run what is done, whatever its status. */
+/** A call is never done in a stream that failed while it was open: clients run calls that are done, regardless of their status. */
 function checkCut(item: OpenItem | undefined, inResponse: Fields | undefined, fault: Fault): void {
   if (item === undefined) return;
   if (!callTypes.test(item.type)) fault(`${item.id} is never done`);
@@ -176,7 +176,7 @@ function checkStatus(item: OpenItem, answer: unknown, isLast: boolean, fault: Fa
   }
 }
 
-/** What an item before the last must be when the answer was cut; null where its text does not tell. */
+/** The status that an item before the last must have when the answer was cut off; null if its text does not tell. */
 function statusOfEarlier({ type, done }: OpenItem): 'completed' | 'incomplete' | null {
   if (type === 'message' || type === 'reasoning') return 'completed';
   // The input of other calls is not JSON, or was unwrapped from it.

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import type { TestMesh } from './mesh.ts';
 
-/** What it asks, which names the upstream's script, and when it goes: `after` it has read that text, or `unread`, once the upstream has the request. */
+/** Its request, which names the upstream's script, and when it disconnects: `after` reading that text, or `unread`, once the upstream has the request. */
 export interface LeavingClient {
   readonly model: string;
   readonly leaves: { readonly after: string } | 'unread';
@@ -9,7 +9,7 @@ export interface LeavingClient {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Asks, and closes its connection before the answer has ended. The access log has it under its model as the request's id. */
+/** Sends the request, and closes its connection before the answer has ended. Its request id in the access log is the model. */
 export async function askAndLeave(mesh: TestMesh, { model, leaves, stream, headers }: LeavingClient): Promise<void> {
   const abort = new AbortController();
   const asked = mesh.upstream.received(model).length;
@@ -32,7 +32,7 @@ export async function askAndLeave(mesh: TestMesh, { model, leaves, stream, heade
   abort.abort();
 }
 
-/** What the last request of that model costs where nobody counted: a token for each four bytes that the upstream was sent. */
+/** The cost of the last request of that model if nothing was counted: one token for each four bytes sent upstream. */
 export function estimatedTokens({ upstream }: TestMesh, model: string, outputTokens: number) {
   const sent = upstream.received(model).at(-1)?.body.length ?? Number.NaN;
   return { tokens_from: 'estimate', input_tokens: Math.ceil(sent / 4), output_tokens: outputTokens };

@@ -1,6 +1,6 @@
 /**
  * Compares what a stream translator counts with how the heap grows, for each kind of endless stream. A script, because it
- * needs a small heap of its own, and no compiler beside it that refers to its objects:
+ * needs its own small heap, and no concurrent compiler that refers to its objects:
  * `node --expose-gc --no-concurrent-recompilation test/support/measure-retained.ts` prints a JSON line for each kind.
  */
 
@@ -8,7 +8,7 @@ import { setImmediate } from 'node:timers/promises';
 import { StreamTranslator } from '../../src/translate/stream.ts';
 import { type ChunkOf, endlessContext, endlessStreams } from './endless-streams.ts';
 
-/** Large beside what the engine itself keeps and frees. */
+/** Large compared with what the engine itself keeps and frees. */
 const enough = 300_000;
 const mostChunks = 200_000;
 
@@ -37,14 +37,14 @@ interface Measurement {
   readonly counted: number;
 }
 
-/** A function, so that nothing of one stream is still referred to when the next is measured. */
+/** A function, so that no reference to one stream remains when the next is measured. */
 async function measureOnce(chunkOf: ChunkOf): Promise<Measurement> {
   const before = await usedHeap();
   const translator = streamOf(chunkOf, enough);
   return { grown: (await usedHeap()) - before, counted: translator.retainedBytes() };
 }
 
-/** How far the count is from the truth, whichever way: 0 is exact. */
+/** The absolute error of the count: 0 is exact. */
 function distance({ grown, counted }: Measurement): number {
   return grown <= 0 ? Number.POSITIVE_INFINITY : Math.abs(Math.log(counted / grown));
 }

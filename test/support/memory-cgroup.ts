@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** A memory cgroup as a container has one: what is in it is killed when it takes more than the limit. */
+/** A memory cgroup as a container has one: its processes are killed when they exceed the limit. */
 export interface MemoryCgroup {
   /** The command that runs `command` inside it. */
   run(command: string, args: readonly string[]): readonly [string, readonly string[]];
@@ -10,10 +10,10 @@ export interface MemoryCgroup {
 
 const root = '/sys/fs/cgroup';
 
-/** Makes one, under the machine's version of cgroups. Throws where this process may not: it takes root. */
+/** Makes one, under the machine's version of cgroups. Throws if this process may not: it needs root. */
 export function createMemoryCgroup(limitBytes: number): MemoryCgroup {
   const isV2 = existsSync(join(root, 'cgroup.controllers'));
-  // In version 2 a group with processes has no children with limits, so it hangs off the top.
+  // In version 2 a group with processes has no children with limits, so it is created at the top.
   const parent = isV2 ? root : join(root, 'memory', ownGroup());
   const path = join(parent, `responses-extproc-${process.pid}-${Date.now()}`);
   mkdirSync(path);
@@ -27,7 +27,7 @@ export function createMemoryCgroup(limitBytes: number): MemoryCgroup {
         ['memory.memsw.limit_in_bytes', limitBytes],
       ]) {
     const at = join(path, String(file));
-    // Without swap accounting there is no such file, and without swap no need of it.
+    // Without swap accounting the file does not exist, and without swap it is not needed.
     if (existsSync(at)) writeFileSync(at, String(value));
   }
   return {

@@ -6,7 +6,7 @@ export function residentMiB(pid: number): number {
   return Math.round(Number(stdout) / 1024);
 }
 
-/** Looks at processes' memory every 100 ms until stopped; gives the highest figure of each. */
+/** Looks at processes' memory every 100 ms until stopped; returns the highest figure of each. */
 export function watchMemory<Name extends string>(pids: Readonly<Record<Name, number>>): () => Record<Name, number> {
   const highest = {} as Record<Name, number>;
   const look = () => {

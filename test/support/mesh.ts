@@ -13,14 +13,14 @@ import { type ScriptedUpstream, startScriptedUpstream } from './upstream.ts';
 /** A line of Envoy's access log or of the service's log. */
 export type LogLine = Readonly<Record<string, unknown>>;
 
-/** A real Envoy on the shipped configuration, the real service, and an upstream that does what the test says. */
+/** A real Envoy on the shipped configuration, the real service, and an upstream that the test scripts. */
 export interface TestMesh {
   /** `http://127.0.0.1:PORT` */
   readonly url: string;
   readonly upstream: ScriptedUpstream;
   readonly envoy: Child;
   readonly service: TestService;
-  /** The official SDK, which retries nothing. */
+  /** The official SDK, without retries. */
   readonly client: OpenAI;
   /** Sends JSON to `/v1/responses`. */
   post(body: unknown, options?: RequestInit & { path?: string }): Promise<Response>;
@@ -42,7 +42,7 @@ export interface TestService {
   admin(path: string): Promise<string>;
   /** A figure of its metrics, summed over labels. */
   metric(name: string): Promise<number>;
-  /** SIGTERM, as an orchestrator sends it; resolves with how the process ended. */
+  /** SIGTERM, as an orchestrator sends it; resolves with how the process exited. */
   terminate(): Promise<string>;
   /** SIGKILL; resolves when it is gone. */
   kill(): Promise<void>;
@@ -58,7 +58,7 @@ export interface TestMeshOptions {
   /** Changes the shipped configuration, addresses already replaced. */
   readonly edit?: (config: EnvoyConfig) => void;
   readonly concurrency?: number;
-  /** The service listens for WebSockets, and Envoy leads them there. */
+  /** The service listens for WebSockets, and Envoy routes them there. */
   readonly webSocket?: boolean;
 }
 
@@ -181,7 +181,7 @@ async function startTestService(
   };
 }
 
-/** Rejects when the process ends, and says so if nobody stopped it: a test that fails later should not hide why. */
+/** Rejects when the process exits, and prints it if it was not stopped, so that a later failure does not hide the cause. */
 function endedUnasked(child: Child, lines: readonly string[]): Promise<never> {
   const failed = child.ended.then((end) => {
     const problem = `${child.name} ended (${end})`;
@@ -202,7 +202,7 @@ async function envoyIsReady(admin: (path: string) => Promise<string>): Promise<v
   }
 }
 
-/** Logs come a moment after the answer. */
+/** Log lines arrive a moment after the answer. */
 async function untilFound(
   lines: () => readonly LogLine[],
   wanted: (line: LogLine) => boolean,

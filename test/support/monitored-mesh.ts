@@ -15,7 +15,7 @@ export interface MonitoredMesh {
 }
 
 /**
- * An Envoy and a service that have had one request of each outcome, and beside them two workers with TLS, whose profiles file
+ * An Envoy and a service that have had one request of each outcome, and two workers with TLS, whose profiles file
  * was broken while they ran.
  */
 export async function startMonitoredMesh(): Promise<MonitoredMesh> {

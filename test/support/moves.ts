@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 
 type Table = Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>;
 
-/** What holds of every table of moves: all phases can be reached from the first, and each can end. */
+/** Checks a table of moves: all phases can be reached from the first, and each can end. */
 export function describeMoves(name: string, table: Table, start: string, ends: readonly string[]): void {
   describe(name, () => {
     const next = (phase: string): string[] => Object.values(table[phase] ?? {}).flat();

@@ -2,7 +2,7 @@ import { describe, it } from 'vitest';
 
 /**
  * A setup file of every project: `it.each` and `describe.each` over an empty list throw, so that the file fails. Without it
- * a table whose rows come from a folder, a page or the code registers no test when it finds nothing, and passes. Loops
+ * a table whose rows come from a folder, a page or the code registers no test when it finds nothing, and the file passes. Loops
  * inside a test are covered by `requireAssertions` in vitest.config.ts.
  */
 const checked = Symbol.for('no-empty-tables');

@@ -1,4 +1,4 @@
-/** Whose server says what, when a prompt is longer than the context: the sentences that were not known in the beginning. */
+/** Servers' errors for a prompt that is longer than the context: wordings that were added after the first ones. */
 export const overflowWordings: readonly (readonly [who: string, message: string])[] = [
   ['llama.cpp', 'Context size has been exceeded.'],
   ['llama.cpp, earlier', 'the request exceeds the available context size, try increasing it'],

@@ -1,6 +1,6 @@
 import type { ResponseResource } from '../../src/schema/response-resource.ts';
 
-/** What an answer says: as much as any reader of it must agree on. */
+/** The contents of an answer that every reader must agree on. */
 export interface Said {
   readonly text: string;
   readonly refusal: string;
@@ -36,7 +36,7 @@ interface Usage {
 }
 
 /**
- * Reads a completion, or a stream of chunks, as the Chat Completions API is documented and no more, independent of `src/`: the
+ * Reads a completion, or a stream of chunks, strictly as the Chat Completions API is documented, independent of `src/`: the
  * first choice's texts joined, its calls joined by index, the last usage.
  */
 export function plainReading(body: string): Said {
@@ -47,7 +47,7 @@ export function plainReading(body: string): Said {
   for (const { choices = [], x_groq: groq, usage: given = groq?.usage } of bodiesIn(body)) {
     if (given?.prompt_tokens !== undefined) usage = { input: given.prompt_tokens, output: outputOf(given) };
     const [choice] = choices.filter(({ index = 0 }) => index === 0);
-    // Perplexity has both: the other repeats all so far, or is empty.
+    // Perplexity has both: the other repeats everything so far, or is empty.
     const delta = (isWhole(body) ? choice?.message : choice?.delta) ?? {};
     text += textOf(delta.content);
     refusal += delta.refusal ?? '';
@@ -63,7 +63,7 @@ export function plainReading(body: string): Said {
   return { text: withoutThinking(text), refusal, calls: [...calls.values()].map(normal), usage };
 }
 
-/** The same of what the product made of it. */
+/** The same for what the product made of it. */
 export function saidBy({ output, usage }: ResponseResource): Said {
   const parts = output.flatMap((item) => (item.type === 'message' ? item.content : []));
   return {
@@ -77,7 +77,7 @@ export function saidBy({ output, usage }: ResponseResource): Said {
   };
 }
 
-/** xAI does not count reasoning in the completion: the total tells. */
+/** xAI does not count reasoning in the completion: the total includes it. */
 function outputOf({
   prompt_tokens = 0,
   completion_tokens = 0,
@@ -90,12 +90,12 @@ function outputOf({
     : completion_tokens;
 }
 
-/** Thinking that a server left at the start of the text is no part of it; where it was cut, all is thinking. */
+/** Thinking that a server left at the start of the text is not part of it; if it was cut off, everything is thinking. */
 function withoutThinking(text: string): string {
   return text.replace(/^\s*<think>(?:.*?<\/think>|.*$)/s, '').trim();
 }
 
-/** No arguments are an empty object, which is what clients must get. */
+/** Empty arguments mean an empty object, which is what clients must get. */
 function normal({ name, arguments: text }: Said['calls'][number]): Said['calls'][number] {
   return { name, arguments: text.trim() === '' ? '{}' : text.trim() };
 }

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 
 /**
- * A Chat server whose model does whatever it is asked, except what the behaviour says: what the probes of the doctor meet.
+ * A Chat server whose model does whatever it is asked, except where the behaviour differs, for the probes of the doctor.
  * Nothing here knows how requests are judged.
  */
 export interface Behaviour {
@@ -10,7 +10,7 @@ export interface Behaviour {
   check?(body: ProbedBody): void;
   /** Requests that are never answered. */
   hangs?(body: ProbedBody): boolean;
-  /** Fields that are read past. */
+  /** Fields that are ignored. */
   readonly ignores?: readonly string[];
   /** Where the model's reasoning goes: a field's name, or into the text. */
   readonly reasoning?: 'reasoning_content' | 'reasoning' | 'tags' | 'closing tag';
@@ -28,7 +28,7 @@ interface Reply {
   readonly body: string;
 }
 
-/** As much of a Chat request as the model looks at. */
+/** The part of a Chat request that the model looks at. */
 export interface ProbedBody {
   readonly model: string;
   readonly messages: readonly ProbedMessage[];
@@ -51,7 +51,7 @@ interface ProbedMessage {
   readonly [field: string]: unknown;
 }
 
-/** A running one. */
+/** A running server. */
 export interface ProbedServer {
   readonly port: number;
   /** Everything that arrived. */

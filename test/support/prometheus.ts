@@ -20,7 +20,7 @@ export interface Prometheus {
 }
 
 /**
- * Starts one on pages that these functions write, once a second. Throws where the machine has none, and says what to install.
+ * Starts one that scrapes pages written by these functions, once a second. Throws what to install if the machine has none.
  */
 export async function startPrometheus(
   jobs: Readonly<Record<string, () => Promise<string>>>,
@@ -82,7 +82,7 @@ export async function startPrometheus(
     return data.result;
   }
 
-  /** Enough scrapes of all for a rate. */
+  /** Enough scrapes of every job for a rate. */
   async function untilScraped(): Promise<void> {
     for (;;) {
       const scraped = await query('count_over_time(up[1m]) >= 4 and up == 1').catch(() => []);
@@ -101,7 +101,7 @@ export async function startPrometheus(
       return data.groups.flatMap((group) => group.rules);
     },
     async expectAnswer(expression) {
-      // A comparison that is false has no answer; whether its two sides find each other shows with `bool`.
+      // A comparison that is false returns nothing; `bool` shows whether the series of both sides match.
       const asked = expression
         .replaceAll('$__rate_interval', '1m')
         .replaceAll('$job', '.*')

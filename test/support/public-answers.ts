@@ -3,7 +3,7 @@ import { parse } from 'yaml';
 
 /** One answer of a Chat Completions server, as another project recorded it. */
 export interface PublicAnswer {
-  /** The host that was asked, or the folder's name where only answers were kept. */
+  /** The host of the request, or the folder's name if only answers were kept. */
   readonly server: string;
   /** The file in its repository, and which answer of it. */
   readonly source: string;
@@ -14,7 +14,7 @@ export interface PublicAnswer {
   readonly body: string;
 }
 
-/** The Chat Completions answers in a file: a cassette of vcrpy, of Ruby's VCR, or a fixture of the AI SDK. None in any other. */
+/** The Chat Completions answers in a file: a cassette of vcrpy, of Ruby's VCR, or a fixture of the AI SDK. Empty for any other file. */
 export function publicAnswersIn(path: string, text: string): readonly PublicAnswer[] {
   if (/\.ya?ml$/.test(path)) return text.includes('/chat/completions') ? cassetteAnswers(path, text) : [];
   const server = /packages\/([^/]+)\//.exec(path)?.[1];
@@ -54,7 +54,7 @@ function cassetteAnswers(path: string, text: string): PublicAnswer[] {
   });
 }
 
-/** The body of a request or response, in the ways that cassettes have them; null where it cannot be read. */
+/** The body of a request or response, in the forms that cassettes use; null if it cannot be read. */
 function bodyOf(message: Record<string, unknown>): string | null {
   if (message['parsed_body'] !== undefined) return JSON.stringify(message['parsed_body']);
   const holder = objectOf(message['body']);
@@ -64,7 +64,7 @@ function bodyOf(message: Record<string, unknown>): string | null {
   return holder?.['base64_string'] === undefined ? body : decompressed(Buffer.from(body, 'base64'));
 }
 
-/** By its first bytes: recorders keep the header or drop it, whatever they did to the body. */
+/** By its first bytes: recorders may keep or drop the header, whether or not they decoded the body. */
 function decompressed(bytes: Buffer): string | null {
   const start = bytes.subarray(0, 4).toString('hex');
   try {

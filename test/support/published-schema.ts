@@ -83,7 +83,7 @@ function faults(validate: ValidateFunction, value: unknown): string[] {
 }
 
 /**
- * The resource without what OpenAI has and the published schema has not: custom tools, tool search, tools the client runs, a format's own
+ * The resource without what only OpenAI has, and not the published schema: custom tools, tool search, tools the client runs, a format's own
  * `schema` (choice D16), efforts outside the published words (D17), a named custom tool choice.
  */
 function withoutExtensions(response: JsonObject): JsonObject {

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { API, type Checker, SymbolFlags, type Type, TypeFlags, type TypeReference } from 'typescript/unstable/sync';
 
-/** A JSON value of a published type, and what sets it apart: `content[0].detail: null`. */
+/** A JSON value of a published type, and how it differs: `content[0].detail: null`. */
 export interface Variant {
   readonly what: string;
   readonly value: unknown;
@@ -33,7 +33,7 @@ export function variantsOfPublished(name: string): readonly Variant[] {
 class VariantMaker {
   readonly #checker: Checker;
   readonly #made = new Map<number, readonly Variant[]>();
-  /** Types that are being looked at: one inside itself ends there. */
+  /** Types being visited: a recursive type ends there. */
   readonly #open = new Set<number>();
 
   constructor(checker: Checker) {
@@ -57,7 +57,7 @@ class VariantMaker {
     if (type.isUnionType()) {
       const members = type.getTypes() ?? [];
       const isNull = (member: Type) => (member.flags & TypeFlags.Null) !== 0;
-      // Null comes last: the first value is one that says something.
+      // Null comes last, so that the first value is a meaningful one.
       return [...members.filter((member) => !isNull(member)), ...members.filter(isNull)].flatMap((member) =>
         this.variantsOf(member),
       );

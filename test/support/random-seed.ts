@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 
 /**
- * A setup file: `FAST_CHECK_SEED` is the seed of every property test, so that a run that failed can be had again. Without
- * it each property draws a seed of its own; a failure prints it, with the smallest case that was found.
+ * A setup file: `FAST_CHECK_SEED` is the seed of every property test, so that a failed run can be repeated. Without
+ * it each property draws its own seed; a failure prints it, with the smallest case found.
  */
 const seed = process.env['FAST_CHECK_SEED'];
 if (seed !== undefined) {

@@ -10,7 +10,7 @@ import { completion, delta, done, eventStream, finish } from './upstream.ts';
 
 const failed = { error: { type: 'server_error', code: 'upstream_unavailable' } };
 
-/** The tests of what an Envoy does when a replica of the service dies. It is to hold in every version. */
+/** The tests of what an Envoy does when a replica of the service dies. They must pass with every version. */
 export function testDeadReplicas(envoy: () => EnvoyBinary): void {
   test('replicas that are killed under load take with them what they had accepted, and no later request', async () => {
     const port = await anyFreePort();
@@ -37,7 +37,7 @@ export function testDeadReplicas(envoy: () => EnvoyBinary): void {
         await load.sent(300);
         const results = await load.stop();
         expect(results.filter(({ ok, id }) => !ok && !inFlight.has(id))).toEqual([]);
-        // Those that break had reached the upstream, or an answer of theirs had begun; they end in words.
+        // Those that fail had reached the upstream, or their answer had begun; they end with an error in the API's format.
         for (const { ok, answer } of results)
           if (!ok && answer.status !== 200) expect(answer.body).toMatchObject(failed);
         second = await start();
@@ -62,7 +62,7 @@ export function testDeadReplicas(envoy: () => EnvoyBinary): void {
         mesh.upstream.script('json', { body: [completion({ content: 'Hi' })] });
         const input = 'A long prompt. '.repeat(20_000); // several of Envoy's pieces
         let n = 0;
-        // Which replica is asked is chance, and Envoy's threads know both only after a while.
+        // The replica is chosen at random, and Envoy's threads know both only after a while.
         for (; n < 20 || bad.failed === 0; n += 1) {
           const answer = await mesh.post({ model: 'json', input });
           expect([n, answer.status]).toEqual([n, 200]);
@@ -86,7 +86,7 @@ interface Result {
   readonly answer: { readonly status: number; readonly body: unknown };
 }
 
-/** `clients` that send one request after another, JSON and streams in turn, until they are stopped. */
+/** `clients` that send one request after another, alternating JSON and streams, until they are stopped. */
 function startLoad(mesh: TestMesh, clients: number) {
   const results: Result[] = [];
   const begun = new Set<number>();
@@ -116,7 +116,7 @@ function startLoad(mesh: TestMesh, clients: number) {
     }),
   );
   return {
-    /** Resolves when so many more requests are over. */
+    /** Resolves when that many more requests have ended. */
     async sent(count: number): Promise<void> {
       for (const from = results.length; results.length < from + count; ) await sleep(5);
     },

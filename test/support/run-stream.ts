@@ -8,11 +8,11 @@ const MiB = 1024 * 1024;
 
 /** What a client that asked for a stream gets. */
 export interface StreamRun {
-  /** The bytes for each piece that produced some. */
+  /** The bytes for each piece that produced any. */
   readonly writes: readonly Buffer[];
   /** All of them. */
   readonly bytes: Buffer;
-  /** The error that is sent as an HTTP status, where the upstream's first event was one; then there are no bytes. */
+  /** The error that is sent as an HTTP status, if the upstream's first event was one; then there are no bytes. */
   readonly error: ApiError | null;
 }
 
@@ -46,7 +46,7 @@ export function runStream(
   return { writes: sent, bytes: Buffer.concat(sent), error: disposition instanceof ApiError ? disposition : null };
 }
 
-/** The stream without its keep-alive comments: how many there are depends on how the upstream's bytes are cut. */
+/** The stream without its keep-alive comments: their number depends on how the upstream's bytes are cut. */
 export function withoutKeepalives(stream: Buffer): string {
   return stream.toString('utf8').replaceAll(keepAliveComment.toString(), '');
 }

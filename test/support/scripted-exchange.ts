@@ -46,7 +46,7 @@ export async function beginStream(call: ExtProcCall): Promise<void> {
   await untilText(call, 'response.output_text.delta');
 }
 
-/** The upstream ends its stream in good order. Resolves when the client would have seen the end. */
+/** The upstream ends its stream normally. Resolves when the client would have seen the end. */
 export async function endStream(call: ExtProcCall): Promise<void> {
   sendChunk(call, { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] });
   sendChunk(call, {

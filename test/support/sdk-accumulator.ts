@@ -5,7 +5,7 @@ export type SdkReading =
   | { readonly type: 'response'; readonly response: Record<string, unknown> }
   | { readonly type: 'thrown'; readonly message: string };
 
-/** Reads a stream with `client.responses.stream`, which checks every event as it folds it. */
+/** Reads a stream with `client.responses.stream`, which checks every event as it accumulates it. */
 export async function readWithSdk(stream: Uint8Array): Promise<SdkReading> {
   const client = new OpenAI({
     apiKey: 'none',

@@ -1,5 +1,5 @@
 /**
- * What hosted servers and engines refuse, by hand, from the documentation or the observation named with each. Nothing here knows
+ * What hosted servers and engines refuse, written by hand from the documentation or observation named with each. Nothing here knows
  * how requests are translated or what the profiles say.
  */
 
@@ -20,7 +20,7 @@ interface Body {
 
 export interface ServerGuard {
   readonly profile: string;
-  /** The model that is asked for, where what is refused depends on it. */
+  /** The requested model, if what is refused depends on it. */
   readonly model?: string;
   readonly source: string;
   /** Throws for a body that the server answers with an error. */

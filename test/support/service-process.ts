@@ -5,7 +5,7 @@ import { serviceFromSources, serviceMain } from './service-main.ts';
 
 export type LogLine = Readonly<Record<string, unknown>>;
 
-/** The service as a process of its own, on ports that the system chose. */
+/** The service as a separate process, on ports that the system chose. */
 export interface ServiceProcess {
   readonly child: Child;
   readonly log: readonly LogLine[];
@@ -23,8 +23,8 @@ export interface ServiceProcess {
 }
 
 /**
- * Resolves when each of its workers listens; rejects with the output when the process ends before. It is started as it was
- * built for this run, or `fromSources`; `wrap` may put the command into another.
+ * Resolves when each of its workers listens; rejects with the output when the process exits before. Starts the build of
+ * this run, or the service `fromSources`; `wrap` may wrap the command in another.
  */
 export async function startServiceProcess(
   environment: Readonly<Record<string, string>>,

@@ -9,13 +9,13 @@ export interface RunningService {
   readonly service: Service;
   readonly address: string;
   readonly client: ExtProcClient;
-  /** Calls that are over, in order. */
+  /** Calls that have ended, in order. */
   readonly ends: readonly EndedCall[];
-  /** Calls that are under way. */
+  /** Calls that are running. */
   readonly running: number;
-  /** Bytes of bodies that calls have read so far, those that are over included. */
+  /** Bytes of bodies that calls have read so far, including those that have ended. */
   readonly readBytes: () => number;
-  /** What routes named that is not there. */
+  /** Profiles that routes named but that do not exist. */
   readonly problems: readonly string[];
   stop(): Promise<void>;
 }
@@ -72,7 +72,7 @@ export async function startService(
   };
 }
 
-/** Waits for a condition that other code of this process fulfils. The limit is no measure of speed: a test that reaches it is stuck. */
+/** Waits for a condition that other code of this process fulfils. The limit does not measure speed: a test that reaches it is stuck. */
 export async function until(condition: () => boolean): Promise<void> {
   const end = performance.now() + 60_000;
   while (!condition()) {

@@ -8,7 +8,7 @@ import { readProfilesFile } from '../../src/upstream/profiles-file.ts';
 
 type Nested = 'limits' | 'compaction' | 'catalog';
 
-/** Settings that differ from the defaults, as JSON can say them. */
+/** Settings that differ from the defaults, as JSON. */
 export type SettingsOverrides = Partial<Omit<TranslationSettings, 'profile' | Nested>> & {
   /** The name of a built-in profile, or one as a profiles file has it. */
   readonly profile?: string | object;
@@ -17,10 +17,10 @@ export type SettingsOverrides = Partial<Omit<TranslationSettings, 'profile' | Ne
 const config = readConfig({});
 const defaults = valuesOf(settings.translation, config);
 
-/** What an exchange is told by default. */
+/** The default settings of an exchange. */
 export const defaultExchangeSettings = valuesOf(settings.exchange, config);
 
-/** The defaults of the configuration, with these differences, and with prompts that are short. */
+/** The defaults of the configuration, with these differences, and with short prompts. */
 export function createTestSettings({
   profile: name = 'generic',
   limits,

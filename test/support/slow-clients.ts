@@ -2,19 +2,19 @@ import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type BodyStep, delta, eventStream, type ScriptedUpstream } from './upstream.ts';
 
-/** Clients that ask for a stream and read none of it. */
+/** Clients that request a stream and never read it. */
 export interface SlowClients {
   /** Connects more of them; resolves when nothing moves any more. */
   open(count: number): Promise<void>;
-  /** They leave. */
+  /** Disconnects them. */
   close(): void;
 }
 
-/** Scripts an endless stream on the upstream, `endless`, which the clients will ask for at this URL. */
+/** Scripts an endless stream on the upstream, `endless`, which the clients will request at this URL. */
 export function slowClients(url: string, upstream: ScriptedUpstream): SlowClients {
   const sockets: Socket[] = [];
   let sent = 0;
-  /** Small events, about 64 KiB at a time, for as long as anybody takes them. */
+  /** Small events, about 64 KiB at a time, for as long as they are read. */
   function* endless(): Generator<BodyStep> {
     const burst = Buffer.from(delta({ content: 'x' }).repeat(460));
     for (;;) {

@@ -1,7 +1,7 @@
 /**
- * What chat templates check, by hand: each guard throws what the template's `raise_exception` (or Jinja itself) would, for the
- * messages as a client sends them: vLLM, SGLang and llama.cpp put an empty text in the place of null content before they call
- * the template, others do not. Each was compared with the template, or the code, that is named with it; nothing here knows
+ * What chat templates check, written by hand: each guard throws what the template's `raise_exception` (or Jinja itself) would, for the
+ * messages as a client sends them: vLLM, SGLang and llama.cpp replace null content with an empty text before they call
+ * the template, others do not. Each was compared with the template or code named with it; nothing here knows
  * how requests are translated.
  */
 
@@ -18,19 +18,19 @@ interface Message {
 }
 
 export interface TemplateGuard {
-  /** The template, and where it is from. */
+  /** The template, and its source. */
   readonly source: string;
   /** A model with that template, as clients name it. */
   readonly model: string;
   /** The profile of the vendor’s own API, which checks the same. */
   readonly api?: string;
-  /** The template has no place for calls and their outputs at all: conversations with some are not for this model. */
+  /** The template does not support calls and their outputs: conversations with any are not sent to this model. */
   readonly withoutTools?: boolean;
   /** Throws for messages that the template refuses, in a request that offers tools or (by default) none. */
   check(messages: readonly Message[], hasTools?: boolean): void;
 }
 
-/** What the check throws, null for nothing: an assertion for each of ten thousand requests took longer than their checks. */
+/** What the check throws, or null: an assertion for each of ten thousand requests took longer than their checks. */
 export function refusalOf(check: () => void): string | null {
   try {
     check();
@@ -195,7 +195,7 @@ export const templateGuards: readonly TemplateGuard[] = [
     api: 'deepseek',
     check(messages) {
       for (const { role, content, tool_calls } of messages) {
-        // It raises nothing itself: Jinja does, for `'<｜User｜>' + message['content']` and the like.
+        // It does not raise an error itself: Jinja does, for `'<｜User｜>' + message['content']` and the like.
         if (typeof content !== 'string' && !(role === 'assistant' && tool_calls !== undefined) && !hasMedia(content))
           raise(`can only concatenate str to the content of ${role}`);
       }
@@ -262,7 +262,7 @@ function isBlank(content: unknown): boolean {
   return content == null || content === '' || (Array.isArray(content) && content.length === 0);
 }
 
-/** Servers make one text of text parts; parts of other kinds are not for this template's model. */
+/** Servers join text parts into one text; this template's model gets no other kinds of parts. */
 function hasMedia(content: unknown): boolean {
   return Array.isArray(content);
 }

@@ -15,7 +15,7 @@ export interface ReceivedSpan {
   readonly durationMs: number;
 }
 
-/** Takes what an OTLP/HTTP exporter sends, as a collector would. */
+/** Accepts what an OTLP/HTTP exporter sends, as a collector would. */
 export interface TraceCollector {
   readonly url: string;
   readonly spans: readonly ReceivedSpan[];

@@ -10,7 +10,7 @@ export function upstreamOf(golden: GoldenCase): Buffer {
   return bytesOf(escaped);
 }
 
-/** Bytes where line ends matter: the block's own are left out, `\r`, `\n` and `\xEF` are written, `\\` is a backslash. */
+/** Bytes where line ends matter: the block's own line ends are left out, `\r`, `\n` and `\xEF` are written, `\\` is a backslash. */
 function bytesOf(notation: string): Buffer {
   const pieces = notation.replaceAll('\n', '').split(/(\\x[0-9a-fA-F]{2}|\\[rn\\])/);
   return Buffer.concat(

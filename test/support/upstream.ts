@@ -32,24 +32,24 @@ export interface Received {
   readonly body: Buffer;
   /** The body as JSON. */
   json(): ChatRequest;
-  /** Resolves when the response is over: true when all of the script was sent, false when the other side left before. */
+  /** Resolves when the response is over: true if the whole script was sent, false if the other side disconnected before. */
   readonly over: Promise<boolean>;
 }
-/** As much of a Chat request as tests look at. */
+/** The part of a Chat request that tests look at. */
 export interface ChatRequest {
   readonly model: string;
   readonly messages: readonly Record<string, unknown>[];
   readonly [field: string]: unknown;
 }
 
-/** A Chat server that does what each test says, and records its requests. */
+/** A Chat server that follows each test's script, and records its requests. */
 export interface ScriptedUpstream {
   readonly port: number;
-  /** What requests get that name this script in `x-test-script` (or as their model), one after another; the last one repeats. */
+  /** Answers to the requests that name this script in `x-test-script` (or as their model), in order; the last one repeats. */
   script(name: string, ...scripts: readonly (Script | ((request: Received) => Script))[]): void;
-  /** What arrived for this script, in order. */
+  /** Requests that arrived for this script, in order. */
   received(name: string): readonly Received[];
-  /** Everything that arrived, whatever its script. */
+  /** All requests that arrived, for any script. */
   readonly all: readonly Received[];
   close(): Promise<void>;
 }
@@ -95,7 +95,7 @@ export async function startScriptedUpstream({
 
   const server = http2 ? createHttp2() : createHttp1({ keepAliveTimeout: 60_000 });
   server.on('request', (request: IncomingMessage, response: ServerResponse) => {
-    onRequest(request, response).catch(() => response.destroy()); // the other side left while we read
+    onRequest(request, response).catch(() => response.destroy()); // the other side disconnected while we read
   });
   server.on('connection', (socket: Socket) => {
     sockets.add(socket);

@@ -1,7 +1,7 @@
 /**
- * What vLLM 0.32 refuses in a Chat request, whatever model it serves: each rule is one of its recorded refusals
+ * What vLLM 0.32 refuses in a Chat request, for any model: each rule is one of its recorded refusals
  * (`test/recordings/raw`), against which this is tested. What depends on the model or the deployment (its name, its context,
- * whether it takes pictures, what its grammars know) is left out. Nothing here knows how requests are translated.
+ * whether it accepts images, what its grammars support) is left out. Nothing here knows how requests are translated.
  */
 export function refusalsOfVllm(body: Loose): string[] {
   const refusals: string[] = [];
@@ -20,7 +20,7 @@ type Loose = { readonly [name: string]: unknown };
 
 const efforts = new Set<unknown>(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']);
 const formats = new Set<unknown>(['text', 'json_object', 'json_schema']);
-/** Of those that its message lists, the ones of the Chat API. */
+/** Those in its error message's list that belong to the Chat API. */
 const parts = new Set<unknown>(['text', 'image_url', 'input_audio', 'audio_url', 'video_url', 'refusal']);
 
 function refusalsOfChoice({ tools, tool_choice: choice }: Loose): string[] {

@@ -8,14 +8,14 @@ export type ServerMessage = Readonly<Record<string, unknown>> & {
   readonly error?: Readonly<Record<string, unknown>>;
 };
 
-/** A client that writes down what it gets. */
+/** A client that records what it receives. */
 export interface WebSocketClient {
   readonly socket: WebSocket;
   readonly received: readonly ServerMessage[];
   send(message: unknown): void;
   /** Sends a `response.create` and resolves with the messages of its answer, up to the last: its response's, or an error. */
   turn(fields: Readonly<Record<string, unknown>>): Promise<ServerMessage[]>;
-  /** Waits for the message that satisfies the test, among those that no call has given yet. */
+  /** Waits for the message that satisfies the test, among those that no call has returned yet. */
   message(wanted: (message: ServerMessage) => boolean): Promise<ServerMessage>;
   /** How it was closed. */
   readonly closed: Promise<{ readonly code: number; readonly reason: string }>;

@@ -4,10 +4,10 @@ import { startTestMesh, type TestMesh, type TestMeshOptions } from './mesh.ts';
 import { delta, done, eventStream, finish, type Script, usage } from './upstream.ts';
 import type { WebSocketClient } from './websocket-client.ts';
 
-/** What Envoy gives requests that do not end, and the route of upgrades; a WebSocket is bound by neither. */
+/** Envoy's time-outs for requests that do not end and for the route of upgrades; neither applies to a WebSocket. */
 const requestSeconds = 3;
 
-/** A mesh that takes WebSockets, and whose time-outs of requests are short. */
+/** A mesh that accepts WebSockets, with short time-outs for requests. */
 export function startWebSocketMesh(options: Pick<TestMeshOptions, 'envoy' | 'environment'> = {}): Promise<TestMesh> {
   return startTestMesh({
     ...options,
@@ -37,7 +37,7 @@ export function says(...pieces: readonly string[]): Script {
   };
 }
 
-/** The client of an answer without end disconnects in the middle of it, and the upstream is told. */
+/** The client of an answer without end disconnects in the middle of it, and the upstream notices. */
 export async function expectEndAtUpstream(mesh: TestMesh, client: WebSocketClient): Promise<void> {
   mesh.upstream.script('endless', {
     headers: eventStream,

@@ -2,7 +2,7 @@ import { type Connection, type ConnectionHost, createConnection } from '../../sr
 import { createConversations } from '../../src/websocket/conversations.ts';
 import type { AnswerListener } from '../../src/websocket/turn.ts';
 
-/** A connection without a socket: what it does is written down, a line each, in the words of test/golden/websocket.md. */
+/** A connection without a socket: what it does is recorded, a line each, in the notation of test/golden/websocket.md. */
 export interface WebSocketSession {
   readonly connection: Connection;
   /** What it has done since the last call. */
@@ -14,7 +14,7 @@ export interface WebSocketSession {
 export interface SessionOptions {
   readonly maxLanes?: number;
   readonly maxWaiting?: number;
-  /** Bytes of conversations that there is room for. */
+  /** Bytes of conversations that may be kept. */
   readonly maxKept?: number;
   /** Bytes of messages that may wait. */
   readonly maxHeld?: number;
@@ -22,7 +22,7 @@ export interface SessionOptions {
   readonly maxValues?: number;
 }
 
-/** A session whose ids count up and whose clock stands still. */
+/** A session with counted ids and a fixed clock. */
 export function startWebSocketSession(
   options: SessionOptions = {},
 ): WebSocketSession & { readonly held: () => number } {
@@ -81,7 +81,7 @@ export function startWebSocketSession(
   };
 }
 
-/** Does what a line of a transcript says was done to the connection. False for a line that says what it did. */
+/** Performs what a line of a transcript does to the connection. False for a line that describes what the connection did. */
 export function perform({ connection, answer }: WebSocketSession, line: string): boolean {
   const [, who = '', numbered, text = ''] = /^(\w+)(?: (\d+))?: ?(.*)$/s.exec(line) ?? [];
   const turn = Number(numbered ?? 1);
