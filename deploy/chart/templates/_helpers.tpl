@@ -27,7 +27,7 @@ app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 {{ mul (int64 .Values.maxRequestMiB) 1048576 }}
 {{- end }}
 
-{{/* The filter's name under Istio: of this release alone, since a Gateway may carry the filters of several. */}}
+{{/* The filter's name under Istio: unique to this release, since a Gateway may carry the filters of several. */}}
 {{- define "rx.filter" -}}
 responses-extproc/{{ .Release.Namespace }}/{{ include "rx.name" . }}
 {{- end }}
@@ -124,7 +124,7 @@ hostnames: {{ toJson . }}
 {{- define "rx.upstream" -}}
 {{- with .Values.gateway.upstream -}}
 filters:
-  # An upstream is not told who the client is; the access log knows.
+  # The upstream does not learn who the client is; the access log does.
   - type: RequestHeaderModifier
     requestHeaderModifier: { remove: [x-envoy-external-address, x-envoy-internal, x-forwarded-for] }
 backendRefs: [{ {{ with .group }}group: {{ . }}, {{ end }}kind: {{ .kind }}, name: {{ .name }}{{ with .port }}, port: {{ . }}{{ end }} }]
@@ -138,7 +138,7 @@ backendRefs: [{ {{ with .group }}group: {{ . }}, {{ end }}kind: {{ .kind }}, nam
 {{- with include "rx.connections" .root -}}
 {{- $text = regexReplaceAll `envoy_http_conn_manager_prefix=(\\?")ingress` $text (printf "%shttp_conn_manager_prefix=~${1}%s" $label .) -}}
 {{- end -}}
-{{- /* A pod that drains is not ready, for as long as its longest answers: a rollout is nobody's alert. */ -}}
+{{- /* A draining pod is not ready, for as long as its longest answers: a rollout must not raise an alert. */ -}}
 {{- with .root.Values.drain -}}
 {{- $minutes := add 5 (div (add .preStopSeconds .delaySeconds .timeoutSeconds) 60) | max 15 -}}
 {{- $text = $text | replace "for: 15m" (printf "for: %dm" $minutes) | replace "for 15 minutes" (printf "for %d minutes" $minutes) -}}
