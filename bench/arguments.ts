@@ -20,7 +20,7 @@ export type BenchArguments =
     }
   | {
       readonly type: 'compare';
-      /** Whatever git takes for a commit. */
+      /** Anything that git accepts as a commit. */
       readonly ref: string;
       readonly only: ReadonlySet<ComparedPartName>;
       readonly rounds: number;

@@ -31,7 +31,7 @@ export interface Interval {
   readonly high: number;
 }
 
-/** With fewer pairs even all of them on one side happen by chance more often than once in twenty. */
+/** With fewer pairs even all of them on one side have a probability above 5 %. */
 export const fewestPairs = 6;
 /** Twice this is the probability that equal commits give an interval without 1. */
 const tail = 0.025;

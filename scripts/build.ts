@@ -25,7 +25,7 @@ const common = {
   logLevel: 'warning',
 } as const satisfies BuildOptions;
 
-/** Builds the service into `folder`, which is made anew. Throws when the sources or a dependency cannot be bundled. */
+/** Builds the service into `folder`, which is created anew. Throws when the sources or a dependency cannot be bundled. */
 export async function buildService(folder: string): Promise<void> {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });

@@ -106,7 +106,7 @@ export const mappingRows: readonly MappingRow[] = [
   { anchor: 'row-tool_choice-name', fields: ['tool_choice.name'], rule: 'Mapped, also in Chat\'s nested form; where no function can be named it is offered alone and required.' },
   { anchor: 'row-tool_choice-mode', fields: ['tool_choice.mode'], rule: 'Mapped; `auto` when absent.' },
   { anchor: 'row-tool_choice-tools', fields: ['tool_choice.tools', 'tool_choice.tools[].type', 'tool_choice.tools[].name'], rule: 'Mapped, or only those tools are offered; the answer is held to them either way.' },
-  { anchor: 'row-text-format', fields: ['text.format', 'text.format.type'], rule: '`text` sends nothing; the others become `response_format`, or words where the upstream has no such field.' },
+  { anchor: 'row-text-format', fields: ['text.format', 'text.format.type'], rule: '`text` sends nothing; the others become `response_format`, or instructions in the prompt where the upstream has no such field.' },
   { anchor: 'row-text-format-name', fields: ['text.format.name', 'text.format.schema'], rule: 'Mapped, required.' },
   { anchor: 'row-text-format-strict', fields: ['text.format.strict'], rule: 'Mapped when given. Refused as `true` where the upstream cannot keep it.' },
   { anchor: 'row-text-format-description', fields: ['text.format.description'], rule: 'Mapped.' },

@@ -178,7 +178,7 @@ export function answered({ exchange }: UpstreamRun, answer: unknown): AnswerRun 
   return runAnswer(() => exchange, { status: 200, headers: new Map([['content-type', 'application/json']]), chunks });
 }
 
-/** It has all that a request may ask for: reasoning, log probabilities. */
+/** It has everything that a request may ask for: reasoning, log probabilities. */
 export const plainAnswer = {
   id: 'chatcmpl-1',
   object: 'chat.completion',

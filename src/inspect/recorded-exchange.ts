@@ -59,7 +59,7 @@ class RecordedExchange extends Exchange {
   readonly #redactor = new Redactor();
   #chatAnswer: AnswerBody | null = null;
   #clientAnswer: AnswerBody | null = null;
-  /** How many events each chunk of the piece at hand became. */
+  /** How many events each chunk of the current piece became. */
   readonly #eventsOfChunks: number[];
   #requestHeaders: HeaderMap = noHeaders;
   #clientBody: WholeBody | null = null;

@@ -269,7 +269,7 @@ export class StoredExchange implements Recording {
     this.#hold(bytes);
   }
 
-  /** Bytes that are not among the pieces: for good, or while the answer runs. */
+  /** Bytes that are not among the pieces: permanently, or while the answer runs. */
   notKept(): Record<BodyName, number> {
     const { chat_response, client_response } = this.#tail.waiting();
     const omitted = this.#omitted;

@@ -231,7 +231,7 @@ function endOfString(bytes: Buffer, start: number, backslashes: number): number 
   return closing === null ? bytes.length : closing + 1;
 }
 
-/** The quote that ends a string whose own quotes have so many backslashes: those inside it have more. Null where none is. */
+/** The quote that ends a string whose own quotes have that many backslashes: those inside it have more. Null if there is none. */
 function closingQuoteOf(bytes: Buffer, from: number, backslashes: number): number | null {
   for (let quote = bytes.indexOf(0x22, from); quote !== -1; quote = bytes.indexOf(0x22, quote + 1)) {
     const count = countBackslashes(bytes, quote, from);

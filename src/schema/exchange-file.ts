@@ -54,10 +54,10 @@ export type ExchangeFile = z.output<typeof exchangeFile>;
 export type ExchangeFileRequest = z.output<typeof request>;
 export type ExchangeFilePiece = z.output<typeof piece>;
 
-/** What the file says of itself, for whoever writes one. */
+/** The fields that identify the file, for its writers. */
 export const exchangeFileHead = { format, version } as const;
 
-/** Whether a parsed JSON value says that it is an exchange, of whatever version. */
+/** Whether a parsed JSON value claims to be an exchange file, of any version. */
 export function saysItIsAnExchange(value: unknown): boolean {
   return z.object({ format: z.literal(format) }).safeParse(value).success;
 }

@@ -68,7 +68,7 @@ export function createExchangeMetrics(metrics: Metrics): ExchangeObserver {
 
   function observeModel(summary: ExchangeSummary, how: CallEnd, { duration, firstToken }: CallTimes): void {
     const { model, profile, stream, tokens } = summary;
-    // A model that has not answered gets no label of its own, since clients may send any name.
+    // A model that has not answered does not get its own label, since clients may send any name.
     if (model === null || (tokens === null && summary.upstreamModel === null)) return;
     const labels = {
       gen_ai_operation_name: 'chat',

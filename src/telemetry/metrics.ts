@@ -102,7 +102,7 @@ export const labelIdleMs = 60 * 60 * 1000;
 /**
  * Labels for at most `most` names at once; any other name is `other`. Names come from clients, which may invent them: one
  * that was not used for an hour makes room for a new one, and `forget` frees its time series, so that invented names never
- * take the place of real ones for good. `now` gives milliseconds.
+ * displace real ones permanently. `now` gives milliseconds.
  */
 export function createBoundedLabel(
   most: number,

@@ -30,7 +30,7 @@ export interface Engine {
   readonly path: '/props' | '/api/version' | '/metrics' | null;
 }
 
-/** `gen_ai.provider.name` in OpenTelemetry’s conventions; `not` says why the profile’s own name stands in. */
+/** `gen_ai.provider.name` in OpenTelemetry’s conventions; `not` says why the profile’s own name is used instead. */
 export type OtelName = string | { readonly not: string };
 
 interface ServerRow {

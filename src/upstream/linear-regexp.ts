@@ -2,7 +2,7 @@ import { RE2JS } from 're2js';
 
 /**
  * An operator's regular expression over what an upstream or a client wrote. It runs in RE2, whose time is linear in the text
- * whatever the pattern; JavaScript's own engine would take minutes for some.
+ * for any pattern; JavaScript's own engine would take minutes for some.
  *
  * The constructor throws, with the reason, for what RE2 cannot match: back-references and lookaround.
  */

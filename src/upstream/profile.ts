@@ -51,7 +51,7 @@ export const profileFlags = {
     .nullable()
     .describe('Path at which the server counts the tokens of `messages` and `tools`; null where it has none.')
     .register(unprobed, {
-      because: 'It is part of an engine’s own API: an engine that has it is recognised by what it says of itself.',
+      because: 'It is part of an engine’s own API: an engine that has it is recognised by how it identifies itself.',
     }),
 
   // What is sent: fields
@@ -71,14 +71,11 @@ export const profileFlags = {
     .boolean()
     .describe('Takes `verbosity`.')
     .register(unprobed, { because: 'Answers differ in length by themselves: one longer answer shows nothing.' }),
-  user: z
-    .boolean()
-    .describe('Takes `user`.')
-    .register(unprobed, { because: 'A label, of which no answer shows anything.' }),
+  user: z.boolean().describe('Takes `user`.').register(unprobed, { because: 'A label, which no answer reflects.' }),
   safetyIdentifier: z
     .boolean()
     .describe('Takes `safety_identifier`.')
-    .register(unprobed, { because: 'A label, of which no answer shows anything.' }),
+    .register(unprobed, { because: 'A label, which no answer reflects.' }),
   promptCacheKey: z.boolean().describe('Takes `prompt_cache_key`.').register(unprobed, {
     because: 'What is cached shows only when long prompts are repeated, and may come from a cache without keys.',
   }),
@@ -91,10 +88,11 @@ export const profileFlags = {
   prefixCache: z
     .boolean()
     .describe(
-      'Keeps the beginning of a prompt for the next request: one to prewarm is sent with one token to write, which is thrown away. Elsewhere it is answered with an empty Response, and the server is not asked.',
+      'Keeps the beginning of a prompt for the next request: a request to prewarm is sent with a limit of one token, which is discarded. Elsewhere it is answered with an empty Response, and nothing is sent to the server.',
     )
     .register(unprobed, {
-      because: 'A cache shows in time alone on most servers; the engines that have one are recognised by name.',
+      because:
+        'On most servers a cache shows only in the time taken; the engines that have one are recognised by name.',
     }),
   serviceTiers: z
     .record(z.string(), z.string())
@@ -114,7 +112,7 @@ export const profileFlags = {
   jsonSchema: z
     .enum(['native', 'json_object', 'prompt'])
     .describe(
-      'How an answer is held to a JSON schema: by the server, as plain JSON with the schema in words, or in words alone.',
+      'How an answer is made to fit a JSON schema: by the server, as plain JSON with the schema in the prompt, or by the prompt alone.',
     ),
 
   // What is sent: reasoning
@@ -125,16 +123,16 @@ export const profileFlags = {
     ),
   effortRules: z
     .array(effortRule)
-    .describe('Efforts a model refuses, and what it is sent instead; the first rule that matches the model counts.'),
+    .describe('Efforts a model refuses, and what is sent to it instead; the first rule that matches the model counts.'),
   effortWithTools: z
     .string()
     .nullable()
     .describe(
-      'Effort sent with every request that offers tools, whatever was asked for, where the server refuses others.',
+      'Effort sent with every request that offers tools, regardless of the requested one, where the server refuses others.',
     ),
   reasoningReplay: z
     .enum(['none', 'reasoning_content', 'reasoning', 'both', 'reasoning_details', 'mistral_thinking'])
-    .describe('How earlier reasoning is given back. Signed `thinking_blocks` go back in it whatever this says.'),
+    .describe('How earlier reasoning is given back. Signed `thinking_blocks` go back regardless of this flag.'),
   reasoningScope: z
     .enum(['all', 'tool_turns'])
     .describe('Which assistant messages get theirs back: every one, or those after the last user message.')
@@ -142,12 +140,10 @@ export const profileFlags = {
   reasoningBackfill: z
     .strictObject({ text: z.string(), on: z.enum(['all', 'calls']) })
     .nullable()
-    .describe(
-      'What stands in for missing reasoning where the server demands the field, and on which assistant messages.',
-    )
+    .describe('What replaces missing reasoning where the server requires the field, and on which assistant messages.')
     .register(unprobed, {
       because:
-        'A model would have to reason before a call; the servers that demand the field are recognised by their hosts.',
+        'A model would have to reason before a call; the servers that require the field are recognised by their hosts.',
     }),
   geminiSignatures: z
     .boolean()
@@ -163,9 +159,9 @@ export const profileFlags = {
   alternateRoles: z
     .boolean()
     .describe(
-      'User and assistant must take turns: neighbours of one role become one message, and where a turn is missing, in front of an assistant or between a tool and a user, a short message stands in.',
+      'User and assistant must take turns: neighbours of one role become one message, and where a turn is missing, before an assistant or between a tool and a user, a short message is inserted.',
     ),
-  needsUser: z.boolean().describe('A conversation must have a message of the user’s; a short one stands in.'),
+  needsUser: z.boolean().describe('A conversation must have a user message; a short one is inserted if it has none.'),
   singleCalls: z
     .boolean()
     .describe('An assistant message may hold one tool call: of several calls, each has a message with its output.'),
@@ -254,10 +250,10 @@ export const profileFlags = {
     .array(z.string().max(maxWordingLength, `must have at most ${maxWordingLength} characters`).pipe(pattern))
     .max(maxWordings, `must be at most ${maxWordings}`)
     .describe(
-      'Words of its errors when a prompt is longer than the context, as regular expressions that RE2 can match, beside those known of all servers.',
+      'Wording of its errors when a prompt is longer than the context, as regular expressions that RE2 can match, in addition to those known for all servers.',
     )
     .register(unprobed, {
-      because: 'The words known of all servers are found without it; others are for a person to read.',
+      because: 'The wordings known for all servers are found without it; others need a person to read them.',
     }),
   dedupeTail: z
     .boolean()

@@ -23,7 +23,7 @@ const opaque = new Set([
   'provider_specific_fields',
 ]);
 
-/** Fields made by the translation; others are a client's own, which it passes on whatever they hold. */
+/** Fields made by the translation; others are a client's own, which are passed on unchanged. */
 const ownFields = ['messages', 'tools', 'tool_choice', 'response_format', 'stream_options', 'reasoning', 'thinking'];
 
 /** What is wrong with the body, a line per fault; empty when nothing is. Unknown fields are opaque. */

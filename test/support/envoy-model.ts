@@ -93,7 +93,7 @@ function eventsOf(side: Side, { headers, pieces, trailers = false }: HttpMessage
   return events;
 }
 
-/** Every mode but full duplex: each message has exactly one reply of its own kind. */
+/** Every mode but full duplex: each message has exactly one reply, of the same kind. */
 function oneByOne(side: Side, message: HttpMessage, mode: BodyMode, exchange: Exchange): Arrived {
   let headers: ReadonlyMap<string, string> = new Map(Object.entries(message.headers));
   const bodies: Uint8Array[] = mode === 'NONE' ? [...message.pieces] : [];

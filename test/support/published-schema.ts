@@ -52,7 +52,7 @@ function validatorOf(ajv: Ajv2020, name: string): ValidateFunction {
   return ajv.compile({ $ref: `open-responses#/components/schemas/${name}` });
 }
 
-/** What is wrong with a Response resource, a line per fault; empty when it is valid but for `withoutExtensions`. */
+/** What is wrong with a Response resource, a line per fault; empty when it is valid apart from what `withoutExtensions` removes. */
 export function faultsOfResponse(response: unknown): string[] {
   return faults(published().response, withoutExtensions(response as JsonObject));
 }

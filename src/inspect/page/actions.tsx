@@ -8,7 +8,7 @@ import { prettyText } from '../view/pretty-json.ts';
 import { download } from './download.ts';
 import type { Model, ShownExchange } from './model.ts';
 
-/** What can be taken away from an exchange: commands for curl, golden cases, the file that `explain` reads. `base` is where a client would send it. */
+/** What can be exported from an exchange: commands for curl, golden cases, the file that `explain` reads. `base` is where a client would send it. */
 export function Actions(props: {
   readonly shown: ShownExchange;
   readonly base: string;
@@ -97,7 +97,7 @@ export function Actions(props: {
   );
 }
 
-/** Where the upstream is, as far as the request says it; else the proxy, which passes Chat requests on. */
+/** The upstream's URL, if the request tells; otherwise the proxy's, which passes Chat requests on. */
 function upstreamOf(chat: ExchangeFileRequest, base: string): string {
   const host = chat.headers.find(({ name }) => name === 'host')?.value;
   return host === undefined ? base : `http://${host}`;

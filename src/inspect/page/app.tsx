@@ -114,7 +114,7 @@ export function App({ model }: { readonly model: Model }): JSX.Element {
 
 const newDraft: Draft = { path: '/v1/responses', body: null };
 
-/** One step out of what is open. */
+/** Closes the innermost thing that is open. */
 function back(model: Model): void {
   if (model.showsConversations) model.selectConversation(null);
   else if (model.alone !== null) model.setAlone(null);

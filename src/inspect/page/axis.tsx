@@ -1,10 +1,10 @@
 import type { JSX } from 'preact';
 import { duration } from './format.ts';
 
-/** Columns of the drawing; pieces in the same one are one stroke. */
+/** Columns of the drawing; pieces in the same column share a stroke. */
 const axisWidth = 600;
 
-/** When pieces came from the upstream (above) and when some were sent to the client (below), on one line of time. */
+/** When pieces came from the upstream (above) and when they were sent to the client (below), on one time axis. */
 export function Axis(props: {
   readonly upstream: readonly number[];
   readonly client: readonly number[];

@@ -64,7 +64,7 @@ function Row({ conversation }: { readonly conversation: Conversation }): JSX.Ele
   );
 }
 
-/** One conversation: its turns on one axis of time, what its context grew to, and what changed from turn to turn. */
+/** One conversation: its turns on one time axis, how its context grew, and what changed from turn to turn. */
 export function ConversationDetail({ model }: { readonly model: Model }): JSX.Element {
   const conversation = model.conversations().find(({ id }) => id === model.conversationId);
   if (conversation === undefined)
@@ -227,7 +227,7 @@ function prefixOf({ turn }: ConversationTurn): string {
   return `kept: ${turn.kept_messages} of ${turn.messages} messages`;
 }
 
-/** What is new in a turn, and where its prompt parts from the one before. */
+/** What is new in a turn, and where its prompt begins to differ from the one before. */
 function Changes(props: {
   readonly turn: ConversationTurn;
   readonly number: number;

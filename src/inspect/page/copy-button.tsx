@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 
-/** Copies the text, all of it, however much of it is in the page; says for a moment whether that worked. */
+/** Copies the whole text, even if only a part is rendered; shows for a moment whether that worked. */
 export function CopyButton({ text, what }: { readonly text: string; readonly what: string }): JSX.Element {
   const [state, setState] = useState<'Copy' | 'Copied' | 'Not allowed'>('Copy');
   useEffect(() => {

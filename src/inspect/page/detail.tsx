@@ -12,7 +12,7 @@ import { ResponseSection } from './response-section.tsx';
 import { Splitter } from './splitter.tsx';
 import { StreamSection } from './stream-section.tsx';
 
-/** One exchange, both sides of it. */
+/** Both sides of one exchange. */
 export function Detail({ model }: { readonly model: Model }): JSX.Element {
   const { shown, problem } = model;
   if (model.selectedId === null && problem === null)
@@ -127,7 +127,7 @@ function Title({ shown, model }: { readonly shown: ShownExchange; readonly model
   );
 }
 
-/** Which turn of its connection it was, and the way to the others. */
+/** Which turn of its connection it was, with links to the others. */
 function Turn({ turn, model }: { readonly turn: WebSocketTurn; readonly model: Model }): JSX.Element {
   return (
     <>

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 
-/** How often the text that is looked for is among the lines, and the way from one to the next; nothing where it is not. */
+/** How many lines contain the search text, with buttons from one to the next; nothing if none does. */
 export function FindCount(props: {
   /** Where in the list it is. */
   readonly found: readonly number[];

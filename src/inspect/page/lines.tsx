@@ -3,7 +3,7 @@ import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { JsonLine } from '../view/json-lines.ts';
 import { VirtualList } from './virtual-list.tsx';
 
-/** Of 12 px in the usual fixed-width fonts. */
+/** Width of a character at 12 px in the usual fixed-width fonts. */
 const characterWidth = 7.25;
 const lineHeight = 18;
 
@@ -23,14 +23,14 @@ export function useColumns(): readonly [{ readonly current: HTMLDivElement | nul
   return [box, columns];
 }
 
-/** Lines of a body, of which only those in view are in the page. */
+/** Lines of a body; only those in view are rendered. */
 export function Lines(props: {
   readonly id: string;
   readonly label: string;
   readonly lines: readonly JsonLine[];
   readonly selected?: number | null;
   readonly onSelect?: (index: number) => void;
-  /** Lines that belong to what is selected on the other side. */
+  /** Lines that belong to the selection on the other side. */
   readonly isLinked?: (line: JsonLine) => boolean;
   readonly inView?: { readonly index: number } | null;
 }): JSX.Element {
@@ -64,7 +64,7 @@ export function Lines(props: {
   );
 }
 
-/** Where the text that is looked for is among the lines. */
+/** Which lines contain the search text. */
 export function foundIn(lines: readonly JsonLine[]): readonly number[] {
   return lines.flatMap(({ isFound }, index) => (isFound ? [index] : []));
 }

@@ -3,7 +3,7 @@ import { usualLayout } from './layout.ts';
 import type { Model } from './model.ts';
 import { Splitter } from './splitter.tsx';
 
-/** What the client has beside what the upstream has, with a line between that moves. */
+/** The client's side next to the upstream's, with a movable line between them. */
 export function Pair(props: {
   readonly model: Model;
   readonly class?: string;

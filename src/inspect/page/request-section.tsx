@@ -15,7 +15,7 @@ import { Pair } from './pair.tsx';
 import { Section } from './section.tsx';
 import { useExplanation } from './use-explanation.ts';
 
-/** The client’s request beside the Chat request: bodies with what became of each field, or headers. */
+/** The client’s request next to the Chat request: bodies with the explanation of each field, or headers. */
 export function RequestSection({
   shown,
   model,
@@ -163,7 +163,7 @@ function Bodies(props: {
 
 const none: readonly string[] = [];
 
-/** What became of the selected value, and why. */
+/** How the selected value was translated, and why. */
 function AccountOf({ account, onClose }: { readonly account: Account; readonly onClose: () => void }): JSX.Element {
   const { from, to, fate, reasons, link } = account;
   return (
@@ -213,7 +213,7 @@ function Body(props: {
   readonly compare: Omit<JsonLineOptions, 'columns'>;
   readonly selected: number | null;
   readonly onSelect: (line: JsonLine, index: number) => void;
-  /** Paths of what belongs to the selected value. */
+  /** Paths that belong to the selected value. */
   readonly linked: readonly string[];
   readonly follows: boolean;
 }): JSX.Element {

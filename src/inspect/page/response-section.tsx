@@ -10,7 +10,7 @@ import { foundIn, Lines, useColumns } from './lines.tsx';
 import type { Model } from './model.ts';
 import { Section } from './section.tsx';
 
-/** What the client has in the end. */
+/** The client's final response. */
 export function ResponseSection(props: {
   readonly model: Model;
   readonly file: ExchangeFile;

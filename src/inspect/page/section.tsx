@@ -2,12 +2,12 @@ import type { ComponentChildren, JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Model } from './model.ts';
 
-/** A part of the detail that can be folded away; `extra` stands beside its title. */
+/** A part of the detail that can be folded away; `extra` is shown next to its title. */
 export function Section(props: {
   readonly title: string;
   readonly extra?: ComponentChildren;
   readonly class: string;
-  /** Its share of the height, beside those of the others. */
+  /** Its share of the height, relative to the others. */
   readonly grow: number;
   readonly model: Model;
   readonly children: ComponentChildren;

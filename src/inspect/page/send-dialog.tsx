@@ -32,7 +32,7 @@ const answerSchema = {
   },
 };
 
-/** A form that sends a request through the proxy, or shows the command where the service knows no proxy. */
+/** A form that sends a request through the proxy, or shows the command if the service knows no proxy. */
 export function SendDialog(props: {
   readonly model: Model;
   readonly draft: Draft;
@@ -46,7 +46,7 @@ export function SendDialog(props: {
   const [tool, setTool] = useState(false);
   const [schema, setSchema] = useState(false);
   const [effort, setEffort] = useState('');
-  /** The body as it was edited; null for the one that the form makes. */
+  /** The edited body; null for the one that the form makes. */
   const [raw, setRaw] = useState(draft.body);
   const [models, setModels] = useState<readonly string[]>([]);
   const [listProblem, setListProblem] = useState<string | null>(null);

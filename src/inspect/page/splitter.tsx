@@ -8,12 +8,12 @@ const step = 0.04;
  */
 export function Splitter(props: {
   readonly label: string;
-  /** The direction of the line itself; one that is `bodies` lies down where its neighbours stand below each other. */
+  /** The direction of the line itself; `bodies` becomes horizontal when its neighbours are stacked. */
   readonly direction: 'vertical' | 'horizontal';
   readonly class?: string;
   /** The first one's share, 0 to 1. */
   readonly share: number;
-  /** Null for the usual one. */
+  /** Null for the default share. */
   readonly onShare: (share: number | null) => void;
 }): JSX.Element {
   const { label, direction, share, onShare } = props;

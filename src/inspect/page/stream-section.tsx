@@ -15,7 +15,7 @@ import { Section } from './section.tsx';
 import { Splitter } from './splitter.tsx';
 import { VirtualList } from './virtual-list.tsx';
 
-/** The upstream’s chunks beside the client’s events. */
+/** The upstream’s chunks next to the client’s events. */
 export function StreamSection({ shown, model }: { readonly shown: ShownExchange; readonly model: Model }): JSX.Element {
   const { timeline, detail } = shown;
   const [selected, setSelected] = useState<number | null>(null);

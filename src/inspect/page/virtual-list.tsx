@@ -4,11 +4,11 @@ import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 export interface VirtualListProps {
   readonly label: string;
   readonly count: number;
-  /** Pixels; all rows are equally high. */
+  /** Pixels; all rows have the same height. */
   readonly rowHeight: number;
   readonly rowAt: (index: number) => ComponentChildren;
   readonly keyOf?: (index: number) => string | number;
-  /** Of the row that the arrow keys move from; null without a selection. Undefined for a list that has none. */
+  /** Index of the row that the arrow keys move from; null without a selection. Undefined for a list that cannot select. */
   readonly selected?: number | null;
   readonly onSelect?: (index: number) => void;
   readonly onOpen?: () => void;
@@ -23,7 +23,7 @@ export interface VirtualListProps {
 /** Rows beyond the visible ones, on either side. */
 const overscanRows = 6;
 
-/** A list of which only the visible rows are in the document, however many there are. */
+/** A list that renders only its visible rows. */
 export function VirtualList(props: VirtualListProps): JSX.Element {
   const { label, count, rowHeight, rowAt, keyOf, selected, onSelect, onOpen, id } = props;
   const box = useRef<HTMLDivElement>(null);
@@ -53,7 +53,7 @@ export function VirtualList(props: VirtualListProps): JSX.Element {
 
   useLayoutEffect(() => {
     const element = box.current;
-    // What ends the growth comes with its last rows.
+    // The end of the growth comes together with its last rows.
     const follows = props.followsEnd === true || wasFollowing.current;
     wasFollowing.current = props.followsEnd === true;
     if (follows && atEnd.current && element !== null) element.scrollTop = element.scrollHeight;
