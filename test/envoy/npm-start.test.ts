@@ -76,6 +76,22 @@ async function run(command: string, args: readonly string[]) {
   return { stdout };
 }
 
+const inspectorLine = /^See each request and what it becomes: (\S+)$/m;
+
+/** The exchanges that the inspector at this address lists, as the page is told when it opens. */
+async function listedBy(page: string): Promise<string[]> {
+  const response = await fetch(`${page}/events`);
+  let text = '';
+  for await (const piece of (response.body ?? []) as AsyncIterable<Uint8Array>) {
+    text += Buffer.from(piece).toString();
+    const [, data] = /^event: list\ndata: (.*)\n\n/.exec(text) ?? [];
+    if (data === undefined) continue;
+    const { rows } = JSON.parse(data) as { readonly rows: readonly Readonly<Record<string, unknown>>[] };
+    return rows.map(({ model, outcome, status }) => `${model} ${outcome} ${status}`);
+  }
+  throw new Error(`no list in ${text}`);
+}
+
 function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -210,14 +226,21 @@ describe('npm start', () => {
     expect(mesh.stderr()).toBe('npm kept --port for itself. Put -- before the options: npm start -- --port …\n');
   });
 
-  test('its own probe is in no log, and requests are', async () => {
+  test('its own probe is in no log and not in the inspector, and requests are', async () => {
     const mesh = startMesh(['--port', String(await anyFreePort())]);
     const url = await mesh.ready();
+    const page = await mesh.says(inspectorLine);
+    expect(await listedBy(page)).toEqual([]);
     await new OpenAI({ baseURL: url, apiKey: 'k', maxRetries: 0 }).responses.create({ model: 'demo', input: 'Hi' });
     const exchanges = () => mesh.stderr().match(/^service \| .*"msg":"exchange"/gm);
     const accesses = () => mesh.stderr().match(/^envoy {3}\| .*"path":"\/v1\/chat\/completions"/gm);
     await expect.poll(exchanges).toHaveLength(1);
     await expect.poll(accesses).toHaveLength(1);
+    expect(await listedBy(page)).toEqual(['demo completed 200']);
+    // What the page itself asks the upstream for is not listed either.
+    const models = (await (await fetch(`${page}/models`)).json()) as { readonly models: readonly string[] };
+    expect(models.models).toContain('demo');
+    expect(await listedBy(page)).toEqual(['demo completed 200']);
   });
 
   test('a wrong variable of the service stops the start with its name', async () => {
@@ -251,6 +274,7 @@ describe('npm start -- --upstream URL', () => {
     ]);
     const url = await mesh.ready();
     await expect.poll(mesh.stdout).toContain('"model":"their-model"');
+    expect(await listedBy(await mesh.says(inspectorLine))).toEqual([]);
 
     const client = new OpenAI({ baseURL: url, apiKey: 'of-the-client', maxRetries: 0 });
     expect((await client.responses.create({ model: 'their-model', input: 'Hi' })).output_text).toBe('Real.');
@@ -339,11 +363,11 @@ describe('what it prints is true', () => {
   test('of the inspector, which is right after the port of clients, or where ADMIN_LISTEN says', async () => {
     const port = await anyFreePort();
     const usual = startMesh(['--port', String(port)]);
-    const page = await usual.says(/^See each request and what it becomes: (\S+)$/m);
+    const page = await usual.says(inspectorLine);
     expect(Number(new URL(page).port)).toBeGreaterThan(port);
     const admin = await anyFreePort();
     const moved = startMesh(['--port', String(await anyFreePort())], { ADMIN_LISTEN: `0.0.0.0:${admin}` });
-    const there = await moved.says(/^See each request and what it becomes: (\S+)$/m);
+    const there = await moved.says(inspectorLine);
     expect(there).toBe(`http://127.0.0.1:${admin}/inspect`);
     expect(moved.stdout()).toContain(`metrics: http://127.0.0.1:${admin}/metrics`);
     for (const url of [page, there]) expect((await fetch(url)).status).toBe(200);
