@@ -31,6 +31,16 @@ function explainProcess(args: readonly string[], { input = '', env = {} }: How =
   return spawnSync(process.execPath, [main, 'explain', ...args], { input, env: clean, encoding: 'utf8', cwd: folder });
 }
 
+/** The same in a pseudo-terminal of that many columns; many have 0 until somebody sets a size. */
+function explainInTerminal(args: readonly string[], env: Readonly<Record<string, string>> = {}, columns = 0) {
+  const program = 'import pty, sys; sys.exit(pty.spawn(sys.argv[1:]) >> 8)';
+  const sized = ['sh', '-c', `stty cols ${columns} && exec "$@"`, 'sh', process.execPath, main, 'explain', ...args];
+  return spawnSync('python3', ['-c', program, ...sized], {
+    encoding: 'utf8',
+    env: { ...process.env, ...environment, NO_COLOR: '', FORCE_COLOR: '', ...env },
+  });
+}
+
 /** The command in this process, for what does not depend on a process: most of a run's time is its start. */
 async function explain(args: readonly string[], how?: How) {
   const { code, out, err } = await runSubcommand(explainCommand, args, how);
@@ -224,21 +234,31 @@ describe('a request', () => {
   });
 });
 
+describe('the width', () => {
+  it('of a terminal without columns is that of a pipe; a narrow one has 60', async () => {
+    const file = fileOf('request.json', requestText);
+    const inPipe = (await explain([file])).stdout;
+    const widestOf = (text: string) => Math.max(...text.split('\n').map((line) => line.length));
+    expect(widestOf(inPipe)).toBeGreaterThan(100);
+    const terminal = (columns: number) => {
+      const { status, stdout } = explainInTerminal([file], { TERM: 'dumb' }, columns);
+      expect(status).toBe(0);
+      return stdout.replaceAll('\r\n', '\n');
+    };
+    expect(terminal(0)).toBe(inPipe);
+    expect(terminal(20)).toBe(terminal(60));
+    expect(terminal(60)).not.toBe(inPipe);
+  });
+});
+
 describe('colours', () => {
   it('are on a terminal', () => {
-    const program = 'import pty, sys; sys.exit(pty.spawn(sys.argv[1:]) >> 8)';
     const file = fileOf('request.json', requestText);
-    const env = { ...process.env, ...environment, TERM: 'xterm', NO_COLOR: '', FORCE_COLOR: '' };
-    const terminal = (more: Readonly<Record<string, string>>) =>
-      spawnSync('python3', ['-c', program, process.execPath, main, 'explain', file], {
-        encoding: 'utf8',
-        env: { ...env, ...more },
-      });
-    const coloured = terminal({});
+    const coloured = explainInTerminal([file], { TERM: 'xterm' });
     expect(coloured.status).toBe(0);
     expect(coloured.stdout).toContain(`${escapeCode}[31mdropped`);
-    expect(terminal({ NO_COLOR: '1' }).stdout).not.toContain(escapeCode);
-    expect(terminal({ TERM: 'dumb' }).stdout).not.toContain(escapeCode);
+    expect(explainInTerminal([file], { TERM: 'xterm', NO_COLOR: '1' }).stdout).not.toContain(escapeCode);
+    expect(explainInTerminal([file], { TERM: 'dumb' }).stdout).not.toContain(escapeCode);
   });
 
   it('are not in a pipe, unless they are forced', async () => {
@@ -452,10 +472,7 @@ describe('wrong usage', () => {
   });
 
   it('is a terminal without a file', () => {
-    const program = 'import pty, sys; sys.exit(pty.spawn(sys.argv[1:]) >> 8)';
-    const { status, stdout } = spawnSync('python3', ['-c', program, process.execPath, main, 'explain'], {
-      encoding: 'utf8',
-    });
+    const { status, stdout } = explainInTerminal([]);
     expect({ status, stdout }).toEqual({ status: 2, stdout: expect.stringContaining('There is no request') });
   });
 
