@@ -9,6 +9,7 @@
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
+import { plainStyle } from '../src/cli/style.ts';
 import { diagnose } from '../src/doctor/command.ts';
 import { readOptions } from '../src/doctor/options.ts';
 import type { Answer, ProbeRequest } from '../src/doctor/probe.ts';
@@ -42,7 +43,7 @@ const folder = new URL('../test/recordings/doctor/', import.meta.url);
 mkdirSync(folder, { recursive: true });
 const about = { model, note: values.note, recorded: new Date().toISOString().slice(0, 10) };
 writeFileSync(new URL(`${name}.json`, folder), `${JSON.stringify({ about, answers }, null, 1)}\n`);
-process.stdout.write(textReport(report, allProbes, 120, false));
+process.stdout.write(textReport(report, allProbes, plainStyle(120)));
 
 /** Times differ from run to run, and only one line of the metrics is read. */
 function kept(answer: Answer): Answer {

@@ -1,7 +1,8 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { createInterface } from 'node:readline/promises';
-import type { Subcommand, Terminal } from '../program/command-line.ts';
+import { styleFor } from '../cli/style.ts';
+import type { Subcommand, Terminal } from '../cli/terminal.ts';
 import { callFormOf } from './chat-body.ts';
 import { type DoctorOptions, helpText, readOptions, WrongUsage } from './options.ts';
 import { allProbes } from './probes/all-probes.ts';
@@ -47,9 +48,7 @@ export const doctor: Subcommand = async (args, terminal) => {
   });
   process.off('SIGINT', interrupt);
   if (stderr.isTTY) stderr.write('\r\u001b[K');
-  const text = json
-    ? jsonReport(report, allProbes)
-    : textReport(report, allProbes, Math.min(stdout.columns || 120, 140), stdout.isTTY === true);
+  const text = json ? jsonReport(report, allProbes) : textReport(report, allProbes, styleFor(terminal));
   stdout.write(withoutKey(text, key));
   if (save !== null && report.proposal !== null) {
     writeFileSync(save, report.proposal.file, { flag: 'wx' });

@@ -131,6 +131,8 @@ server needs no part of this product in front of it; nothing else must run.
 Before the first request it says what it will spend at most. It stops at once when the server cannot be reached, redirects,
 or answers 401, 402, 403 or 429. Ctrl-C ends it with what was found so far; progress goes to standard error.
 
+Text has colours on a terminal, and none in a pipe or with NO_COLOR=1; FORCE_COLOR=1 has them anyway.
+
 Results:
   works       the effect was seen in the answer
   accepted    an ordinary answer came; whether there was an effect cannot be seen from outside

@@ -1,3 +1,4 @@
+import { type Colour, type Style, wrap } from '../cli/style.ts';
 import type { Finding, Findings, Probe, Result } from './probe.ts';
 import type { Proposal } from './proposal.ts';
 import { type Limits, notReached, type Run, type Spending } from './run.ts';
@@ -28,13 +29,13 @@ const words: Readonly<Record<Result, string>> = {
   not_tested: 'not tested',
 };
 
-const colours: Readonly<Record<Result, number>> = {
-  works: 32,
-  accepted: 32,
-  ignored: 33,
-  refused: 33,
-  broken: 31,
-  not_tested: 90,
+const colours: Readonly<Record<Result, Colour>> = {
+  works: 'green',
+  accepted: 'green',
+  ignored: 'yellow',
+  refused: 'yellow',
+  broken: 'red',
+  not_tested: 'dim',
 };
 
 /** Only the essential probes count. Untested ones leave it open. */
@@ -60,10 +61,10 @@ At most ${requests} requests, ${outputTokens} output tokens and about ${inputTok
 `;
 }
 
-/** The report as text: a table by groups, the profile, the warnings. `width` is where lines break. */
-export function textReport(report: Report, probes: readonly Probe[], width: number, colour: boolean): string {
+/** The report as text: a table by groups, the profile, the warnings. */
+export function textReport(report: Report, probes: readonly Probe[], style: Style): string {
   const { run, proposal, warnings } = report;
-  const paint = (code: number, text: string) => (colour ? `\u001b[${code}m${text}\u001b[0m` : text);
+  const width = Math.min(style.width, 140);
   const lines: string[] = ['', `  ${'probe'.padEnd(nameWidth)} result      what was seen, and what it means`];
   let group = '';
   for (const probe of probes) {
@@ -73,21 +74,21 @@ export function textReport(report: Report, probes: readonly Probe[], width: numb
     if (finding.result === 'not_tested' && (isVariant(probe) || finding.detail === notReached)) continue;
     if (probe.group !== group) {
       group = probe.group;
-      lines.push(paint(1, group));
+      lines.push(style.paint('bold', group));
     }
-    lines.push(...rowOf(probe, finding, width, paint));
+    lines.push(...rowOf(probe, finding, width, style));
   }
   lines.push('');
-  if (run.stopped !== null) lines.push(...wrap(`STOPPED: ${run.stopped}`, width, ''), '');
+  if (run.stopped !== null) lines.push(...wrap(`STOPPED: ${run.stopped}`, width), '');
   else if (run.ranOut !== null)
-    lines.push(...wrap(`No profile is proposed, since not all was asked: ${run.ranOut}. Raise it.`, width, ''), '');
-  if (proposal !== null) lines.push(...profileLines(proposal, width, paint));
+    lines.push(...wrap(`No profile is proposed, since not all was asked: ${run.ranOut}. Raise it.`, width), '');
+  if (proposal !== null) lines.push(...profileLines(proposal, width, style));
   if (warnings.length > 0) {
-    lines.push(paint(1, 'For Codex and other agents'));
+    lines.push(style.paint('bold', 'For Codex and other agents'));
     for (const warning of warnings) lines.push(...wrap(`- ${warning}`, width, '  '));
     lines.push('');
   }
-  lines.push(...wrap(verdictText(report.verdict), width, ''));
+  lines.push(...wrap(verdictText(report.verdict), width));
   const { requests, inputTokens, outputTokens } = run.spent;
   lines.push(`Spent: ${requests} requests, ${outputTokens} output tokens, ${inputTokens} input tokens.`, '');
   return lines.join('\n');
@@ -144,12 +145,12 @@ function isVariant({ name }: Probe): boolean {
 }
 
 /** Columns: the probe with what it asks, the result, what was seen and what it means. */
-function rowOf(probe: Probe, finding: Finding, width: number, paint: (code: number, text: string) => string): string[] {
+function rowOf(probe: Probe, finding: Finding, width: number, style: Style): string[] {
   const meaning = probe.means[finding.result];
-  const result = paint(colours[finding.result], words[finding.result].padEnd(10));
+  const result = style.paint(colours[finding.result], words[finding.result].padEnd(10));
   const told = meaning === undefined ? finding.detail : `${finding.detail}. ${meaning}`;
   const indent = 2 + nameWidth + 1 + 10 + 2;
-  const [first = '', ...rest] = wrap(told, Math.max(width - indent, 30), '');
+  const [first = '', ...rest] = wrap(told, Math.max(width - indent, 30));
   return [
     `  ${probe.name.padEnd(nameWidth)} ${result}  ${first}`.trimEnd(),
     ...rest.map((line) => `${' '.repeat(indent)}${line}`),
@@ -158,9 +159,9 @@ function rowOf(probe: Probe, finding: Finding, width: number, paint: (code: numb
 
 const nameWidth = 21;
 
-function profileLines(proposal: Proposal, width: number, paint: (code: number, text: string) => string): string[] {
+function profileLines(proposal: Proposal, width: number, style: Style): string[] {
   const { base, because, differences, name, file } = proposal;
-  const lines = [paint(1, 'Profile'), ...wrap(`The profile that fits best is ${base} (${because}).`, width, '')];
+  const lines = [style.paint('bold', 'Profile'), ...wrap(`The profile that fits best is ${base} (${because}).`, width)];
   if (differences.length === 0) return [...lines, `No flag differs: UPSTREAM_PROFILE=${name}`, ''];
   const what = differences.length === 1 ? 'One flag differs' : `${differences.length} flags differ`;
   lines.push(`${what}. As a file for UPSTREAM_PROFILES_FILE, with UPSTREAM_PROFILE=${name}:`, '');
@@ -183,20 +184,6 @@ function verdictText({ outcome, failing }: Verdict): string {
     case 'unclear':
       return `Verdict: open${failing.length === 0 ? '' : `, since ${failing.join(', ')} could not be tested`}.`;
   }
-}
-
-/** The text in lines of at most `width`, those after the first indented. */
-function wrap(text: string, width: number, indent: string): string[] {
-  const lines: string[] = [];
-  let line = '';
-  for (const word of text.split(' ')) {
-    if (line !== '' && line.length + 1 + word.length > width) {
-      lines.push(line);
-      line = indent;
-    }
-    line += line === '' || line === indent ? word : ` ${word}`;
-  }
-  return [...lines, line];
 }
 
 function plain(value: unknown): unknown {

@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
-import type { Terminal } from '../program/command-line.ts';
-import { repository, version } from '../program/version.ts';
+import { printable, styleFor, withoutActive } from '../cli/style.ts';
+import type { Terminal } from '../cli/terminal.ts';
+import { repository, version } from '../cli/version.ts';
 import type { BodyRedactor } from '../redact/body-redactor.ts';
 import { Redactor } from '../redact/redactor.ts';
 import { readOperatorFiles } from '../server/operator-files.ts';
@@ -15,7 +16,6 @@ import { printAnswer } from './print-answer.ts';
 import { printRequest } from './print-request.ts';
 import { type AnswerRun, type RecordedAnswer, type ReplayedChunk, runAnswer } from './run-answer.ts';
 import { type ClientRequest, readJson, runRequest, type Setup } from './run-request.ts';
-import { printable, styleFor, withoutActive } from './style.ts';
 
 /** The exit codes of `explain`, as `--help` lists them. */
 export const exitCodes = { explained: 0, refused: 1, unusable: 2, failed: 3 } as const;

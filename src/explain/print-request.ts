@@ -1,7 +1,8 @@
+import { type Colour, printable, type Style, wrap } from '../cli/style.ts';
 import type { Cause } from './causes.ts';
 import type { ChatPlace, ExplainedField, ExplainedName, Reason, RequestExplanation } from './explanation.ts';
 import type { Fate } from './fates.ts';
-import { type Colour, cut, prettyJson, printable, type Style, short, wrap } from './style.ts';
+import { cut, prettyJson, short } from './pretty-json.ts';
 
 /** The explanation of a request for a person; unshortened with `full`. */
 export function printRequest(explanation: RequestExplanation, style: Style, full: boolean): string {

@@ -1,3 +1,5 @@
+import type { Subcommand } from '../cli/terminal.ts';
+import { version } from '../cli/version.ts';
 import { fitToMemory } from '../server/overload.ts';
 import { describeProfiles, openProfiles } from '../server/profile-source.ts';
 import { workerNumber } from '../server/workers.ts';
@@ -5,11 +7,10 @@ import { ConfigError, readConfig, redactConfig } from '../settings/config.ts';
 import { createLog } from '../telemetry/log.ts';
 import { createLogOutput } from '../telemetry/log-output.ts';
 import { checkConfig } from './check-config.ts';
-import { helpText, readCommand, type Subcommand, type SubcommandName } from './command-line.ts';
+import { helpText, readCommand, type SubcommandName } from './command-line.ts';
 import { memoryOfProcess } from './process-memory.ts';
 import { serve } from './serve.ts';
 import { supervise } from './supervise.ts';
-import { version } from './version.ts';
 
 /** Command line → configuration → log → server; then signals. The only file that ends the process. */
 const command = readCommand(process.argv.slice(2));

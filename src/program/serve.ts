@@ -1,4 +1,5 @@
 import { setLogger } from '@grpc/grpc-js';
+import { version } from '../cli/version.ts';
 import { startAdminServer } from '../server/admin.ts';
 import { createHeapGauge } from '../server/heap.ts';
 import { createOverloadGuard } from '../server/overload.ts';
@@ -16,7 +17,6 @@ import { createMetrics, type Metrics } from '../telemetry/metrics.ts';
 import type { ExchangeObserver } from '../telemetry/observer.ts';
 import { memoryOfProcess, releaseWhenIdle } from './process-memory.ts';
 import { openWebSocket } from './serve-websocket.ts';
-import { version } from './version.ts';
 
 /** A running service. */
 export interface Running {

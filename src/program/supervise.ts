@@ -1,4 +1,5 @@
 import { AggregatorRegistry } from 'prom-client';
+import { version } from '../cli/version.ts';
 import type { RecordUpdate } from '../inspect/worker-link.ts';
 import { startAdminServer } from '../server/admin.ts';
 import { describeProfiles, openProfiles } from '../server/profile-source.ts';
@@ -9,7 +10,6 @@ import type { Log } from '../telemetry/log.ts';
 import type { LogOutput } from '../telemetry/log-output.ts';
 import { createSupervisorMetrics } from '../telemetry/metrics.ts';
 import { loadInspector, type Running, warnOfInspector } from './serve.ts';
-import { version } from './version.ts';
 
 /** Runs `WORKERS` processes of the service and one admin port for all of them. Rejects when none could start. */
 export async function supervise(config: Config, log: Log, output: LogOutput): Promise<Running> {

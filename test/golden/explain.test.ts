@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { plainStyle } from '../../src/cli/style.ts';
 import { explainRequest } from '../../src/explain/explain-request.ts';
 import type { RequestExplanation } from '../../src/explain/explanation.ts';
 import { answerIn } from '../../src/explain/input.ts';
@@ -15,7 +16,7 @@ import type { SettingsOverrides } from '../support/settings.ts';
 import { upstreamOf } from '../support/upstream-notation.ts';
 
 /** Every case of a request and of a stream, as `explain` shows it: what it says is what the service does. */
-const plain = { width: 100, paint: (_colour: unknown, text: string) => text };
+const plain = plainStyle(100);
 const anchors = new Set(mappingRows.map(({ anchor }) => anchor));
 
 const paths = { compact: '/v1/responses/compact', input_tokens: '/v1/responses/input_tokens' };

@@ -3,7 +3,7 @@ import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 
-/** Which rooms a room may use, beside itself. Data goes one way; what is pure stays so. */
+/** Which rooms a room may use, beside itself: rooms above it alone. Data goes one way; what is pure stays so. */
 const uses: Readonly<Record<string, readonly string[]>> = {
   json: [],
   machine: [],
@@ -16,15 +16,20 @@ const uses: Readonly<Record<string, readonly string[]>> = {
   translate: ['json', 'memory', 'redact', 'schema', 'settings', 'upstream'],
   exchange: ['json', 'machine', 'memory', 'schema', 'settings', 'sse', 'translate', 'upstream'],
   extproc: ['exchange'],
+  // A client of the proxy: what becomes of a turn is the exchange's business.
+  websocket: ['json', 'machine', 'schema', 'sse'],
   telemetry: ['exchange', 'extproc', 'schema', 'settings', 'upstream', 'websocket'],
   server: ['exchange', 'extproc', 'memory', 'schema', 'settings', 'telemetry', 'translate', 'upstream'],
   // The service loads it where it is on, and nothing of the service knows it.
   inspect: ['exchange', 'json', 'redact', 'schema', 'server', 'telemetry'],
-  // A client of the proxy: what becomes of a turn is the exchange's business.
-  websocket: ['json', 'machine', 'schema', 'sse'],
   // Nothing uses the rooms of subcommands but the program that loads them.
-  explain: ['exchange', 'json', 'program', 'redact', 'schema', 'server', 'settings', 'sse', 'translate', 'upstream'],
-  doctor: ['exchange', 'json', 'program', 'schema', 'settings', 'sse', 'translate', 'upstream'],
+  cli: [],
+  explain: ['cli', 'exchange', 'json', 'redact', 'schema', 'server', 'settings', 'sse', 'translate', 'upstream'],
+  doctor: ['cli', 'exchange', 'json', 'schema', 'settings', 'sse', 'translate', 'upstream'],
+  program: [
+    ...['cli', 'doctor', 'explain', 'inspect', 'memory', 'server', 'settings', 'telemetry', 'translate', 'websocket'],
+  ],
+  main: ['program'],
 };
 
 /** Rooms without sockets, clock, randomness or environment: these packages and built-ins are all they may use. */
@@ -59,8 +64,15 @@ function importsOf(file: string): string[] {
   return [...text.matchAll(/(?:^import [^;']*|\bimport\()'([^']+)'/gm)].map(([, name = '']) => name);
 }
 
+test('the rooms are all here, each below those that it uses', () => {
+  const rooms = Object.keys(uses);
+  expect(rooms.toSorted()).toEqual([...new Set(files.map(roomOf))].sort());
+  for (const [place, room] of rooms.entries())
+    expect(rooms.slice(0, place), room).toEqual(expect.arrayContaining([...(uses[room] ?? [])]));
+});
+
 describe('imports', () => {
-  test.each(files.filter((file) => roomOf(file) in uses))('of %s go one way', (file) => {
+  test.each(files)('of %s go one way', (file) => {
     const room = roomOf(file);
     const allowed = [room, ...(uses[room] ?? [])];
     const wrong = importsOf(file)

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
+import { plainStyle } from '../../../src/cli/style.ts';
 import { allProbes } from '../../../src/doctor/probes/all-probes.ts';
 import { textReport } from '../../../src/doctor/report.ts';
 import { profileFlags } from '../../../src/upstream/profile.ts';
@@ -10,7 +11,7 @@ const page = readFileSync(new URL('../../../docs/doctor.md', import.meta.url), '
 /** After a change of the report: put the received text into the page. */
 it('the report of docs/doctor.md is what the recorded server gives', async () => {
   const shown = /<!-- report: .*?-->\n\n```\n(.*?)```\n/s.exec(page)?.[1];
-  expect(shown).toBe(textReport(await replayDoctor('llama.cpp'), allProbes, 120, false).replace(/^\n/, ''));
+  expect(shown).toBe(textReport(await replayDoctor('llama.cpp'), allProbes, plainStyle(120)).replace(/^\n/, ''));
 });
 
 it('docs/doctor.md has every probe, and no flag that there is not', () => {

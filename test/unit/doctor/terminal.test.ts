@@ -39,6 +39,7 @@ describe('after the first timeout doctor asks in a terminal whether to go on', (
     expect(before).toMatch(/no complete answer within 5 s/);
     expect(after).toMatch(/too slow, or silent, at /);
     expect(after).not.toMatch(/\b\d+\/\d+ \w/);
+    expect(after).not.toMatch(/\[\d+m/); // NO_COLOR
   });
 
   it('and probes all the rest where it is yes', async () => {

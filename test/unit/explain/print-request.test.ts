@@ -1,11 +1,12 @@
 import { expect, it } from 'vitest';
+import { plainStyle } from '../../../src/cli/style.ts';
 import { explainRequest } from '../../../src/explain/explain-request.ts';
 import { requestIn } from '../../../src/explain/input.ts';
 import { printRequest } from '../../../src/explain/print-request.ts';
 import { explainSetupOf } from '../../support/config-of-settings.ts';
 import { createdAt } from '../../support/context.ts';
 
-const style = { width: 120, paint: (_colour: unknown, text: string) => text };
+const style = plainStyle(120);
 
 function printed(file: unknown, path = '/v1/responses'): string {
   const { request } = requestIn(Buffer.from(typeof file === 'string' ? file : JSON.stringify(file)), path);

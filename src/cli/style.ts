@@ -1,0 +1,49 @@
+import type { Terminal } from './terminal.ts';
+
+/** The colours of the output, and its width in characters. */
+export interface Style {
+  readonly width: number;
+  paint(colour: Colour, text: string): string;
+}
+
+export type Colour = keyof typeof codes;
+
+const codes = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, blue: 34, magenta: 35, cyan: 36 } as const;
+
+/** Colours on a terminal, none in a pipe; overridden by `NO_COLOR` (no-color.org), then `FORCE_COLOR`. */
+export function styleFor({ env, stdout }: Pick<Terminal, 'env' | 'stdout'>): Style {
+  const { NO_COLOR: none = '', FORCE_COLOR: forced = '', TERM: terminal } = env;
+  const wanted = forced === '' ? stdout.isTTY === true && terminal !== 'dumb' : forced !== '0';
+  const width = Math.max(60, stdout.columns || 120);
+  if (!wanted || none !== '') return plainStyle(width);
+  return { width, paint: (colour, text) => (text === '' ? '' : `\x1b[${codes[colour]}m${text}\x1b[0m`) };
+}
+
+/** No colours, and lines of that width. */
+export function plainStyle(width: number): Style {
+  return { width, paint: (_colour, text) => text };
+}
+
+/** Text that is safe for a terminal: what moves its cursor or turns its direction is escaped as in JSON. */
+export function printable(text: string): string {
+  const escaped = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  return text.replaceAll(/\p{Cc}|\p{Bidi_Control}/gu, escaped);
+}
+
+/** The same for the whole output, except line ends and the colours of `Style`: everything printed passes through it last. */
+export function withoutActive(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the style's own colours begin with one
+  return text.replaceAll(/(?!\n|\x1b\[\d{1,2}m)(?:\p{Cc}|\p{Bidi_Control})/gu, printable);
+}
+
+/** The text in lines of that width, broken between words; those after the first are indented. */
+export function wrap(text: string, width: number, indent = ''): readonly string[] {
+  const [first = '', ...words] = printable(text).split(' ');
+  const lines = [first];
+  for (const word of words) {
+    const line = `${lines.at(-1)} ${word}`;
+    if (line.length > width) lines.push(`${indent}${word}`);
+    else lines[lines.length - 1] = line;
+  }
+  return lines;
+}
