@@ -15,29 +15,46 @@ export function memoryOfProcess(): { readonly heap: number; readonly total: numb
 const startEndsMs = 1000;
 /** How often an idle process is checked. */
 const lookMs = 5000;
-/** What remains then is in use. */
-const mostLooks = 4;
+/**
+ * Looks in a row without work after which memory is given back. Sooner, a pause between two loads would cost the second one the
+ * pages and the compiled code of the first: half as much again for each small request of its first seconds.
+ */
+const firstRelease = 4;
+/** What remains after this look is in use. */
+const lastRelease = 5;
 /** Growth since the start from which it is worth giving memory back. */
 const spareBytes = 8 * 1024 * 1024;
 
+/** What the process does: exchanges that run now, and all that ever began. */
+export interface Work {
+  readonly exchanges: number;
+  readonly admitted: number;
+}
+
 /**
  * Gives back what a start leaves behind, a sixth of an idle service's memory, and later what a load left behind: V8
- * would collect it only under the next load. It takes some 40 ms, and is skipped when `isIdle` returns false.
+ * would collect it only under the next load. It takes some 40 ms, and only a process that has had no work since the looks
+ * before is given it: within half a minute of its last exchange.
  */
-export function releaseWhenIdle(isIdle: () => boolean, everyMs = lookMs): void {
+export function releaseWhenIdle(work: Work, everyMs = lookMs): void {
   /** Null until it could be measured: a process may be under load from its first second on. */
   let least: number | null = null;
+  let admitted = 0;
+  const isIdle = () => {
+    const is = work.exchanges === 0 && work.admitted === admitted;
+    admitted = work.admitted;
+    return is;
+  };
   const release = () => {
     collectAndGiveBack(takeCollector());
     least = Math.min(least ?? Number.POSITIVE_INFINITY, process.memoryUsage.rss());
   };
   setTimeout(() => {
     if (isIdle()) release();
-    /** Checks since the process was last busy. */
     let looks = 0;
     setInterval(() => {
       looks = isIdle() ? looks + 1 : 0;
-      if (looks <= 1 || looks > mostLooks) return;
+      if (looks < firstRelease || looks > lastRelease) return;
       if (least === null || process.memoryUsage.rss() > least + spareBytes) release();
     }, everyMs).unref();
   }, startEndsMs).unref();

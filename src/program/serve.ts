@@ -102,7 +102,7 @@ export async function serve(config: Config, log: Log, output: LogOutput): Promis
     { version, listen, websocket, admin: admin?.address ?? null, profile: config.UPSTREAM_PROFILE },
     'listening',
   );
-  releaseWhenIdle(() => guard.exchanges === 0);
+  releaseWhenIdle(guard);
 
   return {
     async stop() {

@@ -35,6 +35,8 @@ export interface OverloadGuard {
    */
   addEvictable(store: EvictableStore): () => void;
   readonly exchanges: number;
+  /** Exchanges admitted since the start. */
+  readonly admitted: number;
   /** Bytes that are held, as counted: of all kinds, or of one. */
   held(kind?: HeldKind): number;
 }
@@ -126,6 +128,7 @@ export function createOverloadGuard(
   const calls = new Map<Account, SheddableCall>();
   const paused = new Set<SheddableCall>();
   let exchanges = 0;
+  let admitted = 0;
   let measuredHeap = heap.live;
   /** What was counted in the heap when it was last measured. */
   let heapWhenMeasured = 0;
@@ -268,6 +271,7 @@ export function createOverloadGuard(
       if (maxExchanges > 0 && exchanges >= maxExchanges) return refuse('exchanges', 'too many requests at once');
       if (isBusy()) return refuse('memory', 'memory is short');
       exchanges += 1;
+      admitted += 1;
       const account = new Account(ledger);
       if (call !== undefined) calls.set(account, call);
       let released = false;
@@ -334,6 +338,9 @@ export function createOverloadGuard(
     },
     get exchanges() {
       return exchanges;
+    },
+    get admitted() {
+      return admitted;
     },
     held: (kind) => (kind === undefined ? ledger.total() : ledger.of(kind)),
   };
