@@ -1,5 +1,6 @@
 import type { KnownValues } from './known-values.ts';
 import { isCredentialField, isCredentialHeader, maxNameLength, redactionMark } from './names.ts';
+import { RepeatedShape } from './repeated-shape.ts';
 import { redactText } from './text.ts';
 import { redactUrl } from './urls.ts';
 
@@ -25,6 +26,8 @@ const headersField = /^((http|extra|default|custom|request)_?)?headers$/i;
 const maxHeldBytes = 4096;
 /** An error's body is searched as a whole, up to this size. */
 const maxErrorBytes = 64 * 1024;
+/** Events that carry a token are shorter. */
+const maxShapedBytes = 4096;
 /** Of one URL. */
 const maxUrlBytes = 8192;
 
@@ -41,6 +44,7 @@ export class BodyRedactor {
   #open: OpenValue | null = null;
   /** The backslashes before the quotes of the headers' object that is being read; null outside of one. */
   #headers: number | null = null;
+  readonly #shape = new RepeatedShape();
 
   constructor(known: KnownValues, kind: BodyKind) {
     this.#known = known;
@@ -49,6 +53,29 @@ export class BodyRedactor {
 
   /** What may be kept by now, including what was held before. */
   push(bytes: Uint8Array): Uint8Array {
+    if (this.#kind === 'answer' && bytes.length <= maxShapedBytes && bytes[bytes.length - 1] === newline)
+      return this.#pushLines(bytes);
+    return this.#search(bytes);
+  }
+
+  /** Whole events, which nearly always repeat the shape of the one before. */
+  #pushLines(bytes: Uint8Array): Uint8Array {
+    if (!this.#isBetween()) return this.#search(bytes);
+    const text = asBuffer(bytes).toString('latin1');
+    if (this.#known.mayBeIn(text)) return this.#search(bytes);
+    if (this.#shape.matches(text)) return bytes;
+    const shown = this.#search(bytes);
+    if (this.#kind === 'answer' && this.#isBetween() && shown.length === bytes.length && asBuffer(shown).equals(bytes))
+      this.#shape.learn(text);
+    return shown;
+  }
+
+  /** Nothing has begun that the next piece may continue. */
+  #isBetween(): boolean {
+    return this.#held.length === 0 && this.#open === null && this.#headers === null;
+  }
+
+  #search(bytes: Uint8Array): Uint8Array {
     const all = this.#held.length === 0 ? asBuffer(bytes) : Buffer.concat([this.#held, bytes]);
     const held = this.#heldOf(all);
     // What is held outlives the buffer that it came in.
@@ -275,7 +302,7 @@ function lastWordLength(bytes: Buffer): number {
 }
 
 function asBuffer(bytes: Uint8Array): Buffer {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
 const redactedBytes = Buffer.from(redactionMark);

@@ -3,6 +3,10 @@ import { redactionMark } from './names.ts';
 /** The credentials that an exchange has carried so far: later occurrences are found without a name next to them. */
 export class KnownValues {
   readonly #values: Buffer[] = [];
+  /** The same, as Latin-1. */
+  readonly #texts: string[] = [];
+  /** A value that goes on after the end of a line may begin at the end of any piece. */
+  #hasLines = false;
   readonly #seen = new Set<string>();
 
   /** A value that was left out somewhere. Short ones, and those that look like words, are not searched for elsewhere. */
@@ -32,9 +36,17 @@ export class KnownValues {
     return rest;
   }
 
-  /** The same of a text. */
+  /** False if the lines, read as Latin-1, neither contain one nor end in the beginning of one. */
+  mayBeIn(lines: string): boolean {
+    if (this.#hasLines) return true;
+    for (const text of this.#texts) if (lines.includes(text)) return true;
+    return false;
+  }
+
+  /** What `without` makes of a text. */
   withoutIn(text: string): string {
-    return this.#values.length === 0 ? text : this.without(Buffer.from(text)).toString();
+    for (const value of this.#seen) if (text.includes(value)) return this.without(Buffer.from(text)).toString();
+    return text;
   }
 
   /** Bytes at the end that may be the beginning of one. */
@@ -53,7 +65,10 @@ export class KnownValues {
     const isDistinct = value.length >= 24 || (value.length >= minLength && /\d/.test(value));
     if (!isDistinct || value.length > maxLength || this.#seen.size >= maxValues || this.#seen.has(value)) return;
     this.#seen.add(value);
-    this.#values.push(Buffer.from(value));
+    const bytes = Buffer.from(value);
+    this.#values.push(bytes);
+    this.#texts.push(bytes.toString('latin1'));
+    this.#hasLines ||= value.includes('\n');
     // The longest first: another may be a part of it.
     this.#values.sort((one, other) => other.length - one.length);
   }
