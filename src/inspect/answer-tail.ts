@@ -1,4 +1,5 @@
 import type { BodyName } from './recording.ts';
+import { cutComment } from './view/delta-texts.ts';
 
 export type AnswerBody = Extract<BodyName, `${string}_response`>;
 
@@ -91,7 +92,7 @@ function beginWhole(pieces: TailPiece[], body: AnswerBody, lost: number): number
       continue;
     }
     cut += at;
-    const comment = Buffer.from(`\n\n: ${lost + cut} bytes of the answer are not kept\n\n`);
+    const comment = Buffer.from(`\n\n: ${lost + cut} ${cutComment}\n\n`);
     pieces[index] = { ...piece, bytes: Buffer.concat([comment, piece.bytes.subarray(at)]) };
     return cut;
   }

@@ -1,11 +1,12 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { bodyNames } from './recording.ts';
 import type { ExchangeStore, StoredExchange } from './store.ts';
+import { createDeltaTexts } from './view/delta-texts.ts';
 
 /**
- * Those of these exchanges that have the text in one of their bodies, ignoring case, as it is or as JSON escapes it.
- * The text of a stream is found in its last event, which repeats all of it. Searches one exchange after the other, and lets
- * the service work in between.
+ * Those of these exchanges that have the text in one of their bodies, ignoring case: as it is, as JSON escapes it, or in
+ * what the deltas of an answer add up to. Searches one exchange after the other, an answer's deltas some at a time, and
+ * lets the service work in between.
  */
 export async function searchBodies(
   store: ExchangeStore,
@@ -19,16 +20,33 @@ export async function searchBodies(
   for (const id of ids) {
     const exchange = store.get(id);
     if (exchange === undefined) continue;
-    if (hasText(exchange, wanted)) found.push(id);
-    await turn();
-    signal.throwIfAborted();
+    for (const isFound of findingsIn(exchange, wanted)) {
+      if (isFound) {
+        found.push(id);
+        break;
+      }
+      await turn();
+      signal.throwIfAborted();
+    }
   }
   return found;
 }
 
-function hasText({ log }: StoredExchange, wanted: readonly string[]): boolean {
-  return bodyNames.some((body) => {
-    const text = log.whole(body).toString('utf8').toLowerCase();
-    return wanted.some((each) => text.includes(each));
-  });
+/** Lines of a stream that are read at a time: a millisecond or so. */
+const linesAtATime = 500;
+
+/** Whether the exchange has one of these texts: false after each part of the work, true once it is found. */
+function* findingsIn({ log }: StoredExchange, wanted: readonly string[]): Generator<boolean> {
+  for (const body of bodyNames) {
+    const text = log.whole(body).toString('utf8');
+    const lower = text.toLowerCase();
+    yield wanted.some((each) => lower.includes(each));
+    if (body !== 'chat_response' && body !== 'client_response') continue;
+    const deltas = createDeltaTexts<typeof body>();
+    for (const [index, line] of text.split('\n').entries()) {
+      deltas.add(line.replace(/^data:/, ''), body);
+      if (index % linesAtATime === linesAtATime - 1) yield false;
+    }
+    yield deltas.find(wanted).size > 0;
+  }
 }

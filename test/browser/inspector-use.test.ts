@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { inspectedMesh } from '../support/inspected-mesh.ts';
-import { completion, delta, done, eventStream, finish } from '../support/upstream.ts';
+import { completion, delta, done, eventStream, finish, reset } from '../support/upstream.ts';
 
 const inspected = inspectedMesh();
 const { open, answered } = inspected;
@@ -80,6 +80,22 @@ describe('text in bodies', () => {
     await final.locator('.line.found').getByText('The brown Zebra runs.').first().waitFor();
     await page.getByRole('searchbox').fill('in no body');
     await page.getByText('No exchange matches the filter.').waitFor();
+  });
+
+  test('is found where two chunks cut it and no event repeats it: a stream that broke', async () => {
+    inspected.mesh.upstream.script('broken', {
+      headers: eventStream,
+      body: [delta({ content: 'A spotted gir' }), 100, delta({ content: 'affe sleeps.' }), 100, reset],
+    });
+    await expect(answered('broken', { stream: true })).rejects.toThrow();
+    const { page } = await open();
+    await page.getByRole('searchbox').fill('spotted giraffe');
+    await page.getByRole('option', { name: /broken.*aborted.*text found/ }).click();
+    const answer = page.getByRole('region', { name: 'Answer as it came' });
+    // The first chunk, the delta that it became some lines below, and the second chunk beside its delta.
+    await answer.getByRole('button', { name: 'Next of 3 found in the answer' }).waitFor();
+    const found = answer.locator('.moment.found');
+    await found.getByText('output_text.delta #0.0 "affe sleeps."').waitFor();
   });
 });
 

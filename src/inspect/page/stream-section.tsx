@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import type { ExchangeFile } from '../../schema/exchange-file.ts';
+import { createDeltaTexts } from '../view/delta-texts.ts';
 import { jsonLines, textLines, visible } from '../view/json-lines.ts';
 import { chunkLabel, eventLabel, parsed, type TimelineEntry, type TimelineRow } from '../view/timeline.ts';
 import { Axis } from './axis.tsx';
@@ -24,16 +25,14 @@ export function StreamSection({ shown, model }: { readonly shown: ShownExchange;
   const isOver = detail.row.outcome !== 'running';
   const [inView, setInView] = useState<{ readonly index: number } | null>(null);
   const find = model.find.toLowerCase();
-  const isFound = (row: TimelineRow) =>
-    find !== '' && [row.upstream, row.client].some((entry) => entry?.raw.toLowerCase().includes(find));
-  const found = find === '' ? [] : rows.flatMap((row, index) => (isFound(row) ? [index] : []));
+  const found = useMemo(() => foundRows(rows, find), [rows, shown.version, find]);
   const picked = selected === null ? undefined : rows[selected];
   const extra = (
     <>
       <span class="legend">
         {count(timeline.upstreamTimes.length)} pieces in · {count(timeline.clientTimes.length)} out
       </span>
-      <FindCount found={found} what="the answer" onGo={(index) => setInView({ index })} />
+      <FindCount found={[...found]} what="the answer" onGo={(index) => setInView({ index })} />
     </>
   );
   const kind = (response: ExchangeFile['chat_response']) => {
@@ -72,7 +71,7 @@ export function StreamSection({ shown, model }: { readonly shown: ShownExchange;
           const { upstream, client, isFirst } = row;
           const at = (upstream ?? client)?.atMs ?? 0;
           return (
-            <span class={`moment ${isFirst ? 'first' : ''} ${isFound(row) ? 'found' : ''}`}>
+            <span class={`moment ${isFirst ? 'first' : ''} ${found.has(index) ? 'found' : ''}`}>
               <span class="at">{isFirst ? at.toFixed(1) : ''}</span>
               <Entry entry={upstream} label={chunkLabel} />
               <Entry entry={client} label={eventLabel} />
@@ -96,6 +95,19 @@ export function StreamSection({ shown, model }: { readonly shown: ShownExchange;
       )}
     </Section>
   );
+}
+
+/** The rows that have this text, which is in lower case, or a share of it where deltas add up to it; in their order. */
+function foundRows(rows: readonly TimelineRow[], find: string): ReadonlySet<number> {
+  if (find === '') return new Set();
+  const upstream = createDeltaTexts<number>();
+  const client = createDeltaTexts<number>();
+  const whole = rows.flatMap((row, index) => {
+    upstream.add(row.upstream?.raw ?? '', index);
+    client.add(row.client?.raw ?? '', index);
+    return [row.upstream, row.client].some((entry) => entry?.raw.toLowerCase().includes(find)) ? [index] : [];
+  });
+  return new Set([...whole, ...upstream.find([find]), ...client.find([find])].sort((a, b) => a - b));
 }
 
 function Entry(props: {

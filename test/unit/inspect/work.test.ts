@@ -58,6 +58,20 @@ it('finds a text in a body in any case, as it is and as JSON writes it, across p
   expect((await search('two\nlines É', [...ids.slice(0, 3), 99])).text).toBe(JSON.stringify({ ids: [ids[0], ids[2]] }));
 });
 
+it.each(['chat_response', 'client_response'] as const)('finds a text that the deltas of the %s cut', async (body) => {
+  const chunk = (content: string) => `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content } }] })}\r\n\r\n`;
+  const ids = ['ra runs', 're'].map((end) => {
+    const exchange = store.open(1);
+    for (const content of ['A\nze', 'b']) exchange.piece(body, 1, Buffer.from(chunk(content)));
+    // More than is read at a time in between, and a message that is itself cut.
+    for (let index = 0; index < 600; index += 1) exchange.piece(body, 1, Buffer.from(': ping\n\n'));
+    for (const half of chunk(end).split(/(?=delta)/)) exchange.piece(body, 2, Buffer.from(half));
+    exchange.facts({ ...recordedFacts, outcome: 'aborted' });
+    return exchange.id;
+  });
+  expect((await search('a\nZEBRA r', ids)).text).toBe(JSON.stringify({ ids: [ids[0]] }));
+});
+
 it('refuses a search for nothing, or for more than 1,000 characters', async () => {
   for (const text of ['', 'x'.repeat(1001)])
     expect(await search(text, [1])).toMatchObject({ status: 400, text: 'text must have 1 to 1000 characters.\n' });

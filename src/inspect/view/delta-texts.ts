@@ -1,0 +1,103 @@
+import { parsed } from './timeline.ts';
+
+/** Ends the comment that stands in a stream where a part of it was not kept. */
+export const cutComment = 'bytes of the answer are not kept';
+
+/** A text that arrives in deltas: a message, the arguments of one call. */
+interface GrowingText<Source> {
+  text: string;
+  /** Where each delta's share of it ends. */
+  readonly shares: { end: number; readonly source: Source }[];
+}
+
+/** The texts that the deltas of a stream add up to, of Chat chunks and of Responses events. */
+export interface DeltaTexts<Source> {
+  /** The next message of the stream: its data, or a comment. `source` is what `find` returns for it. */
+  add(message: string, source: Source): void;
+  /** The messages that hold a share of one of these texts wherever it occurs; `wanted` is in lower case. */
+  find(wanted: readonly string[]): Set<Source>;
+}
+
+export function createDeltaTexts<Source>(): DeltaTexts<Source> {
+  const texts = new Map<string, GrowingText<Source>>();
+  let part = 0;
+
+  function grow(place: string, more: string, source: Source): void {
+    const known = texts.get(place) ?? { text: '', shares: [] };
+    if (known.text === '') {
+      if (texts.size === maxTexts) return;
+      texts.set(place, known);
+    }
+    known.text += more;
+    const last = known.shares.at(-1);
+    if (last?.source === source) last.end = known.text.length;
+    else known.shares.push({ end: known.text.length, source });
+  }
+
+  /** Adds each string in the delta to the one at the same place of the deltas before. */
+  function collect(value: unknown, place: string, depth: number, source: Source): void {
+    if (typeof value === 'string' && value !== '') grow(place, value, source);
+    if (typeof value !== 'object' || value === null || depth === deepest) return;
+    for (const [name, element] of Object.entries(value)) {
+      if (wholeFields.has(name)) continue;
+      const index = (element as { readonly index?: unknown } | null)?.index;
+      collect(element, `${place}.${step(index ?? name)}`, depth + 1, source);
+    }
+  }
+
+  return {
+    add(message, source) {
+      if (message.endsWith(cutComment)) part += 1; // what follows does not continue what precedes it
+      if (!message.includes('"delta"')) return;
+      const event = parsed(message) as LooseEvent | null;
+      if (typeof event !== 'object' || event === null) return;
+      const { type, output_index, content_index, summary_index, command_index, delta } = event;
+      const place = [type, output_index, content_index, summary_index, command_index].map(step).join();
+      collect(delta, `${part} ${place}`, 0, source);
+      for (const choice of Array.isArray(event.choices) ? event.choices : [])
+        collect(choice?.delta, `${part} ${step(choice?.index)}`, 0, source);
+    },
+    find(wanted) {
+      const found = new Set<Source>();
+      for (const { text, shares } of texts.values()) {
+        const lower = text.toLowerCase();
+        for (const each of wanted) {
+          let next = 0;
+          for (let at = lower.indexOf(each); at !== -1; at = lower.indexOf(each, at + each.length)) {
+            while ((shares[next]?.end ?? Number.POSITIVE_INFINITY) <= at) next += 1;
+            for (let index = next; index < shares.length; index += 1) {
+              const share = shares[index];
+              if (share !== undefined) found.add(share.source);
+              if ((share?.end ?? 0) >= at + each.length) break;
+            }
+          }
+        }
+      }
+      return found;
+    },
+  };
+}
+
+/** Fields of a delta that are no part of a longer text: chunks repeat them. */
+const wholeFields: ReadonlySet<string> = new Set(['id', 'index', 'role', 'type']);
+
+/** Upstreams may send anything; these are far from what any sends. */
+const maxTexts = 10_000;
+const deepest = 8;
+const longestName = 64;
+
+/** An index or a name in the place of a text. */
+function step(value: unknown): string {
+  return typeof value === 'number' || typeof value === 'string' ? String(value).slice(0, longestName) : '';
+}
+
+/** Streams that were passed through may have anything. */
+interface LooseEvent {
+  readonly type?: unknown;
+  readonly output_index?: unknown;
+  readonly content_index?: unknown;
+  readonly summary_index?: unknown;
+  readonly command_index?: unknown;
+  readonly delta?: unknown;
+  readonly choices?: readonly ({ readonly index?: unknown; readonly delta?: unknown } | null)[];
+}
