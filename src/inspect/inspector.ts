@@ -54,7 +54,7 @@ export async function createInspector({
   function exchangePage(response: ServerResponse, id: number, live: boolean): void {
     const exchange = store.get(id);
     if (exchange === undefined && live) sendGone(response);
-    else if (exchange === undefined) sendText(response, 404, 'This exchange is not in memory any more.');
+    else if (exchange === undefined) sendText(response, 404, 'This exchange is no longer in memory.');
     else if (!live) sendDetail(response, exchange);
     else if (!pages.openExchange(response, exchange)) sendText(response, 503, tooManyPages);
   }
@@ -79,7 +79,7 @@ export async function createInspector({
   /** `/inspect/exchanges/7/explanation` */
   function explanation(response: ServerResponse, id: number): Promise<void> | void {
     const exchange = store.get(id);
-    if (exchange === undefined) return sendText(response, 404, 'This exchange is not in memory any more.');
+    if (exchange === undefined) return sendText(response, 404, 'This exchange is no longer in memory.');
     const task = (signal: AbortSignal) => explain(JSON.stringify(requestFileOf(exchange)), signal);
     return sendWork(response, task, 422);
   }

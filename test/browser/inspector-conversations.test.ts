@@ -69,7 +69,7 @@ describe('a conversation', () => {
 
     await detail.getByRole('button', { name: '3', exact: true }).click();
     const turn = page.getByRole('region', { name: 'Turn 3' });
-    await turn.getByText('The prompt begins with all of the prompt before, byte for byte').waitFor();
+    await turn.getByText('This prompt begins with the whole previous prompt, byte for byte').waitFor();
     expect(await turn.getByRole('listitem').allTextContents()).toEqual([
       expect.stringMatching(/^\+ messages\[4\] assistant, \d+ characters: read_file\(\{\}\)$/),
       expect.stringMatching(/^\+ messages\[5\] tool, \d+ characters: line 2$/),

@@ -216,7 +216,7 @@ describe('a request', () => {
     await page.keyboard.press('n');
     await page.getByRole('button', { name: 'Edit as JSON' }).click();
     await page.getByRole('textbox', { name: 'Body' }).fill('{"model": oops');
-    await page.getByText('This is not JSON. It is sent as it is.').waitFor();
+    await page.getByText('This is not valid JSON; it will be sent as is.').waitFor();
     await page.getByRole('button', { name: 'Send', exact: true }).click();
     await page.getByRole('alert').getByText('invalid_json').waitFor();
     await expect.poll(() => page.getByRole('dialog').count()).toBe(0);

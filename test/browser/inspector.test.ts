@@ -381,7 +381,7 @@ describe('the inspector', () => {
     await page.reload();
     await page.getByRole('heading', { name: /linked/ }).waitFor();
     await page.goto(`${page.url().split('#')[0]}#1-1`);
-    await page.getByText('The exchange of this link is not in memory any more').waitFor();
+    await page.getByText('This exchange is no longer in memory').waitFor();
   });
 
   test('copies a body and a chunk, all of it', async () => {
@@ -567,6 +567,6 @@ describe('the inspector', () => {
     expect(last.cpu).toBeLessThan(2 * first.cpu);
     // The service keeps 200; the page says of the others that their contents are gone.
     await list.press('End');
-    await page.getByText('This exchange is not in memory any more').waitFor();
+    await page.getByText('This exchange is no longer in memory').waitFor();
   });
 });

@@ -6,7 +6,8 @@ import { answerCase, type GoldenCaseFile, requestCase } from '../view/golden-cas
 import { harOf } from '../view/har.ts';
 import { prettyText } from '../view/pretty-json.ts';
 import { download } from './download.ts';
-import type { Model, ShownExchange } from './model.ts';
+import type { Model } from './model.ts';
+import type { ShownExchange } from './shown-exchange.ts';
 
 /** What can be exported from an exchange: commands for curl, golden cases, the file that `explain` reads. `base` is where a client would send it. */
 export function Actions(props: {

@@ -3,8 +3,9 @@ import { useEffect, useRef } from 'preact/hooks';
 import { webSocketTurnOf } from '../view/websocket-turn.ts';
 import { ConversationDetail, ConversationList } from './conversations.tsx';
 import { Detail } from './detail.tsx';
+import type { ListedRow } from './exchange-list.ts';
 import { clientName, count, duration, size, timeOfDay, toneOf } from './format.ts';
-import type { Draft, ListedRow, Model } from './model.ts';
+import type { Draft, Model } from './model.ts';
 import { SendDialog } from './send-dialog.tsx';
 import { Splitter } from './splitter.tsx';
 import { VirtualList } from './virtual-list.tsx';
@@ -18,7 +19,7 @@ export function App({ model }: { readonly model: Model }): JSX.Element {
       const isTyping = event.target instanceof HTMLInputElement || event.target instanceof HTMLTextAreaElement;
       if (isTyping || event.ctrlKey || event.metaKey || event.altKey || document.querySelector('dialog[open]')) return;
       if (event.key === '/') filter.current?.focus();
-      else if (event.key === 'p') model.setPaused(!model.isPaused);
+      else if (event.key === 'p') model.list.togglePause();
       else if (event.key === 'n') model.setDraft(newDraft);
       else if (event.key === 'c') model.setConversations(!model.showsConversations);
       else if (event.key === 'Escape') back(model);
@@ -29,7 +30,7 @@ export function App({ model }: { readonly model: Model }): JSX.Element {
     return () => removeEventListener('keydown', onKey);
   }, []);
 
-  const rows = model.visibleRows();
+  const rows = model.list.visible();
   const selected = model.selectedId === null ? null : rows.findIndex(({ row }) => row.id === model.selectedId);
   const hasSelection = (model.showsConversations ? model.conversationId : model.selectedId) !== null;
   const select = (index: number) => model.select(rows[index]?.row.id ?? null);
@@ -46,8 +47,8 @@ export function App({ model }: { readonly model: Model }): JSX.Element {
             ref={filter}
             type="search"
             placeholder="Filter: model, outcome, text in bodies …  /"
-            value={model.filter}
-            onInput={(event) => model.setFilter(event.currentTarget.value)}
+            value={model.list.filter}
+            onInput={(event) => model.list.setFilter(event.currentTarget.value)}
             onKeyDown={(event) => {
               if (event.key !== 'ArrowDown' && event.key !== 'Enter') return;
               event.preventDefault();
@@ -55,8 +56,8 @@ export function App({ model }: { readonly model: Model }): JSX.Element {
             }}
           />
         </label>
-        <button type="button" aria-pressed={model.isPaused} onClick={() => model.setPaused(!model.isPaused)} title="p">
-          {model.isPaused ? `Resume${model.waiting > 0 ? ` (${model.waiting} new)` : ''}` : 'Pause'}
+        <button type="button" aria-pressed={model.list.isPaused} onClick={() => model.list.togglePause()} title="p">
+          {model.list.isPaused ? `Resume${model.list.waiting > 0 ? ` (${model.list.waiting} new)` : ''}` : 'Pause'}
         </button>
         <button
           type="button"
@@ -87,7 +88,7 @@ export function App({ model }: { readonly model: Model }): JSX.Element {
               rowAt={(index) => {
                 const listed = rows[index];
                 return listed === undefined ? null : (
-                  <Row listed={listed} isInBodies={model.isInBodies(listed.row.id)} />
+                  <Row listed={listed} isInBodies={model.list.isInBodies(listed.row.id)} />
                 );
               }}
               selected={selected}
@@ -128,8 +129,8 @@ function Status({ model }: { readonly model: Model }): JSX.Element {
   return (
     <p class="status" role="status">
       <span class={`dot ${model.connection}`} />
-      {model.isPaused && model.connection === 'live' ? 'paused' : words[model.connection]} · {count(model.total)}{' '}
-      {model.total === 1 ? 'exchange' : 'exchanges'} · {size(model.heldBytes)}
+      {model.list.isPaused && model.connection === 'live' ? 'paused' : words[model.connection]} ·{' '}
+      {count(model.list.total)} {model.list.total === 1 ? 'exchange' : 'exchanges'} · {size(model.heldBytes)}
       {limit}
       {model.skipped > 0 ? <span class="warn"> · this page was slow: {model.skipped} updates skipped</span> : null}
     </p>
@@ -137,7 +138,7 @@ function Status({ model }: { readonly model: Model }): JSX.Element {
 }
 
 function Empty({ model, onSend }: { readonly model: Model; readonly onSend: () => void }): JSX.Element {
-  if (model.total > 0) return <p class="empty">No exchange matches the filter.</p>;
+  if (model.list.total > 0) return <p class="empty">No exchange matches the filter.</p>;
   return (
     <div class="empty">
       <p>No requests yet. What clients send appears here as it runs.</p>

@@ -7,7 +7,7 @@ import { visible } from '../view/json-lines.ts';
 import { parsed } from '../view/timeline.ts';
 import { type TurnChanges, turnChanges } from '../view/turn-changes.ts';
 import { download } from './download.ts';
-import { clientName, count, duration, money, timeOfDay, toneOf } from './format.ts';
+import { clientName, count, duration, money, reasonOf, timeOfDay, toneOf } from './format.ts';
 import { baseOf, type Model } from './model.ts';
 import { VirtualList } from './virtual-list.tsx';
 
@@ -20,8 +20,8 @@ export function ConversationList({ model }: { readonly model: Model }): JSX.Elem
     <section class="exchanges" aria-label="Conversations">
       {isEmpty ? (
         <p class="empty">
-          {model.areTurnsKnown
-            ? 'No conversation has a second turn yet. A turn continues another one when its messages begin with those of the other.'
+          {model.turns.areKnown
+            ? 'No conversation has a second turn yet. A turn continues another when its messages begin with the other’s.'
             : 'Looking for conversations …'}
         </p>
       ) : null}
@@ -70,7 +70,7 @@ export function ConversationDetail({ model }: { readonly model: Model }): JSX.El
   if (conversation === undefined)
     return (
       <section class="detail nothing" aria-label="The selected conversation">
-        <p>Select a conversation to see how it went on.</p>
+        <p>Select a conversation to see its turns.</p>
       </section>
     );
   return <Shown key={conversation.id} conversation={conversation} model={model} />;
@@ -97,7 +97,7 @@ function Shown({ conversation, model }: { readonly conversation: Conversation; r
       download(`conversation-${conversation.id}.har`, 'application/json', JSON.stringify(har, null, 1));
       setProblem(null);
     } catch (error) {
-      setProblem(error instanceof Error ? error.message : String(error));
+      setProblem(reasonOf(error));
     }
   };
   return (
@@ -242,7 +242,7 @@ function Changes(props: {
     Promise.all([parent === null ? null : chatOf(parent, left.signal), chatOf(id, left.signal)]).then(
       ([before, after]) => setChanges(turnChanges(before, after)),
       (error: unknown) => {
-        if (!left.signal.aborted) setChanges(error instanceof Error ? error.message : String(error));
+        if (!left.signal.aborted) setChanges(reasonOf(error));
       },
     );
     return () => left.abort();
@@ -270,15 +270,15 @@ function Compared({ changes, isFirst }: { readonly changes: TurnChanges; readonl
     <>
       {isFirst ? null : difference === null ? (
         <p class="good">
-          The prompt begins with all of the prompt before, byte for byte: a server that caches prefixes need not read it
-          again.
+          This prompt begins with the whole previous prompt, byte for byte: a server that caches prefixes need not read
+          it again.
         </p>
       ) : (
         <div class="warn">
           <p>
-            The prompt before is not kept: they part at <code>{visible(difference.path)}</code>
+            This prompt does not begin with the previous one: they part at <code>{visible(difference.path)}</code>
             {difference.character === null ? '' : `, character ${count(difference.character)}`}. A server that caches
-            prefixes reads all behind it again.
+            prefixes reads everything after it again.
           </p>
           <pre>{`− ${visible(difference.before)}\n+ ${visible(difference.after)}`}</pre>
         </div>

@@ -6,9 +6,10 @@ import { type WebSocketTurn, webSocketTurnOf } from '../view/websocket-turn.ts';
 import { Actions } from './actions.tsx';
 import { count, duration, size, timeOfDay, toneOf } from './format.ts';
 import { usualLayout } from './layout.ts';
-import { baseOf, type Model, type ShownExchange } from './model.ts';
+import { baseOf, type Model } from './model.ts';
 import { RequestSection } from './request-section.tsx';
 import { ResponseSection } from './response-section.tsx';
+import type { ShownExchange } from './shown-exchange.ts';
 import { Splitter } from './splitter.tsx';
 import { StreamSection } from './stream-section.tsx';
 
@@ -132,7 +133,7 @@ function Turn({ turn, model }: { readonly turn: WebSocketTurn; readonly model: M
   return (
     <>
       turn {turn.number}{' '}
-      <button type="button" onClick={() => model.setFilter(`${turn.connection}-turn-`)}>
+      <button type="button" onClick={() => model.list.setFilter(`${turn.connection}-turn-`)}>
         Show all turns
       </button>
     </>
@@ -169,7 +170,7 @@ function meaningOf(outcome: string): string {
   if (outcome === 'aborted')
     return (
       'The call ended before the answer was complete: the client left, or the upstream reset its connection. ' +
-      'Envoy tells this service the same of both; the flags in its access log say which.'
+      'Envoy reports both alike; the flags in its access log say which.'
     );
   return outcome === 'protocol_error' ? 'The proxy sent what this service does not expect.' : '';
 }

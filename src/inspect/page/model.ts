@@ -1,35 +1,11 @@
-import type { ExchangeFile, ExchangeFilePiece } from '../../schema/exchange-file.ts';
 import type { StoreLimits } from '../store.ts';
-import type { ExchangeDetail, ExchangeRow } from '../told-exchange.ts';
-import type { TurnLink } from '../turn-links.ts';
+import type { ExchangeRow } from '../told-exchange.ts';
 import { type Conversation, conversationsOf } from '../view/conversations.ts';
 import { pricesIn } from '../view/cost.ts';
-import { isStream } from '../view/final-response.ts';
-import { createTimeline, type Timeline } from '../view/timeline.ts';
-import { BodySearch } from './body-search.ts';
+import { ExchangeList, type ListMessage } from './exchange-list.ts';
 import { type Layout, loadLayout, saveLayout } from './layout.ts';
-
-/** Rows that the page keeps, including those of exchanges that are no longer in the service's memory. */
-const maxRows = 5000;
-
-/** How often conversations are fetched while exchanges arrive. */
-const turnsAfterMs = 1000;
-
-/** A row as the page has it. */
-export interface ListedRow {
-  readonly row: ExchangeRow;
-  /** Its contents are no longer in memory. */
-  readonly isGone: boolean;
-  /** The text that the filter searches, in lower case. */
-  readonly words: string;
-}
-
-export interface ShownExchange {
-  readonly detail: ExchangeDetail;
-  readonly timeline: Timeline;
-  /** Counts what was added, since the timeline grows in place. */
-  readonly version: number;
-}
+import { followExchange, type ShownExchange } from './shown-exchange.ts';
+import { Turns } from './turns.ts';
 
 export interface About {
   readonly version: string;
@@ -44,19 +20,21 @@ export interface Draft {
   readonly body: string | null;
 }
 
+const evicted = 'This exchange is no longer in memory: only the newest are kept.';
+
 type Connection = 'connecting' | 'live' | 'lost';
 
-/** Everything the page shows. Listeners are called once a frame. */
+/** Everything the page shows, and what of it is selected. Listeners are called once a frame. */
 export class Model {
+  readonly list = new ExchangeList(() => this.#changed());
+  readonly turns = new Turns(this.list, () => this.#turnsChanged());
   about: About | null = null;
   connection: Connection = 'connecting';
   heldBytes = 0;
-  filter = '';
   /** What the form sends for a key; not stored anywhere else. */
   key = '';
   /** What the open form starts from: nothing, or a request to edit and send again; null while it is closed. */
   draft: Draft | null = null;
-  isPaused = false;
   /** Updates that this page was too slow for: it received the state after them. */
   skipped = 0;
   selectedId: number | null = null;
@@ -69,19 +47,10 @@ export class Model {
   /** Whether the list shows conversations. */
   showsConversations = false;
   conversationId: number | null = null;
-  /** Turns that the service has or had, by exchange; the page remembers those that are gone. */
-  readonly #turns = new Map<number, TurnLink>();
-  areTurnsKnown = false;
   #conversations: readonly Conversation[] | null = null;
-  #turnsTimer: ReturnType<typeof setTimeout> | undefined;
   /** The id of an exchange whose conversation is to be shown once it is known. */
   #wantedTurn: number | null = null;
-  readonly #bodySearch = new BodySearch(() => this.#listChanged());
-  #rows = new Map<number, ListedRow>();
-  /** What the list shows while it is paused. */
-  #frozen: readonly ListedRow[] | null = null;
-  #visible: readonly ListedRow[] | null = null;
-  #details: EventSource | null = null;
+  #leave: (() => void) | null = null;
   /** The id of a request that the form sent, to select its exchange when it arrives. */
   #awaited: string | null = null;
   /** The id in a link to an exchange, until the list has arrived. */
@@ -105,75 +74,20 @@ export class Model {
     source.addEventListener('list', (event) => this.#onList(JSON.parse(event.data) as ListMessage));
   }
 
-  /** The rows that the list shows: newest first, those that match the filter. */
-  visibleRows(): readonly ListedRow[] {
-    if (this.#visible !== null) return this.#visible;
-    const words = this.filter
-      .toLowerCase()
-      .split(/\s+/)
-      .filter((word) => word !== '');
-    const rows = this.#frozen ?? [...this.#rows.values()].reverse();
-    const isShown = (listed: ListedRow) =>
-      words.every((word) => listed.words.includes(word)) || this.#bodySearch.has(listed.row.id);
-    this.#visible = words.length === 0 ? rows : rows.filter(isShown);
-    return this.#visible;
-  }
-
-  /** The text that is looked for in bodies; empty for none. */
-  get find(): string {
-    return this.filter.trim();
-  }
-
-  /** Whether that text is in the exchange's bodies. */
-  isInBodies(id: number): boolean {
-    return this.#bodySearch.has(id);
-  }
-
-  get total(): number {
-    return this.#rows.size;
-  }
-
-  /** How many exchanges came since the list was paused. */
-  get waiting(): number {
-    const newest = this.#frozen?.[0]?.row.id ?? 0;
-    return this.#frozen === null ? 0 : [...this.#rows.keys()].filter((id) => id > newest).length;
-  }
-
-  setFilter(filter: string): void {
-    const before = this.find;
-    this.filter = filter;
-    const kept = [...this.#rows.values()].filter(({ isGone, row }) => !isGone && row.outcome !== 'running');
-    if (this.find !== before)
-      this.#bodySearch.start(
-        this.find,
-        kept.map(({ row }) => row.id),
-      );
-    this.#listChanged();
-  }
-
-  setPaused(isPaused: boolean): void {
-    this.isPaused = isPaused;
-    this.#frozen = isPaused ? [...this.#rows.values()].reverse() : null;
-    this.#listChanged();
-  }
-
   setConversations(showsConversations: boolean): void {
-    this.showsConversations = showsConversations;
-    this.alone = null;
-    if (showsConversations) void this.#loadTurns();
-    this.#changed();
+    if (showsConversations) void this.turns.load();
+    this.#set({ showsConversations, alone: null });
   }
 
   /** Conversations of more than one turn, newest first. */
   conversations(): readonly Conversation[] {
-    const rowOf = (id: number) => this.#rows.get(id)?.row;
-    this.#conversations ??= conversationsOf(this.#turns.values(), rowOf, pricesIn(this.about?.prices ?? ''));
+    const rowOf = (id: number) => this.list.get(id)?.row;
+    this.#conversations ??= conversationsOf(this.turns.values(), rowOf, pricesIn(this.about?.prices ?? ''));
     return this.#conversations;
   }
 
-  selectConversation(id: number | null): void {
-    this.conversationId = id;
-    this.#changed();
+  selectConversation(conversationId: number | null): void {
+    this.#set({ conversationId });
   }
 
   openConversationOf(id: number): void {
@@ -186,22 +100,76 @@ export class Model {
     this.select(id);
   }
 
-  async #loadTurns(): Promise<void> {
-    clearTimeout(this.#turnsTimer);
-    this.#turnsTimer = undefined;
-    try {
-      const response = await fetch('/inspect/turns');
-      const { turns } = (await response.json()) as { turns: readonly TurnLink[] };
-      for (const turn of turns) {
-        const known = this.#turns.get(turn.id);
-        // The exchange that it continues may have been evicted since.
-        if (known === undefined || known.parent === null) this.#turns.set(turn.id, turn);
-      }
-      for (const id of this.#turns.keys()) if (!this.#rows.has(id)) this.#turns.delete(id);
-      this.areTurnsKnown = true;
-    } catch {
-      // The service is gone, which the page shows, or busy: asked again when an exchange ends.
-    }
+  setDraft(draft: Draft | null): void {
+    this.#set({ draft });
+  }
+
+  setLayout(changes: Partial<Layout>): void {
+    const layout = { ...this.layout, ...changes };
+    saveLayout(layout);
+    this.#set({ layout });
+  }
+
+  setAlone(alone: string | null): void {
+    this.#set({ alone });
+  }
+
+  select(id: number | null): void {
+    if (id === this.selectedId && this.problem === null) return;
+    this.#leave?.();
+    this.#leave = null;
+    this.selectedId = id;
+    if (id === null) this.alone = null;
+    this.#set({ shown: null, problem: null });
+    const listed = id === null ? undefined : this.list.get(id);
+    // So that the page can be reloaded, and its address shared, with what it shows.
+    history.replaceState(null, '', listed === undefined ? location.pathname : `#${linkOf(listed.row)}`);
+    if (id === null) return;
+    if (listed?.isGone === true) this.problem = evicted;
+    else
+      this.#leave = followExchange(id, {
+        onExchange: (shown, skipped) => this.#set({ shown, skipped: this.skipped + skipped, problem: null }),
+        onProblem: (problem) => this.#set({ problem }),
+      });
+  }
+
+  /** Sends a body with the form to a path of the API. Rejects with the reason. */
+  async send(path: string, body: string): Promise<void> {
+    const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body };
+    const { request_id } = await this.#ask<{ request_id: string }>(`send?${new URLSearchParams({ path })}`, init);
+    this.#awaited = request_id;
+    this.#selectAwaited();
+  }
+
+  /** The names of the upstream's models, or why there are none. Rejects when the service cannot be reached. */
+  models(): Promise<{ readonly models: readonly string[]; readonly problem: string | null }> {
+    return this.#ask('models');
+  }
+
+  async #loadAbout(): Promise<void> {
+    this.#set({ about: await this.#ask('about') });
+  }
+
+  /** Asks the service, with the form's key. Rejects with its words where it refuses. */
+  async #ask<T>(path: string, init: RequestInit = {}): Promise<T> {
+    const headers = new Headers(init.headers);
+    if (this.key !== '') headers.set('authorization', `Bearer ${this.key}`);
+    const response = await fetch(`/inspect/${path}`, { ...init, headers });
+    if (!response.ok) throw new Error((await response.text()).trim());
+    return await response.json();
+  }
+
+  #onList(message: ListMessage): void {
+    if (this.showsConversations && message.rows.length > 0) this.turns.loadSoon();
+    this.list.update(message);
+    this.#conversations = null;
+    this.heldBytes = message.held_bytes;
+    this.skipped += message.skipped;
+    this.#selectAwaited();
+    this.#selectLinked();
+  }
+
+  #turnsChanged(): void {
     this.#conversations = null;
     const wanted = this.#wantedTurn;
     this.#wantedTurn = null;
@@ -210,158 +178,24 @@ export class Model {
     this.#changed();
   }
 
-  setDraft(draft: Draft | null): void {
-    this.draft = draft;
-    this.#changed();
-  }
-
-  setLayout(changes: Partial<Layout>): void {
-    this.layout = { ...this.layout, ...changes };
-    saveLayout(this.layout);
-    this.#changed();
-  }
-
-  setAlone(section: string | null): void {
-    this.alone = section;
-    this.#changed();
-  }
-
-  select(id: number | null): void {
-    if (id === this.selectedId && this.problem === null) return;
-    this.#details?.close();
-    this.#details = null;
-    this.selectedId = id;
-    if (id === null) this.alone = null;
-    this.shown = null;
-    this.problem = null;
-    if (id !== null) this.#open(id);
-    const row = id === null ? undefined : this.#rows.get(id)?.row;
-    // So that the page can be reloaded, and its address shared, with what it shows.
-    history.replaceState(null, '', row === undefined ? location.pathname : `#${linkOf(row)}`);
-    this.#changed();
-  }
-
-  /** Sends a body with the form to a path of the API. Rejects with the reason. */
-  async send(path: string, body: string): Promise<void> {
-    const response = await fetch(`/inspect/send?${new URLSearchParams({ path })}`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', ...this.#authorization() },
-      body,
-    });
-    if (!response.ok) throw new Error((await response.text()).trim());
-    const { request_id } = (await response.json()) as { request_id: string };
-    this.#awaited = request_id;
-    this.#selectAwaited();
-  }
-
-  /** The names of the upstream's models, or why there are none. Rejects when the service cannot be reached. */
-  async models(): Promise<{ readonly models: readonly string[]; readonly problem: string | null }> {
-    const response = await fetch('/inspect/models', { headers: this.#authorization() });
-    if (!response.ok) throw new Error((await response.text()).trim());
-    return await response.json();
-  }
-
-  #authorization(): Readonly<Record<string, string>> {
-    return this.key === '' ? {} : { authorization: `Bearer ${this.key}` };
-  }
-
-  #open(id: number): void {
-    const listed = this.#rows.get(id);
-    if (listed?.isGone === true) {
-      this.problem = 'This exchange is not in memory any more: the newest are kept.';
-      return;
-    }
-    const source = new EventSource(`/inspect/exchanges/${id}/events`);
-    this.#details = source;
-    source.addEventListener('exchange', (event) => {
-      const detail = JSON.parse(event.data) as ExchangeDetail & { skipped: number };
-      const timeline = timelineOf(detail.file);
-      timeline.add(detail.file.chat_response?.pieces ?? [], detail.file.client_response?.pieces ?? []);
-      this.#show({ detail, timeline, version: 0 }, detail.skipped);
-    });
-    source.addEventListener('pieces', (event) => this.#onPieces(JSON.parse(event.data) as PiecesMessage));
-    source.addEventListener('end', () => source.close());
-    source.addEventListener('evicted', () => {
-      source.close();
-      this.#set({ problem: 'This exchange left the memory while it was shown.' });
-    });
-    source.addEventListener('error', () => {
-      if (source.readyState === EventSource.CLOSED && this.shown === null)
-        this.#set({ problem: 'This exchange is not in memory any more, or too many pages are open.' });
-    });
-  }
-
-  async #loadAbout(): Promise<void> {
-    const response = await fetch('/inspect/about');
-    this.#set({ about: (await response.json()) as About });
-  }
-
-  #onList({ reset, rows, gone, held_bytes, skipped }: ListMessage): void {
-    // After a lost connection or a restart of the service: what it does not have is gone.
-    if (reset) for (const [id, listed] of this.#rows) this.#rows.set(id, { ...listed, isGone: true });
-    for (const id of gone) {
-      const listed = this.#rows.get(id);
-      if (listed !== undefined) this.#rows.set(id, { ...listed, isGone: true });
-    }
-    for (const row of rows) {
-      this.#rows.set(row.id, { row, isGone: false, words: wordsOf(row) });
-      if (row.outcome !== 'running') this.#bodySearch.add(row.id);
-    }
-    this.#conversations = null;
-    if (this.showsConversations && rows.length > 0)
-      this.#turnsTimer ??= setTimeout(() => void this.#loadTurns(), turnsAfterMs);
-    for (const id of this.#rows.keys()) {
-      if (this.#rows.size <= maxRows) break;
-      this.#rows.delete(id);
-    }
-    this.heldBytes = held_bytes;
-    this.skipped += skipped;
-    this.#listChanged();
-    this.#selectAwaited();
-    this.#selectLinked();
-  }
-
-  #onPieces({ row, chat_response, client_response, skipped }: PiecesMessage): void {
-    if (this.shown === null) return;
-    const { detail, timeline, version } = this.shown;
-    timeline.add(chat_response, client_response);
-    const file = withPieces(detail.file, chat_response, client_response);
-    this.#show({ detail: { ...detail, row, file }, timeline, version: version + 1 }, skipped);
-  }
-
-  #show(shown: ShownExchange, skipped: number): void {
-    this.skipped += skipped;
-    this.#set({ shown, problem: null });
-  }
-
   #selectAwaited(): void {
     if (this.#awaited === null) return;
-    for (const { row } of this.#rows.values())
-      if (row.request_id === this.#awaited) {
-        this.#awaited = null;
-        this.select(row.id);
-        return;
-      }
+    const id = this.list.idWhere((row) => row.request_id === this.#awaited);
+    if (id === undefined) return;
+    this.#awaited = null;
+    this.select(id);
   }
 
   #selectLinked(): void {
     const link = this.#linked;
     this.#linked = '';
     if (link === '') return;
-    const found = [...this.#rows.values()].find(({ row }) => linkOf(row) === link);
-    if (found !== undefined) this.select(found.row.id);
-    else {
-      this.select(null);
-      this.#set({ problem: 'The exchange of this link is not in memory any more: the newest are kept.' });
-    }
+    const id = this.list.idWhere((row) => linkOf(row) === link);
+    this.select(id ?? null);
+    if (id === undefined) this.#set({ problem: evicted });
   }
 
-  #listChanged(): void {
-    this.#visible = null;
-    this.#changed();
-  }
-
-  #set(values: Partial<Pick<Model, 'about' | 'connection' | 'problem' | 'shown'>>): void {
+  #set(values: Partial<Model>): void {
     Object.assign(this, values);
     this.#changed();
   }
@@ -383,44 +217,4 @@ function linkOf({ id, started_at }: ExchangeRow): string {
 /** Where a client would send requests. */
 export function baseOf({ about }: Model): string {
   return about?.send_to?.replace(/\/v1\/?$/, '') ?? 'http://127.0.0.1:10000';
-}
-
-interface ListMessage {
-  readonly reset: boolean;
-  readonly rows: readonly ExchangeRow[];
-  readonly gone: readonly number[];
-  readonly held_bytes: number;
-  readonly skipped: number;
-}
-
-interface PiecesMessage {
-  readonly row: ExchangeRow;
-  readonly chat_response: readonly ExchangeFilePiece[];
-  readonly client_response: readonly ExchangeFilePiece[];
-  readonly skipped: number;
-}
-
-function timelineOf({ chat_response, client_response }: ExchangeFile): Timeline {
-  return createTimeline({ upstreamIsStream: isStream(chat_response), clientIsStream: isStream(client_response) });
-}
-
-/** The pieces are added in place: there may be many, and each update has a few. */
-function withPieces(
-  file: ExchangeFile,
-  upstream: readonly ExchangeFilePiece[],
-  client: readonly ExchangeFilePiece[],
-): ExchangeFile {
-  file.chat_response?.pieces.push(...upstream);
-  file.client_response?.pieces.push(...client);
-  return file;
-}
-
-function wordsOf(row: ExchangeRow): string {
-  const { client, model, outcome, status, error_code, path, method, profile, request_id, worker, finish_reason } = row;
-  const more = [row.stream === true ? 'stream' : null, worker === null ? null : `worker ${worker}`];
-  const words = [client, model, outcome, status, error_code, path, method, profile, request_id, finish_reason, ...more];
-  return words
-    .filter((word) => word !== null)
-    .join(' ')
-    .toLowerCase();
 }

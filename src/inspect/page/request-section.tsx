@@ -10,9 +10,10 @@ import { CopyButton } from './copy-button.tsx';
 import { FindCount } from './find-count.tsx';
 import { size } from './format.ts';
 import { foundIn, Lines, useColumns } from './lines.tsx';
-import type { Model, ShownExchange } from './model.ts';
+import type { Model } from './model.ts';
 import { Pair } from './pair.tsx';
 import { Section } from './section.tsx';
+import type { ShownExchange } from './shown-exchange.ts';
 import { useExplanation } from './use-explanation.ts';
 
 /** The client’s request next to the Chat request: bodies with the explanation of each field, or headers. */
@@ -116,7 +117,7 @@ function Bodies(props: {
   const both = left.json != null && right?.json != null;
   const path = selected?.line.path ?? null;
   const account = selected === null || path === null ? null : (explained?.accountOf(selected.side, path) ?? null);
-  const find = model.find;
+  const find = model.list.find;
   const ofSide = (side: Side) => ({
     model,
     selected: selected?.side === side ? selected.index : null,

@@ -32,8 +32,10 @@ export function ResponseSection(props: {
   }, [text]);
   const lines = useMemo(() => {
     if (text === '') return [];
-    return value === null ? textLines(text, columns, model.find) : jsonLines(value, { columns, find: model.find });
-  }, [text, value, columns, model.find]);
+    return value === null
+      ? textLines(text, columns, model.list.find)
+      : jsonLines(value, { columns, find: model.list.find });
+  }, [text, value, columns, model.list.find]);
   const extra = (
     <>
       <FindCount found={foundIn(lines)} what="the final Response" onGo={(index) => setInView({ index })} />

@@ -4,6 +4,7 @@ import { redactionMark } from '../../redact/names.ts';
 import { curlOf } from '../view/curl.ts';
 import { pretty } from '../view/pretty-json.ts';
 import { parsed } from '../view/timeline.ts';
+import { reasonOf } from './format.ts';
 import type { Draft, Model } from './model.ts';
 
 const efforts = ['', 'none', 'minimal', 'low', 'medium', 'high', 'xhigh'] as const;
@@ -120,10 +121,10 @@ export function SendDialog(props: {
             <option key={each} value={each} />
           ))}
         </datalist>
-        {listProblem === null ? null : <p class="hint">No list of models: {listProblem}</p>}
+        {listProblem === null ? null : <p class="hint">Models could not be listed: {listProblem}</p>}
         {proxy === null ? null : (
           <label>
-            Key, if the proxy or the upstream wants one
+            API key, if one is needed
             <input
               type="password"
               autocomplete="off"
@@ -179,23 +180,23 @@ export function SendDialog(props: {
             />
           </label>
         )}
-        {raw !== null && edited === null ? <p class="hint">This is not JSON. It is sent as it is.</p> : null}
+        {raw !== null && edited === null ? <p class="hint">This is not valid JSON; it will be sent as is.</p> : null}
         {raw?.includes(redactionMark) ? (
           <p class="hint">
-            What is <code>{redactionMark}</code> was not kept: write it anew.
+            <code>{redactionMark}</code> stands for what was not recorded: replace it.
           </p>
         ) : null}
         {proxy === null ? (
           <div class="command">
             <p>
-              The service does not know its proxy (<code>INSPECT_SEND_TO</code>). Send this to it:
+              <code>INSPECT_SEND_TO</code> is not set, so send this to the proxy yourself:
             </p>
             <pre>{commandOf(draft.path, body)}</pre>
           </div>
         ) : (
           <p class="hint">
-            Sent by the service to <code>{draft.path}</code> at <code>{proxy}</code>, as any client would
-            {draft.body === null ? '' : ', without the other headers of the request before'}.
+            The service sends this to <code>{draft.path}</code> at <code>{proxy}</code>
+            {draft.body === null ? '' : ', without the original request’s other headers'}.
           </p>
         )}
         {problem === null ? null : (
@@ -231,15 +232,11 @@ export function SendDialog(props: {
   );
 }
 
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}
-
 function commandOf(path: string, body: string): string {
   const headers = [{ name: 'content-type', value: 'application/json' }];
   return curlOf({ method: 'POST', path, headers, body }, 'http://127.0.0.1:10000');
 }
 
 function lastModel(model: Model): string | null {
-  return model.visibleRows().find(({ row }) => row.model !== null)?.row.model ?? null;
+  return model.list.visible().find(({ row }) => row.model !== null)?.row.model ?? null;
 }

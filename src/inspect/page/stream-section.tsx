@@ -10,9 +10,10 @@ import { FindCount } from './find-count.tsx';
 import { count } from './format.ts';
 import { usualLayout } from './layout.ts';
 import { Lines, useColumns } from './lines.tsx';
-import type { Model, ShownExchange } from './model.ts';
+import type { Model } from './model.ts';
 import { Pair } from './pair.tsx';
 import { Section } from './section.tsx';
+import type { ShownExchange } from './shown-exchange.ts';
 import { Splitter } from './splitter.tsx';
 import { VirtualList } from './virtual-list.tsx';
 
@@ -24,7 +25,7 @@ export function StreamSection({ shown, model }: { readonly shown: ShownExchange;
   const rows = timeline.rows;
   const isOver = detail.row.outcome !== 'running';
   const [inView, setInView] = useState<{ readonly index: number } | null>(null);
-  const find = model.find.toLowerCase();
+  const find = model.list.find.toLowerCase();
   const found = useMemo(() => foundRows(rows, find), [rows, shown.version, find]);
   const picked = selected === null ? undefined : rows[selected];
   const extra = (
@@ -89,8 +90,8 @@ export function StreamSection({ shown, model }: { readonly shown: ShownExchange;
       )}
       {picked === undefined ? null : (
         <Pair model={model} class="picked">
-          <Raw title="Chunk" entry={picked.upstream} find={model.find} onClose={() => setSelected(null)} />
-          <Raw title="Event" entry={picked.client} find={model.find} onClose={() => setSelected(null)} />
+          <Raw title="Chunk" entry={picked.upstream} find={model.list.find} onClose={() => setSelected(null)} />
+          <Raw title="Event" entry={picked.client} find={model.list.find} onClose={() => setSelected(null)} />
         </Pair>
       )}
     </Section>

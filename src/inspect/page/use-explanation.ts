@@ -1,6 +1,7 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { type ExplainedBodies, type ExplanationFile, explainedBodies } from '../view/explained.ts';
-import type { ShownExchange } from './model.ts';
+import { reasonOf } from './format.ts';
+import type { ShownExchange } from './shown-exchange.ts';
 
 /** The explanation of each field: nothing yet, why there is none, or the explanation. */
 export type Explanation = ExplainedBodies | 'asked' | { readonly problem: string } | null;
@@ -19,7 +20,7 @@ export function useExplanation({ detail }: ShownExchange): Explanation {
     const left = new AbortController();
     const timer = setTimeout(() => {
       ask(row.id, left.signal).then(setAnswer, (error: unknown) => {
-        if (!left.signal.aborted) setAnswer({ problem: error instanceof Error ? error.message : String(error) });
+        if (!left.signal.aborted) setAnswer({ problem: reasonOf(error) });
       });
     }, askAfterMs);
     return () => {
