@@ -61,7 +61,7 @@ function lastLine(text: string): string {
 }
 
 function remove(root: string): void {
-  // Not with the folder: git would follow nothing, but say why in words for every file that was built.
+  // git forgets the work tree and deletes most of it; rmSync deletes what is left, such as a half-made checkout.
   git(ownRoot, ['worktree', 'remove', '--force', root]);
   rmSync(root, { recursive: true, force: true });
   git(ownRoot, ['worktree', 'prune']);

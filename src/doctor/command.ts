@@ -53,7 +53,7 @@ export const doctor: Subcommand = async (args, terminal) => {
   if (save !== null && report.proposal !== null) {
     writeFileSync(save, report.proposal.file, { flag: 'wx' });
     stderr.write(`The profile is in ${save}.\n`);
-  } else if (save !== null) stderr.write(`${save} was not written: the run did not end.\n`);
+  } else if (save !== null) stderr.write(`${save} was not written: the run was not completed.\n`);
   return exitCodes[report.verdict.outcome];
 };
 
@@ -114,7 +114,7 @@ function shownUrl({ origin, pathname }: URL): string {
 
 /** Checked before anything is spent: an existing file is not overwritten, and a missing folder is a mistake. */
 function checkSavePath(path: string): void {
-  if (existsSync(path)) throw new WrongUsage(`${path} exists: --save writes a new file.`);
+  if (existsSync(path)) throw new WrongUsage(`${path} already exists: --save only writes a new file.`);
   if (!existsSync(dirname(path))) throw new WrongUsage(`The folder of ${path} does not exist.`);
 }
 

@@ -49,7 +49,7 @@ export function readOptions(
   if (values.help) return null;
   const [url, ...more] = positionals;
   if (url === undefined) throw new WrongUsage('The URL of the server is missing.');
-  if (more.length > 0) throw new WrongUsage(`One URL is probed at a time; there is also ${more.join(' ')}.`);
+  if (more.length > 0) throw new WrongUsage(`Only one URL can be probed at a time; also given: ${more.join(' ')}.`);
   if (values.model === undefined || values.model === '')
     throw new WrongUsage('--model is missing: the name the server knows the model by.');
   const key = values.key ?? env[values['key-env']] ?? '';
@@ -99,7 +99,7 @@ type CountName = 'max-requests' | 'max-tokens' | 'max-total-tokens' | 'max-time'
 function countOf(values: Readonly<Record<CountName, string>>, name: CountName): number {
   const count = Number(values[name]);
   if (!/^\d{1,7}$/.test(values[name]) || count < 1)
-    throw new WrongUsage(`--${name} must be a whole number from 1 on (got '${values[name]}').`);
+    throw new WrongUsage(`--${name} must be a whole number of at least 1 (got '${values[name]}').`);
   return count;
 }
 

@@ -81,7 +81,10 @@ export function textReport(report: Report, probes: readonly Probe[], style: Styl
   lines.push('');
   if (run.stopped !== null) lines.push(...wrap(`STOPPED: ${run.stopped}`, width), '');
   else if (run.ranOut !== null)
-    lines.push(...wrap(`No profile is proposed, since not all was asked: ${run.ranOut}. Raise it.`, width), '');
+    lines.push(
+      ...wrap(`No profile is proposed, since not every question was asked: ${run.ranOut}. Raise it.`, width),
+      '',
+    );
   if (proposal !== null) lines.push(...profileLines(proposal, width, style));
   if (warnings.length > 0) {
     lines.push(style.paint('bold', 'For Codex and other agents'));

@@ -82,7 +82,7 @@ async function inputOf(
   const ofExchange = recorded === null ? null : requestIn(recorded, options.path);
   const hasRequest = ofExchange !== null && ofExchange.profile !== null;
   if (isAlone && !hasRequest && !isCatalogPath(options.path))
-    throw new UsageError('There is no request: name a file, or give it on standard input.');
+    throw new UsageError('No request was given: name a file, or pass it on standard input.');
   const given = isAlone ? Buffer.alloc(0) : await readInput(options.file, stdin);
   const input = given.length === 0 && ofExchange !== null && hasRequest ? ofExchange : requestIn(given, options.path);
   const answer = recorded === null ? input.answer : named(options.response, () => answerIn(recorded, options.status));
@@ -235,7 +235,8 @@ const flags = {
 function optionsOf(args: readonly string[]): Options {
   const { values, positionals } = parsedArguments(args);
   const [file = null, ...more] = positionals;
-  if (more.length > 0) throw new UsageError(`One request at a time: there is ${positionals.join(' and ')}.`);
+  if (more.length > 0)
+    throw new UsageError(`Only one request can be explained at a time; given: ${positionals.join(' and ')}.`);
   const status = Number(values.status ?? 200);
   if (!Number.isInteger(status) || status < 200 || status > 599)
     throw new UsageError(`--status is ${values.status}; it must be an HTTP status from 200 to 599.`);

@@ -70,7 +70,7 @@ export function answerIn(bytes: Buffer, status: number): RecordedAnswer {
   const value = parsed(bytes);
   if (saysItIsAnExchange(value)) {
     const { chat_response } = exchangeIn(value);
-    if (chat_response === null) throw new InputError('the exchange has no answer of the upstream');
+    if (chat_response === null) throw new InputError('the exchange has no answer from the upstream');
     return answerOf(chat_response);
   }
   const type =

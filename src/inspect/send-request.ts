@@ -39,7 +39,7 @@ export function createRequestSender(baseUrl: string, userAgent: string): Request
 
   return {
     async send(path, body, key) {
-      if (underWay >= maxRequestsUnderWay) throw new Error(`${maxRequestsUnderWay} requests are under way already.`);
+      if (underWay >= maxRequestsUnderWay) throw new Error(`${maxRequestsUnderWay} requests are already under way.`);
       underWay += 1;
       const requestId = randomUUID();
       try {
@@ -72,7 +72,7 @@ export function createRequestSender(baseUrl: string, userAgent: string): Request
         signal: AbortSignal.any([stop.signal, AbortSignal.timeout(modelsTimeoutMs)]),
       });
       const text = await textOf(response);
-      if (!response.ok) throw new Error(`The upstream answers its list of models with ${response.status}.`);
+      if (!response.ok) throw new Error(`The upstream answered the request for its models with ${response.status}.`);
       return namesIn(text);
     },
     close: () => stop.abort(),
@@ -99,7 +99,7 @@ function namesIn(text: string): readonly string[] {
     // Reported below.
   }
   const data: unknown = (value as { readonly data?: unknown } | null | undefined)?.data;
-  if (!Array.isArray(data)) throw new Error('The upstream’s list of models is none.');
+  if (!Array.isArray(data)) throw new Error('The upstream’s answer is not a list of models.');
   const names = data.map((model: unknown) => (model as { readonly id?: unknown } | null)?.id);
   return names.filter((name) => typeof name === 'string');
 }

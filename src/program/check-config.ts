@@ -43,7 +43,7 @@ function mismatched(config: Config): string[] {
 
 function unknownTools({ DROPPED_TOOLS: names }: Config): string[] {
   const unknown = names.filter((name) => !isHostedTool(name) && !name.includes(':')); // `vendor:tool`
-  return unknown.length === 0 ? [] : [`DROPPED_TOOLS: there is no hosted tool ${unknown.join(', ')}`];
+  return unknown.length === 0 ? [] : [`DROPPED_TOOLS: unknown hosted tool ${unknown.join(', ')}`];
 }
 
 function messageOf(error: unknown): string {

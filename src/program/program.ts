@@ -94,7 +94,7 @@ async function run(): Promise<void> {
   process.once('exit', () => output.flushAtExit() || process.kill(process.pid, 'SIGKILL'));
   process.stderr.on('error', () => {}); // its reader is gone: no reason to end
   const isWorker = workerNumber() !== null;
-  if (!isWorker) for (const reason of lowered) log.warn({ reason }, 'a limit does not fit the memory');
+  if (!isWorker) for (const reason of lowered) log.warn({ reason }, 'a limit does not fit in memory');
   const running = await (config.WORKERS > 1 && !isWorker ? supervise : serve)(config, log, output);
 
   let stopping = false;

@@ -11,7 +11,7 @@ export function readCatalog(text: string): ReadonlyMap<string, Fields> {
   } catch (error) {
     throw new Error(`it is not JSON: ${error instanceof Error ? error.message : String(error)}`);
   }
-  if (!isObject(file)) throw new Error('it has no object at the top');
+  if (!isObject(file)) throw new Error('it is not an object');
   return new Map(Object.entries(file).map(([model, fields]) => [model, fieldsOf(model, fields)]));
 }
 

@@ -157,19 +157,19 @@ const ofWebSocket = [
     'WEBSOCKET_LIFETIME_MS',
     milliseconds(1000, 86_400_000),
     '3600000',
-    'How long a WebSocket may live; then it ends after the running turn.',
+    'How long a WebSocket may stay open; after that it closes once the running turn has ended.',
   ),
   setting(
     'WEBSOCKET_PING_INTERVAL_MS',
     milliseconds(100, 3_600_000),
     '30000',
-    'Time between two pings of a WebSocket; a client that answers none until the next is disconnected.',
+    'Time between two pings of a WebSocket; a client that has not answered one by the next is disconnected.',
   ),
   setting(
     'WEBSOCKET_WRITE_TIMEOUT_MS',
     milliseconds(100, 3_600_000),
     '60000',
-    'How long the client of a WebSocket may read nothing of what waits for it before it is disconnected.',
+    'How long the client of a WebSocket may leave what waits for it unread before it is disconnected.',
   ),
 ];
 
@@ -288,7 +288,7 @@ const contextWindow = optional(
   'MODEL_CONTEXT_WINDOW',
   count(0, 1_000_000_000),
   0,
-  'Tokens of the upstream’s context window: a conversation is shortened to it before it is compacted, and the catalog for Codex has it for models whose server says nothing; 0 is unknown.',
+  'Tokens of the upstream’s context window: a conversation is shortened to it before it is compacted, and the catalog for Codex has it for models whose server says nothing; 0 means unknown.',
 );
 
 const prompt = { maxBytes: 64 * 1024, takes: 'text', read: (given: string) => given, others: ['Another text.'] };
@@ -381,7 +381,7 @@ const ofTranslation = {
     prompt: contentOf(
       'COMPACTION_PROMPT_FILE',
       filePath,
-      'File with what the model is asked for when a client compacts its conversation (UTF-8, at most 64 KiB); a text of our own when unset. Read at start.',
+      'File with what the model is asked for when a client compacts its conversation (UTF-8, at most 64 KiB); a built-in text when unset. Read at start.',
       prompt,
       defaultCompactionPrompt,
     ),
@@ -411,7 +411,7 @@ const ofTranslation = {
     instructions: contentOf(
       'CATALOG_INSTRUCTIONS_FILE',
       filePath,
-      'File with the system prompt that the catalog gives Codex in place of its own (UTF-8, at most 64 KiB); a text of our own when unset. Read at start.',
+      'File with the system prompt that the catalog gives Codex in place of its own (UTF-8, at most 64 KiB); a built-in text when unset. Read at start.',
       prompt,
       defaultCatalogInstructions,
     ),
@@ -421,7 +421,7 @@ const ofTranslation = {
       'MAX_REQUEST_VALUES',
       limit(1000, 100_000_000),
       '100000',
-      'Maximum number of JSON values in a request body, which its CPU time grows with; more are refused with 413.',
+      'Maximum number of JSON values in a request body, since CPU time grows with them; more are refused with 413.',
     ),
     maxItems: setting('MAX_INPUT_ITEMS', limit(1, 10_000_000), '10000', 'Maximum number of items in `input`.'),
     maxTextBytes: setting(

@@ -7,7 +7,7 @@ export function misspelt(given: Readonly<Record<string, string | undefined>>, na
   return Object.keys(given).flatMap((name) => {
     if (known.has(name) || given[name] === undefined || ofOthers.has(name)) return [];
     const meant = names.find((ours) => isMisspelling(name, ours));
-    return meant === undefined ? [] : [`${name}: there is no such variable; is it ${meant}?`];
+    return meant === undefined ? [] : [`${name}: unknown variable; did you mean ${meant}?`];
   });
 }
 

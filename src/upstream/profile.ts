@@ -62,7 +62,7 @@ export const profileFlags = {
     .describe('Understands `stream_options.include_obfuscation: false`, which is then sent: padding is added here.')
     .register(unprobed, {
       because:
-        'Servers that do not know the option answer as if it were not there; that a stream has no padding shows nothing.',
+        'Servers that do not know the option answer as if it were not there; a stream without padding proves nothing.',
     }),
   refusedFields: z
     .array(z.enum(['presence_penalty', 'frequency_penalty', 'logprobs', 'stop']))
@@ -230,7 +230,7 @@ export const profileFlags = {
   stubTools: z
     .boolean()
     .describe(
-      'Refuses calls in the history of a request that offers no tools: those called are offered, and not to be chosen.',
+      'Refuses calls in the history of a request that offers no tools: the called ones are offered, but cannot be chosen.',
     ),
   toolChoice: toolChoiceSupport.describe(
     '`tool_choice` as the server reads it. What it cannot express is expressed by offering fewer tools.',

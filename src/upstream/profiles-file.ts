@@ -136,7 +136,7 @@ function problemsOf(issue: Issue, file: unknown): string[] {
   const [top, profile, ...rest] = issue.path.map(String);
   if (top !== 'profiles') {
     if (issue.code === 'unrecognized_keys')
-      return issue.keys.map((key) => `there is no key '${key}'; profiles belong under 'profiles'`);
+      return issue.keys.map((key) => `unknown key '${key}'; profiles belong under 'profiles'`);
     if (top === '$schema') return [`'$schema' must be text${gotOf(issue, file)}`];
     return ["the file must have the key 'profiles' with a profile for each name"];
   }
@@ -158,7 +158,7 @@ function problemsOf(issue: Issue, file: unknown): string[] {
 function unknownFlag(key: string, isRule: boolean): string {
   if (isRule && (key === 'path' || key === 'tokenizePath')) return `'${key}' cannot depend on the model`;
   const close = Object.keys(profileFlags).find((name) => name.toLowerCase() === key.replace(/[_-]/g, '').toLowerCase());
-  return `there is no flag '${key}'${close === undefined ? '' : `; did you mean '${close}'?`}`;
+  return `unknown flag '${key}'${close === undefined ? '' : `; did you mean '${close}'?`}`;
 }
 
 /** The values a flag takes, for messages. */

@@ -289,7 +289,7 @@ function openSocket(
     if (webSocket.readyState !== webSocket.OPEN) return;
     if (isBinary) {
       reason ??= 'binary_message';
-      webSocket.close(1003, 'Messages are text.');
+      webSocket.close(1003, 'Only text messages are accepted.');
     } else connection.message(data);
   });
   webSocket.on('ping', arrived);

@@ -73,7 +73,7 @@ function readFields(
     return invalid(
       'previous_response_not_found',
       'previous_response_id',
-      'The response is not known on this connection, which keeps its last one only: send the whole conversation as `input`, without `previous_response_id`.',
+      'The response is not known on this connection, which keeps only its last one: send the whole conversation as `input`, without `previous_response_id`.',
     );
   const fields = new Map([...given].filter(([name]) => !own.has(name)));
   const input = given.get('input') ?? null;

@@ -211,7 +211,7 @@ describe('a request', () => {
     expect(await page.locator('.exchange').filter({ hasText: 'models' }).count()).toBe(0);
   });
 
-  test('that is no JSON can be sent as well', async () => {
+  test('that is not JSON can be sent as well', async () => {
     const { page } = await open();
     await page.keyboard.press('n');
     await page.getByRole('button', { name: 'Edit as JSON' }).click();

@@ -37,7 +37,7 @@ describe('Codex asks for the models', () => {
     expect(request?.headers).toMatchObject({ 'accept-encoding': 'identity' });
   });
 
-  test('and gets what is no list as it is, headers and bytes', async () => {
+  test('and gets what is not a list as it is, headers and bytes', async () => {
     const headers = { 'content-type': 'application/json', etag: '"1"' };
     const body = '{ "detail":  "no such thing" }';
     mesh.upstream.script('no list', { headers: { ...headers, 'content-length': String(body.length) }, body: [body] });

@@ -59,7 +59,7 @@ test.each(['GET', 'PUT', 'DELETE'])('%s /v1/responses is a 405 that names the me
   expect(await answer.json()).toMatchObject({ error: { code: 'method_not_allowed' } });
 });
 
-test.each(['', '{}', '[]', 'null', '"text"'])('a body that is no request is a 400: %j', async (body) => {
+test.each(['', '{}', '[]', 'null', '"text"'])('a body that is not a request is a 400: %j', async (body) => {
   const headers = { 'content-type': 'application/json' };
   const answer = await fetch(`${mesh.url}/v1/responses`, { method: 'POST', headers, body });
   expect(answer.status).toBe(400);

@@ -177,7 +177,7 @@ describe('a request', () => {
     });
   });
 
-  it('that is no JSON is refused as the service refuses it', async () => {
+  it('that is not JSON is refused as the service refuses it', async () => {
     expect(await explain([], { input: '{"model":' })).toMatchObject({
       status: 1,
       stdout: expect.stringContaining('invalid_json'),
@@ -473,7 +473,7 @@ describe('wrong usage', () => {
 
   it('is a terminal without a file', () => {
     const { status, stdout } = explainInTerminal([]);
-    expect({ status, stdout }).toEqual({ status: 2, stdout: expect.stringContaining('There is no request') });
+    expect({ status, stdout }).toEqual({ status: 2, stdout: expect.stringContaining('No request was given') });
   });
 
   it('is a file larger than any request', () => {

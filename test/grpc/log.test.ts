@@ -101,7 +101,7 @@ test.each<[string, readonly ExchangeEvent[], object]>([
     { outcome: 'upstream_error', status: 401, code: 'invalid_api_key' },
   ],
   [
-    'an answer that is no JSON',
+    'an answer that is not JSON',
     [requestHeaders, body({ input: 'Hi' }), ...answer('200', `{"a": ${secret}}`)],
     { outcome: 'upstream_error', status: 502, code: 'invalid_upstream_response', cause: 'SyntaxError' },
   ],

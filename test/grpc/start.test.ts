@@ -59,7 +59,7 @@ describe('what keeps the service from starting', () => {
 
   test('a hosted tool that there is not; versions and other vendors’ tools are fine', () => {
     expect(problemOf({ DROPPED_TOOLS: 'web_search,nosuch,typo' })).toBe(
-      'Configuration: DROPPED_TOOLS: there is no hosted tool nosuch, typo',
+      'Configuration: DROPPED_TOOLS: unknown hosted tool nosuch, typo',
     );
     expect(problemOf({ DROPPED_TOOLS: 'web_search_preview_2025_03_11,acme:search,mcp' })).toBe('none');
   });

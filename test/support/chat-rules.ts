@@ -117,7 +117,7 @@ function checkTools(body: JsonObject, faults: string[]): void {
     return;
   }
   if (!Array.isArray(tools)) {
-    faults.push('tools are no list');
+    faults.push('tools is not a list');
     return;
   }
   const names = tools.map((tool: JsonObject, index) => {

@@ -67,12 +67,12 @@ const resourceFields =
 export function fieldFaults(event: Fields): string[] {
   const type = String(event['type']);
   const known = fields[type.replace(/^response\./, '')];
-  if (known === undefined) return [`${type} is no event of the API`];
+  if (known === undefined) return [`${type} is not an event of the API`];
   const faults = keyFaults(event, `type sequence_number ${known}`, type);
   for (const key of ['output_index', 'content_index', 'summary_index', 'annotation_index'])
-    if (event[key] !== undefined && !Number.isInteger(event[key])) faults.push(`${type}: ${key} is no integer`);
+    if (event[key] !== undefined && !Number.isInteger(event[key])) faults.push(`${type}: ${key} is not an integer`);
   for (const key of ['delta', 'text', 'refusal', 'arguments', 'input', 'item_id', 'name'])
-    if (event[key] !== undefined && typeof event[key] !== 'string') faults.push(`${type}: ${key} is no string`);
+    if (event[key] !== undefined && typeof event[key] !== 'string') faults.push(`${type}: ${key} is not a string`);
   if (event['item'] !== undefined) faults.push(...itemFaults(event['item'] as Fields));
   if (event['part'] !== undefined) faults.push(...partFaults(event['part'] as Fields));
   if (type === 'error') faults.push(...errorFaults(event));
@@ -90,7 +90,7 @@ export function resourceFaults(type: string, response: Fields): string[] {
   if ((response['incomplete_details'] !== null) !== (status === 'incomplete'))
     faults.push('incomplete_details does not fit the status');
   const output = response['output'];
-  if (!Array.isArray(output)) faults.push('output is no array');
+  if (!Array.isArray(output)) faults.push('output is not an array');
   else {
     if (status === 'in_progress' && output.length > 0) faults.push('output is not empty at the start');
     for (const item of output) faults.push(...itemFaults(item as Fields));
@@ -102,14 +102,16 @@ export function resourceFaults(type: string, response: Fields): string[] {
 
 function itemFaults(item: Fields): string[] {
   const known = itemFields[String(item['type'])];
-  if (known === undefined) return [`${item['type']} is no item of the API`];
+  if (known === undefined) return [`${item['type']} is not an item of the API`];
   const parts = [...((item['content'] ?? []) as Fields[]), ...((item['summary'] ?? []) as Fields[])];
   return [...keyFaults(item, known, String(item['type'])), ...parts.flatMap(partFaults)];
 }
 
 function partFaults(part: Fields): string[] {
   const known = partFields[String(part['type'])];
-  return known === undefined ? [`${part['type']} is no part of the API`] : keyFaults(part, known, String(part['type']));
+  return known === undefined
+    ? [`${part['type']} is not a part of the API`]
+    : keyFaults(part, known, String(part['type']));
 }
 
 /** The specification nests the error, OpenAI's own event is flat: readers of either form find it (choice D3). */
@@ -118,7 +120,7 @@ function errorFaults(event: Fields): string[] {
   const faults = keyFaults(error, 'type code param message', 'error');
   for (const key of ['code', 'message', 'param']) if (error[key] !== event[key]) faults.push(`error: ${key} differs`);
   for (const key of ['type', 'code', 'message'])
-    if (typeof error[key] !== 'string' || error[key] === '') faults.push(`error: ${key} is no text`);
+    if (typeof error[key] !== 'string' || error[key] === '') faults.push(`error: ${key} is not text`);
   return faults;
 }
 

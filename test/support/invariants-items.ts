@@ -60,7 +60,7 @@ export function contentRules(event: Fields, item: OpenItem, fault: Fault): void 
   else if (partEvents[subject] !== undefined) textRules(subject, verb, event, item, fault);
   else if (subject === 'shell_call_command') commandRules(verb, event, item, fault);
   else if (callEvents[subject] !== undefined) callRules(subject, verb, event, item, fault);
-  else fault(`${type} is no event of an item`);
+  else fault(`${type} is not an event of an item`);
 }
 
 function partRules(verb: string, event: Fields, item: OpenItem, fault: Fault): void {

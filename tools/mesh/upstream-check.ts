@@ -53,7 +53,7 @@ function failureOf(answer: Answer, url: URL, key: string | undefined, timeoutMs:
   if (outcome !== 'answered') return explainUnreachable(reason, url);
   if (status === 401 || status === 403)
     return key === undefined
-      ? `it wants an API key (${status}). Give it with --upstream-key or in UPSTREAM_KEY; else each client must send its own.`
+      ? `it requires an API key (${status}). Give it with --upstream-key or in UPSTREAM_KEY; otherwise each client must send its own.`
       : `it does not accept the API key (${status}). Correct --upstream-key or UPSTREAM_KEY.`;
   if (status >= 300 && status < 400)
     return `it redirects (${status}) to ${location ?? 'nowhere'}. Give the address that it leads to.`;

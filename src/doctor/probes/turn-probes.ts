@@ -72,7 +72,7 @@ export const turnProbes: readonly Probe[] = [
     request: (known) =>
       withForm(known, (form) => [user(weatherQuestion), ...finishedCalls(form, ['Oslo']), user('And tomorrow?')]),
     judge: acceptance,
-    means: { refused: 'Happens when a turn is interrupted: a short assistant message is put between.' },
+    means: { refused: 'Happens when a turn is interrupted: a short assistant message is inserted between.' },
   },
   turn('two_users', 'two users in a row', [user('Hello.'), user('Who are you?')], {
     refused: 'Codex always begins with two user messages: they are made one.',

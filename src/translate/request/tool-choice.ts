@@ -58,7 +58,7 @@ export function translateToolChoice(
       if (support.required === null) {
         throw unsupportedValue(
           param,
-          `This upstream cannot be told to call some tool. Use 'auto', or name a function: {"type": "function", "name": …}.`,
+          `This upstream cannot be required to call a tool. Use 'auto', or name a function: {"type": "function", "name": …}.`,
         );
       }
       return { chat: support.required, tools };

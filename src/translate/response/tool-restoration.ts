@@ -129,7 +129,7 @@ function searchArgumentsOf(text: string): unknown {
 }
 
 /**
- * Of a call without arguments `{}`, since `''` is no JSON, and clients parse what they get; of one that was cut `''`, which
+ * Of a call without arguments `{}`, since `''` is not JSON, and clients parse what they get; of one that was cut `''`, which
  * nobody can take for a whole call. What is there passes as it is, valid or not.
  */
 export function argumentsOf(text: string, status: ItemStatus): string {

@@ -24,11 +24,11 @@ type Cell<Name extends keyof ProfileFlags> = readonly [value: ProfileFlags[Name]
 export const newerLimit: Cell<'maxTokensField'> = ['max_completion_tokens', 'The newer name of the limit.'];
 export const noSound: Cell<'audio'> = [
   false,
-  'Its messages have no sound; leaving it out would make the model answer about nothing.',
+  'Its messages cannot carry audio; without it the model would answer about nothing.',
 ];
 export const noNull: Cell<'emptyAssistantContent'> = [
   'empty',
-  'Its templates or its validation want text, if only an empty one.',
+  'Its templates or its validation require text, even if empty.',
 ];
 export const readsReasoningContent: Cell<'reasoningReplay'> = [
   'reasoning_content',

@@ -20,7 +20,7 @@ export const vllm = server({
   recognisedBy: { engine: { ownedBy: 'vllm', path: '/metrics' } },
   otelName: unlisted,
   about:
-    'vLLM’s OpenAI-compatible server. Its own `/v1/responses` exists beside; behind this filter it is used through Chat. Recordings of vLLM 0.32 are replayed by the tests; vLLM 0.33 was not run. It holds a function’s arguments to their schema only where the function is `strict`: otherwise even `tool_choice: "required"` can give arguments that are no object. With a reasoning parser, `response_format` and functions that are not strict at once are a 500. A call that its parser cannot read is text in a JSON answer and missing from a stream.',
+    'vLLM’s OpenAI-compatible server. It has a `/v1/responses` of its own; behind this filter it is used through Chat. Recordings of vLLM 0.32 are replayed by the tests; vLLM 0.33 was not run. It enforces a function’s schema only if the function is `strict`: otherwise even `tool_choice: "required"` can give arguments that are not an object. With a reasoning parser, `response_format` and functions that are not strict together are a 500. A call that its parser cannot read is text in a JSON answer and missing from a stream.',
   flags: {
     maxTokensField: newerLimit,
     reasoningReplay: [
@@ -59,14 +59,14 @@ export const llamaCpp = server({
   recognisedBy: { engine: { ownedBy: 'llamacpp', path: '/props' } },
   otelName: unlisted,
   about:
-    'The HTTP server of llama.cpp. With `response_format` and `tools` at once the schema wins and no tool can be called; `parallel_tool_calls: false` limits nothing. Both are the server’s own doing, observed, and not repaired here. It closes idle connections after five seconds: set the cluster’s `idle_timeout` below that.',
+    'The HTTP server of llama.cpp. With `response_format` and `tools` at once the schema wins and no tool can be called; `parallel_tool_calls: false` has no effect. Both are the server’s behaviour (observed), and are not worked around here. It closes idle connections after five seconds: set the cluster’s `idle_timeout` below that.',
   flags: {
     reasoningReplay: readsReasoningContent,
     emptyAssistantContent: noNull,
     toolChoice: [modeChoice, 'A named function is ignored (observed): it is offered alone and required instead.'],
     prefixCache: [
       true,
-      'A slot keeps its last prompt, and a request gets the slot that has most of its own (observed).',
+      'A slot keeps its last prompt, and a request gets the slot whose prompt shares most with its own (observed).',
     ],
     tokenizePath: ['/v1/chat/completions/input_tokens', 'Takes a chat request there and applies the model’s template.'],
   },
@@ -101,7 +101,7 @@ export const lmstudio = server({
   name: 'lmstudio',
   base: generic,
   recognisedBy: {
-    not: 'It listens where its user says, and its list of models calls the owner `organization_owner`, which names no engine.',
+    not: 'It listens wherever its user chooses, and its list of models names the owner as `organization_owner`, which names no engine.',
   },
   otelName: unlisted,
   about: 'LM Studio’s local server.',
@@ -118,14 +118,14 @@ export const tgi = server({
   name: 'tgi',
   base: generic,
   recognisedBy: {
-    not: 'It listens where its operator says, and its list of models gives the model’s own name as the owner.',
+    not: 'It listens wherever its operator chooses, and its list of models gives the model’s own name as the owner.',
   },
   otelName: unlisted,
-  about: 'Hugging Face TGI and its router. Errors are 422, and are made into the API’s form.',
+  about: 'Hugging Face TGI and its router. Errors are 422, and are converted to the API’s form.',
   flags: {
     emptyAssistantContent: noNull,
     audio: noSound,
-    strict: [false, 'Not in its API; schemas are kept by grammar anyway. That it is not sent is named.'],
+    strict: [false, 'Not in its API; a grammar enforces schemas anyway. It is named as left out.'],
   },
   models: templateRules,
 });
@@ -136,10 +136,10 @@ export const nim = server({
   recognisedBy: { hosts: ['integrate.api.nvidia.com'] },
   otelName: unlisted,
   about:
-    'NVIDIA NIM, as a container and at integrate.api.nvidia.com. Most containers run vLLM, and the template of the model.',
+    'NVIDIA NIM, as a container and at integrate.api.nvidia.com. Most containers run vLLM with the model’s own template.',
   flags: {
-    reasoningReplay: ['reasoning_content', 'Its containers name the field so. †'],
-    audio: [false, 'Its messages have no sound; leaving it out would make the model answer about nothing. †'],
+    reasoningReplay: ['reasoning_content', 'Its containers use this field name. †'],
+    audio: [false, 'Its messages cannot carry audio; without it the model would answer about nothing. †'],
     parallelToolCalls: [false, 'Not in its API; unknown fields are a 422 there. †'],
     strict: [false, 'Not in its API. †'],
   },
@@ -149,13 +149,13 @@ export const nim = server({
 export const llamaCppPython = server({
   name: 'llama-cpp-python',
   base: generic,
-  recognisedBy: { not: 'It listens where its user says, and its list of models calls the owner `me`.' },
+  recognisedBy: { not: 'It listens wherever its user chooses, and its list of models names the owner as `me`.' },
   otelName: unlisted,
   about:
     'The server of llama-cpp-python, as observed in 0.3.36 with `chatml-function-calling`. With logprobs its streams lose characters that are split over tokens, and a prompt that is too long is, in a stream, a 200 without a body.',
   flags: {
     includeUsage: [false, 'Its streams have no usage (observed).'],
-    jsonSchema: ['json_object', 'Has no `json_schema` (observed): the schema is told in a system message.'],
+    jsonSchema: ['json_object', 'Has no `json_schema` (observed): the schema is described in a system message.'],
     emptyAssistantContent: ['empty', 'Null beside tool calls is a 500 (observed).'],
     audio: noSound,
     strict: [false, 'Not in its API.'],

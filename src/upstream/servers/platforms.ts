@@ -29,7 +29,7 @@ export const groq = server({
     refusedFields: [['logprobs'], 'Gives none. †'],
     serviceTiers: [
       { auto: 'auto', default: 'on_demand', flex: 'flex' },
-      'Its word for the default (console.groq.com, Service Tiers).',
+      'Its name for the default (console.groq.com, Service Tiers).',
     ],
     effortRules: tabledEfforts(
       'groq',
@@ -68,12 +68,12 @@ export const openrouter = server({
       'reasoning_details',
       'Word for word from the envelope, signatures and all; the text where there are none.',
     ],
-    developerRole: ['keep', 'Knows the role, which ranks above a user.'],
+    developerRole: ['keep', 'Knows the role, which outranks the user’s.'],
     systemMessages: ['anywhere', 'System and developer messages keep their places and stay apart.'],
     arrayContent: [true, 'Several text parts may stay parts.'],
     file: ['openrouter', 'PDF as data or by URL.'],
     cacheControl: [true, 'Passed on to Anthropic, Gemini and Qwen models.'],
-    video: [true, '`video_url` is a 200 there, for models that take it (observed).'],
+    video: [true, '`video_url` gets a 200 there, for models that take it (observed).'],
   },
 });
 
@@ -100,7 +100,7 @@ export const fireworks = server({
   about: 'api.fireworks.ai.',
   flags: {
     path: ['/inference/v1/chat/completions', 'Where its Chat API lives.'],
-    promptCacheKey: [true, 'In its documentation: requests of one key go to one replica.'],
+    promptCacheKey: [true, 'Documented: requests with the same key go to the same replica.'],
     effortRules: tabledEfforts('fireworks', [], 'Other models get what was asked for.'),
     reasoningReplay: readsReasoningContent,
     emptyAssistantContent: noNull,
@@ -151,7 +151,11 @@ export const bedrock = server({
     ],
   },
   models: [
-    { match: /voxtral/i, reason: 'They hear: `input_audio` is a 200 there (observed).', flags: { audio: true } },
+    {
+      match: /voxtral/i,
+      reason: 'They take audio: `input_audio` gets a 200 there (observed).',
+      flags: { audio: true },
+    },
   ],
 });
 
@@ -179,7 +183,7 @@ export const huggingface = server({
   about:
     'Hugging Face’s router (router.huggingface.co), to many providers. A model’s name may end in a provider, `:fireworks-ai`, or a policy, `:fastest`.',
   flags: {
-    emptyAssistantContent: ['empty', 'Its types have text or parts, and no null (huggingface.js `chat-completion`).'],
+    emptyAssistantContent: ['empty', 'Its types allow text or parts, not null (huggingface.js `chat-completion`).'],
     audio: [false, 'Its parts are text and images (huggingface.js `chat-completion`).'],
   },
   models: [
@@ -187,7 +191,7 @@ export const huggingface = server({
     {
       match: /qwen3-coder/i,
       reason:
-        'A 500, “strict=True is not supported for Qwen Coder model.” (pydantic-ai#3062); other models’ providers want it (inspect_ai#3043).',
+        'A 500, “strict=True is not supported for Qwen Coder model.” (pydantic-ai#3062); other models’ providers require it (inspect_ai#3043).',
       flags: { strict: false },
     },
   ],

@@ -49,7 +49,7 @@ export const openai = server({
     ],
     moderation: [true, 'Chat has the field (openai-node 7.55).'],
     originalDetail: [true, 'Chat has the value (openai-node 7.55).'],
-    developerRole: ['keep', 'Knows the role, which ranks above a user.'],
+    developerRole: ['keep', 'Knows the role, which outranks the user’s.'],
     systemMessages: ['anywhere', 'System and developer messages keep their places and stay apart.'],
     arrayContent: [true, 'Several text parts may stay parts.'],
     refusalField: [true, 'A refusal in the history has its own field.'],
@@ -67,7 +67,7 @@ export const azure = server({
   recognisedBy: { hosts: ['*.openai.azure.com', '*.cognitiveservices.azure.com', '*.services.ai.azure.com'] },
   otelName: 'azure.ai.openai',
   about:
-    'Azure OpenAI. OpenAI’s API on the `v1` path. For the older path by deployment set `UPSTREAM_PATH` to `/openai/deployments/{model}/chat/completions`; the `api-version` in the query is kept. Streams begin with a chunk without choices and with an empty id, which is read past (mentat#429).',
+    'Azure OpenAI. OpenAI’s API on the `v1` path. For the older path by deployment set `UPSTREAM_PATH` to `/openai/deployments/{model}/chat/completions`; the `api-version` in the query is kept. Streams begin with a chunk without choices and with an empty id, which is skipped (mentat#429).',
   flags: {
     path: ['/openai/v1/chat/completions', 'Where its Chat API lives.'],
     obfuscationOff: [false, 'Refuses the option on some API versions. †'],
@@ -88,7 +88,7 @@ export const mistral = server({
   flags: {
     includeUsage: [
       false,
-      '`stream_options` is a 422 on some versions (codecompanion#1112); usage comes in the last chunk by itself.',
+      '`stream_options` is a 422 on some versions (codecompanion#1112); usage is in the last chunk anyway.',
     ],
     refusedFields: [['logprobs'], 'Gives none.'],
     promptCacheKey: [true, 'In its documentation.'],
@@ -107,8 +107,11 @@ export const mistral = server({
     audio: noSound,
     nineCharacterIds: [true, 'Others are refused (opencode#1680, vllm#9019).'],
     toolMessageName: [true, 'Its tool messages have one.'],
-    needsUser: [true, 'A conversation of an assistant alone is refused (mistral-common `validator.py`).'],
-    assistantAfterTool: [true, "`Unexpected role 'user' after role 'tool'`: a short assistant message is put between."],
+    needsUser: [true, 'A conversation with assistant messages only is refused (mistral-common `validator.py`).'],
+    assistantAfterTool: [
+      true,
+      "`Unexpected role 'user' after role 'tool'`: a short assistant message is inserted between them.",
+    ],
     assistantPrefix: [
       true,
       'A last assistant message must be marked (mistral-common `validator.py`; the AI SDK does so).',
@@ -116,7 +119,11 @@ export const mistral = server({
     toolChoice: [mistralChoice, '`any` for required; one function is offered alone.'],
   },
   models: [
-    { match: /voxtral/i, reason: 'They hear: `input_audio` is a 200 there (observed).', flags: { audio: true } },
+    {
+      match: /voxtral/i,
+      reason: 'They take audio: `input_audio` gets a 200 there (observed).',
+      flags: { audio: true },
+    },
   ],
 });
 
@@ -125,9 +132,10 @@ export const deepseek = server({
   base: generic,
   recognisedBy: { hosts: ['api.deepseek.com'] },
   otelName: 'deepseek',
-  about: 'api.deepseek.com. It pairs tool ids strictly, which every request here does.',
+  about:
+    'api.deepseek.com. It insists that each call has its output and each output its call, as they always have here.',
   flags: {
-    jsonSchema: ['json_object', 'Keeps to JSON, not to a schema: the schema is told in a system message.'],
+    jsonSchema: ['json_object', 'Guarantees JSON but not a schema: the schema is described in a system message.'],
     reasoningEffort: ['thinking_and_effort', 'A switch, `thinking: {"type"}`, with `reasoning_effort` beside it.'],
     effortRules: tabledEfforts(
       'deepseek',
@@ -175,7 +183,7 @@ export const vertex = server({
   about:
     'Vertex AI (OpenAI-compatible endpoint). Its path names your project and location: set `UPSTREAM_PATH` to `/v1/projects/PROJECT/locations/LOCATION/endpoints/openapi/chat/completions`. Models are named `google/gemini-…`; the access token must be renewed each hour.',
   flags: {
-    path: ['/v1/projects/-/locations/global/endpoints/openapi/chat/completions', 'A pattern, to be replaced.'],
+    path: ['/v1/projects/-/locations/global/endpoints/openapi/chat/completions', 'A placeholder, to be replaced.'],
     effortRules: tabledEfforts(
       'vertex',
       [{ models: /claude/i, efforts: { minimal: 'low' } }, ...geminiEfforts],
@@ -190,14 +198,14 @@ export const anthropic = server({
   recognisedBy: { hosts: ['api.anthropic.com'] },
   otelName: 'anthropic',
   about:
-    'Anthropic (OpenAI-compatible endpoint). Made for trying models, says Anthropic: it ignores `strict`, `response_format`, `logprobs`, penalties, `seed`, `user` and `service_tier` in silence, and moves all system messages to the front. What would be ignored is refused or named here; only `seed`, which this API does not have, is passed on.',
+    'Anthropic (OpenAI-compatible endpoint). Anthropic says it is for trying out models: it ignores `strict`, `response_format`, `logprobs`, penalties, `seed`, `user` and `service_tier` in silence, and moves all system messages to the front. What would be ignored is refused or named here; only `seed`, which this API does not have, is passed on.',
   flags: {
     refusedFields: [['presence_penalty', 'frequency_penalty', 'logprobs'], 'Ignored there.'],
-    jsonSchema: ['prompt', 'Ignored there: a strict schema is refused, a loose one told in a system message.'],
+    jsonSchema: ['prompt', 'Ignored there: a strict schema is refused, any other is described in a system message.'],
     reasoningEffort: ['none', 'Ignored there; thinking is turned on by its own `thinking` field, which is passed on.'],
     audio: noSound,
-    strict: [false, 'Ignored there: a function’s arguments may not fit its schema. That it is not sent is named.'],
-    cacheControl: [true, 'Its own word for cache breakpoints. †'],
+    strict: [false, 'Ignored there: arguments may not fit the schema. It is named as left out.'],
+    cacheControl: [true, 'Its own field for cache breakpoints. †'],
   },
 });
 
@@ -214,7 +222,7 @@ export const xai = server({
       [{ models: /./, efforts: threeEfforts }],
       'Older models know none, low, medium and high (big-AGI#1104).',
     ),
-    developerRole: ['keep', 'Knows the role, which ranks above a user. †'],
+    developerRole: ['keep', 'Knows the role, which outranks the user’s. †'],
     systemMessages: ['anywhere', 'System and developer messages keep their places and stay apart.'],
     emptyAssistantContent: ['empty', 'Null is refused.'],
     audio: noSound,
@@ -239,7 +247,7 @@ export const xai = server({
     },
     {
       match: /grok-4.*reasoning/i,
-      reason: 'They reason always, or never, as their names say, and refuse the field.',
+      reason: 'They always or never reason, as their names say, and refuse the field.',
       flags: { reasoningEffort: 'none' },
     },
   ],
@@ -251,7 +259,7 @@ export const moonshot = server({
   recognisedBy: { hosts: ['api.moonshot.ai', 'api.moonshot.cn'] },
   otelName: 'moonshot_ai',
   about:
-    'Moonshot (Kimi). Parts are text, `image_url` and `video_url` only. Usage stands in the last choice, and is read there.',
+    'Moonshot (Kimi). Parts are text, `image_url` and `video_url` only. Usage is in the last choice, and is read there.',
   flags: {
     promptCacheKey: [true, 'In its documentation.'],
     reasoningEffort: ['thinking_type', 'A switch, `thinking: {"type"}`.'],
@@ -312,7 +320,7 @@ export const zai = server({
       { thinking: { type: 'enabled', clear_thinking: false } },
       'By default earlier reasoning is cleared; GLM works better when it is kept (docs.z.ai, Preserved Thinking).',
     ],
-    jsonSchema: ['json_object', 'Keeps to JSON, not to a schema: the schema is told in a system message.'],
+    jsonSchema: ['json_object', 'Guarantees JSON but not a schema: the schema is described in a system message.'],
     reasoningEffort: ['thinking_type', 'A switch, `thinking: {"type"}`.'],
     effortRules: tabledEfforts(
       'zai',
@@ -325,7 +333,7 @@ export const zai = server({
       'From GLM-5.3 on thinking cannot be turned off.',
     ),
     reasoningReplay: readsReasoningContent,
-    emptyAssistantContent: ['empty', 'Its templates or its validation want text, if only an empty one. †'],
+    emptyAssistantContent: ['empty', 'Its templates or its validation require text, even if empty. †'],
     audio: noSound,
     video: [true, 'Takes `video_url` parts.'],
     strict: [false, 'Not in its API.'],
@@ -370,7 +378,7 @@ export const minimax = server({
       'reasoning_details',
       'Its documentation demands the whole message back, `reasoning_details` included, between calls.',
     ],
-    emptyAssistantContent: ['empty', 'Its templates or its validation want text, if only an empty one. †'],
+    emptyAssistantContent: ['empty', 'Its templates or its validation require text, even if empty. †'],
     audio: noSound,
     strict: [false, 'Not in its API (as AgentScope found).'],
     parallelToolCalls: [false, 'Not in its API (as AgentScope found).'],
@@ -382,7 +390,7 @@ export const perplexity = server({
   base: generic,
   recognisedBy: { hosts: ['api.perplexity.ai'] },
   otelName: 'perplexity',
-  about: 'Perplexity (Sonar). It searches the web itself, and takes no tools.',
+  about: 'Perplexity (Sonar). It searches the web itself and supports no tools.',
   flags: {
     path: ['/chat/completions', 'Where its Chat API lives: without `/v1`.'],
     includeUsage: [false, 'Usage comes by itself.'],

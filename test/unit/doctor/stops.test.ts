@@ -253,7 +253,7 @@ it.each(['--max-requests', '--max-total-tokens', '--max-time'])(
       const amount = { '--max-requests': '20', '--max-total-tokens': '3000', '--max-time': '1' }[limit] ?? '';
       const args = [url, '--model', 'm', limit, amount, '--save', path, '--timeout', '1', '--keep-going'];
       const { out, err } = await runDoctor(args);
-      expect(out.replace(/\s+/g, ' ')).toContain(`No profile is proposed, since not all was asked: the`);
+      expect(out.replace(/\s+/g, ' ')).toContain(`No profile is proposed, since not every question was asked: the`);
       expect(out).toContain(limit);
       expect(err).toContain(`${path} was not written`);
       expect(existsSync(path)).toBe(false);
@@ -400,7 +400,7 @@ describe('the command line', () => {
     [['x.test:80', '-m', 'm'], 'is not a URL'],
     [['ftp://x.test', '-m', 'm'], 'is not a URL'],
     [['http://me:secret@x.test', '-m', 'm'], 'in the URL is not sent'],
-    [['http://x.test', 'http://y.test', '-m', 'm'], 'One URL'],
+    [['http://x.test', 'http://y.test', '-m', 'm'], 'Only one URL'],
     [['http://x.test', '-m', 'm', '--max-tokens', '0'], '--max-tokens must be'],
     [['http://x.test', '-m', 'm', '--max-time', 'soon'], '--max-time must be'],
     [['http://x.test', '-m', 'm', '--key', 'a b'], 'The key contains characters'],

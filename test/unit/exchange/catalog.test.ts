@@ -65,8 +65,8 @@ describe.each(['FULL_DUPLEX_STREAMED', 'BUFFERED'] as const)('in %s', (mode) => 
   });
 
   test.each([
-    ['is no list', json, '{"models": []}'],
-    ['is no JSON', json, '{ "data": ['],
+    ['is not a list', json, '{"models": []}'],
+    ['is not JSON', json, '{ "data": ['],
     ['is a catalog already', json, '{"data": [], "models": [{"slug": "m"}]}'],
     ['is an error', { ...json, ':status': '401' }, '{"error": {"message": "no"}}'],
     ['is another kind of text', { ...json, 'content-type': 'text/html' }, '<p>'],

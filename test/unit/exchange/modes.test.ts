@@ -131,7 +131,7 @@ describe.each(pairs)('request $request, response $response', (modes) => {
     }
   });
 
-  test('a page of HTML under a 200 is no answer', () => {
+  test('a page of HTML under a 200 is not an answer', () => {
     const { client } = play(request({}), answer(200, 'text/html', '<html>sign in</html>'), { modes });
     expect(String(client.body)).not.toContain('<html>');
     if (committed) expect(JSON.parse(String(client.body))).toMatchObject({ status: 'failed', object: 'response' });

@@ -394,7 +394,7 @@ describe('a refusal', () => {
     expect(explain({ model: 'm', input }).refusals).toHaveLength(20);
   });
 
-  it.each(['', '{', '[]', 'null', '"x"'])('of a body that is no request has a row too: %j', (body) => {
+  it.each(['', '{', '[]', 'null', '"x"'])('of a body that is not a request has a row too: %j', (body) => {
     const { outcome, refusals } = explain(body);
     expect(outcome).toBe('refused');
     expect(refusals[0]?.link).toMatch(/^docs\/mapping\.md#row-/);

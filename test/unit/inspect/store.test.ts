@@ -126,7 +126,7 @@ describe('the store of exchanges', () => {
     expect(store.heldBytes).toBe(0);
   });
 
-  it('keeps no end of an answer that is no stream: half of it would be none', () => {
+  it('keeps no end of an answer that is not a stream: half of it would be none', () => {
     const exchange = storeWith({ maxExchangeBytes: 64 * KiB }).open(1);
     for (let index = 0; index < 100; index += 1) exchange.piece('client_response', index, Buffer.alloc(KiB, 'x'));
     exchange.facts(over);

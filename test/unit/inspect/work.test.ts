@@ -174,9 +174,9 @@ describe('what is sent on', () => {
       headers: { 'user-agent': probeAgent, authorization: 'Bearer k' },
     });
     for (const [status, body, problem] of [
-      [401, '', 'answers its list of models with 401'],
-      [200, 'no JSON', 'list of models is none'],
-      [200, '{"data":1}', 'list of models is none'],
+      [401, '', 'answered the request for its models with 401'],
+      [200, 'no JSON', 'answer is not a list of models'],
+      [200, '{"data":1}', 'answer is not a list of models'],
       [200, 'x'.repeat(4 * 1024 * 1024 + 1), 'longer than 4194304 bytes'],
     ] as const) {
       reply = { status, body };

@@ -67,7 +67,7 @@ describe('what npm start says of an upstream', () => {
   it('that it wants a key, or another one, or only for Chat', async () => {
     const closed = await serve({ '/v1/models': [401, '{}'] });
     expect(await problemOf(`${closed}/v1`)).toBe(
-      'it wants an API key (401). Give it with --upstream-key or in UPSTREAM_KEY; else each client must send its own.',
+      'it requires an API key (401). Give it with --upstream-key or in UPSTREAM_KEY; otherwise each client must send its own.',
     );
     expect(await problemOf(`${closed}/v1`, 'sk-wrong')).toContain('does not accept the API key (401)');
     const half = await serve({ '/v1/models': [200, list], '/v1/chat/completions': [401, '{}'] });

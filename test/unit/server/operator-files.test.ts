@@ -73,7 +73,7 @@ describe('MODEL_CATALOG_FILE', () => {
 
   test.each([
     ['no JSON', '{', 'it is not JSON: '],
-    ['a list', '[]', 'it has no object at the top'],
+    ['a list', '[]', 'it is not an object'],
     ['a field where a model should be', '{"context_window":7}', "'context_window' must be an object of fields (got 7)"],
     [
       'a window of no tokens',

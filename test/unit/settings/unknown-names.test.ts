@@ -13,7 +13,7 @@ test.each([
 ])('%s stops the start, and %s is named', (given, meant) => {
   expect(() => readConfig({ [given]: 'vllm' })).toThrow(ConfigError);
   expect(() => readConfig({ [given]: 'vllm' })).toThrow(
-    `Configuration: ${given}: there is no such variable; is it ${meant}?`,
+    `Configuration: ${given}: unknown variable; did you mean ${meant}?`,
   );
 });
 

@@ -128,11 +128,11 @@ test('a list of another kind under `models` is replaced, a catalog is left alone
   expect(modelsOf({ data, models: [{ slug: 'm' }] })).toBeNull();
 });
 
-test.each([[null], ['x'], [[]], [{}], [{ data: {} }], [{ models: [] }]])('%j is no list', (value) => {
+test.each([[null], ['x'], [[]], [{}], [{ data: {} }], [{ models: [] }]])('%j is not a list', (value) => {
   expect(modelsOf(value)).toBeNull();
 });
 
-test('what has no id is no model', () => {
+test('what has no id is not a model', () => {
   expect(modelsOf({ data: [null, 'x', {}, { id: '' }, { id: 7 }, { id: 'm' }] })).toMatchObject([{ slug: 'm' }]);
 });
 

@@ -23,7 +23,7 @@ describe('translateError', () => {
     expect(translateError(answer(JSON.stringify({ error: `${message}x` }))).message).not.toContain(message);
   });
 
-  it('shows nothing of a body that is no text', () => {
+  it('shows nothing of a body that is not text', () => {
     const gzip = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0]).toString('utf8');
     expect(translateError(answer(gzip)).message).toBe('Upstream returned HTTP 500');
   });
@@ -84,7 +84,7 @@ describe('errorOfValue', () => {
     ['a text', 'error'],
     ['null', null],
     ['an empty list', []],
-    ['a message that is no error', { message: 'hello' }],
+    ['a message that is not an error', { message: 'hello' }],
   ])('finds none in %s', (_, value) => {
     expect(errorOfValue(value)).toBeNull();
   });

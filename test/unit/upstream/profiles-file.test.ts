@@ -53,9 +53,9 @@ describe('a profiles file', () => {
     ['profiles:\n  a: {}', /^profiles\.yaml: profile 'a': 'extends' must be one of generic, /],
     [
       'profiles:\n  a: {extends: vllm, think_tags: true}',
-      /^profiles\.yaml: profile 'a': there is no flag 'think_tags'; did you mean 'thinkTags'\?$/,
+      /^profiles\.yaml: profile 'a': unknown flag 'think_tags'; did you mean 'thinkTags'\?$/,
     ],
-    ['profiles:\n  a: {extends: vllm, shine: 1}', /^profiles\.yaml: profile 'a': there is no flag 'shine'$/],
+    ['profiles:\n  a: {extends: vllm, shine: 1}', /^profiles\.yaml: profile 'a': unknown flag 'shine'$/],
     [
       'profiles:\n  a: {extends: vllm, systemMessages: first}',
       /^profiles\.yaml: profile 'a': flag 'systemMessages' takes "anywhere", .* \(got "first"\)$/,
@@ -105,7 +105,7 @@ describe('a profiles file', () => {
     ],
     ['profiles:\n  a: 3', /^profiles\.yaml: profile 'a' must be an object of flags$/],
     ['profiles: []', /^profiles\.yaml: 'profiles' must be an object with a profile for each name$/],
-    ['profile: {}', /there is no key 'profile'; profiles belong under 'profiles'$/],
+    ['profile: {}', /unknown key 'profile'; profiles belong under 'profiles'$/],
     ['', /^profiles\.yaml: the file must have the key 'profiles'/],
     ['a: b: c', /^profiles\.yaml: .* at line 1, column 4$/],
     ['profiles:\n  a: &a {extends: vllm}\n  a: *a', /^profiles\.yaml: Map keys must be unique at line 3/],

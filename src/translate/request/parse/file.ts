@@ -29,7 +29,7 @@ export function parseFile(
     if (profile.file === 'none') {
       return notTaken(
         `${at}.file_data`,
-        `The upstream (profile '${profile.name}') takes no files of type ${quote(mime)}. Send their text, or their pages as images.`,
+        `The upstream (profile '${profile.name}') does not accept files of type ${quote(mime)}. Send their text, or their pages as images.`,
       );
     }
     const url = file_data.startsWith('data:') ? file_data : `data:${mime};base64,${file_data}`;
@@ -41,7 +41,7 @@ export function parseFile(
     }
     return notTaken(
       `${at}.file_url`,
-      `The upstream (profile '${profile.name}') takes no files by URL, and none is fetched from here. Send the content in 'file_data'.`,
+      `The upstream (profile '${profile.name}') does not accept files by URL, and this server does not fetch them. Send the content in 'file_data'.`,
     );
   }
   if (file_id == null) throw missingParameter(`${at}.file_data`);

@@ -169,7 +169,7 @@ function checkMeaning(name: keyof CreateResponseFields, value: unknown, settings
     case 'prompt':
       throw unsupportedParameter(
         name,
-        `Stored prompts cannot be found here. Send their text as 'instructions' and 'input'.`,
+        `Stored prompts are not available here. Send their text as 'instructions' and 'input'.`,
       );
     case 'context_management':
       if (settings.contextManagement === 'accept' || (Array.isArray(value) && value.length === 0)) return;
@@ -179,7 +179,7 @@ function checkMeaning(name: keyof CreateResponseFields, value: unknown, settings
       );
     case 'moderation':
       if (settings.profile.moderation) return;
-      throw unsupportedParameter(name, `There is no moderation here. Call a moderation service of your own.`);
+      throw unsupportedParameter(name, `Moderation is not available here. Call a moderation service yourself.`);
     case 'instructions':
       withinTextLimit(value as string, name, settings);
       return;
@@ -257,7 +257,7 @@ function checkRefused(name: string, value: unknown, { profile }: TranslationSett
   if (value === 0 || !(profile.refusedFields as readonly string[]).includes(field)) return;
   throw unsupportedParameter(
     name,
-    `The upstream (profile '${profile.name}') does not take '${field}'. Leave '${name}' out.`,
+    `The upstream (profile '${profile.name}') does not support '${field}'. Leave '${name}' out.`,
   );
 }
 

@@ -259,7 +259,7 @@ export function createToolParser(settings: TranslationSettings, dropped: Dropped
     if (isHosted) {
       throw unsupportedParameter(
         param,
-        `Tools of type ${quote(type)} run on OpenAI's servers, and this server has none. Offer a tool of type 'function' and run it yourself.`,
+        `Tools of type ${quote(type)} run on OpenAI's servers and are not available here. Offer a tool of type 'function' and run it yourself.`,
       );
     }
     if (settings.unknownItems === 'reject') {

@@ -105,7 +105,7 @@ describe('the kind of an answer', () => {
     expect(client.headers.has('x-other')).toBe(false);
   });
 
-  test.each(['', '{', '{"choices":', '[]', '{}', '"text"'])('JSON that is no completion is a 502: %j', (body) => {
+  test.each(['', '{', '{"choices":', '[]', '{}', '"text"'])('JSON that is not a completion is a 502: %j', (body) => {
     const played = play(ask({ stream: true }), answered(json, body));
     expect([statusOf(played), codeOf(played)]).toEqual(['502', 'invalid_upstream_response']);
   });

@@ -57,7 +57,7 @@ describe('anything else in a stream', () => {
     ['no choices', { choices: [null, 5, { index: { toString: 1 }, delta: [null] }], delta: 7 }],
     ['no names', { type: { toString: 1 }, output_index: [[]], delta: {} }],
     ['far too deep', `{"delta":${'['.repeat(5000)}${']'.repeat(5000)}}`],
-  ])('is no text: %s', (_what, message) => {
+  ])('is not text: %s', (_what, message) => {
     expect(found([message], 'a')).toEqual([]);
   });
 

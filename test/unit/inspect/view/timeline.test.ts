@@ -64,7 +64,7 @@ describe('the timeline', () => {
     expect(cuts).toBeGreaterThan(0);
   });
 
-  it('shows what is no stream, and heartbeats that answer nothing', () => {
+  it('shows what is not a stream, and heartbeats that answer nothing', () => {
     const timeline = createTimeline({ upstreamIsStream: false, clientIsStream: true });
     timeline.add(
       [{ at_ms: 9, text: '{"choices":[]}' }],

@@ -18,7 +18,7 @@ describe.each(overflowWordings)('%s says “%s”', (_, message) => {
     ['a chunk', `data: ${JSON.stringify({ error: { message } })}\n\n`],
     ['an event', `event: error\ndata: ${JSON.stringify({ message })}\n\n`],
     ['the field of that name', `error: ${JSON.stringify({ code: 500, message })}\n\ndata: [DONE]\n\n`],
-    ['a line that is no JSON', `data: ${message}\n\ndata: [DONE]\n\n`],
+    ['a line that is not JSON', `data: ${message}\n\ndata: [DONE]\n\n`],
     [
       'OpenRouter’s metadata',
       `data: ${JSON.stringify({ error: { message: 'Provider returned error', metadata: { raw: message } } })}\n\n`,

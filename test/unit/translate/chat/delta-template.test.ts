@@ -36,7 +36,7 @@ it('learns it from a text in any spelling', () => {
   expect(template.match(spelt)).toBe('one /"');
 });
 
-it('matches nothing that differs elsewhere, or is no string', () => {
+it('matches nothing that differs elsewhere, or is not a string', () => {
   const template = new DeltaTemplate();
   template.learn(content('one'), ofContent, read);
   const [head, tail] = content('|').split('|');

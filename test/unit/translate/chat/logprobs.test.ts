@@ -7,7 +7,7 @@ describe('logprobsOf', () => {
     ['null', null],
     ['a list', []],
     ['no content', { content: null }],
-    ['content that is no list', { content: { token: 'a' } }],
+    ['content that is not a list', { content: { token: 'a' } }],
     ['entries that are no tokens', { content: [null, 'a', 3, [], {}, { token: 3, logprob: -1 }] }],
   ])('is empty for %s', (_, logprobs) => {
     expect(logprobsOf(logprobs)).toEqual([]);

@@ -32,8 +32,8 @@ const refused: readonly Refusal[] = [
   },
   { message: /a 'compaction_trigger' must be the last item/, reason: 'It asks for something now.', isWish: false },
   { message: /^Uploaded files are not held here/, reason: withoutIt, isWish: true },
-  { message: /takes no files of type/, reason: withoutIt, isWish: true },
-  { message: /takes no files by URL/, reason: withoutIt, isWish: true },
+  { message: /does not accept files of type/, reason: withoutIt, isWish: true },
+  { message: /does not accept files by URL/, reason: withoutIt, isWish: true },
 ];
 
 type Item = Readonly<Record<string, unknown>>;

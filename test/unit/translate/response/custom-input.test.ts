@@ -62,7 +62,7 @@ describe('the input of a wrapped custom tool', () => {
   it.each([
     ['another key', '{"patch":"a"}'],
     ['no JSON', '*** Begin Patch'],
-    ['a value that is no string', '{"input":5}'],
+    ['a value that is not a string', '{"input":5}'],
     ['a longer key', '{"inputs":"a"}'],
     ['white space without end', ' '.repeat(1000)],
   ])('is not read from %s', (_, text) => {
