@@ -2,7 +2,11 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 
+/** Limits on what hangs, not on speed: a busy machine must not fail a test. */
+const limits = { testTimeout: 120_000, hookTimeout: 120_000 };
+
 const shared = {
+  ...limits,
   // A test that finds nothing to check fails; a run of the property tests can be had again.
   setupFiles: ['no-empty-tables.ts', 'random-seed.ts'].map((name) => join(import.meta.dirname, 'test/support', name)),
   expect: {
@@ -38,7 +42,6 @@ export default defineConfig({
           ...loadedByNode,
           name: 'unit',
           include: ['test/unit/**/*.test.ts', 'test/golden/**/*.test.ts', 'test/fuzz/**/*.test.ts'],
-          testTimeout: 120_000,
         },
       },
       // The properties of `unit` again, a minute each: `npm run fuzz`.
@@ -58,7 +61,6 @@ export default defineConfig({
           name: 'grpc',
           include: ['test/grpc/**/*.test.ts'],
           globalSetup: ['test/support/build-service.ts'],
-          testTimeout: 120_000,
         },
       },
       {
@@ -66,8 +68,6 @@ export default defineConfig({
           ...shared,
           name: 'envoy',
           include: ['test/envoy/**/*.test.ts'],
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
           ...serial,
         },
       },
@@ -77,7 +77,6 @@ export default defineConfig({
           ...shared,
           name: 'matrix',
           include: ['test/matrix/**/*.test.ts'],
-          testTimeout: 120_000,
           hookTimeout: 300_000,
           ...serial,
         },
@@ -88,7 +87,6 @@ export default defineConfig({
           ...shared,
           name: 'kubernetes',
           include: ['test/kubernetes/**/*.test.ts'],
-          testTimeout: 120_000,
           hookTimeout: 3_600_000,
           ...serial,
         },
@@ -96,10 +94,9 @@ export default defineConfig({
       {
         // A real Prometheus and promtool over a real scrape: `npm run test:monitoring`.
         test: {
+          ...limits,
           name: 'monitoring',
           include: ['test/monitoring/**/*.test.ts'],
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
           ...serial,
         },
       },
@@ -109,8 +106,6 @@ export default defineConfig({
           ...shared,
           name: 'browser',
           include: ['test/browser/**/*.test.ts'],
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
           ...serial,
         },
       },
@@ -121,7 +116,6 @@ export default defineConfig({
           name: 'faults',
           include: ['test/faults/**/*.test.ts'],
           testTimeout: 600_000,
-          hookTimeout: 120_000,
           ...serial,
         },
       },
@@ -134,7 +128,6 @@ export default defineConfig({
           include: ['test/sizing/**/*.test.ts'],
           globalSetup: ['test/support/build-service.ts'],
           testTimeout: 600_000,
-          hookTimeout: 120_000,
           ...serial,
         },
       },
@@ -145,7 +138,6 @@ export default defineConfig({
           ...loadedByNode,
           name: 'public',
           include: ['test/public/**/*.test.ts'],
-          testTimeout: 120_000,
         },
       },
       {
@@ -155,8 +147,6 @@ export default defineConfig({
           name: 'clients',
           include: ['test/clients/**/*.test.ts'],
           globalSetup: ['test/clients/install.ts'],
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
           ...serial,
         },
       },
@@ -166,7 +156,6 @@ export default defineConfig({
           ...shared,
           name: 'state',
           include: ['test/state/**/*.test.ts'],
-          testTimeout: 120_000,
           hookTimeout: 300_000,
           ...serial,
         },

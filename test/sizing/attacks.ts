@@ -45,6 +45,40 @@ async function open(
   }
 }
 
+/** So many calls at once with this request; `goOn` with each that is taken. */
+function openAll(
+  [client, calls]: Parameters<Attack>,
+  count: number,
+  body: object | Buffer,
+  goOn: (call: ExtProcCall) => Promise<void> | void,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<unknown> {
+  return Promise.all(
+    times(count).map(async () => {
+      const call = await open(client, calls, body, headers);
+      if (call !== null) await goOn(call);
+    }),
+  );
+}
+
+/** So many calls at once of which the service gets these headers; `goOn` with each. */
+function openHeaders(
+  [client, calls]: Parameters<Attack>,
+  count: number,
+  headers: Readonly<Record<string, string>>,
+  endOfStream: boolean,
+  goOn: (call: ExtProcCall) => Promise<void>,
+): Promise<unknown> {
+  return Promise.all(
+    times(count).map(async () => {
+      const call = client.open(duplex);
+      calls.push(call);
+      call.send({ type: 'request_headers', headers: new Map(Object.entries(headers)), endOfStream });
+      await goOn(call);
+    }),
+  );
+}
+
 function answerHeaders(call: ExtProcCall, headers: Readonly<Record<string, string>>): void {
   call.send({ type: 'response_headers', headers: new Map(Object.entries(headers)), endOfStream: false });
 }
@@ -85,17 +119,14 @@ async function sendUntil(
 
 /** The bodies, all at once; each that is taken gets the beginning of a stream, and is kept open. */
 function bodies(count: number, make: () => object | Buffer, headers: Readonly<Record<string, string>> = {}): Attack {
-  return (client, calls) => {
+  return (...to) => {
     const made = make();
     const body = Buffer.isBuffer(made) ? made : Buffer.from(JSON.stringify(made));
-    return Promise.all(
-      times(count).map(async () => {
-        const call = await open(client, calls, body, headers);
-        if (call === null) return;
-        answerHeaders(call, eventStream);
-        call.send({ type: 'response_body', body: Buffer.from(delta({ content: 'Hi' })), endOfStream: false });
-      }),
-    );
+    const begin = (call: ExtProcCall) => {
+      answerHeaders(call, eventStream);
+      call.send({ type: 'response_body', body: Buffer.from(delta({ content: 'Hi' })), endOfStream: false });
+    };
+    return openAll(to, count, body, begin, headers);
   };
 }
 
@@ -106,29 +137,25 @@ function streams(
   of: (index: number) => string,
   { reads = true, request = stream as object } = {},
 ): Attack {
-  return (client, calls) =>
-    Promise.all(
-      times(count).map(async () => {
-        const call = await open(client, calls, request);
-        if (call === null) return;
-        if (!reads) call.pause();
-        answerHeaders(call, eventStream);
-        let index = 0;
-        const burst = () => {
-          let text = '';
-          while (text.length < pieceBytes) text += of(index++);
-          return Buffer.from(text);
-        };
-        const pause = (ms: number) => new Promise<null>((resolve) => setTimeout(resolve, ms, null));
-        const reply = (ms: number) => Promise.race([call.next().catch(() => null), pause(ms)]);
-        // All that comes back, so that each stream has its turn; of some bursts nothing does.
-        const taken = async () => {
-          if (!reads) await pause(5);
-          else for (let one = await reply(100); one !== null; one = await reply(2));
-        };
-        await sendUntil(call, 'response_body', bytes, burst, taken);
-      }),
-    );
+  return (...to) =>
+    openAll(to, count, request, async (call) => {
+      if (!reads) call.pause();
+      answerHeaders(call, eventStream);
+      let index = 0;
+      const burst = () => {
+        let text = '';
+        while (text.length < pieceBytes) text += of(index++);
+        return Buffer.from(text);
+      };
+      const pause = (ms: number) => new Promise<null>((resolve) => setTimeout(resolve, ms, null));
+      const reply = (ms: number) => Promise.race([call.next().catch(() => null), pause(ms)]);
+      // All that comes back, so that each stream has its turn; of some bursts nothing does.
+      const taken = async () => {
+        if (!reads) await pause(5);
+        else for (let one = await reply(100); one !== null; one = await reply(2));
+      };
+      await sendUntil(call, 'response_body', bytes, burst, taken);
+    });
 }
 
 /** Requests that are answered by one large JSON. */
@@ -138,16 +165,13 @@ function answers(
   answer: () => object,
   { path = '/v1/responses', reads = true } = {},
 ): Attack {
-  return (client, calls) => {
+  return (...to) => {
     const body = Buffer.from(JSON.stringify(answer()));
-    return Promise.all(
-      times(count).map(async () => {
-        const call = await open(client, calls, request, { ':path': path });
-        if (call === null) return;
-        if (!reads) call.pause();
-        sendAnswer(call, body);
-      }),
-    );
+    const send = (call: ExtProcCall) => {
+      if (!reads) call.pause();
+      sendAnswer(call, body);
+    };
+    return openAll(to, count, request, send, { ':path': path });
   };
 }
 
@@ -226,44 +250,20 @@ export const attacks: Readonly<Record<string, Attack>> = {
   'compactions of 9 MB': answers(40, { model: 'm', input: text(4 * MB) }, () => completion(text(9 * MB)), {
     path: '/v1/responses/compact',
   }),
-  'catalogs of 9 MB': (client, calls) => {
+  'catalogs of 9 MB': (...to) => {
     const body = Buffer.from(
       JSON.stringify({ object: 'list', data: times(60_000).map((index) => ({ id: `m${index}`, note: text(110) })) }),
     );
-    return Promise.all(
-      times(60).map(async () => {
-        const call = client.open(duplex);
-        calls.push(call);
-        const headers = new Map([
-          [':method', 'GET'],
-          [':path', '/v1/models?client_version=1.0.0'],
-        ]);
-        call.send({ type: 'request_headers', headers, endOfStream: true });
-        await call.next().catch(() => null);
-        sendAnswer(call, body);
-      }),
-    );
+    const headers = { ':method': 'GET', ':path': '/v1/models?client_version=1.0.0' };
+    return openHeaders(to, 60, headers, true, async (call) => {
+      await call.next().catch(() => null);
+      sendAnswer(call, body);
+    });
   },
-  'bodies that never end': async (client, calls) => {
+  'bodies that never end': (...to) => {
     const piece = Buffer.from(text(pieceBytes));
-    await Promise.all(
-      times(150).map(async () => {
-        const call = client.open(duplex);
-        calls.push(call);
-        const headers = new Map([
-          [':method', 'POST'],
-          [':path', '/v1/responses'],
-          ['content-type', 'application/json'],
-        ]);
-        call.send({ type: 'request_headers', headers, endOfStream: false });
-        await sendUntil(
-          call,
-          'request_body',
-          8 * MB,
-          () => piece,
-          () => new Promise((resolve) => setTimeout(resolve, 5)),
-        );
-      }),
-    );
+    const headers = { ':method': 'POST', ':path': '/v1/responses', 'content-type': 'application/json' };
+    const pause = () => new Promise((resolve) => setTimeout(resolve, 5));
+    return openHeaders(to, 150, headers, false, (call) => sendUntil(call, 'request_body', 8 * MB, () => piece, pause));
   },
 };
