@@ -65,18 +65,22 @@ At most ${requests} requests, ${outputTokens} output tokens and about ${inputTok
 export function textReport(report: Report, probes: readonly Probe[], style: Style): string {
   const { run, proposal, warnings } = report;
   const width = Math.min(style.width, 140);
+  const listed = probes.flatMap((probe) => {
+    const finding = run.findings.get(probe.name);
+    if (finding === undefined) return [];
+    // Variants that were not needed, and probes after the end, are not listed.
+    const isLeftOut = finding.result === 'not_tested' && (isVariant(probe) || finding.detail === notReached);
+    return isLeftOut ? [] : [{ probe, finding }];
+  });
+  const nameWidth = Math.max(leastNameWidth, ...listed.map(({ probe }) => probe.name.length));
   const lines: string[] = ['', `  ${'probe'.padEnd(nameWidth)} result      what was seen, and what it means`];
   let group = '';
-  for (const probe of probes) {
-    const finding = run.findings.get(probe.name);
-    if (finding === undefined) continue;
-    // Variants that were not needed, and probes after the end, are not listed.
-    if (finding.result === 'not_tested' && (isVariant(probe) || finding.detail === notReached)) continue;
+  for (const { probe, finding } of listed) {
     if (probe.group !== group) {
       group = probe.group;
       lines.push(style.paint('bold', group));
     }
-    lines.push(...rowOf(probe, finding, width, style));
+    lines.push(...rowOf(probe, finding, nameWidth, width, style));
   }
   lines.push('');
   if (run.stopped !== null) lines.push(...wrap(`STOPPED: ${run.stopped}`, width), '');
@@ -148,7 +152,7 @@ function isVariant({ name }: Probe): boolean {
 }
 
 /** Columns: the probe with what it asks, the result, what was seen and what it means. */
-function rowOf(probe: Probe, finding: Finding, width: number, style: Style): string[] {
+function rowOf(probe: Probe, finding: Finding, nameWidth: number, width: number, style: Style): string[] {
   const meaning = probe.means[finding.result];
   const result = style.paint(colours[finding.result], words[finding.result].padEnd(10));
   const told = meaning === undefined ? finding.detail : `${finding.detail}. ${meaning}`;
@@ -160,7 +164,8 @@ function rowOf(probe: Probe, finding: Finding, width: number, style: Style): str
   ];
 }
 
-const nameWidth = 21;
+/** So that the tables of most runs look alike. */
+const leastNameWidth = 21;
 
 function profileLines(proposal: Proposal, width: number, style: Style): string[] {
   const { base, because, differences, name, file } = proposal;
