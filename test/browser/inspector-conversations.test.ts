@@ -31,7 +31,7 @@ async function converse(model: string, instructions: (turn: number) => string, t
   inspected.mesh.upstream.script(model, () => {
     asked += 1;
     const answer = asked < turns ? [calls, finish('tool_calls')] : [delta({ content: 'Done.' }), finish('stop')];
-    return { headers: eventStream, body: [...answer, used(asked), done] };
+    return { headers: eventStream, body: [30, ...answer, 30, used(asked), done] };
   });
   const input: Item[] = [{ role: 'user', content: 'What is in the file?' }];
   for (let turn = 1; turn <= turns; turn += 1) {
@@ -66,13 +66,20 @@ describe('a conversation', () => {
       ['2,000 (+1,000)', '20', 'kept: 2 of 4 messages'],
       ['3,000 (+1,000)', '20', 'kept: 4 of 6 messages'],
     ]);
+    // On one time axis: the last turn ends where the axis does, and the first begins where it begins.
+    const axis = await detail.locator('tbody .when .strip').first().boundingBox();
+    const begin = await detail.locator('tbody .waiting').first().boundingBox();
+    const end = await detail.locator('tbody .answering').last().boundingBox();
+    if (axis === null || begin === null || end === null) throw new Error('the waterfall is not in view');
+    expect(Math.abs(begin.x - axis.x)).toBeLessThan(3);
+    expect(Math.abs(end.x + end.width - axis.x - axis.width)).toBeLessThan(3);
 
     await detail.getByRole('button', { name: '3', exact: true }).click();
     const turn = page.getByRole('region', { name: 'Turn 3' });
     await turn.getByText('This prompt begins with the whole previous prompt, byte for byte').waitFor();
     expect(await turn.getByRole('listitem').allTextContents()).toEqual([
-      expect.stringMatching(/^\+ messages\[4\] assistant, \d+ characters: read_file\(\{\}\)$/),
-      expect.stringMatching(/^\+ messages\[5\] tool, \d+ characters: line 2$/),
+      expect.stringMatching(/^\+ messages\[4\] assistant, \d+ characters of JSON: read_file\(\{\}\)$/),
+      expect.stringMatching(/^\+ messages\[5\] tool, \d+ characters of JSON: line 2$/),
     ]);
     const { name, text } = await download(() => detail.getByRole('button', { name: 'Download HAR' }).click());
     expect(name).toMatch(/^conversation-\d+\.har$/);

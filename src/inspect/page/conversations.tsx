@@ -140,9 +140,15 @@ function Shown({ conversation, model }: { readonly conversation: Conversation; r
               <th scope="col">
                 Context: <i class="mark cached" /> cached <i class="mark fresh" /> new <i class="mark output" /> answer
               </th>
-              <th scope="col">In</th>
-              <th scope="col">Out</th>
-              <th scope="col">Cost</th>
+              <th scope="col" class="number">
+                In
+              </th>
+              <th scope="col" class="number">
+                Out
+              </th>
+              <th scope="col" class="number">
+                Cost
+              </th>
               <th scope="col">Prompt’s prefix</th>
             </tr>
           </thead>
@@ -198,7 +204,8 @@ function TurnRow(props: {
         class="when"
         title={`${timeOfDay(row.started_at)}, first event ${duration(row.first_event_ms)}, ${duration(row.duration_ms)}`}
       >
-        <span class="strip" style={{ marginLeft: share(row.started_at - conversation.start) }}>
+        <span class="strip">
+          <i style={{ width: share(row.started_at - conversation.start) }} />
           <i class="waiting" style={{ width: share(first) }} />
           <i class="answering" style={{ width: share((row.duration_ms ?? first) - first) }} />
         </span>
@@ -286,7 +293,8 @@ function Compared({ changes, isFirst }: { readonly changes: TurnChanges; readonl
       <ul>
         {added.map(({ path, role, says, characters }) => (
           <li key={path}>
-            <code>+ {path}</code> <strong>{visible(role)}</strong>, {count(characters)} characters: {visible(says)}
+            <code>+ {path}</code> <strong>{visible(role)}</strong>, {count(characters)} characters of JSON:{' '}
+            {visible(says)}
           </li>
         ))}
         {isFirst
