@@ -91,7 +91,7 @@ describe('text in bodies', () => {
     const { page } = await open();
     await page.getByRole('searchbox').fill('spotted giraffe');
     await page.getByRole('option', { name: /broken.*aborted.*text found/ }).click();
-    const answer = page.getByRole('region', { name: 'Answer as it came' });
+    const answer = page.getByRole('region', { name: 'Answer as it arrived' });
     // The first chunk, the delta that it became some lines below, and the second chunk beside its delta.
     await answer.getByRole('button', { name: 'Next of 3 found in the answer' }).waitFor();
     const found = answer.locator('.moment.found');
@@ -150,6 +150,7 @@ describe('the panes', () => {
   });
 
   test.each([400, 799])('nothing covers anything in %s pixels', async (width) => {
+    inspected.mesh.upstream.script('small', { body: [completion({ content: 'Yes' })] });
     await answered('small', { tools: [{ type: 'web_search' }], instructions: 'Be brief.' });
     const { page } = await open({ viewport: { width, height: 700 } });
     const covered = () =>
@@ -172,8 +173,18 @@ describe('the panes', () => {
     await page.getByRole('option', { name: /small/ }).first().click();
     await page.getByText('← instructions').waitFor();
     expect(await covered()).toEqual([]);
+    // Another line of the request says what became of it; one of the answer shows the chunk and the event.
+    await page.getByText('"Be brief."').first().click();
+    await page.getByRole('region', { name: 'What became of it' }).waitFor();
+    await page.locator('#timeline').getByRole('option').first().click();
+    await page.locator('.picked').getByText('Event').waitFor();
+    expect(await covered()).toEqual([]);
     await page.getByRole('button', { name: 'Headers' }).click();
     expect(await covered()).toEqual([]);
+    const answer = page.getByRole('region', { name: 'Answer as it arrived' });
+    await page.getByRole('button', { name: 'Answer as it arrived alone' }).click();
+    const { height = 0 } = (await answer.boundingBox()) ?? {};
+    expect(height).toBeGreaterThan(400);
   });
 });
 

@@ -4,7 +4,7 @@ import { webSocketTurnOf } from '../view/websocket-turn.ts';
 import { ConversationDetail, ConversationList } from './conversations.tsx';
 import { Detail } from './detail.tsx';
 import type { ListedRow } from './exchange-list.ts';
-import { clientName, count, duration, size, timeOfDay, toneOf } from './format.ts';
+import { clientName, count, duration, pieces, size, timeOfDay, toneOf } from './format.ts';
 import type { Draft, Model } from './model.ts';
 import { SendDialog } from './send-dialog.tsx';
 import { Splitter } from './splitter.tsx';
@@ -154,7 +154,7 @@ function Row(props: { readonly listed: ListedRow; readonly isInBodies: boolean }
   const path = `${row.method ?? ''} ${row.path ?? ''}`;
   const tokens = row.output_tokens === null ? null : `${count(row.input_tokens)} → ${count(row.output_tokens)} tok`;
   const speed = row.tokens_per_second === null ? null : `${row.tokens_per_second.toFixed(0)} tok/s`;
-  const running = row.outcome === 'running' && row.pieces[1] > 0 ? `${count(row.pieces[1])} pieces` : null;
+  const running = row.outcome === 'running' && row.pieces[1] > 0 ? pieces(row.pieces[1]) : null;
   const turn = webSocketTurnOf(row.request_id);
   const facts = [
     props.isInBodies ? 'text found' : null,

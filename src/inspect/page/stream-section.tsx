@@ -7,7 +7,7 @@ import { chunkLabel, eventLabel, parsed, type TimelineEntry, type TimelineRow } 
 import { Axis } from './axis.tsx';
 import { CopyButton } from './copy-button.tsx';
 import { FindCount } from './find-count.tsx';
-import { count } from './format.ts';
+import { count, pieces } from './format.ts';
 import { usualLayout } from './layout.ts';
 import { Lines, useColumns } from './lines.tsx';
 import type { Model } from './model.ts';
@@ -31,7 +31,7 @@ export function StreamSection({ shown, model }: { readonly shown: ShownExchange;
   const extra = (
     <>
       <span class="legend">
-        {count(timeline.upstreamTimes.length)} pieces in · {count(timeline.clientTimes.length)} out
+        {pieces(timeline.upstreamTimes.length)} in · {count(timeline.clientTimes.length)} out
       </span>
       <FindCount found={[...found]} what="the answer" onGo={(index) => setInView({ index })} />
     </>
@@ -41,7 +41,7 @@ export function StreamSection({ shown, model }: { readonly shown: ShownExchange;
     return response === null ? '' : `${response.status} ${visible(type ?? '')}`;
   };
   return (
-    <Section title="Answer as it came" class="stream" grow={model.layout.stream} model={model} extra={extra}>
+    <Section title="Answer as it arrived" class="stream" grow={model.layout.stream} model={model} extra={extra}>
       <Axis
         upstream={timeline.upstreamTimes}
         client={timeline.clientTimes}
