@@ -403,6 +403,7 @@ describe('its command line', () => {
     ],
     [['--upstream', 'http://x/v1?key=1'], '--upstream takes no user name, query or fragment'],
     [['--upstream-key', 'k'], '--upstream-key needs --upstream.'],
+    [['--profile', 'a/profiles.yaml'], 'UPSTREAM_PROFILES_FILE=a/profiles.yaml npm start -- … --profile NAME'],
     [['--profile', 'abacus'], '--profile must be one of: generic'],
     [['--prot', '1'], "Unknown option '--prot'"],
   ])('%j is refused in words', async (args, message) => {
