@@ -67,11 +67,12 @@ export function readOptions(args: readonly string[], environment: NodeJS.Process
 function checkProfile(name: string, file: string | undefined): void {
   const own = file === undefined || file === '' ? [] : [...readProfilesFile(readFileSync(file, 'utf8'), file).keys()];
   const names = [...profileNames, ...own];
+  if (names.includes(name)) return;
   if (/\.(?:ya?ml|json)$/.test(name))
     throw new Error(
       `--profile takes the name of a profile; its file goes into a variable: UPSTREAM_PROFILES_FILE=${name} npm start -- … --profile NAME`,
     );
-  if (!names.includes(name)) throw new Error(`--profile must be one of: ${names.join(', ')}.`);
+  throw new Error(`--profile must be one of: ${names.join(', ')}.`);
 }
 
 function readPort(text: string): number {
