@@ -78,7 +78,7 @@ export function limitFound(findings: Findings, name: LimitField, result: Result)
 }
 
 /** The field that limits the answer; null when the server takes neither. */
-export function limitFieldOf(findings: Findings): LimitField | null {
+function limitFieldOf(findings: Findings): LimitField | null {
   for (const result of ['works', 'accepted'] as const)
     for (const name of ['max_tokens', 'max_completion_tokens'] as const)
       if (limitFound(findings, name, result)) return name;

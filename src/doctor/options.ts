@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { usageProblem } from '../cli/messages.ts';
 import type { Limits } from './run.ts';
 
 /** What the command line asks for. */
@@ -76,7 +77,7 @@ function parse(args: readonly string[]) {
   try {
     return parseArgs({ args: [...args], options, strict: true, allowPositionals: true });
   } catch (error) {
-    throw new WrongUsage(`${error instanceof Error ? error.message.split('. ', 1)[0] : String(error)}.`);
+    throw new WrongUsage(usageProblem(error));
   }
 }
 

@@ -24,7 +24,7 @@ export interface Target {
 }
 
 /** Timeout of what needs no model: a connection, a list of models. */
-export const promptMs = 5000;
+const promptMs = 5000;
 
 /** Maximum bytes read of one answer. */
 const maxAnswerBytes = 8 * 1024 * 1024;

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { usageProblem } from '../cli/messages.ts';
 import { printable, styleFor, withoutActive } from '../cli/style.ts';
 import type { Terminal } from '../cli/terminal.ts';
 import { repository, version } from '../cli/version.ts';
@@ -261,7 +262,7 @@ function parsedArguments(args: readonly string[]) {
   try {
     return parseArgs({ args: [...args], options: flags, strict: true, allowPositionals: true });
   } catch (error) {
-    throw new UsageError(`${error instanceof Error ? error.message.split('. ', 1)[0] : String(error)}.`);
+    throw new UsageError(usageProblem(error));
   }
 }
 

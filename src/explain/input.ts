@@ -1,5 +1,6 @@
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
+import { messageOf } from '../cli/messages.ts';
 import { completes, routeOf } from '../exchange/request/route.ts';
 import { bytesOf, type ExchangeFile, readExchangeFile, saysItIsAnExchange } from '../schema/exchange-file.ts';
 import { valueAt } from './fields.ts';
@@ -189,8 +190,4 @@ function parsed(bytes: Buffer): unknown {
   } catch {
     return undefined;
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

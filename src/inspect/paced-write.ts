@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 
 /** Bytes on the way to one page. More is made only when it has read them. */
-export const maxUnreadBytes = 1024 * 1024;
+const maxUnreadBytes = 1024 * 1024;
 /** A text of this length takes three times as many bytes at most, twice as many with the size of its chunk before it. */
 const maxWriteLength = 64 * 1024;
 

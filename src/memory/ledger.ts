@@ -8,7 +8,7 @@ export type HeldKind = 'parsed' | 'context' | 'stream' | 'received' | 'chat' | '
 
 const heapKinds: ReadonlySet<HeldKind> = new Set<HeldKind>(['parsed', 'context', 'stream']);
 
-export const heldKinds: readonly HeldKind[] = ['parsed', 'context', 'stream', 'received', 'chat', 'echo', 'unsent'];
+const heldKinds: readonly HeldKind[] = ['parsed', 'context', 'stream', 'received', 'chat', 'echo', 'unsent'];
 
 /** Bytes held by all calls of the process, in V8's heap and outside it. */
 export class Ledger {

@@ -1,4 +1,5 @@
 import { accessSync, constants } from 'node:fs';
+import { messageOf } from '../cli/messages.ts';
 import { readOperatorFiles } from '../server/operator-files.ts';
 import { readTlsFiles } from '../server/tls.ts';
 import { type Config, ConfigError } from '../settings/config.ts';
@@ -44,8 +45,4 @@ function mismatched(config: Config): string[] {
 function unknownTools({ DROPPED_TOOLS: names }: Config): string[] {
   const unknown = names.filter((name) => !isHostedTool(name) && !name.includes(':')); // `vendor:tool`
   return unknown.length === 0 ? [] : [`DROPPED_TOOLS: unknown hosted tool ${unknown.join(', ')}`];
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { usageProblem } from '../cli/messages.ts';
 import { settingsIn } from '../settings/setting.ts';
 import { settings } from '../settings/settings.ts';
 
@@ -32,8 +33,7 @@ export function readCommand(args: readonly string[]): Command {
     if (values.version) return { type: 'version' };
     return { type: values['print-config'] ? 'print_config' : 'serve' };
   } catch (error) {
-    const reason = error instanceof Error ? error.message.split('. ', 1)[0] : String(error);
-    return { type: 'wrong_usage', message: `${reason}. Run with --help to see the options.` };
+    return { type: 'wrong_usage', message: `${usageProblem(error)} Run with --help to see the options.` };
   }
 }
 

@@ -35,7 +35,7 @@ const list = z.custom<unknown[]>(Array.isArray, { params: { expected: 'an array'
 const textOrList = z.union([z.string(), list]);
 
 const serviceTiers = ['auto', 'default', 'flex', 'priority', 'scale', 'fast', 'ultrafast', 'standard'] as const;
-export const reasoningEfforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
+const reasoningEfforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
 
 const metadata = stringMap.superRefine((pairs, check) => {
   const keys = Object.keys(pairs);

@@ -84,7 +84,7 @@ export function carriedDetails(
 }
 
 /** The thinking blocks that go into an envelope: those a server takes back, whose text is null where it is the item's. */
-export function carriedBlocks(blocks: readonly LooseThinkingBlock[], text: string): readonly LooseThinkingBlock[] {
+function carriedBlocks(blocks: readonly LooseThinkingBlock[], text: string): readonly LooseThinkingBlock[] {
   const whole = blocks.filter(isWholeBlock);
   return whole.map((block) => (text !== '' && block.thinking === text ? { ...block, thinking: null } : block));
 }

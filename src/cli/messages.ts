@@ -1,0 +1,8 @@
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** What `parseArgs` says is wrong, without its advice. */
+export function usageProblem(error: unknown): string {
+  return `${messageOf(error).split('. ', 1)[0]}.`;
+}
