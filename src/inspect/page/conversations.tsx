@@ -135,10 +135,10 @@ function Shown({ conversation, model }: { readonly conversation: Conversation; r
             <tr>
               <th scope="col">Turn</th>
               <th scope="col">
-                In {duration(end - start)}: <i class="mark waiting" /> waiting <i class="mark answering" /> answer
+                In {duration(end - start)}: <Mark of="waiting" /> <Mark of="answering" says="answer" />
               </th>
               <th scope="col">
-                Context: <i class="mark cached" /> cached <i class="mark fresh" /> new <i class="mark output" /> answer
+                Context: <Mark of="cached" /> <Mark of="fresh" says="new" /> <Mark of="output" says="answer" />
               </th>
               <th scope="col" class="number">
                 In
@@ -172,6 +172,15 @@ function Shown({ conversation, model }: { readonly conversation: Conversation; r
         <Changes key={selected.row.id} turn={selected} number={turns.indexOf(selected) + 1} model={model} />
       )}
     </section>
+  );
+}
+
+/** A colour of the bars, and what it means. */
+function Mark(props: { readonly of: string; readonly says?: string }): JSX.Element {
+  return (
+    <span>
+      <i class={`mark ${props.of}`} /> {props.says ?? props.of}
+    </span>
   );
 }
 
