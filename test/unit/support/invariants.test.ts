@@ -74,7 +74,7 @@ describe('the rule checker finds', () => {
     [
       'an event no one knows',
       changed('response.output_text.delta', (event) => Object.assign(event, { type: 'response.x' })),
-      /no event of the API/,
+      /not an event of the API/,
     ],
     [
       'a missing field',
