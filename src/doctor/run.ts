@@ -107,7 +107,7 @@ export async function runProbes(
         spent.requests += 1;
         charge(spent, request, answer);
         answered ||= answer.status > 0;
-        stopped = parts.signal?.aborted ? 'Interrupted.' : reasonToStop(probe, answer, answered, target.url);
+        stopped = parts.signal?.aborted ? 'Interrupted.' : reasonToStop(probe, answer, answered, target);
         // Paths that are not the API's need not answer.
         if (stopped === null && answer.outcome === 'timed_out' && !timedOut && probe.name !== 'software') {
           timedOut = true;
@@ -161,9 +161,11 @@ function outputOf({ body }: ProbeRequest): number {
   return newer ?? older ?? 0;
 }
 
+const keyIsMissing = 'the key is missing or wrong. Give it with --key, or in the variable that --key-env names';
+
 /** Statuses that every other request would get too. */
 const finalStatuses: ReadonlyMap<number, string> = new Map([
-  [401, 'the key is missing or wrong. Give it with --key, or in the variable that --key-env names'],
+  [401, keyIsMissing],
   [402, 'the account cannot pay for requests'],
   [403, 'the key may not do this'],
   [429, 'too many requests, or a quota is used up. Try again later'],
@@ -181,14 +183,22 @@ function pathHint([answer]: readonly Answer[], url: URL): string {
 }
 
 /** Why it is useless to continue; null if it is not. */
-function reasonToStop(probe: Probe, answer: Answer, answered: boolean, url: URL): string | null {
+function reasonToStop(
+  probe: Probe,
+  answer: Answer,
+  answered: boolean,
+  { hasKey, url }: { readonly hasKey: boolean; readonly url: URL },
+): string | null {
   const { outcome, status, location, reason, retryAfter } = answer;
   if (outcome === 'unreachable' && (!answered || connecting.test(reason)) && probe.name !== 'software')
     return `The server cannot be reached, at ${probe.name}: ${explainUnreachable(reason, url)}`;
-  if (probe.group === 'server') return null;
+  // Some servers answer a missing key with 403.
+  const withoutKey = !hasKey && (status === 401 || status === 403);
+  // With a key, the list of models and the engine's own paths may be closed to it while the model is not.
+  if (probe.group === 'server' && !(withoutKey && probe.name === 'models')) return null;
   if (status >= 300 && status < 400)
     return `The server redirects (${status}) to ${shorten(location ?? 'nowhere')}: give that URL if it is the right one. The key is not sent there.`;
-  const why = finalStatuses.get(status);
+  const why = withoutKey ? keyIsMissing : finalStatuses.get(status);
   if (why === undefined || (probe.expectsRefusal === true && status !== 429)) return null;
   const read = readChatAnswer(answer);
   const said = read.type === 'error' ? ` The server says: ${read.message}` : '';

@@ -68,11 +68,17 @@ export const serverProbes: readonly Probe[] = [
   },
 ];
 
+/** The finding that access was denied; null if none of the answers is a 401 or 403. */
+function deniedIn(answers: readonly (Answer | undefined)[]): Finding | null {
+  const denied = answers.find((answer) => answer?.status === 401 || answer?.status === 403);
+  return denied === undefined ? null : { result: 'not_tested', detail: `status ${denied.status}: access denied` };
+}
+
 function judgeModels([answer]: readonly Answer[], { model }: Known): Finding {
   const facts: Facts = { ...idleOf(answer) };
   const list = answer?.status === 200 ? objectOf<{ data?: unknown }>(jsonOf(answer.body)) : null;
-  if (answer?.status === 401 || answer?.status === 403)
-    return { result: 'not_tested', detail: `status ${answer.status}: not without a key`, facts };
+  const denied = deniedIn([answer]);
+  if (denied !== null) return { ...denied, facts };
   if (answer !== undefined && answer.status === 0) return { result: 'not_tested', detail: answer.reason, facts };
   if (answer === undefined || list === null)
     return { result: 'refused', detail: answer?.reason || `status ${answer?.status ?? 0}`, facts };
@@ -192,7 +198,8 @@ function judgeSoftware(answers: readonly Answer[], { findings }: Known): Finding
   const gateway = findings.get('models')?.facts?.gateway;
   if (facts.software === undefined && answers.every(({ status }) => status === 0))
     return { result: 'not_tested', detail: answers[0]?.reason ?? 'no answer' };
-  if (facts.software === undefined && gateway === undefined) return { result: 'ignored', detail: 'it names no engine' };
+  if (facts.software === undefined && gateway === undefined)
+    return deniedIn(answers) ?? { result: 'ignored', detail: 'it names no engine' };
   const words = shorten(
     read
       .map((sign) => sign.words.trim())

@@ -49,6 +49,26 @@ describe('the run ends, with the reason,', () => {
     });
   });
 
+  it.each([401, 403])('at the first request, where there is no key and the server answers %i', async (status) => {
+    await withServer(failing(status), async (server, url) => {
+      const { code, report } = await runDoctorJson([url, '--model', 'm']);
+      expect(code).toBe(3);
+      expect(report.stopped).toMatch(
+        new RegExp(`^Status ${status}: the key is missing or wrong\\. Give it with --key`),
+      );
+      expect(server.requests.map(({ path }) => path)).toEqual(['/v1/models']);
+      expect(new Set(report.findings.map(({ result }) => result))).toEqual(new Set(['not_tested']));
+    });
+  });
+
+  it('and calls nothing ignored that was answered with a 401', async () => {
+    await withServer(failing(401), async (_server, url) => {
+      const { report } = await runDoctorJson([url, '--model', 'm', '--key', key]);
+      expect(new Set(report.findings.map(({ result }) => result))).toEqual(new Set(['not_tested']));
+      expect(report.findings.find(({ probe }) => probe === 'software')?.detail).toBe('status 401: access denied');
+    });
+  });
+
   it('when the server cannot be reached', async () => {
     const server = await startProbedServer();
     await server.close();
