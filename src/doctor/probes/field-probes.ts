@@ -103,7 +103,7 @@ export const fieldProbes: readonly Probe[] = [
     means: {
       ignored:
         'Either the model cannot see, or the server silently leaves images out: here a text stands in their place, and they are named.',
-      refused: 'In the place of an image (a screenshot, Codex’s view_image) stands a text, and the image is named.',
+      refused: 'A text replaces each image (a screenshot, Codex’s view_image), and x-responses-dropped names it.',
     },
   },
   {
@@ -123,7 +123,7 @@ export const fieldProbes: readonly Probe[] = [
       }),
     ],
     judge: acceptance,
-    means: { refused: 'Requests with sound are refused here, by name.' },
+    means: { refused: 'Requests with audio are refused before they are sent.' },
   },
   {
     name: 'logprobs',

@@ -117,7 +117,7 @@ function expectError([answer]: readonly Answer[]): Finding {
 function judgeOverflow([answer]: readonly Answer[], { findings }: Known): Finding {
   const window = contextWindowOf(findings) ?? 0;
   if (answer !== undefined && answer.status >= 400 && saysContextOverflow(answer.body, []))
-    return { result: 'works', detail: `${answer.status}, in words that are known` };
+    return { result: 'works', detail: `${answer.status}, in a known wording` };
   return judged(answer, ({ usage }) => {
     const tokens = usage?.input_tokens ?? 0;
     return tokens > window

@@ -180,7 +180,7 @@ function judgeGateway(answers: readonly Answer[], { findings }: Known): Finding 
   const own = gateways.find(({ isIts }, index) => answers[index] !== undefined && isIts(answers[index]))?.name;
   const name = own ?? findings.get('models')?.facts?.gateway;
   if (name !== undefined) return { result: 'works', detail: name, facts: { gateway: name } };
-  return { result: 'not_tested', detail: 'none says that it is there' };
+  return { result: 'not_tested', detail: 'no known gateway answered' };
 }
 
 function engineAt(path: Engine['path']): Facts {
