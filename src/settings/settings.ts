@@ -56,7 +56,7 @@ const ofProcess = [
     'INSPECT_PRICES',
     prices,
     '',
-    'What a million tokens cost, for the inspector’s conversations: `MODEL=INPUT/OUTPUT` or `MODEL=INPUT/CACHED/OUTPUT`, several separated by commas; a `*` at the end of MODEL stands for anything, and the first that fits counts. In whatever currency.',
+    'What a million tokens cost, for the inspector’s conversations: `MODEL=INPUT/OUTPUT` or `MODEL=INPUT/CACHED/OUTPUT`, several separated by commas; a `*` at the end of MODEL stands for anything, and the first that matches is used. In any currency.',
   ),
   setting('LOG_LEVEL', choice('trace', 'debug', 'info', 'warn', 'error', 'silent'), 'info', 'Minimum log level.'),
   setting('WORKERS', count(1, 256), '1', 'Number of worker processes.'),
@@ -169,7 +169,7 @@ const ofWebSocket = [
     'WEBSOCKET_WRITE_TIMEOUT_MS',
     milliseconds(100, 3_600_000),
     '60000',
-    'How long the client of a WebSocket may leave what waits for it unread before it is disconnected.',
+    'How long a WebSocket’s client may leave waiting data unread before it is disconnected.',
   ),
 ];
 
@@ -220,7 +220,7 @@ const ofExchange = {
   sessionHashKey: contentOf(
     'SESSION_HASH_KEY_FILE',
     filePath,
-    'File with a secret of 16 characters or more, the same for every replica: where a client sends no `prompt_cache_key`, `SESSION_HEADER` is a hash, under that secret, of the model, the instructions, the tools and the first message of the user’s. Unset, such a request has no header. Read at start.',
+    'File with a secret of 16 characters or more, the same for every replica: where a client sends no `prompt_cache_key`, `SESSION_HEADER` is a hash, under that secret, of the model, the instructions, the tools and the user’s first message. Unset, such a request has no header. Read at start.',
     { maxBytes: 4096, takes: 'a secret of 16 characters or more', read: readSecret, others: [null] },
     null,
   ),
@@ -339,7 +339,7 @@ const ofTranslation = {
     'LATEST_IMAGES',
     choice('omit', 'reject'),
     'omit',
-    'An image in the user’s latest message, where the profile has `image: omit`: leave it out and name it, as those before it, or reject the request.',
+    'An image in the user’s latest message, where the profile has `image: omit`: leave it out and name it, as earlier ones are, or reject the request.',
   ),
   contextManagement: setting(
     'CONTEXT_MANAGEMENT',
@@ -381,7 +381,7 @@ const ofTranslation = {
     prompt: contentOf(
       'COMPACTION_PROMPT_FILE',
       filePath,
-      'File with what the model is asked for when a client compacts its conversation (UTF-8, at most 64 KiB); a built-in text when unset. Read at start.',
+      'File with the prompt for the summary when a client compacts its conversation (UTF-8, at most 64 KiB); a built-in text when unset. Read at start.',
       prompt,
       defaultCompactionPrompt,
     ),

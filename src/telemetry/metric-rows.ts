@@ -134,14 +134,14 @@ export const metricRows = {
     name: 'responses_extproc_tokens_total',
     help: 'Tokens, as counted by the upstream.',
     labels: ['model', 'type'],
-    more: 'Types: `input` and `output`, and of these `cached_input` and `reasoning_output`; `METRICS_MAX_MODELS` models that have answered have their own label, the rest is `other`; one that was not asked for an hour makes room.',
+    more: 'Types: `input` and `output`, and of these `cached_input` and `reasoning_output`; `METRICS_MAX_MODELS` models that have answered have a label of their own, the rest are `other`; one that was not used for an hour makes room.',
   },
   estimatedTokens: {
     type: 'counter',
     name: 'responses_extproc_estimated_tokens_total',
     help: 'Tokens of answers that the upstream did not count, estimated, by how they ended.',
     labels: ['model', 'type', 'outcome'],
-    more: 'Types: `input` and `output`. Outcomes: `aborted` (the client disconnected), `failed`, `completed`, `incomplete`, `crashed`, `protocol_error`. No token is here and in the row above. A model that has not answered is `other`.',
+    more: 'Types: `input` and `output`. Outcomes: `aborted` (the client disconnected), `failed`, `completed`, `incomplete`, `crashed`, `protocol_error`. No token is counted both here and in the row above. A model that has not answered is `other`.',
   },
   requestSeconds: {
     type: 'histogram',
@@ -170,7 +170,7 @@ export const metricRows = {
     name: 'responses_extproc_unknown_types_total',
     help: 'Items, parts and tools of a type this version does not know, by type; a request counts once.',
     labels: ['kind', 'type'],
-    more: '64 types have their own label, the rest is `other`; one that was not seen for an hour makes room.',
+    more: '64 types have a label of their own, the rest are `other`; one that was not seen for an hour makes room.',
   },
   dropped: {
     type: 'counter',
