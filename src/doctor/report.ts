@@ -57,7 +57,7 @@ function isFailure(finding: Finding | undefined): boolean {
 export function announcement(url: string, model: string, spending: Spending, limits: Limits): string {
   const { requests, inputTokens, outputTokens } = spending;
   return `Probing ${url} with the model ${model}.
-At most ${requests} requests, ${outputTokens} output tokens and about ${inputTokens} input tokens, in at most ${limits.seconds} s. Mostly it is far less.
+At most ${requests} requests, ${outputTokens} output tokens and about ${inputTokens} input tokens, in at most ${limits.seconds} s. Usually it is far less.
 `;
 }
 

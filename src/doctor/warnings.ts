@@ -33,7 +33,7 @@ const rules: readonly Rule[] = [
   {
     probe: 'tool_call',
     results: failing,
-    text: () => 'Codex works by tool calls alone: without them it can read and change nothing.',
+    text: () => 'Codex works only through tool calls: without them it can neither read nor change anything.',
   },
   {
     probe: 'tool_stream',
@@ -80,13 +80,13 @@ const rules: readonly Rule[] = [
     probe: 'image',
     results: ['refused', 'broken'],
     text: () =>
-      'No images: with `image: omit` the model reads a short text in the place of a screenshot, and a catalog tells Codex to send none.',
+      'No images: with `image: omit` the model gets a short text in place of a screenshot, and a catalog tells Codex to send none.',
   },
   {
     probe: 'image',
     results: ['ignored'],
     text: () =>
-      'Images are accepted but not seen: with `image: omit` the model reads that one was left out, instead of making up an answer about a screenshot.',
+      'Images are accepted but not seen: with `image: omit` a text tells the model that one was left out, so that it makes up nothing about a screenshot.',
   },
   {
     applies: (findings) => factOf(findings, 'gateway') !== undefined,

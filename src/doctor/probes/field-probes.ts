@@ -36,8 +36,8 @@ export const fieldProbes: readonly Probe[] = [
         );
       }),
     means: {
-      ignored: 'The server takes schemas and does not keep to them: the schema is told in words instead.',
-      refused: 'The schema is told in words, and strict ones are refused here.',
+      ignored: 'The server takes schemas but does not keep to them: the schema goes into the prompt instead.',
+      refused: 'The schema goes into the prompt instead, and strict ones are refused.',
     },
   },
   {
@@ -56,7 +56,7 @@ export const fieldProbes: readonly Probe[] = [
           ? { result: 'works', detail: quote(read.said) }
           : (sayingNothing(read) ?? { result: 'ignored', detail: quote(read.said) }),
       ),
-    means: { works: 'Answers are JSON by the server, and the schema is told in words.' },
+    means: { works: 'The server makes the answer JSON, and the schema goes into the prompt.' },
   },
   {
     name: 'schema_with_tools',
@@ -102,14 +102,14 @@ export const fieldProbes: readonly Probe[] = [
       ),
     means: {
       ignored:
-        'Either the model cannot see, or the server silently leaves images out: here a text stands in their place, and they are named.',
+        'Either the model cannot see, or the server silently leaves images out: a text replaces them, and x-responses-dropped names them.',
       refused: 'A text replaces each image (a screenshot, Codex’s view_image), and x-responses-dropped names it.',
     },
   },
   {
     name: 'audio',
     group: 'fields',
-    asks: 'sound',
+    asks: 'audio',
     requests: 1,
     tokens: 'few',
     request: (known) => [
@@ -139,8 +139,8 @@ export const fieldProbes: readonly Probe[] = [
           : { result: 'ignored', detail: 'none in the answer' },
       ),
     means: {
-      ignored: 'Requests for them are refused here, by name.',
-      refused: 'Requests for them are refused here, by name.',
+      ignored: 'Requests for them are refused before they are sent.',
+      refused: 'Requests for them are refused before they are sent.',
     },
   },
   {
@@ -158,8 +158,8 @@ export const fieldProbes: readonly Probe[] = [
         return { result: text.includes('bravo') ? 'works' : 'accepted', detail: quote(text) };
       }),
     means: {
-      ignored: 'Requests with it are refused here, by name.',
-      refused: 'Requests with it are refused here, by name.',
+      ignored: 'Requests with it are refused before they are sent.',
+      refused: 'Requests with it are refused before they are sent.',
     },
   },
   penalty('presence_penalty'),
@@ -167,7 +167,7 @@ export const fieldProbes: readonly Probe[] = [
   {
     name: 'unknown_field',
     group: 'fields',
-    asks: 'a field that nobody knows',
+    asks: 'an unknown field',
     requests: 1,
     tokens: 'few',
     request: (known) => [chat(known, 'few', { messages: [user('Say hello.')], x_unknown_field: true })],
@@ -185,7 +185,7 @@ function penalty(name: 'presence_penalty' | 'frequency_penalty'): Probe {
     tokens: 'few',
     request: (known) => [chat(known, 'few', { messages: [user('Say hello.')], [name]: 0.5 })],
     judge: acceptance,
-    means: { refused: 'Requests with it are refused here, by name.' },
+    means: { refused: 'Requests with it are refused before they are sent.' },
   };
 }
 

@@ -32,7 +32,7 @@ export const limitProbes: readonly Probe[] = [
     request: (known) => [chat(known, 'few', { messages: 'hello' })],
     judge: expectError,
     means: {
-      ignored: 'Mistakes of a client go unnoticed.',
+      ignored: 'A client’s mistakes go unnoticed.',
       refused: 'SDKs repeat requests that got a 5xx, although these cannot succeed.',
       broken: 'Errors reach the client without their reason.',
     },

@@ -144,7 +144,7 @@ function judgeReplay(answers: readonly Answer[]): Finding {
   if (read.length > 0) return { result: 'works', detail: `read from ${read.join(' and ')}`, facts };
   if (refused.length > 0) return { result: 'refused', detail: `${refused.join(' and ')} refused`, facts };
   if (before === 0) return { result: 'accepted', detail: 'prompt tokens are not counted', facts };
-  return { result: 'ignored', detail: 'no token more in the prompt', facts };
+  return { result: 'ignored', detail: 'it adds no token to the prompt', facts };
 }
 
 function fieldsOf({ reasoningFields }: ReadAnswer): string {

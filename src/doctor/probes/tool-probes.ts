@@ -123,7 +123,7 @@ export const toolProbes: readonly Probe[] = [
           ? { result: 'ignored', detail: describeCalls(read.calls) }
           : { result: 'works', detail: showsMarkup(read) ? 'no call, but its markup is in the text' : 'no call' },
       ),
-    means: { ignored: 'A call that was not to be made fails the request.' },
+    means: { ignored: 'A call in spite of it fails the request.' },
   },
   {
     name: 'tool_parallel',
@@ -140,7 +140,7 @@ export const toolProbes: readonly Probe[] = [
             : { result: 'ignored', detail: `one call: ${describeCalls(made)}` },
         ),
       ),
-    means: { ignored: 'One call a turn: slower, and nothing is lost.' },
+    means: { ignored: 'One call per turn is slower, but nothing is lost.' },
   },
   {
     name: 'parallel_off',

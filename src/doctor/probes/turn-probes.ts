@@ -75,8 +75,8 @@ export const turnProbes: readonly Probe[] = [
     means: { refused: 'Happens when a turn is interrupted: a short assistant message is inserted between.' },
   },
   turn('two_users', 'two users in a row', [user('Hello.'), user('Who are you?')], {
-    refused: 'Codex always begins with two user messages: they are made one.',
-    broken: 'Codex always begins with two user messages: they are made one.',
+    refused: 'Codex always begins with two user messages: they are merged.',
+    broken: 'Codex always begins with two user messages: they are merged.',
   }),
   turn('assistant_first', 'a conversation that begins with an assistant', [assistant('Hello.'), user('Who are you?')], {
     refused: 'Happens after compaction: a short user message is put in front.',
@@ -86,7 +86,7 @@ export const turnProbes: readonly Probe[] = [
     refused: 'Developer messages are sent as system messages.',
   }),
   turn('two_systems', 'two system messages at the start', [system('Be brief.'), system('Be kind.'), user('Hello.')], {
-    refused: 'They are made one.',
+    refused: 'They are merged.',
   }),
   turn(
     'system_later',
