@@ -7,6 +7,12 @@ const largeFieldBytes = 64 * 1024;
 
 const fields = ['instructions', 'tools', 'tool_choice', 'text', 'metadata'] as const;
 
+/** Does each Response repeat a part of its request that is kept as bytes? */
+export function repeatsMuch(echo: CreateResponseEcho): boolean {
+  for (const field of fields) if ((echo[field] as unknown) instanceof JsonBytes) return true;
+  return false;
+}
+
 export interface KeptEcho {
   readonly echo: CreateResponseEcho;
   readonly heapBytes: number;
@@ -33,5 +39,5 @@ export function keepLarge(echo: CreateResponseEcho): KeptEcho {
     kept[field] = json;
     bytes += json.bytes.length;
   }
-  return { echo: { ...echo, ...kept }, heapBytes, bytes };
+  return { echo: bytes === 0 ? echo : { ...echo, ...kept }, heapBytes, bytes };
 }

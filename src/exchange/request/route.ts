@@ -27,9 +27,9 @@ export interface RequestPath {
  */
 export function routeOf(headers: HeaderMap): Route {
   const method = headers.get(':method') ?? 'GET';
-  const [path = '', query = ''] = (headers.get(':path') ?? '').split(/\?(.*)/s, 2);
+  const [path, query] = pathAndQuery(headers.get(':path') ?? '');
   const raw = path.split('/');
-  const segments = raw.map(decodeSegment);
+  const segments = path.includes('%') ? raw.map(decodeSegment) : [...raw];
   if (segments.at(-1) === '') {
     raw.pop();
     segments.pop();
@@ -53,6 +53,11 @@ export function routeOf(headers: HeaderMap): Route {
     operation,
     path: { prefix: raw.slice(0, at).join('/'), apiVersion: apiVersionOf(query) },
   };
+}
+
+function pathAndQuery(target: string): readonly [path: string, query: string] {
+  const at = target.indexOf('?');
+  return at === -1 ? [target, ''] : [target.slice(0, at), target.slice(at + 1)];
 }
 
 /** Whether an answer of the upstream's own is completed on the way. */
@@ -112,7 +117,6 @@ export function pathNeedsModel(template: string): boolean {
 
 /** `/v1/%72esponses` is `/v1/responses` (RFC 3986 §6.2.2.2); a segment that cannot be decoded is left as it is. */
 function decodeSegment(segment: string): string {
-  if (!segment.includes('%')) return segment;
   try {
     return decodeURIComponent(segment);
   } catch {

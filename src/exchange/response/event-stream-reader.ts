@@ -5,7 +5,8 @@ import { SseDecoder, SseLimitError, type SseMessage } from '../../sse/decode.ts'
 import { doneEvent, encodeSseEvents, keepAliveComment } from '../../sse/encode.ts';
 import type { ResponseContext } from '../../translate/context.ts';
 import { StreamTranslator } from '../../translate/stream.ts';
-import { type ClientBytes, joined, longBodyBytes, longEvents, longJson, repeatsMuch } from './long-body.ts';
+import { repeatsMuch } from '../request/kept-echo.ts';
+import { type ClientBytes, joined, longBodyBytes, longEvents, longJson } from './long-body.ts';
 import {
   type Disposition,
   hasDelta,
@@ -43,7 +44,7 @@ export class EventStreamReader implements UpstreamBodyReader {
     this.#context = context;
     this.#decoder = new SseDecoder({ maxEventBytes: limits.maxSseEventBytes });
     this.#translator = new StreamTranslator(context);
-    this.#repeatsMuch = repeatsMuch(context);
+    this.#repeatsMuch = repeatsMuch(context.echo);
     this.#disposition = committed ? 'accepted' : null;
   }
 

@@ -1,8 +1,7 @@
 import { Buffer } from 'node:buffer';
-import { JsonBytes, jsonParts } from '../../json/parts.ts';
+import { jsonParts } from '../../json/parts.ts';
 import type { ResponseStreamEvent } from '../../schema/stream-events.ts';
 import { doneEvent } from '../../sse/encode.ts';
-import type { ResponseContext } from '../../translate/context.ts';
 import { maxPieceBytes } from '../pieces.ts';
 
 /** Bytes for the client: whole, or if there are many, in pieces that are generated as they are sent. */
@@ -60,11 +59,6 @@ export function longEvents(events: readonly ResponseStreamEvent[], isEnd: boolea
     }
     if (isEnd) yield doneEvent;
   });
-}
-
-/** Does each Response repeat a part of its request that is kept as bytes? */
-export function repeatsMuch({ echo }: Pick<ResponseContext, 'echo'>): boolean {
-  return Object.values(echo).some((field) => field instanceof JsonBytes);
 }
 
 /** Both, in order. */

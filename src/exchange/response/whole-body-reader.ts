@@ -6,7 +6,8 @@ import { doneEvent, encodeSseEvents } from '../../sse/encode.ts';
 import type { ResponseContext } from '../../translate/context.ts';
 import { translateError } from '../../translate/error.ts';
 import { StreamTranslator } from '../../translate/stream.ts';
-import { type ClientBytes, longBodyBytes, longEvents, longJson, repeatsMuch } from './long-body.ts';
+import { repeatsMuch } from '../request/kept-echo.ts';
+import { type ClientBytes, longBodyBytes, longEvents, longJson } from './long-body.ts';
 import {
   type Disposition,
   emptyReport,
@@ -48,10 +49,10 @@ export function createWholeBodyReader(kind: WholeBodyKind, options: UpstreamBody
     // Under a 2xx the client parses the body as a Response: report the error as one that failed.
     if (context === null || status >= 300) return accept(Buffer.from(error.toJson()));
     const events = new StreamTranslator(context).fail(error);
-    if (context.stream) return accept(eventBytes(events, repeatsMuch(context)));
+    if (context.stream) return accept(eventBytes(events, repeatsMuch(context.echo)));
     const failed = events.at(-1);
     const response = failed !== undefined && 'response' in failed ? failed.response : null;
-    return accept(response === null ? Buffer.from(error.toJson()) : jsonBytes(response, repeatsMuch(context)));
+    return accept(response === null ? Buffer.from(error.toJson()) : jsonBytes(response, repeatsMuch(context.echo)));
   }
 
   function translatedError(): ApiError {
@@ -67,7 +68,7 @@ export function createWholeBodyReader(kind: WholeBodyKind, options: UpstreamBody
     const { body: translated, events, report: told } = requested.answer.readJson(answer, requested);
     report = { ...told, events: events.length };
     hasToken = hasDelta(events);
-    const isLong = size >= longBodyBytes || repeatsMuch(requested);
+    const isLong = size >= longBodyBytes || repeatsMuch(requested.echo);
     return accept(requested.stream ? eventBytes(events, isLong) : jsonBytes(translated, isLong));
   }
 

@@ -17,15 +17,15 @@ export const systemMessages: MessagePass = {
   name: 'systemMessages',
   appliesTo: (profile) => profile.systemMessages !== 'anywhere',
   run(messages, profile) {
-    const [first, ...rest] = messages;
+    const [first] = messages;
     if (first === undefined) return messages;
-    const end = isSystem(first) ? rest.findIndex(({ role }) => role !== first.role) : 0;
-    const leading = end === -1 ? rest : rest.slice(0, end);
-    const later = end === -1 ? [] : rest.slice(end);
-    return [
-      mergeMessages([first, ...leading]),
-      ...(profile.systemMessages === 'leading_only' ? later.map(asUser) : later),
-    ];
+    const end = isSystem(first) ? messages.findIndex(({ role }) => role !== first.role) : 1;
+    const leading = end === -1 ? messages : messages.slice(0, end);
+    const later = end === -1 ? [] : messages.slice(end);
+    const isOnlyLeading = profile.systemMessages === 'leading_only';
+    // As nearly all requests are.
+    if (leading.length === 1 && !(isOnlyLeading && later.some(isSystem))) return messages;
+    return [mergeMessages([first, ...leading.slice(1)]), ...(isOnlyLeading ? later.map(asUser) : later)];
   },
 };
 
