@@ -19,11 +19,13 @@ export interface HeapGauge {
    * whether it did.
    */
   collect(urgent: boolean): boolean;
+  /** Whether `live` was measured within the last second: by V8's own collections, too. */
+  isFresh(): boolean;
   /**
-   * Gives the pages back that V8 keeps of what it has collected, unless the last time is too young for its cost: it takes
-   * several collections. Whether it did.
+   * Gives the pages back that V8 keeps of what it has collected, unless the last time is too recent for its cost: it takes
+   * several collections. With `urgent`, half of the time may go into it. Returns whether it did.
    */
-  giveBack(): boolean;
+  giveBack(urgent: boolean): boolean;
 }
 
 /** The memory of this process, within the machine's or its container's. */
@@ -88,8 +90,9 @@ export class MeasuredHeap implements HeapGauge {
   #affordableAt = 0;
   /** Before this time none is forced. */
   #urgentAt = 0;
-  /** Before this time nothing is given back. */
+  /** Before this time nothing is given back, or only where it is urgent. */
   #giveBackAt = 0;
+  #urgentGiveBackAt = 0;
   #scheduled = false;
 
   constructor(limit: number, options: CollectorOptions) {
@@ -125,12 +128,18 @@ export class MeasuredHeap implements HeapGauge {
     return true;
   }
 
-  giveBack(): boolean {
+  isFresh(): boolean {
+    return this.#options.now() < this.#measuredAt + minMeasurementAgeMs;
+  }
+
+  giveBack(urgent: boolean): boolean {
     const startedAt = this.#options.now();
-    if (startedAt < this.#giveBackAt) return false;
+    if (startedAt < (urgent ? this.#urgentGiveBackAt : this.#giveBackAt)) return false;
     this.#collect(true);
     const endedAt = this.#options.now();
-    this.#giveBackAt = endedAt + (endedAt - startedAt) / maxGiveBackTimeShare;
+    const took = endedAt - startedAt;
+    this.#giveBackAt = endedAt + took / maxGiveBackTimeShare;
+    this.#urgentGiveBackAt = endedAt + took;
     return true;
   }
 

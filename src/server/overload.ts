@@ -193,8 +193,8 @@ export function createOverloadGuard(
     if (!heap.collect(urgent)) return false;
     look();
     const spare = residentBytes - heap.live - ledger.outside;
-    const isWorthIt = spare > resident.limit * spareMemoryShare;
-    if (isWorthIt && residentBytes > resident.limit * busyMemoryShare && heap.giveBack()) look();
+    const isWorthIt = spare > resident.limit * spareMemoryShare && residentBytes > resident.limit * busyMemoryShare;
+    if (isWorthIt && heap.giveBack(residentBytes > resident.limit * shortMemoryShare)) look();
     return true;
   }
 
@@ -213,7 +213,9 @@ export function createOverloadGuard(
       paused.clear();
       return;
     }
-    const isMeasured = collect(isShort());
+    // Where the heap is what is full, the measurement of a moment ago is as good.
+    const isHeap = residentBytes <= resident.limit * shortMemoryShare;
+    const isMeasured = collect(isShort()) || (isHeap && heap.isFresh());
     if (!isShort()) return;
     // Down to where nothing needs to be done: just below the threshold, one collection would follow another.
     const heapShare = makesRoom ? busyHeapShare * recoveryShare : busyHeapShare;

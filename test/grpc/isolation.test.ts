@@ -23,7 +23,14 @@ const body: ExchangeEvent = {
 const roomyGuard = () =>
   createOverloadGuard(
     { maxExchanges: 0, maxBufferedBytes: 0 },
-    { limit: 2 ** 40, live: 0, refresh: () => false, collect: () => false, giveBack: () => false },
+    {
+      limit: 2 ** 40,
+      live: 0,
+      refresh: () => false,
+      collect: () => false,
+      isFresh: () => false,
+      giveBack: () => false,
+    },
     () => {},
   );
 

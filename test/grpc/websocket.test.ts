@@ -39,7 +39,14 @@ afterEach(() => endpoint.drain(0, 0));
 async function start(options: Partial<WebSocketOptions> = {}, maxBufferedBytes = 64 * MiB): Promise<void> {
   guard = createOverloadGuard(
     { maxExchanges: 0, maxBufferedBytes },
-    { limit: 1024 * MiB, live: 0, refresh: () => false, collect: () => false, giveBack: () => false },
+    {
+      limit: 1024 * MiB,
+      live: 0,
+      refresh: () => false,
+      collect: () => false,
+      isFresh: () => false,
+      giveBack: () => false,
+    },
     () => {},
   );
   const [closedHere, refusedHere] = [closed, refused]; // what comes late is not the next test's
