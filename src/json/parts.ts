@@ -89,6 +89,11 @@ function roomAfter(value: unknown, room: number): number {
   if (typeof value !== 'object' || value === null) return room - 8;
   if (value instanceof JsonBytes) return -1;
   let left = room - 16;
+  if (Array.isArray(value)) {
+    // By index: `for … in` would make a string of each.
+    for (let index = 0; index < value.length && left >= 0; index += 1) left = roomAfter(value[index], left - 1);
+    return left;
+  }
   for (const name in value) {
     left = roomAfter((value as Readonly<Record<string, unknown>>)[name], left - name.length);
     if (left < 0) return left;
