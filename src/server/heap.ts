@@ -23,9 +23,9 @@ export interface HeapGauge {
   isFresh(): boolean;
   /**
    * Gives the pages back that V8 keeps of what it has collected, unless the last time is too recent for its cost: it takes
-   * several collections. With `urgent`, half of the time may go into it. Returns whether it did.
+   * several collections. Returns whether it did.
    */
-  giveBack(urgent: boolean): boolean;
+  giveBack(): boolean;
 }
 
 /** The memory of this process, within the machine's or its container's. */
@@ -90,9 +90,8 @@ export class MeasuredHeap implements HeapGauge {
   #affordableAt = 0;
   /** Before this time none is forced. */
   #urgentAt = 0;
-  /** Before this time nothing is given back, or only where it is urgent. */
+  /** Before this time nothing is given back. */
   #giveBackAt = 0;
-  #urgentGiveBackAt = 0;
   #scheduled = false;
 
   constructor(limit: number, options: CollectorOptions) {
@@ -132,14 +131,12 @@ export class MeasuredHeap implements HeapGauge {
     return this.#options.now() < this.#measuredAt + minMeasurementAgeMs;
   }
 
-  giveBack(urgent: boolean): boolean {
+  giveBack(): boolean {
     const startedAt = this.#options.now();
-    if (startedAt < (urgent ? this.#urgentGiveBackAt : this.#giveBackAt)) return false;
+    if (startedAt < this.#giveBackAt) return false;
     this.#collect(true);
     const endedAt = this.#options.now();
-    const took = endedAt - startedAt;
-    this.#giveBackAt = endedAt + took / maxGiveBackTimeShare;
-    this.#urgentGiveBackAt = endedAt + took;
+    this.#giveBackAt = endedAt + (endedAt - startedAt) / maxGiveBackTimeShare;
     return true;
   }
 

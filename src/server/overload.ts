@@ -95,6 +95,11 @@ const busyMemoryShare = 0.6;
 const shortMemoryShare = 0.75;
 /** What neither the heap nor a call holds is given back above this share of the memory: mostly pages that V8 keeps. */
 const spareMemoryShare = 1 / 4;
+/**
+ * But only while the live heap is a small share of that: V8 makes up to seven collections for it, each as long as what is live
+ * takes, and values of new requests fit into the pages as they are.
+ */
+const cheapLiveShare = 1 / 4;
 /** Above it nothing new is admitted, and nothing is accepted that would take more. */
 const fullMemoryShare = 0.85;
 /** The process's memory is measured again after this many bytes have been held or read. */
@@ -193,8 +198,8 @@ export function createOverloadGuard(
     if (!heap.collect(urgent)) return false;
     look();
     const spare = residentBytes - heap.live - ledger.outside;
-    const isWorthIt = spare > resident.limit * spareMemoryShare && residentBytes > resident.limit * busyMemoryShare;
-    if (isWorthIt && heap.giveBack(residentBytes > resident.limit * shortMemoryShare)) look();
+    const isWorthIt = spare > resident.limit * spareMemoryShare && heap.live < spare * cheapLiveShare;
+    if (isWorthIt && residentBytes > resident.limit * busyMemoryShare && heap.giveBack()) look();
     return true;
   }
 

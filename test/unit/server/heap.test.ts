@@ -71,18 +71,16 @@ describe('the heap gauge', () => {
     expect(gauge.collect(true)).toBe(true);
   });
 
-  it('takes a fifth of the time to give pages back, and half of it where that is urgent', () => {
+  it('takes a fifth of the time to give pages back', () => {
     const { gauge, heap } = gaugeOf();
     heap.took = 100;
     heap.used = 900;
-    expect([gauge.giveBack(false), gauge.giveBack(false), gauge.giveBack(true)]).toEqual([true, false, false]);
+    expect([gauge.giveBack(), gauge.giveBack()]).toEqual([true, false]);
     expect([heap.givenBack, gauge.live]).toEqual([1, 0]);
-    heap.now = 200;
-    expect(gauge.giveBack(true)).toBe(true); // ended at 300
-    heap.now = 799;
-    expect(gauge.giveBack(false)).toBe(false);
-    heap.now = 800;
-    expect(gauge.giveBack(false)).toBe(true);
+    heap.now = 599;
+    expect(gauge.giveBack()).toBe(false);
+    heap.now = 600;
+    expect(gauge.giveBack()).toBe(true);
   });
 
   it('knows for a second what it measured', () => {

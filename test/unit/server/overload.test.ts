@@ -302,7 +302,7 @@ describe('what the process has of its container', () => {
   });
 
   it('fails none where V8 has kept the pages of what was collected: they are given back first', () => {
-    const { guard, resident, log, open } = guardOfContainer(200 * MiB);
+    const { guard, resident, log, open } = guardOfContainer(100 * MiB);
     open('large', 90 * MiB);
     resident.now = 900 * MiB;
     resident.afterCollection = 900 * MiB;
@@ -337,6 +337,15 @@ describe('what the process has of its container', () => {
     resident.now = 800 * MiB;
     guard.checkAvailability();
     expect(log).toEqual(['server_overloaded largest', 'pause large']);
+  });
+
+  it('gives nothing back while much of the heap is live: that would take seconds', () => {
+    const { guard, resident } = guardOfContainer(200 * MiB);
+    resident.now = 900 * MiB;
+    resident.afterCollection = 900 * MiB;
+    resident.afterGivingBack = 300 * MiB;
+    guard.worked(5 * MiB);
+    expect(resident.now).toBe(900 * MiB);
   });
 
   it('gives nothing back of what calls and the heap hold', () => {
