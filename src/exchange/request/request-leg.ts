@@ -6,6 +6,7 @@ import type { TranslatedOperation } from '../../translate/operations/operation.t
 import { responses } from '../../translate/operations/responses.ts';
 import { type HeaderTiming, headerTimingOf } from '../header-timing.ts';
 import { immediateAnswer, immediateResponse } from '../immediate-response.ts';
+import { keepLarge } from '../kept-echo.ts';
 import type { ExchangeOptions } from '../options.ts';
 import { discard, passThrough } from '../pass.ts';
 import { checkEvent, type RequestPhase, requestMoves } from '../phases.ts';
@@ -14,7 +15,6 @@ import type { RequestOutcome } from '../request-outcome.ts';
 import { runSteps, type Steps } from '../steps.ts';
 import { digestFields, translatedTrailers } from '../trailers.ts';
 import type { BodyModes, ExchangeReply, HeaderMap, HeaderMutation, RequestEvent } from '../types.ts';
-import { keepLarge } from './kept-echo.ts';
 import { largeBodyBytes, type PreparedRequest, prepareRequest } from './prepare-request.ts';
 import { pathNeedsModel, type RequestPath, routeOf, upstreamPath } from './route.ts';
 

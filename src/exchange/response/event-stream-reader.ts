@@ -5,7 +5,7 @@ import { SseDecoder, SseLimitError, type SseMessage } from '../../sse/decode.ts'
 import { doneEvent, encodeSseEvents, keepAliveComment } from '../../sse/encode.ts';
 import type { ResponseContext } from '../../translate/context.ts';
 import { StreamTranslator } from '../../translate/stream.ts';
-import { repeatsMuch } from '../request/kept-echo.ts';
+import { repeatsMuch } from '../kept-echo.ts';
 import { type ClientBytes, joined, longBodyBytes, longEvents, longJson } from './long-body.ts';
 import {
   type Disposition,

@@ -6,7 +6,7 @@ import { doneEvent, encodeSseEvents } from '../../sse/encode.ts';
 import type { ResponseContext } from '../../translate/context.ts';
 import { translateError } from '../../translate/error.ts';
 import { StreamTranslator } from '../../translate/stream.ts';
-import { repeatsMuch } from '../request/kept-echo.ts';
+import { repeatsMuch } from '../kept-echo.ts';
 import { type ClientBytes, longBodyBytes, longEvents, longJson } from './long-body.ts';
 import {
   type Disposition,

@@ -1,6 +1,6 @@
-import { JsonBytes } from '../../json/parts.ts';
-import { heapBytesOf } from '../../memory/value-cost.ts';
-import type { CreateResponseEcho } from '../../schema/response-resource.ts';
+import { JsonBytes } from '../json/parts.ts';
+import { heapBytesOf } from '../memory/value-cost.ts';
+import type { CreateResponseEcho } from '../schema/response-resource.ts';
 
 /** A larger field is kept as bytes. */
 const largeFieldBytes = 64 * 1024;
