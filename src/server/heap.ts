@@ -19,8 +19,6 @@ export interface HeapGauge {
    * whether it did.
    */
   collect(urgent: boolean): boolean;
-  /** Whether `live` was measured within the last second: by V8's own collections, too. */
-  isFresh(): boolean;
   /**
    * Gives the pages back that V8 keeps of what it has collected, unless the last time is too recent for its cost: it takes
    * several collections. Returns whether it did.
@@ -125,10 +123,6 @@ export class MeasuredHeap implements HeapGauge {
     if (at < (urgent ? this.#urgentAt : this.#affordableAt)) return false;
     this.#collect();
     return true;
-  }
-
-  isFresh(): boolean {
-    return this.#options.now() < this.#measuredAt + minMeasurementAgeMs;
   }
 
   giveBack(): boolean {

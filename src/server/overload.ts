@@ -218,9 +218,7 @@ export function createOverloadGuard(
       paused.clear();
       return;
     }
-    // Where the heap is what is full, the measurement of a moment ago is as good.
-    const isHeap = residentBytes <= resident.limit * shortMemoryShare;
-    const isMeasured = collect(isShort()) || (isHeap && heap.isFresh());
+    const isMeasured = collect(isShort());
     if (!isShort()) return;
     // Down to where nothing needs to be done: just below the threshold, one collection would follow another.
     const heapShare = makesRoom ? busyHeapShare * recoveryShare : busyHeapShare;

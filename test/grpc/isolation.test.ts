@@ -28,7 +28,6 @@ const roomyGuard = () =>
       live: 0,
       refresh: () => false,
       collect: () => false,
-      isFresh: () => false,
       giveBack: () => false,
     },
     () => {},

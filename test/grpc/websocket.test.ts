@@ -44,7 +44,6 @@ async function start(options: Partial<WebSocketOptions> = {}, maxBufferedBytes =
       live: 0,
       refresh: () => false,
       collect: () => false,
-      isFresh: () => false,
       giveBack: () => false,
     },
     () => {},

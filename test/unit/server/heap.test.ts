@@ -83,17 +83,6 @@ describe('the heap gauge', () => {
     expect(gauge.giveBack()).toBe(true);
   });
 
-  it('knows for a second what it measured', () => {
-    const { gauge, heap } = gaugeOf();
-    heap.now = 5000;
-    expect(gauge.isFresh()).toBe(false);
-    gauge.measure();
-    heap.now = 5999;
-    expect(gauge.isFresh()).toBe(true);
-    heap.now = 6000;
-    expect(gauge.isFresh()).toBe(false);
-  });
-
   it('takes a twentieth of the time for collections that are not urgent', () => {
     const { gauge, heap, turn } = gaugeOf();
     heap.took = 200;

@@ -17,7 +17,6 @@ function guardOf(limits: { maxExchanges?: number; maxBufferedBytes?: number; liv
     live: limits.live ?? 0,
     refresh,
     collect: () => false,
-    isFresh: () => false,
     giveBack: () => false,
   };
   const guard = createOverloadGuard({ maxExchanges: 0, maxBufferedBytes: 0, ...limits }, heap, (reason) => {
@@ -223,9 +222,7 @@ describe('what the process has of its container', () => {
     const heap = {
       limit: 1000 * MiB,
       live,
-      fresh: false,
       refresh: () => false,
-      isFresh: () => heap.fresh,
       collect() {
         if (resident.afterCollection === null) return false;
         resident.now = resident.afterCollection;
@@ -252,7 +249,7 @@ describe('what the process has of its container', () => {
       admission.hold('stream', bytes);
       return admission;
     };
-    return { guard, resident, heap, log, open, refusals };
+    return { guard, resident, log, open, refusals };
   }
 
   it('refuses what is new while it is nearly all', () => {
@@ -324,19 +321,6 @@ describe('what the process has of its container', () => {
     guard.checkAvailability();
     expect(log).toEqual(['server_overloaded largest']);
     admissionOf(guard.admit());
-  });
-
-  it('fails them without another collection where the heap is full and was measured a moment ago', () => {
-    const { guard, resident, heap, log, open } = guardOfContainer(400 * MiB);
-    open('large', 60 * MiB);
-    open('largest', 390 * MiB);
-    heap.fresh = true;
-    guard.checkAvailability();
-    expect(log).toEqual(['server_overloaded largest']);
-    // What fills the process may be garbage since.
-    resident.now = 800 * MiB;
-    guard.checkAvailability();
-    expect(log).toEqual(['server_overloaded largest', 'pause large']);
   });
 
   it('gives nothing back while much of the heap is live: that would take seconds', () => {
