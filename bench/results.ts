@@ -11,17 +11,20 @@ export interface RecordedTable {
   readonly rows: readonly (readonly Cell[])[];
 }
 
-export type Results = { readonly [Name in PartName]?: RecordedTable };
+/** `attacks` is recorded by `npm run test:sizing`, the others by the bench. */
+export type TableName = PartName | 'attacks';
+
+export type Results = { readonly [Name in TableName]?: RecordedTable };
 
 const file = join(import.meta.dirname, 'results.json');
 
-/** The last recording of each part: every figure in the documentation that comes from a run of the bench. */
+/** The last recording of each table: every figure in the documentation that was measured. */
 export function readResults(): Results {
   return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Results) : {};
 }
 
-/** Replaces the part's last table. */
-export function recordTable(name: PartName, table: RecordedTable): void {
+/** Replaces the last table of that name. */
+export function recordTable(name: TableName, table: RecordedTable): void {
   const rows = table.rows.map((row) =>
     row.map((cell) => (typeof cell === 'number' ? Number(cell.toPrecision(4)) : cell)),
   );

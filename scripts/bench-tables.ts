@@ -1,7 +1,7 @@
-/** The figures of docs/performance.md, docs/operating.md and docs/scaling.md that come from a run of the bench, or follow from it. */
+/** The figures of README.md, docs/performance.md, docs/operating.md and docs/scaling.md that come from a run of the bench, or follow from it. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { readResults } from '../bench/results.ts';
+import { readResults, type TableName } from '../bench/results.ts';
 import { tableOf } from '../bench/table.ts';
 import { type Generator, withSection } from './generator.ts';
 
@@ -11,21 +11,45 @@ export const benchTables: Generator = {
   name: 'figures of the bench',
   source: 'bench/results.json (npm run bench -- --record)',
   files: () => {
-    const read = (name: string) => readFileSync(join(import.meta.dirname, '../docs', name), 'utf8');
+    const read = (name: string) => readFileSync(join(import.meta.dirname, '..', name), 'utf8');
     const performance = shown.reduce((document, name) => {
       const { headings, rows } = tableFor(name);
       return withSection(document, `bench-${name}`, tableOf(headings, rows));
-    }, read('performance.md'));
+    }, read('docs/performance.md'));
     return {
+      'README.md': withSection(read('README.md'), 'performance', comparison()),
       'docs/performance.md': performance,
-      'docs/operating.md': withSection(read('operating.md'), 'sizing', sizing()),
+      'docs/operating.md': withSection(
+        withSection(read('docs/operating.md'), 'sizing', sizing()),
+        'attacks',
+        attacks(),
+      ),
       'docs/scaling.md': Object.entries(scaling()).reduce(
         (document, [section, text]) => withSection(document, section, text),
-        read('scaling.md'),
+        read('docs/scaling.md'),
       ),
     };
   },
 };
+
+/** The service beside a filter that does nothing. */
+function comparison(): string {
+  const line = (what: string, row: string) => {
+    const both = (column: string) => ['noop', 'service'].map((filter) => figureOf('envoy', row, column, filter));
+    const cells = [...both('filter CPU µs'), ...both('Envoy CPU µs'), both('p50 ms').join(' → ')];
+    return `| ${[what, ...cells].join(' | ')} |`;
+  };
+  const { date, machine } = tableFor('envoy');
+  return [
+    '| | no-op | this service | Envoy, no-op | Envoy, this service | latency p50, ms |',
+    '|---|---|---|---|---|---|',
+    line('a token that arrives alone', 'paced (per token)'),
+    line('a token in a burst', 'burst (per token)'),
+    line('a small JSON answer', 'json (per request)'),
+    '',
+    `${machine}; ${date}.`,
+  ].join('\n');
+}
 
 /** Figures for capacity planning, from the same runs. */
 function sizing(): string {
@@ -39,6 +63,31 @@ function sizing(): string {
     `| a token that arrives alone | ${figureOf('envoy', 'paced (per token)', 'filter CPU µs', 'service')} µs of CPU |`,
     `| a small JSON answer | ${figureOf('envoy', 'json (per request)', 'filter CPU µs', 'service')} µs of CPU |`,
   ].join('\n');
+}
+
+/** What every attack did to a container of each size. */
+function attacks(): string {
+  const { headings, rows } = tableFor('attacks');
+  const of = (row: readonly unknown[], heading: string) => Number(row[headings.indexOf(heading)]);
+  const sizes = new Map<string, (typeof rows)[number][]>();
+  for (const row of rows) sizes.set(`${row[0]}/${row[1]}`, [...(sizes.get(`${row[0]}/${row[1]}`) ?? []), row]);
+  const lines = [...sizes].map(([size, those]) => {
+    const [container = '', heap = ''] = size.split('/');
+    const lived = those.filter((row) => row[headings.indexOf('end')] === 'lives').length;
+    const most = (figure: (row: (typeof rows)[number]) => number) => Math.max(...those.map(figure));
+    const own = most((row) => of(row, 'own MiB more'));
+    const library = most((row) => of(row, 'MiB after') - of(row, 'idle MiB') - of(row, 'own MiB more'));
+    return `| ${sizeName(Number(container))}, ${heap} MB of heap | ${lived} of ${those.length} | ${most((row) => of(row, 'highest MiB'))} MiB | ${Math.max(own, 0)} MiB | ${library} MiB | ${most((row) => of(row, 'others’ CPU ms'))} ms |`;
+  });
+  return [
+    '| container | attacks survived | most resident | more than before, 30 s later | free, but kept by the C library | CPU time before another request is served |',
+    '|---|---|---|---|---|---|',
+    ...lines,
+  ].join('\n');
+}
+
+function sizeName(mib: number): string {
+  return mib < 1024 ? `${mib} MiB` : `${mib / 1024} GiB`;
 }
 
 /** Figures computed from the CPU time of a token. */
@@ -104,9 +153,9 @@ function figureOf(part: (typeof shown)[number], row: string, column: string, sec
   return String(figure);
 }
 
-function tableFor(part: (typeof shown)[number]) {
+function tableFor(part: TableName) {
   const table = readResults()[part];
-  if (table === undefined)
-    throw new Error(`bench/results.json has no table ${part}: npm run bench -- --only ${part} --record`);
+  const command = part === 'attacks' ? 'RECORD=on npm run test:sizing' : `npm run bench -- --only ${part} --record`;
+  if (table === undefined) throw new Error(`bench/results.json has no table ${part}: ${command}`);
   return table;
 }

@@ -2,6 +2,8 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { readResults } from '../../../bench/results.ts';
+import { attacks } from '../../sizing/attacks.ts';
 
 const root = join(import.meta.dirname, '../../..');
 
@@ -31,6 +33,24 @@ describe('docs/operating.md', () => {
       const bytes = (JSON.parse(stdout) as { MAX_REQUEST_BYTES: number }).MAX_REQUEST_BYTES;
       expect((bytes / 1024 / 1024).toFixed(1), option).toBe(shown);
     }
+  });
+
+  it('has the sizes that the chart names, of which one is its default', () => {
+    const ofTable = /\| (\d+) (M|G)iB \| `--max-old-space-size=(\d+)` \| (\d+)/g;
+    const sizes = [...text.matchAll(ofTable)].map(([, ...size]) => size.join(' '));
+    const chart = readFileSync(join(root, 'deploy/chart/values.yaml'), 'utf8');
+    const ofComment = /(\d+)(M|G)i: (?:heapMiB )?(\d+), (?:maxRequestMiB )?(\d+)/g;
+    expect([...chart.matchAll(ofComment)].map(([, ...size]) => size.join(' '))).toEqual(sizes);
+    const ofDefault = /limits: \{ memory: (\d+)(M|G)i \}.*\nheapMiB: (\d+)\n.*\nmaxRequestMiB: (\d+)\n/s;
+    expect(sizes).toContain(ofDefault.exec(chart)?.slice(1).join(' '));
+  });
+
+  it('shows a run in which every attack was survived in every size', () => {
+    const sizes = [...text.matchAll(/^\| (\d+) (M|G)iB \| `--max-old-space-size=(\d+)/gm)].map(
+      ([, size, unit, heap]) => [Number(size) * (unit === 'G' ? 1024 : 1), Number(heap)],
+    );
+    const wanted = sizes.flatMap((size) => Object.keys(attacks).map((attack) => [...size, attack, 'lives']));
+    expect(readResults().attacks?.rows.map((row) => row.slice(0, 4))).toEqual(wanted);
   });
 
   it('names the flags of Node that image, mesh and bench start the service with', () => {
