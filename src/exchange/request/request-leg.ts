@@ -13,18 +13,20 @@ import { checkEvent, type RequestPhase, requestMoves } from '../phases.ts';
 import { cutBytes } from '../pieces.ts';
 import type { RequestOutcome } from '../request-outcome.ts';
 import { runSteps, type Steps } from '../steps.ts';
-import { digestFields, translatedTrailers } from '../trailers.ts';
-import type { BodyModes, ExchangeReply, HeaderMap, HeaderMutation, RequestEvent } from '../types.ts';
+import { translatedTrailers } from '../trailers.ts';
+import type { BodyModes, ExchangeReply, HeaderMap, RequestEvent } from '../types.ts';
 import { largeBodyBytes, type PreparedRequest, prepareRequest } from './prepare-request.ts';
+import {
+  factsOf,
+  type HeaderFacts,
+  lengthOf,
+  sessionHeaders,
+  upstreamHeaders,
+  wholeAndPlain,
+} from './request-headers.ts';
 import { pathNeedsModel, type RequestPath, routeOf, upstreamPath } from './route.ts';
 
-export interface RequestLegReport {
-  readonly requestId: string | null;
-  readonly method: string;
-  /** Without the query, which may hold secrets. */
-  readonly path: string;
-  /** The host the client asked, as `:authority` names it. */
-  readonly authority: string | null;
+export interface RequestLegReport extends HeaderFacts {
   /** Values from the body, of a refused request too; null if absent or invalid. */
   readonly asked: { readonly model: string | null; readonly stream: boolean | null };
   /** Why the request was refused; null if it was not. */
@@ -35,19 +37,6 @@ export interface RequestLegReport {
 
 const noBytes = Buffer.alloc(0);
 const smallBodyBytes = 16 * 1024;
-
-/** Headers that ask for a part of a response, or for none if it has not changed: such a response cannot be translated. */
-const conditionalHeaders = [
-  'if-match',
-  'if-none-match',
-  'if-modified-since',
-  'if-unmodified-since',
-  'if-range',
-  'range',
-];
-
-/** Headers that describe the client's bytes, which are not the ones sent upstream, and those above. */
-const staleHeaders = ['content-encoding', 'expect', ...conditionalHeaders, ...digestFields];
 
 /** Carries the client's request to the upstream, in every body mode. */
 export class RequestLeg {
@@ -184,11 +173,11 @@ export class RequestLeg {
         return [
           {
             type: 'request_headers',
-            headers: this.#upstreamHeaders(
-              upstreamPath(this.#template, this.#path, ''),
-              'application/json, text/event-stream',
-              null,
-            ),
+            headers: upstreamHeaders(headers, {
+              path: upstreamPath(this.#template, this.#path, ''),
+              accept: 'application/json, text/event-stream',
+              contentLength: null,
+            }),
           },
         ];
     }
@@ -225,7 +214,7 @@ export class RequestLeg {
     const { body, context, dropped, unknownTypes, sessionHash, inputTokens } = prepared;
     if (!context.answer.asksUpstream) return this.#answer(event, prepared);
     this.#letGo();
-    const { hold } = this.#options;
+    const { hold, sessionHeader } = this.#options;
     const found = context.foundTools.size === 0 ? 0 : heapBytesOf([...context.foundTools.values()]);
     const kept = this.#isSmall() ? { echo: context.echo, heapBytes: 0, bytes: 0 } : keepLarge(context.echo);
     // What the response repeats stays in memory until it has ended.
@@ -241,13 +230,15 @@ export class RequestLeg {
     this.#upstreamBytes = body.length;
     this.#move(event, 'translated');
     const accept = context.stream ? 'text/event-stream' : 'application/json';
-    const session = this.#sessionHeaders(sessionHash ?? context.echo.prompt_cache_key);
+    const session = sessionHeaders(sessionHeader, sessionHash ?? context.echo.prompt_cache_key);
+    const headersFor = (contentLength: number | null) =>
+      upstreamHeaders(this.#headers, { path, accept, contentLength, session });
     switch (this.#headerTiming) {
       case 'deferred': {
         const pieces = cutBytes(body);
         const last = event === 'request_body' ? pieces.length - 1 : -1;
         return [
-          { type: 'request_headers', headers: this.#upstreamHeaders(path, accept, null, session) },
+          { type: 'request_headers', headers: headersFor(null) },
           ...pieces.map(
             (piece, index): ExchangeReply => ({ type: 'request_body', body: piece, endOfStream: index === last }),
           ),
@@ -259,7 +250,7 @@ export class RequestLeg {
           {
             type: 'request_body',
             body,
-            headers: this.#upstreamHeaders(path, accept, body.length, session),
+            headers: headersFor(body.length),
             endOfStream: true,
           },
         ];
@@ -292,38 +283,6 @@ export class RequestLeg {
     const over = this.#phase === 'passed' || event.type === 'request_trailers' || event.endOfStream;
     this.#move(event.type, over ? 'passed' : 'passing');
     return isMore ? passThrough(event, fullDuplex) : discard(event, fullDuplex);
-  }
-
-  /** The header that routes a conversation's requests to one upstream; none without a key or its substitute. */
-  #sessionHeaders(cacheKey: string | null): Readonly<Record<string, string>> {
-    const { sessionHeader } = this.#options;
-    if (sessionHeader === null || cacheKey === null || cacheKey === '') return {};
-    // A key may be any text; a header's value may not.
-    const isPlain = /^[\x21-\x7e]+$/.test(cacheKey);
-    return { [sessionHeader]: isPlain ? cacheKey : Buffer.from(cacheKey).toString('base64url') };
-  }
-
-  #upstreamHeaders(
-    path: string,
-    accept: string,
-    contentLength: number | null,
-    session: Readonly<Record<string, string>> = {},
-  ): HeaderMutation {
-    return {
-      set: {
-        ':path': path,
-        'content-type': 'application/json',
-        accept,
-        // A compressed response would have to be decompressed first; servers that compress anyway are still supported.
-        'accept-encoding': 'identity',
-        ...session,
-        ...(contentLength === null ? {} : { 'content-length': String(contentLength) }),
-      },
-      remove: [
-        ...staleHeaders.filter((name) => this.#headers.has(name)),
-        ...(contentLength === null ? ['content-length'] : []),
-      ],
-    };
   }
 
   /** The Response needs nothing of the upstream. */
@@ -364,15 +323,6 @@ const open: RequestOutcome = { type: 'open' };
 const noHeaders: HeaderMap = new Map();
 const noPath: RequestPath = { prefix: '', apiVersion: '' };
 
-/** Asks for a complete, uncompressed list of models. */
-function wholeAndPlain(headers: HeaderMap): HeaderMutation {
-  const remove = conditionalHeaders.filter((name) => headers.has(name));
-  return { set: { 'accept-encoding': 'identity' }, remove };
-}
-
-/** What a log line needs of the headers. */
-type HeaderFacts = Pick<RequestLegReport, 'requestId' | 'method' | 'path' | 'authority'>;
-
 function askedOf(body: unknown): RequestLegReport['asked'] {
   const { model, stream } = (typeof body === 'object' && body !== null ? body : {}) as LooseRequest;
   return { model: typeof model === 'string' ? model : null, stream: typeof stream === 'boolean' ? stream : null };
@@ -380,21 +330,6 @@ function askedOf(body: unknown): RequestLegReport['asked'] {
 interface LooseRequest {
   readonly model?: unknown;
   readonly stream?: unknown;
-}
-
-function factsOf(headers: HeaderMap): HeaderFacts {
-  return {
-    requestId: headers.get('x-request-id') ?? null,
-    method: headers.get(':method') ?? '',
-    path: (headers.get(':path') ?? '').split('?', 1)[0] ?? '',
-    authority: headers.get(':authority') ?? null,
-  };
-}
-
-/** Bytes according to `content-length`; 0 if it is missing or not a length. */
-function lengthOf(headers: HeaderMap): number {
-  const text = headers.get('content-length') ?? '';
-  return /^\d+$/.test(text) ? Number(text) : 0;
 }
 
 /** Why these body modes cannot carry a translation; null if they can. */

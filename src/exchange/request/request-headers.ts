@@ -1,0 +1,85 @@
+import { digestFields } from '../trailers.ts';
+import type { HeaderMap, HeaderMutation } from '../types.ts';
+
+/** Headers that ask for a part of a response, or for none if it has not changed: such a response cannot be translated. */
+const conditionalHeaders = [
+  'if-match',
+  'if-none-match',
+  'if-modified-since',
+  'if-unmodified-since',
+  'if-range',
+  'range',
+];
+
+/** Headers that describe the client's bytes, which are not the ones sent upstream, and those above. */
+const staleHeaders = ['content-encoding', 'expect', ...conditionalHeaders, ...digestFields];
+
+export interface UpstreamHeaderOptions {
+  readonly path: string;
+  readonly accept: string;
+  /** Bytes of the body; null where they are not known yet. */
+  readonly contentLength: number | null;
+  /** As `sessionHeaders` gives them. */
+  readonly session?: Readonly<Record<string, string>>;
+}
+
+/** The changes to the client's headers for a translated body. */
+export function upstreamHeaders(
+  headers: HeaderMap,
+  { path, accept, contentLength, session = {} }: UpstreamHeaderOptions,
+): HeaderMutation {
+  return {
+    set: {
+      ':path': path,
+      'content-type': 'application/json',
+      accept,
+      // A compressed response would have to be decompressed first; servers that compress anyway are still supported.
+      'accept-encoding': 'identity',
+      ...session,
+      ...(contentLength === null ? {} : { 'content-length': String(contentLength) }),
+    },
+    remove: [
+      ...staleHeaders.filter((name) => headers.has(name)),
+      ...(contentLength === null ? ['content-length'] : []),
+    ],
+  };
+}
+
+/** The header of that name that routes a conversation's requests to one upstream; none without a key or its substitute. */
+export function sessionHeaders(name: string | null, cacheKey: string | null): Readonly<Record<string, string>> {
+  if (name === null || cacheKey === null || cacheKey === '') return {};
+  // A key may be any text; a header's value may not.
+  const isPlain = /^[\x21-\x7e]+$/.test(cacheKey);
+  return { [name]: isPlain ? cacheKey : Buffer.from(cacheKey).toString('base64url') };
+}
+
+/** The changes that ask for a complete, uncompressed list of models. */
+export function wholeAndPlain(headers: HeaderMap): HeaderMutation {
+  const remove = conditionalHeaders.filter((name) => headers.has(name));
+  return { set: { 'accept-encoding': 'identity' }, remove };
+}
+
+/** What a log line needs of the headers. */
+export interface HeaderFacts {
+  readonly requestId: string | null;
+  readonly method: string;
+  /** Without the query, which may hold secrets. */
+  readonly path: string;
+  /** The host the client asked, as `:authority` names it. */
+  readonly authority: string | null;
+}
+
+export function factsOf(headers: HeaderMap): HeaderFacts {
+  return {
+    requestId: headers.get('x-request-id') ?? null,
+    method: headers.get(':method') ?? '',
+    path: (headers.get(':path') ?? '').split('?', 1)[0] ?? '',
+    authority: headers.get(':authority') ?? null,
+  };
+}
+
+/** Bytes according to `content-length`; 0 if it is missing or not a length. */
+export function lengthOf(headers: HeaderMap): number {
+  const text = headers.get('content-length') ?? '';
+  return /^\d+$/.test(text) ? Number(text) : 0;
+}
