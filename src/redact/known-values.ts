@@ -2,9 +2,8 @@ import { redactionMark } from './names.ts';
 
 /** The credentials that an exchange has carried so far: later occurrences are found without a name next to them. */
 export class KnownValues {
-  readonly #values: Buffer[] = [];
-  /** The same, as Latin-1. */
-  readonly #texts: string[] = [];
+  /** As bytes, and these read as Latin-1. */
+  readonly #values: { readonly bytes: Buffer; readonly latin1: string }[] = [];
   /** A value that goes on after the end of a line may begin at the end of any piece. */
   #hasLines = false;
   readonly #seen = new Set<string>();
@@ -23,7 +22,7 @@ export class KnownValues {
 
   without(bytes: Uint8Array): Buffer {
     let rest = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    for (const value of this.#values) {
+    for (const { bytes: value } of this.#values) {
       if (rest.indexOf(value) === -1) continue;
       const kept: Uint8Array[] = [];
       let from = 0;
@@ -39,7 +38,7 @@ export class KnownValues {
   /** False if the lines, read as Latin-1, neither contain one nor end in the beginning of one. */
   mayBeIn(lines: string): boolean {
     if (this.#hasLines) return true;
-    for (const text of this.#texts) if (lines.includes(text)) return true;
+    for (const { latin1 } of this.#values) if (lines.includes(latin1)) return true;
     return false;
   }
 
@@ -52,7 +51,7 @@ export class KnownValues {
   /** Bytes at the end that may be the beginning of one. */
   begunAtEnd(bytes: Uint8Array): number {
     let longest = 0;
-    for (const value of this.#values) {
+    for (const { bytes: value } of this.#values) {
       for (let length = Math.min(value.length - 1, bytes.length); length > longest; length -= 1) {
         const start = bytes.length - length;
         if (bytes[start] === value[0] && value.compare(bytes, start, bytes.length, 0, length) === 0) longest = length;
@@ -66,11 +65,10 @@ export class KnownValues {
     if (!isDistinct || value.length > maxLength || this.#seen.size >= maxValues || this.#seen.has(value)) return;
     this.#seen.add(value);
     const bytes = Buffer.from(value);
-    this.#values.push(bytes);
-    this.#texts.push(bytes.toString('latin1'));
+    this.#values.push({ bytes, latin1: bytes.toString('latin1') });
     this.#hasLines ||= value.includes('\n');
     // The longest first: another may be a part of it.
-    this.#values.sort((one, other) => other.length - one.length);
+    this.#values.sort((one, other) => other.bytes.length - one.bytes.length);
   }
 }
 
