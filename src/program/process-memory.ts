@@ -16,11 +16,11 @@ const startEndsMs = 1000;
 /** How often an idle process is checked. */
 const lookMs = 5000;
 /**
- * Looks in a row without work after which memory is given back. Sooner, a pause between two loads would cost the second one the
- * pages and the compiled code of the first: half as much again for each small request of its first seconds.
+ * Checks in a row without work after which memory is given back. If it were sooner, the load after a short pause would need the
+ * pages and the compiled code again: a small request took up to half as much CPU again in its first seconds.
  */
 const firstRelease = 4;
-/** What remains after this look is in use. */
+/** What remains after this check is in use. */
 const lastRelease = 5;
 /** Growth since the start from which it is worth giving memory back. */
 const spareBytes = 8 * 1024 * 1024;
@@ -33,8 +33,8 @@ export interface Work {
 
 /**
  * Gives back what a start leaves behind, a sixth of an idle service's memory, and later what a load left behind: V8
- * would collect it only under the next load. It takes some 40 ms, and only a process that has had no work since the looks
- * before is given it: within half a minute of its last exchange.
+ * would collect it only under the next load. It takes some 40 ms, and waits until no exchange has run or begun for several
+ * checks: at most half a minute after the last one.
  */
 export function releaseWhenIdle(work: Work, everyMs = lookMs): void {
   /** Null until it could be measured: a process may be under load from its first second on. */

@@ -96,8 +96,8 @@ const shortMemoryShare = 0.75;
 /** What neither the heap nor a call holds is given back above this share of the memory: mostly pages that V8 keeps. */
 const spareMemoryShare = 1 / 4;
 /**
- * But only while the live heap is a small share of that: V8 makes up to seven collections for it, each as long as what is live
- * takes, and values of new requests fit into the pages as they are.
+ * Pages are given back only while the live heap is a smaller share of them: V8 makes up to seven collections for it, whose time
+ * grows with what is live, and the values of new requests fit into the pages as they are.
  */
 const cheapLiveShare = 1 / 4;
 /** Above it nothing new is admitted, and nothing is accepted that would take more. */
