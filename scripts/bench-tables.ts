@@ -68,16 +68,23 @@ function sizing(): string {
 /** What every attack did to a container of each size. */
 function attacks(): string {
   const { headings, rows } = tableFor('attacks');
-  const of = (row: readonly unknown[], heading: string) => Number(row[headings.indexOf(heading)]);
-  const sizes = new Map<string, (typeof rows)[number][]>();
-  for (const row of rows) sizes.set(`${row[0]}/${row[1]}`, [...(sizes.get(`${row[0]}/${row[1]}`) ?? []), row]);
-  const lines = [...sizes].map(([size, those]) => {
-    const [container = '', heap = ''] = size.split('/');
-    const lived = those.filter((row) => row[headings.indexOf('end')] === 'lives').length;
-    const most = (figure: (row: (typeof rows)[number]) => number) => Math.max(...those.map(figure));
-    const own = most((row) => of(row, 'own MiB more'));
-    const library = most((row) => of(row, 'MiB after') - of(row, 'idle MiB') - of(row, 'own MiB more'));
-    return `| ${sizeName(Number(container))}, ${heap} MB of heap | ${lived} of ${those.length} | ${most((row) => of(row, 'highest MiB'))} MiB | ${Math.max(own, 0)} MiB | ${library} MiB | ${most((row) => of(row, 'others’ CPU ms'))} ms |`;
+  const all = rows.map((row) => {
+    const of = (heading: string) => Number(row[headings.indexOf(heading)]);
+    const [own, cpuMs] = [of('own MiB more'), of('others’ CPU ms')];
+    const library = of('MiB after') - of('idle MiB') - own;
+    const lives = row[headings.indexOf('end')] === 'lives';
+    return { container: of('MiB'), heap: of('heap'), lives, highest: of('highest MiB'), own, library, cpuMs };
+  });
+  const lines = [...new Set(all.map(({ container }) => container))].map((container) => {
+    const those = all.filter((one) => one.container === container);
+    const most = (name: 'highest' | 'own' | 'library' | 'cpuMs') => Math.max(0, ...those.map((one) => one[name]));
+    const cells = [
+      `${sizeName(container)}, ${those[0]?.heap} MB of heap`,
+      `${those.filter(({ lives }) => lives).length} of ${those.length}`,
+      ...[most('highest'), most('own'), most('library')].map((mib) => `${mib} MiB`),
+      `${most('cpuMs')} ms`,
+    ];
+    return `| ${cells.join(' | ')} |`;
   });
   return [
     '| container | attacks survived | most resident | more than before, 30 s later | free, but kept by the C library | CPU time before another request is served |',
