@@ -83,6 +83,13 @@ export class BodyRedactor {
     return this.#redacted(held === 0 ? all : all.subarray(0, all.length - held));
   }
 
+  /** A body that is whole, instead of the others. */
+  whole(bytes: Uint8Array): Uint8Array {
+    const all = asBuffer(bytes);
+    this.#lookForError(all);
+    return this.#redacted(all);
+  }
+
   /** What was held. */
   end(): Uint8Array {
     const last = this.#held;
@@ -93,8 +100,7 @@ export class BodyRedactor {
   /** How much of the end has to wait: a word that may go on, or a known value that has begun. */
   #heldOf(bytes: Buffer): number {
     const last = bytes.at(-1);
-    if (this.#kind === 'answer' && bytes.includes('"error"') && errorInside.test(bytes.toString('latin1')))
-      this.#kind = 'error';
+    this.#lookForError(bytes);
     if (this.#kind === 'error') return last === newline || bytes.length > maxErrorBytes ? 0 : bytes.length;
     // Where events, lines and objects end, as most pieces do.
     const wordBytes = last === undefined || last === newline || last === 0x7d ? 0 : lastWordLength(bytes);
@@ -102,6 +108,11 @@ export class BodyRedactor {
     // No escape is cut in two.
     while (bytes[bytes.length - held - 1] === 0x5c) held += 1;
     return held;
+  }
+
+  #lookForError(bytes: Buffer): void {
+    if (this.#kind === 'answer' && bytes.includes('"error"') && errorInside.test(bytes.toString('latin1')))
+      this.#kind = 'error';
   }
 
   #redacted(bytes: Buffer): Uint8Array {

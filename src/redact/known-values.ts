@@ -1,21 +1,27 @@
 import { redactionMark } from './names.ts';
 
+interface KnownValue {
+  readonly text: string;
+  readonly bytes: Buffer;
+  /** The bytes, read as Latin-1. */
+  readonly latin1: string;
+}
+
 /** The credentials that an exchange has carried so far: later occurrences are found without a name next to them. */
 export class KnownValues {
-  /** As bytes, and these read as Latin-1. */
-  readonly #values: { readonly bytes: Buffer; readonly latin1: string }[] = [];
+  /** The longest first: another may be a part of it. */
+  readonly #values: KnownValue[] = [];
   /** A value that goes on after the end of a line may begin at the end of any piece. */
   #hasLines = false;
-  readonly #seen = new Set<string>();
 
   /** A value that was left out somewhere. Short ones, and those that look like words, are not searched for elsewhere. */
   add(value: string): void {
-    if (value.length < minLength || value.length > maxLength || this.#seen.size >= maxValues) return;
-    for (const part of new Set(partsOf(value))) {
+    if (value.length < minLength || value.length > maxLength || this.#values.length >= maxValues) return;
+    for (const part of partsOf(value)) {
       this.#addOne(part);
       // As it is written in JSON, and as the server reads it.
-      this.#addOne(JSON.stringify(part).slice(1, -1));
-      this.#addOne(unescaped(part));
+      if (escaped.test(part)) this.#addOne(JSON.stringify(part).slice(1, -1));
+      if (part.includes('\\')) this.#addOne(unescaped(part));
       if (part.includes('%')) this.#addOne(percentDecoded(part));
     }
   }
@@ -44,7 +50,7 @@ export class KnownValues {
 
   /** What `without` makes of a text. */
   withoutIn(text: string): string {
-    for (const value of this.#seen) if (text.includes(value)) return this.without(Buffer.from(text)).toString();
+    for (const value of this.#values) if (text.includes(value.text)) return this.without(Buffer.from(text)).toString();
     return text;
   }
 
@@ -60,26 +66,29 @@ export class KnownValues {
     return longest;
   }
 
-  #addOne(value: string): void {
-    const isDistinct = value.length >= 24 || (value.length >= minLength && /\d/.test(value));
-    if (!isDistinct || value.length > maxLength || this.#seen.size >= maxValues || this.#seen.has(value)) return;
-    this.#seen.add(value);
-    const bytes = Buffer.from(value);
-    this.#values.push({ bytes, latin1: bytes.toString('latin1') });
-    this.#hasLines ||= value.includes('\n');
-    // The longest first: another may be a part of it.
-    this.#values.sort((one, other) => other.bytes.length - one.bytes.length);
+  #addOne(text: string): void {
+    if (!isDistinct(text) || text.length > maxLength || this.#values.length >= maxValues) return;
+    if (this.#values.some((known) => known.text === text)) return;
+    const bytes = Buffer.from(text);
+    const value = { text, bytes, latin1: bytes.toString('latin1') };
+    const shorter = this.#values.findIndex((known) => known.bytes.length < bytes.length);
+    this.#values.splice(shorter === -1 ? this.#values.length : shorter, 0, value);
+    this.#hasLines ||= text.includes('\n');
   }
+}
+
+/** Unlike a word, of which a prompt has many. */
+function isDistinct(value: string): boolean {
+  return value.length >= 24 || (value.length >= minLength && /\d/.test(value));
 }
 
 /** From a header's value: the credential without its scheme, the password of `Basic`, and the values of cookies. */
 function partsOf(value: string): string[] {
-  const parts = [value];
-  const [, scheme = '', credential] = /^([A-Za-z][\w-]*) +(\S.*)$/.exec(value) ?? [];
-  if (credential !== undefined) {
-    parts.push(credential);
-    if (scheme.toLowerCase() === 'basic') parts.push(...Buffer.from(credential, 'base64').toString().split(':'));
-  }
+  const [, scheme = '', credential = ''] = /^([A-Za-z][\w-]*) +(\S.*)$/.exec(value) ?? [];
+  const parts = credential === '' ? [] : [credential];
+  // Each value costs a search of all that comes, and a well-known scheme is no secret.
+  if (!wellKnownScheme.test(scheme) || !isDistinct(credential)) parts.push(value);
+  if (scheme.toLowerCase() === 'basic') parts.push(...Buffer.from(credential, 'base64').toString().split(':'));
   if (value.includes('=')) {
     const pairs = value.split(/[;,] */).slice(0, 32);
     // A short one may be a date, or the name of a theme.
@@ -89,7 +98,6 @@ function partsOf(value: string): string[] {
 }
 
 function unescaped(text: string): string {
-  if (!text.includes('\\')) return text;
   try {
     const value: unknown = JSON.parse(`"${text}"`);
     return typeof value === 'string' ? value : text;
@@ -106,6 +114,9 @@ function percentDecoded(text: string): string {
   }
 }
 
+const wellKnownScheme = /^(?:bearer|basic|token|apikey)$/i;
+/** What JSON writes in another way. */
+const escaped = /["\\\p{Cc}\p{Cs}]/u;
 const redactedBytes = Buffer.from(redactionMark);
 const maxValues = 128;
 const minLength = 8;

@@ -50,6 +50,26 @@ describe('headers', () => {
     const shown = headersOf({ 'x-debug': 'got key-123456', authorization: 'Bearer key-123456' });
     expect(shown).toEqual({ 'x-debug': `got ${redactionMark}`, authorization: redactionMark });
   });
+
+  it.each([
+    ['Bearer key-123456', `Bearer ${redactionMark}`],
+    ['correct horse battery staple 9', redactionMark],
+    ['Bearer abcdefghijklmnopqr', redactionMark],
+  ])('a credential %s that is repeated as it is written is shown as %s', (value, kept) => {
+    expect(headersOf({ 'x-secret': value, 'x-debug': `(${value})` })['x-debug']).toBe(`(${kept})`);
+  });
+
+  it('so is one that is a part of another, alone and within it, in whichever order they come', () => {
+    const keys = ['key-123456', 'my-key-123456-is-long'];
+    for (const [one, other] of [keys, keys.toReversed()]) {
+      const shown = headersOf({
+        'x-api-key': one ?? '',
+        'x-token': other ?? '',
+        'x-debug': 'my-key-123456-is-long, key-123456.',
+      });
+      expect(shown['x-debug']).toBe(`${redactionMark}, ${redactionMark}.`);
+    }
+  });
 });
 
 describe('JSON', () => {
