@@ -2,7 +2,7 @@ import type { ApiError } from '../schema/api-error.ts';
 import type { ExchangeOptions } from './options.ts';
 import { RequestLeg } from './request/request-leg.ts';
 import { ResponseLeg } from './response/response-leg.ts';
-import type { Steps } from './steps.ts';
+import type { Pace, Steps } from './steps.ts';
 import { type ExchangeSummary, summaryOf } from './summary.ts';
 import type { ExchangeEvent, ExchangeReply, Replies, RequestEvent } from './types.ts';
 import { nextUpdateAfter, usageMetadataOf, withMetadata } from './usage-metadata.ts';
@@ -53,9 +53,9 @@ export class Exchange {
     );
   }
 
-  /** Whether the message belongs to a body that is to be translated in steps. */
-  isLarge(event: RequestEvent): boolean {
-    return this.#requestLeg.isLarge(event);
+  /** How the message is to be handled, so that no other exchange waits long. */
+  pace(event: RequestEvent): Pace {
+    return this.#requestLeg.pace(event);
   }
 
   /**

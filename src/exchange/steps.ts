@@ -4,6 +4,17 @@
  */
 export type Steps<Result> = Generator<void, Result, void>;
 
+/**
+ * When a message is handled. `in_turn`: one such message in a turn of the event loop, since many may arrive together;
+ * `in_steps`: likewise, and each step in a turn of its own.
+ */
+export type Pace = 'at_once' | 'in_turn' | 'in_steps';
+
+/** Work that is one step. */
+export function* oneStep<Result>(work: () => Result): Steps<Result> {
+  return work();
+}
+
 /** All steps at once. Throws what a step throws. */
 export function runSteps<Result>(steps: Steps<Result>): Result {
   for (;;) {

@@ -2,7 +2,7 @@ import { performance } from 'node:perf_hooks';
 import { status } from '@grpc/grpc-js';
 import type { Exchange } from '../exchange/exchange.ts';
 import { ProtocolError } from '../exchange/protocol-error.ts';
-import type { Steps } from '../exchange/steps.ts';
+import { oneStep, type Pace, type Steps } from '../exchange/steps.ts';
 import type { BodyModes, ExchangeEvent, ExchangeReply, Hold, Replies, RequestEvent } from '../exchange/types.ts';
 import type { DecodedRequest } from '../extproc/decode.ts';
 import { deserializeRequest } from '../extproc/deserialize-request.ts';
@@ -20,8 +20,8 @@ export interface ProcessOptions {
   open(modes: BodyModes | null, call: SheddableCall): OpenExchange;
   /** Called with the bytes of each message. */
   readonly worked: (bytes: number) => void;
-  /** Where large bodies are translated, one at a time. */
-  readonly steps: StepQueue;
+  /** Where bodies are translated one at a time; those that take a turn do not wait for those that take many. */
+  readonly queues: Readonly<Record<Exclude<Pace, 'at_once'>, StepQueue>>;
   readonly observers: readonly ExchangeObserver[];
   readonly ticker: Ticker;
   /** Milliseconds within which the first message must arrive. */
@@ -162,9 +162,17 @@ class ProcessCall implements GrpcCallListener, TickListener, SheddableCall {
     const startedAt = performance.now();
     const opened = this.#opened ?? this.#start(modes, startedAt);
     if (event.type === 'request_headers') for (const watch of this.#watches) watch.onRequestHeaders?.(event.headers);
-    if (isRequestEvent(event) && opened.exchange.isLarge(event)) {
-      this.#startSteps(opened, opened.exchange.handleInSteps(event));
-      return;
+    if (isRequestEvent(event)) {
+      const { exchange } = opened;
+      const pace = exchange.pace(event);
+      if (pace !== 'at_once') {
+        this.#startSteps(
+          opened,
+          pace === 'in_steps' ? exchange.handleInSteps(event) : oneStep(() => exchange.repliesTo(event)),
+          this.#options.queues[pace],
+        );
+        return;
+      }
     }
     this.#reply(opened, opened.exchange.repliesTo(event));
     const elapsed = performance.now() - startedAt;
@@ -173,10 +181,10 @@ class ProcessCall implements GrpcCallListener, TickListener, SheddableCall {
   }
 
   /** Takes the steps one at a time; messages of this call wait for the last, other calls do not. */
-  #startSteps(opened: OpenExchange, steps: Steps<Replies>): void {
+  #startSteps(opened: OpenExchange, steps: Steps<Replies>, queue: StepQueue): void {
     this.#waiting = [];
     this.#call.pause();
-    this.#options.steps.add(() => {
+    queue.add(() => {
       if (this.#over) return true;
       const startedAt = performance.now();
       try {

@@ -104,13 +104,13 @@ export function createService(options: ServiceOptions): Service {
     createExchange: options.createExchange,
   });
   const ticker = createTicker(tickMs);
-  const steps = createStepQueue();
+  const queues = { in_turn: createStepQueue(), in_steps: createStepQueue() };
   const acceptProcess = (stream: ServerHttp2Stream, headers: CallMetadata) =>
     acceptCall(stream, headers, maxMessageBytes, (call) =>
       processCall(call, {
         open: (modes, sheddable) => factory.open(call.metadata, modes, guard?.admit(sheddable) ?? null),
         worked: (bytes) => guard?.worked(bytes),
-        steps,
+        queues,
         observers,
         ticker,
         firstMessageMs,

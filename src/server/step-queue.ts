@@ -6,20 +6,15 @@ export interface StepQueue {
   add(takeStep: TakeStep): void;
 }
 
-/** The event loop is free between two steps. */
+/** The event loop is free between two steps, of one task or of two. */
 export function createStepQueue(): StepQueue {
   const waiting: TakeStep[] = [];
   let isRunning = false;
 
   function next(): void {
-    while (waiting.length > 0) {
-      if (waiting[0]?.() !== true) {
-        setImmediate(next);
-        return;
-      }
-      waiting.shift();
-    }
-    isRunning = false;
+    if (waiting[0]?.() === true) waiting.shift();
+    isRunning = waiting.length > 0;
+    if (isRunning) setImmediate(next);
   }
 
   return {

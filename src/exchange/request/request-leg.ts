@@ -12,10 +12,10 @@ import { discard, passThrough } from '../pass.ts';
 import { checkEvent, type RequestPhase, requestMoves } from '../phases.ts';
 import { cutBytes } from '../pieces.ts';
 import type { RequestOutcome } from '../request-outcome.ts';
-import { runSteps, type Steps } from '../steps.ts';
+import { type Pace, runSteps, type Steps } from '../steps.ts';
 import { translatedTrailers } from '../trailers.ts';
 import type { BodyModes, ExchangeReply, HeaderMap, RequestEvent } from '../types.ts';
-import { largeBodyBytes, type PreparedRequest, prepareRequest } from './prepare-request.ts';
+import { largeBodyBytes, type PreparedRequest, prepareRequest, turnBodyBytes } from './prepare-request.ts';
 import {
   factsOf,
   type HeaderFacts,
@@ -81,14 +81,13 @@ export class RequestLeg {
     return replies;
   }
 
-  /**
-   * Whether this message leads to a translation that may take long: the body is complete and large, or may become large.
-   */
-  isLarge(event: RequestEvent): boolean {
-    if (this.#phase !== 'collecting_body' || event.type === 'request_headers') return false;
-    if (event.type === 'request_body' && !event.endOfStream && this.#headerTiming !== 'with_body') return false;
+  /** How long what this message leads to may take: a translation of the whole body, where it completes one. */
+  pace(event: RequestEvent): Pace {
+    if (this.#phase !== 'collecting_body' || event.type === 'request_headers') return 'at_once';
+    if (event.type === 'request_body' && !event.endOfStream && this.#headerTiming !== 'with_body') return 'at_once';
     const bytes = this.#clientBytes + (event.type === 'request_body' ? event.body.length : 0);
-    return bytes > largeBodyBytes || this.#headers.has('content-encoding');
+    if (bytes > largeBodyBytes || this.#headers.has('content-encoding')) return 'in_steps';
+    return bytes > turnBodyBytes ? 'in_turn' : 'at_once';
   }
 
   phase(): RequestPhase {

@@ -57,7 +57,7 @@ test.each(['closed', 'halfClosed'] as const)('a call that is %s no longer refers
     ],
     ticker,
     worked() {},
-    steps: createStepQueue(),
+    queues: { in_turn: createStepQueue(), in_steps: createStepQueue() },
     firstMessageMs: 1000,
     onFault() {},
   });
@@ -73,6 +73,47 @@ test.each(['closed', 'halfClosed'] as const)('a call that is %s no longer refers
   collect();
   expect(held()).toEqual([false, false]);
   listener.closed();
+  ticker.stop();
+});
+
+// Hundreds of bodies may be completed by one read of a connection.
+test('of bodies that are completed together each takes a turn of its own, and small ones wait for none', async () => {
+  const ticker = createTicker(1000);
+  const queues = { in_turn: createStepQueue(), in_steps: createStepQueue() };
+  const bytes = 8 * 1024 * 1024;
+  const options = exchangeOptions({
+    bodyLimits: { maxRequestBytes: bytes, maxResponseBytes: bytes, maxErrorBytes: bytes, maxSseEventBytes: bytes },
+  });
+  const sent: string[] = [];
+  const ask = (name: string, length: number) => {
+    const listener = processCall(
+      { ...idleCall, send: () => void sent.push(name) },
+      {
+        open: () => ({ exchange: new Exchange(options), modes: defaultModes, hold: () => null, close() {} }),
+        observers: [],
+        ticker,
+        worked() {},
+        queues,
+        firstMessageMs: 1000,
+        onFault() {},
+      },
+    );
+    listener.message(processMethod.requestSerialize(messageOf(headers)));
+    sent.pop();
+    const body = Buffer.from(JSON.stringify({ model: 'm', input: 'x'.repeat(length) }));
+    listener.message(processMethod.requestSerialize(messageOf({ type: 'request_body', body, endOfStream: true })));
+    return listener;
+  };
+  const MiB = 1024 * 1024;
+  const listeners = [ask('5 MiB', 5 * MiB), ask('1 MiB', MiB), ask('2 MiB', 2 * MiB), ask('small', 1000)];
+  expect(sent).toEqual(['small']);
+  await setImmediate();
+  expect(sent).toEqual(['small', '1 MiB']);
+  await setImmediate();
+  expect(sent).toEqual(['small', '1 MiB', '2 MiB']);
+  while (sent.length < 4) await setImmediate();
+  expect(sent).toEqual(['small', '1 MiB', '2 MiB', '5 MiB']);
+  for (const listener of listeners) listener.closed();
   ticker.stop();
 });
 
@@ -94,7 +135,7 @@ function timesOf(request: object, path: string, contentType: string, answer: str
     ],
     ticker,
     worked() {},
-    steps: createStepQueue(),
+    queues: { in_turn: createStepQueue(), in_steps: createStepQueue() },
     firstMessageMs: 1000,
     onFault() {},
   });

@@ -16,11 +16,12 @@ test('works are done one after the other, and each step leaves the event loop to
   work('a', 2);
   work('b', 1);
   expect(log).toEqual([]);
-  await setImmediate();
-  await setImmediate();
+  for (const done of [['a1'], ['a1', 'a2'], ['a1', 'a2', 'b1']]) {
+    await setImmediate();
+    expect(log).toEqual(done);
+  }
   await setImmediate();
   work('c', 1);
-  await setImmediate();
   await setImmediate();
   expect(log).toEqual(['a1', 'a2', 'b1', 'c1']);
 });
