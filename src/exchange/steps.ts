@@ -10,11 +10,6 @@ export type Steps<Result> = Generator<void, Result, void>;
  */
 export type Pace = 'at_once' | 'in_turn' | 'in_steps';
 
-/** Work that is one step. */
-export function* oneStep<Result>(work: () => Result): Steps<Result> {
-  return work();
-}
-
 /** All steps at once. Throws what a step throws. */
 export function runSteps<Result>(steps: Steps<Result>): Result {
   for (;;) {

@@ -2,7 +2,7 @@ import { performance } from 'node:perf_hooks';
 import { status } from '@grpc/grpc-js';
 import type { Exchange } from '../exchange/exchange.ts';
 import { ProtocolError } from '../exchange/protocol-error.ts';
-import { oneStep, type Pace, type Steps } from '../exchange/steps.ts';
+import type { Pace } from '../exchange/steps.ts';
 import type { BodyModes, ExchangeEvent, ExchangeReply, Hold, Replies, RequestEvent } from '../exchange/types.ts';
 import type { DecodedRequest } from '../extproc/decode.ts';
 import { deserializeRequest } from '../extproc/deserialize-request.ts';
@@ -162,17 +162,10 @@ class ProcessCall implements GrpcCallListener, TickListener, SheddableCall {
     const startedAt = performance.now();
     const opened = this.#opened ?? this.#start(modes, startedAt);
     if (event.type === 'request_headers') for (const watch of this.#watches) watch.onRequestHeaders?.(event.headers);
-    if (isRequestEvent(event)) {
-      const { exchange } = opened;
-      const pace = exchange.pace(event);
-      if (pace !== 'at_once') {
-        this.#startSteps(
-          opened,
-          pace === 'in_steps' ? exchange.handleInSteps(event) : oneStep(() => exchange.repliesTo(event)),
-          this.#options.queues[pace],
-        );
-        return;
-      }
+    const pace = isRequestEvent(event) ? opened.exchange.pace(event) : 'at_once';
+    if (isRequestEvent(event) && pace !== 'at_once') {
+      this.#enqueue(opened, event, pace);
+      return;
     }
     this.#reply(opened, opened.exchange.repliesTo(event));
     const elapsed = performance.now() - startedAt;
@@ -181,14 +174,16 @@ class ProcessCall implements GrpcCallListener, TickListener, SheddableCall {
   }
 
   /** Takes the steps one at a time; messages of this call wait for the last, other calls do not. */
-  #startSteps(opened: OpenExchange, steps: Steps<Replies>, queue: StepQueue): void {
+  #enqueue(opened: OpenExchange, event: RequestEvent, pace: Exclude<Pace, 'at_once'>): void {
+    const { exchange } = opened;
+    const steps = pace === 'in_steps' ? exchange.handleInSteps(event) : null;
     this.#waiting = [];
     this.#call.pause();
-    queue.add(() => {
+    this.#options.queues[pace].add(() => {
       if (this.#over) return true;
       const startedAt = performance.now();
       try {
-        const step = steps.next();
+        const step = steps?.next() ?? { done: true, value: exchange.repliesTo(event) };
         this.#requestMs += performance.now() - startedAt;
         if (!step.done) return false;
         if (!this.#isPaused) this.#call.resume();
