@@ -5,10 +5,10 @@ import { namedChoice, unlisted } from './common.ts';
 /** What nearly every server understands. */
 export const generic: BuiltInProfile = {
   base: null,
-  recognisedBy: { not: 'It is what every server is that nothing else is known of.' },
+  recognisedBy: { not: 'It is the profile of every server that matches no other.' },
   otelName: unlisted,
   about:
-    'Any server. What nearly every Chat server understands: the default, and the profile every other one is given as differences from. `max_tokens`; developer messages become system messages, the leading ones merged into one and later ones said by the user, since many chat templates refuse a system message in any other place; text parts joined, with nothing between them; custom tools as functions; no reasoning given back; labels such as `metadata` and `prompt_cache_key` not sent.',
+    'Any server. What nearly every Chat server understands: the default, from which every other profile lists its differences. `max_tokens`; developer messages become system messages, the leading ones are merged into one and later ones become user messages, since many chat templates refuse a system message anywhere else; text parts are joined, with nothing between them; custom tools become functions; reasoning is not sent back; labels such as `metadata` and `prompt_cache_key` are not sent.',
   reasons: {},
   profile: {
     name: 'generic',
