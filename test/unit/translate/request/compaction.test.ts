@@ -55,6 +55,14 @@ describe('a conversation for a window that is known', () => {
     expect(chat.messages.at(-1)?.content).toBe('Sum up.');
   });
 
+  test('that cannot be made to fit keeps its calls, and what is short', () => {
+    const { chat, texts, dropped } = compacted(['short', long('a', 9000)], 1100, long('q', 60_000));
+    expect(texts.map((text) => text.length < 2200)).toEqual([true, true]);
+    expect(texts[0]).toBe('short');
+    expect(chat.messages.flatMap(({ tool_calls }) => tool_calls ?? [])).toHaveLength(2);
+    expect(dropped).toEqual(['input[4].output', 'input[].content']);
+  });
+
   test('leaves room for the summary, which takes a quarter of a small window at most', () => {
     expect(compacted(['x'], 2000).chat.max_tokens).toBe(500);
     expect(compacted(['x'], 100_000).chat.max_tokens).toBe(1000);
