@@ -1,6 +1,6 @@
 /**
  * `npm run mutate [-- FILE…|ROOM…] [--sample N] [--seed N]`: puts small mistakes into the sources, one at a time in a copy of
- * the tree, and runs the unit, golden and property tests that import them until one fails. A mistake that no test sees is a survivor: it
+ * the tree, and runs the unit, golden and property tests that come to the place until one fails. A mistake that no test sees is a survivor: it
  * needs a case, or a line in `scripts/mutation/accepted.json` with the reason why it may stay. Without arguments: the rooms
  * `translate`, `sse`, `exchange`, `extproc`. Exit code 1 if less than 95 % of the others are seen.
  *
@@ -12,8 +12,9 @@ import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, write
 import { dirname, join, relative, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { createRandom } from '../bench/fixtures.ts';
+import { readCoverage } from './mutation/coverage.ts';
 import { type Mutant, mutantsOf } from './mutation/mutants.ts';
-import type { Progress } from './mutation/runner.ts';
+import type { Progress, Task } from './mutation/runner.ts';
 
 /** A survivor that stays; `before` and `after` as in the report. */
 interface Accepted extends Pick<Mutant, 'file' | 'before' | 'after'> {
@@ -36,8 +37,11 @@ interface Verdict {
 const root = join(import.meta.dirname, '..');
 const folder = join(root, '.cache/mutate');
 const tree = join(folder, 'tree');
+const coverage = join(folder, 'coverage');
 const rooms = ['src/translate', 'src/sse', 'src/exchange', 'src/extproc'];
 const wanted = 0.95;
+/** Tests of nothing but time, which take as long as all others together. */
+const measuring = /\/(cost|linear)\.test\.ts$/;
 /** CPU time of the runner on one test file after which the mutant counts as an endless loop. The slowest file takes 20 s. */
 const patienceCpuMs = 90_000;
 /** The same in wall-clock time, for a mutant that waits forever. */
@@ -61,10 +65,12 @@ console.log(`${mutants.length} of ${all.length} mutants, seed ${values.seed}`);
 copyTree();
 const imports = importsOfTests();
 const costs = new Map<string, number>();
+/** How many mistakes a test file has seen, in all and in one folder of sources. */
 const kills = new Map<string, number>();
 let child = await startRunner();
-const clean = await run(child, [...new Set(mutants.flatMap(({ file }) => testsOf(file)))]);
+const clean = await run(child, [...new Set(mutants.flatMap(({ file }) => testsOf(file)))], { recordInto: coverage });
 if (clean.killedBy !== null) throw new Error(`Without any mistake this fails: ${clean.killedBy}`);
+const executes = readCoverage(coverage);
 
 const outcomes: Outcome[] = [];
 for (const mutant of mutants) {
@@ -96,7 +102,8 @@ async function outcomeOf(mutant: Mutant): Promise<string | null> {
 
 async function runWith(mutant: Mutant): Promise<Verdict> {
   writeFileSync(join(tree, mutant.file), mutant.text);
-  const outcome = await run(child, byPromise(testsOf(mutant.file)));
+  const tests = testsOf(mutant.file).filter((test) => executes(test, mutant.file, mutant.offset));
+  const outcome = await run(child, byPromise(tests, dirname(mutant.file)), { among: dirname(mutant.file) });
   writeFileSync(join(tree, mutant.file), originals.get(mutant.file) ?? '');
   if (outcome.stuck) {
     child.kill('SIGKILL');
@@ -132,6 +139,7 @@ function sampleOf(list: readonly Mutant[], count: number, seed: number): Mutant[
 function copyTree(): void {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(tree, { recursive: true });
+  mkdirSync(coverage);
   const { stdout } = spawnSync('git', ['ls-files', '-co', '--exclude-standard'], { cwd: root, encoding: 'utf8' });
   for (const file of stdout.split('\n').filter((name) => name !== '' && existsSync(join(root, name))))
     cpSync(join(root, file), join(tree, file));
@@ -177,7 +185,9 @@ function importsOfTests(): Map<string, ReadonlySet<string>> {
 
 function testsOf(file: string): string[] {
   const near = nearTests(file);
-  const tests = [...imports].filter(([test, sources]) => near.test(test) && sources.has(file)).map(([test]) => test);
+  const tests = [...imports.keys()].filter(
+    (test) => near.test(test) && !measuring.test(test) && imports.get(test)?.has(file),
+  );
   if (tests.length === 0) throw new Error(`No test imports ${file}.`);
   return tests;
 }
@@ -188,9 +198,10 @@ function nearTests(file: string): RegExp {
   return new RegExp(`^test/(golden|fuzz|unit/(${names.join('|')}))/`);
 }
 
-/** First the tests that saw the most mistakes so far per second. */
-function byPromise(tests: readonly string[]): string[] {
-  const promise = (test: string) => ((kills.get(test) ?? 0) + 0.2) / (costs.get(test) ?? 1);
+/** First the tests that saw the most mistakes so far per second; those in the same folder count the most. */
+function byPromise(tests: readonly string[], among: string): string[] {
+  const promise = (test: string) =>
+    (5 * (kills.get(`${among} ${test}`) ?? 0) + (kills.get(test) ?? 0) + 0.2) / (costs.get(test) ?? 1);
   return tests.toSorted((a, b) => promise(b) - promise(a));
 }
 
@@ -215,8 +226,12 @@ function cpuMsOf({ pid }: ChildProcess): number {
   return 10 * (Number(fields[11]) + Number(fields[12]));
 }
 
-/** Runs these test files until one fails. */
-function run(runner: ChildProcess, files: readonly string[]): Promise<Verdict> {
+/** Runs these test files until one fails: for a mistake in the folder `among`, or to record what they execute. */
+function run(
+  runner: ChildProcess,
+  files: readonly string[],
+  { recordInto = null, among = '' }: { recordInto?: string | null; among?: string } = {},
+): Promise<Verdict> {
   return new Promise((resolve) => {
     const end = (killedBy: string | null, stuck: boolean, failedIn: string | null = null) => {
       clearInterval(timer);
@@ -233,8 +248,9 @@ function run(runner: ChildProcess, files: readonly string[]): Promise<Verdict> {
     runner.on('message', (progress: Progress) => {
       lastWord = now();
       if (progress.type === 'file') {
-        if (!progress.failed) costs.set(progress.file, progress.ms);
-        else kills.set(progress.file, (kills.get(progress.file) ?? 0) + 1);
+        const { file, failed, ms } = progress;
+        if (!failed) costs.set(file, ms);
+        else for (const key of [file, `${among} ${file}`]) kills.set(key, (kills.get(key) ?? 0) + 1);
       }
       if (progress.type === 'done')
         end(
@@ -244,7 +260,7 @@ function run(runner: ChildProcess, files: readonly string[]): Promise<Verdict> {
         );
     });
     runner.once('exit', () => end('ended the process', true));
-    runner.send({ files });
+    runner.send({ files, recordInto } satisfies Task);
   });
 }
 

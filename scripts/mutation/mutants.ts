@@ -5,6 +5,8 @@ import { parseSync } from 'oxc-parser';
 export interface Mutant {
   readonly file: string;
   readonly line: number;
+  /** Where it begins, in UTF-16 units of the text. */
+  readonly offset: number;
   readonly kind: string;
   readonly before: string;
   readonly after: string;
@@ -70,6 +72,7 @@ export function mutantsOf(file: string, text: string): Mutant[] {
     return {
       file,
       line: text.slice(0, start).split('\n').length,
+      offset: start,
       kind,
       before: line(text),
       after: line(mutated),

@@ -8,6 +8,8 @@ import { createVitest } from 'vitest/node';
 /** What the parent sends: run these files. */
 export interface Task {
   readonly files: readonly string[];
+  /** The folder into which each file records what it executes; null for none. */
+  readonly recordInto: string | null;
 }
 
 /** What the parent receives: which file begins, and at the end the first that failed. */
@@ -37,7 +39,11 @@ const vitest = await createVitest(
     maxWorkers: 1,
     fileParallelism: false,
     include: ['test/{unit,golden,fuzz}/**/*.test.ts'],
-    setupFiles: ['no-empty-tables.ts', 'random-seed.ts'].map((name) => join(tree, 'test/support', name)),
+    setupFiles: [
+      'scripts/mutation/record-coverage.ts',
+      'test/support/no-empty-tables.ts',
+      'test/support/random-seed.ts',
+    ].map((path) => join(tree, path)),
     testTimeout: 60_000,
     expect: { requireAssertions: true },
     experimental: { viteModuleRunner: false, nodeLoader: false },
@@ -47,7 +53,10 @@ const vitest = await createVitest(
 );
 await vitest.standalone();
 
-process.on('message', async ({ files }: Task) => {
+process.on('message', async ({ files, recordInto }: Task) => {
+  // Threads get a copy of it when they start.
+  if (recordInto === null) delete process.env['MUTATION_COVERAGE'];
+  else process.env['MUTATION_COVERAGE'] = recordInto;
   for (const file of files) {
     const startedAt = performance.now();
     const [failure, ran, inTest = false] = await run(file);
