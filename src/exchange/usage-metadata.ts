@@ -32,14 +32,13 @@ function* withMetadataOnFirst(
  * unless more metadata follows, and a field that was sent once is sent again.
  */
 export function usageMetadataOf({ outcome, model, upstreamModel, tokens, estimate }: ExchangeSummary): UsageMetadata {
-  return {
-    outcome: outcome === 'open' ? 'aborted' : outcome,
-    ...(model !== null && { model: short(model) }),
-    ...(upstreamModel !== null && { upstream_model: short(upstreamModel) }),
-    ...(tokens !== null && { ...tokens, tokens_from: 'upstream' }),
-    ...(estimate !== null && { ...estimate, tokens_from: 'estimate' }),
-    ...(!costs(outcome) && nothingToPay),
-  };
+  const metadata: Record<string, string | number> = { outcome: outcome === 'open' ? 'aborted' : outcome };
+  if (model !== null) metadata['model'] = short(model);
+  if (upstreamModel !== null) metadata['upstream_model'] = short(upstreamModel);
+  if (tokens !== null) Object.assign(metadata, tokens, { tokens_from: 'upstream' });
+  if (estimate !== null) Object.assign(metadata, estimate, { tokens_from: 'estimate' });
+  if (!costs(outcome)) Object.assign(metadata, nothingToPay);
+  return metadata;
 }
 
 /** Replaces the estimate that was sent before. */

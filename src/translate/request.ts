@@ -228,8 +228,9 @@ function putCacheOptions(
   { promptCacheOptions }: Profile,
   dropped: Dropped,
 ): void {
+  if (options == null) return;
   const sent: Record<string, unknown> = {};
-  for (const [key, value] of Object.entries(options ?? {})) {
+  for (const [key, value] of Object.entries(options)) {
     const isChats = key === 'mode' || (key === 'ttl' && value !== '12h');
     // `prewarm: true` is a request of another kind.
     if (value === null || typeof value === 'boolean') continue;
@@ -298,8 +299,8 @@ function restoredToolsOf(tools: readonly OfferedTool[]): ResponseContext['restor
 const nothingFound: ResponseContext['foundTools'] = new Map();
 
 function foundToolsOf(tools: readonly OfferedTool[]): ResponseContext['foundTools'] {
-  const found = tools.flatMap(({ name, found: tool }) => (tool === null ? [] : [[name, tool] as const]));
-  return found.length === 0 ? nothingFound : new Map(found);
+  if (tools.every(({ found }) => found === null)) return nothingFound;
+  return new Map(tools.flatMap(({ name, found }) => (found === null ? [] : [[name, found]])));
 }
 
 function chatOf(tool: OfferedTool): OfferedTool['chat'] {

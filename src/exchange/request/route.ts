@@ -28,12 +28,8 @@ export interface RequestPath {
 export function routeOf(headers: HeaderMap): Route {
   const method = headers.get(':method') ?? 'GET';
   const [path, query] = pathAndQuery(headers.get(':path') ?? '');
-  const raw = path.split('/');
-  const segments = path.includes('%') ? raw.map(decodeSegment) : [...raw];
-  if (segments.at(-1) === '') {
-    raw.pop();
-    segments.pop();
-  }
+  const raw = (path.endsWith('/') ? path.slice(0, -1) : path).split('/');
+  const segments = path.includes('%') ? raw.map(decodeSegment) : raw;
   const at = segments.findLastIndex((segment, index) => segment === 'v1' && isOwn(segments[index + 1]));
   if (at === -1) {
     const meant = meantPath(path);
@@ -144,7 +140,7 @@ function isOwn(segment: string | undefined): boolean {
 }
 
 function apiVersionOf(query: string): string {
-  return query.split('&').find((pair) => pair.startsWith('api-version=')) ?? '';
+  return /(?:^|&)(api-version=[^&]*)/.exec(query)?.[1] ?? '';
 }
 
 function isWebSocket(headers: HeaderMap): boolean {

@@ -82,8 +82,9 @@ function isGiven(value: unknown): boolean {
 
 /** The choices of a completion or chunk; that of `index` 0 first. */
 export function choicesOf({ choices }: LooseChunk): readonly LooseChoice[] {
-  const [only] = arrayOf(choices);
-  if (arrayOf(choices).length === 1) return [objectOf<LooseChoice>(only)].filter((choice) => choice !== null);
-  const all = arrayOf(choices).flatMap((value) => objectOf<LooseChoice>(value) ?? []);
+  const all = arrayOf(choices)
+    .map((value) => objectOf<LooseChoice>(value))
+    .filter((choice) => choice !== null);
+  if (all.length < 2) return all;
   return [...all.filter(({ index }) => index === 0), ...all.filter(({ index }) => index !== 0)];
 }

@@ -16,9 +16,9 @@ export const emptyTurns: MessagePass = {
   },
 };
 
-function isEmptyTurn({ role, content, ...rest }: ChatMessage): boolean {
-  if (role !== 'assistant' || !isBlank(content)) return false;
-  return carrying.every((field) => isNothing(rest[field]));
+function isEmptyTurn(message: ChatMessage): boolean {
+  if (message.role !== 'assistant' || !isBlank(message.content)) return false;
+  return carrying.every((field) => isNothing(message[field]));
 }
 
 /** The fields that make a message more than its text. */

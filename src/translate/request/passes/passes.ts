@@ -34,6 +34,16 @@ export const messagePasses: readonly MessagePass[] = [
 /** The messages in the form the profile's server takes. */
 export function applyPasses(messages: Messages, profile: Profile): Messages {
   let current = messages;
-  for (const pass of messagePasses) if (pass.appliesTo(profile)) current = pass.run(current, profile);
+  for (const pass of passesOf(profile)) current = pass.run(current, profile);
   return current;
 }
+
+function passesOf(profile: Profile): readonly MessagePass[] {
+  const known = passesOfProfile.get(profile);
+  if (known !== undefined) return known;
+  const passes = messagePasses.filter((pass) => pass.appliesTo(profile));
+  passesOfProfile.set(profile, passes);
+  return passes;
+}
+
+const passesOfProfile = new WeakMap<Profile, readonly MessagePass[]>();

@@ -17,15 +17,15 @@ export const systemMessages: MessagePass = {
   name: 'systemMessages',
   appliesTo: (profile) => profile.systemMessages !== 'anywhere',
   run(messages, profile) {
-    const [first] = messages;
+    const first = messages[0];
     if (first === undefined) return messages;
     const end = isSystem(first) ? messages.findIndex(({ role }) => role !== first.role) : 1;
-    const leading = end === -1 ? messages : messages.slice(0, end);
-    const later = end === -1 ? [] : messages.slice(end);
+    const leading = end === -1 ? messages.length : end;
     const isOnlyLeading = profile.systemMessages === 'leading_only';
     // As nearly all requests are.
-    if (leading.length === 1 && !(isOnlyLeading && later.some(isSystem))) return messages;
-    return [mergeMessages([first, ...leading.slice(1)]), ...(isOnlyLeading ? later.map(asUser) : later)];
+    if (leading === 1 && !(isOnlyLeading && messages.findLastIndex(isSystem) > 0)) return messages;
+    const later = messages.slice(leading);
+    return [mergeMessages([first, ...messages.slice(1, leading)]), ...(isOnlyLeading ? later.map(asUser) : later)];
   },
 };
 
