@@ -62,6 +62,8 @@ class RecordedExchange extends Exchange {
   /** How many events each chunk of the current piece became. */
   readonly #eventsOfChunks: number[];
   #requestHeaders: HeaderMap = noHeaders;
+  /** As its `user-agent` is shown. */
+  #client: string | null = null;
   #clientBody: WholeBody | null = null;
   #chatBody: WholeBody | null = null;
   #upstreamAnswered = false;
@@ -165,7 +167,7 @@ class RecordedExchange extends Exchange {
         this.#chatBody = new WholeBody('chat_request', this.#recording, this.#redactor);
         this.#chatAnswer = new AnswerBody('chat_response', this.#recording, this.#redactor);
         this.#clientAnswer = new AnswerBody('client_response', this.#recording, this.#redactor);
-        this.#recording.head('client_request', this.#redactor.headers(event.headers));
+        this.#recordRequestHead(event.headers);
         return;
       case 'request_body':
         this.#clientBody?.push(event.body);
@@ -182,13 +184,16 @@ class RecordedExchange extends Exchange {
     }
   }
 
+  #recordRequestHead(headers: HeaderMap): void {
+    const head = this.#redactor.headers(headers);
+    this.#recording.head('client_request', head);
+    const agentAt = head.findIndex((text, at) => at % 2 === 0 && text === 'user-agent');
+    if (agentAt !== -1) this.#client = head[agentAt + 1]?.slice(0, maxClientLength) ?? null;
+  }
+
   #beginAnswers(isError: boolean): void {
     this.#chatAnswer?.begin(isError);
     this.#clientAnswer?.begin(isError);
-  }
-
-  #nameOf(text: string | null): string | null {
-    return text === null ? null : this.#redactor.text(text);
   }
 
   #recorded(event: ExchangeEvent | null, replies: Replies, at: number): Replies {
@@ -270,9 +275,10 @@ class RecordedExchange extends Exchange {
 
   #factsOf(summary: ExchangeSummary): ExchangeFacts {
     const { requestId, profile, dropped, status, upstreamStatus, errorCode, finishReason, tokens, events } = summary;
+    const model = summary.model ?? summary.asked.model;
     return {
-      client: this.#nameOf(this.#requestHeaders.get('user-agent')?.slice(0, maxClientLength) ?? null),
-      model: this.#nameOf(summary.model ?? summary.asked.model),
+      client: this.#client,
+      model: model === null ? null : this.#redactor.text(model),
       stream: summary.stream ?? summary.asked.stream,
       ...{ requestId, profile, dropped, status, upstreamStatus, errorCode, finishReason, tokens, events },
       outcome: null,
@@ -349,13 +355,12 @@ class AnswerBody {
   readonly #body: BodyName;
   readonly #recording: Recording;
   readonly #redactor: Redactor;
-  #pieces: BodyRedactor;
+  #pieces: BodyRedactor | null = null;
 
   constructor(body: BodyName, recording: Recording, redactor: Redactor) {
     this.#body = body;
     this.#recording = recording;
     this.#redactor = redactor;
-    this.#pieces = redactor.body('answer');
   }
 
   /** Before its first piece. */
@@ -364,11 +369,13 @@ class AnswerBody {
   }
 
   push(atMs: number, bytes: Uint8Array): void {
-    if (bytes.length > 0) this.#record(atMs, this.#pieces.push(bytes));
+    if (bytes.length === 0) return;
+    this.#pieces ??= this.#redactor.body('answer');
+    this.#record(atMs, this.#pieces.push(bytes));
   }
 
   end(atMs: number): void {
-    this.#record(atMs, this.#pieces.end());
+    if (this.#pieces !== null) this.#record(atMs, this.#pieces.end());
   }
 
   #record(atMs: number, bytes: Uint8Array): void {

@@ -57,7 +57,8 @@ function remembered(isOne: (name: string) => boolean): (name: string) => boolean
     const known = verdicts.get(name);
     if (known !== undefined) return known;
     const verdict = name.length <= maxNameLength && isOne(name);
-    if (verdicts.size < maxVerdicts) verdicts.set(name, verdict);
+    // A copy: engines keep what a part was taken from as long as the part, and that may be a body.
+    if (verdicts.size < maxVerdicts) verdicts.set(structuredClone(name), verdict);
     return verdict;
   };
 }
