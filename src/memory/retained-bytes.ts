@@ -7,6 +7,8 @@ import { heapBytesOf, isWide, listSlot, stringHeader } from './value-cost.ts';
  */
 export class RetainedBytes {
   #total = 0;
+  /** Of the total, what packing saves until the end. */
+  #saved = 0;
   readonly #isCounting: boolean;
 
   /** With `isCounting` false the total stays 0: for an answer in one piece, whose reader has counted the body. */
@@ -36,13 +38,90 @@ export class RetainedBytes {
     if (this.#isCounting) this.#total += stringHeader + (isWide(text) ? text.length : 0);
   }
 
+  /** Says that of what was added so much is not kept at present; less than 0 takes it back. */
+  save(bytes: number): void {
+    if (this.#isCounting) this.#saved += bytes;
+  }
+
+  /** What there will be at the end, unpacked. */
   total(): number {
     return this.#total;
+  }
+
+  /** What is kept now. */
+  held(): number {
+    return this.#total - this.#saved;
   }
 }
 
 /** For lists that live no longer than one chunk. */
 export const uncounted = new RetainedBytes(false);
+
+/** Values are packed once they take so much, which hardly a stream reaches. */
+const packedAtBytes = 64 * 1024;
+
+/**
+ * A list of objects that grows with a stream, all but the latest as JSON. Objects with keys of their own take several times
+ * their JSON, and V8 most of a second to mark 300 MB of them.
+ */
+export class PackedList<Value extends object> {
+  readonly #retained: RetainedBytes;
+  /** JSON of lists; a list itself where it is nested deeper than JSON can be written. */
+  readonly #packed: (string | readonly Value[])[] = [];
+  #values: Value[] = [];
+  /** Of `#values`. */
+  #bytes = 0;
+  #packedBytes = 0;
+  #saved = 0;
+
+  constructor(retained: RetainedBytes) {
+    this.#retained = retained;
+  }
+
+  push(value: Value): void {
+    this.#values.push(value);
+    this.#retained.add(listSlot);
+    this.#bytes += listSlot + this.#retained.addValue(value);
+    if (this.#bytes >= packedAtBytes) this.#pack();
+  }
+
+  all(): readonly Value[] {
+    if (this.#packed.length === 0) return this.#values;
+    const unpacked = (list: string | readonly Value[]) =>
+      typeof list === 'string' ? (JSON.parse(list) as readonly Value[]) : list;
+    return [...this.#packed, this.#values].flatMap(unpacked);
+  }
+
+  /** The list is being discarded. */
+  release(): void {
+    this.#retained.release(this.#packedBytes + this.#bytes);
+    this.#retained.save(-this.#saved);
+    this.#packedBytes = 0;
+    this.#bytes = 0;
+    this.#saved = 0;
+  }
+
+  #pack(): void {
+    const json = jsonOf(this.#values);
+    const saved = json === null ? 0 : Math.max(this.#bytes - heapBytesOf(json), 0);
+    this.#packed.push(json ?? this.#values);
+    this.#values = [];
+    this.#packedBytes += this.#bytes;
+    this.#bytes = 0;
+    this.#saved += saved;
+    this.#retained.save(saved);
+  }
+}
+
+/** Null for values nested deeper than the stack. */
+function jsonOf(values: readonly object[]): string | null {
+  try {
+    return JSON.stringify(values);
+  } catch (thrown) {
+    if (thrown instanceof RangeError) return null;
+    throw thrown;
+  }
+}
 
 /** A list that grows with a stream. */
 export class RetainedList<Value> {

@@ -115,6 +115,7 @@ export class StreamTranslator {
   shed(error: ApiError): ResponseStreamEvent[] {
     if (this.ended()) return [];
     this.#response.shed(error);
+    this.#retained.save(this.#retained.held() - this.#retained.total());
     this.#retained.release(this.#retained.total());
     return this.#log.take();
   }
@@ -144,9 +145,14 @@ export class StreamTranslator {
     return this.#response.outputTokens();
   }
 
-  /** Bytes of heap kept until the terminal event, which repeats the whole output. */
+  /** Bytes of heap for the terminal event, which repeats the whole output. */
   retainedBytes(): number {
     return this.#retained.total();
+  }
+
+  /** Those that are in use before it. */
+  heldBytes(): number {
+    return this.#retained.held();
   }
 
   summary(): StreamSummary {

@@ -86,6 +86,8 @@ const ofMessage: Record<keyof LooseMessage, Record<string, ChunkOf> | null> = {
       delta({ reasoning_details: [{ type: 'reasoning.text', text: word(index), index: 0 }] }),
     'encrypted details before reasoning': (index) =>
       delta({ reasoning_details: [{ type: 'reasoning.encrypted', data: long(index), id: `r${index}` }] }),
+    'reasoning details with keys of their own': (index) =>
+      delta({ reasoning_details: [{ type: 'reasoning.text', [`key-${index}-${'k'.repeat(60)}`]: 1 }] }),
     'details of many items': (index) =>
       delta(
         index % 2 === 0

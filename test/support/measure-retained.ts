@@ -41,7 +41,7 @@ interface Measurement {
 async function measureOnce(chunkOf: ChunkOf): Promise<Measurement> {
   const before = await usedHeap();
   const translator = streamOf(chunkOf, enough);
-  return { grown: (await usedHeap()) - before, counted: translator.retainedBytes() };
+  return { grown: (await usedHeap()) - before, counted: translator.heldBytes() };
 }
 
 /** The absolute error of the count: 0 is exact. */

@@ -108,7 +108,7 @@ export class EventStreamReader implements UpstreamBodyReader {
   }
 
   bufferedBytes(): number {
-    return this.#decoder.pending() + this.#translator.retainedBytes();
+    return this.#decoder.pending() + this.#translator.heldBytes();
   }
 
   outputTokens(): number {

@@ -1,4 +1,4 @@
-import { type RetainedBytes, RetainedList } from '../../memory/retained-bytes.ts';
+import { PackedList, type RetainedBytes } from '../../memory/retained-bytes.ts';
 import type { LooseReasoningDetail, LooseThinkingBlock } from '../../schema/chat-completion.ts';
 import type { OpaqueFields } from '../../schema/chat-request.ts';
 import { joinOpaqueFields } from '../chat/call-entries.ts';
@@ -24,22 +24,29 @@ const extraEntry = 150;
 /** What goes back to the upstream in the envelope of a reasoning item, gathered until the item is closed. */
 export class EnvelopeContents {
   readonly #retained: RetainedBytes;
-  readonly #details: RetainedList<LooseReasoningDetail>;
+  readonly #details: PackedList<LooseReasoningDetail>;
   readonly #extras: CarriedExtra[] = [];
-  readonly #blocks: RetainedList<LooseThinkingBlock>;
+  readonly #blocks: PackedList<LooseThinkingBlock>;
+  readonly #context: Pick<ResponseContext, 'wantsEncryptedReasoning' | 'profile'>;
+  /** Of what is in the lists, known when it comes: they are unpacked only for the end. */
+  #hasCarriedDetail = false;
+  #hasWholeBlock = false;
   #areWhole = false;
   #extraBytes = 0;
 
-  constructor(retained: RetainedBytes) {
+  constructor(retained: RetainedBytes, context: Pick<ResponseContext, 'wantsEncryptedReasoning' | 'profile'>) {
     this.#retained = retained;
-    this.#details = new RetainedList(retained);
-    this.#blocks = new RetainedList(retained);
+    this.#context = context;
+    this.#details = new PackedList(retained);
+    this.#blocks = new PackedList(retained);
   }
 
   /** `reasoning_details` and `thinking_blocks` entries of a delta, as sent. */
   add({ details, blocks }: Omit<ReasoningSource, 'text'>): void {
     for (const detail of details) this.#details.push(detail);
     for (const block of blocks) this.#blocks.push(block);
+    this.#hasCarriedDetail ||= carriedDetails(details, '', this.#context).length > 0;
+    this.#hasWholeBlock ||= blocks.some(isWholeBlock);
   }
 
   /** All of them of a message: they go back as they are. */
@@ -55,14 +62,13 @@ export class EnvelopeContents {
   }
 
   /** Must it be sent even in an item without text? */
-  needsItem(context: Pick<ResponseContext, 'wantsEncryptedReasoning' | 'profile'>): boolean {
-    if (this.#extras.length > 0 || this.hasWholeBlock()) return true;
-    return carriedDetails(this.#details.all(), '', context).length > 0;
+  needsItem(): boolean {
+    return this.#extras.length > 0 || this.#hasWholeBlock || this.#hasCarriedDetail;
   }
 
   /** Is there a thinking block that a server takes back? */
   hasWholeBlock(): boolean {
-    return this.#blocks.all().some(isWholeBlock);
+    return this.#hasWholeBlock;
   }
 
   /** The details and the blocks with the pieces of one joined, and the fields of calls by `call_id`. */

@@ -245,7 +245,7 @@ export class OutputWriter {
   /** That of the open reasoning item, or of the next. */
   #envelope(): EnvelopeContents {
     if (this.#current?.type === 'reasoning') return this.#current.item.envelope();
-    this.#pendingEnvelope ??= new EnvelopeContents(this.#retained);
+    this.#pendingEnvelope ??= new EnvelopeContents(this.#retained, this.#context);
     return this.#pendingEnvelope;
   }
 
@@ -258,7 +258,7 @@ export class OutputWriter {
 
   /** What must go back to the upstream needs an item to travel in, even without text. */
   #carryEnvelope(): void {
-    if (this.#pendingEnvelope?.needsItem(this.#context)) this.#reasoningItem();
+    if (this.#pendingEnvelope?.needsItem()) this.#reasoningItem();
   }
 
   #readText(content: string, extras: ChunkExtras): void {

@@ -78,7 +78,7 @@ export class ReasoningItemWriter implements OpenItem {
 
   /** What the item carries back to the upstream beside its text. */
   envelope(): EnvelopeContents {
-    this.#envelope ??= new EnvelopeContents(this.#retained);
+    this.#envelope ??= new EnvelopeContents(this.#retained, this.#context);
     return this.#envelope;
   }
 

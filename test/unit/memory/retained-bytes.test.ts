@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { RetainedBytes, RetainedList } from '../../../src/memory/retained-bytes.ts';
+import { PackedList, RetainedBytes, RetainedList } from '../../../src/memory/retained-bytes.ts';
 import { heapBytesOf } from '../../../src/memory/value-cost.ts';
 import { endlessStreams } from '../../support/endless-streams.ts';
 
@@ -59,6 +59,31 @@ describe('RetainedBytes', () => {
 
   it('counts values nested deeper than the stack', () => {
     expect(heapBytesOf(JSON.parse(`${'['.repeat(50_000)}${']'.repeat(50_000)}`))).toBeGreaterThan(50_000 * 8);
+  });
+
+  it('a list that is packed gives back what was put in, and counts less until then', () => {
+    const retained = new RetainedBytes();
+    const list = new PackedList<object>(retained);
+    const values = Array.from({ length: 5000 }, (_, index) => ({
+      type: 'a',
+      [`${index}`.padEnd(60, 'k')]: '漢\ud800',
+    }));
+    for (const value of values) list.push(value);
+    expect(retained.held()).toBeLessThan(retained.total() * 0.7);
+    expect(retained.held()).toBeGreaterThan(JSON.stringify(values).length);
+    expect(list.all()).toEqual(values);
+    list.release();
+    list.release();
+    expect([retained.total(), retained.held()]).toEqual([0, 0]);
+  });
+
+  it('a list of values nested deeper than the stack stays as it is', () => {
+    const list = new PackedList<object>(new RetainedBytes());
+    const deep = JSON.parse(`{"a":${'['.repeat(50_000)}${']'.repeat(50_000)}}`);
+    list.push(deep);
+    list.push({ b: 1 });
+    expect(list.all()[0]).toBe(deep);
+    expect(list.all()[1]).toEqual({ b: 1 });
   });
 
   it('a list that is released is counted no more, also when that is said twice', () => {
