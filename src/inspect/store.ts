@@ -43,12 +43,15 @@ export function createExchangeStore(limits: StoreLimits = defaultStoreLimits): E
   let lastId = 0;
   const pool = createChunkPool();
   let heldBytes = 0;
+  /** How many have ended. */
+  let over = 0;
 
   function evict(keep: StoredExchange): void {
     while (exchanges.size > limits.maxExchanges || heldBytes > limits.maxBytes) {
       const oldest = oldestBut(keep);
       if (oldest === undefined) return;
       exchanges.delete(oldest.id);
+      if (oldest.isOver) over -= 1;
       oldest.discard();
     }
   }
@@ -59,6 +62,8 @@ export function createExchangeStore(limits: StoreLimits = defaultStoreLimits): E
       if (exchange === keep) continue;
       if (exchange.isOver) return exchange;
       running ??= exchange;
+      // Of hundreds that run at once, not all are looked at for each request.
+      if (over === 0) break;
     }
     return running;
   }
@@ -67,9 +72,14 @@ export function createExchangeStore(limits: StoreLimits = defaultStoreLimits): E
     limits,
     open(startedAt, worker = null) {
       lastId += 1;
-      const exchange = new StoredExchange(lastId, startedAt, worker, limits.maxExchangeBytes, pool, (bytes) => {
-        heldBytes += bytes;
-        if (bytes > 0) evict(exchange);
+      const exchange = new StoredExchange(lastId, startedAt, worker, limits.maxExchangeBytes, pool, {
+        onHeld(bytes) {
+          heldBytes += bytes;
+          if (bytes > 0) evict(exchange);
+        },
+        onEnd() {
+          over += 1;
+        },
       });
       exchanges.set(lastId, exchange);
       exchange.begin();
@@ -81,6 +91,14 @@ export function createExchangeStore(limits: StoreLimits = defaultStoreLimits): E
       return heldBytes;
     },
   };
+}
+
+/** What a store is told by its exchanges. */
+interface StoreCallbacks {
+  /** So many more bytes; fewer if negative. */
+  onHeld(bytes: number): void;
+  /** Once. */
+  onEnd(): void;
 }
 
 /** Share of an exchange's memory that is left for the answer, however long the request is. */
@@ -116,7 +134,7 @@ export class StoredExchange implements Recording {
   /** Unix milliseconds. */
   readonly startedAt: number;
   readonly #maxBytes: number;
-  readonly #account: (bytes: number) => void;
+  readonly #store: StoreCallbacks;
   /** For reading; writing goes through `Recording`. */
   readonly log: PieceLog;
   readonly #tail: AnswerTail;
@@ -143,13 +161,13 @@ export class StoredExchange implements Recording {
     worker: number | null,
     maxBytes: number,
     pool: ChunkPool,
-    account: (bytes: number) => void,
+    store: StoreCallbacks,
   ) {
     this.id = id;
     this.worker = worker;
     this.startedAt = startedAt;
     this.#maxBytes = maxBytes;
-    this.#account = account;
+    this.#store = store;
     this.log = new PieceLog(pool);
     this.#tail = new AnswerTail(maxBytes * tailShare);
   }
@@ -232,8 +250,10 @@ export class StoredExchange implements Recording {
   facts(facts: ExchangeFacts): void {
     if (this.#discarded) return;
     const before = bytesOfFacts(this.#facts);
+    const ends = facts.outcome !== null && !this.isOver;
     if (facts.outcome !== null) this.#endAnswer();
     this.#facts = facts;
+    if (ends) this.#store.onEnd();
     this.#hold(bytesOfFacts(facts) - before);
     this.#reshaped();
   }
@@ -251,7 +271,7 @@ export class StoredExchange implements Recording {
     this.#turn = undefined;
     this.log.clear();
     this.#facts = { ...this.#facts, dropped: [], cause: null };
-    this.#account(-this.#heldBytes);
+    this.#store.onHeld(-this.#heldBytes);
     this.#heldBytes = 0;
     this.#reshaped();
   }
@@ -309,7 +329,7 @@ export class StoredExchange implements Recording {
 
   #hold(bytes: number): void {
     this.#heldBytes += bytes;
-    this.#account(bytes);
+    this.#store.onHeld(bytes);
   }
 }
 

@@ -46,7 +46,8 @@ export class Redactor {
     } else if (isCredentialHeader(name)) {
       this.#known.add(value);
       shown.push(name, redactionMark);
-    } else shown.push(name, isAddress.test(value) ? redactAddress(value, this.#remember) : value);
+    } else
+      shown.push(name, value.includes('/') && isAddress.test(value) ? redactAddress(value, this.#remember) : value);
   }
 
   readonly #remember = (value: string) => this.#known.add(value);

@@ -41,6 +41,23 @@ describe('the store of exchanges', () => {
     expect(store.get(first.id)).toBeUndefined();
   });
 
+  it('does so again after none was left that had ended, however often it is said that one has', () => {
+    const store = storeWith({ maxExchanges: 3 });
+    const [, second] = [store.open(1), store.open(2), store.open(3)];
+    second.facts(over);
+    second.facts(over);
+    store.open(4);
+    store.open(5);
+    expect(idsOf(store)).toEqual([3, 4, 5]);
+    store.get(5)?.facts(over);
+    store.get(4)?.facts(over);
+    store.open(6);
+    expect(idsOf(store)).toEqual([3, 5, 6]);
+    store.open(7);
+    store.open(8);
+    expect(idsOf(store)).toEqual([6, 7, 8]);
+  });
+
   it('counts the bytes of all exchanges, and never holds more than it may', () => {
     const maxBytes = 256 * KiB;
     const store = storeWith({ maxBytes, maxExchangeBytes: 64 * KiB });
