@@ -37,8 +37,7 @@ export function routeOf(headers: HeaderMap): Route {
     return { type: 'pass', operation: passedOperation(method, segments, query), withoutBody: false };
   }
   if (segments[at + 1] === 'conversations') return { type: 'refuse', error: nothingStored('Conversations are') };
-  const own = segments.slice(at);
-  const operation = translated.find(({ path: its }) => isSame(its, own));
+  const operation = translated.find(({ path: its }) => isEnd(its, segments, at));
   if (operation === undefined) return { type: 'refuse', error: nothingStored('Responses are') };
   if (isWebSocket(headers)) return { type: 'refuse', error: httpOnly() };
   // A browser's CORS preflight, answered by the upstream or by Envoy's own filter.
@@ -67,13 +66,14 @@ const passed = operations.filter((operation) => operation.type === 'passed');
 function passedOperation(method: string, segments: readonly string[], query: string): PassedOperation | null {
   const isAsked = ({ method: its, path, parameter }: PassedOperation) =>
     method === its &&
-    isSame(path, segments.slice(-path.length)) &&
+    isEnd(path, segments, segments.length - path.length) &&
     query.split('&').some((pair) => pair.startsWith(`${parameter}=`));
   return passed.find(isAsked) ?? null;
 }
 
-function isSame(path: readonly string[], other: readonly string[]): boolean {
-  return path.length === other.length && path.every((segment, index) => segment === other[index]);
+/** Whether `path` is what the segments end in, from `at` on. */
+function isEnd(path: readonly string[], segments: readonly string[], at: number): boolean {
+  return at + path.length === segments.length && path.every((segment, index) => segment === segments[at + index]);
 }
 
 /**
@@ -140,7 +140,7 @@ function isOwn(segment: string | undefined): boolean {
 }
 
 function apiVersionOf(query: string): string {
-  return /(?:^|&)(api-version=[^&]*)/.exec(query)?.[1] ?? '';
+  return query === '' ? '' : (query.split('&').find((pair) => pair.startsWith('api-version=')) ?? '');
 }
 
 function isWebSocket(headers: HeaderMap): boolean {

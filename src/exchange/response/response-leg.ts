@@ -141,6 +141,7 @@ export class ResponseLeg {
   }
 
   #move(cause: Cause, to: ResponsePhase): void {
+    if (to === this.#phase) return;
     checkMove(responseMoves, this.#phase, cause, to);
     this.#phase = to;
   }

@@ -29,7 +29,7 @@ const kinds: Readonly<Record<keyof LooseMessage, Kind | null>> = {
  * choice 0 and its calls into choice 1 (ericc-ch/copilot-api).
  */
 export class ChoiceParts {
-  readonly #owners = new Map<Kind, number>();
+  readonly #owners: Partial<Record<Kind, number>> = {};
   #only: number | null = null;
   #areSeveral = false;
 
@@ -50,25 +50,24 @@ export class ChoiceParts {
   ownOf(key: number, message: LooseMessage): LooseMessage {
     for (const name in message) {
       const kind = kindOf(name);
-      if (kind !== null && !this.#owners.has(kind) && isGiven(message[name as keyof LooseMessage]))
-        this.#owners.set(kind, key);
+      if (kind !== null && isGiven(message[name as keyof LooseMessage])) this.#owners[kind] ??= key;
     }
     if (!this.#areSeveral) return message;
     const isOwn = ([name, value]: [string, unknown]) => {
       const kind = kindOf(name);
-      return kind === null || (this.#owners.get(kind) === key && isGiven(value));
+      return kind === null || (this.#owners[kind] === key && isGiven(value));
     };
     return Object.fromEntries(Object.entries(message).filter(isOwn));
   }
 
   /** Does the answer's text come from that choice? */
   hasText(key: number): boolean {
-    return !this.#areSeveral || this.#owners.get('text') === key;
+    return !this.#areSeveral || this.#owners.text === key;
   }
 
   /** Does the answer use anything of that choice, so that its finish reason counts? */
   isPart(key: number): boolean {
-    return !this.#areSeveral || [...this.#owners.values()].includes(key);
+    return !this.#areSeveral || Object.values(this.#owners).includes(key);
   }
 }
 

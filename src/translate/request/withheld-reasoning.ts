@@ -21,6 +21,7 @@ export function withholdReasoning(
   settings: TranslationSettings,
   dropped: Dropped,
 ): GivenItems {
+  if (!items.some(({ kind }) => kind === 'reasoning')) return { items, withheld: [] };
   const last = items.findLastIndex((item) => item.kind === 'message' && item.role === 'user');
   const start = context === 'current_turn' ? last : -1;
   const given: InputItem[] = [];
