@@ -128,8 +128,8 @@ class RecordedExchange extends Exchange {
 
   /** A piece of the upstream's body with what it became; of a burst of chunks, each chunk with its own events. */
   #handleAnswer(event: AnswerEvent, at: number): Replies {
-    const { length } = this.#eventsOfChunks;
-    if (length > 0) this.#eventsOfChunks.length = 0;
+    // Setting its length would free its memory, which the next chunk allocates again.
+    while (this.#eventsOfChunks.length > 0) this.#eventsOfChunks.pop();
     let replies: Replies = [];
     try {
       replies = super.repliesTo(event);
