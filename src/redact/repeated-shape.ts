@@ -8,7 +8,7 @@ const mostLearned = 64;
  * What the pieces of a stream have in common: nearly all of them repeat the one before but for a text and a number. A piece that
  * differs from one without credentials in nothing but plain values has none either, unless it is a known one.
  *
- * Fast path for `BodyRedactor`, whose search for names takes twelve times as long. Delete it
+ * Fast path for `BodyRedactor`, whose search for names takes ten times as long. Delete it
  * when the search takes less than 1.5 times as long (`npm run bench -- --only pairs`).
  */
 export class RepeatedShape {
