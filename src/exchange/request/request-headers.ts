@@ -1,5 +1,6 @@
 import { digestFields } from '../trailers.ts';
 import type { HeaderMap, HeaderMutation } from '../types.ts';
+import { pathAndQuery } from './route.ts';
 
 /** Headers that ask for a part of a response, or for none if it has not changed: such a response cannot be translated. */
 const conditionalHeaders = [
@@ -28,21 +29,18 @@ export function upstreamHeaders(
   headers: HeaderMap,
   { path, accept, contentLength, session = {} }: UpstreamHeaderOptions,
 ): HeaderMutation {
-  return {
-    set: {
-      ':path': path,
-      'content-type': 'application/json',
-      accept,
-      // A compressed response would have to be decompressed first; servers that compress anyway are still supported.
-      'accept-encoding': 'identity',
-      ...session,
-      ...(contentLength === null ? {} : { 'content-length': String(contentLength) }),
-    },
-    remove: [
-      ...staleHeaders.filter((name) => headers.has(name)),
-      ...(contentLength === null ? ['content-length'] : []),
-    ],
+  const set: Record<string, string> = {
+    ':path': path,
+    'content-type': 'application/json',
+    accept,
+    // A compressed response would have to be decompressed first; servers that compress anyway are still supported.
+    'accept-encoding': 'identity',
+    ...session,
   };
+  const remove = staleHeaders.filter((name) => headers.has(name));
+  if (contentLength === null) remove.push('content-length');
+  else set['content-length'] = String(contentLength);
+  return { set, remove };
 }
 
 /** The header of that name that routes a conversation's requests to one upstream; none without a key or its substitute. */
@@ -73,7 +71,7 @@ export function factsOf(headers: HeaderMap): HeaderFacts {
   return {
     requestId: headers.get('x-request-id') ?? null,
     method: headers.get(':method') ?? '',
-    path: (headers.get(':path') ?? '').split('?', 1)[0] ?? '',
+    path: pathAndQuery(headers.get(':path') ?? '')[0],
     authority: headers.get(':authority') ?? null,
   };
 }

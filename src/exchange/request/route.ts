@@ -50,7 +50,7 @@ export function routeOf(headers: HeaderMap): Route {
   };
 }
 
-function pathAndQuery(target: string): readonly [path: string, query: string] {
+export function pathAndQuery(target: string): readonly [path: string, query: string] {
   const at = target.indexOf('?');
   return at === -1 ? [target, ''] : [target.slice(0, at), target.slice(at + 1)];
 }
