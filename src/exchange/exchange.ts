@@ -78,7 +78,7 @@ export class Exchange {
    * clock; call it about once a second. `blocked` is true while reading from the proxy is paused because the proxy does
    * not read: such silence is neither side's, and no timer counts it.
    */
-  repliesToTick(at: number, blocked = false): Replies {
+  repliesToTick(at: number, blocked: boolean): Replies {
     return this.#closed ? [] : this.#checked(this.#responseLeg.tick(at, blocked));
   }
 

@@ -89,7 +89,7 @@ class RecordedExchange extends Exchange {
     return this.#recorded(event, yield* super.handleInSteps(event), this.#now());
   }
 
-  override repliesToTick(at: number, blocked?: boolean): Replies {
+  override repliesToTick(at: number, blocked: boolean): Replies {
     const replies = super.repliesToTick(at, blocked);
     return Array.isArray(replies) && replies.length === 0 ? replies : this.#recorded(null, replies, this.#now());
   }

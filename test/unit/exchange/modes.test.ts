@@ -148,7 +148,8 @@ describe.each(pairs)('request $request, response $response', (modes) => {
       expect([...(upstream?.headers ?? [])]).toEqual(Object.entries(sent.headers));
       expect(String(client.body)).toBe('some other body');
       expect([...client.headers]).toEqual(Object.entries(got.headers));
-      expect(exchange.summary()).toMatchObject({ outcome: 'passed' });
+      const bytes = { requestIn: 9, requestOut: 9, responseIn: 15, responseOut: 15 };
+      expect(exchange.summary()).toMatchObject({ outcome: 'passed', bytes });
     },
   );
 

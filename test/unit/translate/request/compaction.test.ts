@@ -77,6 +77,12 @@ test('for a window that is not known each tool output is limited, wherever it st
   expect(texts[1]).toMatch(/b-end$/);
 });
 
+test('a text that would hardly become shorter is not cut', () => {
+  const limit = 2 * 16_000 + 100;
+  const { texts } = compacted(['x'.repeat(limit), 'y'.repeat(limit + 1)], null);
+  expect(texts.map((text) => text.length < limit)).toEqual([false, true]);
+});
+
 test('a text is never cut inside a character of two halves', () => {
   const { texts } = compacted([`x${'😀'.repeat(30_000)}`], null);
   expect(texts[0]).not.toMatch(/\p{Surrogate}/u);
