@@ -1,8 +1,9 @@
 /**
- * `npm run mutate [-- FILE…|ROOM…] [--sample N] [--seed N]`: puts small mistakes into the sources, one at a time in a copy of
+ * `npm run mutate [-- FILE…|ROOM…] [--sample N] [--seed N | --again]`: puts small mistakes into the sources, one at a time in a copy of
  * the tree, and runs the unit, golden and property tests that come to the place until one fails. A mistake that no test sees is a survivor: it
  * needs a case, or a line in `scripts/mutation/accepted.json` with the reason why it may stay. Without arguments: the rooms
  * `translate`, `sse`, `exchange`, `extproc`. Exit code 1 if less than 95 % of the others are seen.
+ * `--again` tries the survivors of the last report.
  *
  * Stryker 10 does not work here: Node itself loads the modules of these tests, so what a module computes once is not computed
  * again for a mutant, and mutants of tables and constants seem to survive.
@@ -49,7 +50,7 @@ const patienceMs = 900_000;
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { sample: { type: 'string' }, seed: { type: 'string', default: '1' } },
+  options: { sample: { type: 'string' }, seed: { type: 'string', default: '1' }, again: { type: 'boolean' } },
 });
 const originals = new Map(
   sourcesOf(positionals.length === 0 ? rooms : positionals).map((file) => [
@@ -58,7 +59,9 @@ const originals = new Map(
   ]),
 );
 const all = [...originals].flatMap(([file, text]) => mutantsOf(file, text));
-const mutants = sampleOf(all, Number(values.sample ?? all.length), Number(values.seed));
+const mutants = values.again
+  ? survivorsIn(all)
+  : sampleOf(all, Number(values.sample ?? all.length), Number(values.seed));
 if (mutants.length === 0) throw new Error('There is nothing to mutate in these files.');
 console.log(`${mutants.length} of ${all.length} mutants, seed ${values.seed}`);
 
@@ -133,6 +136,17 @@ function sampleOf(list: readonly Mutant[], count: number, seed: number): Mutant[
   const drawn = list.map((mutant) => ({ mutant, rank: random() }));
   drawn.sort((a, b) => a.rank - b.rank);
   return drawn.slice(0, count).map(({ mutant }) => mutant);
+}
+
+/** Those of them that survived the last run. */
+function survivorsIn(list: readonly Mutant[]): Mutant[] {
+  const { outcomes: last } = JSON.parse(readFileSync(join(folder, 'report.json'), 'utf8')) as {
+    readonly outcomes: readonly (Omit<Mutant, 'text'> & Pick<Outcome, 'killedBy'>)[];
+  };
+  const survived = last.filter(({ killedBy }) => killedBy === null);
+  return list.filter(({ file, before, after }) =>
+    survived.some((one) => one.file === file && one.before === before && one.after === after),
+  );
 }
 
 /** Copies all files of the tree as they are now; links the packages. */

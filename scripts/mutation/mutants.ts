@@ -5,7 +5,7 @@ import { parseSync } from 'oxc-parser';
 export interface Mutant {
   readonly file: string;
   readonly line: number;
-  /** Where it begins, in UTF-16 units of the text. */
+  /** Whoever comes here runs into it: in UTF-16 units of the text. */
   readonly offset: number;
   readonly kind: string;
   readonly before: string;
@@ -20,7 +20,7 @@ interface Node {
   readonly end: number;
   readonly [field: string]: unknown;
 }
-type Change = readonly [kind: string, start: number, end: number, replacement: string];
+type Change = readonly [kind: string, start: number, end: number, replacement: string, reachedAt?: number];
 
 const operators: Readonly<Record<string, readonly string[]>> = {
   '===': ['!=='],
@@ -65,14 +65,14 @@ export function mutantsOf(file: string, text: string): Mutant[] {
     changes.push(...changesOf(node, parent, field, text)),
   );
   changes.sort(([, first], [, second]) => first - second);
-  return changes.map(([kind, start, end, replacement]) => {
+  return changes.map(([kind, start, end, replacement, reachedAt = start]) => {
     const mutated = text.slice(0, start) + replacement + text.slice(end);
     const lineStart = text.lastIndexOf('\n', start - 1) + 1;
     const line = (whole: string) => (whole.slice(lineStart).split('\n', 1)[0] ?? '').trim();
     return {
       file,
       line: text.slice(0, start).split('\n').length,
-      offset: start,
+      offset: reachedAt,
       kind,
       before: line(text),
       after: line(mutated),
@@ -111,7 +111,8 @@ function changesOf(node: Node, parent: Node | null, field: string, text: string)
       const operator = String(node['operator']);
       const at = text.indexOf(operator, left.end);
       const swapped = (operators[operator] ?? []).map(
-        (other): Change => [operator, at, at + operator.length, ` ${other} `.trim()],
+        // V8 counts `&& b` as executed where `b` is.
+        (other): Change => [operator, at, at + operator.length, ` ${other} `.trim(), left.start],
       );
       // `a ?? b` as either side alone.
       const sides: Change[] =
