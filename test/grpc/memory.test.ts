@@ -50,12 +50,13 @@ describe('with 96 MiB of heap', { timeout: 120_000 }, () => {
     expect(await statusOf(JSON.stringify({ model: 'm-1', input: 'x'.repeat(8 * MiB) }))).toBe(413);
   });
 
-  it('lives through many of the costliest bodies at once, answering each with a status', async () => {
+  it('lives through many of the costliest bodies at once, answers each with a status, and takes others then', async () => {
     const body = emptyObjects(1.2 * MiB);
     const statuses = await Promise.all(Array.from({ length: 40 }, () => statusOf(body)));
     // 400: more items than MAX_INPUT_ITEMS.
     expect(statuses.filter((status) => status !== 400 && status !== 503)).toEqual([]);
-    expect(statuses).toContain(400);
+    // How many of them are taken depends on when V8 collects: one is counted to take nearly all of the heap.
+    await expect.poll(() => statusOf(emptyObjects(0.4 * MiB)), { timeout: 10_000, interval: 100 }).toBe(400);
   });
 
   it('refuses those of which one would take half of the heap, without parsing them', async () => {
