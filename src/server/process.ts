@@ -40,6 +40,11 @@ export interface OpenExchange {
   close(): void;
 }
 
+type ResponseBody = Extract<ExchangeEvent, { type: 'response_body' }>;
+
+/** More than comes of a model's tokens at once; 60 kB of the costliest events take some 10 ms. */
+const burstBytes = 32 * 1024;
+
 /** One call of Envoy from its first message to its end: the complete data path. */
 export function processCall(call: GrpcCall, options: ProcessOptions): GrpcCallListener {
   return new ProcessCall(call, options);
@@ -56,6 +61,8 @@ class ProcessCall implements GrpcCallListener, TickListener, SheddableCall {
   #waiting: ExchangeEvent[] | null = null;
   /** The replies of a long answer that have not been generated yet. */
   #long: Iterator<ExchangeReply, void> | null = null;
+  /** A burst of the answer that waits for its turn; the messages after it wait too. */
+  #burst: ResponseBody | null = null;
   /** The caller half-closed meanwhile. */
   #isHalfClosed = false;
   /** No message has arrived yet. */
@@ -85,6 +92,8 @@ class ProcessCall implements GrpcCallListener, TickListener, SheddableCall {
       if (this.#waiting === null) this.#onEvent(event, modes);
       else this.#waiting.push(event);
     } catch (thrown) {
+      // What came before it is answered.
+      this.#takeBursts();
       this.#fail(thrown);
     }
   }
@@ -121,6 +130,7 @@ class ProcessCall implements GrpcCallListener, TickListener, SheddableCall {
   }
 
   shed(error: ApiError): void {
+    this.#takeBursts();
     try {
       const opened = this.#opened;
       // A client that does not read would not read this either, and half an event cannot be ended in another way.
@@ -139,6 +149,7 @@ class ProcessCall implements GrpcCallListener, TickListener, SheddableCall {
   }
 
   halfClosed(): void {
+    this.#takeBursts();
     if (this.#long !== null) {
       this.#isHalfClosed = true;
       return;
@@ -162,6 +173,10 @@ class ProcessCall implements GrpcCallListener, TickListener, SheddableCall {
     const startedAt = performance.now();
     const opened = this.#opened ?? this.#start(modes, startedAt);
     if (event.type === 'request_headers') for (const watch of this.#watches) watch.onRequestHeaders?.(event.headers);
+    if (event.type === 'response_body' && event.body.length > burstBytes) {
+      this.#defer(event);
+      return;
+    }
     const pace = isRequestEvent(event) ? opened.exchange.pace(event) : 'at_once';
     if (isRequestEvent(event) && pace !== 'at_once') {
       this.#enqueue(opened, event, pace);
@@ -194,6 +209,38 @@ class ProcessCall implements GrpcCallListener, TickListener, SheddableCall {
       }
       return true;
     });
+  }
+
+  /** One burst is translated in a turn of the event loop: one read of a connection has those of many streams. */
+  #defer(burst: ResponseBody): void {
+    this.#waiting = [];
+    this.#burst = burst;
+    this.#call.pause();
+    this.#options.queues.in_turn.add(() => {
+      this.#takeBurst();
+      return true;
+    });
+  }
+
+  #takeBurst(): void {
+    const burst = this.#burst;
+    const opened = this.#opened;
+    if (burst === null || opened === null) return;
+    this.#burst = null;
+    try {
+      if (!this.#isPaused) this.#call.resume();
+      const startedAt = performance.now();
+      this.#reply(opened, opened.exchange.repliesTo(burst));
+      this.#responseMs += performance.now() - startedAt;
+      if (this.#long === null) this.#takeWaiting();
+    } catch (thrown) {
+      this.#fail(thrown);
+    }
+  }
+
+  /** Those that have come, without waiting for a turn. */
+  #takeBursts(): void {
+    while (this.#burst !== null) this.#takeBurst();
   }
 
   #takeWaiting(): void {
@@ -272,6 +319,7 @@ class ProcessCall implements GrpcCallListener, TickListener, SheddableCall {
     const watches = this.#watches;
     // Node's Map of streams may keep this call for long (see `Http2Call`): one that is over holds nothing large.
     this.#opened = null;
+    this.#burst = null;
     this.#long = null;
     this.#waiting = null;
     this.#watches = [];

@@ -117,6 +117,58 @@ test('of bodies that are completed together each takes a turn of its own, and sm
   ticker.stop();
 });
 
+test('bursts of many answers take a turn each, tokens wait for none, and nothing is lost when the caller half-closes', async () => {
+  const ticker = createTicker(1000);
+  const queues = { in_turn: createStepQueue(), in_steps: createStepQueue() };
+  const sent: string[] = [];
+  const chunk = (bytes: number) =>
+    Buffer.from(`data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: 'x'.repeat(bytes) } }] })}\n\n`);
+  const answer = (name: string) => {
+    const listener = processCall(
+      {
+        ...idleCall,
+        send: (frame) => {
+          if (frame.includes('response.output_text.delta')) sent.push(name);
+        },
+        end: () => void sent.push(`end of ${name}`),
+      },
+      {
+        open: () => ({ exchange: new Exchange(exchangeOptions()), modes: defaultModes, hold: () => null, close() {} }),
+        observers: [],
+        ticker,
+        worked() {},
+        queues,
+        firstMessageMs: 1000,
+        onFault() {},
+      },
+    );
+    const send = (event: ExchangeEvent) => listener.message(processMethod.requestSerialize(messageOf(event)));
+    send(headers);
+    send({ type: 'request_body', body: Buffer.from('{"model":"m","input":"Hi","stream":true}'), endOfStream: true });
+    const answered = headersOf({ ':status': '200', 'content-type': 'text/event-stream' });
+    send({ type: 'response_headers', headers: answered, endOfStream: false });
+    const body = (bytes: number) => send({ type: 'response_body', body: chunk(bytes), endOfStream: false });
+    return { body, listener };
+  };
+  const [one, two, three, four] = [answer('1'), answer('2'), answer('3'), answer('4')];
+  one.body(60_000);
+  // Behind the burst of the same call.
+  one.body(1);
+  two.body(60_000);
+  three.body(1);
+  four.body(60_000);
+  four.body(1);
+  expect(sent).toEqual(['3']);
+  await setImmediate();
+  expect(sent).toEqual(['3', '1', '1']);
+  await setImmediate();
+  expect(sent).toEqual(['3', '1', '1', '2']);
+  four.listener.halfClosed();
+  expect(sent.slice(4)).toEqual(['4', '4', 'end of 4']);
+  for (const { listener } of [one, two, three, four]) listener.closed();
+  ticker.stop();
+});
+
 /** The times of a call in which that body asks, and that one answers. */
 function timesOf(request: object, path: string, contentType: string, answer: string): CallTimes {
   const ticker = createTicker(1000);
