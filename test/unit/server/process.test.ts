@@ -1,10 +1,9 @@
 import { setImmediate } from 'node:timers/promises';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import { Exchange } from '../../../src/exchange/exchange.ts';
 import type { ExchangeEvent } from '../../../src/exchange/types.ts';
 import { processMethod } from '../../../src/extproc/messages.ts';
+import { takeCollector } from '../../../src/memory/collector.ts';
 import type { GrpcCall } from '../../../src/server/grpc-call.ts';
 import { processCall } from '../../../src/server/process.ts';
 import { createStepQueue } from '../../../src/server/step-queue.ts';
@@ -13,8 +12,7 @@ import type { CallTimes } from '../../../src/telemetry/observer.ts';
 import { defaultModes, exchangeOptions, headersOf } from '../../support/exchange-options.ts';
 import { messageOf } from '../../support/extproc-client.ts';
 
-setFlagsFromString('--expose-gc');
-const collect = runInNewContext('gc') as () => void;
+const collect = takeCollector();
 
 /** A call whose caller takes whatever it is sent. */
 const idleCall: GrpcCall = {
