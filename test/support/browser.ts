@@ -39,7 +39,9 @@ export async function openInspector(
     void dialog.dismiss();
   });
   page.on('console', (message) => {
-    if (message.type() === 'error' || message.type() === 'warning') problems.push(message.text());
+    // The browser's own line where an exchange was dropped from memory just before the page asked for it; the page says so.
+    const isGone = message.text().includes('404') && /\/inspect\/exchanges\/\d+/.test(message.location().url);
+    if ((message.type() === 'error' || message.type() === 'warning') && !isGone) problems.push(message.text());
   });
   page.on('request', (request) => {
     if (!request.url().startsWith(url) && !request.url().startsWith('blob:')) problems.push(request.url());
