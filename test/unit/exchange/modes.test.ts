@@ -171,6 +171,13 @@ describe.each(pairs)('request $request, response $response', (modes) => {
     expect(client.headers.get(':status')).toBe('304');
   });
 
+  test('a Responses request that ends with its headers is refused', () => {
+    const { headers } = request({});
+    const { client } = play({ headers, pieces: [] }, answer(200, 'text/plain', 'never asked'), { modes });
+    expect(client.headers.get(':status')).toBe('400');
+    expect(JSON.parse(String(client.body)).error.code).toBe('missing_body');
+  });
+
   test('204 passes, an empty 200 is an error', () => {
     const ended = (status: string): HttpMessage => ({ headers: { ':status': status }, pieces: [] });
     expect(play(request({}), ended('204'), { modes }).client.headers.get(':status')).toBe('204');

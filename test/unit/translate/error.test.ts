@@ -28,6 +28,20 @@ describe('translateError', () => {
     expect(translateError(answer(gzip)).message).toBe('Upstream returned HTTP 500');
   });
 
+  it.each([
+    ['invalid_request_error', 400],
+    ['authentication_error', 401],
+    ['permission_error', 403],
+    ['not_found_error', 404],
+    ['rate_limit_error', 429],
+    ['server_error', 500],
+    ['api_error', 500],
+    ['overloaded_error', 503],
+    ['an unknown one', 502],
+  ])('takes the status of an error inside a 200 from its type: %s is %d', (type, status) => {
+    expect(errorOfValue({ error: { type, message: 'No.' } })?.status).toBe(status);
+  });
+
   it('does not follow an error down for ever', () => {
     const deep = `${'{"error":'.repeat(20_000)}"bottom"${'}'.repeat(20_000)}`;
     expect(translateError(answer(deep)).message).toBe('Upstream returned HTTP 500');
