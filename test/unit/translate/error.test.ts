@@ -29,6 +29,30 @@ describe('translateError', () => {
   });
 
   it.each([
+    ['messages', 'input'],
+    ['prompt', 'input'],
+    ['input_tokens', 'input'],
+    ['image', 'input'],
+    ['audio', 'input'],
+    ['video', 'input'],
+    ['max_tokens', 'max_output_tokens'],
+    ['max_completion_tokens', 'max_output_tokens'],
+    ['max_new_tokens', 'max_output_tokens'],
+    ['response_format', 'text.format'],
+    ['reasoning_effort', 'reasoning.effort'],
+    ['verbosity', 'text.verbosity'],
+    ['logprobs', 'top_logprobs'],
+    ['functions', 'tools'],
+    ['tools.0.function', 'tools'],
+    ['tool_choice', 'tool_choice'],
+    ['function_call', 'tool_choice'],
+    ['top_k', 'top_k'],
+  ])('names the client’s field for the upstream’s: %s is %s', (param, field) => {
+    const { param: shown } = translateError(answer(JSON.stringify({ error: { message: 'No.', param } }), 400));
+    expect(shown).toBe(field);
+  });
+
+  it.each([
     ['invalid_request_error', 400],
     ['authentication_error', 401],
     ['permission_error', 403],

@@ -41,6 +41,7 @@ describe('a silent upstream', () => {
     expect(exchange.tick(5999)).toEqual([]);
     const { text, ended } = said(exchange.tick(6000));
     expect(eventLines(text).at(-2)).toMatch(/^failed upstream_timeout/);
+    expect(text).toContain('The upstream was silent for 1 s.');
     expect(ended).toBe(true);
     expect(exchange.summary()).toMatchObject({ outcome: 'failed', errorCode: 'upstream_timeout' });
   });
