@@ -87,6 +87,8 @@ class ProcessCall implements GrpcCallListener, TickListener, SheddableCall {
     this.#silent = false;
     try {
       this.#options.worked(bytes.length);
+      // For want of memory the guard may have failed this very call.
+      if (this.#over) return;
       const { event, modes, observed } = decodeMessage(bytes);
       if (observed) return;
       if (this.#waiting === null) this.#onEvent(event, modes);

@@ -4,7 +4,9 @@ import { Exchange } from '../../../src/exchange/exchange.ts';
 import type { ExchangeEvent } from '../../../src/exchange/types.ts';
 import { processMethod } from '../../../src/extproc/messages.ts';
 import { takeCollector } from '../../../src/memory/collector.ts';
+import { ApiError } from '../../../src/schema/api-error.ts';
 import type { GrpcCall } from '../../../src/server/grpc-call.ts';
+import type { SheddableCall } from '../../../src/server/overload.ts';
 import { processCall } from '../../../src/server/process.ts';
 import { createStepQueue } from '../../../src/server/step-queue.ts';
 import { createTicker } from '../../../src/server/ticker.ts';
@@ -112,6 +114,41 @@ test('of bodies that are completed together each takes a turn of its own, and sm
   while (sent.length < 4) await setImmediate();
   expect(sent).toEqual(['small', '1 MiB', '2 MiB', '5 MiB']);
   for (const listener of listeners) listener.closed();
+  ticker.stop();
+});
+
+test('a call that the guard fails because of its own message opens no second exchange', () => {
+  const ticker = createTicker(1000);
+  let opened = 0;
+  let closed = 0;
+  const close = () => {
+    closed += 1;
+  };
+  const sheddable: SheddableCall[] = [];
+  let isShort = false;
+  const listener = processCall(idleCall, {
+    open(_modes, call) {
+      opened += 1;
+      sheddable.push(call);
+      const exchange = new Exchange(exchangeOptions());
+      return { exchange, modes: defaultModes, hold: () => null, close };
+    },
+    observers: [],
+    ticker,
+    worked() {
+      if (isShort)
+        sheddable[0]?.shed(new ApiError('short', { status: 503, type: 'server_error', code: 'server_overloaded' }));
+    },
+    queues: { in_turn: createStepQueue(), in_steps: createStepQueue() },
+    firstMessageMs: 1000,
+    onFault() {},
+  });
+  const send = (event: ExchangeEvent) => listener.message(processMethod.requestSerialize(messageOf(event)));
+  send(headers);
+  isShort = true;
+  send({ type: 'request_body', body: Buffer.from('{'), endOfStream: false });
+  expect([opened, closed]).toEqual([1, 1]);
+  listener.closed();
   ticker.stop();
 });
 
