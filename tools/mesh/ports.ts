@@ -1,3 +1,5 @@
+import { randomInt } from 'node:crypto';
+import { createSocket } from 'node:dgram';
 import { connect, createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -10,21 +12,33 @@ export function portIsFree(port: number): Promise<boolean> {
   });
 }
 
-/** The first free port from `first` on. Throws when a hundred are taken. */
+/** The first free port from `first` on, claimed. Throws when a hundred are taken. */
 export async function nextFreePort(first: number): Promise<number> {
-  for (let port = first; port < first + 100; port += 1) if (await portIsFree(port)) return port;
+  for (let port = first; port < first + 100; port += 1) if (await claims(port)) return port;
   throw new Error(`No free port between ${first} and ${first + 99}; give one with --port.`);
 }
 
-/** A free port chosen by the system. */
-export function anyFreePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once('error', reject);
-    server.listen({ port: 0, host: '127.0.0.1' }, () => {
-      const address = server.address();
-      const port = typeof address === 'object' && address !== null ? address.port : 0;
-      server.close(() => resolve(port));
+/** A free port, claimed. It is below those that the system gives to connections, one of which could take it at any time. */
+export async function anyFreePort(): Promise<number> {
+  for (;;) {
+    const port = randomInt(20_000, 32_768);
+    if (await claims(port)) return port;
+  }
+}
+
+/**
+ * Whether the port is free, and no other process was given it and is about to listen there: as long as this one runs, it holds
+ * the UDP port of that number, which nothing else uses.
+ */
+function claims(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const claim = createSocket('udp4');
+    claim.once('error', () => resolve(false));
+    claim.bind({ port, address: '127.0.0.1', exclusive: true }, async () => {
+      claim.unref();
+      const isFree = await portIsFree(port);
+      if (!isFree) claim.close();
+      resolve(isFree);
     });
   });
 }
