@@ -101,6 +101,10 @@ describe('a request body', () => {
   ])('of type %s is refused', (contentType) => {
     expect(refusal('{}', { contentType })).toEqual([415, 'invalid_request', 'unsupported_media_type', 'content-type']);
   });
+
+  it('repeats no more than 100 characters of a type', () => {
+    expect(() => read('{}', { contentType: 'x'.repeat(200) })).toThrow(`'${'x'.repeat(100)}'`);
+  });
 });
 
 describe('a compressed request body', () => {
