@@ -57,72 +57,6 @@ export class RetainedBytes {
 /** For lists that live no longer than one chunk. */
 export const uncounted = new RetainedBytes(false);
 
-/** Values are packed once they take so much, which hardly a stream reaches. */
-const packedAtBytes = 64 * 1024;
-
-/**
- * A list of objects that grows with a stream, all but the latest as JSON. Objects with keys of their own take several times
- * their JSON, and V8 most of a second to mark 300 MB of them.
- */
-export class PackedList<Value extends object> {
-  readonly #retained: RetainedBytes;
-  /** JSON of lists; a list itself where it is nested deeper than JSON can be written. */
-  readonly #packed: (string | readonly Value[])[] = [];
-  #values: Value[] = [];
-  /** Of `#values`. */
-  #bytes = 0;
-  #packedBytes = 0;
-  #saved = 0;
-
-  constructor(retained: RetainedBytes) {
-    this.#retained = retained;
-  }
-
-  push(value: Value): void {
-    this.#values.push(value);
-    this.#retained.add(listSlot);
-    this.#bytes += listSlot + this.#retained.addValue(value);
-    if (this.#bytes >= packedAtBytes) this.#pack();
-  }
-
-  all(): readonly Value[] {
-    if (this.#packed.length === 0) return this.#values;
-    const unpacked = (list: string | readonly Value[]) =>
-      typeof list === 'string' ? (JSON.parse(list) as readonly Value[]) : list;
-    return [...this.#packed, this.#values].flatMap(unpacked);
-  }
-
-  /** The list is being discarded. */
-  release(): void {
-    this.#retained.release(this.#packedBytes + this.#bytes);
-    this.#retained.save(-this.#saved);
-    this.#packedBytes = 0;
-    this.#bytes = 0;
-    this.#saved = 0;
-  }
-
-  #pack(): void {
-    const json = jsonOf(this.#values);
-    const saved = json === null ? 0 : Math.max(this.#bytes - heapBytesOf(json), 0);
-    this.#packed.push(json ?? this.#values);
-    this.#values = [];
-    this.#packedBytes += this.#bytes;
-    this.#bytes = 0;
-    this.#saved += saved;
-    this.#retained.save(saved);
-  }
-}
-
-/** Null for values nested deeper than the stack. */
-function jsonOf(values: readonly object[]): string | null {
-  try {
-    return JSON.stringify(values);
-  } catch (thrown) {
-    if (thrown instanceof RangeError) return null;
-    throw thrown;
-  }
-}
-
 /** A list that grows with a stream. */
 export class RetainedList<Value> {
   readonly #retained: RetainedBytes;
@@ -143,9 +77,77 @@ export class RetainedList<Value> {
     return this.#values;
   }
 
+  bytes(): number {
+    return this.#bytes;
+  }
+
   /** The list is being discarded. */
   release(): void {
     this.#retained.release(this.#bytes);
     this.#bytes = 0;
+  }
+}
+
+/** Values are packed once they take so much, which hardly a stream reaches. */
+const packedAtBytes = 64 * 1024;
+
+/**
+ * A list of objects that grows with a stream, all but the latest as JSON. Objects with keys of their own take several times
+ * their JSON, and V8 most of a second to mark 300 MB of them.
+ */
+export class PackedList<Value extends object> {
+  readonly #retained: RetainedBytes;
+  /** JSON of lists; a list itself where it is nested deeper than JSON can be written. */
+  readonly #packed: (string | readonly Value[])[] = [];
+  #latest: RetainedList<Value>;
+  #packedBytes = 0;
+  #saved = 0;
+
+  constructor(retained: RetainedBytes) {
+    this.#retained = retained;
+    this.#latest = new RetainedList(retained);
+  }
+
+  push(value: Value): void {
+    this.#latest.push(value);
+    if (this.#latest.bytes() >= packedAtBytes) this.#pack();
+  }
+
+  all(): readonly Value[] {
+    if (this.#packed.length === 0) return this.#latest.all();
+    const unpacked = (list: string | readonly Value[]) =>
+      typeof list === 'string' ? (JSON.parse(list) as readonly Value[]) : list;
+    return [...this.#packed, this.#latest.all()].flatMap(unpacked);
+  }
+
+  /** The list is being discarded. */
+  release(): void {
+    this.#latest.release();
+    this.#retained.release(this.#packedBytes);
+    this.#retained.save(-this.#saved);
+    this.#packedBytes = 0;
+    this.#saved = 0;
+  }
+
+  #pack(): void {
+    const values = this.#latest.all();
+    const bytes = this.#latest.bytes();
+    const json = jsonOf(values);
+    const saved = json === null ? 0 : Math.max(bytes - heapBytesOf(json), 0);
+    this.#packed.push(json ?? values);
+    this.#packedBytes += bytes;
+    this.#latest = new RetainedList(this.#retained);
+    this.#saved += saved;
+    this.#retained.save(saved);
+  }
+}
+
+/** Null for values nested deeper than the stack. */
+function jsonOf(values: readonly object[]): string | null {
+  try {
+    return JSON.stringify(values);
+  } catch (thrown) {
+    if (thrown instanceof RangeError) return null;
+    throw thrown;
   }
 }

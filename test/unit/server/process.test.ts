@@ -7,7 +7,7 @@ import { takeCollector } from '../../../src/memory/collector.ts';
 import { ApiError } from '../../../src/schema/api-error.ts';
 import type { GrpcCall } from '../../../src/server/grpc-call.ts';
 import type { SheddableCall } from '../../../src/server/overload.ts';
-import { processCall } from '../../../src/server/process.ts';
+import { type ProcessOptions, processCall } from '../../../src/server/process.ts';
 import { createStepQueue } from '../../../src/server/step-queue.ts';
 import { createTicker } from '../../../src/server/ticker.ts';
 import type { CallTimes } from '../../../src/telemetry/observer.ts';
@@ -28,6 +28,17 @@ const idleCall: GrpcCall = {
   cancel() {},
 };
 
+/** Options of a call that nobody observes, with an exchange of its own. */
+const callOptions = (given: Pick<ProcessOptions, 'ticker'> & Partial<ProcessOptions>): ProcessOptions => ({
+  open: () => ({ exchange: new Exchange(exchangeOptions()), modes: defaultModes, hold: () => null, close() {} }),
+  observers: [],
+  worked() {},
+  queues: { in_turn: createStepQueue(), in_steps: createStepQueue() },
+  firstMessageMs: 1000,
+  onFault() {},
+  ...given,
+});
+
 const headers: ExchangeEvent = {
   type: 'request_headers',
   headers: headersOf({ ':method': 'POST', ':path': '/v1/responses', 'content-type': 'application/json' }),
@@ -40,27 +51,26 @@ test.each(['closed', 'halfClosed'] as const)('a call that is %s no longer refers
   const call: GrpcCall = { ...idleCall };
   let exchange: WeakRef<Exchange> | null = null;
   let watch: WeakRef<object> | null = null;
-  const listener = processCall(call, {
-    open() {
-      const opened = new Exchange(exchangeOptions());
-      exchange = new WeakRef(opened);
-      return { exchange: opened, modes: defaultModes, hold: () => null, close() {} };
-    },
-    observers: [
-      {
-        onStart(given) {
-          const made = { given, onEnd() {} };
-          watch = new WeakRef(made);
-          return made;
-        },
+  const listener = processCall(
+    call,
+    callOptions({
+      open() {
+        const opened = new Exchange(exchangeOptions());
+        exchange = new WeakRef(opened);
+        return { exchange: opened, modes: defaultModes, hold: () => null, close() {} };
       },
-    ],
-    ticker,
-    worked() {},
-    queues: { in_turn: createStepQueue(), in_steps: createStepQueue() },
-    firstMessageMs: 1000,
-    onFault() {},
-  });
+      observers: [
+        {
+          onStart(given) {
+            const made = { given, onEnd() {} };
+            watch = new WeakRef(made);
+            return made;
+          },
+        },
+      ],
+      ticker,
+    }),
+  );
   listener.message(processMethod.requestSerialize(messageOf(headers)));
   const held = () => [exchange?.deref() !== undefined, watch?.deref() !== undefined];
   // What a WeakRef refers to stays for the turn in which it was made or read.
@@ -88,15 +98,11 @@ test('of bodies that are completed together each takes a turn of its own, and sm
   const ask = (name: string, length: number) => {
     const listener = processCall(
       { ...idleCall, send: () => void sent.push(name) },
-      {
+      callOptions({
         open: () => ({ exchange: new Exchange(options), modes: defaultModes, hold: () => null, close() {} }),
-        observers: [],
         ticker,
-        worked() {},
         queues,
-        firstMessageMs: 1000,
-        onFault() {},
-      },
+      }),
     );
     listener.message(processMethod.requestSerialize(messageOf(headers)));
     sent.pop();
@@ -126,23 +132,22 @@ test('a call that the guard fails because of its own message opens no second exc
   };
   const sheddable: SheddableCall[] = [];
   let isShort = false;
-  const listener = processCall(idleCall, {
-    open(_modes, call) {
-      opened += 1;
-      sheddable.push(call);
-      const exchange = new Exchange(exchangeOptions());
-      return { exchange, modes: defaultModes, hold: () => null, close };
-    },
-    observers: [],
-    ticker,
-    worked() {
-      if (isShort)
-        sheddable[0]?.shed(new ApiError('short', { status: 503, type: 'server_error', code: 'server_overloaded' }));
-    },
-    queues: { in_turn: createStepQueue(), in_steps: createStepQueue() },
-    firstMessageMs: 1000,
-    onFault() {},
-  });
+  const listener = processCall(
+    idleCall,
+    callOptions({
+      open(_modes, call) {
+        opened += 1;
+        sheddable.push(call);
+        const exchange = new Exchange(exchangeOptions());
+        return { exchange, modes: defaultModes, hold: () => null, close };
+      },
+      ticker,
+      worked() {
+        if (isShort)
+          sheddable[0]?.shed(new ApiError('short', { status: 503, type: 'server_error', code: 'server_overloaded' }));
+      },
+    }),
+  );
   const send = (event: ExchangeEvent) => listener.message(processMethod.requestSerialize(messageOf(event)));
   send(headers);
   isShort = true;
@@ -167,15 +172,7 @@ test('bursts of many answers take a turn each, tokens wait for none, and nothing
         },
         end: () => void sent.push(`end of ${name}`),
       },
-      {
-        open: () => ({ exchange: new Exchange(exchangeOptions()), modes: defaultModes, hold: () => null, close() {} }),
-        observers: [],
-        ticker,
-        worked() {},
-        queues,
-        firstMessageMs: 1000,
-        onFault() {},
-      },
+      callOptions({ ticker, queues }),
     );
     const send = (event: ExchangeEvent) => listener.message(processMethod.requestSerialize(messageOf(event)));
     send(headers);
