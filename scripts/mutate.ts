@@ -206,9 +206,9 @@ function testsOf(file: string): string[] {
   return tests;
 }
 
-/** The golden cases, the properties, and the unit tests of the file's own room, of the four rooms an answer passes, and of memory. */
+/** The golden cases, the properties, and the unit tests of the file's own room, of the four rooms an answer passes, and of memory and the server. */
 function nearTests(file: string): RegExp {
-  const names = [file, ...rooms, 'src/memory'].map((path) => path.split('/')[1]);
+  const names = [file, ...rooms, 'src/memory', 'src/server'].map((path) => path.split('/')[1]);
   return new RegExp(`^test/(golden|fuzz|unit/(${names.join('|')}))/`);
 }
 

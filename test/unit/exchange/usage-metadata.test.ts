@@ -233,3 +233,17 @@ it('has no more than 200 characters of a name', () => {
   const named = JSON.stringify({ model: 'x'.repeat(5000), choices: [choice] });
   expect(metadataOf(repliesTo(request(), answer(named))).at(-1)).toMatchObject({ upstream_model: 'x'.repeat(200) });
 });
+
+it('the summary has the parameters that the request sets, and none that it leaves out', () => {
+  const parametersOf = (fields: object) => {
+    const exchange = new Exchange(exchangeOptions());
+    carry('request', request(fields), 'BUFFERED', exchange);
+    return exchange.summary().parameters;
+  };
+  expect(parametersOf({ max_output_tokens: 50, temperature: 0.5, top_p: 0.9 })).toEqual({
+    maxOutputTokens: 50,
+    temperature: 0.5,
+    topP: 0.9,
+  });
+  expect(parametersOf({})).toEqual({ maxOutputTokens: null, temperature: null, topP: null });
+});
