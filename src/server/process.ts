@@ -40,9 +40,10 @@ export interface OpenExchange {
   close(): void;
 }
 
-type ResponseBody = Extract<ExchangeEvent, { type: 'response_body' }>;
-
-/** More than comes of a model's tokens at once; 60 kB of the costliest events take some 10 ms. */
+/**
+ * A piece of an answer takes a turn from this size on: more than comes of a model's tokens at once. One read of a connection may
+ * have such pieces of many streams, and 60 kB of the costliest events take some 10 ms.
+ */
 const burstBytes = 32 * 1024;
 
 /** One call of Envoy from its first message to its end: the complete data path. */
@@ -57,12 +58,10 @@ class ProcessCall implements GrpcCallListener, TickListener, SheddableCall {
   readonly #options: ProcessOptions;
   #opened: OpenExchange | null = null;
   #watches: ExchangeWatch[] = [];
-  /** Messages that arrive while a large body is translated in steps, or a long answer is sent. */
-  #waiting: ExchangeEvent[] | null = null;
+  /** Messages that arrive while another waits for its turn, is handled in steps, or has a long answer. */
+  #waiting: Buffer[] | null = null;
   /** The replies of a long answer that have not been generated yet. */
   #long: Iterator<ExchangeReply, void> | null = null;
-  /** A burst of the answer that waits for its turn; the messages after it wait too. */
-  #burst: ResponseBody | null = null;
   /** The caller half-closed meanwhile. */
   #isHalfClosed = false;
   /** No message has arrived yet. */
@@ -89,13 +88,9 @@ class ProcessCall implements GrpcCallListener, TickListener, SheddableCall {
       this.#options.worked(bytes.length);
       // For want of memory the guard may have failed this very call.
       if (this.#over) return;
-      const { event, modes, observed } = decodeMessage(bytes);
-      if (observed) return;
-      if (this.#waiting === null) this.#onEvent(event, modes);
-      else this.#waiting.push(event);
+      if (this.#waiting === null) this.#onMessage(bytes);
+      else this.#waiting.push(bytes);
     } catch (thrown) {
-      // What came before it is answered.
-      this.#takeBursts();
       this.#fail(thrown);
     }
   }
@@ -132,11 +127,10 @@ class ProcessCall implements GrpcCallListener, TickListener, SheddableCall {
   }
 
   shed(error: ApiError): void {
-    this.#takeBursts();
     try {
       const opened = this.#opened;
       // A client that does not read would not read this either, and half an event cannot be ended in another way.
-      const canSay = opened !== null && this.#waiting === null && !this.#call.isBlocked();
+      const canSay = opened !== null && this.#long === null && !this.#call.isBlocked();
       const replies = canSay ? opened.exchange.shed(error) : null;
       if (opened !== null && replies !== null) {
         this.#reply(opened, replies);
@@ -151,8 +145,7 @@ class ProcessCall implements GrpcCallListener, TickListener, SheddableCall {
   }
 
   halfClosed(): void {
-    this.#takeBursts();
-    if (this.#long !== null) {
+    if (this.#waiting !== null) {
       this.#isHalfClosed = true;
       return;
     }
@@ -171,29 +164,26 @@ class ProcessCall implements GrpcCallListener, TickListener, SheddableCall {
     this.#call.end({ code: status.DEADLINE_EXCEEDED, details: 'No message came on this call.' });
   }
 
-  #onEvent(event: ExchangeEvent, modes: BodyModes | null): void {
+  /** Throws `ProtocolError` for a message that may not come now. */
+  #onMessage(bytes: Buffer): void {
+    const { event, modes, observed } = decodeMessage(bytes);
+    if (observed) return;
     const startedAt = performance.now();
     const opened = this.#opened ?? this.#start(modes, startedAt);
     if (event.type === 'request_headers') for (const watch of this.#watches) watch.onRequestHeaders?.(event.headers);
-    if (event.type === 'response_body' && event.body.length > burstBytes) {
-      this.#defer(event);
-      return;
-    }
-    const pace = isRequestEvent(event) ? opened.exchange.pace(event) : 'at_once';
-    if (isRequestEvent(event) && pace !== 'at_once') {
+    const pace = paceOf(event, opened.exchange);
+    if (pace !== 'at_once') {
       this.#enqueue(opened, event, pace);
       return;
     }
     this.#reply(opened, opened.exchange.repliesTo(event));
-    const elapsed = performance.now() - startedAt;
-    if (isRequestEvent(event)) this.#requestMs += elapsed;
-    else this.#responseMs += elapsed;
+    this.#worked(event, startedAt);
   }
 
-  /** Takes the steps one at a time; messages of this call wait for the last, other calls do not. */
-  #enqueue(opened: OpenExchange, event: RequestEvent, pace: Exclude<Pace, 'at_once'>): void {
+  /** Handles the message in its turn, or in steps; messages of this call wait for it, other calls do not. */
+  #enqueue(opened: OpenExchange, event: ExchangeEvent, pace: Exclude<Pace, 'at_once'>): void {
     const { exchange } = opened;
-    const steps = pace === 'in_steps' ? exchange.handleInSteps(event) : null;
+    const steps = pace === 'in_steps' && isRequestEvent(event) ? exchange.handleInSteps(event) : null;
     this.#waiting = [];
     this.#call.pause();
     this.#options.queues[pace].add(() => {
@@ -201,11 +191,11 @@ class ProcessCall implements GrpcCallListener, TickListener, SheddableCall {
       const startedAt = performance.now();
       try {
         const step = steps?.next() ?? { done: true, value: exchange.repliesTo(event) };
-        this.#requestMs += performance.now() - startedAt;
+        this.#worked(event, startedAt);
         if (!step.done) return false;
         if (!this.#isPaused) this.#call.resume();
         this.#reply(opened, step.value);
-        if (this.#long === null) this.#takeWaiting();
+        if (this.#long === null) this.#goOn();
       } catch (thrown) {
         this.#fail(thrown);
       }
@@ -213,49 +203,25 @@ class ProcessCall implements GrpcCallListener, TickListener, SheddableCall {
     });
   }
 
-  /** One burst is translated in a turn of the event loop: one read of a connection has those of many streams. */
-  #defer(burst: ResponseBody): void {
-    this.#waiting = [];
-    this.#burst = burst;
-    this.#call.pause();
-    this.#options.queues.in_turn.add(() => {
-      this.#takeBurst();
-      return true;
-    });
-  }
-
-  #takeBurst(): void {
-    const burst = this.#burst;
-    const opened = this.#opened;
-    if (burst === null || opened === null) return;
-    this.#burst = null;
-    try {
-      if (!this.#isPaused) this.#call.resume();
-      const startedAt = performance.now();
-      this.#reply(opened, opened.exchange.repliesTo(burst));
-      this.#responseMs += performance.now() - startedAt;
-      if (this.#long === null) this.#takeWaiting();
-    } catch (thrown) {
-      this.#fail(thrown);
-    }
-  }
-
-  /** Those that have come, without waiting for a turn. */
-  #takeBursts(): void {
-    while (this.#burst !== null) this.#takeBurst();
-  }
-
-  #takeWaiting(): void {
+  /** Takes the messages that have come meanwhile, and the end. */
+  #goOn(): void {
     const waiting = this.#waiting ?? [];
     this.#waiting = null;
-    for (const [index, event] of waiting.entries()) {
-      this.#onEvent(event, null);
+    for (const [index, bytes] of waiting.entries()) {
+      this.#onMessage(bytes);
       if (this.#over) return;
       if (this.#waiting === null) continue;
       // It started something long; the remaining messages wait for it.
-      (this.#waiting as ExchangeEvent[]).push(...waiting.slice(index + 1));
+      (this.#waiting as Buffer[]).push(...waiting.slice(index + 1));
       return;
     }
+    if (this.#isHalfClosed) this.halfClosed();
+  }
+
+  #worked(event: ExchangeEvent, startedAt: number): void {
+    const elapsed = performance.now() - startedAt;
+    if (isRequestEvent(event)) this.#requestMs += elapsed;
+    else this.#responseMs += elapsed;
   }
 
   #reply(opened: OpenExchange, replies: Replies): void {
@@ -278,8 +244,7 @@ class ProcessCall implements GrpcCallListener, TickListener, SheddableCall {
           continue;
         }
         this.#long = null;
-        this.#takeWaiting();
-        if (this.#isHalfClosed) this.halfClosed();
+        this.#goOn();
       }
     } catch (thrown) {
       this.#fail(thrown);
@@ -321,7 +286,6 @@ class ProcessCall implements GrpcCallListener, TickListener, SheddableCall {
     const watches = this.#watches;
     // Node's Map of streams may keep this call for long (see `Http2Call`): one that is over holds nothing large.
     this.#opened = null;
-    this.#burst = null;
     this.#long = null;
     this.#waiting = null;
     this.#watches = [];
@@ -346,6 +310,11 @@ class ProcessCall implements GrpcCallListener, TickListener, SheddableCall {
       work: { request: this.#requestMs, response: this.#responseMs },
     };
   }
+}
+
+function paceOf(event: ExchangeEvent, exchange: Exchange): Pace {
+  if (isRequestEvent(event)) return exchange.pace(event);
+  return event.type === 'response_body' && event.body.length > burstBytes ? 'in_turn' : 'at_once';
 }
 
 function isRequestEvent(event: ExchangeEvent): event is RequestEvent {

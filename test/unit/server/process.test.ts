@@ -196,8 +196,66 @@ test('bursts of many answers take a turn each, tokens wait for none, and nothing
   await setImmediate();
   expect(sent).toEqual(['3', '1', '1', '2']);
   four.listener.halfClosed();
+  await setImmediate();
   expect(sent.slice(4)).toEqual(['4', '4', 'end of 4']);
   for (const { listener } of [one, two, three, four]) listener.closed();
+  ticker.stop();
+});
+
+test('a call that is failed while a burst of its answer waits tells its client, and sends nothing after that', async () => {
+  const ticker = createTicker(1000);
+  const sent: string[] = [];
+  const sheddable: SheddableCall[] = [];
+  const listener = processCall(
+    { ...idleCall, send: (frame) => void sent.push(frame.includes('response.failed') ? 'failed' : 'other') },
+    callOptions({
+      open(_modes, call) {
+        sheddable.push(call);
+        return { exchange: new Exchange(exchangeOptions()), modes: defaultModes, hold: () => null, close() {} };
+      },
+      ticker,
+    }),
+  );
+  const send = (event: ExchangeEvent) => listener.message(processMethod.requestSerialize(messageOf(event)));
+  send(headers);
+  send({ type: 'request_body', body: Buffer.from('{"model":"m","input":"Hi","stream":true}'), endOfStream: true });
+  const answered = headersOf({ ':status': '200', 'content-type': 'text/event-stream' });
+  send({ type: 'response_headers', headers: answered, endOfStream: false });
+  const chunk = (content: string) =>
+    Buffer.from(`data: ${JSON.stringify({ choices: [{ index: 0, delta: { content } }] })}\n\n`);
+  send({ type: 'response_body', body: chunk('first'), endOfStream: false });
+  sent.length = 0;
+  send({ type: 'response_body', body: chunk('x'.repeat(60_000)), endOfStream: false });
+  sheddable[0]?.shed(new ApiError('short', { status: 503, type: 'server_error', code: 'server_overloaded' }));
+  expect(sent).toEqual(['failed']);
+  await setImmediate();
+  expect(sent).toEqual(['failed']);
+  listener.closed();
+  ticker.stop();
+});
+
+test.each([1, 5])('a body of %d MiB is answered before a call that the caller has half-closed ends', async (size) => {
+  const ticker = createTicker(1000);
+  const bytes = 8 * 1024 * 1024;
+  const options = exchangeOptions({
+    bodyLimits: { maxRequestBytes: bytes, maxResponseBytes: bytes, maxErrorBytes: bytes, maxSseEventBytes: bytes },
+  });
+  const sent: string[] = [];
+  const listener = processCall(
+    { ...idleCall, send: () => void sent.push('reply'), end: () => void sent.push('end') },
+    callOptions({
+      open: () => ({ exchange: new Exchange(options), modes: defaultModes, hold: () => null, close() {} }),
+      ticker,
+    }),
+  );
+  const send = (event: ExchangeEvent) => listener.message(processMethod.requestSerialize(messageOf(event)));
+  send(headers);
+  sent.length = 0;
+  const body = Buffer.from(JSON.stringify({ model: 'm', input: 'x'.repeat(size * 1024 * 1024) }));
+  send({ type: 'request_body', body, endOfStream: true });
+  listener.halfClosed();
+  while (!sent.includes('end')) await setImmediate();
+  expect(sent).toEqual(['reply', 'end']);
   ticker.stop();
 });
 
