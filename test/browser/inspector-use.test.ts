@@ -137,6 +137,22 @@ describe('the panes', () => {
     await expect.poll(() => sides.getAttribute('aria-valuenow')).toBe('50');
   });
 
+  test('and rows follow two keys that come before the page is drawn again', async () => {
+    for (const model of ['first', 'second', 'third']) await answered(model);
+    const { page } = await open();
+    await page.getByRole('option', { name: /third/ }).click();
+    const atOnce = (...keys: string[]) =>
+      page.evaluate(`for (const key of ${JSON.stringify(keys)})
+        document.activeElement.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true }));`);
+    const sides = page.getByRole('separator', { name: 'Width of both sides' });
+    await sides.press('Home');
+    await atOnce('End', 'ArrowLeft');
+    await expect.poll(() => sides.getAttribute('aria-valuenow')).toBe('96');
+    await page.getByRole('listbox', { name: 'Exchanges, newest first' }).focus();
+    await atOnce('ArrowDown', 'ArrowDown');
+    await page.getByRole('option', { name: /first/, selected: true }).waitFor();
+  });
+
   test('one stands alone when it is asked to, until Esc', async () => {
     await answered('alone');
     const { page } = await open();

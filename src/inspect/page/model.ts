@@ -200,12 +200,16 @@ export class Model {
     this.#changed();
   }
 
+  /** Tells at once what would be told with the next frame, so that what a person does meets the page as it is. */
+  settle(): void {
+    if (this.#frame === 0) return;
+    cancelAnimationFrame(this.#frame);
+    this.#frame = 0;
+    for (const listener of this.#listeners) listener();
+  }
+
   #changed(): void {
-    if (this.#frame !== 0) return;
-    this.#frame = requestAnimationFrame(() => {
-      this.#frame = 0;
-      for (const listener of this.#listeners) listener();
-    });
+    if (this.#frame === 0) this.#frame = requestAnimationFrame(() => this.settle());
   }
 }
 
