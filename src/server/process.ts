@@ -58,8 +58,10 @@ class ProcessCall implements GrpcCallListener, TickListener, SheddableCall {
   readonly #options: ProcessOptions;
   #opened: OpenExchange | null = null;
   #watches: ExchangeWatch[] = [];
-  /** Messages that arrive while another waits for its turn, is handled in steps, or has a long answer. */
-  #waiting: Buffer[] | null = null;
+  /** A message waits for its turn, is handled in steps, or has a long answer. */
+  #isBusy = false;
+  /** Messages that arrived meanwhile. */
+  #waiting: Buffer[] = [];
   /** The replies of a long answer that have not been generated yet. */
   #long: Iterator<ExchangeReply, void> | null = null;
   /** The caller half-closed meanwhile. */
@@ -88,8 +90,8 @@ class ProcessCall implements GrpcCallListener, TickListener, SheddableCall {
       this.#options.worked(bytes.length);
       // For want of memory the guard may have failed this very call.
       if (this.#over) return;
-      if (this.#waiting === null) this.#onMessage(bytes);
-      else this.#waiting.push(bytes);
+      if (this.#isBusy) this.#waiting.push(bytes);
+      else this.#onMessage(bytes);
     } catch (thrown) {
       this.#fail(thrown);
     }
@@ -99,7 +101,7 @@ class ProcessCall implements GrpcCallListener, TickListener, SheddableCall {
     if (this.#silent && at - this.#startedAt >= this.#options.firstMessageMs) this.#giveUp();
     // Always called: it also detects that the call was reset.
     const isBlocked = this.#call.isBlocked();
-    if (this.#opened === null || this.#waiting !== null) return;
+    if (this.#opened === null || this.#isBusy) return;
     try {
       this.#reply(this.#opened, this.#opened.exchange.repliesToTick(at, isBlocked || this.#isPaused));
     } catch (thrown) {
@@ -145,7 +147,7 @@ class ProcessCall implements GrpcCallListener, TickListener, SheddableCall {
   }
 
   halfClosed(): void {
-    if (this.#waiting !== null) {
+    if (this.#isBusy) {
       this.#isHalfClosed = true;
       return;
     }
@@ -184,7 +186,7 @@ class ProcessCall implements GrpcCallListener, TickListener, SheddableCall {
   #enqueue(opened: OpenExchange, event: ExchangeEvent, pace: Exclude<Pace, 'at_once'>): void {
     const { exchange } = opened;
     const steps = pace === 'in_steps' && isRequestEvent(event) ? exchange.handleInSteps(event) : null;
-    this.#waiting = [];
+    this.#isBusy = true;
     this.#call.pause();
     this.#options.queues[pace].add(() => {
       if (this.#over) return true;
@@ -195,7 +197,7 @@ class ProcessCall implements GrpcCallListener, TickListener, SheddableCall {
         if (!step.done) return false;
         if (!this.#isPaused) this.#call.resume();
         this.#reply(opened, step.value);
-        if (this.#long === null) this.#goOn();
+        if (Array.isArray(step.value)) this.#goOn();
       } catch (thrown) {
         this.#fail(thrown);
       }
@@ -203,19 +205,15 @@ class ProcessCall implements GrpcCallListener, TickListener, SheddableCall {
     });
   }
 
-  /** Takes the messages that have come meanwhile, and the end. */
+  /** Takes the messages that have come meanwhile, until one of them is long too, and then the end. */
   #goOn(): void {
-    const waiting = this.#waiting ?? [];
-    this.#waiting = null;
-    for (const [index, bytes] of waiting.entries()) {
-      this.#onMessage(bytes);
-      if (this.#over) return;
-      if (this.#waiting === null) continue;
-      // It started something long; the remaining messages wait for it.
-      (this.#waiting as Buffer[]).push(...waiting.slice(index + 1));
-      return;
-    }
-    if (this.#isHalfClosed) this.halfClosed();
+    this.#isBusy = false;
+    for (let bytes = this.#next(); bytes !== undefined; bytes = this.#next()) this.#onMessage(bytes);
+    if (this.#isHalfClosed && !this.#isBusy && !this.#over) this.halfClosed();
+  }
+
+  #next(): Buffer | undefined {
+    return this.#isBusy || this.#over ? undefined : this.#waiting.shift();
   }
 
   #worked(event: ExchangeEvent, startedAt: number): void {
@@ -229,7 +227,7 @@ class ProcessCall implements GrpcCallListener, TickListener, SheddableCall {
       this.#send(opened, replies);
       return;
     }
-    this.#waiting ??= [];
+    this.#isBusy = true;
     this.#long = replies;
     this.#sendLong();
   }
@@ -287,7 +285,7 @@ class ProcessCall implements GrpcCallListener, TickListener, SheddableCall {
     // Node's Map of streams may keep this call for long (see `Http2Call`): one that is over holds nothing large.
     this.#opened = null;
     this.#long = null;
-    this.#waiting = null;
+    this.#waiting = [];
     this.#watches = [];
     opened.close();
     const summary = opened.exchange.summary();

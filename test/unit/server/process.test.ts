@@ -6,6 +6,7 @@ import { processMethod } from '../../../src/extproc/messages.ts';
 import { takeCollector } from '../../../src/memory/collector.ts';
 import { ApiError } from '../../../src/schema/api-error.ts';
 import type { GrpcCall } from '../../../src/server/grpc-call.ts';
+import { frameHeadBytes } from '../../../src/server/message-frames.ts';
 import type { SheddableCall } from '../../../src/server/overload.ts';
 import { type ProcessOptions, processCall } from '../../../src/server/process.ts';
 import { createStepQueue } from '../../../src/server/step-queue.ts';
@@ -231,6 +232,41 @@ test('a call that is failed while a burst of its answer waits tells its client, 
   await setImmediate();
   expect(sent).toEqual(['failed']);
   listener.closed();
+  ticker.stop();
+});
+
+const textOf300kB = `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: 'x'.repeat(300_000) } }] })}\n\n`;
+const finished = 'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n';
+
+test.each([
+  ['a burst behind the long end of an answer', [textOf300kB + finished, `: ${'-'.repeat(60_000)}\n\n`]],
+  ['the end of the body behind a long end that waited itself', [textOf300kB, finished, ': end\n\n']],
+])('%s is answered before a half-closed call ends', async (_, bodies) => {
+  const ticker = createTicker(1000);
+  const sent: string[] = [];
+  const listener = processCall(
+    {
+      ...idleCall,
+      send(frame) {
+        const { response_body: body } = processMethod.responseDeserialize(frame.subarray(frameHeadBytes));
+        const isLast = body?.response?.body_mutation?.streamed_response?.end_of_stream;
+        sent.push(isLast ? 'last' : 'reply');
+      },
+      end: () => void sent.push('end'),
+    },
+    callOptions({ ticker }),
+  );
+  const send = (event: ExchangeEvent) => listener.message(processMethod.requestSerialize(messageOf(event)));
+  send(headers);
+  send({ type: 'request_body', body: Buffer.from('{"model":"m","input":"Hi","stream":true}'), endOfStream: true });
+  const answered = headersOf({ ':status': '200', 'content-type': 'text/event-stream' });
+  send({ type: 'response_headers', headers: answered, endOfStream: false });
+  sent.length = 0;
+  for (const [index, body] of bodies.entries())
+    send({ type: 'response_body', body: Buffer.from(body), endOfStream: index === bodies.length - 1 });
+  listener.halfClosed();
+  while (!sent.includes('end')) await setImmediate();
+  expect(sent.filter((name) => name !== 'reply')).toEqual(['last', 'end']);
   ticker.stop();
 });
 
