@@ -165,11 +165,11 @@ class CustomCallWriter implements CallItemWriter {
   }
 
   isWhole(): boolean {
-    return this.#named.call.isWhole();
+    return this.#named.call.isWhole() && (!this.#decoder.isReading() || this.#decoder.isWhole());
   }
 
   isCut(): boolean {
-    return isCut(this.#named);
+    return !this.#named.call.isCustom && !this.isWhole();
   }
 
   close(status: ClosingStatus): CallItem {

@@ -26,6 +26,8 @@ export class CustomInputDecoder {
   /** The opening, then an escape that is not complete. */
   #buffered = '';
   #highSurrogate = '';
+  /** The first character after the string that is not blank. */
+  #next = '';
 
   /** Takes the next piece of the arguments and gives what it adds to the input. */
   push(text: string): string {
@@ -35,6 +37,8 @@ export class CustomInputDecoder {
       case 'string':
         return this.#readString(text);
       case 'closed':
+        this.#readNext(text);
+        return '';
       case 'unknown':
         return '';
     }
@@ -51,6 +55,15 @@ export class CustomInputDecoder {
   /** False while the arguments do not begin with `{"input":"`: then the input can only be found in the whole. */
   isReading(): boolean {
     return this.#state === 'string' || this.#state === 'closed';
+  }
+
+  /** Has the string ended where its object goes on, or ends too? After a quote that was not escaped, more of the input comes. */
+  isWhole(): boolean {
+    return this.#state === 'closed' && ['', ',', '}'].includes(this.#next);
+  }
+
+  #readNext(text: string): void {
+    if (this.#next === '') this.#next = text.trimStart().charAt(0);
   }
 
   #readOpening(text: string): string {
@@ -82,6 +95,7 @@ export class CustomInputDecoder {
       if (at === source.length) break;
       if (source[at] === '"') {
         this.#state = 'closed';
+        this.#readNext(source.slice(at + 1));
         return decoded + this.finish();
       }
       const length = escapeLength(source, at);

@@ -8,6 +8,7 @@ import { clientTools, isClientToolType, isRunnable } from '../client-tools.ts';
 import type { ResponseContext } from '../context.ts';
 import { type CallItemWriter, openCallItem } from './call-item-writers.ts';
 import { CallTracker, isCompleteJson, type TrackedCall, withoutPlaceholder } from './call-tracker.ts';
+import { CustomInputDecoder } from './custom-input.ts';
 import type { CarriedExtra } from './envelope-contents.ts';
 import type { EventLog } from './event-log.ts';
 import { FoundTools } from './found-tools.ts';
@@ -111,7 +112,7 @@ export class ToolCalls {
     return null;
   }
 
-  /** An error when a call of a tool that the client runs holds nothing to run: its arguments could not be read. */
+  /** An error when a call holds nothing that its client could run, or half of it. */
   unrunnable(): ApiError | null {
     for (const { tracked, item } of this.#calls.values()) {
       const error = item === null ? null : unrunnableCall({ ...tracked, name: this.#nameOf(tracked) }, this.#parts);
@@ -295,7 +296,7 @@ export class WholeCalls {
       const item = openCallItem({ ...call, isWhole: () => isWholeText(call.text) }, callId, this.#parts);
       // The item itself knows what no arguments are.
       if (call.text !== '' && (call.isCustom || call.text !== emptyArguments)) item.add(call.text);
-      if (call !== this.#calls.at(-1)?.call && (call.isCustom || isWholeText(call.text)))
+      if (call !== this.#calls.at(-1)?.call && (call.isCustom || item.isWhole()))
         this.#parts.output.close(item.outputIndex);
     }
     return this.#error;
@@ -351,26 +352,40 @@ function toolNotAllowed(name: string): ApiError {
   });
 }
 
-/** An error if the client would be told to run an empty call: clients do not check. */
+/**
+ * An error if the client would be told to run an empty call, or half of one: clients do not check. The finish reason says
+ * nothing of it: vLLM gives `tool_calls` where the token limit cut the call (vllm#53269).
+ */
 function unrunnableCall(call: CallFragment | TrackedCall, { context }: CallParts): ApiError | null {
   const { kind } = restoredToolOf(call, context);
-  if (!isClientToolType(kind)) return null;
-  const item = clientTools[kind].itemOf({ id: '', call_id: '' }, 'completed', call.text.toString());
-  if (isRunnable(item)) return null;
-  return new ApiError(`The model called “${call.name}” with arguments that cannot be read.`, {
-    status: 502,
-    type: 'model_error',
-    code: 'invalid_tool_call',
-  });
+  const text = call.text.toString();
+  if (isClientToolType(kind)) {
+    const item = clientTools[kind].itemOf({ id: '', call_id: '' }, 'completed', text);
+    return isRunnable(item) ? null : invalidCall(`The model called “${call.name}” with arguments that cannot be read.`);
+  }
+  const breaksOff = !call.isCustom && (kind === 'custom' ? isCutInput(text) : isCutObject(text));
+  return breaksOff ? invalidCall(`The model called “${call.name}” with arguments that break off.`) : null;
+}
+
+/** The arguments of a custom tool: is it uncertain where its input ends? */
+function isCutInput(text: string): boolean {
+  const decoder = new CustomInputDecoder();
+  decoder.push(text);
+  return decoder.isReading() ? !decoder.isWhole() : isCutObject(text);
+}
+
+/** An object that does not end. With a brace at its end the text may be all, and wrong: that is for the client to say. */
+function isCutObject(text: string): boolean {
+  return text.trimStart().startsWith('{') && !text.trimEnd().endsWith('}') && !isWholeText(text);
+}
+
+function invalidCall(message: string): ApiError {
+  return new ApiError(message, { status: 502, type: 'model_error', code: 'invalid_tool_call' });
 }
 
 /** The error for an answer of nothing but calls without a name, which no client can answer. */
 export function namelessCall(): ApiError {
-  return new ApiError('The model called a tool without naming it.', {
-    status: 502,
-    type: 'model_error',
-    code: 'invalid_tool_call',
-  });
+  return invalidCall('The model called a tool without naming it.');
 }
 
 /** The upstream's id, unless it is missing or another call of this answer has it; made unique where the conversation has it. */
