@@ -173,8 +173,8 @@ export const applyPatchOutputItem = z.object({
   output: z.string().nullish(),
 });
 export const configurationUpdateItem = z.object({
-  reasoning: z.object({ effort: z.enum(reasoningEfforts).nullish() }).nullish(),
-  text: z.object({ format: jsonObject.nullish() }).nullish(),
+  reasoning: z.looseObject({ effort: z.enum(reasoningEfforts).nullish() }).nullish(),
+  text: z.looseObject({ format: jsonObject.nullish() }).nullish(),
 });
 export const compactionItem = z.object({ encrypted_content: z.string().nullish() });
 export const compactionTriggerItem = z.object({});

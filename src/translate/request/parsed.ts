@@ -47,7 +47,8 @@ export interface InputToolCall {
   /** The item's path in the request, for errors. */
   readonly param: string;
   readonly callId: string;
-  readonly toolKind: 'function' | 'custom' | 'tool_search' | ClientToolType;
+  /** Its input is text in any form; any other call's is JSON. */
+  readonly isCustom: boolean;
   readonly name: string;
   readonly namespace: string | null;
   /** JSON text of the arguments, or a custom tool's input verbatim. */

@@ -41,7 +41,7 @@ export const localShellCall = itemType(localShellCallItem, ({ call_id, action },
 export const localShellOutput = itemType(localShellOutputItem, ({ call_id, id, output }, at, input) => {
   const callId = call_id ?? id;
   if (typeof callId !== 'string' || callId === '') throw missingParameter(`${at}.call_id`);
-  addOutput(callId, typeof output === 'string' ? output : JSON.stringify(output ?? ''), at, input);
+  addOutput(callId, typeof output === 'string' ? output : output == null ? '' : JSON.stringify(output), at, input);
 });
 
 export const applyPatchCall = itemType(applyPatchCallItem, ({ call_id, operation }, at, input) => {
@@ -55,7 +55,7 @@ export const applyPatchOutput = itemType(applyPatchOutputItem, ({ call_id, statu
 
 function addCall(tool: ClientToolType, callId: string, given: object, at: string, input: InputBuilder): void {
   const set = Object.entries(given).filter(([, value]) => value !== null && value !== undefined);
-  input.add(callOf(tool, { call_id: callId, name: tool }, JSON.stringify(Object.fromEntries(set)), at));
+  input.add(callOf({ call_id: callId, name: tool }, JSON.stringify(Object.fromEntries(set)), at));
 }
 
 function addOutput(callId: string, text: string, at: string, input: InputBuilder): void {

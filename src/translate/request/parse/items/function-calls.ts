@@ -8,11 +8,11 @@ import { type InputBuilder, itemType } from './item-type.ts';
 export const functionCall = itemType(functionCallItem, (call, at, input) => {
   const given = typeof call.arguments === 'string' ? call.arguments : JSON.stringify(call.arguments);
   withinTextLimit(given, `${at}.arguments`, input.settings);
-  input.add(callOf('function', call, argumentsOf(given, input), at));
+  input.add(callOf(call, argumentsOf(given, input), at));
 });
 
 export const customToolCall = itemType(customToolCallItem, (call, at, input) => {
-  input.add(callOf('custom', call, withinTextLimit(call.input, `${at}.input`, input.settings), at));
+  input.add(callOf(call, withinTextLimit(call.input, `${at}.input`, input.settings), at, true));
 });
 
 /** The output of a call; if the client names only the tool, of its latest call without one. */
@@ -25,7 +25,6 @@ export const toolOutput = itemType(toolOutputItem, ({ call_id, name, namespace, 
 
 /** A call of the model; `input` is what it passed. */
 export function callOf(
-  toolKind: InputToolCall['toolKind'],
   call: {
     readonly call_id: string;
     readonly name: string;
@@ -34,13 +33,14 @@ export function callOf(
   },
   input: string,
   param: string,
+  isCustom = false,
 ): InputToolCall {
   const { call_id: callId, name, namespace, async: isAsync } = call;
   return {
     kind: 'call',
     param,
     callId,
-    toolKind,
+    isCustom,
     name,
     namespace: namespace ?? null,
     input,

@@ -1,6 +1,5 @@
 import { agentMessageItem, messageItem } from '../../../../schema/create-response.ts';
 import { unsupportedParameter } from '../../errors.ts';
-import type { InputContent } from '../../parsed.ts';
 import { parseContent } from '../content.ts';
 import { itemType } from './item-type.ts';
 
@@ -49,13 +48,7 @@ export const agentMessage = itemType(
   agentMessageItem,
   ({ content }, at, input) => {
     const parts = parseContent(content, 'user', `${at}.content`, input.settings, input.dropped);
-    if (parts.length > 0) input.add({ kind: 'message', role: 'user', content: joined(parts) });
+    if (parts.length > 0) input.add({ kind: 'message', role: 'user', content: parts });
   },
   ['author', 'recipient'],
 );
-
-/** One text, if all parts are text: they are pieces of one message, and servers differ in how they join parts. */
-function joined(parts: readonly InputContent[]): readonly InputContent[] {
-  const texts = parts.flatMap((part) => (part.type === 'text' ? [part.text] : []));
-  return texts.length === parts.length ? [{ type: 'text', text: texts.join('') }] : parts;
-}

@@ -18,7 +18,7 @@ export const toolSearchCall = itemType(
       return;
     }
     const text = argumentsOf(JSON.stringify(given ?? {}), input);
-    input.add(callOf('tool_search', { call_id, name: 'tool_search' }, text, at));
+    input.add(callOf({ call_id, name: 'tool_search' }, text, at));
   },
   ['execution'],
 );

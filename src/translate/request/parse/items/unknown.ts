@@ -1,4 +1,6 @@
+import { messageItem } from '../../../../schema/create-response.ts';
 import { objectOf, textOf } from '../../../chat/loose.ts';
+import type { InputMessage } from '../../parsed.ts';
 
 /** Where items of every known type carry text for the model. */
 interface LooseItem {
@@ -18,9 +20,9 @@ export function textCarriedBy(value: object): string {
 }
 
 /** The role such an item states, where a message may have it. */
-export function roleStatedBy(value: object): 'user' | 'assistant' | 'system' | 'developer' {
-  const role = objectOf<LooseItem>(value)?.role;
-  return role === 'assistant' || role === 'system' || role === 'developer' ? role : 'user';
+export function roleStatedBy(value: object): InputMessage['role'] {
+  const role = messageItem.shape.role.safeParse(objectOf<LooseItem>(value)?.role);
+  return role.success ? role.data : 'user';
 }
 
 /** A text, or the texts of a list of parts. */
