@@ -100,7 +100,7 @@ export function translateRequest(
   put(chat, profile.maxTokensField, maxTokens);
   putSampling(chat, request, wanted.logprobs, profile);
   putVendorFields(chat, request, profile, dropped);
-  if (profile.moderation) put(chat, 'moderation', request.moderation);
+  put(chat, 'moderation', request.moderation);
   if (profile.stubTools && chat.tools === undefined) putStubTools(chat, profile);
   const effort = request.reasoning?.effort ?? null;
   // The client's own switch is all that it wants to set of the server's reasoning.
@@ -235,7 +235,7 @@ function putCacheOptions(
     // `prewarm: true` is a request of another kind.
     if (value === null || typeof value === 'boolean') continue;
     if (promptCacheOptions && isChats) sent[key] = value;
-    else if (value !== 'implicit' && value !== '30m') dropped.push(`prompt_cache_options.${key.slice(0, 100)}`);
+    else if (value !== 'implicit' && value !== '30m') dropped.push(`prompt_cache_options.${key}`);
   }
   if (Object.keys(sent).length > 0) put(chat, 'prompt_cache_options', sent);
 }

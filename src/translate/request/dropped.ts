@@ -8,6 +8,8 @@ export interface UnknownType {
 
 /** More names than a log line or a header ever shows. */
 const maxNames = 1000;
+/** Characters of a name: clients choose those of fields, and they may be of any length. */
+const maxNameLength = 300;
 
 /**
  * The names of what is left out of a request, each once: `input[3].web_search_call` for an item, `input[].phase` for a key,
@@ -25,7 +27,7 @@ export class Dropped {
     this.#trace = trace;
   }
 
-  /** Makes `path` safe for a header. */
+  /** Cuts `path`, and makes it safe for a header. */
   push(path: string): void {
     this.#names ??= new Set();
     if (this.#names.size < maxNames) this.#names.add(headerSafe(path));
@@ -41,19 +43,19 @@ export class Dropped {
   }
 
   #pushKey(key: string, known: ReadonlySet<string>, path: string): void {
-    if (this.#trace !== undefined) noteDropped(this.#trace, headerSafe(`${path}.${key.slice(0, 100)}`));
+    if (this.#trace !== undefined) noteDropped(this.#trace, headerSafe(`${path}.${key}`));
     this.#keys ??= new Map();
     const named = this.#keys.get(known) ?? new Set<string>();
     this.#keys.set(known, named);
     if (named.has(key) || named.size >= maxNames) return;
     named.add(key);
-    this.push(`${path}.${key.slice(0, 100)}`);
+    this.push(`${path}.${key}`);
   }
 
   pushUnknownType(unknown: UnknownType, path: string): void {
     this.#unknown ??= new Map();
     if (this.#unknown.size < maxNames) this.#unknown.set(`${unknown.kind} ${unknown.type}`, unknown);
-    this.push(`${path}.${unknown.type.slice(0, 100)}`);
+    this.push(`${path}.${unknown.type}`);
   }
 
   names(): readonly string[] {
@@ -84,5 +86,5 @@ export function knownKeys(...names: readonly string[]): ReadonlySet<string> {
 
 /** Clients choose the names of fields; a header takes printable ASCII, and the list is separated by commas. */
 function headerSafe(path: string): string {
-  return path.slice(0, 300).replaceAll(/[^\x21-\x7e]|,/g, '?');
+  return path.slice(0, maxNameLength).replaceAll(/[^\x21-\x7e]|,/g, '?');
 }

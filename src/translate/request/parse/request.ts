@@ -227,7 +227,7 @@ function parseInclude(include: readonly unknown[], { profile }: TranslationSetti
     wanted.push(value);
     if (value === 'reasoning.encrypted_content' || hostedIncludes.has(value)) continue;
     if (value !== 'message.output_text.logprobs') {
-      dropped.push(`${at}.${value.slice(0, 100)}`);
+      dropped.push(`${at}.${value}`);
       continue;
     }
     if (profile.refusedFields.includes('logprobs')) {
