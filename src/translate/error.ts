@@ -242,9 +242,7 @@ function withRetryHint(message: string, reading: ErrorReading, retryAfter: strin
 
 /** At most `maxMessageBytes` of UTF-8, without half a character at the end. */
 function cut(text: string): string {
-  const bytes = Buffer.from(text);
-  if (bytes.length <= maxMessageBytes) return text;
-  let end = maxMessageBytes - 3; // room for the ellipsis
-  while (((bytes[end] ?? 0) & 0xc0) === 0x80) end--;
-  return `${bytes.toString('utf8', 0, end)}…`;
+  if (Buffer.byteLength(text) <= maxMessageBytes) return text;
+  const kept = Buffer.alloc(maxMessageBytes - 3); // room for the ellipsis
+  return `${text.slice(0, new TextEncoder().encodeInto(text, kept).read)}…`;
 }

@@ -52,13 +52,12 @@ interface InputTokens {
  * answer, as vLLM's `/tokenize` takes it.
  */
 function countRequestJson({ model, messages, tools }: ChatCompletionRequest, passthrough: Passthrough): string {
-  const template = passthrough.get('chat_template_kwargs');
   return JSON.stringify({
     model,
     messages,
-    ...(tools === undefined ? {} : { tools }),
+    tools,
     add_generation_prompt: true,
-    ...(template === undefined ? {} : { chat_template_kwargs: template }),
+    chat_template_kwargs: passthrough.get('chat_template_kwargs'),
   });
 }
 

@@ -73,10 +73,31 @@ test.each(['FULL_DUPLEX_STREAMED', 'BUFFERED', 'STREAMED'] as const)('the client
   expect(exchange.summary()).toMatchObject({ outcome: 'completed', status: 200 });
 });
 
+test.each(['{"count":0}', '{"input_tokens":0}', '{"count":null,"input_tokens":0}'])(
+  'none is a number too: %s',
+  (answer) => {
+    const { client } = run(answer);
+    expect(JSON.parse(textOf(client))).toEqual({ object: 'response.input_tokens', input_tokens: 0 });
+  },
+);
+
+test('without tools or a template’s own settings the server is sent neither', () => {
+  const exchange = new Exchange(exchangeOptions({ profile: 'vllm' }));
+  const upstream = ask(exchange, '/v1/responses/input_tokens', { model: 'm', input: 'Hi' });
+  expect(JSON.parse(textOf(upstream))).toEqual({
+    model: 'm',
+    messages: [{ role: 'user', content: 'Hi' }],
+    add_generation_prompt: true,
+  });
+});
+
 describe('what is no count is an error', () => {
   test.each([
     ['another object', json, '{"choices":[]}'],
     ['half a token', json, '{"count":1.5}'],
+    ['a token less than none', json, '{"count":-1}'],
+    ['a number in words', json, '{"count":"42"}'],
+    ['null', json, 'null'],
     ['a stream', { ...json, 'content-type': 'text/event-stream' }, 'data: {"count":1}\n\n'],
   ])('%s', (_what, headers, answer) => {
     const { client } = run(answer, headers);
