@@ -42,6 +42,35 @@ describe('a field', () => {
     expect(field.causes).toMatchObject([{ kind: 'flag', name: 'maxTokensField', value: 'max_tokens' }]);
   });
 
+  const made = 'message.output_text.logprobs';
+  it.each([
+    ['stream', { stream: true }, 'generic', ['stream', 'stream_options', 'header accept']],
+    ['max_output_tokens', { max_output_tokens: 99 }, 'openai', ['max_completion_tokens']],
+    ['top_logprobs', { top_logprobs: 2 }, 'generic', ['logprobs', 'top_logprobs']],
+    ['include[0]', { include: [made] }, 'generic', ['logprobs']],
+    ['include[1]', { include: ['reasoning.encrypted_content', made], top_logprobs: 2 }, 'generic', ['logprobs']],
+    ['text.format', { text: { format: { type: 'json_object' } } }, 'generic', ['response_format']],
+    ['text.verbosity', { text: { verbosity: 'low' } }, 'openai', ['verbosity']],
+    ['reasoning.effort', { reasoning: { effort: 'low' } }, 'generic', ['reasoning_effort']],
+    ['reasoning.effort', { reasoning: { effort: 'low' } }, 'openrouter', ['reasoning.effort']],
+    ['reasoning.effort', { reasoning: { effort: 'low' } }, 'deepseek', ['thinking', 'reasoning_effort']],
+    ['reasoning.effort', { reasoning: { effort: 'low' } }, 'dashscope', ['enable_thinking']],
+  ])('%s is followed to what it became: %j (%s)', (field, body, profile, names) => {
+    expect(fieldOf(field, body, { profile }).becomes.map(({ path }) => path)).toEqual(names);
+    expect(explain({ ...plain, ...body }, { profile }).added).toEqual([]);
+  });
+
+  it('is not blamed for what another one made be dropped', () => {
+    const { fields } = explain({ ...plain, service_tier: 'flex', text: { verbosity: 'low' }, user: 'u' });
+    expect(fields.map(({ field, dropped }) => [field, dropped])).toEqual([
+      ['model', []],
+      ['input', []],
+      ['service_tier', ['service_tier']],
+      ['text.verbosity', ['text.verbosity']],
+      ['user', []],
+    ]);
+  });
+
   it('that has another value is rewritten, because of a flag and for a reason', () => {
     const field = fieldOf('reasoning.effort', { reasoning: { effort: 'xhigh' } }, { profile: 'groq' });
     expect(field.fate).toBe('rewritten');

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { defaultCompactionPrompt } from '../../../../src/settings/default-texts.ts';
+import { encodeReasoningEnvelope } from '../../../../src/translate/reasoning-envelope.ts';
 import { translateRequest } from '../../../../src/translate/request.ts';
 import { createCountedIds, createdAt } from '../../../support/context.ts';
 import { createTestSettings } from '../../../support/settings.ts';
@@ -7,10 +8,17 @@ import { createTestSettings } from '../../../support/settings.ts';
 const clock = { now: () => createdAt, newId: createCountedIds() };
 
 /** A conversation of calls with these outputs, and a trigger. */
-function compacted(outputs: readonly string[], contextWindow: number | null, question = 'Go.', name = 'read') {
+function compacted(
+  outputs: readonly string[],
+  contextWindow: number | null,
+  question = 'Go.',
+  name = 'read',
+  thoughts: readonly object[] = [],
+) {
   const settings = createTestSettings({ compaction: { contextWindow, maxTokens: 1000 } });
   const input = [
     { role: 'user', content: question },
+    ...thoughts.map((thought) => ({ type: 'reasoning', summary: [], ...thought })),
     ...outputs.flatMap((output, index) => [
       { type: 'function_call', call_id: `c${index}`, name, arguments: '{}' },
       { type: 'function_call_output', call_id: `c${index}`, output },
@@ -46,6 +54,17 @@ describe('a conversation for a window that is known', () => {
     const outputs = [long('a', 9000), ...Array.from({ length: 40 }, () => 'done')];
     expect(compacted(outputs, 5500).dropped).toEqual([]);
     expect(compacted(outputs, 5500, 'Go.', 'r'.repeat(120)).dropped).toEqual(['input[2].output']);
+  });
+
+  const thought = 't'.repeat(9000);
+  test.each([
+    ['text', { content: [{ type: 'reasoning_text', text: thought }] }],
+    ['summary', { summary: [thought, 'b'].map((text) => ({ type: 'summary_text', text })) }],
+    ['envelope', { encrypted_content: encodeReasoningEnvelope({ t: thought }) }],
+  ])('that does not fit because of its reasoning is shortened as well: a %s', (_kind, reasoning) => {
+    const outputs = [long('a', 9000)];
+    expect(compacted(outputs, 5500).dropped).toEqual([]);
+    expect(compacted(outputs, 5500, 'Go.', 'read', [reasoning]).dropped).toContain('input[3].output');
   });
 
   test('whose messages alone are too long has those shortened too', () => {
