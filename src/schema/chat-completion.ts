@@ -19,6 +19,8 @@ export interface LooseChunk {
   readonly error?: unknown;
   /** Anthropic's errors have `type: "error"`. */
   readonly type?: unknown;
+  /** MiniMax: the status that others give in HTTP. */
+  readonly base_resp?: unknown;
   /** Groq. */
   readonly x_groq?: unknown;
   /** Perplexity. */
@@ -210,6 +212,8 @@ export interface LooseError {
   readonly message?: unknown;
   readonly msg?: unknown;
   readonly error_message?: unknown;
+  /** MiniMax. */
+  readonly status_msg?: unknown;
   readonly code?: unknown;
   readonly status?: unknown;
   readonly status_code?: unknown;

@@ -28,7 +28,7 @@ const noBytes = Buffer.alloc(0);
  * Reads the event stream format (WHATWG HTML §9.2.6) from bytes cut anywhere, even inside a character or between CR
  * and LF. Text is decoded a line at a time; the work is linear in the bytes however small the pieces are. Beyond the
  * standard, a line that begins with `{` is an event of its own: some servers send errors or all chunks without `data:`. So is
- * the field `error` (llama.cpp, GPUStack).
+ * the field `error` (llama.cpp, GPUStack), and the event of that name without data.
  *
  * If a piece completes some events and then exceeds the limit, those events are returned and the next call throws.
  * Why this is written by hand: docs/decisions/0007-hand-written-decoders.md.
@@ -164,6 +164,7 @@ export class SseDecoder {
 
   #endEvent(): void {
     if (this.#data !== null) this.#emit({ type: 'event', event: this.#event, data: this.#data });
+    else if (this.#event === 'error') this.#emit({ type: 'event', event: 'error', data: '' });
     this.#data = null;
     this.#dataSize = 0;
     this.#event = null;

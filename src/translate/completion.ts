@@ -10,7 +10,7 @@ import { logprobsOf } from './chat/logprobs.ts';
 import { objectOf, textOf } from './chat/loose.ts';
 import { usageOf } from './chat/usage.ts';
 import type { ResponseContext } from './context.ts';
-import { errorOfValue } from './error.ts';
+import { errorOfValue, errorOfWords } from './error.ts';
 import { EventLog } from './response/event-log.ts';
 import { ResponseWriter } from './response/response-writer.ts';
 
@@ -38,7 +38,8 @@ export function translateCompletion(completion: unknown, context: ResponseContex
   const choice = body === null ? null : wholeChoice(body);
   const upstreamError = errorOfValue(completion, context.profile.contextOverflow);
   const message = choice === null ? null : messageOf(choice);
-  if (body === null || choice === null || message === null) throw upstreamError ?? notACompletion();
+  if (body === null || choice === null || message === null)
+    throw upstreamError ?? errorOfWords(completion, context.profile.contextOverflow) ?? notACompletion();
 
   const log = new EventLog(context, context.stream);
   const writer = new ResponseWriter(context, log, uncounted);

@@ -56,11 +56,28 @@ export function errorOfValue(value: unknown, wordings: Wordings = none): ApiErro
   return errorOf({ ...reading, code: reading.code || 'upstream_error' }, 502, null, wordings);
 }
 
+/** The error of an event of that name: its name is enough to know that there is one. */
+export function errorOfEvent(value: unknown, wordings: Wordings = none): ApiError | null {
+  return errorOfValue({ error: isNonEmpty(value) ? value : wordless }, wordings);
+}
+
+const wordless = 'The upstream reported an error without saying which.';
+
+/** The error in a value that stands where a completion or a chunk should, in the upstream's own words. Null if it has none. */
+export function errorOfWords(value: unknown, wordings: Wordings = none): ApiError | null {
+  const reading = readErrorValue(objectOf(value));
+  if (reading.message === '') return null;
+  const code = reading.code || (reading.status === null ? unreadable : '');
+  return errorOf({ ...reading, code }, reading.status ?? 502, null, wordings);
+}
+
+const unreadable = 'invalid_upstream_response';
+
 /** The error in a stream's data that is not JSON, in the upstream's own words. Null if it is markup, or broken JSON. */
 export function errorOfText(text: string, wordings: Wordings = none): ApiError | null {
   const reading = /^\s*[{["]/.test(text) ? null : readErrorBody(text, null);
   if (reading === null || reading.message === '') return null;
-  return errorOf({ ...reading, code: reading.code || 'invalid_upstream_response' }, 502, null, wordings);
+  return errorOf({ ...reading, code: reading.code || unreadable }, 502, null, wordings);
 }
 
 /** The status of an error inside a 200 that names none, by OpenAI's and Anthropic's error types. */
@@ -80,7 +97,9 @@ function errorIn(value: unknown): unknown {
   if (Array.isArray(value)) return value.some((entry) => isNonEmpty(objectOf<LooseError>(entry)?.error)) ? value : null;
   const body = objectOf<LooseChunk>(value);
   if (body === null) return null;
-  if (isNonEmpty(body.error) || body.object === 'error' || body.type === 'error') return body;
+  if (isNonEmpty(body.error) || body.error === true || body.object === 'error' || body.type === 'error') return body;
+  const minimax = objectOf<LooseError>(body.base_resp);
+  if (minimax !== null && isNonEmpty(minimax.status_msg) && minimax.status_code !== 0) return minimax;
   const inChoice = choiceOf(body)?.error;
   return isNonEmpty(inChoice) ? inChoice : null;
 }

@@ -12,7 +12,7 @@ import { logprobsOf } from './chat/logprobs.ts';
 import { objectOf, textOf } from './chat/loose.ts';
 import { usageOf } from './chat/usage.ts';
 import type { ResponseContext } from './context.ts';
-import { errorOfText, errorOfValue } from './error.ts';
+import { errorOfEvent, errorOfText, errorOfValue, errorOfWords } from './error.ts';
 import { EventLog } from './response/event-log.ts';
 import { ResponseWriter } from './response/response-writer.ts';
 
@@ -52,7 +52,7 @@ export class StreamTranslator {
   #chunks = 0;
   #malformed = 0;
   #malformedInRow = 0;
-  /** What the first data said that was not JSON. */
+  /** What the first data said that was not a chunk. */
   #unread: ApiError | null = null;
 
   constructor(context: ResponseContext) {
@@ -87,7 +87,7 @@ export class StreamTranslator {
     return text !== null && this.#grow(this.#template.field(), text) ? this.#log.take() : null;
   }
 
-  /** Takes data that is not JSON. It is skipped; several pieces in a row fail the stream, and so does an end without output. */
+  /** Takes data that is not JSON. It is skipped; several pieces in a row fail the stream, and so does an end without output or without a finish reason. */
   malformed(text: string): ResponseStreamEvent[] {
     if (this.ended()) return [];
     this.#unread ??= errorOfText(text, this.#context.profile.contextOverflow);
@@ -170,8 +170,8 @@ export class StreamTranslator {
     const chunk = objectOf<LooseChunk>(value);
     if (chunk !== null && eventName === null && this.#pushFast(chunk, json)) return;
     const { contextOverflow } = this.#context.profile;
-    const named = eventName === 'error' ? { error: value } : null;
-    const error = errorOfValue(value, contextOverflow) ?? (named && errorOfValue(named, contextOverflow));
+    const named = eventName === 'error' ? errorOfEvent(value, contextOverflow) : null;
+    const error = errorOfValue(value, contextOverflow) ?? named;
     if (chunk === null && error === null) {
       this.#skip();
       return;
@@ -180,6 +180,7 @@ export class StreamTranslator {
     this.#chunks += 1;
     this.#malformedInRow = 0;
     if (chunk !== null) this.#read(chunk);
+    if (chunk?.choices == null) this.#unread ??= errorOfWords(value, contextOverflow);
     if (error !== null && !this.ended()) this.#response.fail(error);
   }
 
@@ -272,10 +273,16 @@ export class StreamTranslator {
     );
   }
 
-  /** The end of the bytes without `[DONE]` and `finish_reason` is a cut (choice D9); `[DONE]` alone is for `outcomeOf`. */
+  /**
+   * The end of the bytes without `[DONE]` and `finish_reason` is a cut (choice D9); `[DONE]` alone is for `outcomeOf`, unless
+   * something in the stream was not a chunk.
+   */
   #missingEnd(reason: 'done' | 'eof'): ApiError | null {
+    if (this.#finishReason !== null) return null;
     if (this.#chunks === 0 && (reason === 'eof' || this.#malformed > 0)) return this.#invalid();
-    return reason === 'eof' && this.#finishReason === null ? truncated() : null;
+    if (this.#unread !== null) return this.#unread;
+    if (reason === 'eof') return truncated();
+    return this.#malformed > 0 ? this.#invalid() : null;
   }
 
   /** What could not be read was the answer. */

@@ -159,6 +159,7 @@ export class EventStreamReader implements UpstreamBodyReader {
     const data = readSseData(text);
     switch (data.type) {
       case 'values': {
+        if (data.values.length === 0 && event === 'error') return translator.push(null, event);
         if (data.values.length === 1 && !data.done) return translator.push(data.values[0], event, text);
         let events: ResponseStreamEvent[] = [];
         for (const value of data.values) events = bothOf(events, translator.push(value, event));
