@@ -62,7 +62,7 @@ export function explainFields(
   }
 
   return {
-    fields: (fields ?? fieldsOf(body)).map(explainField),
+    fields: (fields?.flatMap((path) => partsOf(path, body)) ?? fieldsOf(body)).map(explainField),
     dropped: run.dropped.map((name) => {
       const row = rowOf(name);
       return {
@@ -75,6 +75,13 @@ export function explainFields(
     added:
       fields === null ? run.places.added.map((place) => ({ ...shown(place), causes: because(without(place)) })) : [],
   };
+}
+
+/** A list or an object that is asked for as a whole, part by part as among all fields; any other field itself. */
+function partsOf(path: Path, body: unknown): readonly Path[] {
+  const name = pathText(path);
+  const parts = fieldsOf(body).filter((part) => isWithin(pathText(part), name));
+  return parts.length === 0 ? [path] : parts;
 }
 
 function shown({ path, value }: Place): ChatPlace {

@@ -34,7 +34,7 @@ export function markFields(
     enable_thinking: effort,
   };
   for (const name of Object.keys(chat)) {
-    if (name === 'messages' || name === 'tools') continue;
+    if (name === 'tools') continue;
     if (name === 'response_format') carry(chat, request.text.format, name);
     else if (hasField(request, otherNames[name] ?? name)) mark(chat, otherNames[name] ?? name, name);
     if (name === 'logprobs') markInclude(chat, request.include);

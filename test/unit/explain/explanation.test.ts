@@ -139,6 +139,23 @@ describe('a field', () => {
     expect(absent?.fate).toBe('absent');
   });
 
+  it('that is a list or an object can be asked for as a whole', () => {
+    const text = { format: { type: 'json_object' }, verbosity: 'low' };
+    const input = ['Hi', 'Go'].map((content) => ({ role: 'user', content }));
+    const body = { model: 'm', input, tools: [{ type: 'function', name: 'f' }, { type: 'web_search' }], text };
+    const { fields } = explain(body, {}, { fields: [['tools'], ['input'], ['text'], ['include'], ['input', 1]] });
+    expect(fields.map(({ field, fate }) => [field, fate])).toEqual([
+      ['tools[0]', 'rewritten'],
+      ['tools[1]', 'dropped'],
+      ['input[0]', 'sent'],
+      ['input[1]', 'sent'],
+      ['text.format', 'renamed'],
+      ['text.verbosity', 'dropped'],
+      ['include', 'absent'],
+      ['input[1]', 'sent'],
+    ]);
+  });
+
   it.each([{ a: 1 }, 7, 'x'])('called __proto__ is one like any other: %j', (value) => {
     const { fields, added } = explain(`{"model":"m","input":"Hi","__proto__":${JSON.stringify(value)}}`);
     expect(fields.at(-1)).toMatchObject({ field: '__proto__', fate: 'sent', becomes: [{ path: '__proto__', value }] });
@@ -340,6 +357,22 @@ describe('what nothing asked for', () => {
       { path: 'top_k', value: 7, causes: [{ name: 'defaults' }] },
     ]);
   });
+});
+
+it('tools that stand in for those of earlier calls are added, whatever the request’s own list', () => {
+  const input = [
+    { type: 'function_call', call_id: 'a', name: 'f', arguments: '{}' },
+    { type: 'function_call_output', call_id: 'a', output: '' },
+  ];
+  const { fields, added } = explain(
+    { model: 'm', input, tools: [] },
+    { profile: { extends: 'openai', stubTools: true } },
+  );
+  expect(fields.at(-1)).toMatchObject({ field: 'tools', fate: 'in_response', becomes: [] });
+  expect(added).toMatchObject([
+    { path: 'tools[0]', causes: [{ name: 'stubTools' }] },
+    { path: 'tool_choice', value: 'none' },
+  ]);
 });
 
 describe('a refusal', () => {
