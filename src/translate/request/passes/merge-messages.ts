@@ -36,7 +36,8 @@ function mergedContent(messages: readonly ChatMessage[], last: ChatMessage['cont
   return { content: [...(text === '' ? [] : partsOf(text)), ...contents.slice(firstParts).flatMap(partsOf)] };
 }
 
-function partsOf(content: Content): Parts {
+/** The parts of a content; a text is one. */
+export function partsOf(content: Content): Parts {
   return typeof content === 'string' ? [{ type: 'text', text: content }] : content;
 }
 

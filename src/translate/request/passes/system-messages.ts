@@ -1,5 +1,5 @@
 import type { ChatMessage } from '../../../schema/chat-request.ts';
-import { mergeMessages } from './merge-messages.ts';
+import { mergeMessages, partsOf } from './merge-messages.ts';
 import { type MessagePass, mapRole } from './pass.ts';
 
 /** `developer` is `system` where the server does not know the role. */
@@ -35,10 +35,7 @@ function isSystem({ role }: ChatMessage): boolean {
 
 function asUser(message: ChatMessage): ChatMessage {
   if (!isSystem(message)) return message;
-  const { content } = message;
-  const text =
-    typeof content === 'string'
-      ? content
-      : (content ?? []).map((part) => (part.type === 'text' ? part.text : '')).join('');
+  const parts = partsOf(message.content ?? '');
+  const text = parts.map((part) => (part.type === 'text' ? part.text : '')).join('');
   return { ...message, role: 'user', content: `Developer instructions:\n${text}` };
 }

@@ -21,13 +21,14 @@ const assistant = (content: Content, more: Partial<ChatMessage> = {}): ChatMessa
   ...more,
 });
 const system = (content: string): ChatMessage => ({ role: 'system', content });
-const developer = (content: string): ChatMessage => ({ role: 'developer', content });
+const developer = (content: Content): ChatMessage => ({ role: 'developer', content });
 const tool = (id: string, content: Content = 'ok'): ChatMessage => ({
   role: 'tool',
   tool_call_id: id,
   content,
 });
 const calling = (...ids: string[]) => assistant(null, { tool_calls: ids.map((id) => call(id)) });
+const pieces = ['e', 'f'].map((text) => ({ type: 'text', text }) as const);
 const image = { type: 'image_url', image_url: { url: 'https://a.test/b.png' } } as const;
 const unsigned = { google: { thought_signature: 'skip_thought_signature_validator' } };
 
@@ -97,8 +98,14 @@ const cases: Readonly<Record<string, PassCase>> = {
   },
   systemMessages: {
     flags: { systemMessages: 'leading_only' },
-    before: [system('a'), system('b'), user('c'), system('d')],
-    after: [system('a\n\nb'), user('c'), user('Developer instructions:\nd')],
+    before: [system('a'), system('b'), user('c'), system('d'), developer(pieces), developer(null)],
+    after: [
+      system('a\n\nb'),
+      user('c'),
+      user('Developer instructions:\nd'),
+      user('Developer instructions:\nef'),
+      user('Developer instructions:\n'),
+    ],
   },
   singleCalls: {
     flags: { singleCalls: true },
