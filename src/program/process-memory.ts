@@ -11,6 +11,18 @@ export function memoryOfProcess(): { readonly heap: number; readonly total: numb
   };
 }
 
+let resident = 0;
+
+/** The size of this process in bytes; the last one seen while it cannot be read. */
+export function residentBytes(): number {
+  try {
+    resident = process.memoryUsage.rss();
+  } catch {
+    // The system reads a file for it, and every descriptor may be taken by a connection.
+  }
+  return resident;
+}
+
 /** By then start-up is over, and its compiled code can go. */
 const startEndsMs = 1000;
 /** How often an idle process is checked. */
@@ -47,7 +59,7 @@ export function releaseWhenIdle(work: Work, everyMs = lookMs): void {
   };
   const release = () => {
     collectAndGiveBack(takeCollector());
-    least = Math.min(least ?? Number.POSITIVE_INFINITY, process.memoryUsage.rss());
+    least = Math.min(least ?? Number.POSITIVE_INFINITY, residentBytes());
   };
   setTimeout(() => {
     if (isIdle()) release();
@@ -55,7 +67,7 @@ export function releaseWhenIdle(work: Work, everyMs = lookMs): void {
     setInterval(() => {
       looks = isIdle() ? looks + 1 : 0;
       if (looks < firstRelease || looks > lastRelease) return;
-      if (least === null || process.memoryUsage.rss() > least + spareBytes) release();
+      if (least === null || residentBytes() > least + spareBytes) release();
     }, everyMs).unref();
   }, startEndsMs).unref();
 }

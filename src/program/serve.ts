@@ -15,7 +15,7 @@ import { createOccasionalWarning, type Log } from '../telemetry/log.ts';
 import type { LogOutput } from '../telemetry/log-output.ts';
 import { createMetrics, type Metrics } from '../telemetry/metrics.ts';
 import type { ExchangeObserver } from '../telemetry/observer.ts';
-import { memoryOfProcess, releaseWhenIdle } from './process-memory.ts';
+import { memoryOfProcess, releaseWhenIdle, residentBytes } from './process-memory.ts';
 import { openWebSocket } from './serve-websocket.ts';
 
 /** A running service. */
@@ -49,7 +49,7 @@ export async function serve(config: Config, log: Log, output: LogOutput): Promis
     { maxExchanges: config.MAX_EXCHANGES, maxBufferedBytes: config.MAX_BUFFERED_BYTES },
     createHeapGauge(memory.heap),
     (limit) => metrics.overload.inc({ limit }),
-    { limit: memory.total / config.WORKERS, bytes: () => process.memoryUsage.rss() },
+    { limit: memory.total / config.WORKERS, bytes: residentBytes },
   );
   const tracing = await loadTracing(config, log, metrics);
   const tls = tlsOf(config, log, metrics);

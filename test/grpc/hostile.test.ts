@@ -1,5 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, type IncomingHttpHeaders } from 'node:http2';
+import { connect as connectTcp } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import * as fc from 'fast-check';
@@ -208,4 +209,23 @@ describe('the gRPC port bears', { timeout: 60_000 }, () => {
     for (let round = 0; round < 200; round++) await exchange();
     expect(residentMiB(service.child.pid) - first.memory).toBeLessThan(250);
   });
+});
+
+it('as many connections as a process may have do not end it', async () => {
+  const most = 128;
+  const small = await startServiceProcess(
+    {},
+    { wrap: (command, args) => ['sh', ['-c', `ulimit -n ${most}; exec "$@"`, 'sh', command, ...args]] },
+  );
+  try {
+    const [host = '', port = ''] = (small.listen[0] ?? '').split(':');
+    const all = Array.from({ length: 2 * most }, () => connectTcp(Number(port), host).on('error', () => {}));
+    const open = () => readdirSync(`/proc/${small.child.pid}/fd`).length;
+    await expect.poll(open).toBeGreaterThanOrEqual(most - 2);
+    await sleep(1500); // it measures its memory twice a second
+    for (const socket of all) socket.destroy();
+    await expect.poll(() => small.get('/readyz').then(({ status }) => status)).toBe(200);
+  } finally {
+    await small.remove();
+  }
 });
