@@ -151,6 +151,8 @@ class Http2Call implements GrpcCall {
     if (isOpen(this.#stream)) this.#sendStatus(how);
     else this.#destroyIfReset();
     this.#unblock();
+    // Whoever paused it is gone with the call.
+    this.resume();
   }
 
   #startDeadline(timeout: string): void {

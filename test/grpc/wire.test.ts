@@ -156,6 +156,7 @@ const chunk = (content: string): ExchangeEvent => ({
 });
 const begun = () => Buffer.concat([framed(opening), framesOf(requestBody, sseHeaders)]);
 const unknownKind = framed({});
+const noBytes = Buffer.alloc(0);
 
 /** Whatever came before: no call is left, none of its places, and no stream. */
 async function expectNothingLeft(): Promise<void> {
@@ -343,6 +344,27 @@ describe('a call that ends', () => {
     expect(wire.replies).toHaveLength(2);
     await expectNothingLeft();
     expect(running.ends.map(({ how }) => how)).toEqual(['aborted']);
+  });
+
+  test.each([
+    [
+      'that may not come then',
+      status.INVALID_ARGUMENT,
+      Buffer.concat([framed(opening), framesOf(requestBody)]),
+      noBytes,
+    ],
+    ['with one behind it that is too large', status.RESOURCE_EXHAUSTED, begun(), Buffer.alloc(frameHeadBytes, 0x7f)],
+  ])('by a burst %s leaves nothing', async (_, code, before, behind) => {
+    await start();
+    const wire = call(connection());
+    wire.stream.write(before);
+    wire.stream.write(Buffer.concat([framesOf(chunk('x'.repeat(40_000))), behind]));
+    await until(() => wire.status !== null);
+    expect(wire.status).toBe(String(code));
+    wire.stream.write(framesOf(chunk('late')));
+    await sleep(50);
+    reset(wire.stream, constants.NGHTTP2_NO_ERROR);
+    await expectNothingLeft();
   });
 
   test.each(['before its first message', 'in the middle of one', 'after one'])('by its deadline: %s', async (when) => {
