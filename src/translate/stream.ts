@@ -287,7 +287,7 @@ export class StreamTranslator {
 
   /** What could not be read was the answer. */
   #missingOutput(): ApiError | null {
-    return this.#malformed > 0 && this.#response.output.isEmpty() ? this.#invalid() : null;
+    return this.#malformed > 0 && !this.#response.output.hasAnswer() ? this.#invalid() : null;
   }
 
   #invalid(): ApiError {

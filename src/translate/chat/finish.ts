@@ -11,7 +11,7 @@ export type Outcome =
 
 /** The facts of the output that matter when the answer ends. */
 interface AnswerEnd {
-  isEmpty(): boolean;
+  hasAnswer(): boolean;
   hasCutCall(): boolean;
 }
 
@@ -90,8 +90,10 @@ means(
  */
 export function outcomeOf(finishReason: unknown, output: AnswerEnd): Outcome {
   if (typeof finishReason !== 'string' || finishReason.trim() === '')
-    return output.isEmpty() || output.hasCutCall() ? { status: 'failed', error: truncated() } : { status: 'completed' };
-  const meaning = meaningOf(finishReason) ?? (output.isEmpty() ? emptyAnswer(finishReason) : 'completed');
+    return !output.hasAnswer() || output.hasCutCall()
+      ? { status: 'failed', error: truncated() }
+      : { status: 'completed' };
+  const meaning = meaningOf(finishReason) ?? (output.hasAnswer() ? 'completed' : emptyAnswer(finishReason));
   switch (meaning) {
     case 'completed':
       return { status: 'completed' };

@@ -167,15 +167,14 @@ export class OutputWriter {
     return (this.#calls ?? this.#wholeCalls)?.unrunnable() ?? null;
   }
 
-  /** The answer is complete: sends what was held back. An answer of nothing but broken calls is an error. */
+  /** The answer is complete: sends what was held back. An answer of nothing but broken calls, or of reasoning and those, is an error. */
   finish(): ApiError | null {
     this.#flushTags();
     const error = this.#calls?.finish() ?? null;
     if (error !== null) return error;
     this.#carryEnvelope();
-    if (this.hasItems()) return null;
-    if (this.#space !== '') this.#begin(this.#takeSpace());
-    return !this.hasItems() && this.nameless() > 0 ? namelessCall() : null;
+    if (!this.hasItems() && this.#space !== '') this.#begin(this.#takeSpace());
+    return !this.hasAnswer() && this.nameless() > 0 ? namelessCall() : null;
   }
 
   /** A completed answer has at least one item: an empty message, if there is none. */
@@ -198,6 +197,12 @@ export class OutputWriter {
   /** Is a call open that is, or may be, incomplete? */
   hasCutCall(): boolean {
     return this.#output.hasCutCall();
+  }
+
+  /** Has more arrived than reasoning? */
+  hasAnswer(): boolean {
+    const hasCall = (this.#calls ?? this.#wholeCalls)?.hasSent() ?? false;
+    return this.#hadMessage || hasCall || (this.#space !== '' && !this.hasItems());
   }
 
   /** Nothing has arrived that shows in the output. */

@@ -311,6 +311,11 @@ export class WholeCalls {
     return null;
   }
 
+  /** Is there a call that has a name? */
+  hasSent(): boolean {
+    return this.#calls.length > 0;
+  }
+
   /** Calls left out because they have no name. */
   nameless(): number {
     return this.#nameless;

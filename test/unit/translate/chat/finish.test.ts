@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { isNormalEnd, outcomeOf } from '../../../../src/translate/chat/finish.ts';
 
-const nothing = { isEmpty: () => true, hasCutCall: () => false };
+const nothing = { hasAnswer: () => false, hasCutCall: () => false };
 const doc = readFileSync(new URL('../../../../docs/answers.md', import.meta.url), 'utf8');
 const [, section = ''] = /^### 1\.6 .*?$(.*?)^### /ms.exec(doc) ?? [];
 /** Each row of the documentation's table that names reasons, with what it says they mean. */
