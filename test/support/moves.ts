@@ -16,6 +16,11 @@ export function describeMoves(name: string, table: Table, start: string, ends: r
       for (const phase of Object.keys(table)) for (const to of next(phase)) expect(Object.keys(table)).toContain(to);
     });
 
+    test('has a next phase for every event', () => {
+      for (const [phase, events] of Object.entries(table))
+        for (const [event, to] of Object.entries(events)) expect(to, `${phase}: ${event}`).not.toEqual([]);
+    });
+
     test('can reach every phase', () => {
       expect([...reach(start)].sort()).toEqual(Object.keys(table).sort());
     });

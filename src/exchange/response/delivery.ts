@@ -25,15 +25,13 @@ export function bodyReplies(timing: HeaderTiming, delivery: Delivery): Replies |
   switch (timing) {
     case 'deferred':
       return fullDuplexReplies(delivery);
-    case 'with_body': {
-      const body = Buffer.concat([...pieces]);
+    case 'with_body':
+    case 'replaceable': {
       if (end === 'trailers') return null;
-      return [{ type: 'response_body', body, ...(headers && { headers: headers(body.length) }), endOfStream: true }];
+      const body = Buffer.concat([...pieces]);
+      const changes = timing === 'with_body' && headers !== null ? { headers: headers(body.length) } : {};
+      return [{ type: 'response_body', body, ...changes, endOfStream: true }];
     }
-    case 'replaceable':
-      return end === 'trailers'
-        ? null
-        : [{ type: 'response_body', body: Buffer.concat([...pieces]), endOfStream: true }];
     case 'sent':
       // A reply to trailers carries no body: bytes delivered only now are lost, so the readers emit all they can before.
       if (end === 'trailers') return [translatedTrailers('response_trailers')];

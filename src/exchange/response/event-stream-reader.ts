@@ -65,7 +65,7 @@ export class EventStreamReader implements UpstreamBodyReader {
   }
 
   start(): ClientBytes {
-    return this.#translator.ended() || !this.#stream ? nothing : this.#encode(this.#translator.start());
+    return this.#encode(this.#translator.start());
   }
 
   end(): ClientBytes {

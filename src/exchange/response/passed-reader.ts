@@ -20,7 +20,6 @@ export function createPassedReader(complete: (answer: unknown) => object | null,
   let disposition: Disposition = null;
   let untouched = false;
   let ended = false;
-  let error: ApiError | null = null;
 
   function release(): Buffer {
     const bytes = body.whole();
@@ -34,7 +33,6 @@ export function createPassedReader(complete: (answer: unknown) => object | null,
     ended = true;
     if (disposition === null) {
       body.clear();
-      error = failure;
       disposition = failure;
     }
     return nothing;
@@ -71,9 +69,8 @@ export function createPassedReader(complete: (answer: unknown) => object | null,
       return body.length;
     },
     outputTokens: () => 0,
-    report() {
-      return { ...emptyReport, error };
-    },
+    // An error is the disposition, which the leg reports.
+    report: () => emptyReport,
     isUntouched() {
       return untouched;
     },

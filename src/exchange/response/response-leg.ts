@@ -100,8 +100,7 @@ export class ResponseLeg {
    */
   shed(error: ApiError): Replies | null {
     const current = this.#body;
-    if (!this.#isFullDuplex() || current === null || this.#phase === 'ended' || current.reader.isComplete())
-      return null;
+    if (!this.#isFullDuplex() || current === null || current.reader.isComplete()) return null;
     return this.#deliver('tick', current, current.reader.shed(error), 'body');
   }
 

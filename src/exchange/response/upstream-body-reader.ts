@@ -11,7 +11,7 @@ import type { ClientBytes } from './long-body.ts';
 export interface UpstreamBodyReader {
   /** Decompressed bytes of the upstream's body in, the client's bytes out: whole events, or nothing yet. */
   push(bytes: Buffer): ClientBytes;
-  /** Begins the client's stream before the upstream has sent anything. */
+  /** Begins the client's stream before the upstream has sent anything; only for a client that wants one, and before `isComplete`. */
   start(): ClientBytes;
   /** The upstream's body has ended. Returns the rest; `disposition` is not null afterwards. */
   end(): ClientBytes;

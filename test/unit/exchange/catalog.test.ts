@@ -101,6 +101,17 @@ test('a list of exactly the limit is completed, one byte more is not', () => {
   expect([completedWithin(list.length), completedWithin(list.length - 1)]).toEqual([true, false]);
 });
 
+test('an answer that is over before its body came, with trailers, is an error where nothing can follow them', () => {
+  const exchange = new Exchange(exchangeOptions({ modes: { request: 'BUFFERED', response: 'BUFFERED' } }));
+  const asked = headersOf({ ':method': 'GET', ':path': '/v1/models?client_version=0.169.0' });
+  exchange.handle({ type: 'request_headers', headers: asked, endOfStream: true });
+  exchange.handle({ type: 'response_headers', headers: headersOf(json), endOfStream: false });
+  const [reply] = exchange.handle({ type: 'response_trailers' });
+  expect(reply).toMatchObject({ type: 'immediate_response', status: 502 });
+  expect(textOf([reply as ExchangeReply])).toContain('The upstream’s response is empty.');
+  expect(exchange.summary()).toMatchObject({ errorCode: 'invalid_upstream_response' });
+});
+
 test('where headers cannot wait for the body, the list passes', () => {
   const { client } = run({ mode: 'STREAMED' });
   expect(client).toEqual([{ type: 'response_headers' }, expect.objectContaining({ type: 'response_body' })]);

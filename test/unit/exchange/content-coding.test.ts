@@ -57,13 +57,42 @@ describe('a compressed body', () => {
   });
 
   test.each(codings.slice(0, 6))('that is none of its kind is an error (%s)', (_name, header) => {
-    expect(() => decode(header, [Buffer.from('\u0000not compressed at all')])).toThrow(ContentCodingError);
+    const damaged = expect.objectContaining({
+      name: 'ContentCodingError',
+      reason: 'damaged',
+      message: `is not valid ${header.toLowerCase()}`,
+    });
+    expect(() => decode(header, [Buffer.from('\u0000not compressed at all')])).toThrow(damaged);
+    expect(() => decodeContent(Buffer.from('\u0000not'), parseContentCodings(header) ?? [], MiB)).toThrow(damaged);
   });
 
   test.each(codings.slice(0, 6))('that grows without measure is stopped (%s)', (_name, header, compress) => {
     const bomb = compress(Buffer.alloc(64 * 1024 * 1024));
     expect(() => decode(header, [bomb])).toThrow(ContentCodingError);
     expect(() => decode(header, inPiecesOf(512, bomb))).toThrow(ContentCodingError);
+  });
+
+  test('may grow exactly 200 times, however long it is', () => {
+    // The name of a file in a gzip header can have any length.
+    const gzipOf = (size: number, compressed: number) => {
+      const short = gzipSync(Buffer.alloc(size));
+      const named = Buffer.concat([
+        short.subarray(0, 10),
+        Buffer.alloc(compressed - short.length - 1, 'x'),
+        Buffer.of(0),
+      ]);
+      named[3] = 8;
+      return Buffer.concat([named, short.subarray(10)]);
+    };
+    const bytes = gzipOf(4_000_000, 20_000);
+    expect(bytes).toHaveLength(20_000);
+    for (const decoded of [() => decodeContent(bytes, ['gzip'], 64 * MiB), () => decode('gzip', [bytes])])
+      expect(decoded()).toHaveLength(4_000_000);
+    const smaller = gzipOf(4_000_000, 19_999);
+    for (const decoded of [() => decodeContent(smaller, ['gzip'], 64 * MiB), () => decode('gzip', [smaller])])
+      expect(decoded).toThrow(
+        expect.objectContaining({ reason: 'too_large', message: expect.stringContaining('(gzip)') }),
+      );
   });
 
   test('of an unknown coding cannot be decoded', () => {
@@ -80,7 +109,12 @@ describe('a compressed body', () => {
     'may grow 200 times beyond the first MiB as a whole, and no more (%s)',
     (_name, header, compress) => {
       const names = parseContentCodings(header) ?? [];
-      expect(decodeContent(compress(Buffer.alloc(MiB)), names, 64 * MiB)).toHaveLength(MiB);
+      const whole = (size: number) => decodeContent(compress(Buffer.alloc(size)), names, 64 * MiB);
+      const inPieces = (size: number) => decode(header, inPiecesOf(512, compress(Buffer.alloc(size))));
+      for (const decoded of [whole, inPieces]) {
+        expect(decoded(MiB)).toHaveLength(MiB);
+        expect(() => decoded(MiB + 1)).toThrow(/more than 200 times/);
+      }
       const bomb = compress(Buffer.alloc(16 * MiB));
       expect(() => decodeContent(bomb, names, 64 * MiB)).toThrow(/more than 200 times/);
       expect(() => decodeContent(bomb, names, MiB / 2)).toThrow(/exceeds 524288 bytes/);

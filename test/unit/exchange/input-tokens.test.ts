@@ -104,6 +104,17 @@ describe('what is no count is an error', () => {
     expect(JSON.parse(textOf(client))).toMatchObject({ error: { code: 'invalid_upstream_response' } });
   });
 
+  test('a stream is refused by its first piece: its end may never come', () => {
+    const exchange = new Exchange(exchangeOptions({ profile: 'vllm' }));
+    ask(exchange, '/v1/responses/input_tokens', body);
+    const headers = headersOf({ ...json, 'content-type': 'text/event-stream' });
+    exchange.handle({ type: 'response_headers', headers, endOfStream: false });
+    const piece = Buffer.from('data: {"count":1}\n\n');
+    expect(exchange.handle({ type: 'response_body', body: piece, endOfStream: false })).toMatchObject([
+      { type: 'immediate_response', status: 502 },
+    ]);
+  });
+
   test('the upstream’s own error keeps its status', () => {
     const { client } = run('{"error":{"message":"no such model","code":404}}', { ...json, ':status': '404' });
     expect(client[0]).toMatchObject({ headers: { set: { ':status': '404' } } });

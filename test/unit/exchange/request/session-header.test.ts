@@ -56,6 +56,7 @@ describe('the session header', () => {
         ...exchange.handle({ type: 'request_headers', headers, endOfStream: false }),
         ...exchange.handle({ type: 'request_body', body: sent, endOfStream: true }),
       ];
+      expect(replies.map(({ type }) => type)).not.toContain('immediate_response');
       return Object.assign({}, ...replies.map((reply) => ('headers' in reply ? reply.headers?.set : {})))['x-session'];
     };
     const tools = [{ type: 'function', name: 'look' }];

@@ -1,8 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { Exchange } from '../../../../src/exchange/exchange.ts';
+import { type ClientBytes, joined, LongBody, wholeOf } from '../../../../src/exchange/response/long-body.ts';
+import { createPassedReader } from '../../../../src/exchange/response/passed-reader.ts';
+import type { UpstreamBodyReader } from '../../../../src/exchange/response/upstream-body-reader.ts';
+import { createWholeBodyReader } from '../../../../src/exchange/response/whole-body-reader.ts';
 import type { BodyModes, ExchangeReply, Hold } from '../../../../src/exchange/types.ts';
 import { takeCollector } from '../../../../src/memory/collector.ts';
 import { ApiError } from '../../../../src/schema/api-error.ts';
+import { createTestContext } from '../../../support/context.ts';
 import { exchangeOptions, headersOf } from '../../../support/exchange-options.ts';
 import { faultsOfStream } from '../../../support/invariants.ts';
 
@@ -50,7 +55,7 @@ describe('a long answer', () => {
     const start = bodyOf(exchange, chunk({ delta: { content: 'Hi' } }));
     expect(Array.isArray(start)).toBe(false);
     const pieces = bytesOf(start);
-    for (const piece of pieces) expect(piece.length).toBeLessThanOrEqual(62_000);
+    for (const { length } of pieces) expect(length > 0 && length <= 62_000, `${length} bytes`).toBe(true);
     const client = [...pieces, ...bytesOf(bodyOf(exchange, chunk({ delta: { content: text } })))];
     client.push(...bytesOf(bodyOf(exchange, `${chunk({ delta: {}, finish_reason: 'stop' })}data: [DONE]\n\n`, true)));
     // Some clients' parsers look for the end of an event in one piece.
@@ -62,6 +67,31 @@ describe('a long answer', () => {
     };
     expect(response.instructions).toBe(instructions);
     expect(JSON.stringify(response.output)).toContain(JSON.stringify(`Hi${text}`).slice(1, -1));
+  });
+
+  test('may be made of short parts and long ones, of which none makes an empty piece', () => {
+    const partsOf = (...sizes: number[]) => [...new LongBody(() => sizes.map((size) => Buffer.alloc(size, 'x')))];
+    const lengths = (pieces: Buffer[]) => pieces.map(({ length }) => length);
+    expect(lengths(partsOf(62_001, 5))).toEqual([62_000, 1, 5]);
+    expect(lengths(partsOf(5, 62_001))).toEqual([5, 62_000, 1]);
+    expect(lengths(partsOf(5, 61_995, 1))).toEqual([62_000, 1]);
+    expect(lengths(partsOf(5, 61_996))).toEqual([5, 61_996]);
+    expect(lengths(partsOf(62_000, 124_000))).toEqual([62_000, 62_000, 62_000]);
+    expect(partsOf()).toEqual([]);
+  });
+
+  test('may follow short bytes, or come before them', () => {
+    const long = () => new LongBody(() => ['long ', Buffer.from('one')]);
+    const short = Buffer.from(' short ');
+    const nothing = Buffer.alloc(0);
+    const text = (first: ClientBytes, second: ClientBytes) => wholeOf(joined(first, second)).toString();
+    expect(text(long(), short)).toBe('long one short ');
+    expect(text(short, long())).toBe(' short long one');
+    expect(text(long(), long())).toBe('long onelong one');
+    expect(text(short, short)).toBe(' short  short ');
+    expect(joined(nothing, short)).toBe(short);
+    expect(joined(short, nothing)).toBe(short);
+    expect(text(nothing, long())).toBe('long one');
   });
 
   test('ends with the trailers that the upstream ended with', () => {
@@ -143,6 +173,35 @@ describe('an answer that is given up for want of memory', () => {
     const exchange = begun({}, 'application/json');
     expect(exchange.shed(shortOfMemory)).toMatchObject([{ type: 'response_headers' }, { type: 'response_body' }]);
     expect(exchange.summary().outcome).toBe('upstream_error');
+  });
+
+  test('once it is complete is left as it is, and is given up once', () => {
+    const complete = begun({ stream: true }, 'text/event-stream');
+    bytesOf(bodyOf(complete, `${chunk({ delta: { content: 'Hi' }, finish_reason: 'stop' })}data: [DONE]\n\n`));
+    expect(complete.shed(shortOfMemory)).toBeNull();
+    const given = begun({ stream: true }, 'text/event-stream');
+    bytesOf(given.shed(shortOfMemory) ?? []);
+    expect(given.shed(shortOfMemory)).toBeNull();
+  });
+
+  test('keeps nothing, whatever it was', () => {
+    const read = (reader: UpstreamBodyReader) => {
+      reader.push(Buffer.from('{"data":'));
+      expect(reader.bufferedBytes()).toBe(8);
+      reader.shed(shortOfMemory);
+      return [reader.bufferedBytes(), reader.disposition()];
+    };
+    const limits = exchangeOptions().bodyLimits;
+    const whole = {
+      status: 200,
+      contentType: null,
+      retryAfter: null,
+      context: createTestContext(),
+      committed: false,
+      limits,
+    };
+    expect(read(createPassedReader(() => null, MiB))).toEqual([0, shortOfMemory]);
+    expect(read(createWholeBodyReader('json', whole))).toEqual([0, shortOfMemory]);
   });
 
   test('before the upstream has answered is left to the call', () => {
