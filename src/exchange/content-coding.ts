@@ -1,15 +1,6 @@
 import { Buffer } from 'node:buffer';
 import { brotliDecompressSync, gunzipSync, inflateRawSync, inflateSync, zstdDecompressSync } from 'node:zlib';
-import {
-  BrotliDecompress,
-  constants,
-  Gunzip,
-  Inflate,
-  InflateRaw,
-  type ZlibBaseOptions,
-  type ZlibOptions,
-  ZstdDecompress,
-} from 'minizlib';
+import { BrotliDecompress, Gunzip, Inflate, InflateRaw, type ZlibBaseOptions, ZstdDecompress } from 'minizlib';
 
 /** A coding of `content-encoding` that can be decoded. */
 export type ContentCoding = keyof typeof codecs;
@@ -96,24 +87,22 @@ interface Codec {
   decode(bytes: Uint8Array, options: { readonly maxOutputLength: number }): Buffer;
 }
 
-// Each engine flushes after every piece: an event must not wait in the decoder for the next one. minizlib's types omit
-// `maxOutputLength`, which it passes to node:zlib with the other options.
-const zlib: ZlibOptions = { flush: constants.Z_SYNC_FLUSH ?? 0, ...{ maxOutputLength } };
-const brotli: ZlibBaseOptions = { flush: constants.BROTLI_OPERATION_FLUSH ?? 0, ...{ maxOutputLength } };
-const zstd: ZlibBaseOptions = { flush: 0, ...{ maxOutputLength } };
+// A decompressor gives out all it can whatever the flush, so an event does not wait in it for the next one. minizlib writes its
+// defaults into the object it is given; its types omit `maxOutputLength`, which it passes to node:zlib with the others.
+const bounded = (): ZlibBaseOptions => ({ flush: 0, ...{ maxOutputLength } });
 
-const gzip: Codec = { open: () => new Gunzip(zlib), decode: gunzipSync };
+const gzip: Codec = { open: () => new Gunzip(bounded()), decode: gunzipSync };
 
 const codecs = {
   gzip,
   'x-gzip': gzip,
   // The name stands for the zlib format; some senders use raw deflate (RFC 9110 §8.4.1.2).
   deflate: {
-    open: (first) => (isZlibHeader(first) ? new Inflate(zlib) : new InflateRaw(zlib)),
+    open: (first) => (isZlibHeader(first) ? new Inflate(bounded()) : new InflateRaw(bounded())),
     decode: (bytes, options) => (isZlibHeader(bytes[0] ?? 0) ? inflateSync : inflateRawSync)(bytes, options),
   },
-  br: { open: () => new BrotliDecompress(brotli), decode: brotliDecompressSync },
-  zstd: { open: () => new ZstdDecompress(zstd), decode: zstdDecompressSync },
+  br: { open: () => new BrotliDecompress(bounded()), decode: brotliDecompressSync },
+  zstd: { open: () => new ZstdDecompress(bounded()), decode: zstdDecompressSync },
 } satisfies Record<string, Codec>;
 
 /** The compression method in the low bits is 8 in the zlib format (RFC 1950 §2.2). */

@@ -90,10 +90,6 @@ export class RequestLeg {
     return bytes > turnBodyBytes ? 'in_turn' : 'at_once';
   }
 
-  phase(): RequestPhase {
-    return this.#phase;
-  }
-
   /** What the response leg needs to know of the request. */
   outcome(): RequestOutcome {
     return this.#outcome;

@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import type { BodyMode, BodyModes } from '../../../src/exchange/types.ts';
+import { Exchange } from '../../../src/exchange/exchange.ts';
+import type { BodyMode, BodyModes, ExchangeReply, HeaderMutation } from '../../../src/exchange/types.ts';
 import { eventLines } from '../../../src/inspect/view/event-lines.ts';
 import { type HttpMessage, play } from '../../support/envoy-model.ts';
+import { exchangeOptions, headersOf } from '../../support/exchange-options.ts';
 import { faultsOfStream } from '../../support/invariants.ts';
 import { inPiecesOf } from '../../support/split.ts';
 
@@ -186,6 +188,25 @@ describe.each(pairs)('request $request, response $response', (modes) => {
     expect(JSON.parse(String(empty.body)).error.code).toBe('invalid_upstream_response');
     expect(play(request({}), ended('503'), { modes }).client.headers.get(':status')).toBe('503');
   });
+});
+
+test.each<[BodyMode, (string | undefined)[]]>([
+  // Nothing, a reply that changes nothing, or one that changes all that can be known by then.
+  ['FULL_DUPLEX_STREAMED', []],
+  ['BUFFERED', [undefined]],
+  ['BUFFERED_PARTIAL', ['application/json']],
+  ['STREAMED', ['application/json']],
+])('what headers of an answer are changed when they come, in %s', (response, types) => {
+  const exchange = new Exchange(exchangeOptions({ modes: { request: 'BUFFERED', response } }));
+  const { headers, pieces } = request({}, 1000);
+  exchange.handle({ type: 'request_headers', headers: headersOf(headers), endOfStream: false });
+  exchange.handle({ type: 'request_body', body: pieces[0] ?? new Uint8Array(), endOfStream: true });
+  const answered = headersOf({ ':status': '200', 'content-type': 'application/json; charset=utf-8' });
+  const replies = exchange.handle({ type: 'response_headers', headers: answered, endOfStream: false });
+  const changed = (reply: ExchangeReply) => ('headers' in reply ? (reply.headers as HeaderMutation) : undefined);
+  expect(replies.map((reply) => [reply.type, changed(reply)?.set?.['content-type']])).toEqual(
+    types.map((type) => ['response_headers', type]),
+  );
 });
 
 describe('trailers', () => {

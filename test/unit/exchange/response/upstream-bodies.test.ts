@@ -111,6 +111,16 @@ describe('the kind of an answer', () => {
   });
 });
 
+test('an answer without a status counts as one that is no error', () => {
+  const exchange = new Exchange(exchangeOptions());
+  const { headers, pieces } = ask();
+  exchange.handle({ type: 'request_headers', headers: headersOf(headers), endOfStream: false });
+  exchange.handle({ type: 'request_body', body: pieces[0] ?? new Uint8Array(), endOfStream: true });
+  const [reply] = exchange.handle({ type: 'response_headers', headers: headersOf(json), endOfStream: true });
+  expect(reply).toMatchObject({ type: 'immediate_response', status: 502 });
+  expect(exchange.summary().upstreamStatus).toBe(0);
+});
+
 describe('a compressed answer', () => {
   test.each([{ stream: true }, { stream: false }])('is read as it comes ($stream)', (fields) => {
     const bytes = gzipSync(fields.stream ? stream : completion);
@@ -220,6 +230,13 @@ describe('limits', () => {
   test('of a long error the beginning is read', () => {
     const error = `{"error":{"message":"${'x'.repeat(500)}"}}`;
     expect(statusOf(play(ask(), answered({ ...json, ':status': '400' }, error, error), { bodyLimits }))).toBe('400');
+    const words = Array.from({ length: 40 }, (_, index) => `word ${index};`).join(' ');
+    const headers = { ':status': '400', 'content-type': 'text/plain' };
+    for (const size of [1, 7, 60, 100, 101, 1000]) {
+      const pieces = [...inPiecesOf(size, Buffer.from(words))] as Buffer[];
+      const { client } = play(ask(), answered(headers, ...pieces), { bodyLimits });
+      expect(JSON.parse(String(client.body)).error.message, `in pieces of ${size}`).toBe(words.slice(0, 100));
+    }
   });
 
   test.each(['-5', '-1e300', '1e9', 'many', '5, 5', ''])('a length that is none announces nothing: %j', (length) => {
@@ -416,7 +433,12 @@ describe('an answer that comes before the request was complete', () => {
     expect(local.headers.get(':status')).toBe('413');
     expect(JSON.parse(String(local.body)).error.code).toBe('request_too_large');
     const early = carry('response', answered(json, completion), mode.response, begun());
-    expect(JSON.parse(String(early.body)).error.code).toBe('invalid_upstream_response');
+    expect(JSON.parse(String(early.body)).error).toMatchObject({
+      code: 'invalid_upstream_response',
+      message: 'The upstream responded before it had the request.',
+    });
+    const redirect = carry('response', answered({ ...json, ':status': '300' }, '{}'), mode.response, begun());
+    expect(JSON.parse(String(redirect.body)).error.code).toBe('upstream_redirect');
   });
 });
 
