@@ -75,8 +75,8 @@ export class Exchange {
 
   /**
    * The replies that are due because time has passed: heartbeats, timeouts. `at` is in milliseconds of any monotonic
-   * clock; call it about once a second. `blocked` is true while reading from the proxy is paused because the proxy does
-   * not read: such silence is neither side's, and no timer counts it.
+   * clock; call it about once a second. `blocked` is true while nothing is taken from the proxy, because it does not read or
+   * something of this exchange waits: such silence is neither side's, no timer counts it, and there are no replies.
    */
   repliesToTick(at: number, blocked: boolean): Replies {
     return this.#closed ? [] : this.#checked(this.#responseLeg.tick(at, blocked));

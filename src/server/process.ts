@@ -101,9 +101,10 @@ class ProcessCall implements GrpcCallListener, TickListener, SheddableCall {
     if (this.#silent && at - this.#startedAt >= this.#options.firstMessageMs) this.#giveUp();
     // Always called: it also detects that the call was reset.
     const isBlocked = this.#call.isBlocked();
-    if (this.#opened === null || this.#isBusy) return;
+    if (this.#opened === null) return;
     try {
-      this.#reply(this.#opened, this.#opened.exchange.repliesToTick(at, isBlocked || this.#isPaused));
+      const hearsNothing = isBlocked || this.#isPaused || this.#isBusy;
+      this.#reply(this.#opened, this.#opened.exchange.repliesToTick(at, hearsNothing));
     } catch (thrown) {
       this.#fail(thrown);
     }

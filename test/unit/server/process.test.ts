@@ -270,6 +270,43 @@ test.each([
   ticker.stop();
 });
 
+test('the time for which a long answer waits for its reader is no silence of the upstream', async () => {
+  let tick = (_at: number): void => {};
+  let hasRoom = true;
+  const sent: string[] = [];
+  const listener = processCall(
+    { ...idleCall, send: (frame) => void sent.push(frame.toString()), hasRoom: () => hasRoom },
+    callOptions({
+      ticker: {
+        add(added) {
+          tick = (at) => added.tick(at);
+        },
+        remove() {},
+        stop() {},
+      },
+    }),
+  );
+  const send = (event: ExchangeEvent) => listener.message(processMethod.requestSerialize(messageOf(event)));
+  const sendBody = (text: string) => send({ type: 'response_body', body: Buffer.from(text), endOfStream: false });
+  send(headers);
+  send({ type: 'request_body', body: Buffer.from('{"model":"m","input":"Hi","stream":true}'), endOfStream: true });
+  const answered = headersOf({ ':status': '200', 'content-type': 'text/event-stream' });
+  send({ type: 'response_headers', headers: answered, endOfStream: false });
+  tick(0);
+  hasRoom = false;
+  sendBody(`${textOf300kB}data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\n`);
+  await setImmediate();
+  for (let at = 500; at < 60_000; at += 500) tick(at);
+  hasRoom = true;
+  listener.drained();
+  tick(60_000);
+  sendBody(
+    'data: {"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":2,"total_tokens":3}}\n\ndata: [DONE]\n\n',
+  );
+  expect(sent.join('')).toContain('"total_tokens":3');
+  listener.closed();
+});
+
 test.each([1, 5])('a body of %d MiB is answered before a call that the caller has half-closed ends', async (size) => {
   const ticker = createTicker(1000);
   const bytes = 8 * 1024 * 1024;
