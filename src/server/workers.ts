@@ -84,6 +84,10 @@ export function superviseWorkers(count: number, observer: SupervisorObserver): S
       } else collections.get(message.id)?.(worker, message.metrics);
     });
     worker.once('exit', (code, signal) => onExit(number, state.startedAt, signal ?? `code ${code}`));
+    worker.on('error', ({ message }: Error) => {
+      // The system refused the process. An error of one that runs is followed by its exit.
+      if (worker.process.pid === undefined) onExit(number, state.startedAt, message);
+    });
   }
 
   function onExit(number: number, startedAt: number, how: string): void {

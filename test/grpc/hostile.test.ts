@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ProcessingRequest } from '../../src/extproc/generated/envoy/service/ext_proc/v3/ProcessingRequest.ts';
 import { processMethod } from '../../src/extproc/messages.ts';
 import { residentMiB } from '../support/memory.ts';
-import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts';
+import { type ServiceProcess, startServiceProcess, withDescriptors } from '../support/service-process.ts';
 
 /** Whoever reaches the port can send what Envoy never would. Nothing of it may end the process, or stay in it. */
 let service: ServiceProcess;
@@ -213,10 +213,7 @@ describe('the gRPC port bears', { timeout: 60_000 }, () => {
 
 it('as many connections as a process may have do not end it', async () => {
   const most = 128;
-  const small = await startServiceProcess(
-    {},
-    { wrap: (command, args) => ['sh', ['-c', `ulimit -n ${most}; exec "$@"`, 'sh', command, ...args]] },
-  );
+  const small = await startServiceProcess({}, { wrap: withDescriptors(most) });
   try {
     const [host = '', port = ''] = (small.listen[0] ?? '').split(':');
     const all = Array.from({ length: 2 * most }, () => connectTcp(Number(port), host).on('error', () => {}));

@@ -1,11 +1,12 @@
-import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { connect as connectTcp } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { connectExtProc, type ExtProcClient } from '../support/extproc-client.ts';
 import { beginStream, endStream, sendRequest } from '../support/scripted-exchange.ts';
-import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts';
+import { type ServiceProcess, startServiceProcess, withDescriptors } from '../support/service-process.ts';
 
 const streamed = JSON.stringify({ model: 'm-1', input: 'Hi', stream: true });
 const active = 'responses_extproc_active_exchanges';
@@ -123,6 +124,24 @@ describe('WORKERS=2, where workers end', () => {
     await expect
       .poll(() => metric('responses_extproc_exchanges_total', { worker: dead, outcome: 'completed' }))
       .toBe(1);
+  });
+
+  it('starts a dead worker once the system lets it, while the other’s streams go on', async () => {
+    const most = 64;
+    service = await startServiceProcess({ WORKERS: '2' }, { wrap: withDescriptors(most) });
+    const { child, listen, logged, metric, workers } = service;
+    const [address = ''] = listen;
+    const calls = [await openStream(address), await openStream(address)];
+    const { admin } = await logged((line) => typeof line['admin'] === 'string');
+    const [host = '', port = ''] = String(admin).split(':');
+    const all = Array.from({ length: most }, () => connectTcp(Number(port), host).on('error', () => {}));
+    await expect.poll(() => readdirSync(`/proc/${child.pid}/fd`).length).toBeGreaterThanOrEqual(most - 1);
+    process.kill(workers()[0] ?? 0, 'SIGKILL');
+    await logged(({ msg, how }) => msg === 'a worker died' && String(how).includes('EMFILE'));
+    for (const socket of all) socket.destroy();
+    const ends = await Promise.allSettled(calls.map((call) => endStream(call)));
+    expect(ends.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+    await expect.poll(() => metric('responses_extproc_ready_workers')).toBe(2);
   });
 
   it('lets running streams of every worker end after SIGTERM, even if each process is told', async () => {

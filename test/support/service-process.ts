@@ -91,3 +91,11 @@ export async function startServiceProcess(
     },
   };
 }
+
+/** For `wrap`: the service as a process that may have so many files and connections open. */
+export function withDescriptors(most: number) {
+  return (command: string, args: readonly string[]): readonly [string, readonly string[]] => [
+    'sh',
+    ['-c', `ulimit -n ${most}; exec "$@"`, 'sh', command, ...args],
+  ];
+}
