@@ -31,7 +31,5 @@ export const oneToken = {
 
 /** Nothing is asked of a server that keeps nothing, or where nothing is to be kept. The Response is empty. */
 export const noCall = {
-  ...oneToken,
-  prewarms: false,
   answer: { ...oneToken.answer, asksUpstream: false },
 } satisfies Partial<TranslatedOperation>;

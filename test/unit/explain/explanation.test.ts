@@ -491,6 +491,14 @@ describe('other requests', () => {
     const field = explained.find((one) => one.field === name);
     expect(field).toMatchObject({ fate: 'rewritten', becomes: [{ path: 'max_completion_tokens', value: 1 }] });
     expect(namesOf(field ?? { causes: [] })).toContain('prefixCache');
+
+    const beforeAnyQuestion = { model: 'm', instructions: 'Be brief.', input: [], ...fields };
+    const { fields: all, added: standIns } = explain(beforeAnyQuestion, { profile: 'vllm' });
+    expect(all.find((one) => one.field === name)?.becomes.map(({ path }) => path)).toEqual([
+      'max_completion_tokens',
+      'messages[1]',
+    ]);
+    expect(standIns).toEqual([]);
   });
 
   const catalog = { method: 'GET', path: '/v1/models?client_version=1', body: Buffer.alloc(0) };
