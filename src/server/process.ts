@@ -126,7 +126,8 @@ class ProcessCall implements GrpcCallListener, TickListener, SheddableCall {
 
   resume(): void {
     this.#isPaused = false;
-    this.#call.resume();
+    // Nothing is read while a message waits for its turn.
+    if (!this.#isBusy || this.#long !== null) this.#call.resume();
   }
 
   shed(error: ApiError): void {

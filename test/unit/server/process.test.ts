@@ -270,6 +270,38 @@ test.each([
   ticker.stop();
 });
 
+test('a call that the guard resumes while a burst waits is not read before that', async () => {
+  const ticker = createTicker(1000);
+  const sheddable: SheddableCall[] = [];
+  let isReading = true;
+  const read = (is: boolean) => () => {
+    isReading = is;
+  };
+  const listener = processCall(
+    { ...idleCall, pause: read(false), resume: read(true) },
+    callOptions({
+      open(_modes, call) {
+        sheddable.push(call);
+        return { exchange: new Exchange(exchangeOptions()), modes: defaultModes, hold: () => null, close() {} };
+      },
+      ticker,
+    }),
+  );
+  const send = (event: ExchangeEvent) => listener.message(processMethod.requestSerialize(messageOf(event)));
+  send(headers);
+  send({ type: 'request_body', body: Buffer.from('{"model":"m","input":"Hi","stream":true}'), endOfStream: true });
+  const answered = headersOf({ ':status': '200', 'content-type': 'text/event-stream' });
+  send({ type: 'response_headers', headers: answered, endOfStream: false });
+  send({ type: 'response_body', body: Buffer.from(textOf300kB), endOfStream: false });
+  sheddable[0]?.pause();
+  sheddable[0]?.resume();
+  expect(isReading).toBe(false);
+  await setImmediate();
+  expect(isReading).toBe(true);
+  listener.closed();
+  ticker.stop();
+});
+
 test('the time for which a long answer waits for its reader is no silence of the upstream', async () => {
   let tick = (_at: number): void => {};
   let hasRoom = true;
