@@ -26,7 +26,7 @@ const none: readonly LooseToolCall[] = [];
  * clones of that API are still in use (docs/answers.md §1.5).
  */
 export function callEntriesOf(message: LooseMessage): readonly LooseToolCall[] {
-  const entries = message.tool_calls == null ? none : objectsOf<LooseToolCall>(message.tool_calls);
+  const entries = objectsOf<LooseToolCall>(message.tool_calls);
   if (entries.length > 0 || message.function_call == null) return entries;
   const legacy = objectOf<LooseFunctionCall>(message.function_call);
   return legacy === null ? none : [{ function: legacy, index: 0 }];

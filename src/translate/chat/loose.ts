@@ -18,10 +18,13 @@ export function arrayOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
+const none: readonly never[] = [];
+
 /** The objects in the value, if it is an array; other entries are left out. */
 export function objectsOf<Shape extends LooseShape<Shape> = never>(value: unknown): readonly Shape[] {
+  if (!Array.isArray(value)) return none;
   const objects: Shape[] = [];
-  for (const entry of arrayOf(value)) {
+  for (const entry of value as readonly unknown[]) {
     const object = objectOf<Shape>(entry);
     if (object !== null) objects.push(object);
   }

@@ -16,18 +16,13 @@ export interface ReasoningSource {
   readonly blocks: readonly LooseThinkingBlock[];
 }
 
-const noDetails: readonly LooseReasoningDetail[] = [];
-const noBlocks: readonly LooseThinkingBlock[] = [];
-
 /**
  * The reasoning a message or delta carries. Vendors name it differently, and some send it twice, so the first source with
  * text wins and the others are treated as copies (docs/answers.md §1.4; `<think>` tags are not read here).
  */
 export function reasoningOf(message: LooseMessage): ReasoningSource {
-  const details =
-    message.reasoning_details === undefined ? noDetails : objectsOf<LooseReasoningDetail>(message.reasoning_details);
-  const blocks =
-    message.thinking_blocks === undefined ? noBlocks : objectsOf<LooseThinkingBlock>(message.thinking_blocks);
+  const details = objectsOf<LooseReasoningDetail>(message.reasoning_details);
+  const blocks = objectsOf<LooseThinkingBlock>(message.thinking_blocks);
   const text =
     textOf(message.reasoning_content) ||
     fieldOf(message.reasoning) ||

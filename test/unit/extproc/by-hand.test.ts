@@ -66,6 +66,16 @@ describe('a response written by hand', () => {
   });
 });
 
+it('a body written by hand is in a buffer of its size: none of it is left over', () => {
+  const modes = { request: 'FULL_DUPLEX_STREAMED', response: 'FULL_DUPLEX_STREAMED' } as const;
+  for (const size of [40_000, 62_000, 100_000])
+    for (const room of [0, 5]) {
+      const body = Buffer.alloc(size, 'x');
+      const written = serializeReply({ type: 'response_body', body, endOfStream: true }, modes, room);
+      expect([written.byteOffset, written.buffer.byteLength]).toEqual([0, written.length]);
+    }
+});
+
 describe('a request read by hand', () => {
   const headers = fc.record(
     {
@@ -189,6 +199,27 @@ describe('a request read by hand', () => {
     const body = [42, 5, 10, 1, 0, 16, 0];
     for (const second of [[8, 4, 16, 1], [8, 4], [16, 1], []])
       expectAgreement(Buffer.from([...body, 90, 4, 8, 2, 16, 2, 90, second.length, ...second]));
+  });
+
+  it('also when a list of headers goes on with something else', () => {
+    const accept = [0x0a, 0x0b, 0x0a, 6, ...Buffer.from('accept'), 0x1a, 1, 0x2a];
+    const headersOf = (...map: number[]) => Buffer.from([0x12, map.length + 2, 0x0a, map.length, ...map]);
+    expectAgreement(headersOf(...accept));
+    expect(readByHand(headersOf(...accept))).not.toBeNull();
+    for (const wrong of [
+      [0x10],
+      [0x0a],
+      [0x12, 0],
+      [0x0a, 1],
+      [0x0a, 1, 0x0a],
+      [0x0a, 2, 0x12, 0],
+      [0x0a, 3, 0x0a, 0, 0x1a],
+    ]) {
+      for (const bytes of [headersOf(...accept, ...wrong), headersOf(...wrong, ...accept), headersOf(...wrong)]) {
+        expect(readByHand(bytes), bytes.toString('hex')).toBeNull();
+        expectAgreement(bytes);
+      }
+    }
   });
 
   it('also when it is cut off, or a byte is another', () => {

@@ -98,6 +98,17 @@ describe('the size of an event is limited', () => {
     for (const { how, pieces } of everyCut(lines)) expect(() => decode(pieces, limit), how).toThrow(SseLimitError);
   });
 
+  it('the lines of one event count together, its name too', () => {
+    const bytes = Buffer.from('event: error\ndata: first\ndata: second\n\n');
+    const size = bytes.length - 4;
+    expect(decode([bytes], size)).toEqual([event('first\nsecond', 'error')]);
+    expect(() => decode([bytes], size - 1)).toThrow(SseLimitError);
+    for (const pieceSize of [1, 5, 20]) {
+      expect(decode(inPiecesOf(pieceSize, bytes), size)).toHaveLength(1);
+      expect(() => decode(inPiecesOf(pieceSize, bytes), size - 1)).toThrow(SseLimitError);
+    }
+  });
+
   it('many events together may be larger', () => {
     const event = data(limit);
     expect(decode([Buffer.concat([event, event, event])], limit)).toHaveLength(3);

@@ -44,6 +44,28 @@ describe('a stream translator', () => {
     expect(translator.fail(timeout)).toEqual([]);
   });
 
+  it('closes a whole call when the next item begins, which does not wait', () => {
+    const translator = new StreamTranslator(createTestContext());
+    const call = { index: 0, id: 'a', function: { name: 'f', arguments: '{"q":1}' } };
+    translator.push(delta({ tool_calls: [call] }));
+    expect(types(translator.push(delta({ content: 'Done.' })))).toEqual([
+      'response.function_call_arguments.done',
+      'response.output_item.done',
+      'response.output_item.added',
+      'response.content_part.added',
+      'response.output_text.delta',
+    ]);
+    const other = { ...call, index: 1, id: 'b' };
+    expect(types(translator.push(delta({ tool_calls: [other, { ...call, index: 2, id: 'c' }] }))).slice(-6)).toEqual([
+      'response.output_item.added',
+      'response.function_call_arguments.delta',
+      'response.function_call_arguments.done',
+      'response.output_item.done',
+      'response.output_item.added',
+      'response.function_call_arguments.delta',
+    ]);
+  });
+
   it('fails when told, even before it began, and keeps what there is', () => {
     const unstarted = new StreamTranslator(createTestContext());
     expect(types(unstarted.fail(timeout))).toEqual([

@@ -299,6 +299,21 @@ describe('limits', () => {
   });
 });
 
+test('the definitions of tools that an answer may load stay counted', () => {
+  const kept: number[] = [];
+  const hold: Hold = (kind, bytes) => {
+    if (kind === 'context') kept.push(bytes);
+    return null;
+  };
+  const description = 'x'.repeat(30_000);
+  const deferred = { type: 'function', name: 'f', description, defer_loading: true };
+  for (const tools of [[{ type: 'tool_search' }, deferred], []])
+    play(ask({ tools }), answered(json, completion), { hold });
+  const [found = 0, none = 0] = kept.filter((bytes, index) => bytes > 0 || index === kept.length - 1);
+  expect(found - none).toBeGreaterThan(50_000);
+  expect(none).toBeLessThan(5_000);
+});
+
 describe('a request with conditions or a range', () => {
   test('reaches the upstream without them: a 304 or a part cannot be translated', () => {
     const headers = Object.fromEntries(
