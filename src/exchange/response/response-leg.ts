@@ -95,12 +95,13 @@ export class ResponseLeg {
   }
 
   /**
-   * The replies that end the answer with this error in few bytes: the output so far is not repeated, and is freed. Null
-   * where that is not possible: before the headers, or in a body mode other than full duplex.
+   * The replies that end the answer in few bytes: one that is complete as it is, any other with this error; its output so
+   * far is not repeated, and is freed. Null where that is not possible: before the headers, after the end, or in a body
+   * mode other than full duplex.
    */
   shed(error: ApiError): Replies | null {
     const current = this.#body;
-    if (!this.#isFullDuplex() || current === null || current.reader.isComplete()) return null;
+    if (!this.#isFullDuplex() || current === null || this.#phase === 'ended') return null;
     return this.#deliver('tick', current, current.reader.shed(error), 'body');
   }
 

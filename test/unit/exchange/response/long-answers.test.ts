@@ -175,10 +175,15 @@ describe('an answer that is given up for want of memory', () => {
     expect(exchange.summary().outcome).toBe('upstream_error');
   });
 
-  test('once it is complete is left as it is, and is given up once', () => {
-    const complete = begun({ stream: true }, 'text/event-stream');
-    bytesOf(bodyOf(complete, `${chunk({ delta: { content: 'Hi' }, finish_reason: 'stop' })}data: [DONE]\n\n`));
-    expect(complete.shed(shortOfMemory)).toBeNull();
+  test.each([true, false])('once it is complete ends as what it is: stream %s', (stream) => {
+    const exchange = begun({ stream }, 'text/event-stream');
+    const finished = `${chunk({ delta: { content: 'Hi' }, finish_reason: 'stop' })}data: [DONE]\n\n`;
+    expect(Buffer.concat(bytesOf(bodyOf(exchange, finished))).toString()).toContain('"text":"Hi"');
+    expect(exchange.shed(shortOfMemory)).toEqual([{ type: 'response_body', body: Buffer.alloc(0), endOfStream: true }]);
+    expect(exchange.summary().outcome).toBe('completed');
+  });
+
+  test('is given up once', () => {
     const given = begun({ stream: true }, 'text/event-stream');
     bytesOf(given.shed(shortOfMemory) ?? []);
     expect(given.shed(shortOfMemory)).toBeNull();
