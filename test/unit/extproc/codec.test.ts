@@ -170,9 +170,12 @@ describe('a message of Envoy', () => {
     const headers = [
       { key: 'X-A', raw_value: Buffer.from('1') },
       { key: 'x-a', value: '2' },
+      { key: 'x-a', value: '3', raw_value: Buffer.alloc(0) },
+      { key: 'x-a', value: '4', raw_value: Buffer.from('5') },
+      { key: 'x-a' },
     ];
     const { event } = receive({ request_headers: { headers: { headers }, end_of_stream: false } });
-    expect(event).toMatchObject({ headers: new Map([['x-a', '1, 2']]) });
+    expect(event).toMatchObject({ headers: new Map([['x-a', '1, 2, 3, 5, ']]) });
   });
 
   test('of an unknown kind is a protocol error', () => {

@@ -402,6 +402,17 @@ describe('headers', () => {
 });
 
 describe('the summary', () => {
+  test.each([
+    [
+      { ':authority': 'api.test', ':path': '/v1/responses?secret=1', 'x-request-id': 'r' },
+      { requestId: 'r', method: 'POST', path: '/v1/responses', authority: 'api.test' },
+    ],
+    [{}, { requestId: 'req-1', method: 'POST', path: '/v1/responses', authority: null }],
+  ])('says what the client asked, in whatever state the request is: %j', (headers, expected) => {
+    expect(play(ask({}, headers), answered(json, completion)).exchange.summary()).toMatchObject(expected);
+    expect(play(ask({ model: 5 }, headers), answered(json, completion)).exchange.summary()).toMatchObject(expected);
+  });
+
   const ended = (reason: string) => completion.replace('stop', reason);
   test.each([
     ['stop', 'completed', null],

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { uncounted } from '../../../../src/memory/retained-bytes.ts';
+import { RetainedBytes, uncounted } from '../../../../src/memory/retained-bytes.ts';
 import type { UrlCitation } from '../../../../src/schema/response-resource.ts';
 import { CitationList, citationsOf } from '../../../../src/translate/chat/citations.ts';
 
@@ -17,6 +17,23 @@ describe('a list of citations', () => {
     expect(list.add([cite('a', 0, 4), cite('b')])).toEqual([cite('a', 0, 4), cite('b')]);
     expect(list.add([cite('a', 0, 4), cite('b'), cite('a', 4, 8)])).toEqual([cite('a', 4, 8)]);
     expect(list.all()).toEqual([cite('a', 0, 4), cite('b'), cite('a', 4, 8)]);
+  });
+
+  it('is counted until it is discarded, its repeats not at all', () => {
+    const retained = new RetainedBytes();
+    const list = new CitationList(retained);
+    const sizes = [[cite('a', 0, 4)], [cite('a', 0, 4)], [cite('b')]].map((citations) => {
+      list.add(citations);
+      return retained.total();
+    });
+    const [one = 0, again, two = 0] = sizes;
+    expect(one).toBeGreaterThan(100);
+    expect(again).toBe(one);
+    expect(two).toBeGreaterThan(1.5 * one);
+    list.release();
+    expect(retained.total()).toBe(0);
+    list.release();
+    expect(retained.total()).toBe(0);
   });
 
   it('takes another page, range or title for another citation', () => {
