@@ -81,15 +81,21 @@ export function createExchangeFactory(
       // A route that names a profile uses that profile's path, not UPSTREAM_PATH, which belongs to the configured one.
       const configuredPath = name === null ? ofExchange.upstreamPath : null;
       const hold: Hold = (kind, bytes) => admitted?.hold(kind, bytes) ?? null;
-      const exchange = createExchange({
-        ...ofExchange,
-        modes,
-        settings: settingsFor(profile ?? configuredProfile()),
-        upstreamPath: path ?? configuredPath,
-        refusal: problem === null ? overload : misconfigured(),
-        hold,
-        clock,
-      });
+      let exchange: Exchange;
+      try {
+        exchange = createExchange({
+          ...ofExchange,
+          modes,
+          settings: settingsFor(profile ?? configuredProfile()),
+          upstreamPath: path ?? configuredPath,
+          refusal: problem === null ? overload : misconfigured(),
+          hold,
+          clock,
+        });
+      } catch (thrown) {
+        admitted?.release();
+        throw thrown;
+      }
       return { exchange, modes, hold, close: () => admitted?.release() };
     },
   };

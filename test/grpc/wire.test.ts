@@ -520,6 +520,7 @@ describe('a message', () => {
 describe('a mistake of ours', () => {
   const mistakes = {
     'in the guard': { guard: { admit: () => fail(), checkAvailability: () => true, exchanges: 0, bufferedBytes: 0 } },
+    'in making the exchange': { createExchange: () => fail() },
     'in an observer at the start': { observers: [{ onStart: () => fail() }] },
     'in an observer at the headers': {
       observers: [{ onStart: () => ({ onRequestHeaders: () => fail(), onEnd: () => {} }) }],
