@@ -101,7 +101,10 @@ describe('what is no count is an error', () => {
     ['a stream', { ...json, 'content-type': 'text/event-stream' }, 'data: {"count":1}\n\n'],
   ])('%s', (_what, headers, answer) => {
     const { client } = run(answer, headers);
-    expect(JSON.parse(textOf(client))).toMatchObject({ error: { code: 'invalid_upstream_response' } });
+    expect(JSON.parse(textOf(client))).toMatchObject({
+      error: { type: 'server_error', code: 'invalid_upstream_response' },
+    });
+    expect(client[0]).toMatchObject({ headers: { set: { ':status': '502' } } });
   });
 
   test('a stream is refused by its first piece: its end may never come', () => {
@@ -127,7 +130,7 @@ test('a server that cannot count: 501 before the body is read, and what counts t
   const [reply] = exchange.handle({ type: 'request_headers', headers, endOfStream: false });
   expect(reply).toMatchObject({ type: 'immediate_response', status: 501 });
   expect(JSON.parse(textOf([reply as ExchangeReply]))).toMatchObject({
-    error: { code: 'not_implemented', message: expect.stringContaining('`usage`') },
+    error: { type: 'invalid_request', code: 'not_implemented', message: expect.stringContaining('`usage`') },
   });
 });
 

@@ -300,6 +300,26 @@ describe('what a guess would get wrong', () => {
     ]);
   });
 
+  it.each([
+    ['effort', 'format'],
+    ['format', 'effort'],
+  ] as const)('of two items that set something each is followed to its own: %s, %s', (...order) => {
+    const updates = {
+      effort: { reasoning: { effort: 'high' } },
+      format: { text: { format: { type: 'json_object' } } },
+    };
+    const places = { effort: 'reasoning_effort', format: 'response_format' };
+    const input = [
+      ...order.map((name) => ({ type: 'configuration_update', ...updates[name] })),
+      { role: 'user', content: 'Hi' },
+    ];
+    const { fields, added } = explain({ model: 'm', input });
+    expect(fields.slice(1, 3).map(({ becomes }) => becomes.map(({ path }) => path))).toEqual(
+      order.map((name) => [places[name]]),
+    );
+    expect(added).toEqual([]);
+  });
+
   it('an effort that an item sets is that item’s', () => {
     const input = [
       { role: 'user', content: 'Hi' },

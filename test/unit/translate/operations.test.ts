@@ -31,6 +31,15 @@ test('each has a method and path of its own', () => {
   expect(places).toContain('POST /v1/responses');
 });
 
+test('each is written in pieces as it is written whole', () => {
+  const chat = { model: 'm', messages: [{ role: 'user', content: 'Hi' }], max_tokens: 9 } as const;
+  const passthrough = new Map<string, unknown>([['chat_template_kwargs', { a: 1 }]]);
+  const translated = operations.filter((operation) => operation.type === 'translated');
+  expect(translated.length).toBeGreaterThan(2);
+  for (const { json, jsonPieces } of translated)
+    expect([...jsonPieces(chat, passthrough)].join('')).toBe(json(chat, passthrough));
+});
+
 const ofBodies = [compactionTrigger, prewarmed, notPrewarmed];
 
 test.each([
