@@ -60,6 +60,13 @@ describe('a field', () => {
     expect(explain({ ...plain, ...body }, { profile }).added).toEqual([]);
   });
 
+  it('is told of each key that it lost, whatever other items lost as well', () => {
+    const input = ['a', 'b'].map((content) => ({ role: 'user', content, odd: 1 }));
+    const { fields, dropped } = explain({ model: 'm', input });
+    expect(dropped.map(({ name }) => name)).toEqual(['input[].odd']);
+    expect(fields.slice(1).map((one) => one.dropped)).toEqual([['input[].odd'], ['input[].odd']]);
+  });
+
   it('is not blamed for what another one made be dropped', () => {
     const { fields } = explain({ ...plain, service_tier: 'flex', text: { verbosity: 'low' }, user: 'u' });
     expect(fields.map(({ field, dropped }) => [field, dropped])).toEqual([
@@ -519,6 +526,14 @@ describe('other requests', () => {
       'messages[1]',
     ]);
     expect(standIns).toEqual([]);
+  });
+
+  it('that summarise warm nothing, and are limited by nothing that a warm-up says', () => {
+    const body = { ...plain, prompt_cache_options: { prewarm: true } };
+    const request = requestOf(body, { path: '/v1/responses/compact' });
+    const { fields, added } = explain(body, { profile: 'vllm' }, { request });
+    expect(fields.at(-1)).toMatchObject({ field: 'prompt_cache_options', fate: 'dropped', becomes: [] });
+    expect(added.map(({ path }) => path)).toEqual(['messages[1]', 'max_completion_tokens']);
   });
 
   const catalog = { method: 'GET', path: '/v1/models?client_version=1', body: Buffer.alloc(0) };

@@ -50,6 +50,14 @@ it('a key is named once for its kind of value, and not if it is known, null or a
   expect(dropped.names()).toEqual(['items[].odd', 'items[].zero', 'parts[].odd', 'parts[].zero']);
 });
 
+it('what only its sender reads is not named, whatever kind of value it is in', () => {
+  const dropped = new Dropped();
+  const bookkeeping = ['id', 'status', 'type', 'created_by', 'created_at', 'caller', 'client_metadata'];
+  const ofCodex = 'internal_chat_message_metadata_passthrough';
+  dropped.pushUnknownKeys(keysOf([...bookkeeping, ofCodex]), knownKeys(), 'input[]');
+  expect(dropped.names()).toEqual([]);
+});
+
 it('two kinds of unknown types may have the same name', () => {
   const dropped = new Dropped();
   for (const kind of ['item', 'part', 'tool'] as const) dropped.pushUnknownType({ kind, type: 'x' }, kind);

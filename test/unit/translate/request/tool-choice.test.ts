@@ -9,6 +9,8 @@ const tools = [
   { type: 'function', name: 'g' },
   { type: 'custom', name: 'c' },
   { type: 'shell' },
+  { type: 'local_shell' },
+  { type: 'apply_patch' },
 ];
 
 function translate(choice: unknown) {
@@ -50,6 +52,12 @@ describe('a mistake in a choice is named where it is', () => {
   ])('%j: %s', (choice, param) => {
     expect(thrownBy(choice).param).toBe(param);
   });
+});
+
+it.each(['shell', 'local_shell', 'apply_patch'])('a tool that has no name is chosen by its type: %s', (type) => {
+  const { chat, context } = translate({ type });
+  expect([...(context.allowedTools ?? [])]).toEqual([type]);
+  expect(chat.tool_choice).toEqual({ type: 'function', function: { name: type } });
 });
 
 it('of all kinds of tools those are allowed that are listed, and one that is left out is named', () => {
