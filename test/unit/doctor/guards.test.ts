@@ -192,11 +192,13 @@ function hasTools({ messages }: ProbedBody): boolean {
   return messages.some((message) => message.role === 'tool' || message['tool_calls'] !== undefined);
 }
 
-/** The body as the upstream gets it; null for a request that is refused. */
+/** The body as the upstream gets it; null for a request that is refused, or answered without the upstream. */
 function bodyOf(request: object, profile: Profile): ProbedBody | null {
   const settings = { ...createTestSettings({ orphanOutputs: 'synthesize', missingOutputs: 'synthesize' }), profile };
   try {
-    const { chat, passthrough } = translateRequest(request, settings, { now: () => 1, newId: createCountedIds() });
+    const clock = { now: () => 1, newId: createCountedIds() };
+    const { chat, passthrough, context } = translateRequest(request, settings, clock);
+    if (!context.answer.asksUpstream) return null;
     return JSON.parse(chatRequestJson(chat, passthrough));
   } catch (thrown) {
     if (thrown instanceof ApiError) return null;

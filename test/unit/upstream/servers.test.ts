@@ -40,12 +40,14 @@ function complaintOf(guard: ServerGuard, body: Body): string | null {
   }
 }
 
-/** The body as the upstream gets it; null for a request that is refused. */
+/** The body as the upstream gets it; null for a request that is refused, or answered without the upstream. */
 function bodyOf(given: object, { model }: ServerGuard, profile: string): Body | null {
   const request = model === undefined ? given : { ...given, model };
   const settings = createTestSettings({ profile, orphanOutputs: 'synthesize', missingOutputs: 'synthesize' });
   try {
-    const { chat, passthrough } = translateRequest(request, settings, { now: () => 1, newId: createCountedIds() });
+    const clock = { now: () => 1, newId: createCountedIds() };
+    const { chat, passthrough, context } = translateRequest(request, settings, clock);
+    if (!context.answer.asksUpstream) return null;
     return JSON.parse(chatRequestJson(chat, passthrough));
   } catch (thrown) {
     if (thrown instanceof ApiError) return null;
