@@ -1,6 +1,7 @@
 import { ApiError } from '../../schema/api-error.ts';
 import type { ChatCompletionRequest, Passthrough } from '../../schema/chat-request.ts';
 import { objectOf } from '../chat/loose.ts';
+import { errorOfValue, errorOfWords } from '../error.ts';
 import { defaults, responseAnswer } from './defaults.ts';
 import type { TranslatedOperation } from './operation.ts';
 
@@ -67,7 +68,11 @@ function translateCount(value: unknown): InputTokens {
   const count = answer?.count ?? answer?.input_tokens; // vLLM, llama.cpp
   if (typeof count === 'number' && Number.isInteger(count) && count >= 0)
     return { object: 'response.input_tokens', input_tokens: count };
-  throw new ApiError('The upstream’s answer is not a count of tokens.', {
+  throw errorOfValue(value) ?? errorOfWords(value) ?? notACount();
+}
+
+function notACount(): ApiError {
+  return new ApiError('The upstream’s answer is not a count of tokens.', {
     status: 502,
     type: 'server_error',
     code: 'invalid_upstream_response',

@@ -118,6 +118,15 @@ describe('what is no count is an error', () => {
     ]);
   });
 
+  test.each([
+    ['names its status', '{"error":{"message":"slow down","code":429}}', '429', 'slow down'],
+    ['has words alone', '{"detail":"no tokenizer"}', '502', 'no tokenizer'],
+  ])('an error under a 200 that %s is the upstream’s own', (_what, answer, status, message) => {
+    const { client } = run(answer);
+    expect(client[0]).toMatchObject({ headers: { set: { ':status': status } } });
+    expect(JSON.parse(textOf(client))).toMatchObject({ error: { message } });
+  });
+
   test('the upstream’s own error keeps its status', () => {
     const { client } = run('{"error":{"message":"no such model","code":404}}', { ...json, ':status': '404' });
     expect(client[0]).toMatchObject({ headers: { set: { ':status': '404' } } });
