@@ -16,6 +16,6 @@ export function emptyAnswer(context: ResponseContext): {
   const writer = new ResponseWriter(context, log, uncounted);
   writer.start();
   writer.usage = noUsage;
-  const response = writer.end({ status: 'completed' });
+  const response = writer.end({ status: 'completed', hasCalled: false });
   return { response, events: log.take() };
 }

@@ -49,6 +49,9 @@ const differing: Readonly<Record<string, string>> = {
   'vllm-qwen3.jsonl json-schema-tools': late,
 };
 
+/** Where a required call does not come, vLLM's JSON says `tool_calls` and its stream `stop`. */
+const withoutCall = new Set(['vllm-qwen3.jsonl tools-required', 'vllm-qwen3.jsonl error-tool-schema']);
+
 /** Refused for the model that was served, its context, or what its grammars know. */
 const ofTheDeployment = new Set([
   'error-audio',
@@ -125,6 +128,14 @@ describe.each(files)('as recorded in %s', (file) => {
         expect(stream).toContain(whole.status === 200 ? `response.${value.status}` : 'response.failed');
         expect(JSON.stringify(value)).toContain(whole.status === 200 ? '<tool_call>' : '"server_error"');
         expect(stream).not.toContain('<tool_call>');
+      });
+      return;
+    }
+
+    if (withoutCall.has(`${file} ${recorded.case}`)) {
+      it('is a failure in the one form that says a call was made', () => {
+        expect(value).toMatchObject({ status: 'failed', error: { code: 'invalid_tool_call' } });
+        expect(eventsOf(stream).at(-1)).toMatchObject({ type: 'response.completed' });
       });
       return;
     }

@@ -5,7 +5,7 @@ import { ApiError, type ApiErrorType } from '../../schema/api-error.ts';
  * committed.
  */
 export type Outcome =
-  | { readonly status: 'completed' }
+  | { readonly status: 'completed'; readonly hasCalled: boolean }
   | { readonly status: 'incomplete'; readonly reason: 'max_output_tokens' | 'content_filter' }
   | { readonly status: 'failed'; readonly error: ApiError };
 
@@ -21,7 +21,7 @@ interface Failure {
   readonly message: string;
 }
 
-type Meaning = 'completed' | 'max_output_tokens' | 'content_filter' | Failure;
+type Meaning = 'completed' | 'called' | 'max_output_tokens' | 'content_filter' | Failure;
 
 const meanings = new Map<string, Meaning>();
 function means(meaning: Meaning, ...reasons: readonly string[]): void {
@@ -29,9 +29,10 @@ function means(meaning: Meaning, ...reasons: readonly string[]): void {
 }
 
 // In lower case, by vendor; the same table is in docs/answers.md §1.6.
-means('completed', 'stop', 'tool_calls', 'function_call'); // OpenAI and nearly everybody
-means('completed', 'end_turn', 'stop_sequence', 'tool_use', 'pause_turn'); // Anthropic, Bedrock
-means('completed', 'eos', 'eos_token', 'stop_str', 'tool_call', 'complete'); // Together, TGI, SGLang, Cohere
+means('completed', 'stop'); // OpenAI and nearly everybody
+means('completed', 'end_turn', 'stop_sequence', 'pause_turn'); // Anthropic, Bedrock
+means('completed', 'eos', 'eos_token', 'stop_str', 'complete'); // Together, TGI, SGLang, Cohere
+means('called', 'tool_calls', 'function_call', 'tool_use', 'tool_call'); // OpenAI, Anthropic, Cohere
 means('max_output_tokens', 'length', 'max_tokens', 'model_length', 'max_output_tokens'); // OpenAI, Anthropic, Mistral, Gemini
 means('max_output_tokens', 'model_context_window_exceeded', 'error_limit'); // Anthropic and Bedrock, Cohere
 means('content_filter', 'content_filter', 'content_filtered', 'refusal'); // OpenAI and Azure, Bedrock, Anthropic
@@ -86,17 +87,18 @@ means(
  * What a `finish_reason` means (docs/answers.md §1.6), case-insensitive. Null and missing ones mean a normal end, since
  * some servers never send one, unless there is no answer or a call is cut. So do unknown ones after some output; without
  * any, the answer has failed, since an agent would take an empty one for the end of its task. Whether tools were called
- * plays no part.
+ * plays no part, unless there is nothing else: `hasCalled` says that the reason speaks of a call.
  */
 export function outcomeOf(finishReason: unknown, output: AnswerEnd): Outcome {
   if (typeof finishReason !== 'string' || finishReason.trim() === '')
     return !output.hasAnswer() || output.hasCutCall()
       ? { status: 'failed', error: truncated() }
-      : { status: 'completed' };
+      : { status: 'completed', hasCalled: false };
   const meaning = meaningOf(finishReason) ?? (output.hasAnswer() ? 'completed' : emptyAnswer(finishReason));
   switch (meaning) {
     case 'completed':
-      return { status: 'completed' };
+    case 'called':
+      return { status: 'completed', hasCalled: meaning === 'called' };
     case 'max_output_tokens':
     case 'content_filter':
       return { status: 'incomplete', reason: meaning };
@@ -109,7 +111,8 @@ export function outcomeOf(finishReason: unknown, output: AnswerEnd): Outcome {
 
 /** Is the reason a normal end? */
 export function isNormalEnd(finishReason: string): boolean {
-  return (meaningOf(finishReason) ?? 'completed') === 'completed';
+  const meaning = meaningOf(finishReason) ?? 'completed';
+  return meaning === 'completed' || meaning === 'called';
 }
 
 /** The error for an answer without any sign that it is complete (choice D9). */

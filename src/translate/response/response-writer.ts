@@ -7,6 +7,7 @@ import type { Fold, ResponseContext } from '../context.ts';
 import { EventLog } from './event-log.ts';
 import { type ChunkExtras, OutputWriter } from './output-writer.ts';
 import { resourceOf } from './resource.ts';
+import { missingCall } from './tool-calls.ts';
 
 type IncompleteReason = 'max_output_tokens' | 'content_filter';
 
@@ -70,7 +71,7 @@ export class ResponseWriter {
       case 'incomplete':
         return this.#end('incomplete', outcome.reason);
       case 'completed': {
-        const unrunnable = this.output.unrunnableCall();
+        const unrunnable = this.output.unrunnableCall() ?? this.#missingCall(outcome.hasCalled);
         if (unrunnable !== null) return this.fail(unrunnable);
         this.output.ensureOutput();
         return this.#end('completed', null);
@@ -114,6 +115,11 @@ export class ResponseWriter {
   /** The error it failed with, or null. */
   failure(): ApiError | null {
     return this.#failure;
+  }
+
+  /** An agent would take an answer without the call it ends with for the end of its task. */
+  #missingCall(hasCalled: boolean): ApiError | null {
+    return hasCalled && !this.output.hasAnswer() ? missingCall() : null;
   }
 
   #end(status: 'completed' | 'incomplete', reason: IncompleteReason | null): ResponseResource {

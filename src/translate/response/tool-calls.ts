@@ -393,6 +393,11 @@ export function namelessCall(): ApiError {
   return invalidCall('The model called a tool without naming it.');
 }
 
+/** The error for an answer that ends with a call, as the upstream says, and has neither calls nor text (vllm#53255). */
+export function missingCall(): ApiError {
+  return invalidCall('The upstream ended the answer with a tool call, and sent none.');
+}
+
 /** The upstream's id, unless it is missing or another call of this answer has it; made unique where the conversation has it. */
 function callIdFor(given: string, ofAnswer: ReadonlySet<string>, { earlierCallIds, newId }: ResponseContext): string {
   if (given === '' || ofAnswer.has(given)) return newId('call');
