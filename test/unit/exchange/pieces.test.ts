@@ -24,6 +24,13 @@ describe('events in pieces', () => {
     expect(cutEvents(Buffer.from(half.repeat(4))).map((piece) => piece.length)).toEqual([62_000, 62_000]);
   });
 
+  test.each([1, 2, 3, 4])('nor shares a piece that it makes %d bytes too large', (excess) => {
+    const texts = [event(1000), event(maxPieceBytes - 1000 + excess), event(50)];
+    const [first, ...others] = cutEvents(Buffer.from(texts.join(''))).map(String);
+    expect(first).toBe(texts[0]);
+    expect(others.join('')).toBe(texts.slice(1).join(''));
+  });
+
   test('no event is cut, no byte is lost, no piece is larger than it must be', () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 17, max: 150_000 }), { maxLength: 8 }), (sizes) => {

@@ -102,7 +102,11 @@ describe('the route of a request', () => {
     ['POST', '/x/v1/conversations'],
     ['GET', '/v1/conversations/conv_1/items'],
   ])('%s %s: nothing is stored', (method, path) => {
-    expect(route(method, path)).toMatchObject({ type: 'refuse', error: { status: 404, code: 'not_found' } });
+    const what = path.includes('conversations') ? 'Conversations' : 'Responses';
+    expect(route(method, path)).toMatchObject({
+      type: 'refuse',
+      error: { status: 404, code: 'not_found', message: expect.stringContaining(`${what} are not stored here`) },
+    });
   });
 
   test.each([
