@@ -206,9 +206,13 @@ function testsOf(file: string): string[] {
   return tests;
 }
 
-/** The golden cases, the properties, and the unit tests of the file's own room, of the four rooms an answer passes, and of memory and the server. */
+/**
+ * The golden cases, the properties, and the unit tests of the file's own room, of the four rooms an answer passes, of memory and
+ * the server, and of `explain` for what it records.
+ */
 function nearTests(file: string): RegExp {
-  const names = [file, ...rooms, 'src/memory', 'src/server'].map((path) => path.split('/')[1]);
+  const traced = /\btrace\b/.test(originals.get(file) ?? '') ? ['src/explain'] : [];
+  const names = [file, ...rooms, 'src/memory', 'src/server', ...traced].map((path) => path.split('/')[1]);
   return new RegExp(`^test/(golden|fuzz|unit/(${names.join('|')}))/`);
 }
 
