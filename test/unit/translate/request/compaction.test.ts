@@ -88,6 +88,37 @@ describe('a conversation for a window that is known', () => {
   });
 });
 
+/** An output of 3,000 tokens, where three bytes are one. */
+const output = long('a', 8986);
+const call = { type: 'function_call', call_id: 'c', name: 'read', arguments: '{}' };
+const answered = [call, { type: 'function_call_output', call_id: 'c', output }];
+const image = { type: 'input_image', image_url: 'data:image/png;base64,aGk=' };
+// Each message takes eight tokens more: with `Go.`, `read` and `{}` that is 3,028 here, 3 for the prompt, 1,000 for the summary.
+test.each<[string, { readonly input?: readonly object[]; readonly instructions?: string }, number]>([
+  ['texts and calls', {}, 4031],
+  ['instructions', { instructions: 'x'.repeat(31) }, 4031 + 11],
+  ['an image', { input: [{ role: 'user', content: [image] }] }, 4031 + 8 + 1500],
+  ['a refusal', { input: [{ role: 'assistant', content: [{ type: 'refusal', refusal: 'Never!!' }] }] }, 4031 + 8 + 3],
+])('%s are counted to the token', (_, { input = [], ...more }, tokens) => {
+  const droppedIn = (contextWindow: number) => {
+    const settings = createTestSettings({ compaction: { contextWindow, maxTokens: 1000 } });
+    const items = [{ role: 'user', content: 'Go.' }, ...answered, ...input, { type: 'compaction_trigger' }];
+    return translateRequest({ model: 'm', ...more, input: items }, settings, clock).dropped;
+  };
+  expect(droppedIn(tokens)).toEqual([]);
+  expect(droppedIn(tokens - 1)).toEqual(['input[2].output']);
+});
+
+test.each([
+  [null, 16_000],
+  [4030, 1000],
+])('in a window of %s tokens %d characters are kept at each end, and how many are left out is said', (window, kept) => {
+  const text = Array.from({ length: 40_000 }, (_, index) => String(index % 7)).join('');
+  expect(compacted([text], window).texts).toEqual([
+    `${text.slice(0, kept)}\n[… ${40_000 - 2 * kept} characters left out …]\n${text.slice(-kept)}`,
+  ]);
+});
+
 test('for a window that is not known each tool output is limited, wherever it stands', () => {
   const outputs = [long('a', 20_000), long('b', 40_000), long('c', 20_000)];
   const { texts, dropped } = compacted(outputs, null);
