@@ -168,7 +168,8 @@ function checkRules(response: ResponseResource): void {
   expect(new Set(callIds).size).toBe(callIds.length);
   expect(callIds).not.toContain('');
   const unfinished = output.filter((item) => 'status' in item && item.status !== 'completed');
-  expect(unfinished.every((item) => item === output.at(-1))).toBe(true);
+  // Of calls that run side by side each may be cut.
+  expect(unfinished.every((item) => item === output.at(-1) || 'call_id' in item)).toBe(true);
   expect(unfinished.length > 0).toBe(status !== 'completed' && output.length > 0);
   expect(error !== null).toBe(status === 'failed');
   expect(incomplete_details !== null).toBe(status === 'incomplete');
