@@ -31,6 +31,10 @@ function answerOf(ids: readonly string[], earlier: readonly string[]): unknown[]
 }
 
 describe('an id that the conversation has', () => {
+  it('is that of a call', () => {
+    expect([...translate(conversation('look:0', 'look:1')).context.earlierCallIds]).toEqual(['look:0', 'look:1']);
+  });
+
   it('is another for the client, and that of its server in the next request', () => {
     expect(answerOf(['look:0'], ['look:0'])).toEqual(['look:0_repeat2']);
     expect(answerOf(['look:0'], ['look:0', 'look:0_repeat2'])).toEqual(['look:0_repeat3']);

@@ -39,7 +39,9 @@ describe('a silent upstream', () => {
     send(exchange, chunk({ content: 'a' }));
     expect(exchange.tick(5000)).toEqual([]);
     expect(exchange.tick(5999)).toEqual([]);
+    expect(exchange.summary().outcome).toBe('open');
     const { text, ended } = said(exchange.tick(6000));
+    expect(exchange.summary().outcome).toBe('failed');
     expect(eventLines(text).at(-2)).toMatch(/^failed upstream_timeout/);
     expect(text).toContain('The upstream was silent for 1 s.');
     expect(ended).toBe(true);

@@ -15,10 +15,13 @@ const refusals: Readonly<Record<string, (message: ChatMessage) => boolean>> = {
     String(content ?? '').trim() === '' && tool_calls === undefined,
 };
 
-const input = ['', ' \n', 'Ebb.', ''].flatMap((text) => [
-  { role: 'user', content: 'Tide?' },
-  { type: 'message', role: 'assistant', content: [{ type: 'output_text', text }] },
-]);
+const output = (text: string) => ({ type: 'output_text', text });
+const input = [output(''), output(' \n'), output('Ebb.'), output(''), { type: 'refusal', refusal: '' }].flatMap(
+  (part) => [
+    { role: 'user', content: 'Tide?' },
+    { type: 'message', role: 'assistant', content: [part] },
+  ],
+);
 
 describe.each(profileNames)('%s', (profile) => {
   it.each(Object.entries(refusals))('sends no assistant turn with nothing in it: %s', (_, refuses) => {
