@@ -5,7 +5,7 @@ import type { ExchangeEvent } from '../../../src/exchange/types.ts';
 import { processMethod } from '../../../src/extproc/messages.ts';
 import { takeCollector } from '../../../src/memory/collector.ts';
 import { ApiError } from '../../../src/schema/api-error.ts';
-import type { GrpcCall } from '../../../src/server/grpc-call.ts';
+import type { GrpcCall, GrpcCallListener } from '../../../src/server/grpc-call.ts';
 import { frameHeadBytes } from '../../../src/server/message-frames.ts';
 import type { SheddableCall } from '../../../src/server/overload.ts';
 import { type ProcessOptions, processCall } from '../../../src/server/process.ts';
@@ -45,6 +45,22 @@ const headers: ExchangeEvent = {
   headers: headersOf({ ':method': 'POST', ':path': '/v1/responses', 'content-type': 'application/json' }),
   endOfStream: false,
 };
+
+type Send = (event: ExchangeEvent) => void;
+
+/** Sends events to the call as Envoy would. */
+const sender =
+  (listener: GrpcCallListener): Send =>
+  (event) =>
+    listener.message(processMethod.requestSerialize(messageOf(event)));
+
+/** A request for a stream, and the upstream's headers. */
+function beginStream(send: Send): void {
+  send(headers);
+  send({ type: 'request_body', body: Buffer.from('{"model":"m","input":"Hi","stream":true}'), endOfStream: true });
+  const answered = headersOf({ ':status': '200', 'content-type': 'text/event-stream' });
+  send({ type: 'response_headers', headers: answered, endOfStream: false });
+}
 
 // Node's own handle of the stream, and with it all of this, may live long after the call.
 test.each(['closed', 'halfClosed'] as const)('a call that is %s no longer refers to its exchange', async (how) => {
@@ -149,7 +165,7 @@ test('a call that the guard fails because of its own message opens no second exc
       },
     }),
   );
-  const send = (event: ExchangeEvent) => listener.message(processMethod.requestSerialize(messageOf(event)));
+  const send = sender(listener);
   send(headers);
   isShort = true;
   send({ type: 'request_body', body: Buffer.from('{'), endOfStream: false });
@@ -175,11 +191,8 @@ test('bursts of many answers take a turn each, tokens wait for none, and nothing
       },
       callOptions({ ticker, queues }),
     );
-    const send = (event: ExchangeEvent) => listener.message(processMethod.requestSerialize(messageOf(event)));
-    send(headers);
-    send({ type: 'request_body', body: Buffer.from('{"model":"m","input":"Hi","stream":true}'), endOfStream: true });
-    const answered = headersOf({ ':status': '200', 'content-type': 'text/event-stream' });
-    send({ type: 'response_headers', headers: answered, endOfStream: false });
+    const send = sender(listener);
+    beginStream(send);
     const body = (bytes: number) => send({ type: 'response_body', body: chunk(bytes), endOfStream: false });
     return { body, listener };
   };
@@ -217,11 +230,8 @@ test('a call that is failed while a burst of its answer waits tells its client, 
       ticker,
     }),
   );
-  const send = (event: ExchangeEvent) => listener.message(processMethod.requestSerialize(messageOf(event)));
-  send(headers);
-  send({ type: 'request_body', body: Buffer.from('{"model":"m","input":"Hi","stream":true}'), endOfStream: true });
-  const answered = headersOf({ ':status': '200', 'content-type': 'text/event-stream' });
-  send({ type: 'response_headers', headers: answered, endOfStream: false });
+  const send = sender(listener);
+  beginStream(send);
   const chunk = (content: string) =>
     Buffer.from(`data: ${JSON.stringify({ choices: [{ index: 0, delta: { content } }] })}\n\n`);
   send({ type: 'response_body', body: chunk('first'), endOfStream: false });
@@ -256,11 +266,8 @@ test.each([
     },
     callOptions({ ticker }),
   );
-  const send = (event: ExchangeEvent) => listener.message(processMethod.requestSerialize(messageOf(event)));
-  send(headers);
-  send({ type: 'request_body', body: Buffer.from('{"model":"m","input":"Hi","stream":true}'), endOfStream: true });
-  const answered = headersOf({ ':status': '200', 'content-type': 'text/event-stream' });
-  send({ type: 'response_headers', headers: answered, endOfStream: false });
+  const send = sender(listener);
+  beginStream(send);
   sent.length = 0;
   for (const [index, body] of bodies.entries())
     send({ type: 'response_body', body: Buffer.from(body), endOfStream: index === bodies.length - 1 });
@@ -287,11 +294,8 @@ test('a call that the guard resumes while a burst waits is not read before that'
       ticker,
     }),
   );
-  const send = (event: ExchangeEvent) => listener.message(processMethod.requestSerialize(messageOf(event)));
-  send(headers);
-  send({ type: 'request_body', body: Buffer.from('{"model":"m","input":"Hi","stream":true}'), endOfStream: true });
-  const answered = headersOf({ ':status': '200', 'content-type': 'text/event-stream' });
-  send({ type: 'response_headers', headers: answered, endOfStream: false });
+  const send = sender(listener);
+  beginStream(send);
   send({ type: 'response_body', body: Buffer.from(textOf300kB), endOfStream: false });
   sheddable[0]?.pause();
   sheddable[0]?.resume();
@@ -318,12 +322,9 @@ test('the time for which a long answer waits for its reader is no silence of the
       },
     }),
   );
-  const send = (event: ExchangeEvent) => listener.message(processMethod.requestSerialize(messageOf(event)));
+  const send = sender(listener);
   const sendBody = (text: string) => send({ type: 'response_body', body: Buffer.from(text), endOfStream: false });
-  send(headers);
-  send({ type: 'request_body', body: Buffer.from('{"model":"m","input":"Hi","stream":true}'), endOfStream: true });
-  const answered = headersOf({ ':status': '200', 'content-type': 'text/event-stream' });
-  send({ type: 'response_headers', headers: answered, endOfStream: false });
+  beginStream(send);
   tick(0);
   hasRoom = false;
   sendBody(`${textOf300kB}data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\n`);
@@ -353,7 +354,7 @@ test.each([1, 5])('a body of %d MiB is answered before a call that the caller ha
       ticker,
     }),
   );
-  const send = (event: ExchangeEvent) => listener.message(processMethod.requestSerialize(messageOf(event)));
+  const send = sender(listener);
   send(headers);
   sent.length = 0;
   const body = Buffer.from(JSON.stringify({ model: 'm', input: 'x'.repeat(size * 1024 * 1024) }));
