@@ -46,6 +46,14 @@ const headers: ExchangeEvent = {
   endOfStream: false,
 };
 
+/** Opens exchanges, and notes their calls as the guard knows them. */
+const noting =
+  (calls: SheddableCall[]): ProcessOptions['open'] =>
+  (_modes, call) => {
+    calls.push(call);
+    return { exchange: new Exchange(exchangeOptions()), modes: defaultModes, hold: () => null, close() {} };
+  };
+
 type Send = (event: ExchangeEvent) => void;
 
 /** Sends events to the call as Envoy would. */
@@ -223,10 +231,7 @@ test('a call that is failed while a burst of its answer waits tells its client, 
   const listener = processCall(
     { ...idleCall, send: (frame) => void sent.push(frame.includes('response.failed') ? 'failed' : 'other') },
     callOptions({
-      open(_modes, call) {
-        sheddable.push(call);
-        return { exchange: new Exchange(exchangeOptions()), modes: defaultModes, hold: () => null, close() {} };
-      },
+      open: noting(sheddable),
       ticker,
     }),
   );
@@ -287,10 +292,7 @@ test('a call that the guard resumes while a burst waits is not read before that'
   const listener = processCall(
     { ...idleCall, pause: read(false), resume: read(true) },
     callOptions({
-      open(_modes, call) {
-        sheddable.push(call);
-        return { exchange: new Exchange(exchangeOptions()), modes: defaultModes, hold: () => null, close() {} };
-      },
+      open: noting(sheddable),
       ticker,
     }),
   );
