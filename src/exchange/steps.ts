@@ -5,8 +5,8 @@
 export type Steps<Result> = Generator<void, Result, void>;
 
 /**
- * When a message is handled. `in_turn`: one such message in a turn of the event loop, since many may arrive together;
- * `in_steps`: likewise, and each step in a turn of its own.
+ * When a message is handled. `in_turn`: as soon as the event loop has been with such messages for a short time only, since
+ * many may arrive together; `in_steps`: one after the other, and each step in a turn of the event loop of its own.
  */
 export type Pace = 'at_once' | 'in_turn' | 'in_steps';
 

@@ -20,7 +20,7 @@ export interface ProcessOptions {
   open(modes: BodyModes | null, call: SheddableCall): OpenExchange;
   /** Called with the bytes of each message. */
   readonly worked: (bytes: number) => void;
-  /** Where bodies are translated one at a time; those that take a turn do not wait for those that take many. */
+  /** Where bodies wait for their turn; those of one step do not wait for those of many. */
   readonly queues: Readonly<Record<Exclude<Pace, 'at_once'>, StepQueue>>;
   readonly observers: readonly ExchangeObserver[];
   readonly ticker: Ticker;
@@ -176,7 +176,7 @@ class ProcessCall implements GrpcCallListener, TickListener, SheddableCall {
     const opened = this.#opened ?? this.#start(modes, startedAt);
     if (event.type === 'request_headers') for (const watch of this.#watches) watch.onRequestHeaders?.(event.headers);
     const pace = paceOf(event, opened.exchange);
-    if (pace !== 'at_once') {
+    if (pace === 'in_steps' || (pace === 'in_turn' && !this.#options.queues.in_turn.hasTime())) {
       this.#enqueue(opened, event, pace);
       return;
     }

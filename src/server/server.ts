@@ -71,6 +71,8 @@ export interface Service {
 /** How much larger than the largest body a message may be: headers, and its own framing. */
 const messageRoom = 1024 * 1024;
 const tickMs = 500;
+/** How long bodies that arrive together may keep the event loop (docs/decisions/0006-cpu-of-a-request.md). */
+const turnMs = 100;
 /** Without pings, a proxy whose network vanished would keep its calls and their buffers for ever. */
 const defaultPingMs = 30_000;
 
@@ -104,7 +106,7 @@ export function createService(options: ServiceOptions): Service {
     createExchange: options.createExchange,
   });
   const ticker = createTicker(tickMs);
-  const queues = { in_turn: createStepQueue(), in_steps: createStepQueue() };
+  const queues = { in_turn: createStepQueue(turnMs), in_steps: createStepQueue(0) };
   const acceptProcess = (stream: ServerHttp2Stream, headers: CallMetadata) =>
     acceptCall(stream, headers, maxMessageBytes, (call) =>
       processCall(call, {

@@ -1,28 +1,51 @@
+import { performance } from 'node:perf_hooks';
+
 /** Does one step of a long task. True once the task is done or abandoned. */
 export type TakeStep = () => boolean;
 
 /** Runs long tasks one after the other, so that the memory for one is needed only once. */
 export interface StepQueue {
   add(takeStep: TakeStep): void;
+  /** Whether a task of one step may be done at once: nothing waits, and this turn of the event loop may take more. */
+  hasTime(): boolean;
 }
 
-/** The event loop is free between two steps, of one task or of two. */
-export function createStepQueue(): StepQueue {
+/**
+ * A turn of the event loop takes as many steps as begin within `turnMs`, but one at least. A turn for every step would let
+ * all that is read meanwhile go first (docs/decisions/0006-cpu-of-a-request.md). `now` is a clock in milliseconds.
+ */
+export function createStepQueue(turnMs: number, now: () => number = () => performance.now()): StepQueue {
   const waiting: TakeStep[] = [];
-  let isRunning = false;
+  let isScheduled = false;
+  let startedAt = 0;
+
+  function schedule(): void {
+    if (isScheduled) return;
+    isScheduled = true;
+    startedAt = now();
+    setImmediate(next);
+  }
 
   function next(): void {
-    if (waiting[0]?.() === true) waiting.shift();
-    isRunning = waiting.length > 0;
-    if (isRunning) setImmediate(next);
+    isScheduled = false;
+    if (waiting.length === 0) return;
+    const until = now() + turnMs;
+    do {
+      if (waiting[0]?.() === true) waiting.shift();
+    } while (waiting.length > 0 && now() < until);
+    if (waiting.length > 0) schedule();
   }
 
   return {
     add(takeStep) {
       waiting.push(takeStep);
-      if (isRunning) return;
-      isRunning = true;
-      setImmediate(next);
+      schedule();
+    },
+    hasTime() {
+      if (waiting.length > 0) return false;
+      if (isScheduled) return now() - startedAt < turnMs;
+      schedule();
+      return true;
     },
   };
 }

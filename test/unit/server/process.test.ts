@@ -29,12 +29,18 @@ const idleCall: GrpcCall = {
   cancel() {},
 };
 
+/** Of an event loop that has no time left in this turn: whatever may wait does, each for a turn of its own. */
+const busyQueues = (): ProcessOptions['queues'] => ({
+  in_turn: { ...createStepQueue(0), hasTime: () => false },
+  in_steps: createStepQueue(0),
+});
+
 /** Options of a call that nobody observes, with an exchange of its own. */
 const callOptions = (given: Pick<ProcessOptions, 'ticker'> & Partial<ProcessOptions>): ProcessOptions => ({
   open: () => ({ exchange: new Exchange(exchangeOptions()), modes: defaultModes, hold: () => null, close() {} }),
   observers: [],
   worked() {},
-  queues: { in_turn: createStepQueue(), in_steps: createStepQueue() },
+  queues: busyQueues(),
   firstMessageMs: 1000,
   onFault() {},
   ...given,
@@ -112,9 +118,9 @@ test.each(['closed', 'halfClosed'] as const)('a call that is %s no longer refers
 });
 
 // Hundreds of bodies may be completed by one read of a connection.
-test('of bodies that are completed together each takes a turn of its own, and small ones wait for none', async () => {
+test('of bodies that are completed together in a busy turn each waits for its own, and small ones for none', async () => {
   const ticker = createTicker(1000);
-  const queues = { in_turn: createStepQueue(), in_steps: createStepQueue() };
+  const queues = busyQueues();
   const bytes = 8 * 1024 * 1024;
   const options = exchangeOptions({
     bodyLimits: { maxRequestBytes: bytes, maxResponseBytes: bytes, maxErrorBytes: bytes, maxSseEventBytes: bytes },
@@ -182,9 +188,9 @@ test('a call that the guard fails because of its own message opens no second exc
   ticker.stop();
 });
 
-test('bursts of many answers take a turn each, tokens wait for none, and nothing is lost when the caller half-closes', async () => {
+test('bursts of many answers wait in a busy turn, tokens do not, and nothing is lost when the caller half-closes', async () => {
   const ticker = createTicker(1000);
-  const queues = { in_turn: createStepQueue(), in_steps: createStepQueue() };
+  const queues = busyQueues();
   const sent: string[] = [];
   const chunk = (bytes: number) =>
     Buffer.from(`data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: 'x'.repeat(bytes) } }] })}\n\n`);
@@ -247,6 +253,31 @@ test('a call that is failed while a burst of its answer waits tells its client, 
   await setImmediate();
   expect(sent).toEqual(['failed']);
   listener.closed();
+  ticker.stop();
+});
+
+test('bursts are translated as they come while the turn has time left', async () => {
+  const ticker = createTicker(1000);
+  let ms = 0;
+  const queues = { in_turn: createStepQueue(100, () => ms), in_steps: createStepQueue(0) };
+  const sent: string[] = [];
+  const body = Buffer.from(
+    `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: 'x'.repeat(60_000) } }] })}\n\n`,
+  );
+  const listeners = ['1', '2', '3'].map((name) => {
+    const send = (frame: Buffer) => {
+      if (frame.includes('response.output_text.delta')) sent.push(name);
+    };
+    const listener = processCall({ ...idleCall, send }, callOptions({ ticker, queues }));
+    beginStream(sender(listener));
+    sender(listener)({ type: 'response_body', body, endOfStream: false });
+    ms += 50;
+    return listener;
+  });
+  expect(sent).toEqual(['1', '2']);
+  await setImmediate();
+  expect(sent).toEqual(['1', '2', '3']);
+  for (const listener of listeners) listener.closed();
   ticker.stop();
 });
 
@@ -385,7 +416,7 @@ function timesOf(request: object, path: string, contentType: string, answer: str
     ],
     ticker,
     worked() {},
-    queues: { in_turn: createStepQueue(), in_steps: createStepQueue() },
+    queues: busyQueues(),
     firstMessageMs: 1000,
     onFault() {},
   });

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { createStepQueue } from '../../../src/server/step-queue.ts';
 
 test('works are done one after the other, and each step leaves the event loop to others', async () => {
-  const queue = createStepQueue();
+  const queue = createStepQueue(0);
   const log: string[] = [];
   const work = (name: string, steps: number) => {
     let step = 0;
@@ -24,4 +24,39 @@ test('works are done one after the other, and each step leaves the event loop to
   work('c', 1);
   await setImmediate();
   expect(log).toEqual(['a1', 'a2', 'b1', 'c1']);
+});
+
+test('a turn takes the steps that begin within its time, and none waits for a turn of its own before that', async () => {
+  let ms = 0;
+  const queue = createStepQueue(100, () => ms);
+  const log: string[] = [];
+  const work = (name: string, took: number) => () => {
+    ms += took;
+    log.push(name);
+    return true;
+  };
+  expect(queue.hasTime()).toBe(true);
+  work('at once', 99)();
+  expect(queue.hasTime()).toBe(true);
+  work('at once too', 1)();
+  expect(queue.hasTime()).toBe(false);
+  queue.add(work('a', 40));
+  queue.add(work('b', 60));
+  queue.add(work('c', 1));
+  await setImmediate();
+  expect(log).toEqual(['at once', 'at once too', 'a', 'b']);
+  expect(queue.hasTime(), 'c would be overtaken').toBe(false);
+  await setImmediate();
+  expect(log.at(-1)).toBe('c');
+  expect(queue.hasTime()).toBe(true);
+});
+
+test('the time of a turn begins anew with the next', async () => {
+  let ms = 0;
+  const queue = createStepQueue(100, () => ms);
+  expect(queue.hasTime()).toBe(true);
+  ms += 100;
+  expect(queue.hasTime()).toBe(false);
+  await setImmediate();
+  expect(queue.hasTime()).toBe(true);
 });
