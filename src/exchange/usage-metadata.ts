@@ -32,16 +32,22 @@ function* withMetadataOnFirst(
  * unless more metadata follows, and a field that was sent once is sent again.
  */
 export function usageMetadataOf({ outcome, model, upstreamModel, tokens, estimate }: ExchangeSummary): UsageMetadata {
-  const metadata: Record<string, string | number> = { outcome: outcome === 'open' ? 'aborted' : outcome };
+  const metadata: Record<string, string | number> = {
+    ...paid({ outcome, tokens, estimate }),
+    outcome: outcome === 'open' ? 'aborted' : outcome,
+  };
   if (model !== null) metadata['model'] = short(model);
   if (upstreamModel !== null) metadata['upstream_model'] = short(upstreamModel);
-  if (tokens !== null) Object.assign(metadata, tokens, { tokens_from: 'upstream' });
-  if (estimate !== null) Object.assign(metadata, estimate, { tokens_from: 'estimate' });
-  if (!costs(outcome)) Object.assign(metadata, nothingToPay);
   return metadata;
 }
 
-/** Replaces the estimate that was sent before. */
+/** The tokens to pay for; zeros replace an estimate that was sent before. */
+function paid({ outcome, tokens, estimate }: Pick<ExchangeSummary, 'outcome' | 'tokens' | 'estimate'>): UsageMetadata {
+  if (!costs(outcome)) return nothingToPay;
+  if (tokens !== null) return { ...tokens, tokens_from: 'upstream' };
+  return estimate === null ? {} : { ...estimate, tokens_from: 'estimate' };
+}
+
 const nothingToPay = { input_tokens: 0, output_tokens: 0, total_tokens: 0, tokens_from: 'none' };
 
 /** Names chosen by clients and upstreams may be of any length. */

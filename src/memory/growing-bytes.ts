@@ -16,7 +16,7 @@ export class GrowingBytes {
     if (this.#buffer === null) {
       // Most are complete at once, or nearly.
       const kept = retainable(bytes);
-      this.#buffer = Buffer.from(kept.buffer, kept.byteOffset, kept.length);
+      this.#buffer = Buffer.isBuffer(kept) ? kept : Buffer.from(kept.buffer, kept.byteOffset, kept.length);
       this.#length = bytes.length;
       return;
     }
@@ -33,7 +33,8 @@ export class GrowingBytes {
 
   /** All bytes so far, as a view. */
   whole(): Buffer {
-    return this.#buffer === null ? noBytes : this.#buffer.subarray(0, this.#length);
+    if (this.#buffer === null) return noBytes;
+    return this.#buffer.length === this.#length ? this.#buffer : this.#buffer.subarray(0, this.#length);
   }
 
   clear(): void {

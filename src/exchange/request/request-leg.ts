@@ -211,13 +211,13 @@ export class RequestLeg {
     this.#letGo();
     const { hold, sessionHeader } = this.#options;
     const found = context.foundTools.size === 0 ? 0 : heapBytesOf([...context.foundTools.values()]);
-    const kept = this.#isSmall() ? { echo: context.echo, heapBytes: 0, bytes: 0 } : keepLarge(context.echo);
+    const kept = this.#isSmall() ? null : keepLarge(context.echo);
     // What the response repeats stays in memory until it has ended.
-    hold('context', kept.heapBytes + found);
-    hold('echo', kept.bytes);
+    hold('context', (kept?.heapBytes ?? 0) + found);
+    hold('echo', kept?.bytes ?? 0);
     this.#outcome = {
       type: 'translated',
-      context: { ...context, echo: kept.echo },
+      context: kept === null ? context : { ...context, echo: kept.echo },
       dropped,
       unknownTypes,
       inputTokens,

@@ -27,7 +27,10 @@ export interface RequestPath {
  */
 export function routeOf(headers: HeaderMap): Route {
   const method = headers.get(':method') ?? 'GET';
-  const [path, query] = pathAndQuery(headers.get(':path') ?? '');
+  const target = headers.get(':path') ?? '';
+  const plain = plainRoutes.get(target);
+  if (plain?.operation.method === method && !isWebSocket(headers)) return plain;
+  const [path, query] = pathAndQuery(target);
   const raw = (path.endsWith('/') ? path.slice(0, -1) : path).split('/');
   const segments = path.includes('%') ? raw.map(decodeSegment) : raw;
   const at = segments.findLastIndex((segment, index) => segment === 'v1' && isOwn(segments[index + 1]));
@@ -62,6 +65,14 @@ export function completes(route: Route): boolean {
 
 const translated = operations.filter((operation) => operation.type === 'translated');
 const passed = operations.filter((operation) => operation.type === 'passed');
+
+/** Fast path of `routeOf`, by the path: nearly every request has one of these, and taking a path apart costs 0.3 µs. */
+const plainRoutes = new Map(
+  translated.map((operation) => [
+    `/${operation.path.join('/')}`,
+    { type: 'translate', operation, path: { prefix: '', apiVersion: '' } } as const,
+  ]),
+);
 
 function passedOperation(method: string, segments: readonly string[], query: string): PassedOperation | null {
   const isAsked = ({ method: its, path, parameter }: PassedOperation) =>

@@ -51,8 +51,9 @@ export function errorReplies(timing: HeaderTiming, error: ApiError, end: BodyEnd
 function fullDuplexReplies({ pieces, end, headers }: Delivery): Replies {
   if (pieces instanceof LongBody) return longReplies(pieces, end, headers);
   const replies: ExchangeReply[] = headers === null ? [] : [{ type: 'response_headers', headers: headers(null) }];
-  for (const body of pieces)
-    replies.push({ type: 'response_body', body, endOfStream: end === 'body' && body === pieces.at(-1) });
+  const last = end === 'body' ? pieces.length - 1 : -1;
+  for (let at = 0; at < pieces.length; at++)
+    replies.push({ type: 'response_body', body: pieces[at] ?? noBytes, endOfStream: at === last });
   if (end === 'body' && pieces.length === 0) replies.push({ type: 'response_body', body: noBytes, endOfStream: true });
   if (end === 'trailers') replies.push(translatedTrailers('response_trailers'));
   return replies;

@@ -58,6 +58,8 @@ export class ResponseLeg {
   readonly #lastClientWrite = new Stopwatch();
   readonly #lastBeforeFinish = new Stopwatch();
   #phase: ResponsePhase = 'awaiting_headers';
+  /** The event that this phase was last found to allow: nearly always the next one is of the same kind. */
+  #allowed: ResponseEvent['type'] | null = null;
   #body: OpenBody | null = null;
   #refusal: ApiError | null = null;
   #upstreamStatus: number | null = null;
@@ -76,7 +78,8 @@ export class ResponseLeg {
    * `ProtocolError` for a message that the phase does not allow.
    */
   handle(event: ResponseEvent, request: RequestOutcome): Replies {
-    checkEvent(responseMoves, this.#phase, event.type);
+    if (event.type !== this.#allowed) checkEvent(responseMoves, this.#phase, event.type);
+    this.#allowed = event.type;
     this.#lastUpstreamActivity.touch();
     if (event.type === 'response_body') this.#upstreamBytes += event.body.length;
     if (event.type === 'response_headers') return this.#onHeaders(event, request);
@@ -144,6 +147,7 @@ export class ResponseLeg {
     if (to === this.#phase) return;
     checkMove(responseMoves, this.#phase, cause, to);
     this.#phase = to;
+    this.#allowed = null;
   }
 
   #onHeaders({ type, headers, endOfStream }: HeadersEvent, request: RequestOutcome): Replies {

@@ -12,5 +12,6 @@ export function settingsForModel(settings: TranslationSettings, body: unknown): 
   const named = isJsonObject(body) ? body['model'] : null;
   const model = typeof named === 'string' && named !== '' ? named : (settings.defaultModel ?? '');
   if (model.length > maxModelLength) return settings;
-  return { ...settings, profile: profileForModel(settings.profile, model) };
+  const profile = profileForModel(settings.profile, model);
+  return profile === settings.profile ? settings : { ...settings, profile };
 }
