@@ -222,8 +222,11 @@ function createRing(open: () => Exchange): { next(): Exchange } {
   };
 }
 
+/** A service has them once, not for each exchange. */
+const options = exchangeOptions();
+
 function openExchange(stream: boolean, create = (options: ExchangeOptions) => new Exchange(options)): Exchange {
-  const exchange = create(exchangeOptions());
+  const exchange = create(options);
   const contentType = stream ? 'text/event-stream' : 'application/json';
   exchange.handle({ type: 'request_headers', headers: new Map(requestHeaders), endOfStream: false });
   exchange.handle({ type: 'request_body', body: stream ? streamRequest : jsonRequest, endOfStream: true });
