@@ -132,7 +132,6 @@ function outcomeOf({ request, requestOutcome, response, responsePhase }: Exchang
   if (requestOutcome.type === 'passed' && error === null)
     return responsePhase === 'awaiting_headers' ? 'open' : 'passed';
   if (responsePhase === 'awaiting_headers') return 'open';
-  if (responsePhase === 'passed') return 'passed';
   if (error !== null) return (clientStatus ?? 0) >= 300 ? 'upstream_error' : 'failed';
   return status === 'completed' || status === 'incomplete' || status === 'failed' ? status : 'open';
 }

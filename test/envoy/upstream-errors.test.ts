@@ -60,6 +60,9 @@ describe.each([false, true])('an upstream error is the API’s error JSON with i
       { type: 'server_error' },
     ],
     ['503 without a body', { status: 503 }, 503, { type: 'server_error' }],
+    ['204', { status: 204 }, 502, { type: 'server_error', code: 'invalid_upstream_response' }],
+    ['205', { status: 205 }, 502, { type: 'server_error', code: 'invalid_upstream_response' }],
+    ['304', { status: 304 }, 502, { type: 'server_error', code: 'upstream_redirect' }],
   ])('%s', async (name, script, status, error) => {
     mesh.upstream.script(`${name} ${stream}`, script);
 

@@ -156,7 +156,7 @@ export class ResponseLeg {
     this.#clientStatus = status;
     const operation = request.type === 'passed' ? request.operation : null;
     if (operation !== null && this.#canHold(status, headers, endOfStream)) return this.#hold(type, headers, operation);
-    if (request.type === 'passed' || (endOfStream && (status === 204 || status === 304))) {
+    if (request.type === 'passed') {
       this.#move(type, endOfStream ? 'passed' : 'passing');
       return [{ type }];
     }

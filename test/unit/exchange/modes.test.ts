@@ -180,13 +180,21 @@ describe.each(pairs)('request $request, response $response', (modes) => {
     expect(JSON.parse(String(client.body)).error.code).toBe('missing_body');
   });
 
-  test('204 passes, an empty 200 is an error', () => {
-    const ended = (status: string): HttpMessage => ({ headers: { ':status': status }, pieces: [] });
-    expect(play(request({}), ended('204'), { modes }).client.headers.get(':status')).toBe('204');
-    const empty = play(request({}), ended('200'), { modes }).client;
-    expect(empty.headers.get(':status')).toBe('502');
-    expect(JSON.parse(String(empty.body)).error.code).toBe('invalid_upstream_response');
-    expect(play(request({}), ended('503'), { modes }).client.headers.get(':status')).toBe('503');
+  test.each([
+    ['200', 502, 'invalid_upstream_response'],
+    ['204', 502, 'invalid_upstream_response'],
+    ['205', 502, 'invalid_upstream_response'],
+    ['304', 502, 'upstream_redirect'],
+    ['503', 503, 'server_overloaded'],
+  ])('an answer without a body is an error: %s', (upstreamStatus, status, code) => {
+    const { client, exchange } = play(request({}), { headers: { ':status': upstreamStatus }, pieces: [] }, { modes });
+    expect(client.headers.get(':status')).toBe(String(status));
+    expect(JSON.parse(String(client.body)).error.code).toBe(code);
+    expect(exchange.summary()).toMatchObject({
+      outcome: 'upstream_error',
+      status,
+      upstreamStatus: Number(upstreamStatus),
+    });
   });
 });
 

@@ -207,7 +207,7 @@ it.each([
 it.each([
   ['with a body', { headers: { ':status': '503' }, pieces: [Buffer.from('{"error":{"message":"no"}}')] }],
   ['without one', { headers: { ':status': '503' }, pieces: [] }],
-  ['that has no body and no error', { headers: { ':status': '204' }, pieces: [] }],
+  ['that is a success without one', { headers: { ':status': '204' }, pieces: [] }],
 ])('is nothing to pay for a status %s', (_name, answered) => {
   const free = { input_tokens: 0, output_tokens: 0, total_tokens: 0, tokens_from: 'none' };
   expect(metadataOf(repliesTo(request(), answered)).at(-1)).toMatchObject(free);
