@@ -7,8 +7,10 @@ export type ContentCoding = keyof typeof codecs;
 
 /** Decompresses a body that arrives in pieces. */
 export interface ContentDecoder {
-  /** Encoded bytes cut anywhere in, the bytes they decode to out. Throws `ContentCodingError`. */
+  /** Encoded bytes cut anywhere in, the bytes they decode to out: of a damaged body those before the damage. */
   push(bytes: Uint8Array): Buffer;
+  /** Why nothing more can be decoded; null until then. */
+  failure(): ContentCodingError | null;
 }
 
 /** The body is not valid in its `content-encoding`, or it decompresses to more than a limit allows. */
@@ -24,8 +26,11 @@ export class ContentCodingError extends Error {
 /** Text compresses 5 to 50 times; a body that grows more than this beyond the first MiB is an attack. */
 const maxRatio = 200;
 const ratioFreeBytes = 1024 * 1024;
-/** Input is decoded in slices, and the output of one slice is bounded, so that a bomb is stopped before it fills the memory. */
-const sliceBytes = 16 * 1024;
+/**
+ * Input is decoded in slices, and the output of one slice is bounded, so that a bomb is stopped before it fills the memory.
+ * zlib gives nothing of the slice that has the damage.
+ */
+const sliceBytes = 1024;
 const maxOutputLength = 16 * 1024 * 1024;
 const maxCodings = 3;
 
@@ -53,10 +58,13 @@ function isKnown(name: string): name is ContentCoding {
 export function createContentDecoder(codings: readonly ContentCoding[]): ContentDecoder {
   if (codings.length === 0) return identity;
   const layers = codings.toReversed().map(createLayer);
-  return { push: (bytes) => layers.reduce((decoded, layer) => layer.push(decoded), asBuffer(bytes)) };
+  return {
+    push: (bytes) => layers.reduce((decoded, layer) => layer.push(decoded), asBuffer(bytes)),
+    failure: () => layers.map((layer) => layer.failure()).find((failure) => failure !== null) ?? null,
+  };
 }
 
-const identity: ContentDecoder = { push: asBuffer };
+const identity: ContentDecoder = { push: asBuffer, failure: () => null };
 
 /** Decodes a whole body to at most `maxBytes`. Throws `ContentCodingError`. */
 export function decodeContent(body: Uint8Array, codings: readonly ContentCoding[], maxBytes: number): Uint8Array {
@@ -69,9 +77,13 @@ function decodeWhole(bytes: Uint8Array, coding: ContentCoding, maxBytes: number)
     return codecs[coding].decode(bytes, { maxOutputLength: Math.min(maxBytes, ofRatio) });
   } catch (cause) {
     const tooLarge = (cause as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE';
-    if (!tooLarge) throw new ContentCodingError('damaged', `is not valid ${coding}`, { cause });
+    if (!tooLarge) throw damaged(coding, cause);
     throw ofRatio < maxBytes ? growsTooMuch(coding) : new ContentCodingError('too_large', `exceeds ${maxBytes} bytes`);
   }
+}
+
+function damaged(coding: ContentCoding, cause: unknown): ContentCodingError {
+  return new ContentCodingError('damaged', `is not valid ${coding}`, { cause });
 }
 
 function growsTooMuch(coding: ContentCoding): ContentCodingError {
@@ -112,7 +124,7 @@ function isZlibHeader(first: number): boolean {
 
 function createLayer(coding: ContentCoding): ContentDecoder {
   let engine: Engine | null = null;
-  let failure: unknown = null;
+  let failure: ContentCodingError | null = null;
   let out: Buffer[] = [];
   let bytesIn = 0;
   let bytesOut = 0;
@@ -123,8 +135,8 @@ function createLayer(coding: ContentCoding): ContentDecoder {
       bytesOut += bytes.length;
       out.push(bytes);
     });
-    opened.on('error', (error: unknown) => {
-      failure = error;
+    opened.on('error', (cause: unknown) => {
+      failure = damaged(coding, cause);
     });
     return opened;
   }
@@ -132,16 +144,19 @@ function createLayer(coding: ContentCoding): ContentDecoder {
   return {
     push(bytes) {
       out = [];
-      for (let at = 0; at < bytes.length; at += sliceBytes) {
+      for (let at = 0; at < bytes.length && failure === null; at += sliceBytes) {
         engine ??= open(bytes[at] ?? 0);
         const slice = asBuffer(bytes.subarray(at, at + sliceBytes));
         bytesIn += slice.length;
         engine.write(slice);
-        if (failure !== null) throw new ContentCodingError('damaged', `is not valid ${coding}`, { cause: failure });
-        if (bytesOut > ratioFreeBytes && bytesOut > bytesIn * maxRatio) throw growsTooMuch(coding);
+        if (bytesOut > ratioFreeBytes && bytesOut > bytesIn * maxRatio) {
+          failure = growsTooMuch(coding);
+          out = [];
+        }
       }
       return out.length === 1 ? (out[0] as Buffer) : Buffer.concat(out);
     },
+    failure: () => failure,
   };
 }
 

@@ -3,7 +3,12 @@ import { ApiError } from '../../schema/api-error.ts';
 import { keepAliveComment } from '../../sse/encode.ts';
 import { translateError } from '../../translate/error.ts';
 import type { PassedOperation } from '../../translate/operations/operation.ts';
-import { type ContentDecoder, createContentDecoder, parseContentCodings } from '../content-coding.ts';
+import {
+  type ContentCodingError,
+  type ContentDecoder,
+  createContentDecoder,
+  parseContentCodings,
+} from '../content-coding.ts';
 import { type HeaderTiming, headerTimingOf } from '../header-timing.ts';
 import { immediateResponse } from '../immediate-response.ts';
 import type { ExchangeOptions } from '../options.ts';
@@ -218,13 +223,9 @@ export class ResponseLeg {
 
   #read({ decoder, reader }: OpenBody, body: Uint8Array): ClientBytes {
     if (reader.isComplete()) return noBytes;
-    let plain: Buffer;
-    try {
-      plain = decoder.push(body);
-    } catch (cause) {
-      return reader.fail(invalidUpstreamBody('The upstream’s response cannot be decompressed.', cause));
-    }
-    const out = reader.push(plain);
+    const out = reader.push(decoder.push(body));
+    const damage = decoder.failure();
+    if (damage !== null) return joined(out, reader.fail(undecodable(damage)));
     const overload = this.#options.hold(reader.keeps(), reader.bufferedBytes());
     return overload === null ? out : joined(out, reader.fail(overload));
   }
@@ -332,6 +333,10 @@ function piecesOf(bytes: ClientBytes, areEvents: boolean): readonly Buffer[] | L
   if (bytes instanceof LongBody) return bytes;
   if (areEvents) return cutEvents(bytes);
   return bytes.length < longBodyBytes ? cutBytes(bytes) : new LongBody(() => [bytes]);
+}
+
+function undecodable(cause: ContentCodingError): ApiError {
+  return invalidUpstreamBody('The upstream’s response cannot be decompressed.', cause);
 }
 
 function unknownCoding(headers: HeaderMap): ApiError {

@@ -146,6 +146,19 @@ describe('a compressed answer', () => {
     expect(eventLines(String(client.body)).at(-2)).toBe('failed invalid_upstream_response');
   });
 
+  test('that is damaged within a piece keeps the events before the damage', () => {
+    const words = Array.from({ length: 100 }, (_, at) => `word ${at} `);
+    const sound = gzipSync(words.map((content) => chunk({ content })).join(''), { level: 0 }).subarray(0, -8);
+    const headers = { ...sse, 'content-encoding': 'gzip' };
+    const damaged = Buffer.concat([sound, Buffer.from('no gzip any more')]);
+    const { client, exchange } = play(ask({ stream: true }), answered(headers, damaged));
+    const lines = eventLines(String(client.body));
+    const deltas = lines.filter((line) => line.startsWith('output_text.delta')).length;
+    expect(deltas).toBeGreaterThan(80);
+    expect(lines.at(-2)).toBe('failed invalid_upstream_response');
+    expect(exchange.summary()).toMatchObject({ outcome: 'failed', status: 200 });
+  });
+
   test('that ends too soon counts as cut', () => {
     const headers = { ...json, 'content-encoding': 'gzip' };
     expect(statusOf(play(ask(), answered(headers, gzipSync(completion).subarray(0, 40))))).toBe('502');
