@@ -17,22 +17,25 @@ export interface StepQueue {
 export function createStepQueue(turnMs: number, now: () => number = () => performance.now()): StepQueue {
   const waiting: TakeStep[] = [];
   let isScheduled = false;
-  let startedAt = 0;
+  let turnStartedAt = 0;
 
   function schedule(): void {
     if (isScheduled) return;
     isScheduled = true;
-    startedAt = now();
+    turnStartedAt = now();
     setImmediate(next);
+  }
+
+  function hasTimeLeft(): boolean {
+    return now() - turnStartedAt < turnMs;
   }
 
   function next(): void {
     isScheduled = false;
     if (waiting.length === 0) return;
-    const until = now() + turnMs;
     do {
       if (waiting[0]?.() === true) waiting.shift();
-    } while (waiting.length > 0 && now() < until);
+    } while (waiting.length > 0 && hasTimeLeft());
     if (waiting.length > 0) schedule();
   }
 
@@ -43,7 +46,7 @@ export function createStepQueue(turnMs: number, now: () => number = () => perfor
     },
     hasTime() {
       if (waiting.length > 0) return false;
-      if (isScheduled) return now() - startedAt < turnMs;
+      if (isScheduled) return hasTimeLeft();
       schedule();
       return true;
     },
