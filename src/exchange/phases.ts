@@ -25,7 +25,7 @@ export const requestMoves = {
 export const responseMoves = {
   awaiting_headers: { response_headers: ['holding_headers', 'sending_body', 'passing', 'passed', 'ended'] },
   holding_headers: {
-    response_body: ['holding_headers', 'sending_body', 'ended'],
+    response_body: ['holding_headers', 'sending_body', 'passing', 'ended'],
     response_trailers: ['ended'],
     tick: ['sending_body', 'ended'],
   },

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { connectionManagerOf } from '../../tools/mesh/envoy-config.ts';
 import { startTestMesh, type TestMesh } from '../support/mesh.ts';
 
 let mesh: TestMesh;
@@ -52,6 +53,37 @@ describe('Codex asks for the models', () => {
     const response = await ask('refused');
     expect(response.status).toBe(401);
     expect(await response.text()).toBe(body);
+  });
+});
+
+describe('an upstream that falls silent in the middle of its list', () => {
+  let impatient: TestMesh;
+  beforeAll(async () => {
+    impatient = await startTestMesh({
+      environment: { UPSTREAM_IDLE_TIMEOUT_MS: '400', MAX_RESPONSE_BYTES: '1024' },
+      edit(config) {
+        const { routes } = connectionManagerOf(config).route_config.virtual_hosts[0];
+        for (const route of routes) if (route.name === 'catalog') route.route = { ...route.route, idle_timeout: '2s' };
+      },
+    });
+  });
+  afterAll(() => impatient.close());
+
+  async function halfOf(list: string): Promise<Response> {
+    impatient.upstream.script('half', ({ over }) => ({ body: [list.slice(0, list.length / 2), () => over] }));
+    return await fetch(`${impatient.url}${recorded.path}`, { headers: { 'x-test-script': 'half' } });
+  }
+
+  test('is a 504 while the list is held', async () => {
+    const response = await halfOf('{"data":[{"id":"qwen3"}]}');
+    expect(response.status).toBe(504);
+    expect(await response.json()).toMatchObject({ error: { code: 'upstream_timeout' } });
+  });
+
+  test('has its transfer broken by Envoy where the list is too large to be held', async () => {
+    const response = await halfOf(`{"data":[{"id":"${'x'.repeat(4000)}"}]}`);
+    expect(response.status).toBe(200);
+    await expect(response.text()).rejects.toThrow();
   });
 });
 

@@ -13,7 +13,8 @@ const nothing = Buffer.alloc(0);
 
 /**
  * Buffers the answer to an operation that is passed, and returns what `complete` makes of it; the original bytes if that is
- * null, or if the answer is not JSON, is nested very deep, or is larger than `maxBytes`.
+ * null, or if the answer is not JSON, is nested very deep, or is larger than `maxBytes`. Of a larger one, the beginning is
+ * returned as soon as that is known; the reader takes nothing more of it.
  */
 export function createPassedReader(complete: (answer: unknown) => object | null, maxBytes: number): PassedReader {
   const body = new GrowingBytes();
@@ -31,16 +32,13 @@ export function createPassedReader(complete: (answer: unknown) => object | null,
 
   function fail(failure: ApiError): Buffer {
     ended = true;
-    if (disposition === null) {
-      body.clear();
-      disposition = failure;
-    }
+    body.clear();
+    disposition = failure;
     return nothing;
   }
 
   return {
     push(bytes) {
-      if (untouched) return bytes;
       body.append(bytes);
       return body.length > maxBytes ? release() : nothing;
     },

@@ -246,9 +246,12 @@ export class ResponseLeg {
     const replies = bodyReplies(timing, { pieces, end, headers });
     if (replies === null)
       return this.#refuse(cause, invalidUpstreamBody('The upstream’s response is empty.'), current.headers);
+    // Half of an untouched body must not be ended as if it were whole: it passes, and Envoy's timeouts reset it.
+    const passes = current.isUntouched();
     // Once committed, the upstream's headers are not needed any more; a stream may last long and would keep them alive.
-    if (headers !== null && this.#isFullDuplex()) this.#body = { ...current, headers: noHeaders };
-    return this.#commit(cause, replies, end === 'open' ? 'sending_body' : 'ended', null);
+    if (headers !== null && this.#isFullDuplex()) this.#body = passes ? null : { ...current, headers: noHeaders };
+    const further = passes ? 'passing' : 'sending_body';
+    return this.#commit(cause, replies, end === 'open' ? further : 'ended', null);
   }
 
   #refuse(cause: Cause, error: ApiError, headers: HeaderMap): Replies {

@@ -95,6 +95,27 @@ test('a list larger than the limit passes as it came', () => {
   expect(client.at(-1)).toMatchObject({ type: 'response_body', endOfStream: true });
 });
 
+test('a list larger than the limit is not ended while the upstream is silent in the middle of it: half would look whole', () => {
+  const large = JSON.stringify({ data: [{ id: 'x'.repeat(2000) }] });
+  const bodyLimits = { ...exchangeOptions().bodyLimits, maxResponseBytes: 1024 };
+  const overloaded = new ApiError('Too much.', { status: 503, type: 'server_error', code: 'server_overloaded' });
+  const exchange = new Exchange(exchangeOptions({ bodyLimits, stallTimeoutMs: 1000 }));
+  const asked = headersOf({ ':method': 'GET', ':path': '/v1/models?client_version=0.169.0' });
+  exchange.handle({ type: 'request_headers', headers: asked, endOfStream: true });
+  exchange.handle({ type: 'response_headers', headers: headersOf(json), endOfStream: false });
+  const send = (body: string, endOfStream: boolean) =>
+    exchange.handle({ type: 'response_body', body: Buffer.from(body), endOfStream });
+
+  const first = send(large.slice(0, 1100), false);
+  for (const at of [0, 1000, 2000, 900_000]) expect(exchange.tick(at)).toEqual([]);
+  expect(exchange.shed(overloaded)).toBeNull();
+  const last = send(large.slice(1100), true);
+  expect(textOf([...first, ...last])).toBe(large);
+  expect(last.at(-1)).toMatchObject({ endOfStream: true });
+  const bytes = { responseIn: large.length, responseOut: large.length };
+  expect(exchange.summary()).toMatchObject({ outcome: 'passed', status: 200, bytes });
+});
+
 test('a list of exactly the limit is completed, one byte more is not', () => {
   const completedWithin = (maxResponseBytes: number) =>
     textOf(run({ options: { bodyLimits: { ...exchangeOptions().bodyLimits, maxResponseBytes } } }).client) !== list;
