@@ -3,7 +3,7 @@ import { ApiError } from '../schema/api-error.ts';
 import type { LooseChoice, LooseChunk, LooseMessage } from '../schema/chat-completion.ts';
 import type { Logprob, ResponseStatus, Usage } from '../schema/response-resource.ts';
 import type { ResponseStreamEvent } from '../schema/stream-events.ts';
-import { ChoiceParts, choicesOf } from './chat/choices.ts';
+import { ChoiceParts, choicesOf, isEmptyDelta } from './chat/choices.ts';
 import { citationsOf } from './chat/citations.ts';
 import { DeltaTemplate } from './chat/delta-template.ts';
 import { type DeltaField, type FastDelta, fastDeltaOf } from './chat/fast-delta.ts';
@@ -213,8 +213,11 @@ export class StreamTranslator {
     response.serviceTier = textOf(chunk.service_tier) || response.serviceTier;
     const choices = choicesOf(chunk);
     const keys = choices.map((choice, position) => this.#parts.keyOf(choice, position));
+    // Asked before the first choice is read: the message of the second may have the calls.
+    const isAnswered = response.output.hasAnswer();
     for (const [position, choice] of choices.entries())
-      if (!this.ended()) this.#readChoice(choice, keys[position] ?? position, position === 0 ? chunk : null);
+      if (!this.ended())
+        this.#readChoice(choice, keys[position] ?? position, position === 0 ? chunk : null, isAnswered);
     this.#choiceIndex = this.#parts.areSeveral()
       ? several
       : choices.length === 1
@@ -225,9 +228,10 @@ export class StreamTranslator {
     if (citations.length > 0) response.output.cite(citations);
   }
 
-  #readChoice(choice: LooseChoice, key: number, chunk: LooseChunk | null): void {
+  #readChoice(choice: LooseChoice, key: number, chunk: LooseChunk | null, isAnswered: boolean): void {
     const response = this.#response;
-    const given = this.#deltaOf(choice);
+    const message = isAnswered ? null : messageOf(choice);
+    const given = message ?? objectOf<LooseMessage>(choice.delta);
     const delta = given === null ? null : this.#parts.ownOf(key, given);
     const reason = textOf(choice.finish_reason);
     if (reason !== '' && this.#counts(reason, key)) {
@@ -240,7 +244,7 @@ export class StreamTranslator {
       return;
     }
     const logprobs = this.#context.wantsLogprobs && this.#parts.hasText(key) ? logprobsOf(choice.logprobs) : noLogprobs;
-    const error = response.add(delta, { logprobs, citations, isLast: reason !== '' });
+    const error = response.add(delta, { logprobs, citations, isLast: reason !== '', isMessage: message !== null });
     if (error !== null) response.fail(error);
   }
 
@@ -249,12 +253,6 @@ export class StreamTranslator {
     if (reason.toLowerCase() === 'error') return true;
     if (!this.#parts.isPart(key)) return false;
     return this.#finishReason === null || (key !== this.#finished && isNormalEnd(this.#finishReason));
-  }
-
-  /** Some servers (xAI, Bedrock proxies) give a whole `message` at the end, or instead of all deltas. */
-  #deltaOf(choice: LooseChoice): LooseMessage | null {
-    const delta = objectOf<LooseMessage>(choice.delta);
-    return delta ?? (this.#response.output.isEmpty() ? objectOf<LooseMessage>(choice.message) : null);
   }
 
   /** Sends nothing to the client: what comes first may still become an HTTP status. */
@@ -296,6 +294,16 @@ export class StreamTranslator {
 }
 
 const noLogprobs: readonly Logprob[] = [];
+
+/**
+ * Some servers (xAI, Bedrock proxies) give a whole `message` at the end, or instead of all deltas. Beside a delta that says anything
+ * it is what has come so far (Perplexity).
+ */
+function messageOf({ delta, message }: LooseChoice): LooseMessage | null {
+  const whole = objectOf<LooseMessage>(message);
+  const partial = whole === null ? null : objectOf<LooseMessage>(delta);
+  return partial === null || isEmptyDelta(partial) ? whole : null;
+}
 
 /** The index of no choice. */
 const several = Symbol('several choices');

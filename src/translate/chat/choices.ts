@@ -71,6 +71,11 @@ export class ChoiceParts {
   }
 }
 
+/** Does a delta hold no part of the answer? */
+export function isEmptyDelta(delta: LooseMessage): boolean {
+  return !Object.entries(delta).some(([name, value]) => kindOf(name) !== null && isGiven(value));
+}
+
 function kindOf(name: string): Kind | null {
   return Object.hasOwn(kinds, name) ? kinds[name as keyof LooseMessage] : null;
 }

@@ -24,9 +24,9 @@ const extraEntry = 150;
 /** What goes back to the upstream in the envelope of a reasoning item, gathered until the item is closed. */
 export class EnvelopeContents {
   readonly #retained: RetainedBytes;
-  readonly #details: PackedList<LooseReasoningDetail>;
+  #details: PackedList<LooseReasoningDetail>;
   readonly #extras: CarriedExtra[] = [];
-  readonly #blocks: PackedList<LooseThinkingBlock>;
+  #blocks: PackedList<LooseThinkingBlock>;
   readonly #context: Pick<ResponseContext, 'wantsEncryptedReasoning' | 'profile'>;
   /** Of what is in the lists, known when it comes: they are unpacked only for the end. */
   #hasCarriedDetail = false;
@@ -49,9 +49,13 @@ export class EnvelopeContents {
     this.#hasWholeBlock ||= blocks.some(isWholeBlock);
   }
 
-  /** All of them of a message: they go back as they are. */
-  addWhole(entries: Omit<ReasoningSource, 'text'>): void {
+  /** All of them, of a whole message, in place of what its deltas had: they go back as they are. */
+  setWhole(entries: Omit<ReasoningSource, 'text'>): void {
     this.#areWhole = true;
+    this.#details.release();
+    this.#blocks.release();
+    this.#details = new PackedList(this.#retained);
+    this.#blocks = new PackedList(this.#retained);
     this.add(entries);
   }
 

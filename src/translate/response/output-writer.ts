@@ -8,7 +8,7 @@ import { contentOf, turnsOf } from '../chat/content-parts.ts';
 import type { DeltaField } from '../chat/fast-delta.ts';
 import { objectOf, textOf } from '../chat/loose.ts';
 import { type ReasoningSource, reasoningOf } from '../chat/reasoning-source.ts';
-import { newTagReader, type ThinkTagReader, type ThinkTagTexts } from '../chat/think-tags.ts';
+import { newTagReader, ThinkTagReader, type ThinkTagTexts } from '../chat/think-tags.ts';
 import type { ResponseContext } from '../context.ts';
 import { AnswerLogprobs } from './answer-logprobs.ts';
 import { EnvelopeContents } from './envelope-contents.ts';
@@ -24,6 +24,8 @@ export interface ChunkExtras {
   readonly citations: readonly UrlCitation[];
   /** The chunk has a `finish_reason`. */
   readonly isLast: boolean;
+  /** It has a whole `message`, which repeats the reasoning of the deltas before it. */
+  readonly isMessage: boolean;
 }
 
 type Current =
@@ -73,11 +75,15 @@ export class OutputWriter {
 
   /** Writes what a delta adds. Errors are the model's: a call that is not allowed. */
   add(given: LooseMessage, extras: ChunkExtras): ApiError | null {
-    const delta = this.#lastTurn(given);
+    const hadReasoning = extras.isMessage && this.hasItems();
+    const delta = hadReasoning ? this.#withoutTagged(given) : this.#lastTurn(given);
     if (extras.logprobs.length > 0) this.#pushLogprobs(extras.logprobs);
     const reasoning = reasoningOf(delta);
-    if (hasEntries(reasoning)) this.#envelope().add(reasoning);
-    if (reasoning.text !== '') {
+    if (hasEntries(reasoning)) {
+      if (extras.isMessage) this.#envelope().setWhole(reasoning);
+      else this.#envelope().add(reasoning);
+    }
+    if (reasoning.text !== '' && !hadReasoning) {
       // A server with a field for it leaves no tags in the text.
       this.#tags = null;
       this.#reason(reasoning.text);
@@ -106,7 +112,7 @@ export class OutputWriter {
    * - a transcript counts only without a text of its own;
    * - white space alone waits for `finish`, however long.
    */
-  addWhole(given: LooseMessage, extras: Omit<ChunkExtras, 'isLast'>): ApiError | null {
+  addWhole(given: LooseMessage, extras: Pick<ChunkExtras, 'logprobs' | 'citations'>): ApiError | null {
     const entries = callEntriesOf(given);
     const calls = entries.length === 0 ? null : new WholeCalls(entries, this.#callParts());
     this.#wholeCalls = calls;
@@ -230,8 +236,18 @@ export class OutputWriter {
     // Thinking that a field of its own repeats has no turns.
     if (turns.length < 2 || reasoningOf({ ...message, content: null }).text !== '') return message;
     for (const content of turns.slice(0, -1))
-      this.add({ content }, { logprobs: noLogprobs, citations: [], isLast: false });
+      this.add({ content }, { logprobs: noLogprobs, citations: [], isLast: false, isMessage: false });
     return { ...message, content: turns.at(-1) };
+  }
+
+  /** A whole message without the thinking in its text, if that of the deltas was there too. */
+  #withoutTagged(message: LooseMessage): LooseMessage {
+    if (this.#tags === null || reasoningOf(message).text !== '') return message;
+    this.#flushTags();
+    this.#tags = null;
+    const { text, refusal } = contentOf(message.content);
+    const content = readToEnd(new ThinkTagReader(this.#context.profile), text).text;
+    return { ...message, content, refusal: textOf(message.refusal) || refusal };
   }
 
   #reason(text: string): void {
@@ -255,7 +271,7 @@ export class OutputWriter {
   }
 
   #addWholeEnvelope(message: LooseMessage, reasoning: ReasoningSource, calls: WholeCalls | null): void {
-    if (hasEntries(reasoning)) this.#envelope().addWhole(reasoning);
+    if (hasEntries(reasoning)) this.#envelope().setWhole(reasoning);
     for (const extra of calls?.extras ?? []) this.#envelope().addExtra(extra);
     const fields = opaqueFieldsOf({ extra_content: message.extra_content });
     if (fields !== null) this.#envelope().addExtra({ fields, callId: ofMessage });

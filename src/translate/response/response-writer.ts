@@ -53,7 +53,7 @@ export class ResponseWriter {
   }
 
   /** Writes a whole message. */
-  addWhole(message: LooseMessage, extras: Omit<ChunkExtras, 'isLast'>): ApiError | null {
+  addWhole(message: LooseMessage, extras: Pick<ChunkExtras, 'logprobs' | 'citations'>): ApiError | null {
     return this.output.addWhole(this.#folded === null ? message : withoutCalls(message), extras);
   }
 

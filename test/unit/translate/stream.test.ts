@@ -231,17 +231,18 @@ const context = () =>
 
 const usage = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 };
 
-function asJson(
-  { reasoning, content, refusal, calls, finish }: Answer,
-  given: ResponseContext = context(),
-): TranslatedCompletion {
+function asCompletion({ reasoning, content, refusal, calls, finish }: Answer): object {
   const tool_calls = calls.map(({ id, name, text: args }) => ({
     id,
     type: 'function',
     function: { name, arguments: args },
   }));
   const message = { role: 'assistant', reasoning_content: reasoning, content, refusal, tool_calls };
-  return translateCompletion({ choices: [{ index: 0, message, finish_reason: finish }], usage }, given);
+  return { choices: [{ index: 0, message, finish_reason: finish }], usage };
+}
+
+function asJson(answer: Answer, given: ResponseContext = context()): TranslatedCompletion {
+  return translateCompletion(asCompletion(answer), given);
 }
 
 /** The same in deltas of `size` characters. */
@@ -273,6 +274,20 @@ describe('the two roads to a response', () => {
       fc.property(answers, fc.integer({ min: 1, max: 7 }), (answer, size) => {
         const translator = new StreamTranslator(context());
         for (const chunk of asChunks(answer, size)) translator.push(chunk);
+        const last = translator.finish('done').at(-1) as { response: ResponseResource };
+        expect(withoutIds(last.response)).toEqual(withoutIds(asJson(answer).response));
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  it('agree where a stream has a whole message, after its reasoning or all of its deltas (property)', () => {
+    fc.assert(
+      fc.property(answers, fc.boolean(), (answer, isRepeated) => {
+        const deltas = isRepeated ? answer : { ...answer, content: '', refusal: '', calls: [] };
+        const translator = new StreamTranslator(context());
+        for (const chunk of asChunks(deltas, 7).slice(0, -2)) translator.push(chunk);
+        translator.push(asCompletion(answer));
         const last = translator.finish('done').at(-1) as { response: ResponseResource };
         expect(withoutIds(last.response)).toEqual(withoutIds(asJson(answer).response));
       }),
