@@ -61,7 +61,7 @@ export class ResponseLeg {
   readonly #headerTiming: HeaderTiming;
   readonly #lastUpstreamActivity = new Stopwatch();
   readonly #lastClientWrite = new Stopwatch();
-  readonly #lastBeforeFinish = new Stopwatch();
+  readonly #finish = new Stopwatch();
   #phase: ResponsePhase = 'awaiting_headers';
   /** The event that this phase was last found to allow: nearly always the next one is of the same kind. */
   #allowed: ResponseEvent['type'] | null = null;
@@ -98,7 +98,7 @@ export class ResponseLeg {
   tick(at: number, blocked: boolean): Replies {
     if (!this.#isFullDuplex() || this.#body === null || this.#phase === 'ended') return [];
     if (!blocked) return this.#onTick(at, this.#body);
-    for (const watch of [this.#lastUpstreamActivity, this.#lastClientWrite, this.#lastBeforeFinish]) watch.touch();
+    for (const watch of [this.#lastUpstreamActivity, this.#lastClientWrite, this.#finish]) watch.touch();
     return [];
   }
 
@@ -310,8 +310,7 @@ export class ResponseLeg {
     const upstreamSilence = this.#lastUpstreamActivity.elapsed(at);
     const clientSilence = this.#lastClientWrite.elapsed(at);
     const finishing = reader.isComplete() || reader.sawFinishReason();
-    if (!finishing) this.#lastBeforeFinish.touch();
-    if (this.#lastBeforeFinish.elapsed(at) >= finishGraceMs && finishing)
+    if (finishing && this.#finish.elapsed(at) >= finishGraceMs)
       return this.#deliver('tick', current, finish(current), 'body');
     if (stallTimeoutMs > 0 && upstreamSilence >= stallTimeoutMs) {
       const out = reader.fail(upstreamIdle(stallTimeoutMs));

@@ -112,13 +112,13 @@ describe('an upstream that keeps its stream open after the finish reason', () =>
     expect(exchange.summary()).toMatchObject({ outcome: 'completed', status: 200 });
   });
 
-  test('is given the grace from the last tick before its finish on, however long it took', () => {
+  test('is given the whole grace, from the first tick after its finish on, however long it took', () => {
     const exchange = begun({ stream: true }, 'text/event-stream', { finishGraceMs: 300, stallTimeoutMs: 0 });
     for (const at of [0, 200, 400]) expect(exchange.tick(at)).toEqual([]);
     send(exchange, chunk({ content: 'a' }, 'stop'));
     expect(exchange.tick(500)).toEqual([]);
-    expect(exchange.tick(699)).toEqual([]);
-    expect(said(exchange.tick(700)).ended).toBe(true);
+    expect(exchange.tick(799)).toEqual([]);
+    expect(said(exchange.tick(800)).ended).toBe(true);
   });
 
   test('is ended after [DONE] too', () => {
