@@ -5,7 +5,7 @@ import type { ResponseResource } from '../schema/response-resource.ts';
 import type { ResponseStreamEvent } from '../schema/stream-events.ts';
 import { ChoiceParts, choicesOf } from './chat/choices.ts';
 import { citationsOf } from './chat/citations.ts';
-import { isNormalEnd, outcomeOf } from './chat/finish.ts';
+import { isError, isNormalEnd, outcomeOf } from './chat/finish.ts';
 import { logprobsOf } from './chat/logprobs.ts';
 import { objectOf, textOf } from './chat/loose.ts';
 import { usageOf } from './chat/usage.ts';
@@ -82,9 +82,10 @@ function wholeChoice(body: LooseChunk): LooseChoice | null {
   const owned = keyed.filter(({ key }) => parts.isPart(key)).map(({ choice }) => choice);
   const reasons = (owned.length > 0 ? owned : choices).map((choice) => textOf(choice.finish_reason));
   const given = reasons.filter((reason) => reason !== '');
+  const error = choices.map((choice) => textOf(choice.finish_reason)).find(isError);
   return {
     message: Object.assign({}, ...messages),
-    finish_reason: given.find((reason) => !isNormalEnd(reason)) ?? given[0],
+    finish_reason: error ?? given.find((reason) => !isNormalEnd(reason)) ?? given[0],
     logprobs: keyed.find(({ key }) => parts.hasText(key))?.choice.logprobs,
   };
 }

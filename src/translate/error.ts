@@ -1,10 +1,10 @@
 import { redactText } from '../redact/text.ts';
 import { ApiError, type ApiErrorType } from '../schema/api-error.ts';
-import type { LooseChunk, LooseError } from '../schema/chat-completion.ts';
+import type { LooseChoice, LooseChunk, LooseError } from '../schema/chat-completion.ts';
 import type { Profile } from '../upstream/profile.ts';
 import { saysContextOverflow } from './chat/context-overflow.ts';
 import { type ErrorReading, isNonEmpty, readErrorBody, readErrorValue } from './chat/error-body.ts';
-import { choiceOf, objectOf } from './chat/loose.ts';
+import { arrayOf, objectOf } from './chat/loose.ts';
 import { saysUnsupportedMedia } from './chat/unsupported-media.ts';
 
 /** An answer with an error status, as far as it was read. */
@@ -100,8 +100,12 @@ function errorIn(value: unknown): unknown {
   if (isNonEmpty(body.error) || body.error === true || body.object === 'error' || body.type === 'error') return body;
   const minimax = objectOf<LooseError>(body.base_resp);
   if (minimax !== null && isNonEmpty(minimax.status_msg) && minimax.status_code !== 0) return minimax;
-  const inChoice = choiceOf(body)?.error;
-  return isNonEmpty(inChoice) ? inChoice : null;
+  // In any choice: more than one is never asked for, so the others are parts of the answer, and one would be missing.
+  for (const choice of arrayOf(body.choices)) {
+    const inChoice = objectOf<LooseChoice>(choice)?.error;
+    if (isNonEmpty(inChoice)) return inChoice;
+  }
+  return null;
 }
 
 /** Envoy's own plain-text answers. Their details about addresses and TLS are for the operator, not the client. */

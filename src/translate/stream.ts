@@ -7,7 +7,7 @@ import { ChoiceParts, choicesOf, isEmptyDelta } from './chat/choices.ts';
 import { citationsOf } from './chat/citations.ts';
 import { DeltaTemplate } from './chat/delta-template.ts';
 import { type DeltaField, type FastDelta, fastDeltaOf } from './chat/fast-delta.ts';
-import { isNormalEnd, outcomeOf, truncated } from './chat/finish.ts';
+import { isError, isNormalEnd, outcomeOf, truncated } from './chat/finish.ts';
 import { logprobsOf } from './chat/logprobs.ts';
 import { objectOf, textOf } from './chat/loose.ts';
 import { usageOf } from './chat/usage.ts';
@@ -250,7 +250,7 @@ export class StreamTranslator {
 
   /** The first reason stands, since gateways add others; an error replaces it, and a limit that cut another part of the answer. */
   #counts(reason: string, key: number): boolean {
-    if (reason.toLowerCase() === 'error') return true;
+    if (isError(reason)) return true;
     if (!this.#parts.isPart(key)) return false;
     return this.#finishReason === null || (key !== this.#finished && isNormalEnd(this.#finishReason));
   }

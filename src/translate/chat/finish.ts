@@ -109,6 +109,11 @@ export function outcomeOf(finishReason: unknown, output: AnswerEnd): Outcome {
   }
 }
 
+/** Is the reason an error, which counts whatever other reasons there are? */
+export function isError(finishReason: string): boolean {
+  return finishReason.trim().toLowerCase() === 'error';
+}
+
 /** Is the reason a normal end? */
 export function isNormalEnd(finishReason: string): boolean {
   const meaning = meaningOf(finishReason) ?? 'completed';

@@ -60,7 +60,7 @@ export function jsonTextOf(value: unknown): string {
   }
 }
 
-/** The choice of `index` 0, else the first: it may hold usage and errors that the body does not. */
+/** The choice of `index` 0, else the first: it may hold usage that the body does not. */
 export function choiceOf(completion: LooseChunk): LooseChoice | null {
   const choices = arrayOf(completion.choices);
   for (const value of choices) {
