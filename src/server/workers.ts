@@ -50,7 +50,7 @@ export interface Supervisor {
 export function superviseWorkers(count: number, observer: SupervisorObserver): Supervisor {
   // It imports child_process and dgram, which a single process starts without.
   const cluster = process.getBuiltinModule('node:cluster') as unknown as Cluster; // typed as an ES module, which it is not
-  const workers = new Map<number, { worker: Worker; ready: boolean; startedAt: number; heardAt: number }>();
+  const workers = new Map<number, { worker: Worker; ready: boolean; heardAt: number }>();
   const collections = new Map<number, (worker: Worker, metrics: MetricObject[]) => void>();
   const delays = new Map<number, number>();
   const restartTimers = new Set<NodeJS.Timeout>();
@@ -65,8 +65,16 @@ export function superviseWorkers(count: number, observer: SupervisorObserver): S
   started.catch(() => {}); // it may reject before anyone awaits it
 
   function start(number: number): void {
-    const worker = cluster.fork({ [workerNumberVariable]: String(number) });
-    const state = { worker, ready: false, startedAt: Date.now(), heardAt: performance.now() };
+    const startedAt = Date.now();
+    let worker: Worker;
+    try {
+      worker = cluster.fork({ [workerNumberVariable]: String(number) });
+    } catch (error) {
+      // Node throws some of the errors with which the system refuses a process (ENOMEM), and emits the others (EAGAIN).
+      onExit(number, startedAt, error instanceof Error ? error.message : String(error));
+      return;
+    }
+    const state = { worker, ready: false, heardAt: performance.now() };
     workers.set(number, state);
     worker.on('message', (message: WorkerMessage) => {
       state.heardAt = performance.now();
@@ -83,10 +91,10 @@ export function superviseWorkers(count: number, observer: SupervisorObserver): S
         }
       } else collections.get(message.id)?.(worker, message.metrics);
     });
-    worker.once('exit', (code, signal) => onExit(number, state.startedAt, signal ?? `code ${code}`));
+    worker.once('exit', (code, signal) => onExit(number, startedAt, signal ?? `code ${code}`));
     worker.on('error', ({ message }: Error) => {
       // The system refused the process. An error of one that runs is followed by its exit.
-      if (worker.process.pid === undefined) onExit(number, state.startedAt, message);
+      if (worker.process.pid === undefined) onExit(number, startedAt, message);
     });
   }
 

@@ -144,6 +144,25 @@ describe('WORKERS=2, where workers end', () => {
     await expect.poll(() => metric('responses_extproc_ready_workers')).toBe(2);
   });
 
+  it('starts a dead worker once it can, where starting one fails at once', async () => {
+    // A variable that is longer than Linux takes: the system refuses the process with an error that Node throws.
+    const script = `import cluster from 'node:cluster';
+      cluster.once('exit', () => { process.env.TOO_LONG = 'x'.repeat(2 ** 17); });
+      if (cluster.isPrimary) process.once('SIGUSR2', () => { delete process.env.TOO_LONG; });`;
+    const nodeOptions = ['--import', `data:text/javascript,${encodeURIComponent(script)}`];
+    service = await startServiceProcess({ WORKERS: '2' }, { nodeOptions });
+    const { child, listen, logged, metric, workers } = service;
+    const [address = ''] = listen;
+    const calls = [await openStream(address), await openStream(address)];
+    process.kill(workers()[0] ?? 0, 'SIGKILL');
+    const refused = await logged(({ msg, how }) => msg === 'a worker died' && String(how).includes('E2BIG'));
+    expect(refused).toMatchObject({ restart_in_ms: 200 });
+    child.kill('SIGUSR2');
+    const ends = await Promise.allSettled(calls.map((call) => endStream(call)));
+    expect(ends.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+    await expect.poll(() => metric('responses_extproc_ready_workers')).toBe(2);
+  });
+
   it('lets running streams of every worker end after SIGTERM, even if each process is told', async () => {
     const { listen, child, workers } = await start({});
     const [address = ''] = listen;
