@@ -4,6 +4,7 @@
  * worth its code.
  */
 import type { z } from 'zod';
+import { routeOf } from '../src/exchange/request/route.ts';
 import { decodeRequest } from '../src/extproc/decode.ts';
 import { deserializeRequest } from '../src/extproc/deserialize-request.ts';
 import { encodeReply } from '../src/extproc/encode.ts';
@@ -16,7 +17,7 @@ import { encodeSseEvents } from '../src/sse/encode.ts';
 import { createLineWriter, createLog } from '../src/telemetry/log.ts';
 import { StreamTranslator } from '../src/translate/stream.ts';
 import { createTestContext } from '../test/support/context.ts';
-import { chunkOf, eventsOf, textDeltas } from './fixtures.ts';
+import { chunkOf, eventsOf, requestHeaders, textDeltas } from './fixtures.ts';
 import type { Cell } from './table.ts';
 
 export interface FastPath {
@@ -70,6 +71,19 @@ export const fastPaths: readonly FastPath[] = [
         general: () => processMethod.responseSerialize(encodeReply(reply, modes)),
         fast: () => serializeReply(reply, modes),
       };
+    },
+  },
+  {
+    files: ['exchange/request/route.ts'],
+    work: 'find the operation of a path',
+    least: 1.5,
+    prepare() {
+      // A slash at the end says nothing, and sends the path to the general path.
+      const routing = (path: string) => {
+        const headers = new Map([...requestHeaders, [':path', path]] as [string, string][]);
+        return () => routeOf(headers);
+      };
+      return { operations: 1, general: routing('/v1/responses/'), fast: routing('/v1/responses') };
     },
   },
   {

@@ -32,7 +32,6 @@ export function createStepQueue(turnMs: number, now: () => number = () => perfor
 
   function next(): void {
     isScheduled = false;
-    if (waiting.length === 0) return;
     do {
       if (waiting[0]?.() === true) waiting.shift();
     } while (waiting.length > 0 && hasTimeLeft());

@@ -52,8 +52,9 @@ function fullDuplexReplies({ pieces, end, headers }: Delivery): Replies {
   if (pieces instanceof LongBody) return longReplies(pieces, end, headers);
   const replies: ExchangeReply[] = headers === null ? [] : [{ type: 'response_headers', headers: headers(null) }];
   const last = end === 'body' ? pieces.length - 1 : -1;
-  for (let at = 0; at < pieces.length; at++)
-    replies.push({ type: 'response_body', body: pieces[at] ?? noBytes, endOfStream: at === last });
+  pieces.forEach((body, at) => {
+    replies.push({ type: 'response_body', body, endOfStream: at === last });
+  });
   if (end === 'body' && pieces.length === 0) replies.push({ type: 'response_body', body: noBytes, endOfStream: true });
   if (end === 'trailers') replies.push(translatedTrailers('response_trailers'));
   return replies;
