@@ -225,7 +225,11 @@ export class ResponseLeg {
     if (reader.isComplete()) return noBytes;
     const out = reader.push(decoder.push(body));
     const damage = decoder.failure();
-    if (damage !== null) return joined(out, reader.fail(undecodable(damage)));
+    if (damage !== null) {
+      // Of an error the status says enough.
+      const isError = (this.#upstreamStatus ?? 0) >= 300;
+      return joined(out, isError ? reader.end() : reader.fail(undecodable(damage)));
+    }
     const overload = this.#options.hold(reader.keeps(), reader.bufferedBytes());
     return overload === null ? out : joined(out, reader.fail(overload));
   }

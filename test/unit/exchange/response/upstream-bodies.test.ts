@@ -159,6 +159,16 @@ describe('a compressed answer', () => {
     expect(exchange.summary()).toMatchObject({ outcome: 'failed', status: 200 });
   });
 
+  test.each(['no gzip at all', gzipSync('{"error":{"message":"Slow down."}}').subarray(0, 30)])(
+    'of an error that is damaged keeps its status (%#)',
+    (body) => {
+      const headers = { ...json, ':status': '429', 'retry-after': '7', 'content-encoding': 'gzip' };
+      const { client } = play(ask(), answered(headers, body));
+      expect(client.headers.get(':status')).toBe('429');
+      expect(JSON.parse(String(client.body))).toMatchObject({ error: { code: 'rate_limit_exceeded' } });
+    },
+  );
+
   test('that ends too soon counts as cut', () => {
     const headers = { ...json, 'content-encoding': 'gzip' };
     expect(statusOf(play(ask(), answered(headers, gzipSync(completion).subarray(0, 40))))).toBe('502');
