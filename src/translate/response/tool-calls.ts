@@ -4,11 +4,10 @@ import { ApiError } from '../../schema/api-error.ts';
 import type { LooseMessage, LooseToolCall } from '../../schema/chat-completion.ts';
 import { uniqueCallId } from '../call-ids.ts';
 import { type CallFragment, callEntriesOf, fragmentOf, opaqueFieldsOf } from '../chat/call-entries.ts';
-import { clientTools, isClientToolType, isRunnable } from '../client-tools.ts';
+import { isClientToolType } from '../client-tools.ts';
 import type { ResponseContext } from '../context.ts';
-import { type CallItemWriter, openCallItem } from './call-item-writers.ts';
+import { type CallItemWriter, invalidCall, openCallItem } from './call-item-writers.ts';
 import { CallTracker, isCompleteJson, type TrackedCall, withoutPlaceholder } from './call-tracker.ts';
-import { CustomInputDecoder } from './custom-input.ts';
 import type { CarriedExtra } from './envelope-contents.ts';
 import type { EventLog } from './event-log.ts';
 import { FoundTools } from './found-tools.ts';
@@ -114,11 +113,7 @@ export class ToolCalls {
 
   /** An error when a call holds nothing that its client could run, or half of it. */
   unrunnable(): ApiError | null {
-    for (const { tracked, item } of this.#calls.values()) {
-      const error = item === null ? null : unrunnableCall({ ...tracked, name: this.#nameOf(tracked) }, this.#parts);
-      if (error !== null) return error;
-    }
-    return null;
+    return firstUnrunnable(Array.from(this.#calls.values(), ({ item }) => item));
   }
 
   /** Calls seen whose name never came. */
@@ -250,6 +245,7 @@ export class WholeCalls {
   readonly extras: readonly CarriedExtra[];
   readonly #parts: CallParts;
   readonly #calls: { readonly call: CallFragment; readonly callId: string }[] = [];
+  readonly #items: CallItemWriter[] = [];
   #nameless = 0;
   #error: ApiError | null = null;
 
@@ -294,6 +290,7 @@ export class WholeCalls {
       isFirst = false;
       found.tell(call.name);
       const item = openCallItem({ ...call, isWhole: () => isWholeText(call.text) }, callId, this.#parts);
+      this.#items.push(item);
       // The item itself knows what no arguments are.
       if (call.text !== '' && (call.isCustom || call.text !== emptyArguments)) item.add(call.text);
       if (call !== this.#calls.at(-1)?.call && (call.isCustom || item.isWhole()))
@@ -304,11 +301,7 @@ export class WholeCalls {
 
   /** As for the calls of a stream. */
   unrunnable(): ApiError | null {
-    for (const { call } of this.#calls) {
-      const error = unrunnableCall(call, this.#parts);
-      if (error !== null) return error;
-    }
-    return null;
+    return firstUnrunnable(this.#items);
   }
 
   /** Is there a call that has a name? */
@@ -357,35 +350,12 @@ function toolNotAllowed(name: string): ApiError {
   });
 }
 
-/**
- * An error if the client would be told to run an empty call, or half of one: clients do not check. The finish reason says
- * nothing of it: vLLM gives `tool_calls` where the token limit cut the call (vllm#53269).
- */
-function unrunnableCall(call: CallFragment | TrackedCall, { context }: CallParts): ApiError | null {
-  const { kind } = restoredToolOf(call, context);
-  const text = call.text.toString();
-  if (isClientToolType(kind)) {
-    const item = clientTools[kind].itemOf({ id: '', call_id: '' }, 'completed', text);
-    return isRunnable(item) ? null : invalidCall(`The model called “${call.name}” with arguments that cannot be read.`);
+function firstUnrunnable(items: readonly (CallItemWriter | null)[]): ApiError | null {
+  for (const item of items) {
+    const error = item?.unrunnable() ?? null;
+    if (error !== null) return error;
   }
-  const breaksOff = !call.isCustom && (kind === 'custom' ? isCutInput(text) : isCutObject(text));
-  return breaksOff ? invalidCall(`The model called “${call.name}” with arguments that break off.`) : null;
-}
-
-/** The arguments of a custom tool: is it uncertain where its input ends? */
-function isCutInput(text: string): boolean {
-  const decoder = new CustomInputDecoder();
-  decoder.push(text);
-  return decoder.isReading() ? !decoder.isWhole() : isCutObject(text);
-}
-
-/** An object that does not end. With a brace at its end the text may be all, and wrong: that is for the client to say. */
-function isCutObject(text: string): boolean {
-  return text.trimStart().startsWith('{') && !text.trimEnd().endsWith('}') && !isWholeText(text);
-}
-
-function invalidCall(message: string): ApiError {
-  return new ApiError(message, { status: 502, type: 'model_error', code: 'invalid_tool_call' });
+  return null;
 }
 
 /** The error for an answer of nothing but calls without a name, which no client can answer. */
