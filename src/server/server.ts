@@ -72,7 +72,7 @@ export interface Service {
 const messageRoom = 1024 * 1024;
 const tickMs = 500;
 /** CPU time for which bodies that arrive together may keep the event loop (docs/decisions/0006-cpu-of-a-request.md). */
-const turnMs = 75;
+const turnMs = 100;
 /** Without pings, a proxy whose network vanished would keep its calls and their buffers for ever. */
 const defaultPingMs = 30_000;
 
