@@ -72,13 +72,18 @@ export function createHeapGauge(limit: number): HeapGauge {
   });
   new PerformanceObserver((list) => {
     // The declarations know `detail` only for marks and measures.
-    const entries = list.getEntries() as readonly { readonly detail?: { readonly kind?: number } }[];
-    if (entries.some(({ detail }) => detail?.kind === constants.NODE_PERFORMANCE_GC_MAJOR)) gauge.measure();
+    const entries = list.getEntries() as readonly {
+      readonly startTime: number;
+      readonly duration: number;
+      readonly detail?: { readonly kind?: number };
+    }[];
+    for (const { detail, startTime, duration } of entries)
+      if (detail?.kind === constants.NODE_PERFORMANCE_GC_MAJOR) gauge.collected(startTime + duration);
   }).observe({ entryTypes: ['gc'] });
   return gauge;
 }
 
-/** A gauge that is notified of collections (`measure`), and forces one when asked to refresh. */
+/** A gauge that is notified of collections (`collected`), and forces one when asked to refresh. */
 export class MeasuredHeap implements HeapGauge {
   readonly limit: number;
   readonly #options: CollectorOptions;
@@ -101,10 +106,12 @@ export class MeasuredHeap implements HeapGauge {
     return this.#live;
   }
 
-  /** Takes what is on the heap now as live; call it right after a full collection. */
-  measure(): void {
-    this.#live = this.#options.used();
-    this.#measuredAt = this.#options.now();
+  /**
+   * A full collection ended then: what is on the heap now is taken as live. Node tells of it later, when what calls held that
+   * were failed since is garbage: one that has been measured is not measured again.
+   */
+  collected(endedAt: number): void {
+    if (endedAt > this.#measuredAt) this.#measure();
   }
 
   refresh(urgent: boolean): boolean {
@@ -134,6 +141,11 @@ export class MeasuredHeap implements HeapGauge {
     return true;
   }
 
+  #measure(): void {
+    this.#live = this.#options.used();
+    this.#measuredAt = this.#options.now();
+  }
+
   #mayCollect(urgent: boolean): boolean {
     const now = this.#options.now();
     return now >= this.#measuredAt + minMeasurementAgeMs && (urgent || now >= this.#affordableAt);
@@ -143,7 +155,7 @@ export class MeasuredHeap implements HeapGauge {
     const { collect, now } = this.#options;
     const startedAt = now();
     collect(givesBack);
-    this.measure();
+    this.#measure();
     const took = now() - startedAt;
     this.#affordableAt = now() + took / maxCollectionTimeShare;
     // Half of the time is left to those who are served.

@@ -106,6 +106,8 @@ const fullMemoryShare = 0.85;
 const checkIntervalBytes = 4 * 1024 * 1024;
 /** How many checks in a row must find no room before the service is unavailable: a short burst only gets 503s. */
 const checksUntilUnavailable = 3;
+/** What is new is refused for so long; then those that hold the most are failed for it. */
+const longestRefusalMs = 500;
 /** It is available again below this share of each limit that made it unavailable. */
 const recoveryShare = 0.85;
 /** With less room for bodies than this, hardly any request fits. */
@@ -121,13 +123,14 @@ const smallCallBytes = 256 * 1024;
 
 /**
  * Keeps the ledger of what the calls of this process hold, and refuses, pauses and fails calls before memory runs out:
- * by what is counted, and by the process's actual memory. `refused` is called with each refusal.
+ * by what is counted, and by the process's actual memory. `refused` is called with each refusal; `now` is a clock in milliseconds.
  */
 export function createOverloadGuard(
   { maxExchanges, maxBufferedBytes }: OverloadLimits,
   heap: HeapGauge,
   refused: (reason: OverloadReason) => void,
   resident: ResidentMemory = { limit: Number.POSITIVE_INFINITY, bytes: () => 0 },
+  now = () => performance.now(),
 ): OverloadGuard {
   const ledger = new Ledger();
   const calls = new Map<Account, SheddableCall>();
@@ -144,6 +147,8 @@ export function createOverloadGuard(
   let workedSinceSeen = 0;
   let available = true;
   let checksWithoutRoom = 0;
+  /** Since when memory keeps out what is new; null while it does not. */
+  let busySince: number | null = null;
   /** Exchanges that ended since the heap was last to be measured. */
   let endedSinceRefresh = 0;
   const stores: EvictableStore[] = [];
@@ -169,6 +174,12 @@ export function createOverloadGuard(
 
   function isBusy(share = 1): boolean {
     return liveHeap() > heap.limit * busyHeapShare * share || memory() > resident.limit * fullMemoryShare * share;
+  }
+
+  /** Whether memory keeps out what is new. */
+  function keepsOut(): boolean {
+    busySince = isBusy() ? (busySince ?? now()) : null;
+    return busySince !== null;
   }
 
   /** Live bytes as measured, plus what calls hold since: a burst of requests comes between two collections. */
@@ -203,12 +214,10 @@ export function createOverloadGuard(
     return true;
   }
 
-  /**
-   * Pauses and fails the calls that hold the most, until what is left fits. `makesRoom`: what is new has been refused for a
-   * while, and the few that hold the most are not to keep everybody else out.
-   */
-  function relieve(makesRoom = false): void {
+  /** Pauses and fails the calls that hold the most, until what is left fits and does not keep everybody else out for long. */
+  function relieve(): void {
     look();
+    const makesRoom = busySince !== null && now() - busySince >= longestRefusalMs;
     const isShort = () =>
       residentBytes > resident.limit * shortMemoryShare ||
       liveHeap() > heap.limit * shortHeapShare ||
@@ -219,6 +228,7 @@ export function createOverloadGuard(
       return;
     }
     const isMeasured = collect(isShort());
+    if (isMeasured && makesRoom) busySince = null;
     if (!isShort()) return;
     // Down to where nothing needs to be done: just below the threshold, one collection would follow another.
     const heapShare = makesRoom ? busyHeapShare * recoveryShare : busyHeapShare;
@@ -274,7 +284,7 @@ export function createOverloadGuard(
   return {
     admit(call) {
       if (maxExchanges > 0 && exchanges >= maxExchanges) return refuse('exchanges', 'too many requests at once');
-      if (isBusy()) return refuse('memory', 'memory is short');
+      if (keepsOut()) return refuse('memory', 'memory is short');
       exchanges += 1;
       admitted += 1;
       const account = new Account(ledger);
@@ -330,6 +340,7 @@ export function createOverloadGuard(
     },
     checkAvailability() {
       relieve();
+      keepsOut();
       if (hasRoom(available ? 1 : recoveryShare)) {
         available = true;
         checksWithoutRoom = 0;
@@ -337,7 +348,6 @@ export function createOverloadGuard(
       }
       if (isBusy(recoveryShare)) refreshHeap();
       checksWithoutRoom += 1;
-      if (checksWithoutRoom >= checksUntilUnavailable - 1 && isBusy()) relieve(true);
       if (checksWithoutRoom >= checksUntilUnavailable) available = false;
       return available;
     },

@@ -28,15 +28,28 @@ describe('the heap gauge', () => {
   it('knows what the last collection left, however much is allocated after it', () => {
     const { gauge, heap } = gaugeOf();
     heap.used = 300;
-    gauge.measure();
+    gauge.collected(heap.now);
     heap.used = 900;
     expect(gauge.live).toBe(300);
+  });
+
+  it('measures a collection of its own once, though Node tells of it later', () => {
+    const { gauge, heap } = gaugeOf();
+    heap.took = 100;
+    heap.live = 300;
+    expect(gauge.collect(true)).toBe(true);
+    heap.used = 900;
+    gauge.collected(heap.now);
+    expect(gauge.live).toBe(300);
+    heap.now += 1;
+    gauge.collected(heap.now);
+    expect(gauge.live).toBe(900);
   });
 
   it('collects when asked to, after what is being done, and then knows what is live', () => {
     const { gauge, heap, turn } = gaugeOf();
     heap.used = 900;
-    gauge.measure();
+    gauge.collected(heap.now);
     heap.now = 1_000;
     heap.live = 100;
     expect(gauge.refresh(false)).toBe(true);
@@ -52,7 +65,7 @@ describe('the heap gauge', () => {
     heap.now = 999;
     expect(gauge.refresh(true)).toBe(false);
     heap.now = 1_000;
-    gauge.measure(); // V8's own
+    gauge.collected(heap.now); // V8's own
     heap.now = 1_999;
     expect(gauge.refresh(true)).toBe(false);
     heap.now = 2_000;

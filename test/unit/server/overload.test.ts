@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ApiError } from '../../../src/schema/api-error.ts';
-import { type Admission, createOverloadGuard, fitToMemory } from '../../../src/server/overload.ts';
+import { type Admission, createOverloadGuard, fitToMemory, type OverloadGuard } from '../../../src/server/overload.ts';
 import { readConfig } from '../../../src/settings/config.ts';
 
 const MiB = 1024 * 1024;
@@ -217,6 +217,7 @@ describe('what the process has of its container', () => {
       now: 100 * MiB,
       afterCollection: null as number | null,
       afterGivingBack: null as number | null,
+      collections: 0,
       bytes: () => resident.now,
     };
     const heap = {
@@ -225,6 +226,7 @@ describe('what the process has of its container', () => {
       refresh: () => false,
       collect() {
         if (resident.afterCollection === null) return false;
+        resident.collections += 1;
         resident.now = resident.afterCollection;
         return true;
       },
@@ -236,7 +238,14 @@ describe('what the process has of its container', () => {
     };
     const refusals: string[] = [];
     const limits = { maxExchanges: 0, maxBufferedBytes: 0 };
-    const guard = createOverloadGuard(limits, heap, (reason) => refusals.push(reason), resident);
+    const clock = { ms: 0 };
+    const guard = createOverloadGuard(
+      limits,
+      heap,
+      (reason) => refusals.push(reason),
+      resident,
+      () => clock.ms,
+    );
     const log: string[] = [];
     /** A call that holds so much in the state of its stream. */
     const open = (name: string, bytes: number) => {
@@ -249,7 +258,7 @@ describe('what the process has of its container', () => {
       admission.hold('stream', bytes);
       return admission;
     };
-    return { guard, resident, log, open, refusals };
+    return { guard, resident, log, open, refusals, clock };
   }
 
   it('refuses what is new while it is nearly all', () => {
@@ -309,18 +318,63 @@ describe('what the process has of its container', () => {
     expect(resident.now).toBe(300 * MiB);
   });
 
-  it('fails the calls that hold the most where nobody else was admitted for several checks, and admits again', () => {
-    const { guard, resident, log, open } = guardOfContainer(400 * MiB);
-    open('small', 100_000);
-    open('large', 60 * MiB);
-    open('largest', 190 * MiB);
+  it.each<[string, (guard: OverloadGuard) => void]>([
+    ['a check', (guard) => guard.checkAvailability()],
+    ['work', (guard) => guard.worked(5 * MiB)],
+  ])(
+    'fails the calls that hold the most where nobody else was admitted for half a second, at %s, and admits again',
+    (_, look) => {
+      const { guard, resident, log, open, clock } = guardOfContainer(400 * MiB);
+      open('small', 100_000);
+      open('large', 60 * MiB);
+      open('largest', 190 * MiB);
+      resident.afterCollection = 100 * MiB;
+      expect(guard.admit()).toMatchObject({ status: 503 });
+      clock.ms += 499;
+      look(guard);
+      expect(guard.admit()).toMatchObject({ status: 503 });
+      expect(log).toEqual([]);
+      clock.ms += 1;
+      look(guard);
+      expect(log).toEqual(['server_overloaded largest']);
+      admissionOf(guard.admit());
+    },
+  );
+
+  it('does so too where a check found it, since nobody is sent to a process that is not ready', () => {
+    const { guard, resident, log, open, clock } = guardOfContainer(400 * MiB);
+    open('largest', 250 * MiB);
     resident.afterCollection = 100 * MiB;
     guard.checkAvailability();
-    expect(guard.admit()).toMatchObject({ status: 503 });
-    expect(log).toEqual([]);
+    clock.ms += 500;
     guard.checkAvailability();
     expect(log).toEqual(['server_overloaded largest']);
-    admissionOf(guard.admit());
+  });
+
+  it('collects for that as soon as it may, and again after half a second', () => {
+    const { guard, resident, clock } = guardOfContainer(700 * MiB);
+    const collectionsAt = (ms: number) => {
+      clock.ms = ms;
+      guard.checkAvailability();
+      return resident.collections;
+    };
+    expect([0, 499, 500].map(collectionsAt), 'it may not yet').toEqual([0, 0, 0]);
+    resident.afterCollection = 100 * MiB;
+    expect([501, 1000, 1001].map(collectionsAt)).toEqual([1, 1, 2]);
+  });
+
+  it('fails none where others were admitted meanwhile', () => {
+    const { guard, resident, log, open, clock } = guardOfContainer(350 * MiB);
+    open('large', 200 * MiB);
+    const second = open('second', 60 * MiB);
+    resident.afterCollection = 100 * MiB;
+    expect(guard.admit()).toMatchObject({ status: 503 });
+    second.release();
+    admissionOf(guard.admit()).release();
+    open('second', 60 * MiB);
+    clock.ms += 500;
+    guard.checkAvailability();
+    expect(log).toEqual([]);
   });
 
   it('gives nothing back while much of the heap is live: that would take seconds', () => {
