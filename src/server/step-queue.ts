@@ -8,40 +8,29 @@ export interface StepQueue {
   hasTime(): boolean;
 }
 
-/** A step that takes longer ends its turn: a small request waits for several turns. */
-const costlyMs = 5;
-
 /**
- * A turn of the event loop takes as many steps as begin within `turnMs`, up to a costly one, but one at least. A turn for
- * every step would let all that is read meanwhile go first (docs/decisions/0006-cpu-of-a-request.md). `now` is a clock in
- * milliseconds: by default of this process's CPU time, since a turn that ends earlier is of no use to anybody while another
- * process has the core.
+ * A turn of the event loop takes as many steps as begin within `turnMs`, but one at least. A turn for every step would let
+ * all that is read meanwhile go first (docs/decisions/0006-cpu-of-a-request.md). `now` is a clock in milliseconds: by default
+ * of this process's CPU time, since a turn that ends earlier is of no use to anybody while another process has the core.
  */
 export function createStepQueue(turnMs: number, now: () => number = cpuMs): StepQueue {
   const waiting: TakeStep[] = [];
   let isScheduled = false;
   let turnStartedAt = 0;
-  let stepStartedAt = 0;
 
   function schedule(): void {
     if (isScheduled) return;
     isScheduled = true;
     turnStartedAt = now();
-    stepStartedAt = turnStartedAt;
     setImmediate(next);
   }
 
-  /** After a step: may this turn take another? */
   function hasTimeLeft(): boolean {
-    const at = now();
-    const wasCostly = at - stepStartedAt > costlyMs;
-    stepStartedAt = at;
-    return !wasCostly && at - turnStartedAt < turnMs;
+    return now() - turnStartedAt < turnMs;
   }
 
   function next(): void {
     isScheduled = false;
-    stepStartedAt = now();
     do {
       if (waiting[0]?.() === true) waiting.shift();
     } while (waiting.length > 0 && hasTimeLeft());

@@ -259,7 +259,7 @@ test('a call that is failed while a burst of its answer waits tells its client, 
 test('bursts are translated as they come while the turn has time left', async () => {
   const ticker = createTicker(1000);
   let ms = 0;
-  const queues = { in_turn: createStepQueue(10, () => ms), in_steps: createStepQueue(0) };
+  const queues = { in_turn: createStepQueue(100, () => ms), in_steps: createStepQueue(0) };
   const sent: string[] = [];
   const body = Buffer.from(
     `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: 'x'.repeat(60_000) } }] })}\n\n`,
@@ -271,7 +271,7 @@ test('bursts are translated as they come while the turn has time left', async ()
     const listener = processCall({ ...idleCall, send }, callOptions({ ticker, queues }));
     beginStream(sender(listener));
     sender(listener)({ type: 'response_body', body, endOfStream: false });
-    ms += 5;
+    ms += 50;
     return listener;
   });
   expect(sent).toEqual(['1', '2']);
