@@ -9,9 +9,11 @@ type State = 'start' | 'inside' | 'string' | 'escape' | 'whole' | 'other';
 export class JsonEnd {
   #depth = 0;
   #state: State;
+  readonly #of: 'object' | 'any';
 
   /** The end to look for: the closing brace of the object that it must begin with, or the last bracket of any value. */
   constructor(of: 'object' | 'any') {
+    this.#of = of;
     this.#state = of === 'object' ? 'start' : 'inside';
   }
 
@@ -26,7 +28,7 @@ export class JsonEnd {
 
   /** A copy with the same state. */
   copy(): JsonEnd {
-    const copy = new JsonEnd('any');
+    const copy = new JsonEnd(this.#of);
     copy.#depth = this.#depth;
     copy.#state = this.#state;
     return copy;
@@ -65,7 +67,7 @@ export class JsonEnd {
         else if (code === 0x7b || code === 0x5b) this.#depth += 1;
         else if (code === 0x7d || code === 0x5d) {
           this.#depth -= 1;
-          if (this.#depth <= 0) this.#state = 'whole';
+          if (this.#depth <= 0) this.#state = this.#of === 'any' || code === 0x7d ? 'whole' : 'other';
         }
         return;
       case 'string':

@@ -19,7 +19,7 @@ describe('an object is whole', () => {
     },
   );
 
-  it.each(['', ' ', '1', '"{}"', '[{}]', 'get {}'])('never: %j', (text) => {
+  it.each(['', ' ', '1', '"{}"', '[{}]', 'get {}', '{"a":"b"]', '{"a":1]}'])('never: %j', (text) => {
     expect(scan([text])).toBe(false);
   });
 });
