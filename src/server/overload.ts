@@ -182,6 +182,11 @@ export function createOverloadGuard(
     return busySince !== null;
   }
 
+  /** Whether it is time to fail calls for what is new. */
+  function isRoomDue(): boolean {
+    return busySince !== null && now() - busySince >= longestRefusalMs;
+  }
+
   /** Live bytes as measured, plus what calls hold since: a burst of requests comes between two collections. */
   function liveHeap(): number {
     if (heap.live !== measuredHeap) {
@@ -217,7 +222,7 @@ export function createOverloadGuard(
   /** Pauses and fails the calls that hold the most, until what is left fits and does not keep everybody else out for long. */
   function relieve(): void {
     look();
-    const makesRoom = busySince !== null && now() - busySince >= longestRefusalMs;
+    const makesRoom = isRoomDue();
     const isShort = () =>
       residentBytes > resident.limit * shortMemoryShare ||
       liveHeap() > heap.limit * shortHeapShare ||
@@ -284,6 +289,8 @@ export function createOverloadGuard(
   return {
     admit(call) {
       if (maxExchanges > 0 && exchanges >= maxExchanges) return refuse('exchanges', 'too many requests at once');
+      // While the calls that hold the most are paused, there may be no work that would look.
+      if (keepsOut() && isRoomDue()) relieve();
       if (keepsOut()) return refuse('memory', 'memory is short');
       exchanges += 1;
       admitted += 1;

@@ -45,8 +45,8 @@ function allResidentMiB(pid: number): number {
 
 /** MiB above the idle size that may stay of the service's own, 30 s later. */
 const mostKept = 32;
-/** Others are served within a second, in which a full heap is collected once. */
-const mostOthersCpuMs = 1000;
+/** Half a second in which what is new is refused, and two collections of a full heap: V8's own, and the one for which calls are failed. */
+const mostOthersCpuMs = 1500;
 
 /** CPU time in ms: how long others wait for a busy process depends on the machine, how much it does meanwhile does not. */
 function cpuMs(pid: number): number {

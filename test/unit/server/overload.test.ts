@@ -341,6 +341,16 @@ describe('what the process has of its container', () => {
     },
   );
 
+  it('does so for the next that comes, since there is no work while they are paused', () => {
+    const { guard, resident, log, open, clock } = guardOfContainer(400 * MiB);
+    open('largest', 250 * MiB);
+    resident.afterCollection = 100 * MiB;
+    guard.admit();
+    clock.ms += 500;
+    admissionOf(guard.admit());
+    expect(log).toEqual(['server_overloaded largest']);
+  });
+
   it('does so too where a check found it, since nobody is sent to a process that is not ready', () => {
     const { guard, resident, log, open, clock } = guardOfContainer(400 * MiB);
     open('largest', 250 * MiB);
