@@ -1,6 +1,6 @@
 import type { Subcommand } from '../cli/terminal.ts';
 import { version } from '../cli/version.ts';
-import { fitToMemory } from '../server/overload.ts';
+import { fitToMemory } from '../server/fit-to-memory.ts';
 import { describeProfiles, openProfiles } from '../server/profile-source.ts';
 import { workerNumber } from '../server/workers.ts';
 import { ConfigError, readConfig, redactConfig } from '../settings/config.ts';

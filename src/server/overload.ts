@@ -1,6 +1,5 @@
 import { Account, type HeldKind, Ledger } from '../memory/ledger.ts';
 import { ApiError } from '../schema/api-error.ts';
-import type { Config } from '../settings/config.ts';
 import type { HeapGauge, ResidentMemory } from './heap.ts';
 
 /** The limit that refused an exchange. */
@@ -73,15 +72,8 @@ export interface Admission {
   release(): void;
 }
 
-/**
- * JSON.parse takes up to 21 bytes of heap per byte of body (`[{},{},…`), and a body is parsed in one go: it may be at most
- * a 30th of the heap, less what the service itself needs.
- */
+/** JSON.parse takes up to 21 bytes of heap per byte of body (`[{},{},…`), and a body is parsed in one go. */
 const heapBytesPerBodyByte = 22;
-const maxBodyHeapShare = 1 / 30;
-const ownHeapBytes = 32 * 1024 * 1024;
-/** Buffered bodies live outside the JavaScript heap, and are copied once or twice on the way. */
-const maxBufferedMemoryShare = 1 / 4;
 /** No new exchange is admitted while a larger share of the heap is live. */
 const busyHeapShare = 0.6;
 const fullHeapShare = 0.95;
@@ -222,7 +214,7 @@ export function createOverloadGuard(
   /** Pauses and fails the calls that hold the most, until what is left fits and does not keep everybody else out for long. */
   function relieve(): void {
     look();
-    const makesRoom = isRoomDue();
+    const makesRoom = keepsOut() && isRoomDue();
     const isShort = () =>
       residentBytes > resident.limit * shortMemoryShare ||
       liveHeap() > heap.limit * shortHeapShare ||
@@ -233,7 +225,7 @@ export function createOverloadGuard(
       return;
     }
     const isMeasured = collect(isShort());
-    if (isMeasured && makesRoom) busySince = null;
+    if (isMeasured && makesRoom) busySince = now();
     if (!isShort()) return;
     // Down to where nothing needs to be done: just below the threshold, one collection would follow another.
     const heapShare = makesRoom ? busyHeapShare * recoveryShare : busyHeapShare;
@@ -347,7 +339,6 @@ export function createOverloadGuard(
     },
     checkAvailability() {
       relieve();
-      keepsOut();
       if (hasRoom(available ? 1 : recoveryShare)) {
         available = true;
         checksWithoutRoom = 0;
@@ -365,37 +356,5 @@ export function createOverloadGuard(
       return admitted;
     },
     held: (kind) => (kind === undefined ? ledger.total() : ledger.of(kind)),
-  };
-}
-
-/** The configuration, with those sizes lowered that do not fit this process's memory; `lowered` says which, and why. */
-export function fitToMemory(
-  config: Config,
-  memory: { readonly heap: number; readonly total: number },
-): { readonly config: Config; readonly lowered: readonly string[] } {
-  const lowered: string[] = [];
-  const ofHeap = {
-    most: Math.max(Math.floor((memory.heap - ownHeapBytes) * maxBodyHeapShare), 1024 * 1024),
-    why: `a 30th of the heap (${memory.heap} bytes); NODE_OPTIONS=--max-old-space-size=… raises it`,
-  };
-  const ofMemory = {
-    most: Math.floor(memory.total * maxBufferedMemoryShare),
-    why: `a quarter of the memory (${memory.total} bytes)`,
-  };
-  const atMost = (name: keyof Config & `MAX_${string}_BYTES`, { most, why }: typeof ofHeap) => {
-    const wanted = config[name];
-    if (wanted > 0 && wanted <= most) return wanted;
-    lowered.push(`${name} is ${most}, ${why}`);
-    return most;
-  };
-  return {
-    config: {
-      ...config,
-      MAX_REQUEST_BYTES: atMost('MAX_REQUEST_BYTES', ofHeap),
-      MAX_RESPONSE_BYTES: atMost('MAX_RESPONSE_BYTES', ofHeap),
-      MAX_SSE_EVENT_BYTES: atMost('MAX_SSE_EVENT_BYTES', ofHeap),
-      MAX_BUFFERED_BYTES: atMost('MAX_BUFFERED_BYTES', ofMemory),
-    },
-    lowered,
   };
 }

@@ -111,7 +111,7 @@ export function outcomeOf(finishReason: unknown, output: AnswerEnd): Outcome {
 
 /** Is the reason an error, which counts whatever other reasons there are? */
 export function isError(finishReason: string): boolean {
-  return finishReason.trim().toLowerCase() === 'error';
+  return meaningOf(finishReason) === meanings.get('error');
 }
 
 /** Is the reason a normal end? */

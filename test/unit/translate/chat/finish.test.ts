@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { isNormalEnd, outcomeOf } from '../../../../src/translate/chat/finish.ts';
+import { isError, isNormalEnd, outcomeOf } from '../../../../src/translate/chat/finish.ts';
 
 const nothing = { hasAnswer: () => false, hasCutCall: () => false };
 const doc = readFileSync(new URL('../../../../docs/answers.md', import.meta.url), 'utf8');
@@ -49,4 +49,11 @@ test('a reason that nobody knows is repeated up to 64 characters', () => {
   };
   expect(messageFor('x'.repeat(64))).toContain(`“${'x'.repeat(64)}”`);
   expect(messageFor('x'.repeat(65))).toContain('“…”');
+});
+
+test('an error is one in any case, with spaces, and with what a proxy writes beside it', () => {
+  for (const reason of ['error', ' ERROR ', 'error: overloaded', 'stop: error'])
+    expect(isError(reason), reason).toBe(true);
+  for (const reason of ['stop', 'error_limit', 'malformed_response', 'errors'])
+    expect(isError(reason), reason).toBe(false);
 });
