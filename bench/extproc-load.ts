@@ -4,13 +4,13 @@
  * and counts them; an exchange fails if its replies differ in number, or much in size, from those of `Exchange` itself.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Exchange } from '../src/exchange/exchange.ts';
-import type { ExchangeEvent } from '../src/exchange/types.ts';
-import type { ProcessingRequest } from '../src/extproc/generated/envoy/service/ext_proc/v3/ProcessingRequest.ts';
-import { processMethod } from '../src/extproc/messages.ts';
-import { serializeReply } from '../src/extproc/serialize-reply.ts';
-import { newId } from '../src/server/ids.ts';
-import { frameHeadBytes } from '../src/server/message-frames.ts';
+import { Exchange } from '../src/filter/exchange/exchange.ts';
+import type { ExchangeEvent } from '../src/filter/exchange/types.ts';
+import type { ProcessingRequest } from '../src/filter/extproc/generated/envoy/service/ext_proc/v3/ProcessingRequest.ts';
+import { processMethod } from '../src/filter/extproc/messages.ts';
+import { serializeReply } from '../src/filter/extproc/serialize-reply.ts';
+import { newId } from '../src/service/server/ids.ts';
+import { frameHeadBytes } from '../src/service/server/message-frames.ts';
 import { defaultModes, exchangeOptions } from '../test/support/exchange-options.ts';
 import { messageOf } from '../test/support/extproc-client.ts';
 import {

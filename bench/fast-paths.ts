@@ -4,18 +4,23 @@
  * worth its code.
  */
 import type { z } from 'zod';
-import { routeOf } from '../src/exchange/request/route.ts';
-import { decodeRequest } from '../src/extproc/decode.ts';
-import { deserializeRequest } from '../src/extproc/deserialize-request.ts';
-import { encodeReply } from '../src/extproc/encode.ts';
-import { processMethod } from '../src/extproc/messages.ts';
-import { serializeReply } from '../src/extproc/serialize-reply.ts';
-import { Redactor } from '../src/redact/redactor.ts';
-import { functionCallItem, functionTool, messageItem, toolOutputItem } from '../src/schema/create-response.ts';
-import { passesFastCheck } from '../src/schema/fast-check.ts';
-import { encodeSseEvents } from '../src/sse/encode.ts';
-import { createLineWriter, createLog } from '../src/telemetry/log.ts';
-import { StreamTranslator } from '../src/translate/stream.ts';
+import { routeOf } from '../src/filter/exchange/request/route.ts';
+import { decodeRequest } from '../src/filter/extproc/decode.ts';
+import { deserializeRequest } from '../src/filter/extproc/deserialize-request.ts';
+import { encodeReply } from '../src/filter/extproc/encode.ts';
+import { processMethod } from '../src/filter/extproc/messages.ts';
+import { serializeReply } from '../src/filter/extproc/serialize-reply.ts';
+import { StreamTranslator } from '../src/filter/translate/stream.ts';
+import {
+  functionCallItem,
+  functionTool,
+  messageItem,
+  toolOutputItem,
+} from '../src/filter/wire/schema/create-response.ts';
+import { passesFastCheck } from '../src/filter/wire/schema/fast-check.ts';
+import { encodeSseEvents } from '../src/filter/wire/sse/encode.ts';
+import { createLineWriter, createLog } from '../src/service/telemetry/log.ts';
+import { Redactor } from '../src/tools/redact/redactor.ts';
 import { createTestContext } from '../test/support/context.ts';
 import { chunkOf, eventsOf, requestHeaders, textDeltas } from './fixtures.ts';
 import type { Cell } from './table.ts';
@@ -38,7 +43,7 @@ export const pairHeadings = ['work', 'general, CPU µs', 'fast, CPU µs', 'times
 
 /** Fast paths that no run can switch off, by file of `src/`, with the reason. */
 export const unpaired: Readonly<Record<string, string>> = {
-  'server/grpc-call.ts': 'grpc-js’s own calls have another interface; docs/performance.md has what they cost',
+  'service/server/grpc-call.ts': 'grpc-js’s own calls have another interface; docs/performance.md has what they cost',
 };
 
 const tokens = textDeltas(64);
@@ -47,7 +52,7 @@ const oneToken = eventsOf(chunks.slice(0, 1));
 
 export const fastPaths: readonly FastPath[] = [
   {
-    files: ['extproc/deserialize-request.ts'],
+    files: ['filter/extproc/deserialize-request.ts'],
     work: 'read a body of one token',
     least: 1.5,
     prepare() {
@@ -60,7 +65,7 @@ export const fastPaths: readonly FastPath[] = [
     },
   },
   {
-    files: ['extproc/serialize-reply.ts'],
+    files: ['filter/extproc/serialize-reply.ts'],
     work: 'write a body of one token',
     least: 1.5,
     prepare() {
@@ -74,7 +79,7 @@ export const fastPaths: readonly FastPath[] = [
     },
   },
   {
-    files: ['exchange/request/route.ts'],
+    files: ['filter/exchange/request/route.ts'],
     work: 'find the operation of a path',
     least: 1.5,
     prepare() {
@@ -87,7 +92,11 @@ export const fastPaths: readonly FastPath[] = [
     },
   },
   {
-    files: ['exchange/response/event-stream-reader.ts', 'translate/chat/delta-template.ts', 'translate/stream.ts'],
+    files: [
+      'filter/exchange/response/event-stream-reader.ts',
+      'filter/translate/chat/delta-template.ts',
+      'filter/translate/stream.ts',
+    ],
     work: 'translate the JSON of a token',
     least: 1.5,
     prepare: () => ({
@@ -97,7 +106,7 @@ export const fastPaths: readonly FastPath[] = [
     }),
   },
   {
-    files: ['translate/chat/fast-delta.ts', 'translate/response/output-writer.ts'],
+    files: ['filter/translate/chat/fast-delta.ts', 'filter/translate/response/output-writer.ts'],
     work: 'translate a parsed chunk',
     least: 1.5,
     prepare() {
@@ -112,7 +121,7 @@ export const fastPaths: readonly FastPath[] = [
     },
   },
   {
-    files: ['sse/encode.ts'],
+    files: ['filter/wire/sse/encode.ts'],
     work: 'encode a delta event',
     least: 1.5,
     prepare() {
@@ -123,7 +132,7 @@ export const fastPaths: readonly FastPath[] = [
     },
   },
   {
-    files: ['schema/fast-check.ts'],
+    files: ['filter/wire/schema/fast-check.ts'],
     work: 'check a message, a call, its output and a tool',
     least: 1.5,
     prepare() {
@@ -141,7 +150,7 @@ export const fastPaths: readonly FastPath[] = [
     },
   },
   {
-    files: ['redact/repeated-shape.ts'],
+    files: ['tools/redact/repeated-shape.ts'],
     work: 'search an event of a stream for credentials',
     least: 1.5,
     prepare() {
@@ -159,7 +168,7 @@ export const fastPaths: readonly FastPath[] = [
     },
   },
   {
-    files: ['telemetry/log.ts'],
+    files: ['service/telemetry/log.ts'],
     work: 'write the log line of an exchange',
     least: 1.5,
     prepare() {

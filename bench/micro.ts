@@ -3,20 +3,20 @@
  * (`npm run bench -- --compare REF`) runs it many times, for `--ms 30` each and only `--group exchange` or all but it.
  */
 import { parseArgs } from 'node:util';
-import { createContentDecoder } from '../src/exchange/content-coding.ts';
-import { Exchange } from '../src/exchange/exchange.ts';
-import type { ExchangeOptions } from '../src/exchange/options.ts';
-import type { ExchangeReply } from '../src/exchange/types.ts';
-import { decodeRequest } from '../src/extproc/decode.ts';
-import { deserializeRequest } from '../src/extproc/deserialize-request.ts';
-import { encodeReply } from '../src/extproc/encode.ts';
-import type { ProcessingRequest } from '../src/extproc/generated/envoy/service/ext_proc/v3/ProcessingRequest.ts';
-import { processMethod } from '../src/extproc/messages.ts';
-import { serializeReply } from '../src/extproc/serialize-reply.ts';
-import { readSseData } from '../src/sse/data.ts';
-import { SseDecoder } from '../src/sse/decode.ts';
-import { encodeSseEvents } from '../src/sse/encode.ts';
-import { StreamTranslator } from '../src/translate/stream.ts';
+import { createContentDecoder } from '../src/filter/exchange/content-coding.ts';
+import { Exchange } from '../src/filter/exchange/exchange.ts';
+import type { ExchangeOptions } from '../src/filter/exchange/options.ts';
+import type { ExchangeReply } from '../src/filter/exchange/types.ts';
+import { decodeRequest } from '../src/filter/extproc/decode.ts';
+import { deserializeRequest } from '../src/filter/extproc/deserialize-request.ts';
+import { encodeReply } from '../src/filter/extproc/encode.ts';
+import type { ProcessingRequest } from '../src/filter/extproc/generated/envoy/service/ext_proc/v3/ProcessingRequest.ts';
+import { processMethod } from '../src/filter/extproc/messages.ts';
+import { serializeReply } from '../src/filter/extproc/serialize-reply.ts';
+import { StreamTranslator } from '../src/filter/translate/stream.ts';
+import { readSseData } from '../src/filter/wire/sse/data.ts';
+import { SseDecoder } from '../src/filter/wire/sse/decode.ts';
+import { encodeSseEvents } from '../src/filter/wire/sse/encode.ts';
 import { createTestContext } from '../test/support/context.ts';
 import { exchangeOptions } from '../test/support/exchange-options.ts';
 import {
@@ -242,8 +242,8 @@ const recorder = await importRecorder().catch((error: NodeJS.ErrnoException) => 
 });
 
 async function importRecorder() {
-  const { createRecorder } = await import('../src/inspect/recorded-exchange.ts');
-  const { createExchangeStore } = await import('../src/inspect/store.ts');
+  const { createRecorder } = await import('../src/tools/inspect/recorded-exchange.ts');
+  const { createExchangeStore } = await import('../src/tools/inspect/store.ts');
   return createRecorder(createExchangeStore());
 }
 

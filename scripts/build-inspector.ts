@@ -6,7 +6,7 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { build, type Metafile, stop } from 'esbuild';
 
-const source = join(import.meta.dirname, '../src/inspect/page');
+const source = join(import.meta.dirname, '../src/tools/inspect/page');
 
 /** The page's files by name. Rejects when its sources have errors. */
 export async function buildInspector(): Promise<Map<string, Buffer>> {

@@ -1,6 +1,6 @@
 /**
  * Builds the service into `dist/`: `node scripts/build.ts [FOLDER]`. `program.js` is all that it runs, dependencies included,
- * since finding, reading and compiling 600 files is most of a start; `src/program/bundle-main.ts` starts it from V8's code cache.
+ * since finding, reading and compiling 600 files is most of a start; `src/service/program/bundle-main.ts` starts it from V8's code cache.
  * docs/performance.md, "Cold start", has the figures.
  */
 import { createHash } from 'node:crypto';
@@ -37,7 +37,7 @@ export async function buildService(folder: string): Promise<void> {
     supported: { 'dynamic-import': false },
     plugins: [bundlesOfTheirOwn, placeInSources],
   } as const satisfies BuildOptions;
-  const entryPoints = ['src/program/probe.ts', ...ownFiles].map((file) => ({ in: file, out: outputOf(file) }));
+  const entryPoints = ['src/service/program/probe.ts', ...ownFiles].map((file) => ({ in: file, out: outputOf(file) }));
   const { metafile } = await build({ ...options, entryPoints });
   const id = createHash('sha256')
     .update(readFileSync(join(folder, 'program.js')))
@@ -45,7 +45,7 @@ export async function buildService(folder: string): Promise<void> {
     .slice(0, 16);
   await build({
     ...options,
-    entryPoints: [{ in: 'src/program/bundle-main.ts', out: 'main' }],
+    entryPoints: [{ in: 'src/service/program/bundle-main.ts', out: 'main' }],
     define: { buildId: JSON.stringify(id) },
   });
   const page = await writeInspector(join(folder, 'inspect'));
@@ -70,17 +70,18 @@ export async function buildMesh(folder: string): Promise<void> {
  * contain copies of what they share with the program, so they must not share state or classes with it.
  */
 const ownFiles = [
-  'src/program/program.ts',
-  'src/explain/command.ts',
-  'src/doctor/command.ts',
-  'src/extproc/messages.ts',
-  'src/upstream/profiles-file.ts',
-  'src/telemetry/tracing.ts',
-  'src/websocket/server.ts',
+  'src/service/program/program.ts',
+  'src/tools/explain/command.ts',
+  'src/tools/doctor/command.ts',
+  'src/filter/extproc/messages.ts',
+  'src/filter/upstream/profiles-file.ts',
+  'src/service/telemetry/tracing.ts',
+  'src/service/websocket/server.ts',
 ];
 
 function outputOf(file: string): string {
-  return file.replace(/^src\/(?:program\/)?|\.ts$/g, '').replaceAll('/', '-');
+  const [, place = ''] = /^src\/(?:filter|service|tools)\/(?:program\/)?(.*)\.ts$/.exec(file) ?? [];
+  return place.replaceAll('/', '-');
 }
 
 /** Leaves those files to their own bundles. */

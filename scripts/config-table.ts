@@ -1,8 +1,8 @@
 /** The tables of variables in README.md and docs/operating.md. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Setting, type SettingTable, settingsIn } from '../src/settings/setting.ts';
-import { settings } from '../src/settings/settings.ts';
+import { type Setting, type SettingTable, settingsIn } from '../src/service/settings/setting.ts';
+import { settings } from '../src/service/settings/settings.ts';
 import { type Generator, withSection } from './generator.ts';
 
 /** The variables on the first page: what most people set. All of them are in docs/operating.md. */
@@ -50,7 +50,7 @@ function tableOf(shown: readonly Setting[]): string {
 
 export const configTables: Generator = {
   name: 'tables of variables',
-  source: 'src/settings',
+  source: 'src/service/settings',
   files: () => {
     const read = (name: string) => readFileSync(join(import.meta.dirname, '..', name), 'utf8');
     return {

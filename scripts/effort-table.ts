@@ -1,6 +1,6 @@
 /**
  * `npm run efforts`: asks the newest npm package `@earendil-works/pi-ai` (MIT), whose tables of models are made from
- * models.dev (MIT), which reasoning efforts each model takes, and writes `src/upstream/servers/effort-table.ts`. Needs
+ * models.dev (MIT), which reasoning efforts each model takes, and writes `src/filter/upstream/servers/effort-table.ts`. Needs
  * npm's registry, so it is not part of `npm run generate`.
  */
 import { execFileSync } from 'node:child_process';
@@ -122,7 +122,7 @@ if (import.meta.main) {
   try {
     const packed = execFileSync('npm', ['pack', '--silent', `${source}@latest`], { cwd: folder, encoding: 'utf8' });
     execFileSync('tar', ['xzf', packed.trim().split('\n').at(-1) ?? ''], { cwd: folder });
-    const file = join(root, 'src/upstream/servers/effort-table.ts');
+    const file = join(root, 'src/filter/upstream/servers/effort-table.ts');
     writeFileSync(file, tableFrom(folder));
     execFileSync(join(root, 'node_modules/.bin/biome'), ['format', '--write', file], { stdio: 'inherit' });
     console.log(`written: ${file}`);

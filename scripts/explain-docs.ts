@@ -9,7 +9,7 @@ const root = join(import.meta.dirname, '..');
 
 export const explainExamples: Generator = {
   name: 'examples of explain',
-  source: 'src/explain',
+  source: 'src/tools/explain',
   files: () => ({ 'docs/explain.md': withExamples(readFileSync(join(root, 'docs/explain.md'), 'utf8')) }),
 };
 

@@ -8,9 +8,9 @@ import { appendFileSync, copyFileSync, existsSync, readFileSync, writeFileSync }
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { endpointOf } from '../src/inspect/endpoint.ts';
-import { answerCase, requestCase } from '../src/inspect/view/golden-case.ts';
-import { type ExchangeFile, readExchangeFile } from '../src/schema/exchange-file.ts';
+import { type ExchangeFile, readExchangeFile } from '../src/filter/wire/schema/exchange-file.ts';
+import { endpointOf } from '../src/tools/inspect/endpoint.ts';
+import { answerCase, requestCase } from '../src/tools/inspect/view/golden-case.ts';
 import { goldenFolder, readGoldenCases } from '../test/support/golden.ts';
 import { runVitest } from './vitest-report.ts';
 

@@ -6,9 +6,9 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
-import { settingsIn } from '../src/settings/setting.ts';
-import { settings } from '../src/settings/settings.ts';
-import { profilesFileJsonSchema } from '../src/upstream/profiles-file.ts';
+import { profilesFileJsonSchema } from '../src/filter/upstream/profiles-file.ts';
+import { settingsIn } from '../src/service/settings/setting.ts';
+import { settings } from '../src/service/settings/settings.ts';
 import { connectionManagerOf } from '../tools/mesh/envoy-config.ts';
 import type { Generator } from './generator.ts';
 
@@ -98,7 +98,7 @@ function withOwnSchemas(text: string): string {
 const schemaPath = 'deploy/chart/values.schema.json';
 export const chartSchema: Generator = {
   name: 'the chart’s schema of variables and profiles',
-  source: 'src/settings and src/upstream',
+  source: 'src/service/settings and src/filter/upstream',
   files: () => ({ [schemaPath]: withOwnSchemas(readFileSync(join(root, schemaPath), 'utf8')) }),
 };
 

@@ -7,7 +7,9 @@ export const mappingRows: Generator = {
   name: 'rows of the mapping',
   source: 'docs/mapping.md',
   files: () => ({
-    'src/explain/mapping-rows.ts': moduleOf(readFileSync(join(import.meta.dirname, '../docs/mapping.md'), 'utf8')),
+    'src/tools/explain/mapping-rows.ts': moduleOf(
+      readFileSync(join(import.meta.dirname, '../docs/mapping.md'), 'utf8'),
+    ),
   }),
 };
 

@@ -1,12 +1,18 @@
 /** The table of metrics in docs/operating.md. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type MetricRow, metricRows, stateRows, supervisorRows, webSocketRows } from '../src/telemetry/metric-rows.ts';
+import {
+  type MetricRow,
+  metricRows,
+  stateRows,
+  supervisorRows,
+  webSocketRows,
+} from '../src/service/telemetry/metric-rows.ts';
 import { type Generator, withSection } from './generator.ts';
 
 export const metricTable: Generator = {
   name: 'table of metrics',
-  source: 'src/telemetry/metric-rows.ts',
+  source: 'src/service/telemetry/metric-rows.ts',
   files: () => {
     const document = readFileSync(join(import.meta.dirname, '../docs/operating.md'), 'utf8');
     return { 'docs/operating.md': withSection(document, 'metrics', table()) };

@@ -39,7 +39,7 @@ const root = join(import.meta.dirname, '..');
 const folder = join(root, '.cache/mutate');
 const tree = join(folder, 'tree');
 const coverage = join(folder, 'coverage');
-const rooms = ['src/translate', 'src/sse', 'src/exchange', 'src/extproc'];
+const rooms = ['src/filter/translate', 'src/filter/wire/sse', 'src/filter/exchange', 'src/filter/extproc'];
 const wanted = 0.95;
 /** Tests of nothing but time, which take as long as all others together. */
 const measuring = /\/(cost|linear)\.test\.ts$/;
@@ -125,9 +125,10 @@ function sourcesOf(paths: readonly string[]): string[] {
   return files.filter((file) => existsSync(join(root, file)));
 }
 
-/** `sse` is `src/sse`. */
+/** `sse` is `src/filter/wire/sse`. */
 function inSource(path: string): string {
-  return existsSync(join(root, path)) ? path : join('src', path);
+  const places = ['', 'src/filter', 'src/filter/wire', 'src/service', 'src/tools'].map((folder) => join(folder, path));
+  return places.find((place) => existsSync(join(root, place))) ?? path;
 }
 
 /** That many of them in random order, so that an interrupted run is a sample too; the same for the same seed. */
@@ -211,9 +212,14 @@ function testsOf(file: string): string[] {
  * the server, and of `explain` for what it records.
  */
 function nearTests(file: string): RegExp {
-  const traced = /\btrace\b/.test(originals.get(file) ?? '') ? ['src/explain'] : [];
-  const names = [file, ...rooms, 'src/memory', 'src/server', ...traced].map((path) => path.split('/')[1]);
+  const traced = /\btrace\b/.test(originals.get(file) ?? '') ? ['src/tools/explain'] : [];
+  const names = [file, ...rooms, 'src/filter/memory', 'src/service/server', ...traced].map(roomOf);
   return new RegExp(`^test/(golden|fuzz|unit/(${names.join('|')}))/`);
+}
+
+/** `filter/translate` of a path in it, `filter/wire/sse` of one there. */
+function roomOf(path: string): string {
+  return /^src\/((?:filter\/wire|[^/]+)\/[^/]+)/.exec(path)?.[1] ?? '';
 }
 
 /** First the tests that saw the most mistakes so far per second; those in the same folder count the most. */

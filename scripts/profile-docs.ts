@@ -1,18 +1,18 @@
 /** What the profiles are: the tables of `docs/upstreams.md` and `docs/upstreams-reference.md`, and the JSON schema that editors use for `UPSTREAM_PROFILES_FILE`. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { allEvidence } from '../src/doctor/evidence/all-evidence.ts';
-import type { BuiltInProfile } from '../src/upstream/built-in-profile.ts';
-import { templateRules } from '../src/upstream/chat-templates.ts';
-import { type FlagName, type ModelRule, profileFlags, unprobed } from '../src/upstream/profile.ts';
-import { builtInProfiles } from '../src/upstream/profiles.ts';
-import { profilesFileJsonSchema, takenBy } from '../src/upstream/profiles-file.ts';
-import { effortTable } from '../src/upstream/servers/effort-table.ts';
+import type { BuiltInProfile } from '../src/filter/upstream/built-in-profile.ts';
+import { templateRules } from '../src/filter/upstream/chat-templates.ts';
+import { type FlagName, type ModelRule, profileFlags, unprobed } from '../src/filter/upstream/profile.ts';
+import { builtInProfiles } from '../src/filter/upstream/profiles.ts';
+import { profilesFileJsonSchema, takenBy } from '../src/filter/upstream/profiles-file.ts';
+import { effortTable } from '../src/filter/upstream/servers/effort-table.ts';
+import { allEvidence } from '../src/tools/doctor/evidence/all-evidence.ts';
 import { type Generator, withSection } from './generator.ts';
 
 export const profileDocs: Generator = {
   name: 'profiles',
-  source: 'src/upstream',
+  source: 'src/filter/upstream',
   files: () => {
     const read = (name: string) => readFileSync(join(import.meta.dirname, '../docs', name), 'utf8');
     const sections = [...builtInProfiles.map(sectionOf), templateList(), flagTable()].join('\n\n');

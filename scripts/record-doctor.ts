@@ -9,13 +9,13 @@
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { plainStyle } from '../src/cli/style.ts';
-import { diagnose } from '../src/doctor/command.ts';
-import { readOptions } from '../src/doctor/options.ts';
-import type { Answer, ProbeRequest } from '../src/doctor/probe.ts';
-import { allProbes } from '../src/doctor/probes/all-probes.ts';
-import { textReport } from '../src/doctor/report.ts';
-import { createSend } from '../src/doctor/send.ts';
+import { plainStyle } from '../src/tools/cli/style.ts';
+import { diagnose } from '../src/tools/doctor/command.ts';
+import { readOptions } from '../src/tools/doctor/options.ts';
+import type { Answer, ProbeRequest } from '../src/tools/doctor/probe.ts';
+import { allProbes } from '../src/tools/doctor/probes/all-probes.ts';
+import { textReport } from '../src/tools/doctor/report.ts';
+import { createSend } from '../src/tools/doctor/send.ts';
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

@@ -95,7 +95,8 @@ function readArguments(given: readonly string[]) {
   const wanted = { times: take('--times') ?? 20, seed: take('--seed') };
   const at = rest.indexOf('--busy');
   if (at !== -1) rest.splice(at, 1);
-  if (rest.length === 0) fail('Which tests? npm run repeat -- test/unit/sse/decode.test.ts [--times 20] [--busy]');
+  if (rest.length === 0)
+    fail('Which tests? npm run repeat -- test/unit/filter/wire/sse/decode.test.ts [--times 20] [--busy]');
   return { ...wanted, busy: at !== -1, words: rest };
 }
 

@@ -2,7 +2,7 @@
  * `npm test`: type-check, lint, unused code, then every vitest project that needs nothing but this machine. All of it
  * runs even when a part fails; the last line says how many checks and tests passed and failed.
  *
- * `npm test -- test/unit/sse`: only these tests, in a second or two. Arguments go to vitest.
+ * `npm test -- test/unit/filter/wire/sse`: only these tests, in a second or two. Arguments go to vitest.
  */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ const root = join(import.meta.dirname, '..');
 const bin = join(root, 'node_modules/.bin');
 const checks = {
   'type-check': ['tsc', '--noEmit'],
-  'type-check of the page': ['tsc', '--noEmit', '-p', 'src/inspect/page/tsconfig.json'],
+  'type-check of the page': ['tsc', '--noEmit', '-p', 'src/tools/inspect/page/tsconfig.json'],
   lint: ['biome', 'check', '.'],
   'unused code': ['knip'],
 } as const;

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { readConfig } from '../../src/settings/config.ts';
+import { readConfig } from '../../src/service/settings/config.ts';
 import { findEnvoy } from '../../tools/mesh/envoy-binary.ts';
 import { type EnvoyConfig, responsesRouteOf } from '../../tools/mesh/envoy-config.ts';
 import { shippedEnvoyConfig } from '../../tools/mesh/parts.ts';

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { ApiError } from '../../src/schema/api-error.ts';
-import { translateCompletion } from '../../src/translate/completion.ts';
-import { StreamTranslator } from '../../src/translate/stream.ts';
-import { profileNames } from '../../src/upstream/profiles.ts';
+import { translateCompletion } from '../../src/filter/translate/completion.ts';
+import { StreamTranslator } from '../../src/filter/translate/stream.ts';
+import { profileNames } from '../../src/filter/upstream/profiles.ts';
+import { ApiError } from '../../src/filter/wire/schema/api-error.ts';
 import { codePoint } from '../support/code-point.ts';
 import { type ContextSettings, createTestContext } from '../support/context.ts';
 

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { afterAll, expect, it } from 'vitest';
-import { eventsOf } from '../../src/inspect/view/event-lines.ts';
-import { ApiError } from '../../src/schema/api-error.ts';
-import { SseDecoder, SseLimitError } from '../../src/sse/decode.ts';
-import { translateCompletion } from '../../src/translate/completion.ts';
+import { translateCompletion } from '../../src/filter/translate/completion.ts';
+import { ApiError } from '../../src/filter/wire/schema/api-error.ts';
+import { SseDecoder, SseLimitError } from '../../src/filter/wire/sse/decode.ts';
+import { eventsOf } from '../../src/tools/inspect/view/event-lines.ts';
 import { chunks, contexts } from '../support/chat-chunks.ts';
 import { codePoint } from '../support/code-point.ts';
 import { type ContextSettings, createTestContext } from '../support/context.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { ResponseResource } from '../../src/schema/response-resource.ts';
-import { translateCompletion } from '../../src/translate/completion.ts';
-import { StreamTranslator } from '../../src/translate/stream.ts';
+import { translateCompletion } from '../../src/filter/translate/completion.ts';
+import { StreamTranslator } from '../../src/filter/translate/stream.ts';
+import type { ResponseResource } from '../../src/filter/wire/schema/response-resource.ts';
 import { createTestContext } from '../support/context.ts';
 import { blockOf, type GoldenCase, goldenCases } from '../support/golden.ts';
 

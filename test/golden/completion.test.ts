@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { ApiError } from '../../src/schema/api-error.ts';
-import type { ResponseResource } from '../../src/schema/response-resource.ts';
-import { translateCompletion } from '../../src/translate/completion.ts';
-import type { ResponseContext } from '../../src/translate/context.ts';
-import { translateRequest } from '../../src/translate/request.ts';
+import { translateCompletion } from '../../src/filter/translate/completion.ts';
+import type { ResponseContext } from '../../src/filter/translate/context.ts';
+import { translateRequest } from '../../src/filter/translate/request.ts';
+import { ApiError } from '../../src/filter/wire/schema/api-error.ts';
+import type { ResponseResource } from '../../src/filter/wire/schema/response-resource.ts';
 import { completedAt, createCountedIds, createdAt, createTestContext, emptyResponse } from '../support/context.ts';
 import { blockOf, type GoldenCase, goldenCases } from '../support/golden.ts';
 import { faultsOfResponse } from '../support/published-schema.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { ApiError } from '../../src/schema/api-error.ts';
-import { type ErrorAnswer, translateError } from '../../src/translate/error.ts';
+import { type ErrorAnswer, translateError } from '../../src/filter/translate/error.ts';
+import type { ApiError } from '../../src/filter/wire/schema/api-error.ts';
 import { blockOf, type GoldenCase, goldenFolder, readGoldenCases } from '../support/golden.ts';
 
 const [table, ...cases] = readGoldenCases(new URL('errors.md', goldenFolder));

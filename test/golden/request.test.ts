@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { ApiError } from '../../src/schema/api-error.ts';
-import { chatRequestJson, chatRequestPieces } from '../../src/schema/chat-request.ts';
-import type { TranslatedOperation } from '../../src/translate/operations/operation.ts';
-import { operations } from '../../src/translate/operations/operations.ts';
-import { type TranslatedRequest, translateRequest } from '../../src/translate/request.ts';
+import type { TranslatedOperation } from '../../src/filter/translate/operations/operation.ts';
+import { operations } from '../../src/filter/translate/operations/operations.ts';
+import { type TranslatedRequest, translateRequest } from '../../src/filter/translate/request.ts';
+import { ApiError } from '../../src/filter/wire/schema/api-error.ts';
+import { chatRequestJson, chatRequestPieces } from '../../src/filter/wire/schema/chat-request.ts';
 import { faultsOfChat } from '../support/chat-rules.ts';
 import { createCountedIds, emptyResponse, kinds, minimalEcho } from '../support/context.ts';
 import { blockOf, type GoldenCase, goldenCases } from '../support/golden.ts';

@@ -13,7 +13,7 @@ const groups = { A: 22, B: 10, C: 23, S: 11, E: 9, F: 12 };
 const rows = Object.entries(groups).flatMap(([group, count]) =>
   Array.from({ length: count }, (_, row) => `${group}${row + 1}`),
 );
-/** About an HTTP answer as a whole, so not to be told in events: E7 in test/unit/exchange, E9 in errors.md. */
+/** About an HTTP answer as a whole, so not to be told in events: E7 in test/unit/filter/exchange, E9 in errors.md. */
 const rowsElsewhere = ['E7', 'E9'];
 
 it.each(rows.filter((row) => !rowsElsewhere.includes(row)))('row %s has a case', (row) => {

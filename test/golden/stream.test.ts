@@ -1,9 +1,9 @@
 import { readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { eventLines, eventsOf } from '../../src/inspect/view/event-lines.ts';
-import { doneEvent, encodeSseEvents } from '../../src/sse/encode.ts';
-import { translateCompletion } from '../../src/translate/completion.ts';
-import type { ResponseContext } from '../../src/translate/context.ts';
+import { translateCompletion } from '../../src/filter/translate/completion.ts';
+import type { ResponseContext } from '../../src/filter/translate/context.ts';
+import { doneEvent, encodeSseEvents } from '../../src/filter/wire/sse/encode.ts';
+import { eventLines, eventsOf } from '../../src/tools/inspect/view/event-lines.ts';
 import { blockOf, type GoldenCase, goldenFolder, readGoldenCases } from '../support/golden.ts';
 import { streamContextOf } from '../support/golden-context.ts';
 import { faultsOfStream } from '../support/invariants.ts';

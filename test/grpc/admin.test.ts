@@ -1,8 +1,13 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import { type AdminServer, type AdminSources, parseHostPort, startAdminServer } from '../../src/server/admin.ts';
-import { readConfig, redactConfig } from '../../src/settings/config.ts';
+import {
+  type AdminServer,
+  type AdminSources,
+  parseHostPort,
+  startAdminServer,
+} from '../../src/service/server/admin.ts';
+import { readConfig, redactConfig } from '../../src/service/settings/config.ts';
 
 let admin: AdminServer | undefined;
 afterEach(() => admin?.close());

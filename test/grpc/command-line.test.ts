@@ -2,8 +2,8 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { settingsIn } from '../../src/settings/setting.ts';
-import { settings } from '../../src/settings/settings.ts';
+import { settingsIn } from '../../src/service/settings/setting.ts';
+import { settings } from '../../src/service/settings/settings.ts';
 import { serviceFromSources, serviceMain } from '../support/service-main.ts';
 
 const root = join(import.meta.dirname, '../..');

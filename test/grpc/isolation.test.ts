@@ -1,8 +1,8 @@
 import { status } from '@grpc/grpc-js';
 import { afterEach, describe, expect, test } from 'vitest';
-import type { ExchangeEvent } from '../../src/exchange/types.ts';
-import { createOverloadGuard } from '../../src/server/overload.ts';
-import type { ExchangeObserver, ExchangeWatch } from '../../src/telemetry/observer.ts';
+import type { ExchangeEvent } from '../../src/filter/exchange/types.ts';
+import { createOverloadGuard } from '../../src/service/server/overload.ts';
+import type { ExchangeObserver, ExchangeWatch } from '../../src/service/telemetry/observer.ts';
 import { defaultModes, headersOf } from '../support/exchange-options.ts';
 import { type RunningService, startService, until } from '../support/service.ts';
 

@@ -1,9 +1,9 @@
 import { type ClientHttp2Session, connect as connectHttp2, constants } from 'node:http2';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
-import type { ExchangeEvent } from '../../src/exchange/types.ts';
-import { processMethod } from '../../src/extproc/messages.ts';
-import { frameHeadBytes, putFrameHead } from '../../src/server/message-frames.ts';
+import type { ExchangeEvent } from '../../src/filter/exchange/types.ts';
+import { processMethod } from '../../src/filter/extproc/messages.ts';
+import { frameHeadBytes, putFrameHead } from '../../src/service/server/message-frames.ts';
 import { defaultModes, headersOf } from '../support/exchange-options.ts';
 import { connectExtProc, messageOf } from '../support/extproc-client.ts';
 import { type RunningService, startService, until } from '../support/service.ts';

@@ -3,7 +3,7 @@ import { closeSync, constants, mkdtempSync, openSync, readFileSync, readSync, rm
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { createLogOutput } from '../../src/telemetry/log-output.ts';
+import { createLogOutput } from '../../src/service/telemetry/log-output.ts';
 import { anyFreePort, untilListening } from '../../tools/mesh/ports.ts';
 import { connectExtProc } from '../support/extproc-client.ts';
 import { sendRequest } from '../support/scripted-exchange.ts';

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import type { ExchangeEvent } from '../../src/exchange/types.ts';
-import { createExchangeLog } from '../../src/telemetry/exchange-log.ts';
-import { createLog } from '../../src/telemetry/log.ts';
+import type { ExchangeEvent } from '../../src/filter/exchange/types.ts';
+import { createExchangeLog } from '../../src/service/telemetry/exchange-log.ts';
+import { createLog } from '../../src/service/telemetry/log.ts';
 import { defaultModes, headersOf } from '../support/exchange-options.ts';
 import { type RunningService, startService, until } from '../support/service.ts';
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createBoundedLabel, createMetrics, forgetSeries, labelIdleMs } from '../../src/telemetry/metrics.ts';
+import { createBoundedLabel, createMetrics, forgetSeries, labelIdleMs } from '../../src/service/telemetry/metrics.ts';
 import { connectExtProc, type ExtProcClient } from '../support/extproc-client.ts';
 import { beginStream, endStream, sendRequest } from '../support/scripted-exchange.ts';
 import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts';

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { connect, type TLSSocket } from 'node:tls';
 import { Client, credentials, Server } from '@grpc/grpc-js';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { createTlsCredentials, type TlsCredentials } from '../../src/server/tls.ts';
+import { createTlsCredentials, type TlsCredentials } from '../../src/service/server/tls.ts';
 import { type CertificateAuthority, createAuthority, replaceFiles } from '../support/certificates.ts';
 import { startServiceProcess } from '../support/service-process.ts';
 

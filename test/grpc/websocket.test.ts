@@ -4,13 +4,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
-import { createOverloadGuard } from '../../src/server/overload.ts';
+import { createOverloadGuard } from '../../src/service/server/overload.ts';
 import {
   type ClosedConnection,
   startWebSocketEndpoint,
   type WebSocketEndpoint,
   type WebSocketOptions,
-} from '../../src/websocket/server.ts';
+} from '../../src/service/websocket/server.ts';
 import { anyFreePort } from '../../tools/mesh/ports.ts';
 import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts';
 import { cut, eventStream, type ScriptedUpstream, startScriptedUpstream } from '../support/upstream.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { BodyMode } from '../../src/exchange/types.ts';
+import type { BodyMode } from '../../src/filter/exchange/types.ts';
 import { connectionManagerOf, responsesRouteOf } from '../../tools/mesh/envoy-config.ts';
 import { askAndLeave, estimatedTokens } from '../support/leaving-client.ts';
 import { startTestMesh, type TestMesh } from '../support/mesh.ts';

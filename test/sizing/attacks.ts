@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
-import type { BodyModes } from '../../src/exchange/types.ts';
+import type { BodyModes } from '../../src/filter/exchange/types.ts';
 import type { ExtProcCall, ExtProcClient } from '../support/extproc-client.ts';
 import { sendRequest } from '../support/scripted-exchange.ts';
 

@@ -1,8 +1,8 @@
-import type { Setup } from '../../src/explain/run-request.ts';
-import type { OperatorFiles } from '../../src/server/operator-files.ts';
-import { type Config, readConfig } from '../../src/settings/config.ts';
-import { isSetting, type SettingTable } from '../../src/settings/setting.ts';
-import { settings } from '../../src/settings/settings.ts';
+import type { OperatorFiles } from '../../src/service/server/operator-files.ts';
+import { type Config, readConfig } from '../../src/service/settings/config.ts';
+import { isSetting, type SettingTable } from '../../src/service/settings/setting.ts';
+import { settings } from '../../src/service/settings/settings.ts';
+import type { Setup } from '../../src/tools/explain/run-request.ts';
 import { createTestSettings, type SettingsOverrides } from './settings.ts';
 
 /** What `explain` runs a request under, with these settings. */

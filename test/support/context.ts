@@ -1,11 +1,16 @@
-import type { CreateResponseEcho, ResponseResource, ToolEcho } from '../../src/schema/response-resource.ts';
-import type { NewId, ResponseContext, RestoredTool } from '../../src/translate/context.ts';
-import { compact } from '../../src/translate/operations/compaction.ts';
-import { inputTokens } from '../../src/translate/operations/input-tokens.ts';
-import { compactionTrigger, notPrewarmed, prewarmed, responses } from '../../src/translate/operations/responses.ts';
-import type { ReasoningCarrier } from '../../src/translate/settings.ts';
-import type { Profile } from '../../src/upstream/profile.ts';
-import { profileOf } from '../../src/upstream/profiles.ts';
+import type { NewId, ResponseContext, RestoredTool } from '../../src/filter/translate/context.ts';
+import { compact } from '../../src/filter/translate/operations/compaction.ts';
+import { inputTokens } from '../../src/filter/translate/operations/input-tokens.ts';
+import {
+  compactionTrigger,
+  notPrewarmed,
+  prewarmed,
+  responses,
+} from '../../src/filter/translate/operations/responses.ts';
+import type { ReasoningCarrier } from '../../src/filter/translate/settings.ts';
+import type { Profile } from '../../src/filter/upstream/profile.ts';
+import { profileOf } from '../../src/filter/upstream/profiles.ts';
+import type { CreateResponseEcho, ResponseResource, ToolEcho } from '../../src/filter/wire/schema/response-resource.ts';
 
 /** When the requests of the tests are read, and when their answers are complete. Unix seconds. */
 export const createdAt = 1_800_000_000;

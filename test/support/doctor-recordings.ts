@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { diagnose } from '../../src/doctor/command.ts';
-import type { Answer } from '../../src/doctor/probe.ts';
-import type { Report } from '../../src/doctor/report.ts';
+import { diagnose } from '../../src/tools/doctor/command.ts';
+import type { Answer } from '../../src/tools/doctor/probe.ts';
+import type { Report } from '../../src/tools/doctor/report.ts';
 
 interface Recording {
   readonly about: { readonly model: string; readonly note: string };

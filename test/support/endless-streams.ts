@@ -1,4 +1,4 @@
-import type { LooseChoice, LooseChunk, LooseMessage } from '../../src/schema/chat-completion.ts';
+import type { LooseChoice, LooseChunk, LooseMessage } from '../../src/filter/wire/schema/chat-completion.ts';
 import { createTestContext } from './context.ts';
 
 /** One chunk of an endless stream, as a malfunctioning server sends it: the `index`-th of its kind. */

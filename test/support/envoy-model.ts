@@ -1,6 +1,6 @@
-import { Exchange } from '../../src/exchange/exchange.ts';
-import type { ExchangeOptions } from '../../src/exchange/options.ts';
-import type { BodyMode, ExchangeEvent, ExchangeReply, HeaderMutation } from '../../src/exchange/types.ts';
+import { Exchange } from '../../src/filter/exchange/exchange.ts';
+import type { ExchangeOptions } from '../../src/filter/exchange/options.ts';
+import type { BodyMode, ExchangeEvent, ExchangeReply, HeaderMutation } from '../../src/filter/exchange/types.ts';
 import { exchangeOptions } from './exchange-options.ts';
 
 /**

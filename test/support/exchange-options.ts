@@ -1,5 +1,5 @@
-import type { ExchangeOptions } from '../../src/exchange/options.ts';
-import type { BodyModes, HeaderMap } from '../../src/exchange/types.ts';
+import type { ExchangeOptions } from '../../src/filter/exchange/options.ts';
+import type { BodyModes, HeaderMap } from '../../src/filter/exchange/types.ts';
 import { createCountedIds, createdAt } from './context.ts';
 import { createTestSettings, defaultExchangeSettings } from './settings.ts';
 

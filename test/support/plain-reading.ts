@@ -1,4 +1,4 @@
-import type { ResponseResource } from '../../src/schema/response-resource.ts';
+import type { ResponseResource } from '../../src/filter/wire/schema/response-resource.ts';
 
 /** The contents of an answer that every reader must agree on. */
 export interface Said {

@@ -1,8 +1,8 @@
-import { createUpstreamBodyReader } from '../../src/exchange/response/choose-reader.ts';
-import { wholeOf } from '../../src/exchange/response/long-body.ts';
-import { ApiError } from '../../src/schema/api-error.ts';
-import { keepAliveComment } from '../../src/sse/encode.ts';
-import type { ResponseContext } from '../../src/translate/context.ts';
+import { createUpstreamBodyReader } from '../../src/filter/exchange/response/choose-reader.ts';
+import { wholeOf } from '../../src/filter/exchange/response/long-body.ts';
+import type { ResponseContext } from '../../src/filter/translate/context.ts';
+import { ApiError } from '../../src/filter/wire/schema/api-error.ts';
+import { keepAliveComment } from '../../src/filter/wire/sse/encode.ts';
 
 const MiB = 1024 * 1024;
 

@@ -1,5 +1,5 @@
-import type { BodyModes } from '../../src/exchange/types.ts';
-import type { ProcessingResponse__Output as ProcessingResponse } from '../../src/extproc/generated/envoy/service/ext_proc/v3/ProcessingResponse.ts';
+import type { BodyModes } from '../../src/filter/exchange/types.ts';
+import type { ProcessingResponse__Output as ProcessingResponse } from '../../src/filter/extproc/generated/envoy/service/ext_proc/v3/ProcessingResponse.ts';
 import type { ExtProcCall, ExtProcClient } from './extproc-client.ts';
 
 const modes: BodyModes = { request: 'BUFFERED', response: 'FULL_DUPLEX_STREAMED' };

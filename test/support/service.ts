@@ -1,7 +1,7 @@
-import type { Exchange } from '../../src/exchange/exchange.ts';
-import { createService, type Service, type ServiceOptions } from '../../src/server/server.ts';
-import { readConfig } from '../../src/settings/config.ts';
-import type { EndedCall, ExchangeObserver } from '../../src/telemetry/observer.ts';
+import type { Exchange } from '../../src/filter/exchange/exchange.ts';
+import { createService, type Service, type ServiceOptions } from '../../src/service/server/server.ts';
+import { readConfig } from '../../src/service/settings/config.ts';
+import type { EndedCall, ExchangeObserver } from '../../src/service/telemetry/observer.ts';
 import { connectExtProc, type ExtProcClient } from './extproc-client.ts';
 
 /** The real gRPC service in this process, and a client on it. */

@@ -1,10 +1,10 @@
-import { readConfig } from '../../src/settings/config.ts';
-import { valuesOf } from '../../src/settings/setting.ts';
-import { settings } from '../../src/settings/settings.ts';
-import type { TranslationSettings } from '../../src/translate/settings.ts';
-import type { Profile } from '../../src/upstream/profile.ts';
-import { profileOf } from '../../src/upstream/profiles.ts';
-import { readProfilesFile } from '../../src/upstream/profiles-file.ts';
+import type { TranslationSettings } from '../../src/filter/translate/settings.ts';
+import type { Profile } from '../../src/filter/upstream/profile.ts';
+import { profileOf } from '../../src/filter/upstream/profiles.ts';
+import { readProfilesFile } from '../../src/filter/upstream/profiles-file.ts';
+import { readConfig } from '../../src/service/settings/config.ts';
+import { valuesOf } from '../../src/service/settings/setting.ts';
+import { settings } from '../../src/service/settings/settings.ts';
 
 type Nested = 'limits' | 'compaction' | 'catalog';
 

@@ -1,6 +1,6 @@
-import { type Connection, type ConnectionHost, createConnection } from '../../src/websocket/connection.ts';
-import { createConversations } from '../../src/websocket/conversations.ts';
-import type { AnswerListener } from '../../src/websocket/turn.ts';
+import { type Connection, type ConnectionHost, createConnection } from '../../src/service/websocket/connection.ts';
+import { createConversations } from '../../src/service/websocket/conversations.ts';
+import type { AnswerListener } from '../../src/service/websocket/turn.ts';
 
 /** A connection without a socket: what it does is recorded, a line each, in the notation of test/golden/websocket.md. */
 export interface WebSocketSession {

@@ -3,107 +3,149 @@ import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 
-/** Which rooms a room may use, beside itself: rooms above it alone. Data goes one way; what is pure stays so. */
-const uses: Readonly<Record<string, readonly string[]>> = {
-  json: [],
-  machine: [],
-  memory: [],
-  redact: [],
-  schema: [],
-  upstream: [],
-  sse: ['schema'],
-  settings: ['redact', 'upstream'],
-  translate: ['json', 'memory', 'redact', 'schema', 'settings', 'upstream'],
-  exchange: ['json', 'machine', 'memory', 'schema', 'settings', 'sse', 'translate', 'upstream'],
-  extproc: ['exchange'],
-  // A client of the proxy: what becomes of a turn is the exchange's business.
-  websocket: ['json', 'machine', 'schema', 'sse'],
-  telemetry: ['exchange', 'extproc', 'schema', 'settings', 'upstream', 'websocket'],
-  server: ['exchange', 'extproc', 'memory', 'schema', 'settings', 'telemetry', 'translate', 'upstream'],
-  // The service loads it where it is on, and nothing of the service knows it.
-  inspect: ['exchange', 'json', 'redact', 'schema', 'server', 'telemetry'],
-  // Nothing uses the rooms of subcommands but the program that loads them.
-  cli: [],
-  explain: ['cli', 'exchange', 'json', 'redact', 'schema', 'server', 'settings', 'sse', 'translate', 'upstream'],
-  doctor: ['cli', 'exchange', 'json', 'schema', 'settings', 'sse', 'translate', 'upstream'],
-  program: [
-    ...['cli', 'doctor', 'explain', 'inspect', 'memory', 'server', 'settings', 'telemetry', 'translate', 'websocket'],
-  ],
-  main: ['program'],
+/**
+ * The three floors and their rooms, each with the rooms of its own floor that it may use: rooms above it alone, so that data
+ * goes one way. Beyond that, `service` may use all of `filter`, and `tools` both.
+ */
+const floors: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
+  filter: {
+    'wire/credentials': [],
+    'wire/json': [],
+    'wire/schema': [],
+    'wire/sse': ['wire/schema'],
+    machine: [],
+    memory: [],
+    upstream: [],
+    translate: ['memory', 'upstream', 'wire/credentials', 'wire/json', 'wire/schema'],
+    exchange: ['machine', 'memory', 'translate', 'upstream', 'wire/json', 'wire/schema', 'wire/sse'],
+    extproc: ['exchange'],
+  },
+  service: {
+    memory: [],
+    settings: [],
+    // A client of the proxy: what becomes of a turn is the exchange's business.
+    websocket: [],
+    telemetry: ['settings', 'websocket'],
+    server: ['memory', 'settings', 'telemetry'],
+    program: ['memory', 'server', 'settings', 'telemetry', 'websocket'],
+  },
+  tools: {
+    cli: [],
+    redact: [],
+    inspect: ['redact'],
+    explain: ['cli', 'redact'],
+    doctor: ['cli'],
+  },
 };
 
-/** Rooms without sockets, clock, randomness or environment: these packages and built-ins are all they may use. */
+/** What a room of a higher floor may not use of a lower one. */
+const closed: Readonly<Record<string, readonly string[]>> = {
+  'service/websocket': ['filter/exchange', 'filter/translate', 'filter/extproc', 'filter/upstream', 'filter/memory'],
+};
+
+/** Rooms without sockets, clock, randomness or environment, all of the filter among them: the packages and built-ins they may use. */
 const pure: Readonly<Record<string, readonly string[]>> = {
-  json: [],
-  machine: [],
-  // The collector is asked for by way of V8.
-  memory: ['node:v8', 'node:vm'],
-  redact: [],
-  schema: ['zod'],
-  upstream: ['re2js', 'yaml', 'zod'],
-  settings: [],
+  'filter/wire/credentials': [],
+  'filter/wire/json': [],
+  'filter/wire/schema': ['zod'],
   // The global `Buffer` is looked up anew each time it is used.
-  sse: ['node:buffer'],
+  'filter/wire/sse': ['node:buffer'],
+  'filter/machine': [],
+  'filter/memory': [],
+  'filter/upstream': ['re2js', 'yaml', 'zod'],
   // Ids that must come out the same for the same request are hashed.
-  translate: ['node:crypto', 'zod'],
+  'filter/translate': ['node:crypto', 'zod'],
   // A session is recognised by a keyed hash.
-  exchange: ['minizlib', 'node:buffer', 'node:crypto', 'node:zlib'],
+  'filter/exchange': ['minizlib', 'node:buffer', 'node:crypto', 'node:zlib'],
   // Of node:http2 the type of its headers alone.
-  extproc: ['@grpc/proto-loader', 'node:buffer', 'node:http2', 'node:module', 'node:url'],
+  'filter/extproc': ['@grpc/proto-loader', 'node:buffer', 'node:http2', 'node:module', 'node:url'],
+  'service/settings': [],
+  'tools/redact': [],
 };
 
 const root = fileURLToPath(new URL('../../src', import.meta.url));
 const files = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((file) => /\.tsx?$/.test(file));
+const pureFiles = files.filter((file) => placeOf(file).join('/') in pure);
 
-function roomOf(file: string): string {
-  return (file.split('/')[0] ?? '').replace(/\.tsx?$/, '');
+/** The floor of a file, and its room there. */
+function placeOf(file: string): readonly [floor: string, room: string] {
+  const [, floor = '', room = ''] = /^(\w+)\/((?:wire\/)?\w+)\//.exec(file) ?? [];
+  return [floor, room];
 }
 
+/** What a file imports, lazily too. */
 function importsOf(file: string): string[] {
   const text = readFileSync(join(root, file), 'utf8');
-  return [...text.matchAll(/(?:^import [^;']*|\bimport\()'([^']+)'/gm)].map(([, name = '']) => name);
+  return [...text.matchAll(/(?:^import [^;']*|\b(?:import|require)\()'([^']+)'/gm)].map(([, name = '']) => name);
 }
 
-test('the rooms are all here, each below those that it uses', () => {
-  const rooms = Object.keys(uses);
-  expect(rooms.toSorted()).toEqual([...new Set(files.map(roomOf))].sort());
-  for (const [place, room] of rooms.entries())
-    expect(rooms.slice(0, place), room).toEqual(expect.arrayContaining([...(uses[room] ?? [])]));
+function filesImportedBy(file: string): string[] {
+  const names = importsOf(file).filter((name) => name.startsWith('.'));
+  return names.map((name) => relative(root, resolve(root, dirname(file), name)));
+}
+
+/** May the file at `from` import the one at `to`? */
+function isAllowed(from: string, to: string): boolean {
+  const [floor, room] = placeOf(from);
+  const [otherFloor, otherRoom] = placeOf(to);
+  if (closed[`${floor}/${room}`]?.includes(`${otherFloor}/${otherRoom}`)) return false;
+  if (floor !== otherFloor) return Object.keys(floors).indexOf(otherFloor) < Object.keys(floors).indexOf(floor);
+  return room === otherRoom || floors[floor]?.[room]?.includes(otherRoom) === true;
+}
+
+test('every room of the filter is pure', () => {
+  expect(Object.keys(pure)).toEqual(
+    expect.arrayContaining(Object.keys(floors['filter'] ?? {}).map((room) => `filter/${room}`)),
+  );
+});
+
+test('the floors and rooms are all here, each room below those that it uses', () => {
+  const inside = files.filter((file) => file.includes('/'));
+  for (const [floor, rooms] of Object.entries(floors)) {
+    const names = Object.keys(rooms);
+    const found = inside.filter((file) => file.startsWith(`${floor}/`)).map((file) => placeOf(file)[1]);
+    expect(names.toSorted(), floor).toEqual([...new Set(found)].sort());
+    for (const [place, name] of names.entries())
+      expect(names.slice(0, place), name).toEqual(expect.arrayContaining([...(rooms[name] ?? [])]));
+  }
+  expect(Object.keys(floors).sort()).toEqual([...new Set(inside.map((file) => placeOf(file)[0]))].sort());
 });
 
 describe('imports', () => {
-  test.each(files)('of %s go one way', (file) => {
-    const room = roomOf(file);
-    const allowed = [room, ...(uses[room] ?? [])];
-    const wrong = importsOf(file)
-      .filter((name) => name.startsWith('.'))
-      .filter((name) => !allowed.includes(roomOf(relative(root, resolve(root, dirname(file), name)))));
-    expect(wrong).toEqual([]);
+  // `main` and `program` load the tools by name, when they are asked for.
+  const loads = (file: string) => file === 'main.ts' || file.startsWith('service/program/');
+
+  test.each(files.filter((file) => !loads(file)))('of %s go one way', (file) => {
+    expect(filesImportedBy(file).filter((to) => !isAllowed(file, to))).toEqual([]);
+  });
+
+  test.each(files.filter(loads))('of %s do not load a tool with it', (file) => {
+    const text = readFileSync(join(root, file), 'utf8');
+    expect(text).not.toMatch(/^import (?!type )[^;]*'[^']*\/tools\//m);
   });
 
   test.each(['request', 'response'])('of exchange/%s do not reach into the other leg', (leg) => {
-    const ofLeg = files.filter((file) => file.startsWith(`exchange/${leg}/`));
+    const ofLeg = files.filter((file) => file.startsWith(`filter/exchange/${leg}/`));
     expect(ofLeg).not.toEqual([]);
-    for (const file of ofLeg)
-      for (const name of importsOf(file).filter((text) => text.startsWith('.')))
-        expect(relative(root, resolve(root, dirname(file), name)), file).not.toMatch(
-          leg === 'request' ? /^exchange\/response\// : /^exchange\/request\//,
-        );
+    const other = leg === 'request' ? /^filter\/exchange\/response\// : /^filter\/exchange\/request\//;
+    for (const file of ofLeg) for (const to of filesImportedBy(file)) expect(to, file).not.toMatch(other);
   });
 
-  test.each(files.filter((file) => roomOf(file) in pure))('of %s reach nothing outside', (file) => {
+  test.each(pureFiles)('of %s reach nothing outside', (file) => {
     const outside = importsOf(file).filter((name) => !name.startsWith('.'));
-    expect(outside.filter((name) => !pure[roomOf(file)]?.includes(name))).toEqual([]);
+    expect(outside.filter((name) => !pure[placeOf(file).join('/')]?.includes(name))).toEqual([]);
   });
 });
 
 test('only the programs read the environment, and workers the number they were given', () => {
   const readers = files.filter((file) => /\bprocess\.(env|argv)\b/.test(readFileSync(join(root, file), 'utf8')));
-  expect(readers.filter((file) => file.includes('/') && !file.startsWith('program/'))).toEqual(['server/workers.ts']);
+  expect(readers.filter((file) => file.includes('/') && !file.startsWith('service/program/'))).toEqual([
+    'service/server/workers.ts',
+  ]);
 });
 
-test('pure rooms hold no clock and no dice', () => {
-  for (const file of files.filter((name) => roomOf(name) in pure))
+test('the filter and other pure rooms hold no clock and no dice', () => {
+  for (const file of pureFiles)
     expect(readFileSync(join(root, file), 'utf8'), file).not.toMatch(
       /Date\.now|new Date\(|Math\.random|performance\.now|setTimeout|setInterval/,
     );

@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { eventsOf } from '../../src/inspect/view/event-lines.ts';
-import { ApiError } from '../../src/schema/api-error.ts';
-import type { OutputItem, ResponseResource } from '../../src/schema/response-resource.ts';
-import { translateRequest } from '../../src/translate/request.ts';
+import { translateRequest } from '../../src/filter/translate/request.ts';
+import { ApiError } from '../../src/filter/wire/schema/api-error.ts';
+import type { OutputItem, ResponseResource } from '../../src/filter/wire/schema/response-resource.ts';
+import { eventsOf } from '../../src/tools/inspect/view/event-lines.ts';
 import { createCountedIds } from '../support/context.ts';
 import { type HttpMessage, play } from '../support/envoy-model.ts';
 import { exchangeOptions } from '../support/exchange-options.ts';

@@ -1,11 +1,11 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { eventsOf } from '../../src/inspect/view/event-lines.ts';
-import { ApiError } from '../../src/schema/api-error.ts';
-import type { OutputItem, ResponseResource } from '../../src/schema/response-resource.ts';
-import { translateCompletion } from '../../src/translate/completion.ts';
-import type { ResponseContext } from '../../src/translate/context.ts';
-import { translateRequest } from '../../src/translate/request.ts';
+import { translateCompletion } from '../../src/filter/translate/completion.ts';
+import type { ResponseContext } from '../../src/filter/translate/context.ts';
+import { translateRequest } from '../../src/filter/translate/request.ts';
+import { ApiError } from '../../src/filter/wire/schema/api-error.ts';
+import type { OutputItem, ResponseResource } from '../../src/filter/wire/schema/response-resource.ts';
+import { eventsOf } from '../../src/tools/inspect/view/event-lines.ts';
 import { createCountedIds } from '../support/context.ts';
 import { faultsOfStream } from '../support/invariants.ts';
 import { faultsOfEvent, faultsOfResponse } from '../support/published-schema.ts';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { profileNames } from '../../src/upstream/profiles.ts';
-import { readProfilesFile } from '../../src/upstream/profiles-file.ts';
+import { profileNames } from '../../src/filter/upstream/profiles.ts';
+import { readProfilesFile } from '../../src/filter/upstream/profiles-file.ts';
 
 /** The options of `npm start -- …`. */
 export interface MeshOptions {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { probeAgent } from '../../src/inspect/recording.ts';
+import { probeAgent } from '../../src/tools/inspect/recording.ts';
 
 /** A model of the embedded upstream. */
 export const demoModel = 'demo';

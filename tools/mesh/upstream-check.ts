@@ -1,5 +1,5 @@
-import { createSend } from '../../src/doctor/send.ts';
-import { explainUnreachable } from '../../src/upstream/unreachable.ts';
+import { explainUnreachable } from '../../src/filter/upstream/unreachable.ts';
+import { createSend } from '../../src/tools/doctor/send.ts';
 
 /** The result of querying a Chat server. */
 export interface UpstreamState {

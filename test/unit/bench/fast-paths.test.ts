@@ -25,7 +25,7 @@ test('a run in which it is not says what to delete', () => {
   const [path] = fastPaths;
   if (path === undefined) throw new Error('no fast path is measured');
   expect(verdictOf(path, [0.1, 0.1])).toMatch(
-    /^Delete the fast path of src\/extproc\/deserialize-request\.ts: .* 1\.00 times/,
+    /^Delete the fast path of src\/filter\/extproc\/deserialize-request\.ts: .* 1\.00 times/,
   );
   expect(verdictOf(path, undefined)).toMatch(/^bench\/results\.json has no row/);
 });

@@ -4,9 +4,9 @@ import { Ajv } from 'ajv';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { manifestFolders } from '../../../scripts/kubernetes-render.ts';
-import { readConfig } from '../../../src/settings/config.ts';
-import { settingsIn } from '../../../src/settings/setting.ts';
-import { settings } from '../../../src/settings/settings.ts';
+import { readConfig } from '../../../src/service/settings/config.ts';
+import { settingsIn } from '../../../src/service/settings/setting.ts';
+import { settings } from '../../../src/service/settings/settings.ts';
 import { committedManifests, environmentOf, objectOf } from '../../kubernetes/manifests.ts';
 
 const root = join(import.meta.dirname, '../../..');

@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline';
 import { Client, credentials } from '@grpc/grpc-js';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createNpmPackage } from '../../../scripts/npm-package.ts';
-import { healthService } from '../../../src/extproc/methods.ts';
+import { healthService } from '../../../src/filter/extproc/methods.ts';
 
 const root = join(import.meta.dirname, '../../..');
 let folder = '';
@@ -97,7 +97,7 @@ test('the licence of everything that is in it goes with it', () => {
 
 test('an error in it names the place in the sources', () => {
   const map = JSON.parse(readFileSync(join(folder, 'dist/program.js.map'), 'utf8'));
-  expect(map.sources.filter((source: string) => source.endsWith('src/exchange/exchange.ts'))).toHaveLength(1);
+  expect(map.sources.filter((source: string) => source.endsWith('src/filter/exchange/exchange.ts'))).toHaveLength(1);
 });
 
 test('`explain` links to the repository of the package', () => {

@@ -29,7 +29,14 @@ test.each(stops)('the tour stops at $file:$symbol, which exists', ({ file, symbo
   expect(declares(readFileSync(path, 'utf8'), symbol), symbol).toBe(true);
 });
 
-test('the table of rooms has every folder of src/', () => {
-  const folders = readdirSync(join(root, 'src'), { withFileTypes: true }).filter((entry) => entry.isDirectory());
-  for (const { name } of folders) expect(document).toContain(`| \`${name}/\` |`);
+test('the tables of rooms have every floor and every room', () => {
+  for (const floor of foldersIn('src')) {
+    expect(document).toContain(`**\`src/${floor}/\`**`);
+    for (const room of foldersIn(`src/${floor}`)) expect(document, floor).toContain(`| \`${room}/\` |`);
+  }
 });
+
+function foldersIn(path: string): string[] {
+  const entries = readdirSync(join(root, path), { withFileTypes: true });
+  return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
+}

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { readmeVariables, settingsNamed } from '../../../scripts/config-table.ts';
-import { settingsIn } from '../../../src/settings/setting.ts';
-import { settings } from '../../../src/settings/settings.ts';
+import { settingsIn } from '../../../src/service/settings/setting.ts';
+import { settings } from '../../../src/service/settings/settings.ts';
 
 const readme = readFileSync(join(import.meta.dirname, '../../../README.md'), 'utf8');
 

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { mappingRows } from '../../../src/explain/mapping-rows.ts';
-import { createResponseFields } from '../../../src/schema/create-response.ts';
+import { createResponseFields } from '../../../src/filter/wire/schema/create-response.ts';
+import { mappingRows } from '../../../src/tools/explain/mapping-rows.ts';
 import { type PublishedSchema, publishedSchemas } from '../../support/published-schema.ts';
 
 const file = new URL('../../../docs/mapping.md', import.meta.url);

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { readProfilesFile } from '../../../src/upstream/profiles-file.ts';
+import { readProfilesFile } from '../../../src/filter/upstream/profiles-file.ts';
 
 const upstreams = readFileSync(join(import.meta.dirname, '../../../docs/upstreams.md'), 'utf8');
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { replacementsOf, rulesOf } from '../../../scripts/effort-table.ts';
-import { profileOf } from '../../../src/upstream/profiles.ts';
-import { effortTable } from '../../../src/upstream/servers/effort-table.ts';
+import { profileOf } from '../../../src/filter/upstream/profiles.ts';
+import { effortTable } from '../../../src/filter/upstream/servers/effort-table.ts';
 
 describe('efforts that a model refuses', () => {
   it('become the next higher one that it takes, and above its highest that one', () => {

@@ -4,11 +4,11 @@ import { projectsOf } from '../../../scripts/test-projects.ts';
 const everywhere = ['unit', 'grpc', 'envoy'];
 
 test.each([
-  [['test/unit/sse'], ['unit']],
+  [['test/unit/filter/wire/sse'], ['unit']],
   [['./test/golden/stream.test.ts', '-t', 'Plain text'], ['unit']],
   [['test/fuzz/stream.test.ts'], ['unit']],
   [
-    ['test/grpc/wire.test.ts', 'test/unit/sse'],
+    ['test/grpc/wire.test.ts', 'test/unit/filter/wire/sse'],
     ['grpc', 'unit'],
   ],
   [['test/faults/spike.test.ts'], ['faults']],
@@ -16,7 +16,7 @@ test.each([
   [['wire'], everywhere],
   [['test'], everywhere],
   [
-    ['test/unit/sse', 'server/wire'],
+    ['test/unit/filter/wire/sse', 'server/wire'],
     ['unit', ...everywhere.slice(1)],
   ],
   [[], everywhere],

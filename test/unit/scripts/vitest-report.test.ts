@@ -27,6 +27,6 @@ test.each([
 test('where some tests were asked for by name, the others do not count', () => {
   const testResults = [file('passed', 'passed', 'skipped', 'skipped')];
   expect(countTests({ testResults }, true, true)).toEqual({ passed: 1, failed: 0 });
-  expect(namesTests(['test/unit/sse', '-t', 'a name'])).toBe(true);
-  expect(namesTests(['test/unit/sse'])).toBe(false);
+  expect(namesTests(['test/unit/filter/wire/sse', '-t', 'a name'])).toBe(true);
+  expect(namesTests(['test/unit/filter/wire/sse'])).toBe(false);
 });

@@ -1,0 +1,141 @@
+import type { ApiError } from '../wire/schema/api-error.ts';
+import type { ExchangeOptions } from './options.ts';
+import { RequestLeg } from './request/request-leg.ts';
+import { ResponseLeg } from './response/response-leg.ts';
+import type { Pace, Steps } from './steps.ts';
+import { type ExchangeSummary, summaryOf } from './summary.ts';
+import type { ExchangeEvent, ExchangeReply, Replies, RequestEvent } from './types.ts';
+import { nextUpdateAfter, usageMetadataOf, withMetadata } from './usage-metadata.ts';
+
+/** One HTTP request and its response: Envoy's messages in, the replies to them out. No clock, no sockets. */
+export class Exchange {
+  readonly #options: ExchangeOptions;
+  readonly #requestLeg: RequestLeg;
+  readonly #responseLeg: ResponseLeg;
+  /** An immediate response ends the exchange: messages already in flight when it was sent get no reply. */
+  #closed = false;
+  /** What the metadata has told Envoy so far: nothing, that the request was sent upstream, or how the answer ended. */
+  #told: 'nothing' | 'begin' | 'end' = 'nothing';
+  /** Output tokens at which Envoy is told again. */
+  #nextUpdate = 1;
+  #responseId: string | null = null;
+
+  constructor(options: ExchangeOptions) {
+    const clock: typeof options.clock = {
+      now: options.clock.now,
+      newId: (prefix) => {
+        const id = options.clock.newId(prefix);
+        if (prefix === 'resp') this.#responseId = id;
+        return id;
+      },
+    };
+    this.#options = options;
+    this.#requestLeg = new RequestLeg({ ...options, clock });
+    this.#responseLeg = new ResponseLeg(options, () => this.#requestLeg.report().requestId);
+  }
+
+  /** The same as `repliesTo`, all at once. */
+  handle(event: ExchangeEvent): ExchangeReply[] {
+    const replies = this.repliesTo(event);
+    return Array.isArray(replies) ? replies : [...replies];
+  }
+
+  /**
+   * The replies to one message of Envoy's, in order. Throws `ProtocolError` for a message that may not come now. Until the
+   * last of them is taken this exchange takes no other message.
+   */
+  repliesTo(event: ExchangeEvent): Replies {
+    if (this.#closed) return [];
+    return this.#checked(
+      isRequestEvent(event)
+        ? this.#requestLeg.handle(event)
+        : this.#responseLeg.handle(event, this.#requestLeg.outcome()),
+    );
+  }
+
+  /** How the message is to be handled, so that no other exchange waits long. */
+  pace(event: RequestEvent): Pace {
+    return this.#requestLeg.pace(event);
+  }
+
+  /**
+   * The same for the message that ends a large request body: its translation in steps, so that other exchanges run between
+   * them. Until the last step this exchange takes no other message.
+   */
+  *handleInSteps(event: RequestEvent): Steps<Replies> {
+    if (this.#closed) return [];
+    return this.#checked(yield* this.#requestLeg.handleInSteps(event));
+  }
+
+  /** The same as `repliesToTick`, all at once. */
+  tick(at: number, blocked = false): ExchangeReply[] {
+    const replies = this.repliesToTick(at, blocked);
+    return Array.isArray(replies) ? replies : [...replies];
+  }
+
+  /**
+   * The replies that are due because time has passed: heartbeats, timeouts. `at` is in milliseconds of any monotonic
+   * clock; call it about once a second. `blocked` is true while nothing is taken from the proxy, because it does not read or
+   * something of this exchange waits: such silence is neither side's, no timer counts it, and there are no replies.
+   */
+  repliesToTick(at: number, blocked: boolean): Replies {
+    return this.#closed ? [] : this.#checked(this.#responseLeg.tick(at, blocked));
+  }
+
+  /** Ends the answer with this error in few bytes, for want of memory. Null where the call has to end instead. */
+  shed(error: ApiError): Replies | null {
+    const replies = this.#closed ? null : this.#responseLeg.shed(error);
+    return replies === null ? null : this.#checked(replies);
+  }
+
+  summary(): ExchangeSummary {
+    return summaryOf({
+      modes: this.#options.modes,
+      profile: this.#options.settings.profile.name,
+      request: this.#requestLeg.report(),
+      requestOutcome: this.#requestLeg.outcome(),
+      response: this.#responseLeg.report(),
+      responsePhase: this.#responseLeg.phase(),
+      responseId: this.#responseId,
+    });
+  }
+
+  /** The first delta of a stream is in a reply that was given: text, reasoning or arguments. */
+  hasToken(): boolean {
+    return this.#responseLeg.hasToken();
+  }
+
+  #checked(replies: Replies): Replies {
+    if (Array.isArray(replies)) {
+      if (replies.length === 0) return replies;
+      for (const reply of replies) this.#closed ||= reply.type === 'immediate_response';
+    }
+    return this.#isDue() ? withMetadata(replies, usageMetadataOf(this.summary())) : replies;
+  }
+
+  /**
+   * Do these replies carry metadata? Yes with the request for the upstream, since tokens cost from then on; at times while
+   * the output grows; and once when the answer is complete. Not at the end of the body, since a client that has read
+   * `[DONE]` may be gone by then.
+   */
+  #isDue(): boolean {
+    if (this.#told === 'end') return false;
+    if (this.#responseLeg.isComplete()) {
+      this.#told = 'end';
+      return this.#requestLeg.outcome().type !== 'passed';
+    }
+    if (this.#told === 'nothing') {
+      if (this.#requestLeg.outcome().type !== 'translated') return false;
+      this.#told = 'begin';
+      return true;
+    }
+    const tokens = this.#responseLeg.outputTokens();
+    if (tokens < this.#nextUpdate) return false;
+    this.#nextUpdate = nextUpdateAfter(tokens);
+    return true;
+  }
+}
+
+function isRequestEvent(event: ExchangeEvent): event is RequestEvent {
+  return event.type !== 'response_body' && event.type !== 'response_headers' && event.type !== 'response_trailers';
+}

@@ -1,0 +1,35 @@
+import type { NewId } from '../translate/context.ts';
+import type { TranslationSettings } from '../translate/settings.ts';
+import type { ApiError } from '../wire/schema/api-error.ts';
+import type { BodyModes, Hold } from './types.ts';
+
+/** The settings of an exchange, and its dependencies. Times are milliseconds; 0 turns a timer off. */
+export interface ExchangeOptions extends ExchangeSettings {
+  readonly settings: TranslationSettings;
+  /** Refuses every request that would be translated: overload, or a route with an unknown profile. */
+  readonly refusal: ApiError | null;
+  /** Counts what this exchange holds; an error refuses the exchange. */
+  readonly hold: Hold;
+  /** `now` in Unix seconds. */
+  readonly clock: { now(): number; readonly newId: NewId };
+  /** Called for each message of an upstream's stream, with the number of client events it became. */
+  readonly onMessage?: ((events: number) => void) | undefined;
+}
+
+/** What an operator may set about an exchange. The table of settings has a row for each. */
+export interface ExchangeSettings {
+  readonly upstreamPath: string | null;
+  /** Name of the request header that is set from `prompt_cache_key`. */
+  readonly sessionHeader: string | null;
+  readonly sessionHashKey: string | null;
+  readonly modes: BodyModes;
+  readonly bodyLimits: {
+    readonly maxRequestBytes: number;
+    readonly maxResponseBytes: number;
+    readonly maxErrorBytes: number;
+    readonly maxSseEventBytes: number;
+  };
+  readonly stallTimeoutMs: number;
+  readonly heartbeatMs: number;
+  readonly finishGraceMs: number;
+}

@@ -1,0 +1,90 @@
+import { ApiError } from '../../wire/schema/api-error.ts';
+import { ContentCodingError, decodeContent, parseContentCodings } from '../content-coding.ts';
+import type { Steps } from '../steps.ts';
+import type { Hold } from '../types.ts';
+import { parseJson } from './json-text.ts';
+
+export interface RequestBodyHeaders {
+  readonly contentType: string | null;
+  readonly contentEncoding: string | null;
+}
+
+export interface RequestBodyLimits {
+  /** Bytes of the body, as sent and after decompression. */
+  readonly maxRequestBytes: number;
+  /** Levels of objects and arrays. */
+  readonly maxNesting: number;
+  /** JSON values, as `parseJson` counts them. */
+  readonly maxValues: number;
+}
+
+/**
+ * A request body as a value: content coding undone, UTF-8 and JSON read. Numbers that a JavaScript number would change
+ * are kept as their text (`JSON.rawJSON`). Throws `ApiError`: 413 over the limits, 415 for other kinds of content, 400
+ * for what is not JSON or nested too deep.
+ */
+export function* readRequestBody(
+  bytes: Uint8Array,
+  headers: RequestBodyHeaders,
+  limits: RequestBodyLimits,
+  hold: Hold,
+): Steps<unknown> {
+  checkContentType(headers.contentType);
+  if (bytes.length > limits.maxRequestBytes) throw tooLarge(`exceeds ${limits.maxRequestBytes} bytes`);
+  const plain = decompress(bytes, headers.contentEncoding, limits.maxRequestBytes);
+  // Before parsing: a small body may become a large value.
+  const overload = plain === bytes ? null : hold('received', bytes.length + plain.length);
+  if (overload !== null) throw overload;
+  if (plain.length === 0) throw ApiError.invalidRequest('invalid_json', null, 'The request body is empty.');
+  if (plain !== bytes) yield;
+  return yield* parseJson(plain, limits.maxNesting, limits.maxValues, hold);
+}
+
+/** JSON by any of its names; a request that names no type is taken for JSON. */
+function checkContentType(contentType: string | null): void {
+  if (contentType === 'application/json' || contentType === null || contentType.trim() === '') return;
+  const [type = '', ...parameters] = contentType.toLowerCase().split(';');
+  const charset = parameters.map((parameter) => parameter.trim()).find((parameter) => parameter.startsWith('charset='));
+  const isJson = /^(application|text)\/json$|^application\/[^/]+\+json$/.test(type.trim());
+  if (isJson && (charset === undefined || /^charset="?utf-?8"?$/.test(charset))) return;
+  throw new ApiError(`Content type '${contentType.slice(0, 100)}' is not supported. Send application/json in UTF-8.`, {
+    status: 415,
+    type: 'invalid_request',
+    code: 'unsupported_media_type',
+    param: 'content-type',
+  });
+}
+
+/** Undoes `content-encoding`. Throws `ApiError`. */
+function decompress(body: Uint8Array, contentEncoding: string | null, maxBytes: number): Uint8Array {
+  const codings = parseContentCodings(contentEncoding);
+  if (codings === null) throw unsupportedEncoding(contentEncoding ?? '');
+  try {
+    return decodeContent(body, codings, maxBytes);
+  } catch (thrown) {
+    if (!(thrown instanceof ContentCodingError)) throw thrown;
+    if (thrown.reason === 'too_large') throw tooLarge(thrown.message);
+    throw new ApiError(`The request body ${thrown.message}, but its content-encoding says so.`, {
+      status: 400,
+      type: 'invalid_request',
+      code: 'invalid_encoding',
+      param: 'content-encoding',
+      cause: thrown,
+    });
+  }
+}
+
+function unsupportedEncoding(contentEncoding: string): ApiError {
+  return new ApiError(
+    `Content encoding '${contentEncoding.slice(0, 100)}' is not supported. Send gzip, deflate, br, zstd, or none.`,
+    { status: 415, type: 'invalid_request', code: 'unsupported_content_encoding', param: 'content-encoding' },
+  );
+}
+
+function tooLarge(why: string): ApiError {
+  return new ApiError(`The request body is too large: it ${why}.`, {
+    status: 413,
+    type: 'invalid_request',
+    code: 'request_too_large',
+  });
+}

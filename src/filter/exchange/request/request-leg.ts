@@ -1,0 +1,363 @@
+import { checkMove } from '../../machine/moves.ts';
+import { GrowingBytes } from '../../memory/growing-bytes.ts';
+import { heapBytesOf } from '../../memory/value-cost.ts';
+import type { TranslatedOperation } from '../../translate/operations/operation.ts';
+import { responses } from '../../translate/operations/responses.ts';
+import { ApiError } from '../../wire/schema/api-error.ts';
+import { type HeaderTiming, headerTimingOf } from '../header-timing.ts';
+import { immediateAnswer, immediateResponse } from '../immediate-response.ts';
+import { keepLarge } from '../kept-echo.ts';
+import type { ExchangeOptions } from '../options.ts';
+import { discard, passThrough } from '../pass.ts';
+import { checkEvent, type RequestPhase, requestMoves } from '../phases.ts';
+import { cutBytes } from '../pieces.ts';
+import type { RequestOutcome } from '../request-outcome.ts';
+import { type Pace, runSteps, type Steps } from '../steps.ts';
+import { translatedTrailers } from '../trailers.ts';
+import type { BodyModes, ExchangeReply, HeaderMap, RequestEvent } from '../types.ts';
+import { largeBodyBytes, type PreparedRequest, prepareRequest, turnBodyBytes } from './prepare-request.ts';
+import {
+  factsOf,
+  type HeaderFacts,
+  lengthOf,
+  sessionHeaders,
+  upstreamHeaders,
+  wholeAndPlain,
+} from './request-headers.ts';
+import { pathNeedsModel, type RequestPath, routeOf, upstreamPath } from './route.ts';
+
+export interface RequestLegReport extends HeaderFacts {
+  /** Values from the body, of a refused request too; null if absent or invalid. */
+  readonly asked: { readonly model: string | null; readonly stream: boolean | null };
+  /** Why the request was refused; null if it was not. */
+  readonly error: ApiError | null;
+  readonly clientBytes: number;
+  readonly upstreamBytes: number;
+}
+
+const noBytes = Buffer.alloc(0);
+const smallBodyBytes = 16 * 1024;
+
+/** Carries the client's request to the upstream, in every body mode. */
+export class RequestLeg {
+  readonly #options: ExchangeOptions;
+  readonly #headerTiming: HeaderTiming;
+  /** Options of the upstream's path. */
+  #template = '';
+  #phase: RequestPhase = 'awaiting_headers';
+  #outcome: RequestOutcome = open;
+  /** Dropped once the request is translated, since a response may take long; `#facts` keeps the values for the log. */
+  #headers: HeaderMap = noHeaders;
+  #facts: HeaderFacts | null = null;
+  #path: RequestPath = noPath;
+  #operation: TranslatedOperation = responses;
+  /** The client's body, until it is complete. */
+  #body: GrowingBytes | null = null;
+  /** Bytes according to `content-length`. */
+  #announcedBytes = 0;
+  #clientBytes = 0;
+  #upstreamBytes = 0;
+  #error: ApiError | null = null;
+  #asked: RequestLegReport['asked'] = { model: null, stream: null };
+
+  constructor(options: ExchangeOptions) {
+    this.#options = options;
+    this.#headerTiming = headerTimingOf(options.modes.request);
+  }
+
+  /** The replies to one message. Throws `ProtocolError` for a message that the phase does not allow. */
+  handle(event: RequestEvent): ExchangeReply[] {
+    return runSteps(this.handleInSteps(event));
+  }
+
+  /** The same, for a body whose translation may take long. Until the last step the leg takes no other event. */
+  *handleInSteps(event: RequestEvent): Steps<ExchangeReply[]> {
+    checkEvent(requestMoves, this.#phase, event.type);
+    const replies = yield* this.#handle(event);
+    if (this.#phase === 'translated' && this.#facts === null) {
+      this.#facts = factsOf(this.#headers);
+      this.#headers = noHeaders;
+    }
+    return replies;
+  }
+
+  /** How long what this message leads to may take: a translation of the whole body, where it completes one. */
+  pace(event: RequestEvent): Pace {
+    if (this.#phase !== 'collecting_body' || event.type === 'request_headers') return 'at_once';
+    if (event.type === 'request_body' && !event.endOfStream && this.#headerTiming !== 'with_body') return 'at_once';
+    const bytes = this.#clientBytes + (event.type === 'request_body' ? event.body.length : 0);
+    if (bytes > largeBodyBytes || this.#headers.has('content-encoding')) return 'in_steps';
+    return bytes > turnBodyBytes ? 'in_turn' : 'at_once';
+  }
+
+  /** What the response leg needs to know of the request. */
+  outcome(): RequestOutcome {
+    return this.#outcome;
+  }
+
+  report(): RequestLegReport {
+    return {
+      ...(this.#facts ?? factsOf(this.#headers)),
+      asked: this.#asked,
+      error: this.#error,
+      clientBytes: this.#clientBytes,
+      upstreamBytes: this.#upstreamBytes,
+    };
+  }
+
+  *#handle(event: RequestEvent): Steps<ExchangeReply[]> {
+    switch (this.#phase) {
+      case 'awaiting_headers':
+        return event.type === 'request_headers' ? this.#onHeaders(event) : [];
+      case 'collecting_body':
+        return yield* event.type === 'request_body' ? this.#onBody(event) : this.#onTrailers();
+      case 'translated':
+        if (event.type === 'request_trailers') return [translatedTrailers(event.type)];
+        return event.type === 'request_body' ? discard(event, this.#headerTiming === 'deferred') : [];
+      case 'passing':
+      case 'passed':
+        return event.type === 'request_headers' ? [] : this.#onPassing(event);
+      case 'answered':
+      case 'refused':
+        return [];
+    }
+  }
+
+  #move(event: RequestEvent['type'], to: RequestPhase): void {
+    checkMove(requestMoves, this.#phase, event, to);
+    this.#phase = to;
+  }
+
+  #onHeaders(event: Extract<RequestEvent, { type: 'request_headers' }>): ExchangeReply[] {
+    const { headers } = event;
+    this.#headers = headers;
+    const route = routeOf(headers);
+    if (route.type === 'pass') {
+      if (route.withoutBody && !event.endOfStream) return this.#refuse(event.type, unexpectedBody(headers));
+      this.#outcome = { type: 'passed', operation: route.operation };
+      this.#move(event.type, event.endOfStream ? 'passed' : 'passing');
+      return [{ type: 'request_headers', ...(route.operation !== null && { headers: wholeAndPlain(headers) }) }];
+    }
+    if (route.type === 'refuse') return this.#refuse(event.type, route.error);
+    const { settings, upstreamPath: chatPath } = this.#options;
+    try {
+      this.#template = route.operation.upstreamPath(settings.profile, chatPath ?? settings.profile.path);
+    } catch (thrown) {
+      return this.#refuse(event.type, ApiError.from(thrown));
+    }
+    if (this.#options.refusal !== null) return this.#refuse(event.type, this.#options.refusal);
+    const unfit = modeProblem(this.#options.modes, this.#template);
+    if (unfit !== null) return this.#refuse(event.type, misconfigured(unfit));
+    this.#announcedBytes = lengthOf(headers);
+    if (this.#announcedBytes > this.#options.bodyLimits.maxRequestBytes)
+      return this.#refuse(event.type, this.#tooLarge());
+    if (event.endOfStream)
+      return this.#refuse(event.type, ApiError.invalidRequest('missing_body', null, 'The request has no body.'));
+    const overload = this.#options.hold('received', this.#announcedBytes);
+    if (overload !== null) return this.#refuse(event.type, overload);
+    this.#path = route.path;
+    this.#operation = route.operation;
+    this.#move(event.type, 'collecting_body');
+    switch (this.#headerTiming) {
+      case 'deferred':
+        return [];
+      case 'with_body':
+        return [{ type: 'request_headers' }];
+      case 'replaceable':
+      case 'sent':
+        return [
+          {
+            type: 'request_headers',
+            headers: upstreamHeaders(headers, {
+              path: upstreamPath(this.#template, this.#path, ''),
+              accept: 'application/json, text/event-stream',
+              contentLength: null,
+            }),
+          },
+        ];
+    }
+  }
+
+  *#onBody({ type, body, endOfStream }: Extract<RequestEvent, { type: 'request_body' }>): Steps<ExchangeReply[]> {
+    this.#clientBytes += body.length;
+    if (this.#clientBytes > this.#options.bodyLimits.maxRequestBytes) return this.#refuse(type, this.#tooLarge());
+    if (this.#headerTiming === 'replaceable' && !endOfStream) return this.#refuse(type, partialBody());
+    const overload = this.#options.hold('received', Math.max(this.#announcedBytes, this.#clientBytes));
+    if (overload !== null) return this.#refuse(type, overload);
+    const isLast = endOfStream || this.#headerTiming === 'with_body';
+    if (isLast && this.#body === null) return yield* this.#translate(type, body);
+    this.#body ??= new GrowingBytes();
+    this.#body.append(body);
+    if (isLast) return yield* this.#translate(type, this.#body.whole());
+    this.#move(type, 'collecting_body');
+    // The bytes are buffered until the body is complete.
+    return this.#headerTiming === 'sent' ? [{ type, body: noBytes, endOfStream: false }] : [];
+  }
+
+  *#translate(event: 'request_body' | 'request_trailers', bytes: Uint8Array): Steps<ExchangeReply[]> {
+    let prepared: PreparedRequest;
+    let path: string;
+    try {
+      const request = { operation: this.#operation, headers: this.#headers, bytes };
+      prepared = yield* prepareRequest(request, this.#options, (body) => {
+        this.#asked = askedOf(body);
+      });
+      path = upstreamPath(this.#template, this.#path, prepared.model);
+    } catch (thrown) {
+      return this.#refuse(event, ApiError.from(thrown));
+    }
+    const { body, context, dropped, unknownTypes, sessionHash, inputTokens } = prepared;
+    if (!context.answer.asksUpstream) return this.#answer(event, prepared);
+    this.#letGo();
+    const { hold, sessionHeader } = this.#options;
+    const found = context.foundTools.size === 0 ? 0 : heapBytesOf([...context.foundTools.values()]);
+    const kept = this.#isSmall() ? null : keepLarge(context.echo);
+    // What the response repeats stays in memory until it has ended.
+    hold('context', (kept?.heapBytes ?? 0) + found);
+    hold('echo', kept?.bytes ?? 0);
+    this.#outcome = {
+      type: 'translated',
+      context: kept === null ? context : { ...context, echo: kept.echo },
+      dropped,
+      unknownTypes,
+      inputTokens,
+    };
+    this.#upstreamBytes = body.length;
+    this.#move(event, 'translated');
+    const accept = context.stream ? 'text/event-stream' : 'application/json';
+    const session = sessionHeaders(sessionHeader, sessionHash ?? context.echo.prompt_cache_key);
+    const headersFor = (contentLength: number | null) =>
+      upstreamHeaders(this.#headers, { path, accept, contentLength, session });
+    switch (this.#headerTiming) {
+      case 'deferred': {
+        const pieces = cutBytes(body);
+        const last = event === 'request_body' ? pieces.length - 1 : -1;
+        return [
+          { type: 'request_headers', headers: headersFor(null) },
+          ...pieces.map(
+            (piece, index): ExchangeReply => ({ type: 'request_body', body: piece, endOfStream: index === last }),
+          ),
+          ...(event === 'request_trailers' ? [translatedTrailers(event)] : []),
+        ];
+      }
+      case 'with_body':
+        return [
+          {
+            type: 'request_body',
+            body,
+            headers: headersFor(body.length),
+            endOfStream: true,
+          },
+        ];
+      case 'replaceable':
+      case 'sent':
+        return [{ type: 'request_body', body, endOfStream: true }];
+    }
+  }
+
+  /** Not counted: what a small body leaves on the heap does not justify the 3 µs of counting all its values. */
+  #isSmall(): boolean {
+    return this.#clientBytes < smallBodyBytes && !this.#headers.has('content-encoding');
+  }
+
+  *#onTrailers(): Steps<ExchangeReply[]> {
+    if (this.#headerTiming === 'deferred')
+      return yield* this.#translate('request_trailers', this.#body?.whole() ?? noBytes);
+    // Every body message already has its reply; no message is left to carry the translated body.
+    return this.#refuse(
+      'request_trailers',
+      ApiError.invalidRequest('unsupported_trailers', null, trailersWhere(this.#options.modes)),
+    );
+  }
+
+  #onPassing(event: Exclude<RequestEvent, { type: 'request_headers' }>): ExchangeReply[] {
+    const fullDuplex = this.#headerTiming === 'deferred';
+    const isMore = this.#phase === 'passing' || event.type === 'request_trailers';
+    if (event.type === 'request_body') this.#clientBytes += event.body.length;
+    this.#upstreamBytes = this.#clientBytes;
+    const over = this.#phase === 'passed' || event.type === 'request_trailers' || event.endOfStream;
+    this.#move(event.type, over ? 'passed' : 'passing');
+    return isMore ? passThrough(event, fullDuplex) : discard(event, fullDuplex);
+  }
+
+  /** The Response needs nothing of the upstream. */
+  #answer(event: RequestEvent['type'], { context, dropped, unknownTypes }: PreparedRequest): ExchangeReply[] {
+    const answer = immediateAnswer(context, { dropped, requestId: this.#headers.get('x-request-id') ?? null });
+    const overload = this.#options.hold('chat', answer.body.length);
+    if (overload !== null) return this.#refuse(event, overload);
+    this.#letGo();
+    this.#outcome = { type: 'answered', context, dropped, unknownTypes, inputTokens: null };
+    this.#move(event, 'answered');
+    return [answer];
+  }
+
+  /** Of the request nothing is held any more. */
+  #letGo(): void {
+    this.#body = null;
+    for (const kind of ['received', 'parsed', 'chat'] as const) this.#options.hold(kind, 0);
+  }
+
+  #refuse(event: RequestEvent['type'], refusal: ApiError): ExchangeReply[] {
+    this.#move(event, 'refused');
+    this.#letGo();
+    this.#error = refusal;
+    const id = this.#headers.get('x-request-id');
+    return [immediateResponse(refusal, id === undefined ? {} : { 'x-request-id': id })];
+  }
+
+  #tooLarge(): ApiError {
+    return new ApiError(`The request body is larger than ${this.#options.bodyLimits.maxRequestBytes} bytes.`, {
+      status: 413,
+      type: 'invalid_request',
+      code: 'request_too_large',
+    });
+  }
+}
+
+const open: RequestOutcome = { type: 'open' };
+const noHeaders: HeaderMap = new Map();
+const noPath: RequestPath = { prefix: '', apiVersion: '' };
+
+function askedOf(body: unknown): RequestLegReport['asked'] {
+  const { model, stream } = (typeof body === 'object' && body !== null ? body : {}) as LooseRequest;
+  return { model: typeof model === 'string' ? model : null, stream: typeof stream === 'boolean' ? stream : null };
+}
+interface LooseRequest {
+  readonly model?: unknown;
+  readonly stream?: unknown;
+}
+
+/** Why these body modes cannot carry a translation; null if they can. */
+function modeProblem({ request, response }: BodyModes, template: string): string | null {
+  if (request === 'NONE') return 'the request body mode is NONE';
+  if (response === 'NONE') return 'the response body mode is NONE';
+  const headersFirst = request === 'STREAMED' || request === 'BUFFERED_PARTIAL';
+  if (headersFirst && pathNeedsModel(template))
+    return `the upstream's path contains the model, which is known too late in request body mode ${request}`;
+  return null;
+}
+
+function unexpectedBody(headers: HeaderMap): ApiError {
+  const method = headers.get(':method') ?? '';
+  return ApiError.invalidRequest('unexpected_body', null, `A request with the method ${method} has no body here.`);
+}
+
+function misconfigured(why: string): ApiError {
+  return new ApiError(`The proxy is not configured for translation: ${why}.`, {
+    status: 500,
+    type: 'server_error',
+    code: 'proxy_misconfigured',
+  });
+}
+
+function partialBody(): ApiError {
+  return new ApiError('The request body is larger than the proxy’s buffer (request body mode BUFFERED_PARTIAL).', {
+    status: 413,
+    type: 'invalid_request',
+    code: 'request_too_large',
+  });
+}
+
+function trailersWhere({ request }: BodyModes): string {
+  return `A request with trailers cannot be translated in the request body mode ${request}.`;
+}

@@ -1,0 +1,196 @@
+import type { PassedOperation, TranslatedOperation } from '../../translate/operations/operation.ts';
+import { operations } from '../../translate/operations/operations.ts';
+import { ApiError } from '../../wire/schema/api-error.ts';
+import type { HeaderMap } from '../types.ts';
+
+/** What to do with a request, decided by its headers alone. */
+export type Route =
+  | { readonly type: 'translate'; readonly path: RequestPath; readonly operation: TranslatedOperation }
+  | { readonly type: 'refuse'; readonly error: ApiError }
+  /**
+   * `operation`: completes the answer, or null. `withoutBody`: passes only without a body, which would reach the upstream
+   * untranslated.
+   */
+  | { readonly type: 'pass'; readonly operation: PassedOperation | null; readonly withoutBody: boolean };
+
+/** The parts of `:path` around `/v1/responses` that matter to the upstream. */
+export interface RequestPath {
+  /** Everything before `/v1/responses`, as the client wrote it; mostly empty. */
+  readonly prefix: string;
+  /** The query's `api-version=…`, which Azure requires; otherwise empty. */
+  readonly apiVersion: string;
+}
+
+/**
+ * `{prefix}/v1/responses` and the paths of `operations` under it are translated, paths that would need stored state and
+ * other spellings of these paths are refused, all else passes.
+ */
+export function routeOf(headers: HeaderMap): Route {
+  const method = headers.get(':method') ?? 'GET';
+  const target = headers.get(':path') ?? '';
+  const plain = plainRoutes.get(target);
+  if (plain?.operation.method === method && !isWebSocket(headers)) return plain;
+  const [path, query] = pathAndQuery(target);
+  const raw = (path.endsWith('/') ? path.slice(0, -1) : path).split('/');
+  const segments = path.includes('%') ? raw.map(decodeSegment) : raw;
+  const at = segments.findLastIndex((segment, index) => segment === 'v1' && isOwn(segments[index + 1]));
+  if (at === -1) {
+    const meant = meantPath(path);
+    if (meant !== null) return { type: 'refuse', error: otherSpelling(meant) };
+    return { type: 'pass', operation: passedOperation(method, segments, query), withoutBody: false };
+  }
+  if (segments[at + 1] === 'conversations') return { type: 'refuse', error: nothingStored('Conversations are') };
+  const operation = translated.find(({ path: its }) => isEnd(its, segments, at));
+  if (operation === undefined) return { type: 'refuse', error: nothingStored('Responses are') };
+  if (isWebSocket(headers)) return { type: 'refuse', error: httpOnly() };
+  // A browser's CORS preflight, answered by the upstream or by Envoy's own filter.
+  if (method === 'OPTIONS') return { type: 'pass', operation: null, withoutBody: true };
+  if (method !== operation.method) return { type: 'refuse', error: wrongMethod(method, operation) };
+  return {
+    type: 'translate',
+    operation,
+    path: { prefix: raw.slice(0, at).join('/'), apiVersion: apiVersionOf(query) },
+  };
+}
+
+export function pathAndQuery(target: string): readonly [path: string, query: string] {
+  const at = target.indexOf('?');
+  return at === -1 ? [target, ''] : [target.slice(0, at), target.slice(at + 1)];
+}
+
+/** Whether an answer of the upstream's own is completed on the way. */
+export function completes(route: Route): boolean {
+  return route.type === 'pass' && route.operation !== null;
+}
+
+const translated = operations.filter((operation) => operation.type === 'translated');
+const passed = operations.filter((operation) => operation.type === 'passed');
+
+/**
+ * Fast path of `routeOf`, by the path: nearly every request has one of these. Delete it when taking a path apart costs less
+ * than 1.5 times as much (`npm run bench -- --only pairs`).
+ */
+const plainRoutes = new Map(
+  translated.map((operation) => [
+    `/${operation.path.join('/')}`,
+    { type: 'translate', operation, path: { prefix: '', apiVersion: '' } } as const,
+  ]),
+);
+
+function passedOperation(method: string, segments: readonly string[], query: string): PassedOperation | null {
+  const isAsked = ({ method: its, path, parameter }: PassedOperation) =>
+    method === its &&
+    isEnd(path, segments, segments.length - path.length) &&
+    query.split('&').some((pair) => pair.startsWith(`${parameter}=`));
+  return passed.find(isAsked) ?? null;
+}
+
+/** Whether `path` is what the segments end in, from `at` on. */
+function isEnd(path: readonly string[], segments: readonly string[], at: number): boolean {
+  return at + path.length === segments.length && path.every((segment, index) => segment === segments[at + index]);
+}
+
+/**
+ * The upstream's path: `template` in place of `/v1/responses`, the prefix kept, `{model}` filled in, the query dropped
+ * but for Azure's `api-version`, unless the template has a query of its own. A client that has the upstream's base in
+ * its URL (`/openai/v1/responses` for Groq) has the beginning of the template there already: it is not repeated.
+ */
+export function upstreamPath(template: string, { prefix, apiVersion }: RequestPath, model: string): string {
+  if (prefix === '' && apiVersion === '' && !pathNeedsModel(template)) return template;
+  const base = template.slice(0, Math.max(0, template.indexOf('/v1/')));
+  const kept = prefix.endsWith(base) ? prefix.slice(0, prefix.length - base.length) : prefix;
+  // A path is ASCII (RFC 3986); other characters that a lenient proxy let through are escaped.
+  const path =
+    kept.replace(/[^\x21-\x7e]/gu, encodeURIComponent) + template.replaceAll('{model}', () => encodeModel(model));
+  return apiVersion === '' || path.includes('?') ? path : `${path}?${apiVersion}`;
+}
+
+/**
+ * The model as one segment of a path. Throws `ApiError` for a name that cannot be one: `.` and `..` are removed by
+ * whoever normalises the path, percent-encoded or not (RFC 3986 §5.2.4 and §6.2.2.2), and with them a segment of the
+ * operator's; a lone surrogate has no encoding.
+ */
+function encodeModel(model: string): string {
+  if (model === '.' || model === '..' || /\p{Surrogate}/u.test(model))
+    throw ApiError.invalidRequest(
+      'invalid_value',
+      'model',
+      `Invalid 'model': it cannot be part of the upstream's path.`,
+    );
+  return encodeURIComponent(model);
+}
+
+/** The template contains the model, so the path depends on the body. */
+export function pathNeedsModel(template: string): boolean {
+  return template.includes('{model}');
+}
+
+/** `/v1/%72esponses` is `/v1/responses` (RFC 3986 §6.2.2.2); a segment that cannot be decoded is left as it is. */
+function decodeSegment(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return segment;
+  }
+}
+
+/**
+ * The path of this API that a server may take `path` for, or null. Servers differ in what they are lenient with (case, `;x`
+ * of RFC 3986 §3.3, empty segments, dots, escapes), and what one of them takes for the same must not reach it untranslated.
+ */
+function meantPath(path: string): string | null {
+  const segments: string[] = [];
+  for (const part of path.split('/').map(decodeSegment).join('/').split(/[/\\]/)) {
+    const segment = (part.split(';', 1)[0] ?? '').replaceAll(/[\0-\x20]/g, '').toLowerCase();
+    if (segment === '..') segments.pop();
+    else if (segment !== '' && segment !== '.') segments.push(segment);
+  }
+  const at = segments.findIndex((segment, index) => segment === 'v1' && isOwn(segments[index + 1]));
+  return at === -1 ? null : `/v1/${segments[at + 1]}`;
+}
+
+function isOwn(segment: string | undefined): boolean {
+  return segment === 'responses' || segment === 'conversations';
+}
+
+function apiVersionOf(query: string): string {
+  return query === '' ? '' : (query.split('&').find((pair) => pair.startsWith('api-version=')) ?? '');
+}
+
+function isWebSocket(headers: HeaderMap): boolean {
+  // HTTP/1.1 uses `upgrade`, HTTP/2 an extended CONNECT (RFC 8441).
+  return (headers.get('upgrade') ?? headers.get(':protocol') ?? '').toLowerCase() === 'websocket';
+}
+
+function nothingStored(what: string): ApiError {
+  return new ApiError(`${what} not stored here: send the whole conversation as \`input\` of POST /v1/responses.`, {
+    status: 404,
+    type: 'not_found',
+    code: 'not_found',
+  });
+}
+
+function otherSpelling(meant: string): ApiError {
+  return new ApiError(`There is nothing at this path. It is spelt ${meant}.`, {
+    status: 404,
+    type: 'not_found',
+    code: 'not_found',
+  });
+}
+
+function httpOnly(): ApiError {
+  return new ApiError('WebSocket is not supported: use HTTP, with `stream: true` for events.', {
+    status: 426,
+    type: 'invalid_request',
+    code: 'websocket_not_supported',
+  });
+}
+
+function wrongMethod(given: string, { method, path }: TranslatedOperation): ApiError {
+  return new ApiError(`${given} is not allowed on /${path.join('/')}: use ${method}.`, {
+    status: 405,
+    type: 'invalid_request',
+    code: 'method_not_allowed',
+    headers: { allow: method },
+  });
+}

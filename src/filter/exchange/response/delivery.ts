@@ -1,0 +1,70 @@
+import type { ApiError } from '../../wire/schema/api-error.ts';
+import type { HeaderTiming } from '../header-timing.ts';
+import { cutBytes } from '../pieces.ts';
+import { translatedTrailers } from '../trailers.ts';
+import type { ExchangeReply, HeaderMutation, Replies } from '../types.ts';
+import { LongBody } from './long-body.ts';
+
+/** The state of the upstream's body: more may come, it has ended, or it has ended with trailers. */
+export type BodyEnd = 'open' | 'body' | 'trailers';
+
+/** The header changes for a body of that many bytes; null for an unknown length. */
+export type HeadersFor = (contentLength: number | null) => HeaderMutation;
+
+export interface Delivery {
+  /** Whole events, or JSON cut anywhere; a long body is generated as it is sent. */
+  readonly pieces: readonly Buffer[] | LongBody;
+  readonly end: BodyEnd;
+  /** Null once the headers are committed. */
+  readonly headers: HeadersFor | null;
+}
+
+/** The replies that carry a part of the response in this body mode; null if no message is left to reply to. */
+export function bodyReplies(timing: HeaderTiming, delivery: Delivery): Replies | null {
+  const { pieces, end, headers } = delivery;
+  switch (timing) {
+    case 'deferred':
+      return fullDuplexReplies(delivery);
+    case 'with_body':
+    case 'replaceable': {
+      if (end === 'trailers') return null;
+      const body = Buffer.concat([...pieces]);
+      const changes = timing === 'with_body' && headers !== null ? { headers: headers(body.length) } : {};
+      return [{ type: 'response_body', body, ...changes, endOfStream: true }];
+    }
+    case 'sent':
+      // A reply to trailers carries no body: bytes delivered only now are lost, so the readers emit all they can before.
+      if (end === 'trailers') return [translatedTrailers('response_trailers')];
+      return [{ type: 'response_body', body: Buffer.concat([...pieces]), endOfStream: end === 'body' }];
+  }
+}
+
+/**
+ * The replies that replace the response with an error and keep the upstream's own headers; null if only an immediate
+ * response can do that: while the upstream's body is incomplete, and once headers can no longer be changed.
+ */
+export function errorReplies(timing: HeaderTiming, error: ApiError, end: BodyEnd, headers: HeadersFor): Replies | null {
+  if (end === 'open' || timing === 'replaceable' || timing === 'sent') return null;
+  return bodyReplies(timing, { pieces: cutBytes(Buffer.from(error.toJson())), end, headers });
+}
+
+function fullDuplexReplies({ pieces, end, headers }: Delivery): Replies {
+  if (pieces instanceof LongBody) return longReplies(pieces, end, headers);
+  const replies: ExchangeReply[] = headers === null ? [] : [{ type: 'response_headers', headers: headers(null) }];
+  const last = end === 'body' ? pieces.length - 1 : -1;
+  pieces.forEach((body, at) => {
+    replies.push({ type: 'response_body', body, endOfStream: at === last });
+  });
+  if (end === 'body' && pieces.length === 0) replies.push({ type: 'response_body', body: noBytes, endOfStream: true });
+  if (end === 'trailers') replies.push(translatedTrailers('response_trailers'));
+  return replies;
+}
+
+function* longReplies(pieces: LongBody, end: BodyEnd, headers: HeadersFor | null): Generator<ExchangeReply, void> {
+  if (headers !== null) yield { type: 'response_headers', headers: headers(null) };
+  for (const body of pieces) yield { type: 'response_body', body, endOfStream: false };
+  if (end === 'body') yield { type: 'response_body', body: noBytes, endOfStream: true };
+  if (end === 'trailers') yield translatedTrailers('response_trailers');
+}
+
+const noBytes = Buffer.alloc(0);

@@ -1,0 +1,80 @@
+import { Buffer } from 'node:buffer';
+import { jsonParts } from '../../wire/json/parts.ts';
+import type { ResponseStreamEvent } from '../../wire/schema/stream-events.ts';
+import { doneEvent } from '../../wire/sse/encode.ts';
+import { maxPieceBytes } from '../pieces.ts';
+
+/** Bytes for the client: whole, or if there are many, in pieces that are generated as they are sent. */
+export type ClientBytes = Buffer | LongBody;
+
+/** From this size on a body is generated piece by piece. */
+export const longBodyBytes = 256 * 1024;
+
+/**
+ * A body that is generated while it is sent, so that no copies of its repeated parts are buffered. Each piece is one
+ * message to Envoy.
+ */
+export class LongBody implements Iterable<Buffer> {
+  readonly #parts: () => Iterable<string | Buffer>;
+
+  /** `parts` gives its bytes from the start, each time it is called. A part of less than a piece is never cut. */
+  constructor(parts: () => Iterable<string | Buffer>) {
+    this.#parts = parts;
+  }
+
+  *[Symbol.iterator](): Generator<Buffer> {
+    const piece = Buffer.allocUnsafe(maxPieceBytes);
+    let used = 0;
+    for (const part of this.#parts()) {
+      const bytes = typeof part === 'string' ? Buffer.from(part) : part;
+      if (used > 0 && used + bytes.length > maxPieceBytes) {
+        yield Buffer.from(piece.subarray(0, used));
+        used = 0;
+      }
+      if (bytes.length <= maxPieceBytes) {
+        used += bytes.copy(piece, used);
+        continue;
+      }
+      for (let at = 0; at < bytes.length; at += maxPieceBytes) yield bytes.subarray(at, at + maxPieceBytes);
+    }
+    if (used > 0) yield Buffer.from(piece.subarray(0, used));
+  }
+}
+
+/** A value as JSON. */
+export function longJson(value: unknown): LongBody {
+  return new LongBody(() => jsonParts(value));
+}
+
+/**
+ * Events as `encodeSseEvents` writes them. A piece may end within the JSON of an event, but never between the two line
+ * feeds after it, which some clients' parsers expect in one piece.
+ */
+export function longEvents(events: readonly ResponseStreamEvent[], isEnd: boolean): LongBody {
+  return new LongBody(function* () {
+    for (const event of events) {
+      yield `event: ${event.type}\ndata: `;
+      yield* jsonParts(event);
+      yield '\n\n';
+    }
+    if (isEnd) yield doneEvent;
+  });
+}
+
+/** Both, in order. */
+export function joined(first: ClientBytes, second: ClientBytes): ClientBytes {
+  if (!(first instanceof LongBody) && first.length === 0) return second;
+  if (!(second instanceof LongBody) && second.length === 0) return first;
+  if (!(first instanceof LongBody) && !(second instanceof LongBody)) return Buffer.concat([first, second]);
+  return new LongBody(function* () {
+    for (const body of [first, second]) {
+      if (body instanceof LongBody) yield* body;
+      else yield body;
+    }
+  });
+}
+
+/** All of it at once. */
+export function wholeOf(bytes: ClientBytes): Buffer {
+  return bytes instanceof LongBody ? Buffer.concat([...bytes]) : bytes;
+}

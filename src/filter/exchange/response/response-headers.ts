@@ -1,0 +1,81 @@
+import type { ApiError } from '../../wire/schema/api-error.ts';
+import { digestFields } from '../trailers.ts';
+import type { HeaderMap, HeaderMutation } from '../types.ts';
+
+/** Headers that describe the upstream's bytes or their location, and are wrong for the translated body. */
+const staleHeaders = [
+  'content-encoding',
+  'transfer-encoding',
+  'etag',
+  'accept-ranges',
+  'content-range',
+  'content-location',
+  // A redirect becomes a 502; its target may be internal.
+  'location',
+  // They sign fields that have changed (RFC 9421).
+  'signature',
+  'signature-input',
+  ...digestFields,
+];
+
+/** Headers of an upstream's error that clients act on; an immediate response has no others of the upstream's. */
+const forwardedErrorHeaders =
+  /^(retry-after|retry-after-ms|x-should-retry|(x-|anthropic-)?ratelimit-.+|(x-)?request-id|openai-processing-ms|openai-version|cf-ray|www-authenticate|x-codex-.+)$/;
+
+/** Characters of `x-responses-dropped`: clients limit the size of headers. */
+const maxDroppedLength = 2048;
+
+export interface TranslatedHeaderOptions {
+  readonly stream: boolean;
+  /** What was dropped from the request, for `x-responses-dropped`. */
+  readonly dropped: readonly string[];
+  /** Bytes of the body, where known and not set by the proxy; null removes the header. */
+  readonly contentLength: number | null;
+  readonly requestId: string | null;
+}
+
+/** The changes to the upstream's headers for a translated body. */
+export function translatedHeaders(
+  headers: HeaderMap,
+  { stream, dropped, contentLength, requestId }: TranslatedHeaderOptions,
+): HeaderMutation {
+  const type: Record<string, string> = stream
+    ? { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache', 'x-accel-buffering': 'no' }
+    : { 'content-type': 'application/json' };
+  const left = dropped.length === 0 ? {} : { 'x-responses-dropped': listOf(dropped) };
+  return mutation(headers, { ...type, ...left, ...idOf(headers, requestId) }, contentLength);
+}
+
+/** The changes to the upstream's headers for an error: its status, and its own headers. */
+export function errorHeaders(
+  headers: HeaderMap,
+  {
+    error,
+    contentLength,
+    requestId,
+  }: { readonly error: ApiError } & Pick<TranslatedHeaderOptions, 'contentLength' | 'requestId'>,
+): HeaderMutation {
+  const set = { ...idOf(headers, requestId), ...error.headers, 'content-type': 'application/json' };
+  return mutation(headers, { ':status': String(error.status), ...set }, contentLength);
+}
+
+/** The upstream's headers that an immediate response repeats. */
+export function keptHeaders(headers: HeaderMap): Record<string, string> {
+  return Object.fromEntries([...headers].filter(([name]) => forwardedErrorHeaders.test(name)));
+}
+
+function mutation(headers: HeaderMap, set: Record<string, string>, contentLength: number | null): HeaderMutation {
+  const remove = staleHeaders.filter((name) => headers.has(name));
+  if (contentLength !== null) return { set: { ...set, 'content-length': String(contentLength) }, remove };
+  return { set, remove: ['content-length', ...remove] };
+}
+
+/** The upstream's own request id takes precedence: its operator searches for that one. */
+function idOf(headers: HeaderMap, requestId: string | null): Record<string, string> {
+  return requestId === null || headers.has('x-request-id') ? {} : { 'x-request-id': requestId };
+}
+
+function listOf(dropped: readonly string[]): string {
+  const list = dropped.join(', ');
+  return list.length <= maxDroppedLength ? list : `${list.slice(0, maxDroppedLength)}, ...`;
+}

@@ -1,0 +1,350 @@
+import { checkMove } from '../../machine/moves.ts';
+import { translateError } from '../../translate/error.ts';
+import type { PassedOperation } from '../../translate/operations/operation.ts';
+import { ApiError } from '../../wire/schema/api-error.ts';
+import { keepAliveComment } from '../../wire/sse/encode.ts';
+import {
+  type ContentCodingError,
+  type ContentDecoder,
+  createContentDecoder,
+  parseContentCodings,
+} from '../content-coding.ts';
+import { type HeaderTiming, headerTimingOf } from '../header-timing.ts';
+import { immediateResponse } from '../immediate-response.ts';
+import type { ExchangeOptions } from '../options.ts';
+import { discard, passThrough } from '../pass.ts';
+import { checkEvent, type ResponsePhase, responseMoves } from '../phases.ts';
+import { cutBytes, cutEvents } from '../pieces.ts';
+import type { RequestOutcome } from '../request-outcome.ts';
+import type { ExchangeReply, HeaderMap, Replies, ResponseEvent } from '../types.ts';
+import { createUpstreamBodyReader } from './choose-reader.ts';
+import { type BodyEnd, bodyReplies, errorReplies, type HeadersFor } from './delivery.ts';
+import { type ClientBytes, joined, LongBody, longBodyBytes } from './long-body.ts';
+import { createPassedReader } from './passed-reader.ts';
+import { errorHeaders, keptHeaders, translatedHeaders } from './response-headers.ts';
+import { Stopwatch } from './stopwatch.ts';
+import { emptyReport, type UpstreamBodyReader, type UpstreamBodyReport } from './upstream-body-reader.ts';
+import { invalidUpstreamBody, partialUpstreamBody, upstreamIdle } from './upstream-errors.ts';
+
+export interface ResponseLegReport extends UpstreamBodyReport {
+  readonly upstreamStatus: number | null;
+  /** The status sent to the client; null until then. */
+  readonly clientStatus: number | null;
+  /** Bytes of the upstream's body, before decompression. */
+  readonly upstreamBytes: number;
+  readonly clientBytes: number;
+}
+
+type HeadersEvent = Extract<ResponseEvent, { type: 'response_headers' }>;
+type BodyEvent = Extract<ResponseEvent, { type: 'response_body' }>;
+type Cause = ResponseEvent['type'] | 'tick';
+
+/** An upstream body that is being translated. */
+interface OpenBody {
+  readonly reader: UpstreamBodyReader;
+  readonly decoder: ContentDecoder;
+  readonly headers: HeaderMap;
+  readonly stream: boolean;
+  readonly dropped: readonly string[];
+  /** The client gets the upstream's body unchanged, and so its headers. */
+  readonly isUntouched: () => boolean;
+}
+
+const noBytes = Buffer.alloc(0);
+
+const noHeaders: HeaderMap = new Map();
+
+/** Carries the upstream's response to the client, in every body mode. */
+export class ResponseLeg {
+  readonly #options: ExchangeOptions;
+  readonly #requestId: () => string | null;
+  readonly #headerTiming: HeaderTiming;
+  readonly #lastUpstreamActivity = new Stopwatch();
+  readonly #lastClientWrite = new Stopwatch();
+  readonly #finish = new Stopwatch();
+  #phase: ResponsePhase = 'awaiting_headers';
+  /** The event that this phase was last found to allow: nearly always the next one is of the same kind. */
+  #allowed: ResponseEvent['type'] | null = null;
+  #body: OpenBody | null = null;
+  #refusal: ApiError | null = null;
+  #upstreamStatus: number | null = null;
+  #clientStatus: number | null = null;
+  #upstreamBytes = 0;
+  #clientBytes = 0;
+
+  constructor(options: ExchangeOptions, requestId: () => string | null) {
+    this.#options = options;
+    this.#requestId = requestId;
+    this.#headerTiming = headerTimingOf(options.modes.response);
+  }
+
+  /**
+   * The replies to one message: none while the headers wait for the body, several when a body is sent in pieces. Throws
+   * `ProtocolError` for a message that the phase does not allow.
+   */
+  handle(event: ResponseEvent, request: RequestOutcome): Replies {
+    if (event.type !== this.#allowed) checkEvent(responseMoves, this.#phase, event.type);
+    this.#allowed = event.type;
+    this.#lastUpstreamActivity.touch();
+    if (event.type === 'response_body') this.#upstreamBytes += event.body.length;
+    if (event.type === 'response_headers') return this.#onHeaders(event, request);
+    if (this.#phase === 'passing' || this.#phase === 'passed') return this.#onPassing(event);
+    if (this.#phase === 'ended' || this.#body === null) return discard(event, this.#isFullDuplex());
+    if (event.type === 'response_body') return this.#onBody(event, this.#body);
+    return this.#deliver(event.type, this.#body, finish(this.#body), 'trailers');
+  }
+
+  /** The replies that are due because time has passed; arguments as in `Exchange.tick`. */
+  tick(at: number, blocked: boolean): Replies {
+    if (!this.#isFullDuplex() || this.#body === null || this.#phase === 'ended') return [];
+    if (!blocked) return this.#onTick(at, this.#body);
+    for (const watch of [this.#lastUpstreamActivity, this.#lastClientWrite, this.#finish]) watch.touch();
+    return [];
+  }
+
+  /**
+   * The replies that end the answer in few bytes: one that is complete as it is, any other with this error; its output so
+   * far is not repeated, and is freed. Null where that is not possible: before the headers, after the end, or in a body
+   * mode other than full duplex.
+   */
+  shed(error: ApiError): Replies | null {
+    const current = this.#body;
+    if (!this.#isFullDuplex() || current === null || this.#phase === 'ended') return null;
+    return this.#deliver('tick', current, current.reader.shed(error), 'body');
+  }
+
+  phase(): ResponsePhase {
+    return this.#phase;
+  }
+
+  /** The client's answer is complete, whether or not the upstream's has ended. */
+  isComplete(): boolean {
+    return this.#phase === 'ended' || this.#phase === 'passed' || (this.#body?.reader.isComplete() ?? false);
+  }
+
+  /** Tokens of the output so far, as the upstream counts them or estimated. */
+  outputTokens(): number {
+    return this.#body?.reader.outputTokens() ?? 0;
+  }
+
+  /** A delta of a stream is among the bytes for the client. */
+  hasToken(): boolean {
+    return this.#body?.reader.hasToken() ?? false;
+  }
+
+  report(): ResponseLegReport {
+    const report = this.#body?.reader.report() ?? emptyReport;
+    return {
+      ...report,
+      error: this.#refusal ?? report.error,
+      upstreamStatus: this.#upstreamStatus,
+      clientStatus: this.#clientStatus,
+      upstreamBytes: this.#upstreamBytes,
+      clientBytes: this.#clientBytes,
+    };
+  }
+
+  #isFullDuplex(): boolean {
+    return this.#headerTiming === 'deferred';
+  }
+
+  #move(cause: Cause, to: ResponsePhase): void {
+    if (to === this.#phase) return;
+    checkMove(responseMoves, this.#phase, cause, to);
+    this.#phase = to;
+    this.#allowed = null;
+  }
+
+  #onHeaders({ type, headers, endOfStream }: HeadersEvent, request: RequestOutcome): Replies {
+    const status = Number(headers.get(':status') ?? 0);
+    this.#upstreamStatus = status;
+    this.#clientStatus = status;
+    const operation = request.type === 'passed' ? request.operation : null;
+    if (operation !== null && this.#canHold(status, headers, endOfStream)) return this.#hold(type, headers, operation);
+    if (request.type === 'passed') {
+      this.#move(type, endOfStream ? 'passed' : 'passing');
+      return [{ type }];
+    }
+    const contentType = headers.get('content-type') ?? null;
+    const retryAfter = headers.get('retry-after') ?? null;
+    const byStatus = (): ApiError => translateError({ status, contentType, body: '', retryAfter });
+    const refuseUnread = (otherwise: ApiError) => this.#refuse(type, status < 300 ? otherwise : byStatus(), headers);
+    if (endOfStream) return refuseUnread(invalidUpstreamBody('The upstream’s response is empty.'));
+    const codings = parseContentCodings(headers.get('content-encoding') ?? null);
+    if (codings === null) return refuseUnread(unknownCoding(headers));
+    const decoder = createContentDecoder(codings);
+
+    const { context, dropped } = request.type === 'translated' ? request : { context: null, dropped: [] };
+    const committed = this.#headerTiming === 'sent';
+    const { bodyLimits: limits, onMessage } = this.#options;
+    const reader = createUpstreamBodyReader({ status, contentType, retryAfter, context, committed, limits, onMessage });
+    const opened = { reader, decoder, headers, stream: context?.stream ?? false, dropped, isUntouched: never };
+    this.#body = opened;
+    this.#move(type, committed ? 'sending_body' : 'holding_headers');
+    if (this.#isFullDuplex()) return [];
+    if (this.#headerTiming === 'with_body') return [{ type }];
+    // The headers are committed now, so an error can be described by its status alone.
+    const isError = committed && status >= 300;
+    const headersFor = isError ? this.#headersOfError(byStatus(), headers) : this.#headersOfTranslation(opened);
+    return [{ type, headers: headersFor(null) }];
+  }
+
+  /** An answer in plain JSON, in a mode in which its headers can wait for it. */
+  #canHold(status: number, headers: HeaderMap, endOfStream: boolean): boolean {
+    const canWait = this.#isFullDuplex() || this.#headerTiming === 'with_body';
+    const type = headers.get('content-type') ?? '';
+    return canWait && status === 200 && !endOfStream && isJsonType.test(type) && !headers.has('content-encoding');
+  }
+
+  /** The answer to an operation that is passed is held until it is complete, to add to it. */
+  #hold(type: Cause, headers: HeaderMap, operation: PassedOperation): ExchangeReply[] {
+    const { settings, bodyLimits } = this.#options;
+    const { maxResponseBytes } = bodyLimits;
+    const reader = createPassedReader(
+      (answer) => operation.complete(answer, settings, maxResponseBytes),
+      maxResponseBytes,
+    );
+    const decoder = createContentDecoder([]);
+    this.#body = { reader, decoder, headers, stream: false, dropped: [], isUntouched: reader.isUntouched };
+    this.#move(type, 'holding_headers');
+    return this.#isFullDuplex() ? [] : [{ type: 'response_headers' }];
+  }
+
+  #onBody({ type, body, endOfStream }: BodyEvent, current: OpenBody): Replies {
+    if (this.#headerTiming === 'replaceable' && !endOfStream)
+      return this.#refuse(type, partialUpstreamBody(), current.headers);
+    const out = this.#read(current, body);
+    // In BUFFERED a single message carries the whole body, with or without trailers after it.
+    const isLast = endOfStream || this.#headerTiming === 'with_body';
+    return isLast
+      ? this.#deliver(type, current, joined(out, finish(current)), 'body')
+      : this.#deliver(type, current, out, 'open');
+  }
+
+  #read({ decoder, reader }: OpenBody, body: Uint8Array): ClientBytes {
+    if (reader.isComplete()) return noBytes;
+    const out = reader.push(decoder.push(body));
+    const damage = decoder.failure();
+    if (damage !== null) {
+      // Of an error the status says enough.
+      const isError = (this.#upstreamStatus ?? 0) >= 300;
+      return joined(out, isError ? reader.end() : reader.fail(undecodable(damage)));
+    }
+    const overload = this.#options.hold(reader.keeps(), reader.bufferedBytes());
+    return overload === null ? out : joined(out, reader.fail(overload));
+  }
+
+  /** Sends what the reader produced: nothing yet, a part of the body, or an error in its place. */
+  #deliver(cause: Cause, current: OpenBody, out: ClientBytes, end: BodyEnd): Replies {
+    const timing = this.#headerTiming;
+    const disposition = current.reader.disposition();
+    if (disposition instanceof ApiError) {
+      const replies = errorReplies(timing, disposition, end, this.#headersOfError(disposition, current.headers));
+      if (replies === null) return this.#refuse(cause, disposition, current.headers);
+      return this.#commit(cause, replies, 'ended', disposition);
+    }
+    // Without a disposition the headers are not committed, and nothing can be sent before them.
+    if (disposition === null && this.#isFullDuplex()) return [];
+    const headers = this.#phase === 'holding_headers' ? this.#headersOfTranslation(current) : null;
+    const pieces = piecesOf(out, current.stream);
+    const replies = bodyReplies(timing, { pieces, end, headers });
+    if (replies === null)
+      return this.#refuse(cause, invalidUpstreamBody('The upstream’s response is empty.'), current.headers);
+    // Half of an untouched body must not be ended as if it were whole: it passes, and Envoy's timeouts reset it.
+    const passes = current.isUntouched();
+    // Once committed, the upstream's headers are not needed any more; a stream may last long and would keep them alive.
+    if (headers !== null && this.#isFullDuplex()) this.#body = passes ? null : { ...current, headers: noHeaders };
+    const further = passes ? 'passing' : 'sending_body';
+    return this.#commit(cause, replies, end === 'open' ? further : 'ended', null);
+  }
+
+  #refuse(cause: Cause, error: ApiError, headers: HeaderMap): Replies {
+    const id = this.#requestId();
+    const ids = id === null ? {} : { 'x-request-id': id };
+    return this.#commit(cause, [immediateResponse(error, { ...ids, ...keptHeaders(headers) })], 'ended', error);
+  }
+
+  #commit(cause: Cause, replies: Replies, to: ResponsePhase, error: ApiError | null): Replies {
+    this.#move(cause, to);
+    if (error !== null) {
+      this.#refusal = error;
+      this.#clientStatus = error.status;
+    }
+    if (!Array.isArray(replies)) return this.#countEach(replies);
+    for (const reply of replies) this.#count(reply);
+    return replies;
+  }
+
+  *#countEach(replies: Iterable<ExchangeReply>): Generator<ExchangeReply, void> {
+    for (const reply of replies) {
+      this.#count(reply);
+      yield reply;
+    }
+  }
+
+  #count(reply: ExchangeReply): void {
+    if (!('body' in reply) || reply.body === undefined || reply.body.length === 0) return;
+    this.#clientBytes += reply.body.length;
+    this.#lastClientWrite.touch();
+  }
+
+  #onPassing(event: Exclude<ResponseEvent, HeadersEvent>): ExchangeReply[] {
+    const isMore = this.#phase === 'passing' || event.type === 'response_trailers';
+    if (event.type === 'response_body') this.#clientBytes += event.body.length;
+    const isLast = this.#phase === 'passed' || event.type === 'response_trailers' || event.endOfStream;
+    this.#move(event.type, isLast ? 'passed' : 'passing');
+    return isMore ? passThrough(event, this.#isFullDuplex()) : discard(event, this.#isFullDuplex());
+  }
+
+  #headersOfTranslation({ headers, stream, dropped, isUntouched }: OpenBody): HeadersFor {
+    if (isUntouched()) return () => ({});
+    const requestId = this.#requestId();
+    return (contentLength) => translatedHeaders(headers, { stream, dropped, contentLength, requestId });
+  }
+
+  #headersOfError(error: ApiError, headers: HeaderMap): HeadersFor {
+    const requestId = this.#requestId();
+    return (contentLength) => errorHeaders(headers, { error, contentLength, requestId });
+  }
+
+  /** Timeouts and heartbeats; only full duplex allows replies that answer no message. */
+  #onTick(at: number, current: OpenBody): Replies {
+    const { stallTimeoutMs, heartbeatMs, finishGraceMs } = this.#options;
+    const { reader, stream } = current;
+    const upstreamSilence = this.#lastUpstreamActivity.elapsed(at);
+    const clientSilence = this.#lastClientWrite.elapsed(at);
+    const finishing = reader.isComplete() || reader.sawFinishReason();
+    if (finishing && this.#finish.elapsed(at) >= finishGraceMs)
+      return this.#deliver('tick', current, finish(current), 'body');
+    if (stallTimeoutMs > 0 && upstreamSilence >= stallTimeoutMs) {
+      const out = reader.fail(upstreamIdle(stallTimeoutMs));
+      // An error with a status of its own does not wait for the end of the body, which may never come.
+      return this.#deliver('tick', current, out, reader.disposition() instanceof ApiError ? 'open' : 'body');
+    }
+    const wantsHeartbeat = stream && !reader.isComplete() && heartbeatMs > 0;
+    if (!wantsHeartbeat || clientSilence < heartbeatMs) return [];
+    return this.#deliver('tick', current, this.#phase === 'sending_body' ? keepAliveComment : reader.start(), 'open');
+  }
+}
+
+const isJsonType = /^application\/json\s*(;|$)/i;
+
+const never = () => false;
+
+function finish({ reader }: OpenBody): ClientBytes {
+  return reader.isComplete() ? noBytes : reader.end();
+}
+
+function piecesOf(bytes: ClientBytes, areEvents: boolean): readonly Buffer[] | LongBody {
+  if (bytes instanceof LongBody) return bytes;
+  if (areEvents) return cutEvents(bytes);
+  return bytes.length < longBodyBytes ? cutBytes(bytes) : new LongBody(() => [bytes]);
+}
+
+function undecodable(cause: ContentCodingError): ApiError {
+  return invalidUpstreamBody('The upstream’s response cannot be decompressed.', cause);
+}
+
+function unknownCoding(headers: HeaderMap): ApiError {
+  return invalidUpstreamBody(`The upstream’s response has the unknown encoding ${headers.get('content-encoding')}.`);
+}

@@ -1,0 +1,81 @@
+import type { AnswerReport, ResponseContext } from '../../translate/context.ts';
+import type { ApiError } from '../../wire/schema/api-error.ts';
+import type { ResponseStatus } from '../../wire/schema/response-resource.ts';
+import type { ResponseStreamEvent } from '../../wire/schema/stream-events.ts';
+import type { ClientBytes } from './long-body.ts';
+
+/**
+ * Reads the upstream's body and makes the client's from it, whether it is a completion, an event stream, an error or
+ * neither. It turns bytes into bytes; the leg decides when to send them, and with which headers.
+ */
+export interface UpstreamBodyReader {
+  /** Decompressed bytes of the upstream's body in, the client's bytes out: whole events, or nothing yet. */
+  push(bytes: Buffer): ClientBytes;
+  /** Begins the client's stream before the upstream has sent anything; only for a client that wants one, and before `isComplete`. */
+  start(): ClientBytes;
+  /** The upstream's body has ended. Returns the rest; `disposition` is not null afterwards. */
+  end(): ClientBytes;
+  /** Ends the response with an error of our own: a stall, a body that cannot be decompressed. */
+  fail(error: ApiError): ClientBytes;
+  /** Null while it may still become an error with an HTTP status; then finally `accepted`, or that error. */
+  disposition(): Disposition;
+  /** The client's body is complete; the rest of the upstream's is ignored. */
+  isComplete(): boolean;
+  /** The model has finished: only usage and the end may follow. */
+  sawFinishReason(): boolean;
+  /** The bytes returned so far include a delta of a stream. */
+  hasToken(): boolean;
+  /** The same in few bytes, when memory is short: the answer so far is freed. */
+  shed(error: ApiError): ClientBytes;
+  /** Bytes that stay in memory until more arrive, or until the answer ends; by kind. */
+  bufferedBytes(): number;
+  keeps(): 'received' | 'stream';
+  /** Tokens of the output so far, as the upstream counts them or estimated; asked for each token. */
+  outputTokens(): number;
+  report(): UpstreamBodyReport;
+}
+
+export type Disposition = 'accepted' | ApiError | null;
+
+/** The outcome of the response, for the log. */
+export interface UpstreamBodyReport extends Omit<AnswerReport, 'status'> {
+  /** Null if there is no Response. */
+  readonly status: ResponseStatus | null;
+  readonly events: number;
+}
+
+export interface UpstreamBodyOptions {
+  /** The upstream's HTTP status. */
+  readonly status: number;
+  readonly contentType: string | null;
+  readonly retryAfter: string | null;
+  /** Null when the upstream responded before the request was read. */
+  readonly context: ResponseContext | null;
+  /** The headers have been sent: an error can only be reported in the body. */
+  readonly committed: boolean;
+  readonly limits: UpstreamBodyLimits;
+  /** Told of each message of an upstream's stream how many of the client's events it became. */
+  readonly onMessage?: ((events: number) => void) | undefined;
+}
+
+/** Bytes after decompression. */
+export interface UpstreamBodyLimits {
+  readonly maxResponseBytes: number;
+  readonly maxErrorBytes: number;
+  readonly maxSseEventBytes: number;
+}
+
+/** Whether one of them is a delta: text, reasoning or arguments. */
+export function hasDelta(events: readonly ResponseStreamEvent[]): boolean {
+  return events.some((event) => 'delta' in event);
+}
+
+export const emptyReport: UpstreamBodyReport = {
+  error: null,
+  status: null,
+  model: null,
+  finishReason: null,
+  events: 0,
+  usage: null,
+  outputTokens: 0,
+};

@@ -1,0 +1,166 @@
+import type { UnknownType } from '../translate/request/dropped.ts';
+import type { ApiError } from '../wire/schema/api-error.ts';
+import type { CreateResponseEcho, Usage } from '../wire/schema/response-resource.ts';
+import type { ResponsePhase } from './phases.ts';
+import type { RequestLegReport } from './request/request-leg.ts';
+import type { RequestOutcome } from './request-outcome.ts';
+import type { ResponseLegReport } from './response/response-leg.ts';
+import type { BodyModes } from './types.ts';
+
+/**
+ * - `open`: not finished; a call that ends in this state was aborted.
+ * - `passed`: not a request for this service, nothing was changed.
+ * - `refused`: this service sent the response, the upstream was not called.
+ * - `upstream_error`: the client was sent an HTTP error for what the upstream did.
+ * - `completed`, `incomplete`, `failed`: the Response's own status. Without an upstream's status it was not asked.
+ */
+export type ExchangeOutcome = 'open' | 'passed' | 'refused' | 'upstream_error' | 'completed' | 'incomplete' | 'failed';
+
+/** The counts of a Response's `usage`, by the names that access logs and the inspector have for them. */
+export interface TokenCounts {
+  readonly input_tokens: number;
+  /** Part of the input. */
+  readonly cached_tokens: number;
+  readonly output_tokens: number;
+  /** Part of the output. */
+  readonly reasoning_tokens: number;
+  readonly total_tokens: number;
+}
+
+/** An estimate, for as long as the upstream has not counted. It never appears in a Response's `usage`. */
+export type EstimatedTokens = Pick<TokenCounts, 'input_tokens' | 'output_tokens' | 'total_tokens'>;
+
+/**
+ * What log, metrics, traces, Envoy's metadata and the inspector may record of an exchange: sizes and names, never content.
+ * This is the one home of each such fact.
+ */
+export interface ExchangeSummary
+  extends Pick<RequestLegReport, 'requestId' | 'method' | 'path' | 'authority' | 'asked'>,
+    Pick<ResponseLegReport, 'upstreamStatus' | 'finishReason' | 'events'> {
+  readonly outcome: ExchangeOutcome;
+  readonly modes: BodyModes;
+  readonly profile: string;
+  /** The request's model; null until the request is read. */
+  readonly model: string | null;
+  /** The model that the upstream names in its response. */
+  readonly upstreamModel: string | null;
+  readonly stream: boolean | null;
+  /** The id of the Response; null until there is one. */
+  readonly responseId: string | null;
+  /** Sampling parameters; null where they are the API's defaults. */
+  readonly parameters: {
+    readonly temperature: number | null;
+    readonly topP: number | null;
+    readonly maxOutputTokens: number | null;
+  };
+  /** The status sent to the client; null until then. */
+  readonly status: number | null;
+  readonly errorCode: string | null;
+  /** The underlying exception where an error came from our own code; for the log only. */
+  readonly errorCause: unknown;
+  /** Null where the upstream reported no usage. */
+  readonly tokens: TokenCounts | null;
+  /** Stands in for `tokens`; null where the upstream reported usage, and where nothing is to be paid. */
+  readonly estimate: EstimatedTokens | null;
+  /** What was dropped from the request, as named in `x-responses-dropped`. */
+  readonly dropped: readonly string[];
+  /** Types of items, parts and tools in the request that this version does not know. */
+  readonly unknownTypes: readonly UnknownType[];
+  readonly bytes: {
+    readonly requestIn: number;
+    readonly requestOut: number;
+    readonly responseIn: number;
+    readonly responseOut: number;
+  };
+}
+
+/** The reports of an exchange's parts. */
+export interface ExchangeReports {
+  readonly modes: BodyModes;
+  readonly profile: string;
+  readonly request: RequestLegReport;
+  readonly requestOutcome: RequestOutcome;
+  readonly response: ResponseLegReport;
+  readonly responsePhase: ResponsePhase;
+  readonly responseId: string | null;
+}
+
+export function summaryOf(reports: ExchangeReports): ExchangeSummary {
+  const { modes, profile, request, requestOutcome, response, responseId } = reports;
+  const { requestId, method, path, authority, asked } = request;
+  const { upstreamStatus, finishReason, events, usage } = response;
+  const error: ApiError | null = request.error ?? response.error;
+  const translated = 'context' in requestOutcome ? requestOutcome : null;
+  const outcome = outcomeOf(reports);
+  return {
+    outcome,
+    requestId,
+    method,
+    path,
+    modes,
+    profile,
+    model: translated?.context.echo.model ?? null,
+    upstreamModel: response.model,
+    stream: translated?.context.stream ?? null,
+    asked,
+    authority,
+    responseId,
+    parameters: parametersOf(translated?.context.echo),
+    status: request.error?.status ?? (requestOutcome.type === 'answered' ? 200 : response.clientStatus),
+    upstreamStatus,
+    errorCode: error?.code ?? null,
+    errorCause: error?.cause,
+    finishReason,
+    tokens: usage === null ? null : tokensOf(usage),
+    estimate: usage === null && costs(outcome) ? estimateOf(reports) : null,
+    events,
+    dropped: translated?.dropped ?? [],
+    unknownTypes: translated?.unknownTypes ?? [],
+    bytes: {
+      requestIn: request.clientBytes,
+      requestOut: request.upstreamBytes,
+      responseIn: response.upstreamBytes,
+      responseOut: response.clientBytes,
+    },
+  };
+}
+
+function outcomeOf({ request, requestOutcome, response, responsePhase }: ExchangeReports): ExchangeOutcome {
+  const { error, status, clientStatus } = response;
+  if (request.error !== null) return 'refused';
+  if (requestOutcome.type === 'answered') return 'completed';
+  if (requestOutcome.type === 'passed' && error === null)
+    return responsePhase === 'awaiting_headers' ? 'open' : 'passed';
+  if (responsePhase === 'awaiting_headers') return 'open';
+  if (error !== null) return (clientStatus ?? 0) >= 300 ? 'upstream_error' : 'failed';
+  return status === 'completed' || status === 'incomplete' || status === 'failed' ? status : 'open';
+}
+
+/** The echo has the API's defaults for fields that the request left out: the client did not ask for them. */
+function parametersOf(echo: CreateResponseEcho | undefined): ExchangeSummary['parameters'] {
+  const set = (value: number | undefined) => (value === undefined || value === 1 ? null : value);
+  return {
+    temperature: set(echo?.temperature),
+    topP: set(echo?.top_p),
+    maxOutputTokens: echo?.max_output_tokens ?? null,
+  };
+}
+
+function tokensOf(usage: Usage): TokenCounts {
+  const { input_tokens, output_tokens, total_tokens } = usage;
+  const { cached_tokens } = usage.input_tokens_details;
+  const { reasoning_tokens } = usage.output_tokens_details;
+  return { input_tokens, cached_tokens, output_tokens, reasoning_tokens, total_tokens };
+}
+
+/** Whether tokens are to be paid: not for an HTTP error, nor for what was not translated. */
+export function costs(outcome: ExchangeOutcome): boolean {
+  return outcome !== 'upstream_error' && outcome !== 'refused' && outcome !== 'passed';
+}
+
+function estimateOf({ requestOutcome, response }: ExchangeReports): EstimatedTokens | null {
+  const input = requestOutcome.type === 'translated' ? requestOutcome.inputTokens : null;
+  if (input === null) return null;
+  const output = response.outputTokens;
+  return { input_tokens: input, output_tokens: output, total_tokens: input + output };
+}

@@ -1,0 +1,86 @@
+import type { ApiError } from '../wire/schema/api-error.ts';
+
+/**
+ * All that the code right of `extproc/` knows of Envoy. Tags are the proto's oneof names, so that a log line, a test script
+ * and `external_processor.proto` share one vocabulary.
+ */
+
+/** Lower-case names (pseudo headers included) to values; a repeated header is joined with `, ` (RFC 9110 §5.3). */
+export type HeaderMap = ReadonlyMap<string, string>;
+
+/** Applied by Envoy as: remove, then overwrite-or-add. */
+export interface HeaderMutation {
+  readonly set?: Readonly<Record<string, string>>;
+  readonly remove?: readonly string[];
+}
+
+export type BodyMode = 'NONE' | 'BUFFERED' | 'STREAMED' | 'BUFFERED_PARTIAL' | 'FULL_DUPLEX_STREAMED';
+
+/** The body modes in force, from `protocol_config` of the first message, else from the configuration. */
+export interface BodyModes {
+  readonly request: BodyMode;
+  readonly response: BodyMode;
+}
+
+/**
+ * What a call holds, by kind. In V8's heap: `parsed` values of a body while it is translated, the `context` that an
+ * answer needs of its request, and the state of a `stream`. Outside it: pieces `received` of an incomplete body, the
+ * `chat` body that is being made, the parts of the request kept as bytes to be repeated (`echo`), and what is `unsent`:
+ * written, but not yet read by the proxy.
+ */
+export type HeldKind = 'parsed' | 'context' | 'stream' | 'received' | 'chat' | 'echo' | 'unsent';
+
+/**
+ * Sets how many bytes of a kind an exchange holds from now on. Returns the error for its client when that is too much; the
+ * exchange then holds nothing.
+ */
+export type Hold = (kind: HeldKind, bytes: number) => ApiError | null;
+
+export type ExchangeEvent =
+  | { readonly type: 'request_headers'; readonly headers: HeaderMap; readonly endOfStream: boolean }
+  | { readonly type: 'request_body'; readonly body: Uint8Array; readonly endOfStream: boolean }
+  | { readonly type: 'request_trailers' }
+  | { readonly type: 'response_headers'; readonly headers: HeaderMap; readonly endOfStream: boolean }
+  | { readonly type: 'response_body'; readonly body: Uint8Array; readonly endOfStream: boolean }
+  | { readonly type: 'response_trailers' };
+
+export type RequestEvent = Extract<ExchangeEvent, { type: `request_${string}` }>;
+export type ResponseEvent = Extract<ExchangeEvent, { type: `response_${string}` }>;
+
+/**
+ * The parts of an answer that Envoy's access log, rate limits and headers may use: `docs/operating.md` lists the fields.
+ */
+export type UsageMetadata = Readonly<Record<string, string | number>>;
+
+/** Replies in order; where their bodies are long, each is made when it is asked for, so that backpressure holds. */
+export type Replies = ExchangeReply[] | Generator<ExchangeReply, void>;
+
+export type ExchangeReply =
+  | {
+      readonly type: 'request_headers' | 'response_headers';
+      readonly headers?: HeaderMutation;
+      readonly metadata?: UsageMetadata;
+    }
+  | {
+      readonly type: 'request_body' | 'response_body';
+      /** Replaces the bytes; absent lets Envoy's own bytes pass (not possible in full duplex, where the leg repeats them). */
+      readonly body?: Uint8Array;
+      /** Applied only where Envoy has not sent the headers yet: `BUFFERED`. */
+      readonly headers?: HeaderMutation;
+      readonly endOfStream: boolean;
+      readonly metadata?: UsageMetadata;
+    }
+  | {
+      readonly type: 'request_trailers' | 'response_trailers';
+      readonly headers?: HeaderMutation;
+      readonly metadata?: UsageMetadata;
+    }
+  | {
+      readonly type: 'immediate_response';
+      readonly status: number;
+      readonly headers: Readonly<Record<string, string>>;
+      readonly body: Uint8Array;
+      readonly metadata?: UsageMetadata;
+      /** Becomes `%RESPONSE_CODE_DETAILS%` in Envoy's access log: no spaces. */
+      readonly details: string;
+    };

@@ -1,0 +1,33 @@
+import type { LooseLogprobs, LooseTokenLogprob } from '../../wire/schema/chat-completion.ts';
+import type { Logprob, TopLogprob } from '../../wire/schema/response-resource.ts';
+import { arrayOf, objectOf, objectsOf } from './loose.ts';
+
+/** Replaces minus infinity, null and anything else that is not a number: the API's own floor. */
+const minLogprob = -9999;
+
+/** `choices[0].logprobs` of a completion or a chunk as the API writes them (docs/answers.md §1.8); empty if there are none. */
+export function logprobsOf(logprobs: unknown): Logprob[] {
+  const tokens: Logprob[] = [];
+  for (const value of arrayOf(objectOf<LooseLogprobs>(logprobs)?.content)) {
+    const entry = objectOf<LooseTokenLogprob>(value);
+    const token = entry === null ? null : topLogprobOf(entry);
+    if (entry === null || token === null) continue;
+    const others = objectsOf<LooseTokenLogprob>(entry.top_logprobs).map(topLogprobOf);
+    tokens.push({ ...token, top_logprobs: others.filter((other) => other !== null) });
+  }
+  return tokens;
+}
+
+function topLogprobOf({ token, logprob, bytes }: LooseTokenLogprob): TopLogprob | null {
+  if (typeof token !== 'string') return null;
+  return {
+    token,
+    logprob: typeof logprob === 'number' && Number.isFinite(logprob) ? Math.max(logprob, minLogprob) : minLogprob,
+    // llama.cpp and Ollama leave `bytes` out; the schema wants it.
+    bytes: isBytes(bytes) ? bytes : [...Buffer.from(token)],
+  };
+}
+
+function isBytes(value: unknown): value is readonly number[] {
+  return Array.isArray(value) && value.every((byte) => Number.isInteger(byte));
+}

@@ -1,0 +1,94 @@
+import type { Profile } from '../../upstream/profile.ts';
+import type { LooseChunk, LooseGroqExtras, LooseTokenDetails, LooseUsage } from '../../wire/schema/chat-completion.ts';
+import type { Usage } from '../../wire/schema/response-resource.ts';
+import { choiceOf, countOf, objectOf } from './loose.ts';
+
+/** That of an answer that took nothing. */
+export const noUsage: Usage = {
+  input_tokens: 0,
+  input_tokens_details: { cached_tokens: 0, cache_write_tokens: 0 },
+  output_tokens: 0,
+  output_tokens_details: { reasoning_tokens: 0 },
+  total_tokens: 0,
+};
+
+/**
+ * The usage a completion or a chunk carries, in whatever spelling and place its vendor puts it (docs/answers.md §1.7); null if
+ * it carries none. Counts are cumulative everywhere: of a stream's usages the last one that is not null stands.
+ */
+export function usageOf(carrier: LooseChunk, profile: Pick<Profile, 'reasoningTokensExtra'>): Usage | null {
+  const usage = foundIn(carrier);
+  if (usage === null) return null;
+
+  const input = countOf(usage.prompt_tokens) ?? countOf(usage.input_tokens) ?? 0;
+  const givenTotal = countOf(usage.total_tokens);
+  const reasoning = reasoningTokens(usage);
+  const completion =
+    countOf(usage.completion_tokens) ?? countOf(usage.output_tokens) ?? Math.max(0, (givenTotal ?? 0) - input);
+  // xAI bills reasoning beside the completion; the Responses API counts it inside. The total tells, behind any gateway.
+  const isExtra = profile.reasoningTokensExtra || (reasoning > 0 && givenTotal === input + completion + reasoning);
+  const output = isExtra ? completion + reasoning : completion;
+  return {
+    input_tokens: input,
+    input_tokens_details: {
+      cached_tokens: Math.min(cachedTokens(usage), input),
+      cache_write_tokens: Math.min(cacheWrites(usage), input), // openai-python requires it
+    },
+    output_tokens: output,
+    output_tokens_details: { reasoning_tokens: reasoning },
+    total_tokens: isExtra ? input + output : (givenTotal ?? input + output),
+  };
+}
+
+/** The body's own, Groq's `x_groq.usage`, Kimi's `choices[0].usage`. `{}` counts as none. */
+function foundIn(carrier: LooseChunk): LooseUsage | null {
+  return (
+    counted(carrier.usage) ??
+    counted(objectOf<LooseGroqExtras>(carrier.x_groq)?.usage) ??
+    counted(choiceOf(carrier)?.usage)
+  );
+}
+
+/** The value as an object that holds a count. */
+function counted(value: unknown): LooseUsage | null {
+  const usage = objectOf<LooseUsage>(value);
+  if (usage === null) return null;
+  for (const name in usage) if (countOf(usage[name as keyof LooseUsage]) !== null) return usage;
+  return null;
+}
+
+function detailsOf(details: unknown): LooseTokenDetails | null {
+  return objectOf<LooseTokenDetails>(details);
+}
+
+function cachedTokens(usage: LooseUsage): number {
+  return (
+    countOf(detailsOf(usage.prompt_tokens_details)?.cached_tokens) ??
+    countOf(usage.prompt_cache_hit_tokens) ?? // DeepSeek
+    countOf(usage.cached_tokens) ?? // Kimi
+    countOf(usage.num_cached_tokens) ?? // Mistral
+    countOf(usage.cache_read_input_tokens) ?? // Anthropic, LiteLLM
+    countOf(detailsOf(usage.input_tokens_details)?.cached_tokens) ??
+    0
+  );
+}
+
+function cacheWrites(usage: LooseUsage): number {
+  return (
+    countOf(usage.cache_creation_input_tokens) ?? // Anthropic
+    countOf(detailsOf(usage.prompt_tokens_details)?.cache_write_tokens) ??
+    countOf(detailsOf(usage.prompt_tokens_details)?.cache_creation_tokens) ?? // LiteLLM
+    countOf(detailsOf(usage.prompt_tokens_details)?.cache_creation_input_tokens) ?? // DashScope
+    countOf(detailsOf(usage.input_tokens_details)?.cache_write_tokens) ??
+    0
+  );
+}
+
+function reasoningTokens(usage: LooseUsage): number {
+  return (
+    countOf(detailsOf(usage.completion_tokens_details)?.reasoning_tokens) ??
+    countOf(usage.reasoning_tokens) ?? // SGLang
+    countOf(detailsOf(usage.output_tokens_details)?.reasoning_tokens) ??
+    0
+  );
+}

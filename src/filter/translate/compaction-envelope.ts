@@ -1,0 +1,57 @@
+import { createHash } from 'node:crypto';
+import { scanJson } from '../wire/json/scan.ts';
+import { objectOf, textOf } from './chat/loose.ts';
+
+/**
+ * A summary of a conversation, carried by the client in the `encrypted_content` of a `compaction` item. It is encoded, not
+ * encrypted, and needs no key: it holds nothing but the client's own conversation, and a client that forged one would only
+ * change its own conversation. Any replica can read it, after any restart.
+ */
+export interface CompactionEnvelope {
+  readonly text: string;
+  /** The model that wrote it, as the upstream names it. */
+  readonly model?: string;
+}
+
+/** The same with its version and a checksum, which reveals damage. */
+interface WrittenEnvelope extends CompactionEnvelope {
+  readonly v: 1;
+  readonly sum: string;
+}
+
+type LooseEnvelope = { readonly [Field in keyof WrittenEnvelope]?: unknown };
+
+const envelopePrefix = 'orc1.';
+
+/** More than any envelope has: a larger one was not written here. */
+const maxValues = 16;
+
+/** The envelope as text for `encrypted_content`. */
+export function encodeCompactionEnvelope({ text, model }: CompactionEnvelope): string {
+  const written: WrittenEnvelope = { v: 1, text, ...(model === undefined ? {} : { model }), sum: sumOf(text) };
+  return envelopePrefix + Buffer.from(JSON.stringify(written)).toString('base64url');
+}
+
+/**
+ * Reads what `encodeCompactionEnvelope` wrote: `foreign` for what other servers wrote (no prefix of ours), `damaged` for
+ * ours that was cut or changed.
+ */
+export function decodeCompactionEnvelope(given: string): CompactionEnvelope | 'foreign' | 'damaged' {
+  if (!given.startsWith(envelopePrefix)) return 'foreign';
+  const bytes = Buffer.from(given.slice(envelopePrefix.length), 'base64url');
+  if (scanJson(bytes, { maxValues }).values > maxValues) return 'damaged';
+  let value: LooseEnvelope | null;
+  try {
+    value = objectOf<LooseEnvelope>(JSON.parse(bytes.toString('utf8')));
+  } catch {
+    return 'damaged';
+  }
+  const text = textOf(value?.text);
+  if (value === null || value.v !== 1 || text === '' || value.sum !== sumOf(text)) return 'damaged';
+  const model = textOf(value.model);
+  return { text, ...(model === '' ? {} : { model }) };
+}
+
+function sumOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 16);
+}

@@ -1,0 +1,102 @@
+import type { Profile } from '../upstream/profile.ts';
+import type { ApiError } from '../wire/schema/api-error.ts';
+import type {
+  CreateResponseEcho,
+  OutputItem,
+  ResponseResource,
+  ResponseStatus,
+  ToolEcho,
+  Usage,
+} from '../wire/schema/response-resource.ts';
+import type { ResponseStreamEvent } from '../wire/schema/stream-events.ts';
+import type { Outcome } from './chat/finish.ts';
+import type { ClientToolType } from './client-tools.ts';
+import type { ReasoningCarrier } from './settings.ts';
+
+/** Mints an id that is unique for all practical purposes: `newId('msg')` gives `msg_…`. */
+export type NewId = (
+  prefix: 'resp' | 'msg' | 'fc' | 'rs' | 'ctc' | 'tsc' | 'tso' | 'sh' | 'lsh' | 'apc' | 'cmp' | 'call',
+) => string;
+
+/** What a Chat function name stands for on the Responses side, if not itself. */
+export type RestoredTool =
+  | { readonly kind: 'function'; readonly name: string; readonly namespace?: string; readonly async?: true }
+  | { readonly kind: 'custom'; readonly name: string; readonly namespace?: string; readonly async?: true }
+  | { readonly kind: 'tool_search' }
+  | { readonly kind: ClientToolType };
+
+/** How the upstream's answer is read, and what the client gets. */
+export interface AnswerForm {
+  /** The upstream may answer with a stream of events. */
+  readonly streams: boolean;
+  /** False: there is nothing to ask, and the Response is complete at once. */
+  readonly asksUpstream: boolean;
+  /** Makes other items of all the output, or none; null where the client gets each as it comes. */
+  readonly fold: Fold | null;
+  /** Reads an answer in JSON. Throws `ApiError` if it is not one. */
+  readJson(value: unknown, context: ResponseContext): JsonAnswer;
+  /** The client's JSON for a Response. */
+  bodyOf(response: ResponseResource): object;
+}
+
+/** The items that an answer's output becomes, or why it becomes none. */
+export type Fold = (output: readonly OutputItem[], answer: FinishedAnswer) => readonly OutputItem[] | ApiError;
+
+export interface FinishedAnswer {
+  readonly outcome: Outcome;
+  /** The upstream's name for the model, or null. */
+  readonly model: string | null;
+  readonly newId: NewId;
+}
+
+/** An answer in JSON, translated. */
+export interface JsonAnswer {
+  /** The client's JSON. */
+  readonly body: object;
+  /** For a client that asked for a stream. */
+  readonly events: readonly ResponseStreamEvent[];
+  readonly report: AnswerReport;
+}
+
+/** What is reported about a translated answer. */
+export interface AnswerReport {
+  readonly error: ApiError | null;
+  readonly status: ResponseStatus;
+  /** The upstream's name for the model. */
+  readonly model: string | null;
+  readonly usage: Usage | null;
+  /** Tokens of the output, estimated: what stands in where there is no usage. */
+  readonly outputTokens: number;
+  readonly finishReason: string | null;
+}
+
+/**
+ * What the answer's translation needs of its request. Nothing here refers to the input itself, except the ids of its calls.
+ */
+export interface ResponseContext {
+  readonly answer: AnswerForm;
+  readonly stream: boolean;
+  /** The fields of the Response resource that repeat the request. */
+  readonly echo: CreateResponseEcho;
+  /** Every function name offered to the upstream. */
+  readonly toolNames: ReadonlySet<string>;
+  /** Offered names that must be returned as something else: custom tools, namespaces, shortened names. */
+  readonly restoredTools: ReadonlyMap<string, RestoredTool>;
+  /** Offered names of deferred tools, each as a search would give it: what a client has to see before a call of it. */
+  readonly foundTools: ReadonlyMap<string, ToolEcho>;
+  /** The ids of the conversation's calls. */
+  readonly earlierCallIds: ReadonlySet<string>;
+  /** The names the model may call, by `tool_choice`: one, none or `allowed_tools`; null if it does not restrict them. */
+  readonly allowedTools: ReadonlySet<string> | null;
+  readonly wantsEncryptedReasoning: boolean;
+  readonly wantsLogprobs: boolean;
+  /** Pads delta events (`stream_options.include_obfuscation: true`). */
+  readonly obfuscate: boolean;
+  readonly reasoningEvents: ReasoningCarrier;
+  readonly profile: Profile;
+  /** Unix seconds at which the request was read. */
+  readonly createdAt: number;
+  /** Unix seconds now: for `completed_at`. */
+  readonly now: () => number;
+  readonly newId: NewId;
+}

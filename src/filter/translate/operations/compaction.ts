@@ -1,0 +1,86 @@
+import { ApiError } from '../../wire/schema/api-error.ts';
+import type { CompactionResource, OutputItem, ResponseResource } from '../../wire/schema/response-resource.ts';
+import { noUsage } from '../chat/usage.ts';
+import { encodeCompactionEnvelope } from '../compaction-envelope.ts';
+import type { FinishedAnswer } from '../context.ts';
+import { compactionRequest, fitConversation, summaryTokens } from '../request/compaction.ts';
+import { invalidValue } from '../request/errors.ts';
+import { mark } from '../request/trace.ts';
+import { defaults, responseAnswer } from './defaults.ts';
+import type { TranslatedOperation } from './operation.ts';
+
+/** Fields that constrain the form of an answer, which do not apply to a summary. */
+const formFields = new Set(
+  `stop logit_bias min_tokens ignore_eos guided_json guided_regex guided_choice guided_grammar structured_outputs
+  web_search_options search_parameters`.split(/\s+/),
+);
+
+/**
+ * Asks for a summary of the conversation: the same messages, one more that says what is wanted, no tools and no format. The
+ * answer becomes one `compaction` item.
+ */
+export const summary = {
+  conversation({ instructions, max_output_tokens }, input, { compaction, trace }, dropped) {
+    if (input.length === 0) throw invalidValue('input', `'input' holds no conversation that could be compacted.`);
+    const maxTokens = summaryTokens(compaction, max_output_tokens);
+    const fitted = fitConversation(input, instructions, compaction, maxTokens, dropped);
+    const asking = compactionRequest(compaction);
+    if (trace?.setBy.summary !== undefined) mark(asking, trace.setBy.summary);
+    return { items: [...fitted, asking], maxTokens };
+  },
+  constraints: () => ({ tools: [], toolChoice: undefined, format: undefined, formatText: null, logprobs: false }),
+  passthrough: (given) => new Map([...given].filter(([name]) => !formFields.has(name))),
+  answer: { ...responseAnswer(), fold: compactionItem },
+} satisfies Partial<TranslatedOperation>;
+
+const resourceAnswer = responseAnswer(resourceOf);
+
+/** `POST /v1/responses/compact`: the summary as a resource of its own. */
+export const compact: TranslatedOperation = {
+  ...defaults,
+  ...summary,
+  path: ['v1', 'responses', 'compact'],
+  of: () => compact,
+  answer: {
+    ...resourceAnswer,
+    fold: compactionItem,
+    readJson(value, context) {
+      const answer = resourceAnswer.readJson(value, context);
+      // That resource has no status: a summary that failed is an HTTP error.
+      if (answer.report.error !== null) throw answer.report.error;
+      return answer;
+    },
+  },
+};
+
+function resourceOf(response: ResponseResource): ResponseResource | CompactionResource {
+  if (response.status === 'failed') return response;
+  const { id, created_at, output, usage } = response;
+  // The schema has no null here.
+  return { id, object: 'response.compaction', created_at, output, usage: usage ?? noUsage };
+}
+
+/**
+ * The item with the text of the answer, without reasoning. One that reached its limit is kept, since clients give up a
+ * session whose compaction is incomplete; an empty or filtered one is not a summary.
+ */
+function compactionItem(
+  items: readonly OutputItem[],
+  { outcome, model, newId }: FinishedAnswer,
+): readonly OutputItem[] | ApiError {
+  const text = items.map(textOfItem).join('').trim();
+  if (text === '') return failed('empty_summary', 'The model gave no summary of the conversation.');
+  if (outcome.status === 'incomplete' && outcome.reason === 'content_filter')
+    return failed('content_filter', 'The upstream’s content filter stopped the summary of the conversation.');
+  const envelope = { text, ...(model === null ? {} : { model }) };
+  return [{ id: newId('cmp'), type: 'compaction', encrypted_content: encodeCompactionEnvelope(envelope) }];
+}
+
+function textOfItem(item: OutputItem): string {
+  if (item.type !== 'message') return '';
+  return item.content.map((part) => (part.type === 'output_text' ? part.text : '')).join('');
+}
+
+function failed(code: string, message: string): ApiError {
+  return new ApiError(message, { status: 502, type: 'model_error', code });
+}

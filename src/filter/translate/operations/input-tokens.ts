@@ -1,0 +1,80 @@
+import { ApiError } from '../../wire/schema/api-error.ts';
+import type { ChatCompletionRequest, Passthrough } from '../../wire/schema/chat-request.ts';
+import { objectOf } from '../chat/loose.ts';
+import { errorOfValue, errorOfWords } from '../error.ts';
+import { defaults, responseAnswer } from './defaults.ts';
+import type { TranslatedOperation } from './operation.ts';
+
+/** `POST /v1/responses/input_tokens`: counted by the server, where it can. */
+export const inputTokens: TranslatedOperation = {
+  ...defaults,
+  path: ['v1', 'responses', 'input_tokens'],
+  of: () => inputTokens,
+  generates: false,
+  upstreamPath({ tokenizePath }) {
+    if (tokenizePath === null) throw notCounted();
+    return tokenizePath;
+  },
+  json: countRequestJson,
+  jsonPieces: (chat, passthrough) => [countRequestJson(chat, passthrough)],
+  answer: {
+    ...responseAnswer(),
+    streams: false,
+    readJson: (value) => ({ body: translateCount(value), events: [], report: counted }),
+  },
+};
+
+const counted = {
+  error: null,
+  status: 'completed',
+  model: null,
+  usage: null,
+  finishReason: null,
+  outputTokens: 0,
+} as const;
+
+/** Chat servers have no common path for it. */
+function notCounted(): ApiError {
+  return new ApiError('Input tokens cannot be counted here in advance; the `usage` of a response counts them.', {
+    status: 501,
+    type: 'invalid_request',
+    code: 'not_implemented',
+  });
+}
+
+/** The answer of `POST /v1/responses/input_tokens`. */
+interface InputTokens {
+  readonly object: 'response.input_tokens';
+  readonly input_tokens: number;
+}
+
+/**
+ * The body that has a server count the tokens of a request: what its chat template is given, with the beginning of the
+ * answer, as vLLM's `/tokenize` takes it.
+ */
+function countRequestJson({ model, messages, tools }: ChatCompletionRequest, passthrough: Passthrough): string {
+  return JSON.stringify({
+    model,
+    messages,
+    tools,
+    add_generation_prompt: true,
+    chat_template_kwargs: passthrough.get('chat_template_kwargs'),
+  });
+}
+
+/** The server's count. Throws `ApiError` if there is none. */
+function translateCount(value: unknown): InputTokens {
+  const answer = objectOf<{ readonly count?: unknown; readonly input_tokens?: unknown }>(value);
+  const count = answer?.count ?? answer?.input_tokens; // vLLM, llama.cpp
+  if (typeof count === 'number' && Number.isInteger(count) && count >= 0)
+    return { object: 'response.input_tokens', input_tokens: count };
+  throw errorOfValue(value) ?? errorOfWords(value) ?? notACount();
+}
+
+function notACount(): ApiError {
+  return new ApiError('The upstream’s answer is not a count of tokens.', {
+    status: 502,
+    type: 'server_error',
+    code: 'invalid_upstream_response',
+  });
+}

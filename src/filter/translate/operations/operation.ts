@@ -1,0 +1,78 @@
+import type { Profile } from '../../upstream/profile.ts';
+import type { ChatCompletionRequest, ChatToolChoice, Passthrough } from '../../wire/schema/chat-request.ts';
+import type { AnswerForm } from '../context.ts';
+import type { Dropped } from '../request/dropped.ts';
+import type { CreateResponse, InputItem } from '../request/parsed.ts';
+import type { OfferedTool } from '../request/tools.ts';
+import type { CatalogSettings, TranslationSettings } from '../settings.ts';
+
+/**
+ * A kind of request that a client can make: its object has all that distinguishes it from the others, and `operations.ts`
+ * lists them.
+ */
+export type Operation = TranslatedOperation | PassedOperation;
+
+/** An operation whose body becomes a request of the upstream's own API. */
+export interface TranslatedOperation {
+  readonly type: 'translated';
+  readonly method: 'POST';
+  /** The segments of its path, after any prefix. */
+  readonly path: readonly string[];
+  /** A model answers it: there are tokens to pay for. */
+  readonly generates: boolean;
+  /**
+   * The template of the upstream's path; `chatPath` is that of Chat Completions. Throws `ApiError` if the server has none.
+   */
+  upstreamPath(profile: Profile, chatPath: string): string;
+  /** The operation that a body asks for on this path, of a server with that profile. */
+  of(request: CreateResponse, profile: Profile): TranslatedOperation;
+  /** Throws `ApiError` for what only other operations take. */
+  check(request: CreateResponse, settings: TranslationSettings): void;
+  /** What the model is sent. Throws `ApiError`; `dropped` receives the paths of what is left out. */
+  conversation(
+    request: CreateResponse,
+    input: readonly InputItem[],
+    settings: TranslationSettings,
+    dropped: Dropped,
+  ): Conversation;
+  /** What the model is asked for besides text. */
+  constraints(wanted: Constraints): Constraints;
+  /** The client's own fields that the upstream gets. */
+  passthrough(given: Passthrough): Passthrough;
+  /** A request to prewarm the cache is met, not only answered. */
+  readonly prewarms: boolean;
+  /** The upstream's body, and the same text in pieces. */
+  json(chat: ChatCompletionRequest, passthrough: Passthrough): string;
+  jsonPieces(chat: ChatCompletionRequest, passthrough: Passthrough): Iterable<string>;
+  readonly answer: AnswerForm;
+}
+
+export interface Conversation {
+  readonly items: readonly InputItem[];
+  readonly maxTokens: number | null | undefined;
+}
+
+/** Constraints on the form of an answer. */
+export interface Constraints {
+  readonly tools: readonly OfferedTool[];
+  readonly toolChoice: ChatToolChoice | undefined;
+  readonly format: ChatCompletionRequest['response_format'];
+  /** The format in words, for servers that have no field for it. */
+  readonly formatText: string | null;
+  readonly logprobs: boolean;
+}
+
+/** An operation that the upstream answers itself; its answer is completed on the way. */
+export interface PassedOperation {
+  readonly type: 'passed';
+  readonly method: 'GET';
+  readonly path: readonly string[];
+  /** A parameter of the query without which the request is not this operation. */
+  readonly parameter: string;
+  /** The completed answer; null if the client gets it unchanged. */
+  complete(
+    answer: unknown,
+    settings: { readonly catalog: CatalogSettings; readonly profile: Profile },
+    maxBytes: number,
+  ): object | null;
+}

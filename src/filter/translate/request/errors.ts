@@ -1,0 +1,62 @@
+import { ApiError } from '../../wire/schema/api-error.ts';
+import { isExactNumber } from '../../wire/schema/create-response.ts';
+
+/** `input[2].content[0]`: an index in brackets, a name after a dot. */
+export function paramAt(param: string, ...path: readonly PropertyKey[]): string {
+  let text = param;
+  for (const step of path) text += typeof step === 'number' ? `[${step}]` : `.${shorten(String(step))}`;
+  return text;
+}
+
+/** A client's own text, cut to what an error message may repeat: a name can be as long as the body. */
+export function shorten(text: string): string {
+  return text.length > 100 ? `${text.slice(0, 100)}…` : text;
+}
+
+/** 400 `unsupported_parameter`: this service or its upstream has no such feature. */
+export function unsupportedParameter(param: string, message: string): ApiError {
+  return ApiError.invalidRequest('unsupported_parameter', param, message);
+}
+
+/** 400 `unsupported_value`: the field is supported, this value of it is not. */
+export function unsupportedValue(param: string, message: string): ApiError {
+  return ApiError.invalidRequest('unsupported_value', param, message);
+}
+
+/** 400 `invalid_value`: no such value exists, or it contradicts the rest of the request. */
+export function invalidValue(param: string, message: string): ApiError {
+  return ApiError.invalidRequest('invalid_value', param, message);
+}
+
+/** 400 `missing_required_parameter`. */
+export function missingParameter(param: string, hint = ''): ApiError {
+  return ApiError.invalidRequest(
+    'missing_required_parameter',
+    param,
+    `Missing required parameter: '${param}'.${hint === '' ? '' : ` ${hint}`}`,
+  );
+}
+
+/** 400 `invalid_type`: `expected` comes with its article, `an object`. A null `param` is the body itself. */
+export function invalidType(param: string | null, expected: string, value: unknown): ApiError {
+  const where = param === null ? 'the request body' : `'${param}'`;
+  return ApiError.invalidRequest(
+    'invalid_type',
+    param,
+    `Invalid type for ${where}: expected ${expected}, but got ${typeName(value)}.`,
+  );
+}
+
+/** The value, of a JSON body, in quotes: at most 64 characters of it, for an error message. */
+export function quote(value: unknown): string {
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  return `'${text.length > 64 ? `${text.slice(0, 64)}…` : text}'`;
+}
+
+function typeName(value: unknown): string {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'an array';
+  if (typeof value === 'number') return Number.isInteger(value) ? 'an integer' : 'a decimal number';
+  if (isExactNumber(value)) return 'a number';
+  return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
+}

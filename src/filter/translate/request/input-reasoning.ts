@@ -1,0 +1,52 @@
+import type { LooseReasoningDetail, LooseThinkingBlock } from '../../wire/schema/chat-completion.ts';
+import type { OpaqueFields } from '../../wire/schema/chat-request.ts';
+import { objectOf } from '../chat/loose.ts';
+import { unpackOpaqueFields } from '../reasoning-envelope.ts';
+import type { TranslationSettings } from '../settings.ts';
+import type { InputReasoning } from './parsed.ts';
+
+/** Earlier reasoning, as it can be given back to the upstream. */
+export interface EarlierReasoning {
+  readonly text: string;
+  /** OpenRouter's `reasoning_details`, when they came from this profile's upstream. */
+  readonly details: readonly unknown[];
+  /** Signed `thinking_blocks`; likewise. */
+  readonly blocks: readonly unknown[];
+  /** Fields that calls, and the message (`''`), must get back, by call id; likewise. */
+  readonly fields: Readonly<Record<string, OpaqueFields>>;
+}
+
+/** A reasoning item with the contents of its `encrypted_content`, if that was made here. */
+export function earlierReasoningOf(
+  { text, summaries, envelope }: InputReasoning,
+  { profile, reasoningEvents }: TranslationSettings,
+): EarlierReasoning {
+  const ours = envelope !== null && envelope.p === profile.name; // never replayed to another provider
+  // With this setting summaries are the upstream's own text; other servers' summaries only paraphrase it.
+  const ownSummaries = reasoningEvents === 'summary' ? summaries : [];
+  const whole = text || envelope?.t || ownSummaries.join('\n\n');
+  return {
+    text: whole,
+    details: ours ? detailsOf(envelope.d ?? [], whole) : [],
+    blocks: ours ? blocksOf(envelope.b ?? [], whole) : [],
+    fields: ours ? unpackOpaqueFields(envelope) : {},
+  };
+}
+
+/** A signed detail travels without its text, which is the item's; a signature alone would be refused. */
+function detailsOf(details: readonly unknown[], text: string): readonly unknown[] {
+  return details.flatMap((value): unknown[] => {
+    const detail = objectOf<LooseReasoningDetail>(value);
+    if (detail?.text !== null) return [value];
+    return text === '' ? [] : [{ ...detail, text }];
+  });
+}
+
+/** The same for thinking blocks. */
+function blocksOf(blocks: readonly unknown[], text: string): readonly unknown[] {
+  return blocks.flatMap((value): unknown[] => {
+    const block = objectOf<LooseThinkingBlock>(value);
+    if (block?.thinking !== null) return block === null ? [] : [block];
+    return text === '' ? [] : [{ ...block, thinking: text }];
+  });
+}

@@ -1,0 +1,32 @@
+import { messageItem } from '../../../../wire/schema/create-response.ts';
+import { objectOf, textOf } from '../../../chat/loose.ts';
+import type { InputMessage } from '../../parsed.ts';
+
+/** Where items of every known type carry text for the model. */
+interface LooseItem {
+  readonly text?: unknown;
+  readonly content?: unknown;
+  readonly message?: unknown;
+  readonly summary?: unknown;
+  readonly output?: unknown;
+  readonly role?: unknown;
+}
+
+/** The text in an item or part of an unknown type, in document order; `''` for none. Reads two levels deep. */
+export function textCarriedBy(value: object): string {
+  const item: LooseItem = objectOf<LooseItem>(value) ?? {};
+  const texts = [item.text, item.content, item.message, item.summary, item.output].flatMap(textsIn);
+  return texts.filter((text) => text !== '').join('\n');
+}
+
+/** The role such an item states, where a message may have it. */
+export function roleStatedBy(value: object): InputMessage['role'] {
+  const role = messageItem.shape.role.safeParse(objectOf<LooseItem>(value)?.role);
+  return role.success ? role.data : 'user';
+}
+
+/** A text, or the texts of a list of parts. */
+function textsIn(value: unknown): string[] {
+  if (!Array.isArray(value)) return [textOf(value)];
+  return value.map((part) => (typeof part === 'string' ? part : textOf(objectOf<{ text?: unknown }>(part)?.text)));
+}

@@ -1,0 +1,17 @@
+import { profileForModel } from '../../../upstream/profile-for-model.ts';
+import { isJsonObject } from '../../../wire/schema/create-response.ts';
+import type { TranslationSettings } from '../../settings.ts';
+import { maxModelLength } from './limits.ts';
+
+/**
+ * The settings with the flags the profile has for the request's model, which even reading the request depends on. A name
+ * that is too long, and refused later, is matched with no rule.
+ */
+export function settingsForModel(settings: TranslationSettings, body: unknown): TranslationSettings {
+  if (settings.profile.models.length === 0) return settings;
+  const named = isJsonObject(body) ? body['model'] : null;
+  const model = typeof named === 'string' && named !== '' ? named : (settings.defaultModel ?? '');
+  if (model.length > maxModelLength) return settings;
+  const profile = profileForModel(settings.profile, model);
+  return profile === settings.profile ? settings : { ...settings, profile };
+}

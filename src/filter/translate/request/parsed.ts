@@ -1,0 +1,189 @@
+import type { CreateResponseFields } from '../../wire/schema/create-response.ts';
+import type { ToolEcho } from '../../wire/schema/response-resource.ts';
+import type { ClientToolType } from '../client-tools.ts';
+import type { RestoredTool } from '../context.ts';
+import type { ReasoningEnvelope } from '../reasoning-envelope.ts';
+
+/**
+ * The input of translation: a request with every value checked. Only `parse/` creates these, so translation never meets a
+ * wrong shape.
+ */
+
+/** A parsed `CreateResponse`: fields of one value as the client sent them, the others in the types below. */
+export interface CreateResponse
+  extends Omit<CreateResponseFields, 'input' | 'include' | 'tools' | 'tool_choice' | 'text'> {
+  readonly include: readonly string[];
+  /** Null when the request has none. */
+  readonly input: readonly InputItem[] | null;
+  /** What asks for a warm cache and no output; null for an answer. */
+  readonly prewarm: Prewarm | null;
+  /** The input ends in a `compaction_trigger`. */
+  readonly endsInTrigger: boolean;
+  /** Every tool to offer, in order, each name once: those of `tools`, then those found in `input`. */
+  readonly tools: readonly ToolDefinition[];
+  /** The request's own `tools`, as the Response repeats them. */
+  readonly listedTools: readonly ListedTool[];
+  readonly tool_choice: ToolChoiceRequest | null;
+  readonly text: { readonly format: TextFormatRequest; readonly verbosity: string | null };
+}
+
+/** The field that asks the prompt's beginning to be kept, and nothing to be made of it. */
+export type Prewarm = 'generate' | 'prompt_cache_options.prewarm';
+
+/** An input item that has a place in Chat messages. */
+export type InputItem = InputMessage | InputToolCall | InputToolOutput | InputReasoning;
+
+export interface InputMessage {
+  readonly kind: 'message';
+  readonly role: 'user' | 'assistant' | 'system' | 'developer';
+  readonly content: readonly InputContent[];
+  /** An assistant's `commentary` or `final_answer`, for a server that knows it. */
+  readonly phase?: string;
+}
+
+/** A call the model made earlier. Its Chat name is looked up once all tools are known. */
+export interface InputToolCall {
+  readonly kind: 'call';
+  /** The item's path in the request, for errors. */
+  readonly param: string;
+  readonly callId: string;
+  /** Its input is text in any form; any other call's is JSON. */
+  readonly isCustom: boolean;
+  readonly name: string;
+  readonly namespace: string | null;
+  /** JSON text of the arguments, or a custom tool's input verbatim. */
+  readonly input: string;
+  /** Its output may come in a later turn, or not yet. */
+  readonly isAsync?: true;
+}
+
+export interface InputToolOutput {
+  readonly kind: 'output';
+  readonly param: string;
+  readonly callId: string;
+  readonly content: readonly InputContent[];
+}
+
+export interface InputReasoning {
+  readonly kind: 'reasoning';
+  /** The item's id; null for none. */
+  readonly id: string | null;
+  /** Its `encrypted_content` was made by another server. */
+  readonly isForeign: boolean;
+  /** The text of `content`, `''` for none. */
+  readonly text: string;
+  readonly summaries: readonly string[];
+  /** The contents of `encrypted_content`; null if absent or not made here. */
+  readonly envelope: ReasoningEnvelope | null;
+}
+
+/** A client's prompt cache options, for servers that support them. */
+export interface CacheHints {
+  readonly prompt_cache_breakpoint?: unknown;
+  readonly cache_control?: unknown;
+}
+
+/** A content part. Text of every kind, text files included, is `text`. */
+export type InputContent = InputText | InputRefusal | InputImage | InputAudio | InputVideo | InputFile;
+
+export interface InputText extends CacheHints {
+  readonly type: 'text';
+  readonly text: string;
+  /** It has lines of its own: a file, say, is not a piece of the text next to it. */
+  readonly hasOwnLines?: true;
+}
+
+/** A refusal in an assistant's history. */
+export interface InputRefusal {
+  readonly type: 'refusal';
+  readonly refusal: string;
+}
+
+export interface InputImage extends CacheHints {
+  readonly type: 'image';
+  readonly url: string;
+  /** Null leaves it to the server. */
+  readonly detail: 'low' | 'high' | 'original' | null;
+}
+
+export interface InputAudio {
+  readonly type: 'audio';
+  readonly data: string;
+  readonly format: string;
+}
+
+export interface InputVideo {
+  readonly type: 'video';
+  readonly url: string;
+}
+
+/** A file by URL (a data URL included) or by the id of an upload. */
+export type InputFile =
+  | { readonly type: 'file'; readonly url: string; readonly filename: string | null }
+  | { readonly type: 'file'; readonly fileId: string };
+
+/** What every tool has. */
+interface NamedDefinition {
+  /** The tool's path in the request. */
+  readonly param: string;
+  /** The name the upstream knows it by; unique in the request. */
+  readonly chatName: string;
+  /** The client's own name and type of the tool. */
+  readonly origin: RestoredTool;
+  readonly description: string | null;
+  /** What a search of OpenAI's servers would have given, of a tool that the model may call before any. */
+  readonly found?: ToolEcho;
+}
+
+/** A function, or a `tool_search` the client runs: upstreams see both alike. */
+export interface FunctionDefinition extends NamedDefinition {
+  readonly kind: 'function';
+  readonly parameters: Readonly<Record<string, unknown>> | null;
+  readonly strict: boolean | null;
+  /** A cache breakpoint, for a server that knows it. */
+  readonly cacheControl?: unknown;
+}
+
+export interface CustomDefinition extends NamedDefinition {
+  readonly kind: 'custom';
+  readonly format: { readonly type: 'text' } | CustomGrammar | null;
+}
+
+export interface CustomGrammar {
+  readonly type: 'grammar';
+  readonly syntax: string;
+  readonly definition: string;
+}
+
+export type ToolDefinition = FunctionDefinition | CustomDefinition;
+
+/** An entry of the request's own `tools`, for the echo: a function as it was read, any other as it came. */
+export type ListedTool =
+  | { readonly kind: 'function'; readonly definition: FunctionDefinition }
+  | { readonly kind: 'other'; readonly given: ToolEcho };
+
+export type ToolChoiceMode = 'auto' | 'none' | 'required';
+
+export type ToolChoiceRequest =
+  | { readonly type: 'mode'; readonly mode: ToolChoiceMode }
+  | { readonly type: 'named'; readonly tool: ChosenTool }
+  | { readonly type: 'allowed_tools'; readonly mode: ToolChoiceMode; readonly tools: readonly ChosenTool[] };
+
+/** A tool that `tool_choice` names. It is found, or not, once all tools are known. */
+export interface ChosenTool {
+  readonly param: string;
+  readonly type: 'function' | 'custom' | ClientToolType;
+  readonly name: string;
+  readonly namespace: string | null;
+}
+
+export type TextFormatRequest =
+  | { readonly type: 'text' }
+  | { readonly type: 'json_object' }
+  | {
+      readonly type: 'json_schema';
+      readonly name: string;
+      readonly schema: Readonly<Record<string, unknown>>;
+      readonly strict: boolean | null;
+      readonly description: string | null;
+    };

@@ -1,0 +1,62 @@
+import type { ChatCompletionRequest, ChatResponseFormat } from '../../wire/schema/chat-request.ts';
+import type { TranslationSettings } from '../settings.ts';
+import type { Dropped } from './dropped.ts';
+import type { TextFormatRequest } from './parsed.ts';
+
+export interface TextFormat {
+  /** Chat's `response_format`; undefined leaves it out. */
+  readonly chat: ChatCompletionRequest['response_format'];
+  /** Instructions for the model where the server has no field for the format; null for none. */
+  readonly system: string | null;
+  /** The flat form the Response repeats. */
+  readonly echo: unknown;
+}
+
+const plainText: TextFormat = { chat: undefined, system: null, echo: { type: 'text' } };
+
+/** `text.format` as the profile's server takes it. `dropped` receives a `strict` the server does not know. */
+export function translateTextFormat(
+  format: TextFormatRequest,
+  { profile, strictEcho }: TranslationSettings,
+  dropped: Dropped,
+): TextFormat {
+  if (format.type === 'text') return plainText;
+  if (format.type === 'json_object') {
+    const echo = { type: 'json_object' };
+    if (profile.jsonSchema === 'prompt')
+      return { chat: undefined, system: 'Answer with one JSON object and nothing else.', echo };
+    return { chat: { type: 'json_object' }, system: null, echo };
+  }
+  const { name, schema, strict, description } = format;
+  const echo = {
+    type: 'json_schema',
+    name,
+    description,
+    schema: strictEcho ? null : schema,
+    strict: strict ?? false,
+  };
+  const about = description === null || description === '' ? '' : `${description}\n`;
+  switch (profile.jsonSchema) {
+    case 'native': {
+      if (strict === true && !profile.strict) dropped.push('text.format.strict');
+      const chat: ChatResponseFormat = {
+        type: 'json_schema',
+        json_schema: {
+          name,
+          ...(description === null || description === '' ? {} : { description }),
+          schema,
+          ...(strict !== null && profile.strict ? { strict } : {}),
+        },
+      };
+      return { chat, system: null, echo };
+    }
+    case 'json_object': // DeepSeek: the server guarantees valid JSON; the schema goes into the prompt
+      return { chat: { type: 'json_object' }, system: `${about}JSON schema: ${JSON.stringify(schema)}`, echo };
+    case 'prompt':
+      return {
+        chat: undefined,
+        system: `${about}Answer with JSON that conforms to this JSON schema, and nothing else: ${JSON.stringify(schema)}`,
+        echo,
+      };
+  }
+}

@@ -1,0 +1,105 @@
+import { PackedList, type RetainedBytes } from '../../memory/retained-bytes.ts';
+import type { LooseReasoningDetail, LooseThinkingBlock } from '../../wire/schema/chat-completion.ts';
+import type { OpaqueFields } from '../../wire/schema/chat-request.ts';
+import { joinOpaqueFields } from '../chat/call-entries.ts';
+import {
+  isWholeBlock,
+  mergeReasoningDetails,
+  mergeThinkingBlocks,
+  type ReasoningSource,
+} from '../chat/reasoning-source.ts';
+import type { ResponseContext } from '../context.ts';
+import { carriedDetails, type ReasoningExtras } from './reasoning-item.ts';
+
+/** What one call, or the message, must have back. */
+export interface CarriedExtra {
+  readonly fields: OpaqueFields;
+  /** Gives the `call_id` it belongs to, minting it if none came; `''` for the message's own. */
+  readonly callId: () => string;
+}
+
+/** The object and closure of an extra, and its place in the list. */
+const extraEntry = 150;
+
+/** What goes back to the upstream in the envelope of a reasoning item, gathered until the item is closed. */
+export class EnvelopeContents {
+  readonly #retained: RetainedBytes;
+  #details: PackedList<LooseReasoningDetail>;
+  readonly #extras: CarriedExtra[] = [];
+  #blocks: PackedList<LooseThinkingBlock>;
+  readonly #context: Pick<ResponseContext, 'wantsEncryptedReasoning' | 'profile'>;
+  /** Of what is in the lists, known when it comes: they are unpacked only for the end. */
+  #hasCarriedDetail = false;
+  #hasWholeBlock = false;
+  #areWhole = false;
+  #extraBytes = 0;
+
+  constructor(retained: RetainedBytes, context: Pick<ResponseContext, 'wantsEncryptedReasoning' | 'profile'>) {
+    this.#retained = retained;
+    this.#context = context;
+    this.#details = new PackedList(retained);
+    this.#blocks = new PackedList(retained);
+  }
+
+  /** `reasoning_details` and `thinking_blocks` entries of a delta, as sent. */
+  add({ details, blocks }: Omit<ReasoningSource, 'text'>): void {
+    for (const detail of details) this.#details.push(detail);
+    for (const block of blocks) this.#blocks.push(block);
+    this.#hasCarriedDetail ||= carriedDetails(details, '', this.#context).length > 0;
+    this.#hasWholeBlock ||= blocks.some(isWholeBlock);
+  }
+
+  /** All of them, of a whole message, in place of what its deltas had: they go back as they are. */
+  setWhole(entries: Omit<ReasoningSource, 'text'>): void {
+    this.#areWhole = true;
+    this.#details.release();
+    this.#blocks.release();
+    this.#details = new PackedList(this.#retained);
+    this.#blocks = new PackedList(this.#retained);
+    this.add(entries);
+  }
+
+  addExtra(extra: CarriedExtra): void {
+    this.#extras.push(extra);
+    this.#retained.add(extraEntry);
+    this.#extraBytes += extraEntry + this.#retained.addValue(extra.fields);
+  }
+
+  /** Must it be sent even in an item without text? */
+  needsItem(): boolean {
+    return this.#extras.length > 0 || this.#hasWholeBlock || this.#hasCarriedDetail;
+  }
+
+  /** Is there a thinking block that a server takes back? */
+  hasWholeBlock(): boolean {
+    return this.#hasWholeBlock;
+  }
+
+  /** The details and the blocks with the pieces of one joined, and the fields of calls by `call_id`. */
+  extras(): ReasoningExtras {
+    return {
+      details: this.#areWhole ? this.#details.all() : mergeReasoningDetails(this.#details.all()),
+      blocks: this.#areWhole ? this.#blocks.all() : mergeThinkingBlocks(this.#blocks.all()),
+      fields: this.#fields(),
+    };
+  }
+
+  #fields(): ReasoningExtras['fields'] {
+    const byCall = new Map<string, OpaqueFields[]>();
+    for (const { callId, fields } of this.#extras) {
+      const id = callId();
+      const pieces = byCall.get(id);
+      if (pieces === undefined) byCall.set(id, [fields]);
+      else pieces.push(fields);
+    }
+    return Object.fromEntries(Array.from(byCall, ([id, pieces]) => [id, joinOpaqueFields(pieces)]));
+  }
+
+  /** The item is closed and its envelope written: frees all this. */
+  release(): void {
+    this.#details.release();
+    this.#blocks.release();
+    this.#retained.release(this.#extraBytes);
+    this.#extraBytes = 0;
+  }
+}

@@ -1,0 +1,94 @@
+import type { RetainedBytes } from '../../memory/retained-bytes.ts';
+import type { ResponseStreamEvent, UnnumberedEvent } from '../../wire/schema/stream-events.ts';
+import type { NewId, ResponseContext } from '../context.ts';
+import { estimatedOutput } from '../estimate.ts';
+import { HeldEvents } from './held-events.ts';
+
+/** A delta and its padding are together a multiple of this, so that sizes on the wire reveal little about the text. */
+const paddingMultiple = 16;
+
+/**
+ * Numbers the events of one response from 0 without gaps, pads the deltas if requested, and keeps them until they are
+ * taken. A log whose events are not needed (`isWanted` false: a JSON completion for a client that asked for JSON) drops
+ * them.
+ */
+export class EventLog {
+  /** Null where nothing is padded. The only randomness here is that of ids: their last characters are used. */
+  readonly #padding: NewId | null;
+  #isWanted: boolean;
+  #events: ResponseStreamEvent[] | null = null;
+  #count = 0;
+  #deltas = 0;
+  #characters = 0;
+  #held: HeldEvents | null = null;
+
+  constructor({ obfuscate, newId }: Pick<ResponseContext, 'obfuscate' | 'newId'>, isWanted = true) {
+    this.#padding = obfuscate ? newId : null;
+    this.#isWanted = isWanted;
+  }
+
+  emit(event: UnnumberedEvent): void {
+    if ('delta' in event) {
+      this.#deltas += 1;
+      this.#characters += event.delta.length;
+    }
+    if (!this.#isWanted || this.#held?.hold(event)) return;
+    this.#append(event);
+  }
+
+  /** From now on, events of items after that one are held. */
+  holdAfter(outputIndex: number, retained: RetainedBytes): void {
+    if (this.#isWanted) this.#held ??= new HeldEvents(outputIndex, retained);
+  }
+
+  /** Emits held events, up to those of that item; later ones are still held. With null, none are. */
+  releaseThrough(outputIndex: number | null): void {
+    const held = this.#held;
+    if (held === null) return;
+    if (outputIndex === null) this.#held = null;
+    for (const event of held.take(outputIndex)) this.#append(event);
+  }
+
+  /** Drops held events, and whatever is emitted meanwhile. */
+  whileSilent(action: () => void): void {
+    const isWanted = this.#isWanted;
+    this.#held = null;
+    this.#isWanted = false;
+    action();
+    this.#isWanted = isWanted;
+  }
+
+  /** Drops events that are held or were not taken. */
+  drop(): void {
+    this.#held = null;
+    this.#events = null;
+  }
+
+  #append(event: UnnumberedEvent): void {
+    // The event was made for this call alone: it is completed in place, because a copy for each token would cost more.
+    const own = event as UnnumberedEvent & { sequence_number: number; obfuscation?: string };
+    if (this.#padding !== null && 'delta' in event)
+      own.obfuscation = this.#padding('resp').slice(-(paddingMultiple - (event.delta.length % paddingMultiple)));
+    own.sequence_number = this.#count++;
+    // Nearly always it is alone, and an array literal takes a tenth of the memory of one that grows.
+    if (this.#events === null) this.#events = [own];
+    else this.#events.push(own);
+  }
+
+  /** What was emitted since the last call. */
+  take(): ResponseStreamEvent[] {
+    const taken = this.#events;
+    this.#events = null;
+    return taken ?? [];
+  }
+
+  /** Tokens of the deltas so far, wanted or not, as `estimatedOutput` has them. */
+  tokens(): number {
+    return estimatedOutput(this.#deltas, this.#characters);
+  }
+
+  /** Events emitted so far: the next one's `sequence_number`. */
+  count(): number {
+    return this.#count;
+  }
+}

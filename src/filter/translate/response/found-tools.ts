@@ -1,0 +1,43 @@
+import type { ToolSearchCallItem, ToolSearchOutputItem } from '../../wire/schema/response-resource.ts';
+import type { ResponseContext } from '../context.ts';
+import type { Output } from './output.ts';
+
+interface Parts {
+  readonly output: Output;
+  readonly context: ResponseContext;
+}
+
+type Unfinished<Item> = Omit<Item, 'status'>;
+
+/**
+ * Tells the client of a tool that was deferred what OpenAI's servers tell of a search, before the first call of it: the
+ * Agents SDKs run no tool that no search has found. Here all were offered from the start.
+ */
+export class FoundTools {
+  readonly #parts: Parts;
+  readonly #told = new Set<string>();
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+  }
+
+  /** To be called before the item of a call of that name is opened. */
+  tell(name: string): void {
+    const { newId, foundTools } = this.#parts.context;
+    const tool = foundTools.get(name);
+    if (tool === undefined || this.#told.has(name)) return;
+    this.#told.add(name);
+    const ran = { call_id: null, execution: 'server' } as const;
+    const paths = [(tool as { readonly name?: unknown }).name];
+    this.#add({ id: newId('tsc'), type: 'tool_search_call', ...ran, arguments: { paths } });
+    this.#add({ id: newId('tso'), type: 'tool_search_output', ...ran, tools: [tool] });
+  }
+
+  #add(item: Unfinished<ToolSearchCallItem> | Unfinished<ToolSearchOutputItem>): void {
+    const { output } = this.#parts;
+    const index = output.add({ ...item, status: 'in_progress' });
+    const close = () => ({ ...item, status: 'completed' as const });
+    output.register(index, { isCall: false, close, isWhole: () => true, isCut: () => false });
+    output.close(index);
+  }
+}

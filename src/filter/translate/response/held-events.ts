@@ -1,0 +1,77 @@
+import type { RetainedBytes } from '../../memory/retained-bytes.ts';
+import { heapBytesOf, stringNode } from '../../memory/value-cost.ts';
+import type { UnnumberedEvent } from '../../wire/schema/stream-events.ts';
+
+/** The events of one item; its deltas are joined, and grow in place. */
+interface HeldItem {
+  readonly events: UnnumberedEvent[];
+  bytes: number;
+}
+
+type GrowingDelta = UnnumberedEvent & { delta: string };
+
+/** An event's object beside its values, and its place in the list. */
+const eventBytes = 120;
+
+/** The events of items, held until an earlier item is closed, in the order of the items. */
+export class HeldEvents {
+  readonly #retained: RetainedBytes;
+  readonly #items = new Map<number, HeldItem>();
+  /** Events up to those of this item are not held. */
+  #through: number;
+
+  constructor(through: number, retained: RetainedBytes) {
+    this.#through = through;
+    this.#retained = retained;
+  }
+
+  /** Holds the event if it has to wait; otherwise does nothing and returns false. */
+  hold(event: UnnumberedEvent): boolean {
+    if (!('output_index' in event) || event.output_index <= this.#through) return false;
+    const item = this.#itemAt(event.output_index);
+    const last = item.events.at(-1);
+    if (last !== undefined && isCallDelta(event) && last.type === event.type) {
+      (last as GrowingDelta).delta += event.delta;
+      this.#count(item, stringNode + heapBytesOf(event.delta));
+    } else {
+      item.events.push(event);
+      this.#count(item, eventBytes + heapBytesOf(event));
+    }
+    return true;
+  }
+
+  /** The held events of items up to that one; with null, all. */
+  take(through: number | null): UnnumberedEvent[] {
+    const taken: UnnumberedEvent[] = [];
+    this.#through = through ?? Number.POSITIVE_INFINITY;
+    // Items are added in order, so the map has them in order.
+    for (const [index, item] of this.#items) {
+      if (index > this.#through) break;
+      for (const event of item.events) taken.push(event);
+      this.#retained.release(item.bytes);
+      this.#items.delete(index);
+    }
+    return taken;
+  }
+
+  #itemAt(index: number): HeldItem {
+    let item = this.#items.get(index);
+    if (item === undefined) {
+      item = { events: [], bytes: 0 };
+      this.#items.set(index, item);
+    }
+    return item;
+  }
+
+  #count(item: HeldItem, bytes: number): void {
+    item.bytes += bytes;
+    this.#retained.add(bytes);
+  }
+}
+
+/** Deltas of a call have nothing beside their text. */
+function isCallDelta(event: UnnumberedEvent): event is GrowingDelta {
+  return (
+    event.type === 'response.function_call_arguments.delta' || event.type === 'response.custom_tool_call_input.delta'
+  );
+}

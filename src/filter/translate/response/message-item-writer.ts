@@ -1,0 +1,203 @@
+import { type RetainedBytes, RetainedList } from '../../memory/retained-bytes.ts';
+import type {
+  Logprob,
+  OutputItem,
+  OutputTextPart,
+  RefusalPart,
+  UrlCitation,
+} from '../../wire/schema/response-resource.ts';
+import { CitationList } from '../chat/citations.ts';
+import type { ResponseContext } from '../context.ts';
+import type { EventLog } from './event-log.ts';
+import { GrowingText } from './growing-text.ts';
+import type { ClosingStatus, OpenItem, Output } from './output.ts';
+
+type OpenPart = OpenText | { readonly type: 'refusal'; readonly text: GrowingText };
+
+interface OpenText {
+  readonly type: 'output_text';
+  readonly text: GrowingText;
+  /** Made when the first comes, like the citations: most texts have neither. */
+  logprobs: RetainedList<Logprob> | null;
+  citations: CitationList | null;
+}
+
+/** A part without its texts, once it is closed. */
+const partBytes = 60;
+
+const noLogprobs: readonly Logprob[] = [];
+
+/** Writes a message from `output_item.added` to `output_item.done`, at the end of the output. */
+export class MessageItemWriter implements OpenItem {
+  readonly isCall = false;
+  readonly outputIndex: number;
+  readonly #log: EventLog;
+  readonly #id: string;
+  readonly #retained: RetainedBytes;
+  readonly #content: (OutputTextPart | RefusalPart)[] = [];
+  readonly #hasTools: boolean;
+  #part: OpenPart | null = null;
+  #isCommentary = false;
+
+  constructor(log: EventLog, output: Output, { newId, toolNames }: Pick<ResponseContext, 'newId' | 'toolNames'>) {
+    this.#log = log;
+    this.#id = newId('msg');
+    this.#hasTools = toolNames.size > 0;
+    this.#retained = output.retained;
+    this.outputIndex = output.add({
+      id: this.#id,
+      type: 'message',
+      status: 'in_progress',
+      role: 'assistant',
+      content: [],
+    });
+    output.register(this.outputIndex, this);
+  }
+
+  /** Adds to the text part, and opens one if none is open. Empty text opens it and sends no delta. */
+  text(delta: string, logprobs: readonly Logprob[]): void {
+    const open = this.#openText();
+    if (delta === '') return;
+    open.text.append(delta);
+    if (logprobs.length > 0) {
+      open.logprobs ??= new RetainedList(this.#retained);
+      for (const logprob of logprobs) open.logprobs.push(logprob);
+    }
+    this.#log.emit({
+      type: 'response.output_text.delta',
+      item_id: this.#id,
+      output_index: this.outputIndex,
+      content_index: this.#content.length,
+      delta,
+      logprobs: logprobs.length > 0 ? logprobs : noLogprobs,
+    });
+  }
+
+  /** Any other item closes it before it opens. */
+  isWhole(): boolean {
+    return false;
+  }
+
+  /** As above: only the last item can be one. */
+  isCut(): boolean {
+    return false;
+  }
+
+  /** Adds to the refusal. It is a part of its own: an open text part is closed. */
+  refusal(delta: string): void {
+    this.#openRefusal().text.append(delta);
+    this.#log.emit({
+      type: 'response.refusal.delta',
+      item_id: this.#id,
+      output_index: this.outputIndex,
+      content_index: this.#content.length,
+      delta,
+    });
+  }
+
+  /** Adds citations to the open text part; without one they are lost. Repeats are left out. */
+  cite(citations: readonly UrlCitation[]): void {
+    const part = this.#part;
+    if (part?.type !== 'output_text') return;
+    part.citations ??= new CitationList(this.#retained);
+    let index = part.citations.all().length;
+    for (const annotation of part.citations.add(citations))
+      this.#log.emit({
+        type: 'response.output_text.annotation.added',
+        item_id: this.#id,
+        output_index: this.outputIndex,
+        content_index: this.#content.length,
+        annotation_index: index++,
+        annotation,
+      });
+  }
+
+  /** The text of the open part. */
+  written(): string {
+    return this.#part?.text.toString() ?? '';
+  }
+
+  /** A tool call follows: the text was not the answer. SDKs look for structured output in the answer alone. */
+  markCommentary(): void {
+    this.#isCommentary = true;
+  }
+
+  close(status: ClosingStatus): OutputItem {
+    this.#closePart();
+    const phase = this.#isCommentary ? 'commentary' : this.#hasTools && status === 'completed' ? 'final_answer' : null;
+    return {
+      id: this.#id,
+      type: 'message',
+      status,
+      role: 'assistant',
+      content: this.#content,
+      ...(phase !== null && { phase }),
+    };
+  }
+
+  #openText(): OpenText {
+    if (this.#part?.type === 'output_text') return this.#part;
+    const text = new GrowingText(this.#retained);
+    const opened: OpenText = { type: 'output_text', text, logprobs: null, citations: null };
+    this.#open(opened, { type: 'output_text', text: '', annotations: [], logprobs: [] });
+    return opened;
+  }
+
+  #openRefusal(): OpenPart {
+    if (this.#part?.type === 'refusal') return this.#part;
+    const opened: OpenPart = { type: 'refusal', text: new GrowingText(this.#retained) };
+    this.#open(opened, { type: 'refusal', refusal: '' });
+    return opened;
+  }
+
+  #open(opened: OpenPart, part: OutputTextPart | RefusalPart): void {
+    this.#closePart();
+    this.#log.emit({
+      type: 'response.content_part.added',
+      item_id: this.#id,
+      output_index: this.outputIndex,
+      content_index: this.#content.length,
+      part,
+    });
+    this.#part = opened;
+  }
+
+  #closePart(): void {
+    const part = this.#part;
+    if (part === null) return;
+    let closed: OutputTextPart | RefusalPart;
+    if (part.type === 'output_text') {
+      const logprobs = part.logprobs?.all() ?? noLogprobs;
+      const text = part.text.toString();
+      this.#log.emit({
+        type: 'response.output_text.done',
+        item_id: this.#id,
+        output_index: this.outputIndex,
+        content_index: this.#content.length,
+        text,
+        logprobs,
+      });
+      closed = { type: 'output_text', text, annotations: part.citations?.all() ?? [], logprobs };
+    } else {
+      const refusal = part.text.toString();
+      this.#log.emit({
+        type: 'response.refusal.done',
+        item_id: this.#id,
+        output_index: this.outputIndex,
+        content_index: this.#content.length,
+        refusal,
+      });
+      closed = { type: 'refusal', refusal };
+    }
+    this.#log.emit({
+      type: 'response.content_part.done',
+      item_id: this.#id,
+      output_index: this.outputIndex,
+      content_index: this.#content.length,
+      part: closed,
+    });
+    this.#content.push(closed);
+    this.#retained.add(partBytes);
+    this.#part = null;
+  }
+}

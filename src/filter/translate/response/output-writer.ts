@@ -1,0 +1,440 @@
+import type { RetainedBytes } from '../../memory/retained-bytes.ts';
+import type { ApiError } from '../../wire/schema/api-error.ts';
+import type { LooseAudio, LooseMessage } from '../../wire/schema/chat-completion.ts';
+import type { Logprob, OutputItem, UrlCitation } from '../../wire/schema/response-resource.ts';
+import { callEntriesOf, isThought, opaqueFieldsOf } from '../chat/call-entries.ts';
+import { CitationList } from '../chat/citations.ts';
+import { contentOf, turnsOf } from '../chat/content-parts.ts';
+import type { DeltaField } from '../chat/fast-delta.ts';
+import { objectOf, textOf } from '../chat/loose.ts';
+import { type ReasoningSource, reasoningOf } from '../chat/reasoning-source.ts';
+import { newTagReader, ThinkTagReader, type ThinkTagTexts } from '../chat/think-tags.ts';
+import type { ResponseContext } from '../context.ts';
+import { AnswerLogprobs } from './answer-logprobs.ts';
+import { EnvelopeContents } from './envelope-contents.ts';
+import type { EventLog } from './event-log.ts';
+import { MessageItemWriter } from './message-item-writer.ts';
+import { type ClosingStatus, Output } from './output.ts';
+import { ReasoningItemWriter } from './reasoning-item-writer.ts';
+import { type CallParts, namelessCall, ToolCalls, WholeCalls } from './tool-calls.ts';
+
+/** The fields of a chunk or a completion beside its delta or message. */
+export interface ChunkExtras {
+  readonly logprobs: readonly Logprob[];
+  readonly citations: readonly UrlCitation[];
+  /** The chunk has a `finish_reason`. */
+  readonly isLast: boolean;
+  /** It has a whole `message`, which repeats the reasoning of the deltas before it. */
+  readonly isMessage: boolean;
+}
+
+type Current =
+  | { readonly type: 'message'; readonly item: MessageItemWriter }
+  | { readonly type: 'reasoning'; readonly item: ReasoningItemWriter };
+
+const noLogprobs: readonly Logprob[] = [];
+
+/**
+ * White space beyond this many characters is text: templates write a few line feeds, and what is held back must be bounded.
+ */
+const maxLeadingSpace = 256;
+
+/**
+ * Writes the output items of one answer: as its deltas arrive, or from one whole message. At most one message or reasoning
+ * item is open, and whatever else opens closes it; a call is closed by what follows it once its arguments are complete.
+ * Grammar: `docs/answers.md` §2.2, actions: §2.6.
+ *
+ * Most answers are text alone: what only others need is made when it is first needed.
+ */
+export class OutputWriter {
+  readonly #log: EventLog;
+  readonly #context: ResponseContext;
+  readonly #output: Output;
+  readonly #retained: RetainedBytes;
+  #calls: ToolCalls | null = null;
+  #wholeCalls: WholeCalls | null = null;
+  #current: Current | null = null;
+  #hadMessage = false;
+  #tags: ThinkTagReader | null;
+  /** White space before any text: held back, because before calls it is only a template's markup (docs/answers.md §1.3). */
+  #space = '';
+  /** Null until the upstream sends any. */
+  #logprobs: AnswerLogprobs | null = null;
+  /** Citations that came before any message, until one has text. */
+  #earlyCitations: CitationList | null = null;
+  /** What the envelope of the next reasoning item will hold. */
+  #pendingEnvelope: EnvelopeContents | null = null;
+
+  constructor(log: EventLog, context: ResponseContext, retained: RetainedBytes) {
+    this.#log = log;
+    this.#context = context;
+    this.#retained = retained;
+    this.#output = new Output(log, retained);
+    this.#tags = newTagReader(context.profile);
+  }
+
+  /** Writes what a delta adds. Errors are the model's: a call that is not allowed. */
+  add(given: LooseMessage, extras: ChunkExtras): ApiError | null {
+    const hadReasoning = extras.isMessage && this.hasItems();
+    const delta = hadReasoning ? this.#withoutTagged(given) : this.#lastTurn(given);
+    if (extras.logprobs.length > 0) this.#pushLogprobs(extras.logprobs);
+    const reasoning = reasoningOf(delta);
+    if (hasEntries(reasoning)) {
+      if (extras.isMessage) this.#envelope().setWhole(reasoning);
+      else this.#envelope().add(reasoning);
+    }
+    if (reasoning.text !== '' && !hadReasoning) {
+      // A server with a field for it leaves no tags in the text.
+      this.#tags = null;
+      this.#reason(reasoning.text);
+    }
+    const content = contentOf(delta.content);
+    if (isThought(delta)) this.#readThought(content.text);
+    else this.#readText(content.text, extras);
+    if (delta.audio != null) this.#readText(transcriptOf(delta), extras);
+    if (extras.citations.length > 0) this.cite(extras.citations);
+    this.#refuse(textOf(delta.refusal) || content.refusal);
+    const own = opaqueFieldsOf({ extra_content: delta.extra_content });
+    if (own !== null) this.#envelope().addExtra({ fields: own, callId: ofMessage });
+    const calls = this.#callsFor(delta);
+    if (calls === null) return null;
+    for (const extra of calls.gather(delta)) this.#envelope().addExtra(extra);
+    return calls.send();
+  }
+
+  /**
+   * Writes a whole message, as a JSON completion has it; called once, before `finish`. It differs from one large delta in
+   * this, because nothing can follow:
+   *
+   * - what only carries an envelope comes first, as reasoning does, and holds what all calls carry;
+   * - details and thinking blocks go back as they are, and each entry of `tool_calls` is a call of its own, closed before the next;
+   * - think tags are read to their end, so that reasoning and text are one delta each;
+   * - a transcript counts only without a text of its own;
+   * - white space alone waits for `finish`, however long.
+   */
+  addWhole(given: LooseMessage, extras: Pick<ChunkExtras, 'logprobs' | 'citations'>): ApiError | null {
+    const entries = callEntriesOf(given);
+    const calls = entries.length === 0 ? null : new WholeCalls(entries, this.#callParts());
+    this.#wholeCalls = calls;
+    this.#addWholeEnvelope(given, reasoningOf(given), calls);
+    const message = this.#lastTurn(given);
+    const reasoning = reasoningOf(message);
+    const content = contentOf(message.content);
+    const text = content.text || transcriptOf(message);
+    if (reasoning.text !== '') this.#tags = null;
+    const tagged = this.#tags === null ? { thinking: reasoning.text, text } : readToEnd(this.#tags, text);
+    this.#tags = null;
+    this.#reason(tagged.thinking);
+    this.#carryEnvelope();
+    if (extras.logprobs.length > 0) this.#pushLogprobs(extras.logprobs);
+    if (tagged.text.trim() === '') this.#keepSpace(tagged.text);
+    else this.#text(tagged.text, false);
+    if (extras.citations.length > 0) this.cite(extras.citations);
+    this.#refuse(content.refusal || textOf(message.refusal));
+    return calls?.send() ?? null;
+  }
+
+  /**
+   * Fast path: adds to the item that is open, as `add` would. False, and nothing is done, if no item of that kind is open,
+   * or the text must be read for tags.
+   */
+  grow(field: DeltaField, text: string): boolean {
+    switch (field.name) {
+      case 'content':
+        if (this.#current?.type !== 'message' || !(this.#tags?.isThrough() ?? true)) return false;
+        this.#current.item.text(text, this.#logprobsOf(text));
+        return true;
+      case 'reasoning_content':
+      case 'reasoning':
+        // The first reasoning from a field ends the reading of tags, which is for `add` to do.
+        if (this.#current?.type !== 'reasoning' || this.#tags !== null) return false;
+        this.#current.item.text(text);
+        return true;
+      case 'arguments':
+        return this.#calls?.grow(field.index, text) ?? false;
+    }
+  }
+
+  /**
+   * Writes citations, also those of a chunk without a delta. Those for a message that is closed come too late: a finished
+   * item does not change. Before any message they are held.
+   */
+  cite(citations: readonly UrlCitation[]): void {
+    if (this.#current?.type === 'message') {
+      this.#current.item.cite(citations);
+    } else if (!this.#hadMessage) {
+      this.#earlyCitations ??= new CitationList(this.#retained);
+      this.#earlyCitations.add(citations);
+    }
+  }
+
+  /** An error when a completed answer holds a call that its client could not run. */
+  unrunnableCall(): ApiError | null {
+    return (this.#calls ?? this.#wholeCalls)?.unrunnable() ?? null;
+  }
+
+  /** The answer is complete: sends what was held back. An answer of nothing but broken calls, or of reasoning and those, is an error. */
+  finish(): ApiError | null {
+    this.#flushTags();
+    const error = this.#calls?.finish() ?? null;
+    if (error !== null) return error;
+    this.#carryEnvelope();
+    if (!this.hasItems() && this.#space !== '') this.#begin(this.#takeSpace());
+    return !this.hasAnswer() && this.nameless() > 0 ? namelessCall() : null;
+  }
+
+  /** A completed answer has at least one item: an empty message, if there is none. */
+  ensureOutput(): void {
+    if (!this.hasItems()) this.#messageItem().text('', noLogprobs);
+  }
+
+  /** Closes all that is open; the last item gets the status. */
+  close(lastStatus: ClosingStatus): void {
+    this.#flushTags();
+    this.#output.closeAll(lastStatus);
+  }
+
+  /** Closes all that is open of an answer that failed. */
+  fail(): void {
+    this.#flushTags();
+    this.#output.fail();
+  }
+
+  /** Is a call open that is, or may be, incomplete? */
+  hasCutCall(): boolean {
+    return this.#output.hasCutCall();
+  }
+
+  /** Has more arrived than reasoning? */
+  hasAnswer(): boolean {
+    const hasCall = (this.#calls ?? this.#wholeCalls)?.hasSent() ?? false;
+    return this.#hadMessage || hasCall || (this.#space !== '' && !this.hasItems());
+  }
+
+  /** Nothing has arrived that shows in the output. */
+  isEmpty(): boolean {
+    return !this.hasItems() && this.#space === '';
+  }
+
+  hasItems(): boolean {
+    return this.#output.size() > 0;
+  }
+
+  /** Closed items. */
+  items(): readonly OutputItem[] {
+    return this.#output.items();
+  }
+
+  /** Calls left out because they have no name. */
+  nameless(): number {
+    return (this.#calls ?? this.#wholeCalls)?.nameless() ?? 0;
+  }
+
+  /** Thinking and text by turns: writes all but the last turn, and gives the message with that one. */
+  #lastTurn(message: LooseMessage): LooseMessage {
+    const turns = turnsOf(message.content);
+    // Thinking that a field of its own repeats has no turns.
+    if (turns.length < 2 || reasoningOf({ ...message, content: null }).text !== '') return message;
+    for (const content of turns.slice(0, -1))
+      this.add({ content }, { logprobs: noLogprobs, citations: [], isLast: false, isMessage: false });
+    return { ...message, content: turns.at(-1) };
+  }
+
+  /** A whole message without the thinking in its text, if that of the deltas was there too. */
+  #withoutTagged(message: LooseMessage): LooseMessage {
+    if (this.#tags === null || reasoningOf(message).text !== '') return message;
+    this.#flushTags();
+    this.#tags = null;
+    const { text, refusal } = contentOf(message.content);
+    const content = readToEnd(new ThinkTagReader(this.#context.profile), text).text;
+    return { ...message, content, refusal: textOf(message.refusal) || refusal };
+  }
+
+  #reason(text: string): void {
+    if (text !== '') this.#reasoningItem().text(text);
+  }
+
+  #reasoningItem(): ReasoningItemWriter {
+    if (this.#current?.type === 'reasoning') return this.#current.item;
+    this.#closeCurrent();
+    const item = new ReasoningItemWriter(this.#log, this.#output, this.#context, this.#pendingEnvelope);
+    this.#pendingEnvelope = null;
+    this.#current = { type: 'reasoning', item };
+    return item;
+  }
+
+  /** That of the open reasoning item, or of the next. */
+  #envelope(): EnvelopeContents {
+    if (this.#current?.type === 'reasoning') return this.#current.item.envelope();
+    this.#pendingEnvelope ??= new EnvelopeContents(this.#retained, this.#context);
+    return this.#pendingEnvelope;
+  }
+
+  #addWholeEnvelope(message: LooseMessage, reasoning: ReasoningSource, calls: WholeCalls | null): void {
+    if (hasEntries(reasoning)) this.#envelope().setWhole(reasoning);
+    for (const extra of calls?.extras ?? []) this.#envelope().addExtra(extra);
+    const fields = opaqueFieldsOf({ extra_content: message.extra_content });
+    if (fields !== null) this.#envelope().addExtra({ fields, callId: ofMessage });
+  }
+
+  /** What must go back to the upstream needs an item to travel in, even without text. */
+  #carryEnvelope(): void {
+    if (this.#pendingEnvelope?.needsItem()) this.#reasoningItem();
+  }
+
+  #readText(content: string, extras: ChunkExtras): void {
+    if (content === '') return;
+    if (this.#tags === null) this.#text(content, extras.isLast);
+    else this.#addTagged(this.#tags.push(content));
+  }
+
+  /** Gemini writes `<thought>` before the first of them and `</thought>` before the answer. */
+  #readThought(content: string): void {
+    if (this.#tags?.expects(content)) {
+      this.#addTagged(this.#tags.push(content));
+      return;
+    }
+    this.#flushTags();
+    this.#tags = null;
+    this.#reason(content);
+  }
+
+  #addTagged({ thinking, text: answer }: ThinkTagTexts): void {
+    this.#reason(thinking);
+    if (answer === '') return;
+    this.#text(answer, false);
+    if (this.#context.profile.thinkTags === 'auto' && this.#tags?.isThrough()) this.#tags = null;
+  }
+
+  #text(delta: string, isLast: boolean): void {
+    if (this.#current?.type === 'message') {
+      const { item } = this.#current;
+      const repeatsAll = isLast && this.#context.profile.dedupeTail && delta === item.written();
+      if (!repeatsAll) item.text(delta, this.#logprobsOf(delta));
+    } else if (delta.trim() === '') {
+      this.#keepSpace(delta);
+      if (this.#space.length > maxLeadingSpace) this.#begin(this.#takeSpace());
+    } else if (this.#current?.type === 'reasoning') {
+      this.#begin(withoutBlankLines(this.#takeSpace() + delta));
+    } else {
+      if (this.#space !== '') {
+        const space = this.#takeSpace();
+        this.#messageItem().text(space, this.#logprobsOf(space));
+      }
+      this.#begin(delta);
+    }
+  }
+
+  #pushLogprobs(logprobs: readonly Logprob[]): void {
+    this.#logprobs ??= new AnswerLogprobs(this.#retained);
+    this.#logprobs.push(logprobs);
+  }
+
+  #logprobsOf(text: string): readonly Logprob[] {
+    return this.#logprobs?.take(text) ?? noLogprobs;
+  }
+
+  /** After a call it is dropped: text that follows has a message of its own. Blank lines after reasoning are its template's. */
+  #keepSpace(delta: string): void {
+    if (this.#calls?.hasSent()) return;
+    this.#space += delta;
+    if (this.#current?.type === 'reasoning') this.#space = withoutBlankLines(this.#space);
+  }
+
+  #takeSpace(): string {
+    const space = this.#space;
+    this.#space = '';
+    return space;
+  }
+
+  /** The first text of a message. */
+  #begin(delta: string): void {
+    const message = this.#messageItem();
+    message.text(delta, this.#logprobsOf(delta));
+    if (this.#earlyCitations === null) return;
+    const early = this.#earlyCitations;
+    this.#earlyCitations = null;
+    early.release();
+    message.cite(early.all());
+  }
+
+  #messageItem(): MessageItemWriter {
+    if (this.#current?.type === 'message') return this.#current.item;
+    // Thinking without text stands before what it led to, as in a message in one piece.
+    if (this.#pendingEnvelope?.hasWholeBlock()) this.#reasoningItem();
+    this.#closeCurrent();
+    const item = new MessageItemWriter(this.#log, this.#output, this.#context);
+    this.#current = { type: 'message', item };
+    this.#hadMessage = true;
+    return item;
+  }
+
+  #refuse(delta: string): void {
+    if (delta === '') return;
+    this.#flushTags();
+    this.#messageItem().refusal(delta);
+  }
+
+  /** Null until a delta has a call. */
+  #callsFor(delta: LooseMessage): ToolCalls | null {
+    if (this.#calls !== null || (delta.tool_calls == null && delta.function_call == null)) return this.#calls;
+    this.#calls = new ToolCalls(this.#callParts());
+    return this.#calls;
+  }
+
+  #callParts(): CallParts {
+    return {
+      log: this.#log,
+      output: this.#output,
+      context: this.#context,
+      beforeCall: () => this.#beforeCall(),
+    };
+  }
+
+  #beforeCall(): void {
+    this.#flushTags();
+    // `auto` looks at the very start of the answer alone.
+    if (this.#tags !== null)
+      this.#tags = this.#context.profile.thinkTags === 'on' ? newTagReader(this.#context.profile) : null;
+    // Before what must go back gets an item of its own: that closes the message.
+    if (this.#current?.type === 'message') this.#current.item.markCommentary();
+    this.#carryEnvelope();
+    this.#closeCurrent();
+  }
+
+  #flushTags(): void {
+    if (this.#tags !== null) this.#addTagged(this.#tags.finish());
+  }
+
+  #closeCurrent(): void {
+    if (this.#current !== null) this.#output.close(this.#current.item.outputIndex);
+    this.#current = null;
+  }
+}
+
+/** The key of what belongs to the message itself. */
+function ofMessage(): string {
+  return '';
+}
+
+/** Is there anything to send back besides the text? */
+function hasEntries({ details, blocks }: ReasoningSource): boolean {
+  return details.length > 0 || blocks.length > 0;
+}
+
+/** Both kinds of text in a complete content. */
+function readToEnd(tags: ThinkTagReader, content: string): ThinkTagTexts {
+  const begun = tags.push(content);
+  const rest = tags.finish();
+  return { thinking: begun.thinking + rest.thinking, text: begun.text + rest.text };
+}
+
+/** The text from its first line on that is not blank. */
+function withoutBlankLines(text: string): string {
+  return text.replace(/^\s*\n/, '');
+}
+
+/** The transcript of an answer in speech. */
+function transcriptOf({ audio }: LooseMessage): string {
+  return audio == null ? '' : textOf(objectOf<LooseAudio>(audio)?.transcript);
+}

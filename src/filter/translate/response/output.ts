@@ -1,0 +1,126 @@
+import type { RetainedBytes } from '../../memory/retained-bytes.ts';
+import type { OutputItem } from '../../wire/schema/response-resource.ts';
+import type { EventLog } from './event-log.ts';
+
+export type ClosingStatus = 'completed' | 'incomplete';
+
+/** An item whose `output_item.added` was sent and whose `output_item.done` was not. */
+export interface OpenItem {
+  /** Do clients run it once it is done? */
+  readonly isCall: boolean;
+  /** Sends the events that end the item's parts, and gives the finished item. */
+  close(status: ClosingStatus): OutputItem;
+  /** Is it certainly complete? Asked only when another item begins: whatever else is open is closed before that. */
+  isWhole(): boolean;
+  /** Is it incomplete? Asked of items before the last, when the answer ends. */
+  isCut(): boolean;
+}
+
+/** An item without its texts, once it is closed: objects, ids, its places in lists. */
+const itemBytes = 200;
+
+/**
+ * The output of one response: which item has which `output_index`, and which items are open. Clients see one open item at a
+ * time, since many of them mix up the events of two (docs/answers.md §2.2): a complete item is closed when the next one
+ * begins; otherwise the events of later items are held until it is closed.
+ */
+export class Output {
+  readonly #log: EventLog;
+  /** By `output_index`; null once closed. */
+  #open: (OpenItem | null)[] = [];
+  readonly #items: OutputItem[] = [];
+  #size = 0;
+  /** The first item that is not closed: the one whose events are sent. */
+  #front = 0;
+  /** Counts what the items keep. */
+  readonly retained: RetainedBytes;
+
+  constructor(log: EventLog, retained: RetainedBytes) {
+    this.#log = log;
+    this.retained = retained;
+  }
+
+  /** Sends `output_item.added` at the next index and gives that index. */
+  add(item: OutputItem): number {
+    const index = this.#size++;
+    this.settle();
+    if (this.#front < index) this.#log.holdAfter(this.#front, this.retained);
+    this.#log.emit({ type: 'response.output_item.added', output_index: index, item });
+    this.retained.add(itemBytes);
+    return index;
+  }
+
+  /** Closes complete items: call it when the item whose events are sent has grown. */
+  settle(): void {
+    while (this.#front < this.#size - 1) {
+      const item = this.#open[this.#front];
+      if (item == null || !item.isWhole()) return;
+      this.#end(this.#front, item, 'completed');
+    }
+  }
+
+  isOpen(index: number): boolean {
+    return this.#open[index] != null;
+  }
+
+  /** Makes the item just added one that `close` and `closeAll` know. */
+  register(index: number, item: OpenItem): void {
+    // Nearly always it is the only one, and an array literal takes a tenth of the memory of one that grows.
+    if (index === 0) this.#open = [item];
+    else this.#open[index] = item;
+  }
+
+  /** Closes one item as completed. Nothing happens if it is closed already. */
+  close(index: number): void {
+    const item = this.#open[index];
+    if (item != null) this.#end(index, item, 'completed');
+  }
+
+  /** Closes what is open in order of `output_index`; the last and those that were cut get `lastStatus`, others are completed. */
+  closeAll(lastStatus: ClosingStatus): void {
+    const last = this.#open.findLastIndex((item) => item != null);
+    for (let index = 0; index <= last; index++) {
+      const item = this.#open[index];
+      if (item != null) this.#end(index, item, index === last || item.isCut() ? lastStatus : 'completed');
+    }
+  }
+
+  /** Is a call open that is, or may be, incomplete? */
+  hasCutCall(): boolean {
+    return this.#open.some((item) => item?.isCall && !item.isWhole());
+  }
+
+  /**
+   * Closes what is open of an answer that failed. A call that was open is never done, since clients run what is done and then
+   * try again; it and what waited for it are in the response alone.
+   */
+  fail(): void {
+    if (this.#open[this.#front]?.isCall) this.#log.whileSilent(() => this.closeAll('incomplete'));
+    else this.closeAll('incomplete');
+  }
+
+  /** Items added so far. */
+  size(): number {
+    return this.#size;
+  }
+
+  /** The closed items: all of them after `closeAll`. */
+  items(): readonly OutputItem[] {
+    return this.#items;
+  }
+
+  #end(index: number, item: OpenItem, status: ClosingStatus): void {
+    this.#open[index] = null;
+    const closed = item.close(status);
+    this.#items[index] = closed;
+    this.#log.emit({ type: 'response.output_item.done', output_index: index, item: closed });
+    if (index === this.#front) this.#advance();
+  }
+
+  /** Sends the events that waited for the item at the front, up to the next one that is open. */
+  #advance(): void {
+    do this.#front += 1;
+    while (this.#open[this.#front] === null);
+    this.#log.releaseThrough(this.#front < this.#size - 1 ? this.#front : null);
+  }
+}

@@ -1,0 +1,133 @@
+import type { RetainedBytes } from '../../memory/retained-bytes.ts';
+import type { OutputItem } from '../../wire/schema/response-resource.ts';
+import type { ResponseContext } from '../context.ts';
+import { EnvelopeContents } from './envelope-contents.ts';
+import type { EventLog } from './event-log.ts';
+import { GrowingText } from './growing-text.ts';
+import type { ClosingStatus, OpenItem, Output } from './output.ts';
+import { type ReasoningExtras, reasoningItemOf } from './reasoning-item.ts';
+
+/** The parts of a closed item without their text. */
+const partsBytes = 200;
+
+/**
+ * Writes a reasoning item from `output_item.added` to `output_item.done`, at the end of the output. Which events carry its
+ * text is choice D2.
+ */
+export class ReasoningItemWriter implements OpenItem {
+  readonly isCall = false;
+  readonly outputIndex: number;
+  readonly #log: EventLog;
+  readonly #context: ResponseContext;
+  readonly #id: string;
+  readonly #text: GrowingText;
+  readonly #retained: RetainedBytes;
+  #envelope: EnvelopeContents | null;
+
+  /** `envelope` holds what came before the item did. */
+  constructor(log: EventLog, output: Output, context: ResponseContext, envelope: EnvelopeContents | null) {
+    this.#envelope = envelope;
+    this.#retained = output.retained;
+    output.retained.add(partsBytes);
+    this.#text = new GrowingText(output.retained);
+    this.#log = log;
+    this.#context = context;
+    this.#id = context.newId('rs');
+    this.outputIndex = output.add({
+      id: this.#id,
+      type: 'reasoning',
+      status: 'in_progress',
+      summary: [],
+      ...(context.reasoningEvents !== 'summary' && { content: [] }),
+    });
+    output.register(this.outputIndex, this);
+  }
+
+  /** Adds to the text. */
+  text(delta: string): void {
+    if (this.#text.isEmpty()) this.#openPart();
+    this.#text.append(delta);
+    switch (this.#context.reasoningEvents) {
+      case 'summary':
+        this.#log.emit({
+          type: 'response.reasoning_summary_text.delta',
+          item_id: this.#id,
+          output_index: this.outputIndex,
+          summary_index: 0,
+          delta,
+        });
+        return;
+      case 'reasoning_text':
+        this.#log.emit({ type: 'response.reasoning_text.delta', ...this.#inContent(), delta });
+        return;
+      case 'reasoning':
+        this.#log.emit({ type: 'response.reasoning.delta', ...this.#inContent(), delta });
+        return;
+    }
+  }
+
+  /** Any other item closes it before it opens. */
+  isWhole(): boolean {
+    return false;
+  }
+
+  /** As above: only the last item can be one. */
+  isCut(): boolean {
+    return false;
+  }
+
+  /** What the item carries back to the upstream beside its text. */
+  envelope(): EnvelopeContents {
+    this.#envelope ??= new EnvelopeContents(this.#retained, this.#context);
+    return this.#envelope;
+  }
+
+  close(status: ClosingStatus): OutputItem {
+    const text = this.#text.toString();
+    if (text !== '') this.#closePart(text);
+    const extras = this.#envelope?.extras() ?? noExtras;
+    this.#envelope?.release();
+    const item = reasoningItemOf({ id: this.#id, status, text, ...extras }, this.#context);
+    if (item.encrypted_content !== undefined) this.#retained.addValue(item.encrypted_content);
+    return item;
+  }
+
+  #inSummary() {
+    return { item_id: this.#id, output_index: this.outputIndex, summary_index: 0 };
+  }
+
+  #inContent() {
+    return { item_id: this.#id, output_index: this.outputIndex, content_index: 0 };
+  }
+
+  #openPart(): void {
+    if (this.#context.reasoningEvents === 'summary')
+      this.#log.emit({
+        type: 'response.reasoning_summary_part.added',
+        ...this.#inSummary(),
+        part: { type: 'summary_text', text: '' },
+      });
+    else
+      this.#log.emit({
+        type: 'response.content_part.added',
+        ...this.#inContent(),
+        part: { type: 'reasoning_text', text: '' },
+      });
+  }
+
+  #closePart(text: string): void {
+    const carrier = this.#context.reasoningEvents;
+    if (carrier === 'summary') {
+      const part = { type: 'summary_text' as const, text };
+      this.#log.emit({ type: 'response.reasoning_summary_text.done', ...this.#inSummary(), text });
+      this.#log.emit({ type: 'response.reasoning_summary_part.done', ...this.#inSummary(), part });
+      return;
+    }
+    const type = carrier === 'reasoning' ? 'response.reasoning.done' : 'response.reasoning_text.done';
+    this.#log.emit({ type, ...this.#inContent(), text });
+    const part = { type: 'reasoning_text' as const, text };
+    this.#log.emit({ type: 'response.content_part.done', ...this.#inContent(), part });
+  }
+}
+
+const noExtras: ReasoningExtras = { details: [], blocks: [], fields: {} };

@@ -1,0 +1,164 @@
+import { RetainedBytes } from '../../memory/retained-bytes.ts';
+import { ApiError } from '../../wire/schema/api-error.ts';
+import type { LooseMessage } from '../../wire/schema/chat-completion.ts';
+import type { OutputItem, ResponseResource, ResponseStatus, Usage } from '../../wire/schema/response-resource.ts';
+import type { Outcome } from '../chat/finish.ts';
+import type { Fold, ResponseContext } from '../context.ts';
+import { EventLog } from './event-log.ts';
+import { type ChunkExtras, OutputWriter } from './output-writer.ts';
+import { resourceOf } from './resource.ts';
+import { missingCall } from './tool-calls.ts';
+
+type IncompleteReason = 'max_output_tokens' | 'content_filter';
+
+/** Writes one response from `response.created` to its terminal event, whether the upstream answers in chunks or in one piece. */
+export class ResponseWriter {
+  readonly log: EventLog;
+  output: OutputWriter;
+  /** What the upstream has reported so far; each event's Response shows it. */
+  usage: Usage | null = null;
+  model: string | null = null;
+  serviceTier: string | null = null;
+  #context: ResponseContext;
+  /** The items that the output has become; null where it is sent as it comes. */
+  #folded: readonly OutputItem[] | null;
+  readonly #id: string;
+  /** Of the output's own events, wanted or not. */
+  readonly #outputLog: EventLog;
+  #status: ResponseStatus = 'in_progress';
+  #started = false;
+  #failure: ApiError | null = null;
+
+  constructor(context: ResponseContext, log: EventLog, retained: RetainedBytes) {
+    this.#context = context;
+    this.#id = context.newId('resp');
+    this.log = log;
+    const isFolded = context.answer.fold !== null;
+    this.#folded = isFolded ? [] : null;
+    this.#outputLog = isFolded ? new EventLog(context, false) : log;
+    this.output = new OutputWriter(this.#outputLog, context, retained);
+  }
+
+  /** Emits `response.created` and `response.in_progress`, once. */
+  start(): void {
+    if (this.#started) return;
+    this.#started = true;
+    this.log.emit({ type: 'response.created', response: this.#resource(null) });
+    this.log.emit({ type: 'response.in_progress', response: this.#resource(null) });
+  }
+
+  /** Writes what a delta adds; an error is the model's. */
+  add(delta: LooseMessage, extras: ChunkExtras): ApiError | null {
+    return this.output.add(this.#folded === null ? delta : withoutCalls(delta), extras);
+  }
+
+  /** Writes a whole message. */
+  addWhole(message: LooseMessage, extras: Pick<ChunkExtras, 'logprobs' | 'citations'>): ApiError | null {
+    return this.output.addWhole(this.#folded === null ? message : withoutCalls(message), extras);
+  }
+
+  /** The Response has output already. */
+  hasItems(): boolean {
+    return this.#folded === null ? this.output.hasItems() : this.#folded.length > 0;
+  }
+
+  /** Closes the output and emits the terminal event. Gives its Response. */
+  end(outcome: Outcome): ResponseResource {
+    if (outcome.status === 'failed') return this.fail(outcome.error);
+    const { fold } = this.#context.answer;
+    if (fold !== null) return this.#endFolded(fold, outcome);
+    switch (outcome.status) {
+      case 'incomplete':
+        return this.#end('incomplete', outcome.reason);
+      case 'completed': {
+        const unrunnable = this.output.unrunnableCall() ?? this.#missingCall(outcome.hasCalled);
+        if (unrunnable !== null) return this.fail(unrunnable);
+        this.output.ensureOutput();
+        return this.#end('completed', null);
+      }
+    }
+  }
+
+  /**
+   * Ends with `error` and `response.failed`; what was produced is kept. The `error` event has the specification's nested
+   * form and OpenAI's flat one (choice D3).
+   */
+  fail(error: ApiError): ResponseResource {
+    this.output.fail();
+    this.#status = 'failed';
+    this.#failure = error;
+    const { code, message, param } = error;
+    const response = this.#resource(null);
+    this.log.emit({ type: 'error', error: error.toObject(), code, message, param });
+    this.log.emit({ type: 'response.failed', response });
+    return response;
+  }
+
+  /** The same in few bytes: what was produced is dropped, and the Response repeats nothing large of its request. */
+  shed(error: ApiError): void {
+    this.#started = true;
+    this.#context = { ...this.#context, echo: { ...this.#context.echo, instructions: null, tools: [], metadata: {} } };
+    this.log.drop();
+    this.output = new OutputWriter(new EventLog(this.#context, false), this.#context, new RetainedBytes(false));
+    this.fail(error);
+  }
+
+  /** Tokens of the output so far, estimated; `usage` has the upstream's own count once it is there. */
+  outputTokens(): number {
+    return this.#outputLog.tokens();
+  }
+
+  status(): ResponseStatus {
+    return this.#status;
+  }
+
+  /** The error it failed with, or null. */
+  failure(): ApiError | null {
+    return this.#failure;
+  }
+
+  /** An agent would take an answer without the call it ends with for the end of its task. */
+  #missingCall(hasCalled: boolean): ApiError | null {
+    return hasCalled && !this.output.hasAnswer() ? missingCall() : null;
+  }
+
+  #end(status: 'completed' | 'incomplete', reason: IncompleteReason | null): ResponseResource {
+    this.output.close(status);
+    this.#status = status;
+    const response = this.#resource(reason);
+    this.log.emit({ type: `response.${status}`, response });
+    return response;
+  }
+
+  /** The output says nothing before it is whole; then it is other items. */
+  #endFolded(fold: Fold, outcome: Outcome): ResponseResource {
+    this.output.close('completed');
+    const items = fold(this.output.items(), { outcome, model: this.model, newId: this.#context.newId });
+    if (items instanceof ApiError) return this.fail(items);
+    this.#folded = items;
+    for (const [output_index, item] of items.entries()) {
+      this.log.emit({ type: 'response.output_item.added', output_index, item });
+      this.log.emit({ type: 'response.output_item.done', output_index, item });
+    }
+    return this.#end('completed', null);
+  }
+
+  #resource(incompleteReason: IncompleteReason | null): ResponseResource {
+    return resourceOf(this.#context, {
+      id: this.#id,
+      status: this.#status,
+      output: this.#status === 'in_progress' ? [] : (this.#folded ?? this.output.items()),
+      usage: this.usage,
+      model: this.model,
+      serviceTier: this.serviceTier,
+      error: this.#failure,
+      incompleteReason,
+    });
+  }
+}
+
+/** Output that becomes one item has no calls in it: none can be made there, and no tool was offered. */
+function withoutCalls(message: LooseMessage): LooseMessage {
+  if (message.tool_calls == null && message.function_call == null) return message;
+  return { ...message, tool_calls: undefined, function_call: undefined };
+}

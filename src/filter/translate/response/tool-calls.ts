@@ -1,0 +1,376 @@
+import { JsonEnd } from '../../wire/json/json-end.ts';
+import { isEmptyObject, mayBeginObject, objectsIn } from '../../wire/json/objects.ts';
+import { ApiError } from '../../wire/schema/api-error.ts';
+import type { LooseMessage, LooseToolCall } from '../../wire/schema/chat-completion.ts';
+import { uniqueCallId } from '../call-ids.ts';
+import { type CallFragment, callEntriesOf, fragmentOf, opaqueFieldsOf } from '../chat/call-entries.ts';
+import { isClientToolType } from '../client-tools.ts';
+import type { ResponseContext } from '../context.ts';
+import { type CallItemWriter, invalidCall, openCallItem } from './call-item-writers.ts';
+import { CallTracker, isCompleteJson, type TrackedCall, withoutPlaceholder } from './call-tracker.ts';
+import type { CarriedExtra } from './envelope-contents.ts';
+import type { EventLog } from './event-log.ts';
+import { FoundTools } from './found-tools.ts';
+import type { Output } from './output.ts';
+import { calledNameOf, emptyArguments, restoredToolOf } from './tool-restoration.ts';
+
+/** Dependencies of the writers of calls. */
+export interface CallParts {
+  readonly log: EventLog;
+  readonly output: Output;
+  readonly context: ResponseContext;
+  /** Closes an open message or reasoning item: a call's item is about to be added. */
+  readonly beforeCall: () => void;
+}
+
+interface Call {
+  readonly tracked: TrackedCall;
+  callId: string | null;
+  item: CallItemWriter | null;
+  /** Made when another item begins before this call is closed. */
+  scanner: JsonEnd | null;
+}
+
+/** What is kept of a call that was sent, beside what its tracker keeps: how it is written, and its scanner. */
+const writtenBytes = 200;
+
+const none: readonly CarriedExtra[] = [];
+
+/** The tool calls of one answer, from fragments to items. */
+export class ToolCalls {
+  readonly #parts: CallParts;
+  readonly #found: FoundTools;
+  readonly #tracker: CallTracker;
+  readonly #calls = new Map<TrackedCall, Call>();
+  /** Calls whose item was not sent and whose turn has not come, in order. */
+  readonly #waiting = new Set<Call>();
+  readonly #usedIds = new Set<string>();
+  #gathered = new Set<Call>();
+  #hasSent = false;
+  /** The call that grew last, for the next token; null after any fragment that may have opened another. */
+  #growing: Call | null = null;
+
+  constructor(parts: CallParts) {
+    this.#parts = parts;
+    this.#found = new FoundTools(parts);
+    this.#tracker = new CallTracker(parts.context.toolNames, parts.output.retained);
+  }
+
+  /**
+   * Gathers the calls in a delta; sends nothing yet. Gives what must go back with them, which must be in a reasoning item
+   * before the calls are sent.
+   */
+  gather(delta: LooseMessage): readonly CarriedExtra[] {
+    const entries = callEntriesOf(delta);
+    if (entries.length === 0) return none;
+    const extras: CarriedExtra[] = [];
+    for (const entry of entries) {
+      const fragment = fragmentOf(entry);
+      const call = this.#gatherOne(this.#tracker.track(fragment));
+      this.#growTexts(call, fragment.text);
+      const fields = opaqueFieldsOf(entry);
+      if (fields !== null) extras.push({ fields, callId: () => this.#idOf(call) });
+    }
+    return extras;
+  }
+
+  /** Sends what was gathered. An error means that the model made a call that is not allowed. */
+  send(): ApiError | null {
+    if (this.#gathered.size === 0) return null;
+    const ready = this.#gathered;
+    this.#gathered = new Set();
+    for (const call of ready) {
+      const { name, text } = call.tracked;
+      const mayGrow = text.isEmpty() && this.#tracker.isNameOpen(name);
+      if (call.item === null && (name === '' || mayGrow || this.#needsMore(call))) continue;
+      const error = this.#sendOne(call);
+      if (error !== null) return error;
+    }
+    return null;
+  }
+
+  /** More arguments of the call at that index. False, and nothing is done, if its item was not sent. */
+  grow(index: number, text: string): boolean {
+    if (this.#growing?.tracked.index !== index) {
+      const tracked = this.#tracker.latestOf(index);
+      this.#growing = tracked === null ? null : (this.#calls.get(tracked) ?? null);
+    }
+    const growing = this.#growing;
+    if (growing === null || growing.item === null || mayBeginObject(text, growing.tracked.text.last())) return false;
+    this.#growText(growing, text);
+    this.#sendOne(growing);
+    return true;
+  }
+
+  /** The end of the answer: sends calls whose name could still have grown. */
+  finish(): ApiError | null {
+    for (const call of this.#calls.values()) {
+      const error = call.item !== null || call.tracked.name === '' ? null : this.#sendOne(call);
+      if (error !== null) return error;
+    }
+    return null;
+  }
+
+  /** An error when a call holds nothing that its client could run, or half of it. */
+  unrunnable(): ApiError | null {
+    return firstUnrunnable(Array.from(this.#calls.values(), ({ item }) => item));
+  }
+
+  /** Calls seen whose name never came. */
+  nameless(): number {
+    return this.#tracker.nameless();
+  }
+
+  /** Is there a call whose item was sent? */
+  hasSent(): boolean {
+    return this.#hasSent;
+  }
+
+  #gatherOne(tracked: TrackedCall): Call {
+    this.#growing = null;
+    let call = this.#calls.get(tracked);
+    if (call === undefined) {
+      call = { tracked, callId: null, item: null, scanner: null };
+      this.#calls.set(tracked, call);
+      this.#waiting.add(call);
+    }
+    this.#gathered.add(call);
+    return call;
+  }
+
+  #sendOne(call: Call): ApiError | null {
+    const error = call.item === null ? this.#openInOrder(call) : null;
+    if (error !== null) return error;
+    this.#sendText(call);
+    return null;
+  }
+
+  #sendText(call: Call): void {
+    const { unsent } = call.tracked;
+    if (unsent === '' || call.tracked.holdsPlaceholder) return;
+    call.tracked.unsent = '';
+    call.item?.add(unsent);
+    this.#parts.output.settle();
+  }
+
+  /** Where one object of arguments follows another, each is a call: servers that send no ids run them together (R5). */
+  #growTexts(first: Call, given: string): void {
+    let call = first;
+    let text = given;
+    for (let next = this.#nextObject(call, text); next !== -1; next = this.#nextObject(call, text)) {
+      this.#growText(call, text.slice(0, next).trimEnd());
+      call = this.#gatherOne(this.#tracker.splitOff(call.tracked));
+      text = text.slice(next);
+    }
+    this.#growText(call, text);
+  }
+
+  /** Where in that piece the arguments of another call begin; -1 if none do. */
+  #nextObject(call: Call, text: string): number {
+    const { isCustom, holdsPlaceholder, text: written } = call.tracked;
+    if (isCustom || holdsPlaceholder || !mayBeginObject(text, written.last())) return -1;
+    const before = written.toString();
+    // xAI sends the whole arguments again at the end.
+    if (text === before) return -1;
+    const given = before === '' ? withoutPlaceholder(text) : text;
+    // Only from here on, with each piece: scanning every call's characters would cost each token.
+    if (before !== '') call.scanner ??= scannerOf(before);
+    const end = (call.scanner?.copy() ?? new JsonEnd('object')).push(given);
+    if (end === -1 || !/^\s*\{/.test(given.slice(end)) || isEmptyObject(before + given.slice(0, end))) return -1;
+    return text.length - given.slice(end).trimStart().length;
+  }
+
+  /** What comes after the arguments of a call that is closed is dropped: they were whole, and more would spoil them. */
+  #growText(call: Call, text: string): void {
+    if (call.item !== null && !this.#parts.output.isOpen(call.item.outputIndex)) return;
+    const { holdsPlaceholder } = call.tracked;
+    this.#tracker.growText(call.tracked, text);
+    if (holdsPlaceholder) call.scanner = null;
+    else call.scanner?.push(text);
+  }
+
+  /** Calls keep the model's order: one whose name could have grown until now is sent first. */
+  #openInOrder(call: Call): ApiError | null {
+    for (const earlier of this.#waiting) {
+      this.#waiting.delete(earlier);
+      const error = earlier.tracked.name === '' ? null : this.#open(earlier);
+      if (error !== null || earlier === call) return error;
+    }
+    // It had no name when its turn came.
+    return this.#open(call);
+  }
+
+  #open(call: Call): ApiError | null {
+    const { tracked } = call;
+    const name = this.#nameOf(tracked);
+    if (!isAllowed(name, this.#parts)) return toolNotAllowed(name);
+    this.#parts.beforeCall();
+    this.#found.tell(name);
+    tracked.isSent = true;
+    tracked.unsent = tracked.text.toString();
+    this.#hasSent = true;
+    const { text, isCustom } = tracked;
+    this.#parts.output.retained.add(writtenBytes);
+    const written = { name, text, isCustom, isWhole: () => isWhole(call) };
+    call.item = openCallItem(written, this.#idOf(call), this.#parts);
+    // Before another item begins: that may close this one.
+    this.#sendText(call);
+    return null;
+  }
+
+  /** The item shows its arguments from the start, so it waits for all of them. */
+  #needsMore({ tracked }: Call): boolean {
+    const { text, isCustom, holdsPlaceholder } = tracked;
+    const { kind } = restoredToolOf({ name: this.#nameOf(tracked), isCustom }, this.#parts.context);
+    return isClientToolType(kind) && (holdsPlaceholder || !isCompleteJson(text.toString()));
+  }
+
+  /** The tracker keeps the upstream's own name, which later fragments may repeat. */
+  #nameOf({ name }: TrackedCall): string {
+    return calledNameOf(name, this.#parts.context);
+  }
+
+  #idOf(call: Call): string {
+    if (call.callId === null) {
+      call.callId = callIdFor(call.tracked.upstreamId, this.#usedIds, this.#parts.context);
+      this.#usedIds.add(call.callId);
+    }
+    return call.callId;
+  }
+}
+
+/** The tool calls of a message that came in one piece: each entry is a call of its own, and is closed before the next. */
+export class WholeCalls {
+  /** What must go back with the calls that are sent. It must be in a reasoning item before they are. */
+  readonly extras: readonly CarriedExtra[];
+  readonly #parts: CallParts;
+  readonly #calls: { readonly call: CallFragment; readonly callId: string }[] = [];
+  readonly #items: CallItemWriter[] = [];
+  #nameless = 0;
+  #error: ApiError | null = null;
+
+  /** Nothing after a call that is not allowed is read, since it fails the answer. */
+  constructor(entries: readonly LooseToolCall[], parts: CallParts) {
+    this.#parts = parts;
+    const extras: CarriedExtra[] = [];
+    const callIds = new Set<string>();
+    for (const entry of entries) {
+      const fragment = fragmentOf(entry);
+      if (fragment.name === '') {
+        this.#nameless += 1;
+        continue;
+      }
+      const call = {
+        ...fragment,
+        name: calledNameOf(fragment.name, parts.context),
+        text: fragment.isCustom ? fragment.text : withoutPlaceholder(fragment.text),
+      };
+      if (!isAllowed(call.name, parts)) {
+        this.#error = toolNotAllowed(call.name);
+        break;
+      }
+      const [text = '', ...others] = call.isCustom ? [call.text] : objectsIn(call.text);
+      const callId = callIdFor(call.id, callIds, parts.context);
+      callIds.add(callId);
+      const fields = opaqueFieldsOf(entry);
+      if (fields !== null) extras.push({ fields, callId: () => callId });
+      this.#calls.push({ call: { ...call, text }, callId });
+      for (const other of others)
+        this.#calls.push({ call: { ...call, text: other }, callId: parts.context.newId('call') });
+    }
+    this.extras = extras;
+  }
+
+  /** Sends all of them. The last stays open, and those that were cut: their status is that of the answer. */
+  send(): ApiError | null {
+    const found = new FoundTools(this.#parts);
+    let isFirst = true;
+    for (const { call, callId } of this.#calls) {
+      if (isFirst) this.#parts.beforeCall();
+      isFirst = false;
+      found.tell(call.name);
+      const item = openCallItem({ ...call, isWhole: () => isWholeText(call.text) }, callId, this.#parts);
+      this.#items.push(item);
+      // The item itself knows what no arguments are.
+      if (call.text !== '' && (call.isCustom || call.text !== emptyArguments)) item.add(call.text);
+      if (call !== this.#calls.at(-1)?.call && (call.isCustom || item.isWhole()))
+        this.#parts.output.close(item.outputIndex);
+    }
+    return this.#error;
+  }
+
+  /** As for the calls of a stream. */
+  unrunnable(): ApiError | null {
+    return firstUnrunnable(this.#items);
+  }
+
+  /** Is there a call that has a name? */
+  hasSent(): boolean {
+    return this.#calls.length > 0;
+  }
+
+  /** Calls left out because they have no name. */
+  nameless(): number {
+    return this.#nameless;
+  }
+}
+
+/** Is the call complete, and sent? A native custom call's input can end anywhere, so only the end of the answer ends it. */
+function isWhole(call: Call): boolean {
+  const { isCustom, unsent, holdsPlaceholder } = call.tracked;
+  if (isCustom || (unsent !== '' && !holdsPlaceholder)) return false;
+  call.scanner ??= scannerOf(call.tracked.text.toString());
+  return call.scanner.isWhole();
+}
+
+function scannerOf(text: string): JsonEnd {
+  const scanner = new JsonEnd('object');
+  scanner.push(text);
+  return scanner;
+}
+
+/** The same of a text in one piece. */
+function isWholeText(text: string): boolean {
+  return scannerOf(text).isWhole();
+}
+
+function isAllowed(name: string, { context: { allowedTools } }: CallParts): boolean {
+  return allowedTools === null || allowedTools.has(name);
+}
+
+/**
+ * `none`, `allowed_tools` or a tool named by `tool_choice` is a promise to the client. Some servers ignore it (llama.cpp a
+ * name, most of them `allowed_tools`), so it is enforced here.
+ */
+function toolNotAllowed(name: string): ApiError {
+  return new ApiError(`The model called “${name}”, which “tool_choice” does not allow.`, {
+    status: 502,
+    type: 'model_error',
+    code: 'tool_not_allowed',
+  });
+}
+
+function firstUnrunnable(items: readonly (CallItemWriter | null)[]): ApiError | null {
+  for (const item of items) {
+    const error = item?.unrunnable() ?? null;
+    if (error !== null) return error;
+  }
+  return null;
+}
+
+/** The error for an answer of nothing but calls without a name, which no client can answer. */
+export function namelessCall(): ApiError {
+  return invalidCall('The model called a tool without naming it.');
+}
+
+/** The error for an answer that ends with a call, as the upstream says, and has neither calls nor text (vllm#53255). */
+export function missingCall(): ApiError {
+  return invalidCall('The upstream ended the answer with a tool call, and sent none.');
+}
+
+/** The upstream's id, unless it is missing or another call of this answer has it; made unique where the conversation has it. */
+function callIdFor(given: string, ofAnswer: ReadonlySet<string>, { earlierCallIds, newId }: ResponseContext): string {
+  if (given === '' || ofAnswer.has(given)) return newId('call');
+  if (!earlierCallIds.has(given)) return given;
+  return uniqueCallId(given, (id) => earlierCallIds.has(id) || ofAnswer.has(id)) ?? newId('call');
+}

@@ -1,0 +1,156 @@
+import type {
+  CustomToolCallItem,
+  FunctionCallItem,
+  ItemStatus,
+  ToolSearchCallItem,
+} from '../../wire/schema/response-resource.ts';
+import { jsonOf, jsonTextOf, objectOf } from '../chat/loose.ts';
+import { type ClientToolItem, clientTools } from '../client-tools.ts';
+import type { ResponseContext, RestoredTool } from '../context.ts';
+import { CustomInputDecoder } from './custom-input.ts';
+
+/** One call as the upstream made it, with the ids it has on our side. */
+export interface ChatCall {
+  /** The item's id, minted with `callItemPrefixOf`. */
+  readonly id: string;
+  readonly callId: string;
+  /** The Chat name, not restored yet. */
+  readonly name: string;
+  /** A function's `arguments` or, for a native custom call, its `input`; as sent. */
+  readonly arguments: string;
+  /** The upstream called a custom tool of its own API (`type: "custom"`), so nothing is wrapped. */
+  readonly isCustom: boolean;
+  readonly status: ItemStatus;
+}
+
+export type CallItem = FunctionCallItem | CustomToolCallItem | ToolSearchCallItem | ClientToolItem;
+
+/**
+ * The Chat name of the tool that a model means. Most models use that name. Servers that do not read gpt-oss's Harmony
+ * format to its end leave `functions.` in front of the name, or a marker behind it (`get_tide<|channel|>commentary`); and
+ * models call a tool of a namespace by its own name, which is enough where only one has it. Other names are left as they
+ * are.
+ */
+export function calledNameOf(
+  name: string,
+  { toolNames, restoredTools }: Pick<ResponseContext, 'toolNames' | 'restoredTools'>,
+): string {
+  if (toolNames.has(name)) return name;
+  const marker = name.indexOf('<|');
+  const bare = marker > 0 ? name.slice(0, marker).trimEnd() : name;
+  for (const candidate of [bare, bare.replace(/^functions\./, '')]) {
+    if (toolNames.has(candidate)) return candidate;
+    const [meant, ...others] = Array.from(restoredTools).filter(([, tool]) => isMeant(tool, candidate));
+    if (meant !== undefined && others.length === 0) return meant[0];
+  }
+  return bare;
+}
+
+/** Whether a model that says `name` may mean this tool: by its own name, or with a namespace that ends in `__` in front of it. */
+function isMeant(tool: RestoredTool, name: string): boolean {
+  if (!('namespace' in tool) || tool.namespace === undefined) return false;
+  return tool.name === name || (tool.namespace.endsWith('__') && `${tool.namespace}${tool.name}` === name);
+}
+
+/** What a call of that name is returned as. A name that was never offered stands for itself: the client answers. */
+export function restoredToolOf(
+  { name, isCustom }: Pick<ChatCall, 'name' | 'isCustom'>,
+  { restoredTools }: Pick<ResponseContext, 'restoredTools'>,
+): RestoredTool {
+  const restored = restoredTools.get(name);
+  if (!isCustom) return restored ?? { kind: 'function', name };
+  return restored?.kind === 'custom' ? restored : { kind: 'custom', name };
+}
+
+/** No arguments, or a placeholder for those that follow. */
+export const emptyArguments = '{}';
+
+const prefixes = {
+  function: 'fc',
+  custom: 'ctc',
+  tool_search: 'tsc',
+  shell: clientTools.shell.idPrefix,
+  local_shell: clientTools.local_shell.idPrefix,
+  apply_patch: clientTools.apply_patch.idPrefix,
+} as const;
+
+/** The prefix of the item's id. */
+export function callItemPrefixOf(restored: RestoredTool): (typeof prefixes)[RestoredTool['kind']] {
+  return prefixes[restored.kind];
+}
+
+/** The output item of a call, by the kind of its tool; shortened and flattened names are restored. */
+export function callItemOf(call: ChatCall, context: Pick<ResponseContext, 'restoredTools'>): CallItem {
+  const restored = restoredToolOf(call, context);
+  const { id, status, callId } = call;
+  switch (restored.kind) {
+    case 'function':
+      return {
+        id,
+        type: 'function_call',
+        status,
+        call_id: callId,
+        name: restored.name,
+        ...(restored.namespace !== undefined && { namespace: restored.namespace }),
+        ...(restored.async === true && { async: true }),
+        arguments: argumentsOf(call.arguments, status),
+      };
+    case 'custom':
+      return {
+        id,
+        type: 'custom_tool_call',
+        status,
+        call_id: callId,
+        name: restored.name,
+        ...(restored.namespace !== undefined && { namespace: restored.namespace }),
+        ...(restored.async === true && { async: true }),
+        input: call.isCustom ? call.arguments : customInputOf(call.arguments),
+      };
+    case 'tool_search':
+      return {
+        id,
+        type: 'tool_search_call',
+        status,
+        call_id: callId,
+        execution: 'client',
+        arguments: searchArgumentsOf(argumentsOf(call.arguments, status)),
+      };
+    case 'shell':
+    case 'local_shell':
+    case 'apply_patch':
+      return clientTools[restored.kind].itemOf({ id, call_id: callId }, status, call.arguments);
+  }
+}
+
+/** An object, as in the API; the text itself if it is not one, or could not be written again. */
+function searchArgumentsOf(text: string): unknown {
+  const value = jsonOf(text);
+  return value === undefined || jsonTextOf(value) === '' ? text : value;
+}
+
+/**
+ * Of a call without arguments `{}`, since `''` is not JSON, and clients parse what they get; of one that was cut `''`, which
+ * nobody can take for a whole call. What is there passes as it is, valid or not.
+ */
+export function argumentsOf(text: string, status: ItemStatus): string {
+  return text === '' && status !== 'incomplete' ? emptyArguments : text;
+}
+
+/**
+ * The input of a custom tool that was offered as a function with one parameter, `input`. Models also rename the parameter,
+ * or write the input bare: a single string property counts as it, and text that is not JSON is the input. Where the text
+ * begins as it should, it is read as in a stream: also when it is cut, or not quite JSON.
+ */
+export function customInputOf(text: string): string {
+  const decoder = new CustomInputDecoder();
+  const input = decoder.push(text) + decoder.finish();
+  if (decoder.isReading()) return input;
+  const value = jsonOf(text);
+  if (typeof value === 'string') return value;
+  const object = objectOf<{ readonly input?: unknown }>(value);
+  if (object === null) return text;
+  if (typeof object.input === 'string') return object.input;
+  const strings = Object.values(object).filter((property) => typeof property === 'string');
+  if (strings.length === 1 && strings[0] !== undefined) return strings[0];
+  return Object.keys(object).length === 0 ? '' : text;
+}

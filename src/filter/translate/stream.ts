@@ -1,0 +1,317 @@
+import { RetainedBytes } from '../memory/retained-bytes.ts';
+import { ApiError } from '../wire/schema/api-error.ts';
+import type { LooseChoice, LooseChunk, LooseMessage } from '../wire/schema/chat-completion.ts';
+import type { Logprob, ResponseStatus, Usage } from '../wire/schema/response-resource.ts';
+import type { ResponseStreamEvent } from '../wire/schema/stream-events.ts';
+import { ChoiceParts, choicesOf, isEmptyDelta } from './chat/choices.ts';
+import { citationsOf } from './chat/citations.ts';
+import { DeltaTemplate } from './chat/delta-template.ts';
+import { type DeltaField, type FastDelta, fastDeltaOf } from './chat/fast-delta.ts';
+import { isError, isNormalEnd, outcomeOf, truncated } from './chat/finish.ts';
+import { logprobsOf } from './chat/logprobs.ts';
+import { objectOf, textOf } from './chat/loose.ts';
+import { usageOf } from './chat/usage.ts';
+import type { ResponseContext } from './context.ts';
+import { errorOfEvent, errorOfText, errorOfValue, errorOfWords } from './error.ts';
+import { EventLog } from './response/event-log.ts';
+import { ResponseWriter } from './response/response-writer.ts';
+
+/** The part of a stream that is logged. */
+export interface StreamSummary {
+  readonly status: ResponseStatus;
+  readonly finishReason: string | null;
+  /** Events sent. */
+  readonly events: number;
+  /** The upstream's name for the model, or null. */
+  readonly model: string | null;
+  /** Data that was not JSON and was skipped. */
+  readonly malformed: number;
+  /** Tool calls left out because they had no name. */
+  readonly nameless: number;
+}
+
+/** Malformed pieces of data in a row after which the stream fails. */
+const maxMalformedInRow = 3;
+
+/**
+ * Chat Completions chunks in, Responses events out, for one answer. After the terminal event every call gives none. Nothing
+ * an upstream sends makes it throw: each oddity has a rule in `docs/answers.md` §2 and a case in `test/golden/stream-*.md`.
+ */
+export class StreamTranslator {
+  readonly #context: ResponseContext;
+  readonly #log: EventLog;
+  readonly #retained = new RetainedBytes();
+  readonly #response: ResponseWriter;
+  readonly #template = new DeltaTemplate();
+  #finishReason: string | null = null;
+  readonly #parts = new ChoiceParts();
+  /** The choice that the reason is of. */
+  #finished: number | null = null;
+  /** That of all choices so far, for the fast path. */
+  #choiceIndex: unknown;
+  #chunks = 0;
+  #malformed = 0;
+  #malformedInRow = 0;
+  /** What the first data said that was not a chunk. */
+  #unread: ApiError | null = null;
+
+  constructor(context: ResponseContext) {
+    this.#context = context;
+    this.#log = new EventLog(context);
+    this.#response = new ResponseWriter(context, this.#log, this.#retained);
+  }
+
+  /** `response.created` and `response.in_progress`, once; the other methods emit them first if this was not called. */
+  start(): ResponseStreamEvent[] {
+    if (this.ended()) return [];
+    this.#response.start();
+    return this.#log.take();
+  }
+
+  /**
+   * Takes one JSON value of the upstream's stream, and the name its event had. With the text it was parsed from,
+   * `pushRawJson` may know the next one like it.
+   */
+  push(chunk: unknown, eventName: string | null = null, json?: string): ResponseStreamEvent[] {
+    if (this.ended()) return [];
+    this.#push(chunk, eventName, json);
+    return this.#log.take();
+  }
+
+  /**
+   * Fast path: the same for the JSON text of a chunk that need not be parsed. If it must be parsed, does nothing and
+   * returns null.
+   */
+  pushRawJson(json: string): ResponseStreamEvent[] | null {
+    const text = this.ended() ? null : this.#template.match(json);
+    return text !== null && this.#grow(this.#template.field(), text) ? this.#log.take() : null;
+  }
+
+  /** Takes data that is not JSON. It is skipped; several pieces in a row fail the stream, and so does an end without output or without a finish reason. */
+  malformed(text: string): ResponseStreamEvent[] {
+    if (this.ended()) return [];
+    this.#unread ??= errorOfText(text, this.#context.profile.contextOverflow);
+    this.#skip();
+    return this.#log.take();
+  }
+
+  /** Takes `[DONE]`, or the end of the body. */
+  finish(reason: 'done' | 'eof'): ResponseStreamEvent[] {
+    if (this.ended()) return [];
+    this.#response.start();
+    this.#finish(reason);
+    return this.#log.take();
+  }
+
+  /** Ends with `error` and `response.failed`; what was produced is kept. */
+  fail(error: ApiError): ResponseStreamEvent[] {
+    if (this.ended()) return [];
+    this.#response.start();
+    this.#response.fail(error);
+    return this.#log.take();
+  }
+
+  /** The same when memory is short: nothing of the output is repeated or kept. */
+  shed(error: ApiError): ResponseStreamEvent[] {
+    if (this.ended()) return [];
+    this.#response.shed(error);
+    this.#retained.save(this.#retained.held() - this.#retained.total());
+    this.#retained.release(this.#retained.total());
+    return this.#log.take();
+  }
+
+  /** Was the terminal event emitted? */
+  ended(): boolean {
+    return this.#response.status() !== 'in_progress';
+  }
+
+  /** Has a `finish_reason` arrived? Then only usage can still follow. */
+  finishSeen(): boolean {
+    return this.#finishReason !== null;
+  }
+
+  /** The error the stream failed with, or null. */
+  failure(): ApiError | null {
+    return this.#response.failure();
+  }
+
+  /** The last usage the upstream gave, or null. */
+  usage(): Usage | null {
+    return this.#response.usage;
+  }
+
+  /** Tokens of the output so far, estimated. */
+  outputTokens(): number {
+    return this.#response.outputTokens();
+  }
+
+  /** Bytes of heap for the terminal event, which repeats the whole output. */
+  retainedBytes(): number {
+    return this.#retained.total();
+  }
+
+  /** Those that are in use before it. */
+  heldBytes(): number {
+    return this.#retained.held();
+  }
+
+  summary(): StreamSummary {
+    return {
+      status: this.#response.status(),
+      finishReason: this.#finishReason,
+      events: this.#log.count(),
+      model: this.#response.model,
+      malformed: this.#malformed,
+      nameless: this.#response.output.nameless(),
+    };
+  }
+
+  #push(value: unknown, eventName: string | null, json: string | undefined): void {
+    const chunk = objectOf<LooseChunk>(value);
+    if (chunk !== null && eventName === null && this.#pushFast(chunk, json)) return;
+    const { contextOverflow } = this.#context.profile;
+    const named = eventName === 'error' ? errorOfEvent(value, contextOverflow) : null;
+    const error = errorOfValue(value, contextOverflow) ?? named;
+    if (chunk === null && error === null) {
+      this.#skip();
+      return;
+    }
+    this.#response.start();
+    this.#chunks += 1;
+    this.#malformedInRow = 0;
+    if (chunk !== null) this.#read(chunk);
+    if (chunk?.choices == null) this.#unread ??= errorOfWords(value, contextOverflow);
+    if (error !== null && !this.ended()) this.#response.fail(error);
+  }
+
+  /** Fast path for nearly all chunks of a stream. False where the chunk must be read in full. */
+  #pushFast(chunk: LooseChunk, json: string | undefined): boolean {
+    const delta = this.#response.model === null ? null : this.#fastDelta(chunk);
+    if (delta === null || !this.#grow(delta.field, delta.text)) {
+      this.#template.forget();
+      return false;
+    }
+    if (json !== undefined) this.#template.learn(json, delta.field, (other) => this.#fastDelta(other));
+    return true;
+  }
+
+  #fastDelta(chunk: LooseChunk): FastDelta | null {
+    return fastDeltaOf(chunk, this.#choiceIndex, this.#response.serviceTier);
+  }
+
+  #grow(field: DeltaField, text: string): boolean {
+    if (!this.#response.output.grow(field, text)) return false;
+    this.#chunks += 1;
+    this.#malformedInRow = 0;
+    return true;
+  }
+
+  #read(chunk: LooseChunk): void {
+    const response = this.#response;
+    response.usage = usageOf(chunk, this.#context.profile) ?? response.usage;
+    response.model ??= textOf(chunk.model) || null;
+    response.serviceTier = textOf(chunk.service_tier) || response.serviceTier;
+    const choices = choicesOf(chunk);
+    const keys = choices.map((choice, position) => this.#parts.keyOf(choice, position));
+    // Asked before the first choice is read: the message of the second may have the calls.
+    const isAnswered = response.output.hasAnswer();
+    for (const [position, choice] of choices.entries())
+      if (!this.ended())
+        this.#readChoice(choice, keys[position] ?? position, position === 0 ? chunk : null, isAnswered);
+    this.#choiceIndex = this.#parts.areSeveral()
+      ? several
+      : choices.length === 1
+        ? choices[0]?.index
+        : this.#choiceIndex;
+    if (choices.length > 0) return;
+    const citations = citationsOf(chunk, null);
+    if (citations.length > 0) response.output.cite(citations);
+  }
+
+  #readChoice(choice: LooseChoice, key: number, chunk: LooseChunk | null, isAnswered: boolean): void {
+    const response = this.#response;
+    const message = isAnswered ? null : messageOf(choice);
+    const given = message ?? objectOf<LooseMessage>(choice.delta);
+    const delta = given === null ? null : this.#parts.ownOf(key, given);
+    const reason = textOf(choice.finish_reason);
+    if (reason !== '' && this.#counts(reason, key)) {
+      this.#finishReason = reason;
+      this.#finished = key;
+    }
+    const citations = citationsOf(chunk, delta);
+    if (delta === null) {
+      if (citations.length > 0) response.output.cite(citations);
+      return;
+    }
+    const logprobs = this.#context.wantsLogprobs && this.#parts.hasText(key) ? logprobsOf(choice.logprobs) : noLogprobs;
+    const error = response.add(delta, { logprobs, citations, isLast: reason !== '', isMessage: message !== null });
+    if (error !== null) response.fail(error);
+  }
+
+  /** The first reason stands, since gateways add others; an error replaces it, and a limit that cut another part of the answer. */
+  #counts(reason: string, key: number): boolean {
+    if (isError(reason)) return true;
+    if (!this.#parts.isPart(key)) return false;
+    return this.#finishReason === null || (key !== this.#finished && isNormalEnd(this.#finishReason));
+  }
+
+  /** Sends nothing to the client: what comes first may still become an HTTP status. */
+  #skip(): void {
+    this.#malformed += 1;
+    this.#malformedInRow += 1;
+    if (this.#malformedInRow < maxMalformedInRow) return;
+    this.#response.start();
+    this.#response.fail(this.#invalid());
+  }
+
+  #finish(reason: 'done' | 'eof'): void {
+    const error = this.#missingEnd(reason) ?? this.#response.output.finish() ?? this.#missingOutput();
+    this.#response.end(
+      error === null ? outcomeOf(this.#finishReason, this.#response.output) : { status: 'failed', error },
+    );
+  }
+
+  /**
+   * The end of the bytes without `[DONE]` and `finish_reason` is a cut (choice D9); `[DONE]` alone is for `outcomeOf`, unless
+   * something in the stream was not a chunk.
+   */
+  #missingEnd(reason: 'done' | 'eof'): ApiError | null {
+    if (this.#finishReason !== null) return null;
+    if (this.#chunks === 0 && (reason === 'eof' || this.#malformed > 0)) return this.#invalid();
+    if (this.#unread !== null) return this.#unread;
+    if (reason === 'eof') return truncated();
+    return this.#malformed > 0 ? this.#invalid() : null;
+  }
+
+  /** What could not be read was the answer. */
+  #missingOutput(): ApiError | null {
+    return this.#malformed > 0 && !this.#response.output.hasAnswer() ? this.#invalid() : null;
+  }
+
+  #invalid(): ApiError {
+    return this.#unread ?? invalidResponse();
+  }
+}
+
+const noLogprobs: readonly Logprob[] = [];
+
+/**
+ * Some servers (xAI, Bedrock proxies) give a whole `message` at the end, or instead of all deltas. Beside a delta that says anything
+ * it is what has come so far (Perplexity).
+ */
+function messageOf({ delta, message }: LooseChoice): LooseMessage | null {
+  const whole = objectOf<LooseMessage>(message);
+  const partial = whole === null ? null : objectOf<LooseMessage>(delta);
+  return partial === null || isEmptyDelta(partial) ? whole : null;
+}
+
+/** The index of no choice. */
+const several = Symbol('several choices');
+
+function invalidResponse(): ApiError {
+  return new ApiError('The upstream answered with something that is not a Chat Completions stream.', {
+    status: 502,
+    type: 'server_error',
+    code: 'invalid_upstream_response',
+  });
+}

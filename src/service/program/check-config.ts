@@ -1,0 +1,48 @@
+import { accessSync, constants } from 'node:fs';
+import { isHostedTool } from '../../filter/translate/request/parse/tools.ts';
+import { readOperatorFiles } from '../server/operator-files.ts';
+import { readTlsFiles } from '../server/tls.ts';
+import { type Config, ConfigError } from '../settings/config.ts';
+import { messageOf } from './messages.ts';
+
+/**
+ * What a variable's own form cannot check: files that cannot be read or do not match, tools that do not exist. Throws
+ * `ConfigError` naming every such variable.
+ */
+export function checkConfig(config: Config): void {
+  const problems = [...unreadable(config), ...unknownTools(config)];
+  if (problems.length === 0 && config.TLS_CERT_FILE !== '') problems.push(...mismatched(config));
+  if (problems.length > 0) throw new ConfigError(problems);
+  readOperatorFiles(config);
+}
+
+function unreadable(config: Config): string[] {
+  return (['TLS_CERT_FILE', 'TLS_KEY_FILE', 'TLS_CLIENT_CA_FILE'] as const).flatMap((name) => {
+    if (config[name] === '') return [];
+    try {
+      accessSync(config[name], constants.R_OK);
+      return [];
+    } catch (error) {
+      return [`${name}: cannot be read: ${messageOf(error)}`];
+    }
+  });
+}
+
+function mismatched(config: Config): string[] {
+  try {
+    readTlsFiles({
+      certFile: config.TLS_CERT_FILE,
+      keyFile: config.TLS_KEY_FILE,
+      clientCaFile: config.TLS_CLIENT_CA_FILE === '' ? null : config.TLS_CLIENT_CA_FILE,
+    });
+    return [];
+  } catch (error) {
+    const names = config.TLS_CLIENT_CA_FILE === '' ? [] : ['TLS_CLIENT_CA_FILE'];
+    return [`${['TLS_CERT_FILE', 'TLS_KEY_FILE', ...names].join(', ')}: cannot be used: ${messageOf(error)}`];
+  }
+}
+
+function unknownTools({ DROPPED_TOOLS: names }: Config): string[] {
+  const unknown = names.filter((name) => !isHostedTool(name) && !name.includes(':')); // `vendor:tool`
+  return unknown.length === 0 ? [] : [`DROPPED_TOOLS: unknown hosted tool ${unknown.join(', ')}`];
+}

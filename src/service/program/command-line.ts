@@ -1,0 +1,68 @@
+import { parseArgs } from 'node:util';
+import { settingsIn } from '../settings/setting.ts';
+import { settings } from '../settings/settings.ts';
+import { usageProblem } from './messages.ts';
+
+/** What the process was asked to do; `wrong_usage` has the message for standard error. */
+export type Command =
+  | { readonly type: 'serve' | 'help' | 'version' | 'print_config' }
+  | { readonly type: SubcommandName; readonly args: readonly string[] }
+  | { readonly type: 'wrong_usage'; readonly message: string };
+
+/** What the program does besides serving, with the line that `--help` has for each. */
+const subcommands = {
+  explain: 'show what becomes of a Responses request, field by field, and of a recorded answer',
+  doctor: 'probe a Chat server and name the profile that fits it',
+} as const;
+
+export type SubcommandName = keyof typeof subcommands;
+
+const options = {
+  help: { type: 'boolean', short: 'h' },
+  version: { type: 'boolean', short: 'v' },
+  'print-config': { type: 'boolean' },
+} as const;
+
+/** Reads the command line (without `node` and the file). An unknown flag is wrong usage, never ignored. */
+export function readCommand(args: readonly string[]): Command {
+  const [first = '', ...rest] = args;
+  if (isSubcommand(first)) return { type: first, args: rest };
+  try {
+    const { values } = parseArgs({ args: [...args], options, strict: true, allowPositionals: false });
+    if (values.help) return { type: 'help' };
+    if (values.version) return { type: 'version' };
+    return { type: values['print-config'] ? 'print_config' : 'serve' };
+  } catch (error) {
+    return { type: 'wrong_usage', message: `${usageProblem(error)} Run with --help to see the options.` };
+  }
+}
+
+function isSubcommand(word: string): word is SubcommandName {
+  return Object.hasOwn(subcommands, word);
+}
+
+/** The text of `--help`: the options, and every environment variable with its default. */
+export function helpText(): string {
+  const variables = settingsIn(settings).map(({ variable, fallback, meaning, form }) => {
+    const about = form.values === null ? meaning : `${meaning} ${form.values}`;
+    return `  ${variable}${fallback === '' ? '' : ` (default ${fallback})`}\n      ${about}`;
+  });
+  const commands = Object.entries(subcommands).map(([name, summary]) => `  ${name.padEnd(14)}  ${summary}`);
+  return `Usage: responses-extproc [options]
+       responses-extproc COMMAND …
+
+An Envoy ext_proc service that makes any Chat Completions server speak the OpenAI Responses API. Without a command it
+serves until it is told to stop.
+
+Commands, each with a --help of its own:
+${commands.join('\n')}
+
+Options:
+  -h, --help      show this text
+  -v, --version   show the version
+  --print-config  show the configuration in use as JSON, without passwords
+
+Environment variables:
+${variables.join('\n')}
+`;
+}

@@ -1,0 +1,118 @@
+import type { Subcommand } from '../../tools/cli/terminal.ts';
+import { fitToMemory } from '../server/fit-to-memory.ts';
+import { describeProfiles, openProfiles } from '../server/profile-source.ts';
+import { workerNumber } from '../server/workers.ts';
+import { ConfigError, readConfig, redactConfig } from '../settings/config.ts';
+import { createLog } from '../telemetry/log.ts';
+import { createLogOutput } from '../telemetry/log-output.ts';
+import { checkConfig } from './check-config.ts';
+import { helpText, readCommand, type SubcommandName } from './command-line.ts';
+import { memoryOfProcess } from './process-memory.ts';
+import { serve } from './serve.ts';
+import { supervise } from './supervise.ts';
+import { version } from './version.ts';
+
+/** Command line → configuration → log → server; then signals. The only file that ends the process. */
+const command = readCommand(process.argv.slice(2));
+main().catch((error: unknown) => {
+  const message = error instanceof ConfigError ? error.message : String(error);
+  // JSON, as in the log, unless standard error is a terminal.
+  const json = command.type === 'serve' && !process.stderr.isTTY;
+  process.stderr.write(`${json ? startFailureLine(message) : message}\n`);
+  process.exit(1);
+});
+
+/** The reason why the service does not start, as a log line. */
+function startFailureLine(message: string): string {
+  return JSON.stringify({ level: 'fatal', time: new Date().toISOString(), reason: message, msg: 'cannot start' });
+}
+
+async function main(): Promise<void> {
+  switch (command.type) {
+    case 'help':
+      process.stdout.write(helpText());
+      return;
+    case 'version':
+      process.stdout.write(`${version}\n`);
+      return;
+    case 'wrong_usage':
+      process.stderr.write(`${command.message}\n`);
+      process.exitCode = 2;
+      return;
+    case 'print_config':
+      printConfig();
+      return;
+    case 'explain':
+    case 'doctor':
+      await runSubcommand(await loadSubcommand(command.type), command.args);
+      return;
+    case 'serve':
+      await run();
+  }
+}
+
+/** Loaded on demand, so that the service does not start slower. */
+async function loadSubcommand(name: SubcommandName): Promise<Subcommand> {
+  switch (name) {
+    case 'explain':
+      return (await import('../../tools/explain/command.ts')).explain;
+    case 'doctor':
+      return (await import('../../tools/doctor/command.ts')).doctor;
+  }
+}
+
+async function runSubcommand(subcommand: Subcommand, args: readonly string[]): Promise<void> {
+  const { env, stdin, stdout, stderr } = process;
+  // The reader may stop early, as `head` does.
+  for (const stream of [stdout, stderr]) stream.on('error', () => process.exit(process.exitCode));
+  process.exitCode = await subcommand(args, { env, stdin, stdout, stderr });
+}
+
+/** The configuration in use: the environment's, with sizes lowered to what fits this process's memory. */
+function configOf() {
+  const config = readConfig(process.env);
+  checkConfig(config);
+  return fitToMemory(config, memoryOfProcess());
+}
+
+function printConfig(): void {
+  const { config } = configOf();
+  const profiles = openProfiles(config);
+  const shown = { ...redactConfig(config), ...describeProfiles(profiles) };
+  process.stdout.write(`${JSON.stringify(shown, null, 2)}\n`);
+  profiles.close();
+}
+
+/** How long the end of the process waits for a log reader that is slow. */
+const logDrainTimeoutMs = 1_500;
+
+async function run(): Promise<void> {
+  const { config, lowered } = configOf();
+  const output = createLogOutput(1);
+  const log = createLog(config.LOG_LEVEL, output, workerNumber());
+  // Node would wait for a hanging write as long as the log's reader does not read.
+  process.once('exit', () => output.flushAtExit() || process.kill(process.pid, 'SIGKILL'));
+  process.stderr.on('error', () => {}); // its reader is gone: no reason to end
+  const isWorker = workerNumber() !== null;
+  if (!isWorker) for (const reason of lowered) log.warn({ reason }, 'a limit does not fit in memory');
+  const running = await (config.WORKERS > 1 && !isWorker ? supervise : serve)(config, log, output);
+
+  let stopping = false;
+  const stop = async (signal: NodeJS.Signals) => {
+    if (stopping) return;
+    stopping = true;
+    log.info({ signal }, 'stopping');
+    await running.stop();
+    await output.drain(logDrainTimeoutMs);
+    process.exit(0);
+  };
+  // A repeated SIGTERM changes nothing: systemd signals every process of a service, and the supervisor its workers too.
+  process.on('SIGTERM', stop);
+  process.on('SIGINT', (signal) => {
+    // A terminal signals every process; a worker waits for the supervisor's SIGTERM.
+    if (isWorker) return;
+    // A second Ctrl-C skips the drain.
+    if (stopping) process.exit(1);
+    void stop(signal);
+  });
+}

@@ -1,0 +1,219 @@
+import { setLogger } from '@grpc/grpc-js';
+import { startAdminServer } from '../server/admin.ts';
+import { createHeapGauge } from '../server/heap.ts';
+import { createOverloadGuard } from '../server/overload.ts';
+import { describeProfiles, openProfiles, type ProfileSource } from '../server/profile-source.ts';
+import { createService } from '../server/server.ts';
+import { createTlsCredentials, type TlsCredentials } from '../server/tls.ts';
+import { joinSupervisor, type WorkerHandle } from '../server/workers.ts';
+import { type Config, redactConfig } from '../settings/config.ts';
+import { causeOf, createExchangeLog } from '../telemetry/exchange-log.ts';
+import { createExchangeMetrics } from '../telemetry/exchange-metrics.ts';
+import { createExchangeTrace } from '../telemetry/exchange-trace.ts';
+import { createOccasionalWarning, type Log } from '../telemetry/log.ts';
+import type { LogOutput } from '../telemetry/log-output.ts';
+import { createMetrics, type Metrics } from '../telemetry/metrics.ts';
+import type { ExchangeObserver } from '../telemetry/observer.ts';
+import { memoryOfProcess, releaseWhenIdle, residentBytes } from './process-memory.ts';
+import { openWebSocket } from './serve-websocket.ts';
+import { version } from './version.ts';
+
+/** A running service. */
+export interface Running {
+  /** Drains; resolves when everything has ended. */
+  stop(): Promise<void>;
+}
+
+/** The service in this process: all of it, or one worker's share. Throws when it cannot listen. */
+export async function serve(config: Config, log: Log, output: LogOutput): Promise<Running> {
+  // grpc-js would write lines of its own to standard error.
+  const fromGrpc = (text: unknown) => log.warn({ reason: String(text) }, 'grpc-js');
+  setLogger({ error: fromGrpc, info: () => {}, debug: () => {} });
+  const worker = joinSupervisor(() => metrics.registry.getMetricsAsJSON());
+  let listening = false;
+  const ready = () => listening && service.ready;
+  const metrics: Metrics = createMetrics({
+    version,
+    maxModels: config.METRICS_MAX_MODELS,
+    worker: worker?.number ?? null,
+    state: () => ({
+      ready: ready(),
+      exchanges: guard.exchanges,
+      bufferedBytes: guard.held(),
+      profilesRejected: profiles.problem() !== null,
+      lostLogLines: output.lost,
+    }),
+  });
+  const memory = memoryOfProcess();
+  const guard = createOverloadGuard(
+    { maxExchanges: config.MAX_EXCHANGES, maxBufferedBytes: config.MAX_BUFFERED_BYTES },
+    createHeapGauge(memory.heap),
+    (limit) => metrics.overload.inc({ limit }),
+    { limit: memory.total / config.WORKERS, bytes: residentBytes },
+  );
+  const tracing = await loadTracing(config, log, metrics);
+  const tls = tlsOf(config, log, metrics);
+  const profiles = profilesOf(config, log, metrics);
+  const inspection = config.INSPECT === 'on' ? await loadInspection(config, worker) : null;
+  const observers: ExchangeObserver[] = [createExchangeLog(log, output), createExchangeMetrics(metrics)];
+  if (inspection !== null) observers.push(inspection.recorder.observer);
+  if (tracing !== null) observers.push(createExchangeTrace(tracing));
+  const warnOfHandshake = createOccasionalWarning(log, 'a TLS handshake failed');
+  const service = createService({
+    config: { ...config, LISTEN: config.LISTEN.replaceAll('{worker}', String(worker?.number ?? 1)) },
+    createExchange: inspection?.recorder.createExchange,
+    credentials: tls?.credentials,
+    removesStaleSockets: worker === null,
+    guard,
+    observers,
+    profiles,
+    onAvailability(available) {
+      worker?.setReady(ready());
+      if (available) log.info('available again: ready');
+      else log.warn({ exchanges: guard.exchanges, buffered_bytes: guard.held() }, 'overloaded: not ready');
+    },
+    onHandshakeFailure(reason, address) {
+      metrics.tlsHandshakeFailures.inc();
+      warnOfHandshake(1, { reason, address });
+    },
+    onMisconfigured: (problem) => log.error({ problem }, 'misconfigured route'),
+    onFault: (thrown) => log.error(causeOf(thrown), 'failed'),
+  });
+
+  const listen = await service.listen();
+  const webSocket =
+    config.WEBSOCKET_LISTEN === ''
+      ? null
+      : await openWebSocket(config, { guard, log, metrics, isWorker: worker !== null });
+  listening = true;
+  worker?.setReady(true);
+  const admin =
+    worker !== null || config.ADMIN_LISTEN === 'off'
+      ? null
+      : await startAdminServer(config.ADMIN_LISTEN, {
+          ready,
+          metrics: async () => ({ contentType: metrics.registry.contentType, body: await metrics.registry.metrics() }),
+          config: () => ({ version, ...redactConfig(config), ...describeProfiles(profiles) }),
+          routes: inspection?.inspector ?? null,
+        });
+  if (admin !== null && inspection !== null) warnOfInspector(log, admin.address);
+  const { address: websocket = null } = webSocket ?? {};
+  log.info(
+    { version, listen, websocket, admin: admin?.address ?? null, profile: config.UPSTREAM_PROFILE },
+    'listening',
+  );
+  releaseWhenIdle(guard);
+
+  return {
+    async stop() {
+      worker?.setReady(false);
+      log.info(
+        { delay_ms: config.DRAIN_DELAY_MS, timeout_ms: config.DRAIN_TIMEOUT_MS, exchanges: guard.exchanges },
+        'draining',
+      );
+      const [outcome] = await Promise.all([
+        service.drain(config.DRAIN_TIMEOUT_MS, config.DRAIN_DELAY_MS),
+        webSocket?.drain(config.DRAIN_TIMEOUT_MS, config.DRAIN_DELAY_MS),
+      ]);
+      tls?.close();
+      profiles.close();
+      inspection?.inspector?.close();
+      await Promise.all([tracing?.close(), admin?.close()]);
+      log.info({ outcome }, 'stopped');
+    },
+  };
+}
+
+/** Recording costs memory and time: none of its code is loaded where it is off. In a worker the page is the supervisor's. */
+async function loadInspection(config: Config, worker: WorkerHandle | null) {
+  const { createRecorder } = await import('../../tools/inspect/recorded-exchange.ts');
+  if (worker !== null) {
+    const { createWorkerSink } = await import('../../tools/inspect/worker-link.ts');
+    return { recorder: createRecorder(createWorkerSink(worker.sendRecorded)), inspector: null };
+  }
+  const { inspector, store } = await loadInspector(config);
+  return { recorder: createRecorder(store), inspector };
+}
+
+/** The inspector's page, and the store that it shows. */
+export async function loadInspector(config: Config) {
+  const { createInspector } = await import('../../tools/inspect/inspector.ts');
+  const { createExchangeStore } = await import('../../tools/inspect/store.ts');
+  const { explainInChild } = await import('./explain-in-child.ts');
+  const store = createExchangeStore();
+  const sendTo = config.INSPECT_SEND_TO === '' ? null : config.INSPECT_SEND_TO;
+  return {
+    store,
+    inspector: await createInspector({
+      store,
+      version,
+      sendTo,
+      prices: config.INSPECT_PRICES,
+      explain: explainInChild,
+    }),
+  };
+}
+
+/** Logs where the inspector is, and what it exposes. */
+export function warnOfInspector(log: Log, address: string): void {
+  log.warn(
+    { url: `http://${address}/inspect` },
+    'INSPECT=on: anyone who can reach the admin port sees the contents of requests and answers',
+  );
+}
+
+/** The OpenTelemetry packages cost memory and start-up time: they are loaded only when there is somewhere to send spans. */
+async function loadTracing(config: Config, log: Log, metrics: Metrics) {
+  const { OTEL_EXPORTER_OTLP_ENDPOINT: base, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: own } = config;
+  if (base === '' && own === '') return null;
+  const warn = createOccasionalWarning(log, 'spans did not reach the collector');
+  const { createTracing } = await import('../telemetry/tracing.ts');
+  return createTracing({
+    url: own === '' ? `${base.replace(/\/+$/, '')}/v1/traces` : own,
+    serviceName: config.OTEL_SERVICE_NAME,
+    version,
+    ratio: config.OTEL_TRACES_SAMPLER_ARG,
+    delayMs: config.OTEL_BSP_SCHEDULE_DELAY,
+    onLost(spans, reason) {
+      metrics.spansLost.inc(spans);
+      warn(spans, { reason });
+    },
+  });
+}
+
+function profilesOf(config: Config, log: Log, metrics: Metrics): ProfileSource {
+  return openProfiles(config, {
+    reloaded(names) {
+      metrics.profileReloads.inc({ result: 'taken' });
+      log.info({ profiles: names }, 'profiles file read again');
+    },
+    rejected(error) {
+      metrics.profileReloads.inc({ result: 'rejected' });
+      log.error({ reason: error.message }, 'the changed profiles file cannot be used');
+    },
+  });
+}
+
+function tlsOf(config: Config, log: Log, metrics: Metrics): TlsCredentials | null {
+  if (config.TLS_CERT_FILE === '') return null;
+  const tls = createTlsCredentials(
+    {
+      certFile: config.TLS_CERT_FILE,
+      keyFile: config.TLS_KEY_FILE,
+      clientCaFile: config.TLS_CLIENT_CA_FILE === '' ? null : config.TLS_CLIENT_CA_FILE,
+    },
+    {
+      reloaded(certificate) {
+        metrics.certificateReloads.inc({ result: 'taken' });
+        metrics.certificateExpiry.set(Date.parse(certificate.validTo) / 1000);
+        log.info(certificate, 'new certificate');
+      },
+      rejected(error) {
+        metrics.certificateReloads.inc({ result: 'rejected' });
+        log.error({ reason: error.message }, 'the changed certificate files cannot be used');
+      },
+    },
+  );
+  metrics.certificateExpiry.set(Date.parse(tls.validTo) / 1000);
+  return tls;
+}

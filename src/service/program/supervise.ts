@@ -1,0 +1,70 @@
+import { AggregatorRegistry } from 'prom-client';
+import type { RecordUpdate } from '../../tools/inspect/worker-link.ts';
+import { startAdminServer } from '../server/admin.ts';
+import { describeProfiles, openProfiles } from '../server/profile-source.ts';
+import { removeStaleSocket } from '../server/server.ts';
+import { superviseWorkers } from '../server/workers.ts';
+import { type Config, redactConfig } from '../settings/config.ts';
+import type { Log } from '../telemetry/log.ts';
+import type { LogOutput } from '../telemetry/log-output.ts';
+import { createSupervisorMetrics } from '../telemetry/metrics.ts';
+import { loadInspector, type Running, warnOfInspector } from './serve.ts';
+import { version } from './version.ts';
+
+/** Runs `WORKERS` processes of the service and one admin port for all of them. Rejects when none could start. */
+export async function supervise(config: Config, log: Log, output: LogOutput): Promise<Running> {
+  const inspection = config.INSPECT === 'on' ? await loadInspection(config) : null;
+  for (let number = 1; number <= config.WORKERS; number++)
+    for (const address of config.LISTEN.replaceAll('{worker}', `${number}`).split(','))
+      await removeStaleSocket(address.trim());
+  if (config.WEBSOCKET_LISTEN !== '') await removeStaleSocket(config.WEBSOCKET_LISTEN);
+  const supervisor = superviseWorkers(config.WORKERS, {
+    onWorkerExit({ number, pid, how, restartInMs }) {
+      log.error({ worker: number, pid, how, restart_in_ms: restartInMs }, 'a worker died');
+      inspection?.records.workerExited(number, how);
+    },
+    onRecorded: (worker, updates) => inspection?.take(worker, updates),
+  });
+  const own = createSupervisorMetrics(() => ({
+    readyWorkers: supervisor.readyWorkers,
+    restarts: supervisor.restarts,
+    lostLogLines: output.lost,
+  }));
+  const profiles = openProfiles(config); // for `/config` alone: each worker reads the file itself
+  const stop = async () => {
+    await supervisor.stop('SIGTERM');
+    profiles.close();
+    inspection?.inspector.close();
+    await admin?.close();
+    log.info('every worker has stopped');
+  };
+  const admin =
+    config.ADMIN_LISTEN === 'off'
+      ? null
+      : await startAdminServer(config.ADMIN_LISTEN, {
+          ready: () => supervisor.readyWorkers > 0,
+          async metrics() {
+            const all = AggregatorRegistry.aggregate([
+              await own.getMetricsAsJSON(),
+              ...(await supervisor.collectMetrics()),
+            ]);
+            return { contentType: all.contentType, body: await all.metrics() };
+          },
+          config: () => ({ version, ...redactConfig(config), ...describeProfiles(profiles) }),
+          routes: inspection?.inspector ?? null,
+        });
+  if (admin !== null && inspection !== null) warnOfInspector(log, admin.address);
+  log.info({ version, workers: config.WORKERS, admin: admin?.address ?? null }, 'supervising');
+  await supervisor.started;
+  return { stop };
+}
+
+/** The inspector of all workers, which send what they record. */
+async function loadInspection(config: Config) {
+  const { createWorkerRecords } = await import('../../tools/inspect/worker-link.ts');
+  const { store, inspector } = await loadInspector(config);
+  const records = createWorkerRecords((startedAt, worker) => store.open(startedAt, worker));
+  // Workers run this very program, and send what `createWorkerSink` makes.
+  const take = (worker: number, updates: unknown) => records.take(worker, updates as readonly RecordUpdate[]);
+  return { inspector, records, take };
+}

@@ -1,0 +1,126 @@
+import { Exchange } from '../../filter/exchange/exchange.ts';
+import type { ExchangeOptions } from '../../filter/exchange/options.ts';
+import type { BodyModes, Hold } from '../../filter/exchange/types.ts';
+import type { CallMetadata } from '../../filter/extproc/call-metadata.ts';
+import type { TranslationSettings } from '../../filter/translate/settings.ts';
+import type { Profile } from '../../filter/upstream/profile.ts';
+import { ApiError } from '../../filter/wire/schema/api-error.ts';
+import type { Config } from '../settings/config.ts';
+import { valuesOf } from '../settings/setting.ts';
+import { settings } from '../settings/settings.ts';
+import { newId } from './ids.ts';
+import { type OperatorFiles, readOperatorFiles } from './operator-files.ts';
+import type { Admission } from './overload.ts';
+import type { OpenExchange } from './process.ts';
+import type { ProfileSource } from './profile-source.ts';
+
+/** Creates exchanges as configured. */
+export interface ExchangeFactory {
+  /**
+   * `metadata` is the call's; `admission` is its admission by the overload guard, the error that refuses it, or null
+   * without a guard.
+   */
+  open(metadata: CallMetadata, modes: BodyModes | null, admission: Admission | ApiError | null): OpenExchange;
+}
+
+/**
+ * What a route may choose: the call's initial metadata, which Envoy writes from its own configuration
+ * (`grpc_service.initial_metadata`). Nothing that a client sends ends up there.
+ */
+const profileKey = 'x-upstream-profile';
+const pathKey = 'x-upstream-path';
+
+const systemClock: ExchangeOptions['clock'] = { now: () => Math.floor(Date.now() / 1000), newId };
+
+/**
+ * The factory for a configuration. `onMisconfigured` is called for routes that name an unknown profile or an invalid
+ * path; `createExchange` replaces the class of its exchanges; `files` are the configuration's, read already. Throws
+ * `ConfigError` for files that cannot be used.
+ */
+export function createExchangeFactory(
+  config: Config,
+  profiles: Pick<ProfileSource, 'profileOf' | 'names'>,
+  onMisconfigured: (problem: string) => void,
+  {
+    clock = systemClock,
+    createExchange = (options) => new Exchange(options),
+    files = readOperatorFiles(config),
+  }: {
+    readonly clock?: ExchangeOptions['clock'] | undefined;
+    readonly createExchange?: ((options: ExchangeOptions) => Exchange) | undefined;
+    readonly files?: OperatorFiles | undefined;
+  } = {},
+): ExchangeFactory {
+  const ofProfiles = new WeakMap<Profile, TranslationSettings>();
+  const ofExchange = valuesOf(settings.exchange, config, files);
+  const ofTranslation = valuesOf(settings.translation, config, files);
+
+  function settingsFor(profile: Profile): TranslationSettings {
+    const known = ofProfiles.get(profile) ?? { ...ofTranslation, profile };
+    ofProfiles.set(profile, known);
+    return known;
+  }
+
+  function configuredProfile(): Profile {
+    const profile = profiles.profileOf(config.UPSTREAM_PROFILE);
+    if (profile === undefined) throw new Error(`There is no profile ${config.UPSTREAM_PROFILE}.`);
+    return profile;
+  }
+
+  configuredProfile();
+  return {
+    open(metadata, given, admission) {
+      const [admitted, overload] = admission instanceof ApiError ? [null, admission] : [admission, null];
+      const name = textOf(metadata, profileKey);
+      const path = textOf(metadata, pathKey);
+      const profile = name === null ? configuredProfile() : profiles.profileOf(name);
+      const problem =
+        profile === undefined ? unknownProfile(name ?? '', profiles) : path === null ? null : pathProblem(path);
+      if (problem !== null) onMisconfigured(problem);
+      const modes = given ?? ofExchange.modes;
+      // A route that names a profile uses that profile's path, not UPSTREAM_PATH, which belongs to the configured one.
+      const configuredPath = name === null ? ofExchange.upstreamPath : null;
+      const hold: Hold = (kind, bytes) => admitted?.hold(kind, bytes) ?? null;
+      let exchange: Exchange;
+      try {
+        exchange = createExchange({
+          ...ofExchange,
+          modes,
+          settings: settingsFor(profile ?? configuredProfile()),
+          upstreamPath: path ?? configuredPath,
+          refusal: problem === null ? overload : misconfigured(),
+          hold,
+          clock,
+        });
+      } catch (thrown) {
+        admitted?.release();
+        throw thrown;
+      }
+      return { exchange, modes, hold, close: () => admitted?.release() };
+    },
+  };
+}
+
+function textOf(metadata: CallMetadata, key: string): string | null {
+  const value = metadata[key];
+  return value === undefined || value.length === 0 ? null : String(value);
+}
+
+function unknownProfile(name: string, profiles: Pick<ProfileSource, 'names'>): string {
+  return `${profileKey} is ${JSON.stringify(name)}; it must be one of ${profiles.names().join(', ')}`;
+}
+
+function pathProblem(path: string): string | null {
+  return /^\/[\x21-\x7e]*$/.test(path)
+    ? null
+    : `${pathKey} is ${JSON.stringify(path)}; it must be a path that starts with /`;
+}
+
+/** The client gets none of the operator's names; they are in the log. */
+function misconfigured(): ApiError {
+  return new ApiError('The route is not configured correctly; the log of responses-extproc says why.', {
+    status: 500,
+    type: 'server_error',
+    code: 'proxy_misconfigured',
+  });
+}

@@ -1,0 +1,121 @@
+import { once } from 'node:events';
+import {
+  type ClientHttp2Session,
+  connect,
+  type Http2Server,
+  type IncomingHttpHeaders,
+  type ServerHttp2Stream,
+} from 'node:http2';
+import { duplexPair } from 'node:stream';
+import { Server, ServerCredentials } from '@grpc/grpc-js';
+
+/**
+ * All that this service reads of grpc-js beyond its public interface, in one place. A new version may move any of it:
+ * `checkGrpcJsInternals` finds out before the first port is bound, so that a service that an upgrade has broken does
+ * not start, rather than report ready and fail every call.
+ */
+
+/** grpc-js has moved something: the service cannot run with this version of it. */
+class GrpcJsInternalsError extends Error {
+  override readonly name = 'GrpcJsInternalsError';
+  constructor(missing: string, options?: ErrorOptions) {
+    super(
+      `This version of @grpc/grpc-js has no ${missing}. Install the version that package-lock.json names, or adapt src/service/server/grpc-js-internals.ts.`,
+      options,
+    );
+  }
+}
+
+/**
+ * Adds options of node:http2 to the servers that grpc-js will create. Call it before `bindAsync`. Throws when grpc-js
+ * has no such field. Delete it when grpc-js has channel options for them.
+ */
+export function setHttp2Options(server: Server, options: Readonly<Record<string, unknown>>): void {
+  const common: unknown = Reflect.get(server, 'commonServerOptions');
+  if (typeof common !== 'object' || common === null)
+    throw new GrpcJsInternalsError('field `commonServerOptions` on Server');
+  Object.assign(common, options);
+}
+
+/**
+ * The node:http2 servers that grpc-js has bound so far, for what it does not offer on connections. Throws when grpc-js
+ * has no such field. Delete it when grpc-js can close connections that never open a stream.
+ */
+export function http2ServersOf(server: Server): readonly Http2Server[] {
+  const servers: unknown = Reflect.get(server, 'http2Servers');
+  if (!(servers instanceof Map)) throw new GrpcJsInternalsError('field `http2Servers` on Server');
+  return [...servers.keys()] as Http2Server[];
+}
+
+/**
+ * Hands the streams for the method at `path` to `accept` as soon as `server` opens them; all others go to grpc-js as
+ * before. Call it right after the server is bound, before it can have a connection. Throws when grpc-js no longer
+ * listens as it did.
+ *
+ * Gains: none of the objects that grpc-js makes for a call (docs/decisions/0005). Delete it with `grpc-call.ts`.
+ */
+export function takeStreams(
+  server: Http2Server,
+  path: string,
+  accept: (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => void,
+): void {
+  const [grpcJs, ...more] = server.listeners('stream') as StreamListener[];
+  if (grpcJs === undefined || more.length > 0) throw new GrpcJsInternalsError('listener for streams of its own');
+  server.removeAllListeners('stream');
+  server.on('stream', (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, flags: number) => {
+    if (headers[':path'] === path) accept(stream, headers);
+    else grpcJs.call(server, stream, headers, flags);
+  });
+}
+
+/**
+ * No more pings from now on, also on connections that are open. node:http2 sends none on a connection that got a
+ * GOAWAY; grpc-js takes it for dead and destroys it, with every stream still running there. Throws when grpc-js has no
+ * such field. Delete it when grpc-js stops its pings before it shuts down. A proxy that vanishes during a drain is
+ * noticed when the drain times out.
+ */
+export function stopPings(server: Server): void {
+  const field = 'keepaliveTimeMs';
+  if (typeof Reflect.get(server, field) !== 'number') throw new GrpcJsInternalsError(`field \`${field}\` on Server`);
+  Reflect.set(server, field, 0);
+}
+
+type StreamListener = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, flags: number) => void;
+
+/**
+ * Makes two real calls in memory to a server of its own: one that is taken over and one that is grpc-js's. Rejects with
+ * the name of what is missing. Takes a few milliseconds; call it once, before anything is bound.
+ */
+export async function checkGrpcJsInternals(): Promise<void> {
+  const server = new Server();
+  setHttp2Options(server, {});
+  const injector = server.createConnectionInjector(ServerCredentials.createInsecure());
+  const [near, far] = duplexPair();
+  const session = connect('http://check', { createConnection: () => near });
+  try {
+    const [http2Server] = http2ServersOf(server);
+    if (http2Server === undefined) throw new GrpcJsInternalsError('server in `http2Servers`');
+    takeStreams(http2Server, '/taken', (stream) => stream.respond({ ':status': 204 }, { endStream: true }));
+    injector.injectConnection(far);
+    if ((await statusOf(session, '/taken')) !== 204) throw new GrpcJsInternalsError('stream that can be taken');
+    if ((await statusOf(session, '/left')) !== 200) throw new GrpcJsInternalsError('working call');
+    stopPings(server);
+  } catch (cause) {
+    throw cause instanceof GrpcJsInternalsError ? cause : new GrpcJsInternalsError('working call', { cause });
+  } finally {
+    session.destroy();
+    injector.destroy();
+    server.forceShutdown();
+  }
+}
+
+async function statusOf(session: ClientHttp2Session, path: string): Promise<unknown> {
+  const headers = { ':method': 'POST', ':path': path, 'content-type': 'application/grpc', te: 'trailers' };
+  const call = session.request(headers, { endStream: true });
+  const signal = AbortSignal.timeout(10_000);
+  const [[response]] = await Promise.all([
+    once(call, 'response', { signal }),
+    once(call.resume(), 'close', { signal }),
+  ]);
+  return (response as IncomingHttpHeaders)[':status'];
+}

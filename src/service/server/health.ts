@@ -1,0 +1,79 @@
+import { type ServerUnaryCall, type ServerWritableStream, type sendUnaryData, status } from '@grpc/grpc-js';
+import type { HealthCheckRequest, HealthCheckResponse, ServingStatus } from '../../filter/extproc/health-messages.ts';
+
+/** Service names that can be checked: the whole server, our service, and those that Kubernetes setups use. */
+const names = ['', 'envoy.service.ext_proc.v3.ExternalProcessor', 'liveness', 'readiness'] as const;
+type Name = (typeof names)[number];
+
+export interface Health {
+  /** Handlers of `grpc.health.v1.Health`. */
+  readonly handlers: {
+    Check(
+      call: ServerUnaryCall<HealthCheckRequest, HealthCheckResponse>,
+      answer: sendUnaryData<HealthCheckResponse>,
+    ): void;
+    Watch(call: ServerWritableStream<HealthCheckRequest, HealthCheckResponse>): void;
+  };
+  readonly serving: boolean;
+  /** Turns everything but liveness SERVING or NOT_SERVING; watchers are notified of a change. No effect after `drain`. */
+  setAvailable(available: boolean): void;
+  /** Turns everything but liveness NOT_SERVING for good; ends every watch, so that none delays the shutdown. */
+  drain(): void;
+}
+
+/** The standard gRPC health service. It serves from the start, because it is reachable only once the server is. */
+export function createHealth(): Health {
+  let available = true;
+  let draining = false;
+  const watchers = new Map<ServerWritableStream<HealthCheckRequest, HealthCheckResponse>, Name | null>();
+
+  const serving = () => available && !draining;
+
+  function statusOf(name: Name): ServingStatus {
+    return serving() || name === 'liveness' ? 'SERVING' : 'NOT_SERVING';
+  }
+
+  /** The protocol allows watching a name that does not exist, or not yet. */
+  function watchedStatusOf(name: Name | null): ServingStatus {
+    return name === null ? 'SERVICE_UNKNOWN' : statusOf(name);
+  }
+
+  return {
+    handlers: {
+      Check(call, answer) {
+        const name = nameOf(call.request);
+        if (name === null) answer({ code: status.NOT_FOUND, details: 'No service of that name.' });
+        else answer(null, { status: statusOf(name) });
+      },
+      Watch(call) {
+        const name = nameOf(call.request);
+        call.write({ status: watchedStatusOf(name) });
+        if (!draining) {
+          watchers.set(call, name);
+          call.on('cancelled', () => watchers.delete(call));
+        } else call.end();
+      },
+    },
+    get serving() {
+      return serving();
+    },
+    setAvailable(value) {
+      if (draining || value === available) return;
+      available = value;
+      for (const [call, name] of watchers)
+        if (name !== null && name !== 'liveness') call.write({ status: statusOf(name) });
+    },
+    drain() {
+      draining = true;
+      for (const [call, name] of watchers) {
+        call.write({ status: watchedStatusOf(name) });
+        call.end();
+      }
+      watchers.clear();
+    },
+  };
+}
+
+function nameOf({ service = '' }: HealthCheckRequest): Name | null {
+  return names.find((name) => name === service) ?? null;
+}

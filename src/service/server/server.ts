@@ -1,0 +1,227 @@
+import { once } from 'node:events';
+import { accessSync, lstatSync, rmSync } from 'node:fs';
+import type { Http2Server, ServerHttp2Session, ServerHttp2Stream } from 'node:http2';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Server, ServerCredentials, type UntypedServiceImplementation } from '@grpc/grpc-js';
+import type { Exchange } from '../../filter/exchange/exchange.ts';
+import type { ExchangeOptions } from '../../filter/exchange/options.ts';
+import type { CallMetadata } from '../../filter/extproc/call-metadata.ts';
+import { healthService, processPath } from '../../filter/extproc/methods.ts';
+import { protoFiles, protoFolder } from '../../filter/extproc/proto-files.ts';
+import type { Config } from '../settings/config.ts';
+import type { ExchangeObserver } from '../telemetry/observer.ts';
+import { createExchangeFactory } from './exchanges.ts';
+import { acceptCall } from './grpc-call.ts';
+import { checkGrpcJsInternals, http2ServersOf, setHttp2Options, stopPings, takeStreams } from './grpc-js-internals.ts';
+import { createHealth } from './health.ts';
+import type { OverloadGuard } from './overload.ts';
+import { processCall } from './process.ts';
+import { builtInProfileSource, type ProfileSource } from './profile-source.ts';
+import { createStepQueue } from './step-queue.ts';
+import { createTicker } from './ticker.ts';
+
+export interface ServiceOptions {
+  readonly config: Config;
+  readonly observers: readonly ExchangeObserver[];
+  /** Makes the exchanges, in place of the class itself: one that records them. */
+  readonly createExchange?: ((options: ExchangeOptions) => Exchange) | undefined;
+  /** The built-in profiles, unless given. */
+  readonly profiles?: ProfileSource;
+  /** Not in a worker: another may just have bound the address that they share, so the supervisor does it before all of them. */
+  readonly removesStaleSockets?: boolean;
+  /** Plain HTTP/2 when there are none. */
+  readonly credentials?: ServerCredentials | undefined;
+  /** Admits or refuses every call; without a guard all are admitted. */
+  readonly guard?: Pick<OverloadGuard, 'admit' | 'checkAvailability' | 'worked'>;
+  /** Keep-alive: milliseconds between pings, and how long a proxy has to answer one (as long, unless given). */
+  readonly pingMs?: number;
+  readonly pingTimeoutMs?: number;
+  /** Stream resets tolerated on one connection, as a burst and per second; beyond that it is closed. */
+  readonly resetLimits?: { readonly burst: number; readonly perSecond: number };
+  /** Milliseconds within which a connection must open its first call, and a call send its first message. */
+  readonly firstCallMs?: number;
+  readonly firstMessageMs?: number;
+  /** The guard's availability changed, and health with it. */
+  readonly onAvailability?: (available: boolean) => void;
+  /** An Envoy route names an unknown profile or an invalid path. */
+  readonly onMisconfigured: (problem: string) => void;
+  /** A connection's TLS handshake failed, of a client at that address. */
+  readonly onHandshakeFailure?: (reason: string, address: string | undefined) => void;
+  /** An internal error that no exchange's log line reports; its call has ended. */
+  readonly onFault: (thrown: unknown) => void;
+}
+
+export interface Service {
+  /**
+   * Binds every address of `LISTEN` and returns them with the ports they were given. Rejects when one is taken, when
+   * grpc-js has internals that this service does not know, and when a file of `proto/` is missing.
+   */
+  listen(): Promise<readonly string[]>;
+  /** False from the moment the drain starts, and while the guard would refuse every request. */
+  readonly ready: boolean;
+  /**
+   * Reports NOT_SERVING, still accepts calls for `delayMs` from proxies that have not noticed, then accepts none; lets
+   * running calls finish, and cancels those that still run after `timeoutMs` more.
+   */
+  drain(timeoutMs: number, delayMs?: number): Promise<'drained' | 'forced'>;
+}
+
+/** How much larger than the largest body a message may be: headers, and its own framing. */
+const messageRoom = 1024 * 1024;
+const tickMs = 500;
+/** CPU time for which bodies that arrive together may keep the event loop (docs/decisions/0006-cpu-of-a-request.md). */
+const turnMs = 100;
+/** Without pings, a proxy whose network vanished would keep its calls and their buffers for ever. */
+const defaultPingMs = 30_000;
+
+/**
+ * Envoy ends every call with a reset, and Node by default treats more than 1,000 of them on a connection (33 a second)
+ * as an attack and closes it with all its calls (docs/decisions/0004). These are several times what one process can
+ * answer in a second, so that Envoy never reaches them, but a flood of resets does.
+ */
+const defaultResetLimits = { burst: 100_000, perSecond: 20_000 };
+/**
+ * Flow control window of a connection, for all of its calls together. Each of Envoy's threads has one connection for
+ * all of its calls; with Node's 64 KiB for all of them, they are cut into small frames and wait for room: a request of
+ * 256 KB takes Envoy 60 system calls instead of 35 (docs/performance.md, "What Envoy costs"). It takes no more memory
+ * than the window of each call, 64 KiB, does: Node gives the connection's room back when bytes arrive, whether or not
+ * their call reads them.
+ */
+const connectionWindow = 16 * 1024 * 1024;
+/** Envoy opens a call as soon as it has a connection, and sends the first message with it. */
+const defaultFirstCallMs = 30_000;
+const defaultFirstMessageMs = 10_000;
+const tlsHandshakeMs = 10_000;
+
+/** The gRPC server: `ExternalProcessor` and `grpc.health.v1`. */
+export function createService(options: ServiceOptions): Service {
+  const { config, credentials, guard, observers, onMisconfigured, onFault, pingMs = defaultPingMs } = options;
+  const { resetLimits = defaultResetLimits, firstCallMs = defaultFirstCallMs } = options;
+  const { firstMessageMs = defaultFirstMessageMs } = options;
+  // Where Envoy buffers, one message carries a whole request or response body.
+  const maxMessageBytes = Math.max(config.MAX_REQUEST_BYTES, config.MAX_RESPONSE_BYTES) + messageRoom;
+  const factory = createExchangeFactory(config, options.profiles ?? builtInProfileSource, onMisconfigured, {
+    createExchange: options.createExchange,
+  });
+  const ticker = createTicker(tickMs);
+  const queues = { in_turn: createStepQueue(turnMs), in_steps: createStepQueue(0) };
+  const acceptProcess = (stream: ServerHttp2Stream, headers: CallMetadata) =>
+    acceptCall(stream, headers, maxMessageBytes, (call) =>
+      processCall(call, {
+        open: (modes, sheddable) => factory.open(call.metadata, modes, guard?.admit(sheddable) ?? null),
+        worked: (bytes) => guard?.worked(bytes),
+        queues,
+        observers,
+        ticker,
+        firstMessageMs,
+        onFault,
+      }),
+    );
+  const server = new Server({
+    'grpc.max_receive_message_length': maxMessageBytes,
+    'grpc.max_concurrent_streams': 2 ** 31 - 1,
+    'grpc.keepalive_time_ms': pingMs,
+    'grpc.keepalive_timeout_ms': options.pingTimeoutMs ?? pingMs,
+  });
+  setHttp2Options(server, {
+    streamResetBurst: resetLimits.burst,
+    streamResetRate: resetLimits.perSecond,
+    handshakeTimeout: tlsHandshakeMs,
+  });
+  const health = createHealth();
+  let available = true;
+  if (guard !== undefined)
+    ticker.add({
+      tickSlot: -1,
+      tick() {
+        const now = guard.checkAvailability();
+        if (now === available) return;
+        available = now;
+        health.setAvailable(now);
+        options.onAvailability?.(now);
+      },
+    });
+  server.addService(healthService, health.handlers as unknown as UntypedServiceImplementation);
+
+  function prepare(http2Server: Http2Server): void {
+    takeStreams(http2Server, processPath, acceptProcess);
+    http2Server.on('session', (session) => {
+      session.setLocalWindowSize(connectionWindow);
+      closeUnused(session, firstCallMs);
+    });
+    http2Server.on('tlsClientError', (error, socket) =>
+      options.onHandshakeFailure?.(error.message, socket.remoteAddress),
+    );
+  }
+
+  return {
+    async listen() {
+      // They are read when a message first needs them; without this check a service would be ready and fail each
+      // refusal.
+      for (const file of protoFiles) accessSync(join(protoFolder, file));
+      await checkGrpcJsInternals();
+      const bound: string[] = [];
+      for (const address of config.LISTEN.split(',').map((text) => text.trim())) {
+        if (options.removesStaleSockets !== false) await removeStaleSocket(address);
+        const before = http2ServersOf(server).length;
+        const port = await bind(server, address, credentials ?? ServerCredentials.createInsecure());
+        bound.push(address.replace(/:0$/, `:${port}`));
+        // At once, before a connection can have been accepted.
+        for (const http2Server of http2ServersOf(server).slice(before)) prepare(http2Server);
+      }
+      return bound;
+    },
+    get ready() {
+      return health.serving;
+    },
+    async drain(timeoutMs, delayMs = 0) {
+      health.drain();
+      await sleep(delayMs);
+      stopPings(server);
+      const outcome = await closed(server, timeoutMs);
+      ticker.stop();
+      return outcome;
+    },
+  };
+}
+
+/** Closes a connection that opens no call in time: it would otherwise stay for as long as it answers pings. */
+function closeUnused(session: ServerHttp2Session, withinMs: number): void {
+  const timer = setTimeout(() => session.destroy(), withinMs).unref();
+  session.once('stream', () => clearTimeout(timer));
+  session.once('close', () => clearTimeout(timer));
+}
+
+function bind(server: Server, address: string, credentials: ServerCredentials): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.bindAsync(address, credentials, (error, port) => (error === null ? resolve(port) : reject(error)));
+  });
+}
+
+/** Removes a socket that a killed process left behind, which would keep the address taken; one that answers is in use. */
+export async function removeStaleSocket(address: string): Promise<void> {
+  const path = /^unix:(?:\/\/)?(.+)$/.exec(address)?.[1];
+  if (path === undefined || lstatSync(path, { throwIfNoEntry: false })?.isSocket() !== true) return;
+  const probe = connect(path);
+  const answers = await once(probe, 'connect').then(
+    () => true,
+    () => false,
+  );
+  probe.destroy();
+  if (!answers) rmSync(path, { force: true });
+}
+
+function closed(server: Server, timeoutMs: number): Promise<'drained' | 'forced'> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => {
+      server.forceShutdown();
+      resolve('forced');
+    }, timeoutMs);
+    server.tryShutdown(() => {
+      clearTimeout(timer);
+      resolve('drained');
+    });
+  });
+}

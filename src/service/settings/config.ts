@@ -1,0 +1,71 @@
+import { profileNames, profileOf } from '../../filter/upstream/profiles.ts';
+import { redactUrls } from '../../filter/wire/credentials/urls.ts';
+import { type Setting, type SettingIn, settingsIn } from './setting.ts';
+import { settings } from './settings.ts';
+import { misspelt } from './unknown-names.ts';
+
+type AnySetting = SettingIn<typeof settings>;
+
+/** Every setting's value by its variable. */
+export type Config = {
+  readonly [One in AnySetting as One['variable']]: One extends Setting<string, infer Value> ? Value : never;
+};
+
+/** Parses the environment. Throws `ConfigError` naming every invalid variable, and every one that is misspelt. */
+export function readConfig(given: Readonly<Record<string, string | undefined>>): Config {
+  const config: Record<string, unknown> = {};
+  const all = settingsIn(settings);
+  const problems = misspelt(
+    given,
+    all.map(({ variable }) => variable),
+  );
+  for (const { variable, form, fallback } of all) {
+    const text = given[variable];
+    const value = form.read(text === undefined || text === '' ? fallback : text);
+    if (value === undefined) problems.push(`${variable}: must be ${form.takes}${gotOf(text)}`);
+    config[variable] = value;
+  }
+  // Each value has been read by the form of its variable.
+  const valid = config as Config;
+  if (problems.length === 0) problems.push(...contradictions(valid));
+  if (problems.length > 0) throw new ConfigError(problems);
+  return valid;
+}
+
+/** What is wrong with variables that are valid one by one. */
+function contradictions(config: Config): string[] {
+  const found: string[] = [];
+  if (config.UPSTREAM_PROFILES_FILE === '' && profileOf(config.UPSTREAM_PROFILE) === undefined)
+    found.push(
+      `UPSTREAM_PROFILE: must be one of ${profileNames.join(', ')}, or a profile of UPSTREAM_PROFILES_FILE${gotOf(config.UPSTREAM_PROFILE)}`,
+    );
+  if ((config.TLS_CERT_FILE === '') !== (config.TLS_KEY_FILE === ''))
+    found.push('TLS_CERT_FILE and TLS_KEY_FILE: set both or neither');
+  if (config.WEBSOCKET_LISTEN !== '' && config.WEBSOCKET_FORWARD_TO === '')
+    found.push('WEBSOCKET_LISTEN: needs WEBSOCKET_FORWARD_TO, the URL of the proxy');
+  if (config.INSPECT === 'on' && config.ADMIN_LISTEN === 'off')
+    found.push('INSPECT: is a page of the admin port, which ADMIN_LISTEN disables (got "on")');
+  if (config.TLS_CLIENT_CA_FILE !== '' && config.TLS_CERT_FILE === '')
+    found.push(`TLS_CLIENT_CA_FILE: needs TLS_CERT_FILE and TLS_KEY_FILE${gotOf(config.TLS_CLIENT_CA_FILE)}`);
+  return found;
+}
+
+/** The configuration fit for display: user names, passwords and keys in URLs are redacted. */
+export function redactConfig(config: Config): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(
+    Object.entries(config).map(([name, value]) => [name, typeof value === 'string' ? redactUrls(value) : value]),
+  );
+}
+
+/** Names every invalid variable, one per line. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+  constructor(problems: readonly string[]) {
+    super(problems.map((problem) => `Configuration: ${problem}`).join('\n'));
+  }
+}
+
+/** The given value for the message, unless it may contain a password. */
+function gotOf(text: string | undefined): string {
+  return text === undefined || text.includes('@') ? '' : ` (got ${JSON.stringify(text)})`;
+}

@@ -1,0 +1,112 @@
+import type { Form } from './form.ts';
+
+/** One setting: a variable of the environment, and what the code gets for it. */
+export interface Setting<Variable extends string = string, Value = unknown, Used = unknown> {
+  readonly variable: Variable;
+  readonly form: Form<Value>;
+  /** Its text when it is unset or empty. */
+  readonly fallback: string;
+  /** A sentence or two, for the documentation and `--help`. */
+  readonly meaning: string;
+  /** The values worth trying, besides this one, to find out what it changed in a request with this body. */
+  others(value: Value, body: unknown): readonly Value[];
+  /** What the code gets for the value. `content` is that of its file, where it names one. */
+  use(value: Value, content: unknown): Used;
+  /** How the file that it names is read; null for any other setting. */
+  readonly file: FileForm<unknown> | null;
+}
+
+export interface FileForm<Content> {
+  readonly maxBytes: number;
+  /** What the text must be, for messages. */
+  readonly takes: string;
+  /** The content of the file's text. Throws an `Error` that says in plain English what is wrong with it. */
+  read(text: string): Content;
+  /** Contents worth trying, as `others` of a setting. */
+  readonly others: readonly Content[];
+}
+
+interface More<Value> {
+  others?(value: Value, body: unknown): readonly Value[];
+}
+
+/** A setting whose value the code takes as it is. */
+export function setting<const Variable extends string, Value>(
+  variable: Variable,
+  form: Form<Value>,
+  fallback: string,
+  meaning: string,
+  { others = () => form.others }: More<Value> = {},
+): Setting<Variable, Value, Value> {
+  return { variable, form, fallback, meaning, others, use: (value) => value, file: null };
+}
+
+/** A setting that may be left out: the code gets null for `none`, its default. */
+export function optional<const Variable extends string, Value extends string | number>(
+  variable: Variable,
+  form: Form<Value>,
+  none: Value,
+  meaning: string,
+  { others = () => form.others }: More<Value> = {},
+): Setting<Variable, Value, Value | null> {
+  const use = (value: Value) => (value === none ? null : value);
+  return { variable, form, fallback: String(none), meaning, others, use, file: null };
+}
+
+/** A setting that names a file, read at the start: the code gets its content, or `unset` without one. */
+export function contentOf<const Variable extends string, Content>(
+  variable: Variable,
+  form: Form<string>,
+  meaning: string,
+  file: FileForm<Content>,
+  unset: Content,
+): Setting<Variable, string, Content> {
+  // `readContents` has put it through `file.read`.
+  const use = (_path: string, content: unknown) => (content === null ? unset : (content as Content));
+  return { variable, form, fallback: '', meaning, others: () => [], use, file };
+}
+
+/** Settings by their names in the code, nested to any depth; a list where the code reads them from `Config`. */
+export type SettingTable = readonly Setting[] | { readonly [name: string]: Setting | SettingTable };
+
+/** Every setting of a table. */
+export type SettingIn<Table> = Table extends Setting
+  ? Table
+  : Table extends readonly (infer One)[]
+    ? One
+    : { [Name in keyof Table]: SettingIn<Table[Name]> }[keyof Table];
+
+/** What the code gets of a table: the same shape, with values in place of settings. */
+export type ValuesOf<Table> = {
+  readonly [Name in keyof Table]: Table[Name] extends Setting<string, unknown, infer Used>
+    ? Used
+    : ValuesOf<Table[Name]>;
+};
+
+/** The table of settings that a value of that shape is made of: a row for each of its fields. */
+export type TableOf<Values> = {
+  readonly [Name in keyof Values]: Setting<string, unknown, Values[Name]> | TableOf<Values[Name]>;
+};
+
+export function isSetting(entry: Setting | SettingTable): entry is Setting {
+  return 'variable' in entry && typeof entry.variable === 'string';
+}
+
+/** Every setting of a table, each once, in its order. */
+export function settingsIn(table: SettingTable): readonly Setting[] {
+  const found = Object.values(table).flatMap((entry) => (isSetting(entry) ? [entry] : settingsIn(entry)));
+  return [...new Set(found)];
+}
+
+/** The values of a table. `config` and `contents` are by variable; a variable without contents has no file. */
+export function valuesOf<Table extends SettingTable>(
+  table: Table,
+  config: Readonly<Record<string, unknown>>,
+  contents: Readonly<Record<string, unknown>> = {},
+): ValuesOf<Table> {
+  const entries = Object.entries(table).map(([name, entry]) => {
+    if (!isSetting(entry)) return [name, valuesOf(entry, config, contents)];
+    return [name, entry.use(config[entry.variable], contents[entry.variable] ?? null)];
+  });
+  return Object.fromEntries(entries) as ValuesOf<Table>;
+}

@@ -1,0 +1,470 @@
+import type { ExchangeSettings } from '../../filter/exchange/options.ts';
+import type { OperatorSettings } from '../../filter/translate/settings.ts';
+import { defaultCatalogInstructions, defaultCompactionPrompt } from './default-texts.ts';
+import { anyText, choice, count, filePath, flag, limit, list, milliseconds, path, share, text, url } from './form.ts';
+import { readCatalog } from './model-catalog.ts';
+import { contentOf, optional, setting, type TableOf } from './setting.ts';
+
+const MiB = 1024 * 1024;
+const mostBytes = 2 ** 31 - 1;
+
+/** `HOST:PORT` or `[IPV6]:PORT`, with a port that exists. */
+function isHostAndPort(given: string): boolean {
+  const port = /^(?:\[[\da-f:]+\]|[^\s:/]+):(\d{1,5})$/i.exec(given)?.[1];
+  return port !== undefined && Number(port) <= 65_535;
+}
+
+const addresses = text('HOST:PORT or unix:/path, or several with commas, with a port up to 65535', (given) =>
+  given
+    .split(',')
+    .map((address) => address.trim())
+    .every((address) => /^unix:.+/.test(address) || isHostAndPort(address.replaceAll('{worker}', '1'))),
+);
+const address = text('HOST:PORT with a port up to 65535, or off', (given) => given === 'off' || isHostAndPort(given));
+
+const price = /^\s*([^=*]+\*?|\*)=\d+(\.\d+)?(\/\d+(\.\d+)?){1,2}\s*$/;
+const prices = text(
+  'MODEL=INPUT/OUTPUT or MODEL=INPUT/CACHED/OUTPUT, or several with commas',
+  (given) => given === '' || given.split(',').every((one) => price.test(one)),
+);
+
+/** Settings of the process, read by their variables: where it listens, its limits, what it logs, how it stops. */
+const ofProcess = [
+  setting(
+    'LISTEN',
+    addresses,
+    '0.0.0.0:50051',
+    'Address of the gRPC server: `HOST:PORT`, `unix:/path`, or several separated by commas. `{worker}` is replaced by the worker’s number, to give each worker its own address.',
+  ),
+  setting(
+    'ADMIN_LISTEN',
+    address,
+    '127.0.0.1:9090',
+    'Address of the admin server (probes, metrics), `HOST:PORT`; `off` disables it.',
+  ),
+  setting(
+    'INSPECT',
+    choice('on', 'off'),
+    'off',
+    'The inspector, a page at `/inspect` of the admin port that shows requests and answers **with their contents** (docs/inspector.md).',
+  ),
+  setting(
+    'INSPECT_SEND_TO',
+    url,
+    '',
+    'Base URL of the proxy, such as `http://127.0.0.1:10000/v1`, for the inspector’s form that sends a request; without it the form shows a command to copy.',
+  ),
+  setting(
+    'INSPECT_PRICES',
+    prices,
+    '',
+    'What a million tokens cost, for the inspector’s conversations: `MODEL=INPUT/OUTPUT` or `MODEL=INPUT/CACHED/OUTPUT`, several separated by commas; a `*` at the end of MODEL stands for anything, and the first that matches is used. In any currency.',
+  ),
+  setting('LOG_LEVEL', choice('trace', 'debug', 'info', 'warn', 'error', 'silent'), 'info', 'Minimum log level.'),
+  setting('WORKERS', count(1, 256), '1', 'Number of worker processes.'),
+  setting(
+    'MAX_EXCHANGES',
+    limit(0, 10_000_000),
+    '20000',
+    'Maximum concurrent exchanges per process; more are refused with 503 and `retry-after`. 0 disables the limit.',
+  ),
+  setting(
+    'MAX_BUFFERED_BYTES',
+    limit(0, 2 ** 40),
+    String(1024 * MiB),
+    'Maximum buffered bytes of bodies per process; more are refused with 503. 0 disables the limit.',
+  ),
+  setting(
+    'DRAIN_DELAY_MS',
+    milliseconds(0, 600_000),
+    '7000',
+    'How long new calls are still accepted after SIGTERM while health reports NOT_SERVING, so that every proxy notices (two health checks of `envoy.yaml`).',
+  ),
+  setting(
+    'DRAIN_TIMEOUT_MS',
+    milliseconds(0, 86_400_000),
+    '600000',
+    'How long running streams may continue after that.',
+  ),
+  setting('TLS_CERT_FILE', filePath, '', 'PEM certificate chain of the gRPC server; reloaded when it changes.'),
+  setting('TLS_KEY_FILE', filePath, '', 'PEM private key of that certificate.'),
+  setting(
+    'TLS_CLIENT_CA_FILE',
+    filePath,
+    '',
+    'PEM certificate authorities; when set, clients need a certificate issued by one of them (mTLS).',
+  ),
+  setting(
+    'METRICS_MAX_MODELS',
+    count(0, 10_000),
+    '50',
+    'Maximum number of models with their own label in the metrics; the rest count as `other`.',
+  ),
+  setting('OTEL_EXPORTER_OTLP_ENDPOINT', url, '', 'OTLP/HTTP endpoint for traces; tracing is off when unset.'),
+  setting(
+    'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT',
+    url,
+    '',
+    'The same for traces alone, with its whole path: `/v1/traces` is not appended.',
+  ),
+  setting(
+    'OTEL_TRACES_SAMPLER_ARG',
+    share,
+    '1',
+    'Sampling ratio of traces that start here; a caller’s own sampling decision is kept.',
+  ),
+  setting('OTEL_BSP_SCHEDULE_DELAY', milliseconds(1, 600_000), '1000', 'Milliseconds between two exports of spans.'),
+  setting('OTEL_SERVICE_NAME', anyText, 'responses-extproc', 'Service name in traces.'),
+];
+
+/** The listener for WebSockets. */
+const ofWebSocket = [
+  setting(
+    'WEBSOCKET_LISTEN',
+    text('HOST:PORT or unix:/path', (given) => given === '' || /^unix:.+/.test(given) || isHostAndPort(given)),
+    '',
+    'Address of the listener for WebSockets, `HOST:PORT` or `unix:/path`, to which Envoy routes upgrades of `/v1/responses` (“WebSocket connections” in docs/operating.md); unset, they get a 426.',
+  ),
+  setting(
+    'WEBSOCKET_FORWARD_TO',
+    url,
+    '',
+    'Base URL of the proxy, such as `http://127.0.0.1:10000/v1`, to which each turn on a WebSocket is sent as `POST …/responses`.',
+  ),
+  setting(
+    'WEBSOCKET_ORIGINS',
+    list,
+    '',
+    'Origins from which pages in a browser may open a WebSocket, `https://app.example` or `*` for all; by default none may.',
+  ),
+  setting(
+    'WEBSOCKET_MAX_CONNECTIONS',
+    limit(1, 1_000_000),
+    '10000',
+    'Maximum open WebSockets per process; more are refused with 503.',
+  ),
+  setting(
+    'WEBSOCKET_MAX_LANES',
+    limit(1, 10_000),
+    '16',
+    'Maximum lanes (`stream_id`) of a WebSocket, which is how many of its turns run at once.',
+  ),
+  setting(
+    'WEBSOCKET_MAX_WAITING',
+    limit(0, 10_000),
+    '32',
+    'Maximum turns of a WebSocket that wait for others; more are refused with an error 429.',
+  ),
+  setting(
+    'WEBSOCKET_LIFETIME_MS',
+    milliseconds(1000, 86_400_000),
+    '3600000',
+    'How long a WebSocket may stay open; after that it closes once the running turn has ended.',
+  ),
+  setting(
+    'WEBSOCKET_PING_INTERVAL_MS',
+    milliseconds(100, 3_600_000),
+    '30000',
+    'Time between two pings of a WebSocket; a client that has not answered one by the next is disconnected.',
+  ),
+  setting(
+    'WEBSOCKET_WRITE_TIMEOUT_MS',
+    milliseconds(100, 3_600_000),
+    '60000',
+    'How long a WebSocket’s client may leave waiting data unread before it is disconnected.',
+  ),
+];
+
+/** Which upstream is behind the proxy. */
+const ofUpstream = [
+  setting(
+    'UPSTREAM_PROFILE',
+    text('the name of a profile', (given) => given !== ''),
+    'generic',
+    'Kind of Chat Completions server upstream; a route overrides it with the gRPC metadata `x-upstream-profile`.',
+  ),
+  setting(
+    'UPSTREAM_PROFILES_FILE',
+    filePath,
+    '',
+    'File with profiles of your own, YAML or JSON (“Profiles of your own” in docs/upstreams.md); read again when it changes.',
+  ),
+];
+
+function readSecret(given: string): string | null {
+  const secret = given.trim();
+  if (secret.length < 16) throw new Error('it has fewer than 16 characters');
+  return secret;
+}
+
+const bodyMode = choice('NONE', 'BUFFERED', 'STREAMED', 'BUFFERED_PARTIAL', 'FULL_DUPLEX_STREAMED');
+
+/** Settings of each exchange: `ExchangeOptions` has the same names. */
+const ofExchange = {
+  upstreamPath: optional(
+    'UPSTREAM_PATH',
+    path,
+    '',
+    'Path of the upstream’s Chat Completions endpoint; the profile’s own when unset. `{model}` is replaced by the model’s name. A route overrides it with `x-upstream-path`.',
+    { others: () => [''] },
+  ),
+  sessionHeader: optional(
+    'SESSION_HEADER',
+    text(
+      'the name of a header in lower case, and not one of Envoy’s or of the body’s',
+      (given) => /^(?!x-envoy-|host$|accept|authorization$|content-)[a-z][a-z0-9-]*$|^$/.test(given),
+      { type: 'string', pattern: '^([a-z][a-z0-9-]*)?$' },
+    ),
+    '',
+    'Request header that is set from `prompt_cache_key`, for Envoy’s consistent hashing (envoy/README.md): one conversation, one upstream, one warm cache. In request body modes that send the headers before the body it cannot be set.',
+    { others: (name) => [name === '' ? 'x-session' : ''] },
+  ),
+  sessionHashKey: contentOf(
+    'SESSION_HASH_KEY_FILE',
+    filePath,
+    'File with a secret of 16 characters or more, the same for every replica: where a client sends no `prompt_cache_key`, `SESSION_HEADER` is a hash, under that secret, of the model, the instructions, the tools and the user’s first message. Unset, such a request has no header. Read at start.',
+    { maxBytes: 4096, takes: 'a secret of 16 characters or more', read: readSecret, others: [null] },
+    null,
+  ),
+  modes: {
+    request: setting(
+      'REQUEST_BODY_MODE',
+      { ...bodyMode, others: [] },
+      'BUFFERED',
+      'Request body mode when the proxy does not send `protocol_config`.',
+    ),
+    response: setting(
+      'RESPONSE_BODY_MODE',
+      { ...bodyMode, others: [] },
+      'FULL_DUPLEX_STREAMED',
+      'Response body mode when the proxy does not send `protocol_config`.',
+    ),
+  },
+  bodyLimits: {
+    maxRequestBytes: setting(
+      'MAX_REQUEST_BYTES',
+      limit(1024, mostBytes),
+      String(64 * MiB),
+      'Maximum request body after decompression; a larger one is refused with 413.',
+    ),
+    maxResponseBytes: setting(
+      'MAX_RESPONSE_BYTES',
+      limit(1024, mostBytes),
+      String(64 * MiB),
+      'Maximum upstream JSON body after decompression, or memory that the output of a stream takes; a larger one is a 502, or ends the stream with `response.failed`.',
+    ),
+    maxErrorBytes: setting(
+      'MAX_ERROR_BYTES',
+      limit(1024, mostBytes),
+      String(1 * MiB),
+      'How much of an upstream error body is read; the rest is ignored.',
+    ),
+    maxSseEventBytes: setting(
+      'MAX_SSE_EVENT_BYTES',
+      limit(1024, mostBytes),
+      String(8 * MiB),
+      'Maximum size of one upstream SSE event; a larger one ends the response with `response.failed`.',
+    ),
+  },
+  stallTimeoutMs: setting(
+    'UPSTREAM_IDLE_TIMEOUT_MS',
+    milliseconds(0, 86_400_000),
+    '300000',
+    'Idle timeout of the upstream; then the response ends with `upstream_timeout`. 0 disables it.',
+  ),
+  heartbeatMs: setting(
+    'HEARTBEAT_INTERVAL_MS',
+    milliseconds(0, 3_600_000),
+    '0',
+    'Idle time after which an SSE comment is sent to the client; 0 disables it.',
+  ),
+  finishGraceMs: setting(
+    'FINISH_GRACE_MS',
+    milliseconds(0, 60_000),
+    '2000',
+    'How long an upstream may keep its stream open after the finish reason.',
+  ),
+} satisfies TableOf<ExchangeSettings>;
+
+const contextWindow = optional(
+  'MODEL_CONTEXT_WINDOW',
+  count(0, 1_000_000_000),
+  0,
+  'Tokens of the upstream’s context window: a conversation is shortened to it before it is compacted, and the catalog for Codex has it for models whose server says nothing; 0 means unknown.',
+);
+
+const prompt = { maxBytes: 64 * 1024, takes: 'text', read: (given: string) => given, others: ['Another text.'] };
+
+/** Settings of the translation: `TranslationSettings` has the same names. */
+const ofTranslation = {
+  defaultModel: optional(
+    'DEFAULT_MODEL',
+    anyText,
+    '',
+    'Model for requests that name none; when unset they are refused.',
+    {
+      others: () => ['a-model'],
+    },
+  ),
+  omittedStore: setting(
+    'OMITTED_STORE',
+    choice('accept', 'reject'),
+    'accept',
+    'A request without `store`: accept it as `store: false`, or reject it.',
+  ),
+  reasoningEvents: setting(
+    'REASONING_EVENTS',
+    choice('summary', 'reasoning_text', 'reasoning'),
+    'summary',
+    'Events that carry the upstream’s reasoning text.',
+  ),
+  droppedTools: setting(
+    'DROPPED_TOOLS',
+    list,
+    'web_search,web_search_preview,image_generation',
+    'Hosted tool types that are dropped and named in `x-responses-dropped` instead of being refused.',
+    { others: (types, body) => [[], [...types, ...toolTypesOf(body)]] },
+  ),
+  unsupportedItems: setting(
+    'UNSUPPORTED_ITEMS',
+    choice('reject', 'drop'),
+    'drop',
+    'Finished items of hosted tools in `input`: keep their text and name the rest as dropped, or reject the request.',
+  ),
+  unknownItems: setting(
+    'UNKNOWN_ITEMS',
+    choice('text', 'drop', 'reject'),
+    'text',
+    'Items and content parts of a type this version does not know: keep their text and name the rest as dropped, drop them whole, or reject the request.',
+  ),
+  latestImages: setting(
+    'LATEST_IMAGES',
+    choice('omit', 'reject'),
+    'omit',
+    'An image in the user’s latest message, where the profile has `image: omit`: leave it out and name it, as earlier ones are, or reject the request.',
+  ),
+  contextManagement: setting(
+    'CONTEXT_MANAGEMENT',
+    choice('accept', 'reject'),
+    'accept',
+    'The field `context_management`: run the request and name the field as dropped, or reject it.',
+  ),
+  orphanOutputs: setting(
+    'ORPHAN_OUTPUTS',
+    choice('reject', 'synthesize'),
+    'reject',
+    'A tool output without its call: reject the request, or synthesize the call.',
+  ),
+  missingOutputs: setting(
+    'MISSING_OUTPUTS',
+    choice('reject', 'synthesize'),
+    'reject',
+    'A tool call without its output: reject the request, or synthesize the output `aborted`.',
+  ),
+  unknownFields: setting(
+    'UNKNOWN_FIELDS',
+    choice('forward', 'reject', 'ignore'),
+    'forward',
+    'Unknown top-level request fields.',
+  ),
+  strictEcho: setting(
+    'STRICT_ECHO',
+    flag,
+    'false',
+    'Echo only values that the published schema allows (`schema: null`, no `minimal` effort).',
+  ),
+  compaction: {
+    foreignItems: setting(
+      'FOREIGN_COMPACTION',
+      choice('drop', 'reject'),
+      'drop',
+      'A `compaction` item that another server made: drop it and name it, or reject the request.',
+    ),
+    prompt: contentOf(
+      'COMPACTION_PROMPT_FILE',
+      filePath,
+      'File with the prompt for the summary when a client compacts its conversation (UTF-8, at most 64 KiB); a built-in text when unset. Read at start.',
+      prompt,
+      defaultCompactionPrompt,
+    ),
+    maxTokens: setting(
+      'COMPACTION_MAX_TOKENS',
+      count(1, 10_000_000),
+      '8192',
+      'Maximum tokens of such a summary; a smaller `max_output_tokens` of the request counts instead.',
+      { others: (tokens) => [tokens + 1] },
+    ),
+    contextWindow,
+  },
+  catalog: {
+    contextWindow,
+    overrides: contentOf(
+      'MODEL_CATALOG_FILE',
+      filePath,
+      'JSON file with fields of the catalog for Codex by model, and under `*` for all: `{"qwen3": {"context_window": 32768}}`. Read at start.',
+      {
+        maxBytes: MiB,
+        takes: 'a JSON object of models and their fields',
+        read: readCatalog,
+        others: [new Map([['*', { context_window: 1 }]])],
+      },
+      readCatalog('{}'),
+    ),
+    instructions: contentOf(
+      'CATALOG_INSTRUCTIONS_FILE',
+      filePath,
+      'File with the system prompt that the catalog gives Codex in place of its own (UTF-8, at most 64 KiB); a built-in text when unset. Read at start.',
+      prompt,
+      defaultCatalogInstructions,
+    ),
+  },
+  limits: {
+    maxValues: setting(
+      'MAX_REQUEST_VALUES',
+      limit(1000, 100_000_000),
+      '100000',
+      'Maximum number of JSON values in a request body, since CPU time grows with them; more are refused with 413.',
+    ),
+    maxItems: setting('MAX_INPUT_ITEMS', limit(1, 10_000_000), '10000', 'Maximum number of items in `input`.'),
+    maxTextBytes: setting(
+      'MAX_TEXT_BYTES',
+      limit(1, mostBytes),
+      String(10 * MiB),
+      'Maximum size of one text part, in bytes of UTF-8.',
+    ),
+    maxImageUrlBytes: setting(
+      'MAX_IMAGE_URL_BYTES',
+      limit(1, mostBytes),
+      String(20 * MiB),
+      'Maximum length of one image URL, including data URLs.',
+    ),
+    maxFileBytes: setting('MAX_FILE_BYTES', limit(1, mostBytes), String(32 * MiB), 'Maximum size of one `file_data`.'),
+    maxTools: setting(
+      'MAX_TOOLS',
+      limit(1, 100_000),
+      '512',
+      'Maximum number of tools in a request, including those inside namespaces.',
+    ),
+    maxNesting: setting(
+      'MAX_NESTING',
+      limit(4, 1000),
+      '64',
+      'Maximum nesting of objects and arrays in the request body.',
+    ),
+  },
+} satisfies TableOf<OperatorSettings>;
+
+/** Every setting, once, by what it applies to. Everything else that names settings is made from this. */
+export const settings = {
+  process: ofProcess,
+  upstream: ofUpstream,
+  exchange: ofExchange,
+  translation: ofTranslation,
+  webSocket: ofWebSocket,
+};
+
+function toolTypesOf(body: unknown): string[] {
+  const tools = typeof body === 'object' && body !== null && 'tools' in body ? body.tools : null;
+  if (!Array.isArray(tools)) return [];
+  return tools.flatMap((tool: { type?: unknown } | null) => (typeof tool?.type === 'string' ? [tool.type] : []));
+}

@@ -1,0 +1,84 @@
+import type { DestinationStream } from 'pino';
+import type { ExchangeSummary } from '../../filter/exchange/summary.ts';
+import { shownErrorCode } from './error-codes.ts';
+import { parentOf } from './exchange-trace.ts';
+import { createLineWriter, type Log } from './log.ts';
+import type { CallEnd, ExchangeObserver } from './observer.ts';
+
+/**
+ * Logs one line per exchange when it ends: names, outcome, sizes and durations. Never a body, a client's header, or a
+ * message that may repeat what the client wrote. `destination` is the one that the log writes to.
+ */
+export function createExchangeLog(log: Log, destination: DestinationStream): ExchangeObserver {
+  const write = createLineWriter(log, destination);
+  return {
+    onStart(_exchange, metadata) {
+      let traceId: string | null = null;
+      return {
+        onRequestHeaders(headers) {
+          traceId = parentOf(metadata, headers.get('traceparent'))?.traceId ?? null;
+        },
+        onEnd({ how, summary, times, cause }) {
+          const level = levelOf(summary, how);
+          if (!log.isLevelEnabled(level)) return;
+          const line = {
+            ...lineOf(summary, traceId),
+            // For an exchange that was still open, how the call ended is more informative than the outcome.
+            ...(how === 'done' ? {} : { outcome: how }),
+            duration_ms: Math.round(times.duration),
+            first_byte_ms: times.firstByte === null ? null : Math.round(times.firstByte),
+            ...causeOf(cause ?? summary.errorCause),
+          };
+          write(level, line, 'exchange');
+        },
+      };
+    },
+  };
+}
+
+function levelOf({ outcome, errorCode }: ExchangeSummary, how: CallEnd): 'error' | 'warn' | 'info' | 'debug' {
+  if (how === 'crashed' || errorCode === 'proxy_misconfigured') return 'error';
+  if (how === 'protocol_error') return 'warn';
+  return outcome === 'passed' ? 'debug' : 'info';
+}
+
+function lineOf(summary: ExchangeSummary, traceId: string | null): object {
+  const { modes, tokens, bytes } = summary;
+  return {
+    request_id: short(summary.requestId),
+    trace_id: traceId,
+    outcome: summary.outcome,
+    status: summary.status,
+    upstream_status: summary.upstreamStatus,
+    code: shownErrorCode(summary),
+    method: short(summary.method),
+    path: short(summary.path),
+    profile: summary.profile,
+    model: short(summary.model ?? summary.asked.model),
+    upstream_model: short(summary.upstreamModel),
+    stream: summary.stream ?? summary.asked.stream,
+    modes: `${modes.request}/${modes.response}`,
+    finish_reason: short(summary.finishReason),
+    input_tokens: tokens?.input_tokens ?? null,
+    output_tokens: tokens?.output_tokens ?? null,
+    events: summary.events,
+    dropped: summary.dropped.slice(0, maxDroppedNames),
+    request_bytes: [bytes.requestIn, bytes.requestOut],
+    response_bytes: [bytes.responseIn, bytes.responseOut],
+  };
+}
+
+/** A request can have more dropped parts than a log line should list; the counter has them all. */
+const maxDroppedNames = 20;
+
+/** Names chosen by clients and upstreams may be of any length. */
+function short(name: string | null): string | null {
+  return name === null || name.length <= 200 ? name : `${name.slice(0, 200)}…`;
+}
+
+/** An error's class and stack without its message, which may hold what a client or an upstream wrote. */
+export function causeOf(cause: unknown): object {
+  if (!(cause instanceof Error)) return {};
+  const stack = cause.stack?.split('\n').filter((line) => line.startsWith('    at ')) ?? [];
+  return { cause: cause.name, at: stack.slice(0, 5).map((line) => line.trim()) };
+}

@@ -1,0 +1,88 @@
+import type { ExchangeSummary } from '../../filter/exchange/summary.ts';
+import { otelNameOf } from '../../filter/upstream/profiles.ts';
+import { errorTypeOf } from './error-codes.ts';
+import { createBoundedLabel, forgetSeries, type Metrics, otherLabel } from './metrics.ts';
+import type { CallEnd, CallTimes, ExchangeObserver } from './observer.ts';
+
+/** There are few codes, all ours, but a time series lives as long as the process. */
+const maxCodes = 64;
+
+/** Updates the metrics once, when an exchange ends. */
+export function createExchangeMetrics(metrics: Metrics): ExchangeObserver {
+  const codeLabel = createBoundedLabel(maxCodes);
+  const typeLabel = createBoundedLabel(maxCodes, (type) => void forgetSeries(metrics.unknownTypes, 'type', type));
+  return {
+    onStart() {
+      return {
+        onEnd({ how, summary, times }) {
+          const outcome = outcomeOf(summary, how);
+          metrics.exchanges.inc({ outcome });
+          if (outcome === 'passed') return;
+          if (outcome === 'refused') metrics.refusals.inc({ code: codeLabel(summary.errorCode ?? 'unknown') });
+          if (outcome === 'upstream_error')
+            metrics.upstreamErrors.inc({ status: String(summary.upstreamStatus ?? 'none') });
+          countBytes(summary);
+          if (summary.stream === null) return; // not translated: its times would distort those of translated exchanges
+          metrics.exchangeSeconds.observe({ stream: String(summary.stream) }, times.duration / 1000);
+          if (summary.stream && summary.events > 0 && times.firstByte !== null)
+            metrics.firstEventSeconds.observe(times.firstByte / 1000);
+          metrics.translationSeconds.observe({ leg: 'request' }, times.work.request / 1000);
+          if (summary.upstreamStatus !== null)
+            metrics.translationSeconds.observe({ leg: 'response' }, times.work.response / 1000);
+          metrics.events.inc(summary.events);
+          metrics.dropped.inc(summary.dropped.length);
+          for (const { kind, type } of summary.unknownTypes) metrics.unknownTypes.inc({ kind, type: typeLabel(type) });
+          countTokens(summary);
+          countEstimate(summary, outcome);
+          observeModel(summary, how, times);
+        },
+      };
+    },
+  };
+
+  function countBytes({ bytes }: ExchangeSummary): void {
+    metrics.bodyBytes.inc({ leg: 'request', side: 'received' }, bytes.requestIn);
+    metrics.bodyBytes.inc({ leg: 'request', side: 'sent' }, bytes.requestOut);
+    metrics.bodyBytes.inc({ leg: 'response', side: 'received' }, bytes.responseIn);
+    metrics.bodyBytes.inc({ leg: 'response', side: 'sent' }, bytes.responseOut);
+  }
+
+  /** Only models that have answered get a label; names that clients make up never do. */
+  function countTokens({ tokens, model }: ExchangeSummary): void {
+    if (tokens === null || model === null) return;
+    const label = metrics.modelLabel(model);
+    metrics.tokens.inc({ model: label, type: 'input' }, tokens.input_tokens);
+    metrics.tokens.inc({ model: label, type: 'output' }, tokens.output_tokens);
+    // Parts of the two above.
+    metrics.tokens.inc({ model: label, type: 'cached_input' }, tokens.cached_tokens);
+    metrics.tokens.inc({ model: label, type: 'reasoning_output' }, tokens.reasoning_tokens);
+  }
+
+  /** Estimates where the client disconnected, or the upstream counts no tokens. */
+  function countEstimate({ estimate, model, upstreamModel }: ExchangeSummary, outcome: string): void {
+    if (estimate === null || model === null) return;
+    const label = upstreamModel === null ? otherLabel : metrics.modelLabel(model);
+    metrics.estimatedTokens.inc({ model: label, type: 'input', outcome }, estimate.input_tokens);
+    metrics.estimatedTokens.inc({ model: label, type: 'output', outcome }, estimate.output_tokens);
+  }
+
+  function observeModel(summary: ExchangeSummary, how: CallEnd, { duration, firstToken }: CallTimes): void {
+    const { model, profile, stream, tokens } = summary;
+    // A model that has not answered does not get its own label, since clients may send any name.
+    if (model === null || (tokens === null && summary.upstreamModel === null)) return;
+    const labels = {
+      gen_ai_operation_name: 'chat',
+      gen_ai_provider_name: otelNameOf(profile),
+      gen_ai_request_model: metrics.modelLabel(model),
+    };
+    metrics.requestSeconds.observe({ ...labels, error_type: errorTypeOf(summary, how) ?? '' }, duration / 1000);
+    if (!stream || firstToken === null) return;
+    metrics.firstTokenSeconds.observe(labels, firstToken / 1000);
+    const count = tokens?.output_tokens ?? 0;
+    if (how === 'done' && count > 1) metrics.tokenSeconds.observe(labels, (duration - firstToken) / 1000 / (count - 1));
+  }
+}
+
+function outcomeOf({ outcome }: ExchangeSummary, how: CallEnd): string {
+  return how === 'done' ? outcome : how;
+}

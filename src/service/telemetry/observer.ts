@@ -1,0 +1,45 @@
+import type { Exchange } from '../../filter/exchange/exchange.ts';
+import type { ExchangeSummary } from '../../filter/exchange/summary.ts';
+import type { HeaderMap } from '../../filter/exchange/types.ts';
+import type { CallMetadata } from '../../filter/extproc/call-metadata.ts';
+
+/**
+ * How a call ended: `done` after Envoy's own reset or half-close once the exchange was complete, `aborted` while it was
+ * still open (the client disconnected, Envoy died), `protocol_error` and `crashed` by us.
+ */
+export type CallEnd = 'done' | 'aborted' | 'protocol_error' | 'crashed';
+
+/** Times of a call, in milliseconds since its first message arrived. */
+export interface CallTimes {
+  /** Until the call ended. */
+  readonly duration: number;
+  /** Until the first bytes for the client were sent; null if none were. */
+  readonly firstByte: number | null;
+  /** Until the first delta of a stream was sent: text, reasoning or arguments; null if none was. */
+  readonly firstToken: number | null;
+  /** Time this process spent working on each leg; replies sent later by a timer are not counted. */
+  readonly work: { readonly request: number; readonly response: number };
+}
+
+/** A call that has ended. */
+export interface EndedCall {
+  readonly how: CallEnd;
+  readonly summary: ExchangeSummary;
+  readonly times: CallTimes;
+  /** What was thrown, if anything was. */
+  readonly cause: unknown;
+}
+
+/** Observes exchanges: log, metrics, traces. Its methods may neither throw nor wait; none is called per token. */
+export interface ExchangeObserver {
+  /** A call's first message arrived; `metadata` is the call's. */
+  onStart(exchange: Exchange, metadata: CallMetadata): ExchangeWatch;
+}
+
+/** Observes one exchange. */
+export interface ExchangeWatch {
+  /** The request's headers arrived. */
+  onRequestHeaders?(headers: HeaderMap): void;
+  /** The call ended; called once, last. */
+  onEnd(call: EndedCall): void;
+}

@@ -1,0 +1,291 @@
+import type { Buffer } from 'node:buffer';
+import { checkMove } from '../../filter/machine/moves.ts';
+import { readClientMessage, steerFailed } from './client-message.ts';
+import type { Conversation, Conversations } from './conversations.ts';
+import { errorMessage, invalid, type TurnError } from './errors.ts';
+import { type ConnectionPhase, connectionMoves } from './phases.ts';
+import type { RawFields } from './raw-fields.ts';
+import { type ForwardTurn, Turn, type TurnHost, type TurnOutcome } from './turn.ts';
+
+export interface ConnectionLimits {
+  /** Maximum lanes at once, the unnamed one included. */
+  readonly maxLanes: number;
+  /** Maximum turns waiting for others, on all lanes together. */
+  readonly maxWaiting: number;
+  readonly maxEventBytes: number;
+  readonly maxErrorBytes: number;
+  /** Maximum JSON values of a message that is parsed here rather than passed on. */
+  readonly maxValues: number;
+}
+
+/** The effects of a connection, and its dependencies. */
+export interface ConnectionHost {
+  readonly limits: ConnectionLimits;
+  readonly conversations: Conversations;
+  readonly forward: ForwardTurn;
+  send(text: string): void;
+  /** Closes the WebSocket once everything sent has left. Called at most once. */
+  close(code: number, reason: string): void;
+  /** Counts bytes waiting for their turn; null if there is no room for them. */
+  hold(bytes: number): { release(): void } | null;
+  turnEnded(outcome: TurnOutcome, code: string | null): void;
+}
+
+/** Why the service ends a connection: its time limit, or the shutdown of the service. */
+export type Farewell = 'time_limit' | 'shutdown';
+
+const farewells: Readonly<Record<Farewell, { readonly code: string; readonly message: string }>> = {
+  time_limit: {
+    code: 'websocket_connection_limit_reached',
+    message: 'The connection has reached its time limit: open a new one, and send the whole conversation as `input`.',
+  },
+  shutdown: {
+    code: 'server_shutting_down',
+    message: 'The server is going away: open a new connection, and send the whole conversation as `input`.',
+  },
+};
+
+/** The protocol of one WebSocket: lanes of turns, and the response that the next turn of each may continue. */
+export interface Connection {
+  /** A text message of the client, in UTF-8. */
+  message(data: Buffer): void;
+  /** No new turn begins; running turns finish, and after the last the connection is closed. */
+  end(why: Farewell): void;
+  /** The socket is closed: running turns are aborted, and kept conversations are discarded. */
+  closed(): void;
+  /** Whether the client reads more slowly than its turns are answered. */
+  setBlocked(blocked: boolean): void;
+  /** Turns that are running or waiting. */
+  readonly turns: number;
+}
+
+interface Lane {
+  running: Turn | null;
+  readonly waiting: Turn[];
+  /** Its last response that can be continued. */
+  last: Conversation | null;
+}
+
+/** A new connection that is open. */
+export function createConnection(host: ConnectionHost): Connection {
+  const { limits, conversations } = host;
+  /** By `stream_id`, in the order of their last turns; null is the lane without one. */
+  const lanes = new Map<string | null, Lane>();
+  /** Turns whose answer has not ended, in any phase. */
+  const onTheWay = new Set<Turn>();
+  let phase: ConnectionPhase = 'open';
+  let farewell: Farewell | null = null;
+  let farewellSaid = false;
+  let waiting = 0;
+  let number = 0;
+  let blocked = false;
+
+  function move(event: 'message' | 'turn_end' | 'farewell' | 'close', to: ConnectionPhase): void {
+    checkMove(connectionMoves, phase, event, to);
+    phase = to;
+  }
+
+  function find(responseId: string): Conversation | null {
+    for (const { last } of lanes.values())
+      if (last?.responseId === responseId) return conversations.has(last) ? last : null;
+    return null;
+  }
+
+  function setLast(lane: Lane, conversation: Conversation | null): void {
+    if (lane.last !== null) conversations.forget(lane.last);
+    lane.last = conversation;
+    if (conversation !== null) conversations.keep(conversation);
+  }
+
+  function refuse(error: TurnError, streamId: string | null): void {
+    host.send(errorMessage(error, streamId));
+    host.turnEnded('error', String(error.error.code));
+  }
+
+  /** The lane of that name; a new one replaces the least recently used idle one. Null if all are busy. */
+  function laneOf(streamId: string | null): Lane | null {
+    const known = lanes.get(streamId);
+    if (known !== undefined) {
+      lanes.delete(streamId);
+      lanes.set(streamId, known);
+      return known;
+    }
+    if (lanes.size >= limits.maxLanes) {
+      const idle = [...lanes].find(([, { running }]) => running === null);
+      if (idle === undefined) return null;
+      setLast(idle[1], null);
+      lanes.delete(idle[0]);
+    }
+    const lane: Lane = { running: null, waiting: [], last: null };
+    lanes.set(streamId, lane);
+    return lane;
+  }
+
+  function startNext(lane: Lane): void {
+    if (lane.running !== null || phase !== 'open') return;
+    const next = lane.waiting.shift();
+    if (next === undefined) return;
+    waiting -= 1;
+    lane.running = next;
+    onTheWay.add(next);
+    next.start();
+    if (!next.isOnTheWay) onTheWay.delete(next);
+  }
+
+  function createTurn(fields: RawFields, streamId: string | null, bytes: number): void {
+    const lane = laneOf(streamId);
+    if (lane === null) {
+      const message = `There are ${limits.maxLanes} lanes already, and all of them are busy.`;
+      refuse(tooMany('too_many_lanes', 'stream_id', message), streamId);
+      return;
+    }
+    if (lane.running !== null && waiting >= limits.maxWaiting) {
+      const message = `${limits.maxWaiting} requests are waiting on this connection already: wait for a response.`;
+      refuse(tooMany('too_many_waiting_responses', null, message), streamId);
+      return;
+    }
+    const held = host.hold(bytes);
+    if (held === null) {
+      refuse(overloaded, streamId);
+      return;
+    }
+    number += 1;
+    const turnHost: TurnHost = {
+      forward(body, ofTurn, answer) {
+        const forwarded = host.forward(body, ofTurn, {
+          headers(head) {
+            held.release(); // the proxy has all of it
+            answer.headers(head);
+          },
+          body: (piece) => answer.body(piece),
+          end() {
+            onTheWay.delete(turn);
+            answer.end();
+          },
+          broken(reason) {
+            onTheWay.delete(turn);
+            answer.broken(reason);
+          },
+        });
+        if (blocked) forwarded.pause();
+        return forwarded;
+      },
+      send: host.send,
+      find,
+      keep: (conversation) => setLast(lane, conversation),
+      evict(responseId) {
+        for (const candidate of lanes.values()) if (candidate.last?.responseId === responseId) setLast(candidate, null);
+      },
+      ended(outcome, code) {
+        held.release();
+        host.turnEnded(outcome, code);
+        turnEnded(lane, turn);
+      },
+      maxEventBytes: limits.maxEventBytes,
+      maxErrorBytes: limits.maxErrorBytes,
+      maxValues: limits.maxValues,
+    };
+    const turn = new Turn(fields, streamId, number, turnHost);
+    lane.waiting.push(turn);
+    waiting += 1;
+    startNext(lane);
+  }
+
+  function turnEnded(lane: Lane, turn: Turn): void {
+    if (lane.running === turn) lane.running = null;
+    if (phase === 'closed') return;
+    move('turn_end', phase === 'open' ? 'open' : 'draining');
+    if (phase === 'open') startNext(lane);
+    else closeIfIdle();
+  }
+
+  function closeIfIdle(): void {
+    if (phase !== 'draining' || farewell === null) return;
+    if ([...lanes.values()].some(({ running }) => running !== null)) return;
+    move('turn_end', 'closed');
+    sayFarewell(farewell);
+  }
+
+  function sayFarewell(why: Farewell): void {
+    if (!farewellSaid && why === 'time_limit') host.send(errorMessage(farewellError(why), null));
+    forgetAll();
+    host.close(1001, farewells[why].code);
+  }
+
+  function forgetAll(): void {
+    for (const lane of lanes.values()) setLast(lane, null);
+  }
+
+  return {
+    message(data) {
+      if (phase === 'closed') return;
+      move('message', phase);
+      const message = readClientMessage(data, limits.maxValues);
+      switch (message.type) {
+        case 'invalid':
+          refuse(message.error, message.streamId);
+          return;
+        case 'steer':
+          host.send(steerFailed(message));
+          return;
+        case 'create':
+          if (farewell === null) createTurn(message.fields, message.streamId, data.length);
+          else refuse(farewellError(farewell), message.streamId);
+      }
+    },
+    end(why) {
+      if (phase !== 'open') return;
+      farewell = why;
+      const waitingTurns = [...lanes.values()].flatMap((lane) => lane.waiting.splice(0));
+      const runs = [...lanes.values()].some(({ running }) => running !== null);
+      move('farewell', runs ? 'draining' : 'closed');
+      waiting = 0;
+      for (const turn of waitingTurns) {
+        turn.cancel(farewellError(why));
+        farewellSaid = true;
+      }
+      if (!runs) sayFarewell(why);
+    },
+    closed() {
+      if (phase !== 'closed') move('close', 'closed');
+      const turns = [...onTheWay, ...[...lanes.values()].flatMap((lane) => lane.waiting.splice(0))];
+      onTheWay.clear();
+      waiting = 0;
+      for (const turn of turns) turn.cancel(null);
+      forgetAll();
+    },
+    setBlocked(now) {
+      blocked = now;
+      for (const turn of onTheWay)
+        if (now) turn.pause();
+        else turn.resume();
+    },
+    get turns() {
+      let running = 0;
+      for (const lane of lanes.values()) if (lane.running !== null) running += 1;
+      return running + waiting;
+    },
+  };
+}
+
+function tooMany(code: string, param: string | null, message: string): TurnError {
+  return { status: 429, error: { type: 'too_many_requests', code, param, message } };
+}
+
+function farewellError(why: Farewell): TurnError {
+  const { code, message } = farewells[why];
+  // The time limit is an error for the client (OpenAI sends 400); a server that shuts down is not.
+  if (why === 'time_limit') return invalid(code, null, message);
+  return { status: 503, error: { type: 'server_error', code, param: null, message } };
+}
+
+const overloaded: TurnError = {
+  status: 503,
+  error: {
+    type: 'server_error',
+    code: 'server_overloaded',
+    param: null,
+    message: 'The gateway is overloaded: too many bytes are waiting. Try again in 2s.',
+  },
+  headers: { 'retry-after': '2' },
+};

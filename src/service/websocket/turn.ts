@@ -1,0 +1,283 @@
+import type { Buffer } from 'node:buffer';
+import { checkMove } from '../../filter/machine/moves.ts';
+import { SseDecoder, SseLimitError, type SseMessage } from '../../filter/wire/sse/decode.ts';
+import { type Conversation, conversationOf, itemsOfOutput } from './conversations.ts';
+import { errorMessage, failed, type TurnError } from './errors.ts';
+import { type TurnEvent, type TurnPhase, turnMoves } from './phases.ts';
+import type { RawFields } from './raw-fields.ts';
+import { bodyOf, previousIdOf, readTurnRequest } from './turn-request.ts';
+
+/** How a turn ended: as its Response did, with an error message, or without any because the connection is gone. */
+export type TurnOutcome = 'completed' | 'incomplete' | 'failed' | 'error' | 'aborted';
+
+/** The proxy's answer to a turn's `POST /v1/responses`, as it arrives. */
+export interface AnswerListener {
+  headers(answer: AnswerHead): void;
+  body(bytes: Buffer): void;
+  /** The body is complete. */
+  end(): void;
+  /** There is no answer, or it is incomplete. */
+  broken(reason: string): void;
+}
+
+export interface AnswerHead {
+  readonly status: number;
+  readonly contentType: string;
+  readonly retryAfter: string | null;
+}
+
+/** A turn's request in progress. */
+export interface ForwardedTurn {
+  /** Pauses and resumes reading the answer. */
+  pause(): void;
+  resume(): void;
+  /** Ends it, and with it the upstream's work. */
+  abort(): void;
+}
+
+/** Sends a turn's body to the proxy. `number` counts the connection's turns from 1. */
+export type ForwardTurn = (body: readonly Buffer[], number: number, answer: AnswerListener) => ForwardedTurn;
+
+/** A turn's dependencies on its connection. */
+export interface TurnHost {
+  readonly forward: ForwardTurn;
+  send(text: string): void;
+  find(responseId: string): Conversation | null;
+  /** The turn's response can be continued. */
+  keep(conversation: Conversation): void;
+  /** The response that the turn named can no longer be continued. */
+  evict(responseId: string): void;
+  /** The turn has ended; `code` is its error's. Called once. */
+  ended(outcome: TurnOutcome, code: string | null): void;
+  readonly maxEventBytes: number;
+  readonly maxErrorBytes: number;
+  /** Maximum JSON values of a message that is parsed here. */
+  readonly maxValues: number;
+}
+
+/** Events that carry the Response. */
+const withResponse = /^response\.(?:created|queued|in_progress|completed|incomplete|failed)$/;
+const terminal = {
+  'response.completed': 'completed',
+  'response.incomplete': 'incomplete',
+  'response.failed': 'failed',
+};
+
+/** One `response.create` of a connection, from its message to the last event of its response. */
+export class Turn implements AnswerListener {
+  readonly streamId: string | null;
+  readonly #number: number;
+  readonly #host: TurnHost;
+  #fields: RawFields | null;
+  #phase: TurnPhase = 'waiting';
+  #previousId: string | null = null;
+  #previous: Conversation | null = null;
+  #input: Buffer | null = null;
+  #forwarded: ForwardedTurn | null = null;
+  #paused = false;
+  #decoder: SseDecoder | null = null;
+  #head: AnswerHead | null = null;
+  /** Of an answer that is an error. */
+  #errorBody: Buffer[] = [];
+  #errorBytes = 0;
+  #sawError = false;
+
+  constructor(fields: RawFields, streamId: string | null, number: number, host: TurnHost) {
+    this.#fields = fields;
+    this.streamId = streamId;
+    this.#number = number;
+    this.#host = host;
+  }
+
+  /** The proxy's answer has not ended, though the client may have been sent all of it. */
+  get isOnTheWay(): boolean {
+    return this.#forwarded !== null;
+  }
+
+  /** The lane is free: decodes the request, and asks the proxy. */
+  start(): void {
+    const fields: RawFields = this.#fields ?? new Map();
+    this.#fields = null;
+    this.#previousId = previousIdOf(fields);
+    const request = readTurnRequest(fields, this.#host.find, this.#host.maxValues);
+    if ('status' in request) {
+      this.#refuse('start', request);
+      return;
+    }
+    this.#previous = request.previous;
+    this.#input = request.input;
+    this.#move('start', 'requesting');
+    const forwarded = this.#host.forward(bodyOf(request), this.#number, this);
+    // It may have failed at once.
+    if (this.#isOver()) return;
+    this.#forwarded = forwarded;
+    if (this.#paused) forwarded.pause();
+  }
+
+  headers(head: AnswerHead): void {
+    const isStream = head.status === 200 && head.contentType.startsWith('text/event-stream');
+    this.#move('answer_headers', isStream ? 'streaming' : 'reading_error');
+    this.#head = head;
+    if (isStream) this.#decoder = new SseDecoder({ maxEventBytes: this.#host.maxEventBytes });
+  }
+
+  body(bytes: Buffer): void {
+    if (this.#phase === 'streaming') this.#events(() => this.#decoder?.push(bytes) ?? []);
+    else if (this.#phase === 'reading_error') {
+      this.#move('answer_body', 'reading_error');
+      // A longer one is cut; its status is informative enough.
+      if (this.#errorBytes + bytes.length > this.#host.maxErrorBytes) return;
+      this.#errorBytes += bytes.length;
+      this.#errorBody.push(bytes);
+    } else this.#move('answer_body', 'ended');
+  }
+
+  end(): void {
+    this.#forwarded = null;
+    if (this.#phase === 'streaming') this.#events(() => this.#decoder?.finish() ?? []);
+    if (this.#phase === 'ended') this.#move('answer_end', 'ended');
+    else if (this.#phase === 'reading_error') this.#refuse('answer_end', this.#errorOfAnswer());
+    // The error was an event of the stream, which the client has.
+    else if (this.#sawError) this.#finish('answer_end', 'failed', null);
+    else this.#refuse('answer_end', truncated);
+  }
+
+  broken(reason: string): void {
+    this.#forwarded = null;
+    if (this.#phase === 'ended') this.#move('broken', 'ended');
+    else if (this.#phase === 'requesting')
+      this.#refuse('broken', failed(502, 'upstream_unavailable', `The gateway did not answer: ${reason}.`));
+    else this.#refuse('broken', truncated);
+  }
+
+  /** The connection is gone, or ends before this turn's time came: `error` is for the client that still listens. */
+  cancel(error: TurnError | null): void {
+    const forwarded = this.#forwarded;
+    this.#forwarded = null;
+    if (this.#phase !== 'ended') {
+      if (error !== null) this.#host.send(errorMessage(error, this.streamId));
+      this.#finish('cancel', error === null ? 'aborted' : 'error', codeOf(error));
+    }
+    forwarded?.abort();
+  }
+
+  pause(): void {
+    this.#paused = true;
+    this.#forwarded?.pause();
+  }
+
+  resume(): void {
+    this.#paused = false;
+    this.#forwarded?.resume();
+  }
+
+  #events(read: () => SseMessage[]): void {
+    let messages: SseMessage[];
+    try {
+      messages = read();
+    } catch (error) {
+      if (!(error instanceof SseLimitError)) throw error;
+      this.#abortForwarded();
+      this.#refuse('answer_body', failed(502, 'upstream_event_too_large', error.message));
+      return;
+    }
+    for (const message of messages)
+      if (message.type === 'event' && !this.#isOver()) this.#event(message.event, message.data);
+  }
+
+  #event(name: string | null, data: string): void {
+    if (data === '[DONE]') return;
+    if (!data.startsWith('{') || !data.endsWith('}')) {
+      this.#abortForwarded();
+      this.#refuse('answer_body', notEvents);
+      return;
+    }
+    if (name === 'error') this.#sawError = true;
+    // A delta's text is forwarded unchanged; only events that contain the Response are parsed.
+    if (name === null || !withResponse.test(name)) this.#send(data);
+    else this.#responseEvent(data);
+  }
+
+  #responseEvent(data: string): void {
+    const event = JSON.parse(data) as { type: string; response: { id: string; output: unknown } };
+    const { type, response } = event;
+    // The proxy was sent the whole conversation: only this side knows that it is a continuation.
+    const continued = { ...event, response: { ...response, previous_response_id: this.#previousId } };
+    this.#send(this.#previousId === null ? data : JSON.stringify(continued));
+    const outcome = terminal[type as keyof typeof terminal] as TurnOutcome | undefined;
+    if (outcome === undefined) return;
+    if (outcome !== 'failed')
+      this.#host.keep(conversationOf(response.id, this.#previous, this.#input, itemsOfOutput(response.output)));
+    this.#finish('answer_body', outcome, null);
+  }
+
+  /** An event's JSON, with the lane's id as its last field. */
+  #send(data: string): void {
+    this.#host.send(
+      this.streamId === null ? data : `${data.slice(0, -1)},"stream_id":${JSON.stringify(this.streamId)}}`,
+    );
+  }
+
+  #errorOfAnswer(): TurnError {
+    const { status, contentType, retryAfter } = this.#head ?? notAnswered;
+    if (status === 200) return notEvents;
+    const error = readError(contentType, this.#errorBody) ?? {
+      type: status >= 500 ? 'server_error' : 'invalid_request',
+      code: `http_${status}`,
+      param: null,
+      message: `The gateway answered with status ${status}.`,
+    };
+    return { status, error, ...(retryAfter === null ? {} : { headers: { 'retry-after': retryAfter } }) };
+  }
+
+  /** Ends the turn with an error message. A response whose continuation failed can no longer be continued. */
+  #refuse(event: TurnEvent, error: TurnError): void {
+    this.#host.send(errorMessage(error, this.streamId));
+    if (this.#previousId !== null) this.#host.evict(this.#previousId);
+    this.#finish(event, 'error', codeOf(error));
+  }
+
+  #finish(event: TurnEvent, outcome: TurnOutcome, code: string | null): void {
+    this.#move(event, 'ended');
+    this.#fields = null;
+    this.#previous = null;
+    this.#input = null;
+    this.#decoder = null;
+    this.#errorBody = [];
+    this.#host.ended(outcome, code);
+  }
+
+  #abortForwarded(): void {
+    this.#forwarded?.abort();
+    this.#forwarded = null;
+  }
+
+  #isOver(): boolean {
+    return this.#phase === 'ended';
+  }
+
+  #move(event: TurnEvent, to: TurnPhase): void {
+    checkMove(turnMoves, this.#phase, event, to);
+    this.#phase = to;
+  }
+}
+
+const truncated = failed(502, 'upstream_stream_truncated', 'The stream of the response broke off before its end.');
+const notEvents = failed(502, 'invalid_upstream_response', 'The gateway’s answer is not a stream of events.');
+const notAnswered: AnswerHead = { status: 502, contentType: '', retryAfter: null };
+
+/** The error object of a body `{"error": {…}}`, or null. */
+function readError(contentType: string, body: readonly Buffer[]): Readonly<Record<string, unknown>> | null {
+  if (!contentType.includes('json')) return null;
+  try {
+    const { error } = JSON.parse(body.map(String).join('')) as { error?: unknown };
+    return typeof error === 'object' && error !== null ? (error as Readonly<Record<string, unknown>>) : null;
+  } catch {
+    return null;
+  }
+}
+
+function codeOf(error: TurnError | null): string | null {
+  const code = error?.error['code' as never] as unknown;
+  return typeof code === 'string' ? code : null;
+}

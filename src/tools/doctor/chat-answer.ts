@@ -1,0 +1,276 @@
+import { Buffer } from 'node:buffer';
+import { readErrorBody } from '../../filter/translate/chat/error-body.ts';
+import { logprobsOf } from '../../filter/translate/chat/logprobs.ts';
+import { choiceOf, jsonOf, objectOf } from '../../filter/translate/chat/loose.ts';
+import { reasoningOf } from '../../filter/translate/chat/reasoning-source.ts';
+import { ThinkTagReader, type ThinkTagTexts } from '../../filter/translate/chat/think-tags.ts';
+import { translateCompletion } from '../../filter/translate/completion.ts';
+import type { ResponseContext } from '../../filter/translate/context.ts';
+import { errorOfValue } from '../../filter/translate/error.ts';
+import { responseAnswer } from '../../filter/translate/operations/defaults.ts';
+import { StreamTranslator } from '../../filter/translate/stream.ts';
+import { profileOf } from '../../filter/upstream/profiles.ts';
+import { ApiError } from '../../filter/wire/schema/api-error.ts';
+import type { LooseChunk, LooseMessage } from '../../filter/wire/schema/chat-completion.ts';
+import type { CreateResponseEcho, OutputItem, Usage } from '../../filter/wire/schema/response-resource.ts';
+import { readSseData } from '../../filter/wire/sse/data.ts';
+import { SseDecoder, SseLimitError, type SseMessage } from '../../filter/wire/sse/decode.ts';
+import { toolNames } from './chat-body.ts';
+import type { Answer } from './probe.ts';
+
+/** A tool call of an answer, with the arguments as text. */
+export interface AnsweredCall {
+  readonly id: string;
+  readonly name: string;
+  readonly arguments: string;
+}
+
+/** An answer to a Chat request, from JSON or from a stream. */
+export type ChatAnswer =
+  | { readonly type: 'error'; readonly status: number; readonly message: string }
+  | { readonly type: 'broken'; readonly message: string }
+  /** No answer, for reasons that need not be the fault of this request. */
+  | { readonly type: 'unanswered'; readonly message: string }
+  | ReadAnswer;
+
+/** All that a judge may look at. */
+export interface ReadAnswer {
+  readonly type: 'answer';
+  readonly streamed: boolean;
+  /** Events that carried a part of the answer. */
+  readonly deltas: number;
+  readonly done: boolean;
+  /** All of the content, reasoning in tags included. */
+  readonly text: string;
+  /** The content without it, as a client would see it. */
+  readonly said: string;
+  /** Reasoning separate from the text; it may be hidden, so that only its field shows. */
+  readonly reasoning: string;
+  /** The fields it came in. */
+  readonly reasoningFields: readonly string[];
+  readonly calls: readonly AnsweredCall[];
+  readonly finish: string;
+  readonly usage: Usage | null;
+  /** Tokens that have a logprob. */
+  readonly logprobs: number;
+}
+
+/** Statuses of a server, or a proxy in front of it, that cannot answer now. */
+const inTrouble = new Set([500, 502, 503, 504, 529]);
+
+/** Longest message of a server that is kept. */
+const maxMessageLength = 300;
+
+/** Longest text that white space is taken out of for it. */
+const maxRawLength = 10_000;
+
+/** Largest event of a stream: a whole answer to a probe fits many times. */
+const maxEventBytes = 1024 * 1024;
+
+/** Bytes of a stream whose events are held at a time. */
+const pieceBytes = 64 * 1024;
+
+/** Reads an answer to a Chat request. Never throws. */
+export function readChatAnswer(answer: Answer): ChatAnswer {
+  if (answer.outcome === 'too_large') return { type: 'broken', message: answer.reason };
+  if (answer.outcome === 'unreachable') return { type: 'unanswered', message: answer.reason };
+  if (answer.outcome === 'timed_out') return { type: 'unanswered', message: `${answer.reason} (--timeout)` };
+  if (answer.status < 200 || answer.status >= 300) {
+    const message = shorten(readErrorBody(answer.body, answer.contentType).message || 'without a message');
+    // Some servers refuse with a 500; with the others the request was not the cause.
+    if (inTrouble.has(answer.status) && answer.status !== 500)
+      return { type: 'unanswered', message: `${answer.status}: ${message}` };
+    return { type: 'error', status: answer.status, message };
+  }
+  try {
+    return isStream(answer.status, answer.contentType) ? readStream(answer) : readJson(answer);
+  } catch (error) {
+    if (!(error instanceof ApiError || error instanceof SseLimitError)) throw error;
+    return { type: 'broken', message: shorten(error.message) };
+  }
+}
+
+/** Is an answer with that status and type read as a stream? */
+export function isStream(status: number, contentType: string | null): boolean {
+  return status >= 200 && status < 300 && (contentType?.includes('event-stream') ?? false);
+}
+
+/** Did the model reason beside the text, as far as can be seen? */
+export function hasReasoned({ reasoning, reasoningFields }: ReadAnswer): boolean {
+  return reasoning !== '' || reasoningFields.length > 0;
+}
+
+/** The form of reasoning in a text: tags or channels at its start, a closing tag alone, or none. */
+export function tagsIn(text: string): 'whole' | 'closing' | null {
+  if (readTags(text, false).text !== text) return 'whole';
+  return readTags(text, true).thinking.trim() === text.trim() ? null : 'closing';
+}
+
+/** The text on one line, without control characters, cut to fit a table. */
+export function shorten(text: string): string {
+  const line = text
+    .slice(0, maxRawLength)
+    .replace(/[\p{Cc}\p{Cf}\s]+/gu, ' ')
+    .trim();
+  return line.length > maxMessageLength ? `${line.slice(0, maxMessageLength)}…` : line;
+}
+
+function emptiness({ status, body }: Answer): string {
+  return body.trim() === ''
+    ? `a ${status} without a body`
+    : `a ${status} that is not a Chat Completion: ${shorten(body)}`;
+}
+
+/** The chunks one after another: all of them together take a hundred times the memory of the stream. Returns `done`. */
+function* chunksOfStream(body: string): Generator<LooseChunk, boolean> {
+  const bytes = Buffer.from(body);
+  const decoder = new SseDecoder({ maxEventBytes });
+  for (let at = 0; at < bytes.length; at += pieceBytes)
+    if (yield* chunksOf(decoder.push(bytes.subarray(at, at + pieceBytes)))) return true;
+  return yield* chunksOf(decoder.finish());
+}
+
+function* chunksOf(messages: readonly SseMessage[]): Generator<LooseChunk, boolean> {
+  for (const message of messages) {
+    const data = message.type === 'event' ? readSseData(message.data) : null;
+    if (data?.type !== 'values') continue;
+    for (const value of data.values) {
+      const chunk = objectOf<LooseChunk>(value);
+      if (chunk !== null) yield chunk;
+    }
+    if (data.done) return true;
+  }
+  return false;
+}
+
+/** What is looked for in the chunks of an answer; a completion is one. */
+class SeenChunks {
+  hasChoice = false;
+  logprobs = 0;
+  readonly #fields = new Set<string>();
+
+  add(chunk: LooseChunk): void {
+    const choice = choiceOf(chunk);
+    if (choice !== null) this.hasChoice = true;
+    this.logprobs += logprobsOf(choice?.logprobs).length;
+    for (const field of fieldsOfReasoning)
+      if (!this.#fields.has(field) && carriesReasoning(chunk, field)) this.#fields.add(field);
+  }
+
+  reasoningFields(): readonly string[] {
+    return fieldsOfReasoning.filter((field) => this.#fields.has(field));
+  }
+}
+
+/** Throws `SseLimitError` for an event that is too large. */
+function readStream(answer: Answer): ChatAnswer {
+  const seen = new SeenChunks();
+  const translator = new StreamTranslator(contextFor(true));
+  let deltas = 0;
+  const chunks = chunksOfStream(answer.body);
+  let next = chunks.next();
+  for (; !next.done; next = chunks.next()) {
+    const error = errorOfValue(next.value);
+    if (error !== null) return { type: 'error', status: answer.status, message: shorten(error.message) };
+    seen.add(next.value);
+    if (translator.push(next.value).some(({ type }) => type.endsWith('.delta'))) deltas += 1;
+  }
+  if (!seen.hasChoice) return { type: 'broken', message: emptiness(answer) };
+  const done = next.value;
+  const last = translator.finish(done ? 'done' : 'eof').at(-1);
+  const output = last !== undefined && 'response' in last ? last.response.output : [];
+  const finish = translator.summary().finishReason ?? '';
+  return {
+    ...{ type: 'answer', streamed: true, done, deltas, finish, usage: translator.usage() },
+    ...factsOf(output, seen),
+  };
+}
+
+/** Throws `ApiError` if it is not an answer. */
+function readJson(answer: Answer): ChatAnswer {
+  const seen = new SeenChunks();
+  const completion = objectOf<LooseChunk>(jsonOf(answer.body));
+  const error = completion === null ? null : errorOfValue(completion);
+  if (error !== null) return { type: 'error', status: answer.status, message: shorten(error.message) };
+  if (completion !== null) seen.add(completion);
+  if (!seen.hasChoice) return { type: 'broken', message: emptiness(answer) };
+  const { response, finishReason } = translateCompletion(completion, contextFor(false));
+  const { output, usage } = response;
+  return {
+    ...{ type: 'answer', streamed: false, done: false, finish: finishReason ?? '', usage },
+    deltas: output.length === 0 ? 0 : 1,
+    ...factsOf(output, seen),
+  };
+}
+
+/** As for a plain request; tags stay in the text, where they can be looked at, and a call without an id has none. */
+function contextFor(stream: boolean): ResponseContext {
+  const generic = profileOf('generic');
+  if (generic === undefined) throw new Error('There is no profile generic.');
+  return {
+    answer: responseAnswer(),
+    stream,
+    // The parts of the request that a Response repeats are not needed.
+    echo: {} as CreateResponseEcho,
+    toolNames,
+    foundTools: new Map(),
+    restoredTools: new Map(),
+    earlierCallIds: new Set(),
+    allowedTools: null,
+    wantsEncryptedReasoning: false,
+    wantsLogprobs: false,
+    obfuscate: false,
+    reasoningEvents: 'summary',
+    profile: { ...generic, thinkTags: 'off' },
+    createdAt: 0,
+    now: () => 0,
+    newId: () => '',
+  };
+}
+
+function factsOf(output: readonly OutputItem[], seen: SeenChunks) {
+  const text = output
+    .flatMap((item) => (item.type === 'message' ? item.content : []))
+    .map((part) => (part.type === 'output_text' ? part.text : ''))
+    .join('');
+  const tags = tagsIn(text);
+  return {
+    text,
+    said: tags === null ? text : readTags(text, tags === 'closing').text,
+    reasoning: output
+      .flatMap((item) => (item.type === 'reasoning' ? item.summary : []))
+      .map((part) => part.text)
+      .join(''),
+    reasoningFields: seen.reasoningFields(),
+    calls: output.flatMap(callOf),
+    logprobs: seen.logprobs,
+  };
+}
+
+function callOf(item: OutputItem): AnsweredCall[] {
+  if (item.type === 'function_call') return [{ id: item.call_id, name: item.name, arguments: item.arguments }];
+  return item.type === 'custom_tool_call' ? [{ id: item.call_id, name: item.name, arguments: item.input }] : [];
+}
+
+/** As the product would read the text with the flags that fit. */
+function readTags(text: string, implicitThink: boolean): ThinkTagTexts {
+  const reader = new ThinkTagReader({ implicitThink });
+  const [most, rest] = [reader.push(text), reader.finish()];
+  return { thinking: most.thinking + rest.thinking, text: most.text + rest.text };
+}
+
+const fieldsOfReasoning = [
+  'reasoning_content',
+  'reasoning',
+  'reasoning_details',
+  'content',
+  'thinking',
+  'thinking_blocks',
+] as const;
+
+function carriesReasoning(chunk: LooseChunk, field: (typeof fieldsOfReasoning)[number]): boolean {
+  const choice = choiceOf(chunk);
+  const message = objectOf<LooseMessage>(choice?.delta) ?? objectOf<LooseMessage>(choice?.message);
+  const { text, details } = reasoningOf({ [field]: message?.[field] });
+  return text !== '' || details.length > 0;
+}

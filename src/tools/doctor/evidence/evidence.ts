@@ -1,0 +1,63 @@
+import type { FlagName, ProfileFlags } from '../../../filter/upstream/profile.ts';
+import { type Findings, found, type Result } from '../probe.ts';
+
+export type Flags = Partial<ProfileFlags>;
+
+/**
+ * What the probes say of some flags. Only measurements count: an effect seen or missing, or an error. A server that accepts
+ * a field without an error does not contradict a flag not to send it.
+ */
+export interface Evidence {
+  /** The probes it comes from. */
+  readonly from: string;
+  /** Whether the flags of a profile agree with what was found. */
+  fits(flags: ProfileFlags): boolean;
+  /** The flags that make a profile agree. */
+  change(flags: ProfileFlags): Flags;
+}
+
+/** What was probed. */
+export interface Subject {
+  /** The path of the Chat API. */
+  readonly path: string;
+  readonly model: string;
+}
+
+/** Which probes are evidence for which flags, and how. */
+export interface EvidenceRow {
+  readonly flags: readonly FlagName[];
+  readonly probes: readonly string[];
+  /** The evidence in these findings; null if they are inconclusive. */
+  read(findings: Findings, subject: Subject): Evidence | null;
+}
+
+/** Results that show that a server does not support what was asked. */
+export const failed: readonly Result[] = ['refused', 'broken'];
+
+/** The flags have exactly these values, or others that `fits` accepts. */
+export function equal(
+  from: string,
+  wanted: Flags,
+  fits: Evidence['fits'] = (flags) =>
+    namesOf(wanted).every((name) => JSON.stringify(flags[name]) === JSON.stringify(wanted[name])),
+): Evidence {
+  return { from, fits, change: () => wanted };
+}
+
+/** A row: if the probe has one of these results, the flags have these values, or others that `fits` accepts. */
+export function shows(probe: string, results: readonly Result[], wanted: Flags, fits?: Evidence['fits']): EvidenceRow {
+  return {
+    flags: namesOf(wanted),
+    probes: [probe],
+    read: (findings) => (found(findings, probe, ...results) ? equal(probe, wanted, fits) : null),
+  };
+}
+
+/** The evidence with which a profile does not agree. */
+export function conflictsOf(evidence: readonly Evidence[], flags: ProfileFlags): Evidence[] {
+  return evidence.filter(({ fits }) => !fits(flags));
+}
+
+function namesOf(flags: Flags): FlagName[] {
+  return Object.keys(flags) as FlagName[];
+}

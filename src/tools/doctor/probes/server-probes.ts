@@ -1,0 +1,238 @@
+import { countOf, jsonOf, objectOf, objectsOf, textOf } from '../../../filter/translate/chat/loose.ts';
+import { contextWindowIn, takesImages } from '../../../filter/translate/operations/catalog.ts';
+import type { Engine } from '../../../filter/upstream/built-in-profile.ts';
+import { builtInProfiles } from '../../../filter/upstream/profiles.ts';
+import { shorten } from '../chat-answer.ts';
+import { type Answer, type Facts, type Finding, factOf, type Known, type Probe } from '../probe.ts';
+
+interface LooseListed {
+  readonly id?: unknown;
+  readonly owned_by?: unknown;
+}
+
+/**
+ * How engines identify themselves: as the owner of a model (`owned_by` of their rows), or at a path of their own (`path`).
+ */
+const engines = builtInProfiles.flatMap(({ profile: { name }, recognisedBy }) =>
+  'engine' in recognisedBy ? [{ name, ...recognisedBy.engine }] : [],
+);
+
+export const serverProbes: readonly Probe[] = [
+  {
+    name: 'models',
+    group: 'server',
+    asks: 'the list of models',
+    requests: 1,
+    tokens: 'none',
+    request: () => [{ path: 'models' }],
+    judge: judgeModels,
+    means: {
+      works: 'Codex can get its catalog from it (model_catalog_url).',
+      ignored: 'Check the name: the server’s list does not have it.',
+      refused: 'Codex can get no catalog: set model_context_window in its config.toml.',
+    },
+  },
+  {
+    name: 'software',
+    group: 'server',
+    asks: 'which engine it is',
+    requests: 5,
+    tokens: 'none',
+    request: () => signs.map(({ path }) => ({ path })),
+    judge: judgeSoftware,
+    means: {
+      works: 'Its profile is where the comparison begins.',
+      ignored: 'The profile is chosen by the probes alone.',
+    },
+  },
+  {
+    name: 'gateway',
+    group: 'server',
+    asks: 'which gateway is in front of it',
+    requests: 2,
+    tokens: 'none',
+    request: () => gateways.map(({ path }) => ({ path })),
+    judge: judgeGateway,
+    means: { works: 'The profile is that of the model’s server behind it.' },
+  },
+  {
+    name: 'window',
+    group: 'server',
+    asks: 'the context window, where Ollama tells it',
+    requests: 1,
+    tokens: 'none',
+    request: ({ model, findings }) =>
+      factOf(findings, 'software') === 'ollama' ? [{ path: '/api/show', body: { model } }] : 'only Ollama has this',
+    judge: judgeWindow,
+    means: { ignored: 'Set num_ctx in its Modelfile, or OLLAMA_CONTEXT_LENGTH: the default is small for agents.' },
+  },
+];
+
+/** The finding that access was denied; null if none of the answers is a 401 or 403. */
+function deniedIn(answers: readonly (Answer | undefined)[]): Finding | null {
+  const denied = answers.find((answer) => answer?.status === 401 || answer?.status === 403);
+  return denied === undefined ? null : { result: 'not_tested', detail: `status ${denied.status}: access denied` };
+}
+
+function judgeModels([answer]: readonly Answer[], { model }: Known): Finding {
+  const facts: Facts = { ...idleOf(answer) };
+  const list = answer?.status === 200 ? objectOf<{ data?: unknown }>(jsonOf(answer.body)) : null;
+  const denied = deniedIn([answer]);
+  if (denied !== null) return { ...denied, facts };
+  if (answer !== undefined && answer.status === 0) return { result: 'not_tested', detail: answer.reason, facts };
+  if (answer === undefined || list === null)
+    return { result: 'refused', detail: answer?.reason || `status ${answer?.status ?? 0}`, facts };
+  const models = objectsOf<LooseListed>(list.data);
+  const names = models.map(({ id }) => textOf(id));
+  // Ollama's names have a tag; `latest` is the default.
+  const listed = models.find(({ id }) => id === model) ?? models.find(({ id }) => id === `${model}:latest`);
+  const ownedBy = textOf(listed?.owned_by ?? models[0]?.owned_by);
+  const owner = engines.find((engine) => engine.ownedBy === ownedBy)?.name;
+  const contextWindow = listed === undefined ? null : contextWindowIn(listed);
+  const images = listed === undefined ? null : takesImages(listed);
+  const known: Facts = {
+    ...facts,
+    ...(owner !== undefined && { software: owner }),
+    ...(ownedBy === 'gpustack' && { gateway: 'GPUStack' }),
+    ...(contextWindow !== null && { contextWindow }),
+    ...(images !== null && { takesImages: images }),
+  };
+  if (listed === undefined)
+    return {
+      result: 'ignored',
+      detail: `the list has ${shorten(names.slice(0, 8).join(', ')) || 'no models'}`,
+      facts: known,
+    };
+  const window = contextWindow === null ? '' : `, context window ${contextWindow}`;
+  const eyes = images === null ? '' : `, ${images ? 'takes images' : 'takes no images'}`;
+  return { result: 'works', detail: `listed${window}${eyes}`, facts: known };
+}
+
+interface LooseProps {
+  readonly default_generation_settings?: unknown;
+  readonly build_info?: unknown;
+  readonly version?: unknown;
+  readonly modalities?: unknown;
+}
+
+/** Where engines tell what they are: the facts and the words that an answer's body gives, or null. */
+const signs: readonly { readonly path: `/${string}`; read(body: string): { words: string; facts: Facts } | null }[] = [
+  {
+    path: '/props',
+    read(body) {
+      const props = objectOf<LooseProps>(jsonOf(body));
+      const settings = objectOf<{ n_ctx?: unknown }>(props?.default_generation_settings);
+      if (settings === null) return null;
+      const contextWindow = countOf(settings.n_ctx);
+      const vision = objectOf<{ vision?: unknown }>(props?.modalities)?.vision;
+      return {
+        words: `llama.cpp ${textOf(props?.build_info)}`,
+        facts: {
+          ...engineAt('/props'),
+          ...(contextWindow !== null && { contextWindow }),
+          ...(typeof vision === 'boolean' && { takesImages: vision }),
+        },
+      };
+    },
+  },
+  {
+    path: '/slots',
+    read: (body) => (Array.isArray(jsonOf(body)) ? { words: '', facts: { activity: '/slots' } } : null),
+  },
+  {
+    path: '/api/version',
+    read(body) {
+      const version = textOf(objectOf<LooseProps>(jsonOf(body))?.version);
+      return version === '' ? null : { words: `Ollama ${version}`, facts: engineAt('/api/version') };
+    },
+  },
+  {
+    path: '/metrics',
+    read: (body) =>
+      body.includes('vllm:num_requests_running')
+        ? { words: 'vLLM', facts: { ...engineAt('/metrics'), activity: '/metrics' } }
+        : null,
+  },
+  {
+    path: '/version',
+    read(body) {
+      const version = textOf(objectOf<LooseProps>(jsonOf(body))?.version);
+      return version === '' ? null : { words: version, facts: {} };
+    },
+  },
+];
+
+/** Gateways that say nothing of themselves in a list of models, by the answer at a path of their own. */
+const gateways: readonly { readonly name: string; readonly path: `/${string}`; isIts(answer: Answer): boolean }[] = [
+  {
+    name: 'LiteLLM',
+    path: '/health/liveliness',
+    isIts: ({ status, body }) => status === 200 && body === `"I'm alive!"`,
+  },
+  {
+    name: 'agentic-api',
+    path: '/v1/conversations/conv_1',
+    isIts: ({ status, body }) => status === 404 && body.includes('storage error: not found: Conversation with id'),
+  },
+];
+
+function judgeGateway(answers: readonly Answer[], { findings }: Known): Finding {
+  const own = gateways.find(({ isIts }, index) => answers[index] !== undefined && isIts(answers[index]))?.name;
+  const name = own ?? findings.get('models')?.facts?.gateway;
+  if (name !== undefined) return { result: 'works', detail: name, facts: { gateway: name } };
+  return { result: 'not_tested', detail: 'no known gateway answered' };
+}
+
+function engineAt(path: Engine['path']): Facts {
+  const name = engines.find((engine) => engine.path === path)?.name;
+  return name === undefined ? {} : { software: name };
+}
+
+function judgeSoftware(answers: readonly Answer[], { findings }: Known): Finding {
+  const read = signs.flatMap(({ read: readSign }, index) => {
+    const answer = answers[index];
+    return (answer?.status === 200 ? readSign(answer.body) : null) ?? [];
+  });
+  const named = findings.get('models')?.facts?.software;
+  const facts: Facts = Object.assign(named === undefined ? {} : { software: named }, ...read.map((sign) => sign.facts));
+  const gateway = findings.get('models')?.facts?.gateway;
+  if (facts.software === undefined && answers.every(({ status }) => status === 0))
+    return { result: 'not_tested', detail: answers[0]?.reason ?? 'no answer' };
+  if (facts.software === undefined && gateway === undefined)
+    return deniedIn(answers) ?? { result: 'ignored', detail: 'it names no engine' };
+  const words = shorten(
+    read
+      .map((sign) => sign.words.trim())
+      .filter((text) => text !== '')
+      .join(' '),
+  );
+  const window = facts.contextWindow === undefined ? '' : `, context window ${facts.contextWindow}`;
+  return { result: 'works', detail: `${words || facts.software || gateway}${window}`, facts };
+}
+
+interface LooseShown {
+  readonly parameters?: unknown;
+  readonly model_info?: unknown;
+}
+
+/**
+ * `num_ctx` is the window that a Modelfile gives; without it the server's default applies, which is not reported and
+ * usually less than the model's.
+ */
+function judgeWindow([answer]: readonly Answer[]): Finding {
+  if (answer === undefined || answer.status !== 200)
+    return { result: 'not_tested', detail: answer?.reason || `status ${answer?.status ?? 0}` };
+  const shown = objectOf<LooseShown>(jsonOf(answer.body));
+  const given = /^num_ctx\s+(\d{1,9})\s*$/m.exec(textOf(shown?.parameters))?.[1];
+  if (given !== undefined)
+    return { result: 'works', detail: `num_ctx ${given}`, facts: { contextWindow: Number(given) } };
+  const info = Object.entries(objectOf<Record<string, unknown>>(shown?.model_info) ?? {});
+  const trained = countOf(info.find(([name]) => name.endsWith('.context_length'))?.[1]);
+  return { result: 'ignored', detail: `no num_ctx${trained === null ? '' : `; the model could take ${trained}`}` };
+}
+
+/** `Keep-Alive: timeout=5, max=100` */
+function idleOf(answer: Answer | undefined): Facts {
+  const seconds = /timeout=(\d{1,6})/.exec(answer?.keepAlive ?? '')?.[1];
+  return seconds === undefined ? {} : { idleSeconds: Number(seconds) };
+}

@@ -1,0 +1,145 @@
+import { type FlagName, type Profile, type ProfileFlags, profileFlags } from '../../filter/upstream/profile.ts';
+import { profileForModel } from '../../filter/upstream/profile-for-model.ts';
+import { builtInProfiles, profileNames, profileOf, profileOfHost } from '../../filter/upstream/profiles.ts';
+import { readProfilesFile } from '../../filter/upstream/profiles-file.ts';
+import { evidenceOf } from './evidence/all-evidence.ts';
+import { conflictsOf, type Evidence } from './evidence/evidence.ts';
+import { type Findings, factOf } from './probe.ts';
+
+/** A flag in which the server differs from the profile, with the probes that say so. */
+export interface Difference {
+  readonly flag: FlagName;
+  readonly value: unknown;
+  readonly from: string;
+}
+
+/** The profile that fits a server. */
+export interface Proposal {
+  /** The built-in profile that comes closest. */
+  readonly base: string;
+  /** Why that one, in a few words. */
+  readonly because: string;
+  readonly differences: readonly Difference[];
+  /** A name of its own, for `UPSTREAM_PROFILE`; the base's own when nothing differs. */
+  readonly name: string;
+  /** A profiles file, in YAML. */
+  readonly file: string;
+}
+
+/** How much better than generic a profile must be to be chosen by the probes alone: one flag in common is a coincidence. */
+const minAdvantageOverGeneric = 1.5;
+
+/** How much an unconfirmed flag counts against a profile; a wrong flag counts 1. */
+const unconfirmedFlagCost = 0.5;
+
+/**
+ * The built-in profile that fits best, and the flags that differ. A known host or engine decides; otherwise the profile
+ * with the fewest wrong and unconfirmed flags.
+ */
+export function proposeProfile(findings: Findings, url: URL, model: string): Proposal {
+  const evidence = evidenceOf(findings, { path: url.pathname, model });
+  const { base, because } = chooseBase(evidence, findings, url.hostname, model);
+  const differences = differencesOf(evidence, base, model);
+  const name = differences.length === 0 ? base.name : nameFor(model);
+  const file = fileFor({ base: base.name, name: nameFor(model), differences, model, byModel: ofRules(base, model) });
+  check(file, nameFor(model), evidence, model);
+  return { base: base.name, because, differences, name, file };
+}
+
+function chooseBase(
+  evidence: readonly Evidence[],
+  findings: Findings,
+  host: string,
+  model: string,
+): { base: Profile; because: string } {
+  const ofHost = profileOfHost(host);
+  if (ofHost !== undefined) return { base: ofHost, because: `the host is ${host}` };
+  const ofEngine = profileOf(factOf(findings, 'software') ?? '');
+  if (ofEngine !== undefined) return { base: ofEngine, because: 'the engine says so' };
+  const [generic] = builtInProfiles;
+  if (generic === undefined) throw new Error('There are no profiles.');
+  const scored = builtInProfiles
+    // An engine would have identified itself.
+    .filter(({ recognisedBy }) => !('engine' in recognisedBy))
+    .map(({ profile }) => ({ profile, score: scoreOf(evidence, profile, generic.profile, model) }));
+  const [best] = scored.toSorted((one, other) => one.score - other.score);
+  if (best === undefined) throw new Error('There are no profiles.');
+  return { base: best.profile, because: 'it comes closest to what the probes found' };
+}
+
+function scoreOf(evidence: readonly Evidence[], profile: Profile, generic: Profile, model: string): number {
+  const flags = profileForModel(profile, model);
+  const conflicts = differencesOf(evidence, profile, model).length;
+  // The flags in which the profile differs from generic without evidence.
+  const told = new Set(differencesOf(evidence, generic, model).map(({ flag }) => flag));
+  const assumptions = flagNames.filter(
+    (name) => JSON.stringify(flags[name]) !== JSON.stringify(generic[name]) && !told.has(name) && name !== 'path',
+  ).length;
+  return conflicts + unconfirmedFlagCost * assumptions + (profile === generic ? 0 : minAdvantageOverGeneric);
+}
+
+const flagNames = Object.keys(profileFlags) as FlagName[];
+
+function differencesOf(evidence: readonly Evidence[], base: Profile, model: string): Difference[] {
+  let flags: ProfileFlags = profileForModel(base, model);
+  const differences = new Map<FlagName, Difference>();
+  for (const { fits, change, from } of evidence) {
+    if (fits(flags)) continue;
+    const changed = change(flags);
+    for (const flag of Object.keys(changed) as FlagName[])
+      if (JSON.stringify(changed[flag]) !== JSON.stringify(flags[flag]) || flag === 'effortRules')
+        differences.set(flag, { flag, value: changed[flag], from });
+    flags = { ...flags, ...changed };
+  }
+  return [...differences.values()];
+}
+
+/** Flags that a rule of the base sets for this model: only a rule of the new profile overrides them, not a flag. */
+function ofRules(base: Profile, model: string): ReadonlySet<string> {
+  return new Set(base.models.filter(({ match }) => match.test(model)).flatMap(({ flags }) => Object.keys(flags)));
+}
+
+/** `probed-` and the model's name, in characters that a profile's name may have. */
+function nameFor(model: string): string {
+  const words = model
+    .toLowerCase()
+    .replace(/[^\w.-]+/g, '-')
+    .slice(0, 50);
+  const name = `probed-${words}`.replace(/-+$/, '');
+  return profileNames.includes(name) ? `${name}-1` : name;
+}
+
+function fileFor(proposal: {
+  readonly base: string;
+  readonly name: string;
+  readonly differences: readonly Difference[];
+  readonly model: string;
+  readonly byModel: ReadonlySet<string>;
+}): string {
+  const { base, name, differences, model, byModel } = proposal;
+  const line = ({ flag, value, from }: Difference, indent: string) => `${indent}${flag}: ${inYaml(value)} # ${from}\n`;
+  const own = differences.filter(({ flag }) => !byModel.has(flag));
+  const ruled = differences.filter(({ flag }) => byModel.has(flag));
+  const rule = `/^${model.replace(/[^\w\s:-]/g, '\\$&')}$/`;
+  return [
+    `# Made by responses-extproc doctor from what the model ${JSON.stringify(model)} answered; behind each flag, the probes that say so.\n`,
+    `profiles:\n  ${JSON.stringify(name)}:\n    extends: ${JSON.stringify(base)}\n`,
+    ...own.map((difference) => line(difference, '    ')),
+    ...(ruled.length === 0 ? [] : [`    models:\n      ${JSON.stringify(rule)}:\n`]),
+    ...ruled.map((difference) => line(difference, '        ')),
+  ].join('');
+}
+
+/** JSON is YAML; a regular expression is written as its text. */
+function inYaml(value: unknown): string {
+  return JSON.stringify(value, (_key, part) => (part instanceof RegExp ? String(part) : part));
+}
+
+/** Reads the file as the service does, and checks that it says what was found. Throws if it does not. */
+function check(file: string, name: string, evidence: readonly Evidence[], model: string): void {
+  const profile = readProfilesFile(file, 'the proposed file').get(name);
+  if (profile === undefined) throw new Error(`The proposed file has no profile ${name}.`);
+  const wrong = conflictsOf(evidence, profileForModel(profile, model));
+  if (wrong.length > 0)
+    throw new Error(`The proposed profile contradicts ${wrong.map(({ from }) => from).join('; ')}.`);
+}

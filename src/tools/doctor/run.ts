@@ -1,0 +1,207 @@
+import { explainUnreachable } from '../../filter/upstream/unreachable.ts';
+import { readChatAnswer, shorten } from './chat-answer.ts';
+import {
+  type Answer,
+  type Finding,
+  type Findings,
+  fewTokens,
+  type Known,
+  type Probe,
+  type ProbeRequest,
+} from './probe.ts';
+import { maxOverflowTokens } from './probes/limit-probes.ts';
+import type { Send } from './send.ts';
+
+/** How much a run may spend. */
+export interface Limits {
+  readonly requests: number;
+  /** Output tokens of one request. */
+  readonly tokensPerRequest: number;
+  /** Tokens in all, in and out. */
+  readonly tokens: number;
+  readonly seconds: number;
+}
+
+/** What a run may spend at most, or has spent. */
+export interface Spending {
+  readonly requests: number;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+}
+
+/** A finished run. */
+export interface Run {
+  readonly findings: Findings;
+  readonly spent: Spending;
+  /** Why it ended early; null if it did not. */
+  readonly stopped: string | null;
+  /** The first limit that prevented a probe; null if none did. */
+  readonly ranOut: string | null;
+}
+
+/** The detail of probes after the one that ended the run. */
+export const notReached = 'not reached';
+
+/** Estimated input tokens of a request of usual size. */
+const usualInputTokens = 200;
+
+/** The most that these probes can spend within the limits: what is announced before the first request. */
+export function worstCase(probes: readonly Probe[], limits: Limits): Spending {
+  let [requests, outputTokens, asking] = [0, 0, 0];
+  for (const probe of probes) {
+    requests += probe.requests;
+    if (probe.tokens === 'none') continue;
+    asking += probe.requests;
+    // Of several requests with many tokens one has them; the others ask for little or nothing.
+    outputTokens +=
+      probe.tokens === 'many' ? limits.tokensPerRequest + (probe.requests - 1) * fewTokens : probe.requests * fewTokens;
+  }
+  const inputTokens = asking * usualInputTokens + maxOverflowTokens;
+  const share = Math.min(1, limits.tokens / (inputTokens + outputTokens));
+  return {
+    requests: Math.min(requests, limits.requests),
+    inputTokens: Math.floor(inputTokens * share),
+    outputTokens: Math.floor(outputTokens * share),
+  };
+}
+
+/**
+ * Asks the probes one after another, until all are asked, a limit is reached, or further questions are useless: 401, 402,
+ * 403, 429, a redirect, no answer. After the first timeout `goOn` decides whether to continue. `now` counts milliseconds.
+ */
+export async function runProbes(
+  probes: readonly Probe[],
+  target: { readonly model: string; readonly hasKey: boolean; readonly url: URL },
+  limits: Limits,
+  parts: {
+    readonly send: Send;
+    readonly now: () => number;
+    readonly signal?: AbortSignal;
+    onProbe(probe: Probe, index: number): void;
+    goOn(what: string): Promise<boolean>;
+  },
+): Promise<Run> {
+  const findings = new Map<string, Finding>();
+  const spent = { requests: 0, inputTokens: 0, outputTokens: 0 };
+  const end = parts.now() + limits.seconds * 1000;
+  let stopped: string | null = null;
+  let ranOut: string | null = null;
+  let [answered, timedOut] = [false, false];
+  for (const [position, probe] of probes.entries()) {
+    const known: Known = { ...target, manyTokens: limits.tokensPerRequest, findings };
+    const asked = stopped === null ? probe.request(known) : notReached;
+    const over =
+      typeof asked === 'string'
+        ? null
+        : (overLimit(asked, spent, limits) ?? (parts.now() > end ? 'the time is used up (--max-time)' : null));
+    ranOut ??= over;
+    let finding: Finding;
+    if (typeof asked === 'string' || over !== null) {
+      finding = { result: 'not_tested', detail: over ?? String(asked) };
+    } else {
+      parts.onProbe(probe, position);
+      const answers: Answer[] = [];
+      for (const [number, request] of asked.entries()) {
+        const answer = await parts.send(request, { probe: probe.name, index: number });
+        answers.push(answer);
+        spent.requests += 1;
+        charge(spent, request, answer);
+        answered ||= answer.status > 0;
+        stopped = parts.signal?.aborted ? 'Interrupted.' : reasonToStop(probe, answer, answered, target);
+        // Paths that are not the API's need not answer.
+        if (stopped === null && answer.outcome === 'timed_out' && !timedOut && probe.name !== 'software') {
+          timedOut = true;
+          const silence = `${probe.name}: ${answer.reason}${answered ? '' : ', although the connection was taken'}`;
+          if (!(await parts.goOn(silence)))
+            stopped = `The server is too slow, or silent, at ${silence}. Is it still loading, or another kind of server? With --keep-going the run goes on after a timeout; --timeout waits longer for the model.`;
+        }
+        if (stopped !== null) break;
+      }
+      finding = stopped === null ? probe.judge(answers, known) : { result: 'not_tested', detail: stopped };
+      if (stopped === null && probe.name === 'text' && finding.result !== 'works' && !finding.facts?.reasoningOnly)
+        stopped = `A plain question is not answered: ${finding.detail}${pathHint(answers, target.url)}`;
+    }
+    // What servers and models say goes to a terminal.
+    findings.set(probe.name, { ...finding, detail: shorten(finding.detail) });
+  }
+  return { findings, spent, stopped, ranOut };
+}
+
+/** The limit that these requests would exceed; null if none. */
+function overLimit(asked: readonly ProbeRequest[], spent: Spending, limits: Limits): string | null {
+  if (spent.requests + asked.length > limits.requests) return 'the requests are used up (--max-requests)';
+  const tokens = asked.reduce((sum, request) => sum + inputOf(request) + outputOf(request), 0);
+  if (spent.inputTokens + spent.outputTokens + tokens > limits.tokens)
+    return 'the tokens are used up (--max-total-tokens)';
+  return null;
+}
+
+/** As counted by the server, else estimated: a timeout may have cost all tokens that were asked for, an error none. */
+function charge(spent: { inputTokens: number; outputTokens: number }, request: ProbeRequest, answer: Answer): void {
+  if (request.body === undefined) return;
+  const read = readChatAnswer(answer);
+  if (read.type === 'error' || read.type === 'broken') return;
+  const usage = read.type === 'answer' ? read.usage : null;
+  spent.inputTokens += usage?.input_tokens || inputOf(request);
+  spent.outputTokens += usage?.output_tokens || outputOf(request);
+}
+
+interface SizedBody {
+  readonly max_tokens?: number;
+  readonly max_completion_tokens?: number;
+}
+
+/** A token is about four bytes of JSON; servers count data URLs in their own ways. */
+function inputOf({ body }: ProbeRequest): number {
+  return body === undefined ? 0 : Math.ceil(JSON.stringify(body).length / 4);
+}
+
+function outputOf({ body }: ProbeRequest): number {
+  const { max_tokens: older, max_completion_tokens: newer }: SizedBody = body ?? {};
+  return newer ?? older ?? 0;
+}
+
+const keyIsMissing = 'the key is missing or wrong. Give it with --key, or in the variable that --key-env names';
+
+/** Statuses that every other request would get too. */
+const finalStatuses: ReadonlyMap<number, string> = new Map([
+  [401, keyIsMissing],
+  [402, 'the account cannot pay for requests'],
+  [403, 'the key may not do this'],
+  [429, 'too many requests, or a quota is used up. Try again later'],
+]);
+
+/** Failures to connect. A connection that was cut may be the fault of one request. */
+const connecting =
+  /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|EPROTO|ERR_SSL|.*CERT|.*TLS|HPE_)/;
+
+/** A hint if the path itself may be wrong. */
+function pathHint([answer]: readonly Answer[], url: URL): string {
+  return answer?.status === 404 || answer?.status === 405
+    ? `. If it is not the model that is not known, the path is: ${url.pathname} was asked, and the base URL mostly ends in /v1.`
+    : '';
+}
+
+/** Why it is useless to continue; null if it is not. */
+function reasonToStop(
+  probe: Probe,
+  answer: Answer,
+  answered: boolean,
+  { hasKey, url }: { readonly hasKey: boolean; readonly url: URL },
+): string | null {
+  const { outcome, status, location, reason, retryAfter } = answer;
+  if (outcome === 'unreachable' && (!answered || connecting.test(reason)) && probe.name !== 'software')
+    return `The server cannot be reached, at ${probe.name}: ${explainUnreachable(reason, url)}`;
+  // Some servers answer a missing key with 403.
+  const withoutKey = !hasKey && (status === 401 || status === 403);
+  // With a key, the list of models and the engine's own paths may be closed to it while the model is not.
+  if (probe.group === 'server' && !(withoutKey && probe.name === 'models')) return null;
+  if (status >= 300 && status < 400)
+    return `The server redirects (${status}) to ${shorten(location ?? 'nowhere')}: give that URL if it is the right one. The key is not sent there.`;
+  const why = withoutKey ? keyIsMissing : finalStatuses.get(status);
+  if (why === undefined || (probe.expectsRefusal === true && status !== 429)) return null;
+  const read = readChatAnswer(answer);
+  const said = read.type === 'error' ? ` The server says: ${read.message}` : '';
+  const wait = status === 429 && retryAfter !== null ? ` (retry-after: ${shorten(retryAfter)})` : '';
+  return `Status ${status}${wait}: ${why}.${said}`;
+}

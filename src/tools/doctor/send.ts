@@ -1,0 +1,144 @@
+import { type IncomingMessage, request as requestHttp } from 'node:http';
+import { request as requestHttps } from 'node:https';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { noTlsHandshake } from '../../filter/upstream/unreachable.ts';
+import { scanJson } from '../../filter/wire/json/scan.ts';
+import { isStream } from './chat-answer.ts';
+import type { Answer, ProbeRequest } from './probe.ts';
+
+/**
+ * Sends one request of a probe; `from` is the probe and the number of its request, from 0. Never rejects: failures are in
+ * the answer.
+ */
+export type Send = (request: ProbeRequest, from: { readonly probe: string; readonly index: number }) => Promise<Answer>;
+
+/** Where requests go, and how much one may take. */
+export interface Target {
+  /** The Chat API's own URL, `…/chat/completions`. */
+  readonly chatUrl: URL;
+  /** Sent as the bearer token, to this URL's host only; null for none. */
+  readonly key: string | null;
+  readonly timeoutMs: number;
+  /** Aborts the request in progress. */
+  readonly signal?: AbortSignal;
+}
+
+/** Timeout of what needs no model: a connection, a list of models. */
+const promptMs = 5000;
+
+/** Maximum bytes read of one answer. */
+const maxAnswerBytes = 8 * 1024 * 1024;
+
+/** Most values of an answer that is parsed at once: 8 MiB of `{},` would take hundreds of megabytes. */
+const maxAnswerValues = 200_000;
+
+/**
+ * Sends requests over connections of their own. Redirects are not followed and no proxy is used: the key reaches only the
+ * host that was named.
+ */
+export function createSend({ chatUrl, key, timeoutMs, signal }: Target): Send {
+  return async (request) => {
+    if (request.wait !== undefined) await sleep(request.wait, undefined, { signal }).catch(() => {});
+    const url = urlOf(request.path, chatUrl);
+    const token = request.key === 'wrong' ? 'wrong-key-of-the-doctor' : key;
+    const longest = request.path === 'chat' ? timeoutMs : Math.min(timeoutMs, promptMs);
+    return exchange(url, request, token, longest, signal);
+  };
+}
+
+/** `chat` and `models` are siblings; other paths are at the host's root. */
+function urlOf(path: ProbeRequest['path'], chatUrl: URL): URL {
+  if (path === 'chat') return chatUrl;
+  if (path !== 'models') return new URL(path, chatUrl);
+  const models = new URL(chatUrl);
+  models.pathname = chatUrl.pathname.replace(/chat\/completions$/, 'models');
+  return models;
+}
+
+/** Servers quote keys in their errors. A short one may be any word of an answer: the report is searched for it instead. */
+function withoutKey(text: string, key: string | null): string {
+  return key === null || key.length < 8 ? text : text.replaceAll(key, '[key]');
+}
+
+function exchange(
+  url: URL,
+  { path, body, until }: ProbeRequest,
+  token: string | null,
+  timeoutMs: number,
+  signal: AbortSignal | undefined,
+): Promise<Answer> {
+  const started = performance.now();
+  const bytes = body === undefined ? null : Buffer.from(JSON.stringify(body));
+  const send = url.protocol === 'https:' ? requestHttps : requestHttp;
+  return new Promise((resolve) => {
+    let response: IncomingMessage | null = null;
+    const pieces: Buffer[] = [];
+    let size = 0;
+    const settle = (outcome: Answer['outcome'], reason = '', whole = Buffer.concat(pieces)) => {
+      clearTimeout(timer);
+      clearTimeout(connecting);
+      signal?.removeEventListener('abort', interrupt);
+      request.destroy();
+      const header = (name: string) => {
+        const value = response?.headers[name];
+        return typeof value === 'string' ? value : null;
+      };
+      resolve({
+        outcome,
+        status: response?.statusCode ?? 0,
+        contentType: header('content-type'),
+        keepAlive: header('keep-alive'),
+        retryAfter: header('retry-after'),
+        location: header('location'),
+        body: withoutKey(whole.toString('utf8'), token),
+        reason,
+        milliseconds: performance.now() - started,
+      });
+    };
+    const request = send(url, {
+      method: bytes === null ? 'GET' : 'POST',
+      agent: false,
+      headers: {
+        accept: 'application/json, text/event-stream',
+        // Asked for, so that the server says how long it would keep it.
+        connection: 'keep-alive',
+        'user-agent': 'responses-extproc-doctor',
+        ...(token !== null && { authorization: `Bearer ${token}` }),
+        ...(bytes !== null && { 'content-type': 'application/json', 'content-length': bytes.length }),
+      },
+    });
+    // A hanging handshake has a connection: the peer does not speak TLS.
+    const connecting = setTimeout(
+      () => settle('unreachable', request.socket?.connecting === false ? noTlsHandshake : 'ETIMEDOUT'),
+      Math.min(promptMs, timeoutMs),
+    );
+    request.on('socket', (socket) => {
+      socket.once(url.protocol === 'https:' ? 'secureConnect' : 'connect', () => clearTimeout(connecting));
+    });
+    const interrupt = () => settle('unreachable', 'interrupted');
+    signal?.addEventListener('abort', interrupt);
+    const timer = setTimeout(() => settle('timed_out', `no complete answer within ${timeoutMs / 1000} s`), timeoutMs);
+    request.on('error', (error: NodeJS.ErrnoException) => settle('unreachable', error.code ?? error.message));
+    request.on('response', (incoming) => {
+      response = incoming;
+      incoming.on('data', (piece: Buffer) => {
+        pieces.push(piece);
+        size += piece.length;
+        if (size > maxAnswerBytes) settle('too_large', `an answer over ${maxAnswerBytes / 1024 / 1024} MiB`);
+        else if (until === 'first_event' && incoming.statusCode === 200 && piece.includes('data:')) settle('aborted');
+      });
+      incoming.on('end', () => {
+        const { statusCode: status = 0, headers } = incoming;
+        const whole = Buffer.concat(pieces);
+        // A stream's chunks are parsed one at a time.
+        const streamed = path === 'chat' && isStream(status, headers['content-type'] ?? null);
+        if (streamed || scanJson(whole, { maxValues: maxAnswerValues }).values <= maxAnswerValues)
+          settle('answered', '', whole);
+        else settle('too_large', `an answer of over ${maxAnswerValues} values`, Buffer.alloc(0));
+      });
+      incoming.on('error', (error: NodeJS.ErrnoException) => settle('unreachable', error.code ?? error.message));
+    });
+    if (signal?.aborted) interrupt();
+    else request.end(bytes ?? undefined);
+  });
+}

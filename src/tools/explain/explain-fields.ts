@@ -1,0 +1,109 @@
+import { isWithin } from '../../filter/wire/json/paths.ts';
+import { type Cause, causesOf, type VariedRun } from './causes.ts';
+import type { AddedPlace, ChatPlace, ExplainedField, ExplainedName, ExplainOptions } from './explanation.ts';
+import { isOtherwise, isThere, outcomeOf } from './fates.ts';
+import { fieldsOf, type Path, pathText, valueAt } from './fields.ts';
+import { recordOf } from './json-values.ts';
+import { linkOf, rowOf, rowOfValue } from './mapping-link.ts';
+import { type Place, partsOfBody } from './places.ts';
+import { answered, plainAnswer, type RefusedRun, type RequestRun, runRequest, type SentRun } from './run-request.ts';
+import type { WhatIf } from './what-if.ts';
+
+/** For a request that is sent: what each field became, what is dropped, and which parts come from no field. */
+export function explainFields(
+  run: SentRun,
+  body: unknown,
+  whatIf: WhatIf,
+  { setup, request, now, fields, linkBase }: ExplainOptions,
+): {
+  readonly fields: readonly ExplainedField[];
+  readonly dropped: readonly ExplainedName[];
+  readonly added: readonly AddedPlace[];
+} {
+  // Replaying an answer uses up the exchange, and the one of `run` may be needed for another answer.
+  const again = runRequest(setup, request, now);
+  const response = again.type === 'sent' ? answered(again, plainAnswer).response : null;
+  const isRepeated = recordOf(response)?.['object'] === 'response';
+  let kept: readonly VariedRun[] | null = null;
+
+  /** The causes that decided it. Variations are run when they are first needed. */
+  function because(isOtherwiseIn: (other: RequestRun, cause: Cause) => boolean): readonly Cause[] {
+    kept ??= whatIf.runs(body, run);
+    return causesOf(kept, isOtherwiseIn);
+  }
+
+  function explainField(path: Path): ExplainedField {
+    const field = pathText(path);
+    const value = valueAt(body, path);
+    const outcome = outcomeOf(path, value, run, isRepeated);
+    const { fate, becomes, dropped, repeated } = outcome;
+    // Of a field that is sent, only the missing parts need an explanation.
+    const row = fate === 'sent' && dropped[0] !== undefined ? rowOf(dropped[0]) : rowOfValue(field, value);
+    const isDecided = (other: RequestRun, { kind }: Cause) =>
+      other.type === 'sent'
+        ? isOtherwise(outcome, outcomeOf(path, value, other, isRepeated))
+        : // Under that variation it was dropped, with all the rest.
+          (other.type === 'answered' && other.dropped.some((name) => isWithin(name, field))) ||
+          dropped.some((name) => isNotDropped(name, other)) ||
+          // A variable chose between this and a refusal.
+          (kind === 'variable' && fate === 'rewritten' && other.type === 'refused' && isOfField(other, field));
+    const hasCause = fate !== 'absent' && (fate !== 'sent' || dropped.length > 0);
+    return {
+      field,
+      ...(value === undefined ? {} : { value }),
+      fate,
+      becomes: becomes.map(shown),
+      in_response: [...repeated.keys()],
+      dropped,
+      causes: hasCause ? because(isDecided) : [],
+      rule: row.rule,
+      link: linkOf(row, linkBase),
+    };
+  }
+
+  return {
+    fields: (fields?.flatMap((path) => partsOf(path, body)) ?? fieldsOf(body)).map(explainField),
+    dropped: run.dropped.map((name) => {
+      const row = rowOf(name);
+      return {
+        name,
+        causes: because((other) => isNotDropped(name, other)),
+        rule: row.rule,
+        link: linkOf(row, linkBase),
+      };
+    }),
+    added:
+      fields === null ? run.places.added.map((place) => ({ ...shown(place), causes: because(without(place)) })) : [],
+  };
+}
+
+/** A list or an object that is asked for as a whole, part by part as among all fields; any other field itself. */
+function partsOf(path: Path, body: unknown): readonly Path[] {
+  const name = pathText(path);
+  const parts = fieldsOf(body).filter((part) => isWithin(pathText(part), name));
+  return parts.length === 0 ? [path] : parts;
+}
+
+function shown({ path, value }: Place): ChatPlace {
+  return { path: pathText(path), value };
+}
+
+/** The value is not at that place, even if it is elsewhere. */
+function without(place: Place): (other: RequestRun) => boolean {
+  const [, header] = /^header (.*)$/.exec(String(place.path[0])) ?? [];
+  return (other) =>
+    other.type === 'sent' &&
+    (header === undefined ? !isThere(place, partsOfBody(other.chat)) : other.headers[header] === undefined);
+}
+
+function isOfField({ error }: RefusedRun, field: string): boolean {
+  return error.param !== null && isWithin(error.param, field);
+}
+
+/** The name is not dropped under that variation: it is sent, or the request is refused for it. */
+function isNotDropped(name: string, other: RequestRun): boolean {
+  if (other.type === 'sent') return !other.dropped.includes(name);
+  if (other.type !== 'refused' || other.error.param === null) return false;
+  const element = (path: string) => /^.*\[\d+\]/.exec(path)?.[0] ?? path;
+  return element(other.error.param) === element(name);
+}

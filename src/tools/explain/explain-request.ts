@@ -1,0 +1,173 @@
+import { readRequestBody } from '../../filter/exchange/request/request-body.ts';
+import { runSteps } from '../../filter/exchange/steps.ts';
+import { isCredentialHeader, redactionMark } from '../../filter/wire/credentials/names.ts';
+import { type Cause, causesOf, type VariedRun, variationsOf } from './causes.ts';
+import { explainFields } from './explain-fields.ts';
+import type { ExplainOptions, Reason, Refusal, RequestExplanation } from './explanation.ts';
+import { valueAt } from './fields.ts';
+import { isSame } from './json-values.ts';
+import { linkOf, rowOf, rowOfError } from './mapping-link.ts';
+import { refusalsOf } from './refusals.ts';
+import {
+  type AnsweredRun,
+  answered,
+  type CatalogRun,
+  type ClientRequest,
+  plainList,
+  type RefusedRun,
+  type RequestRun,
+  runRequest,
+  type SentRun,
+  type Setup,
+  withBody,
+} from './run-request.ts';
+import { createWhatIf, type WhatIf } from './what-if.ts';
+
+/** A few seconds: docs/decisions/0006-cpu-of-a-request.md. */
+const defaultProbedBytes = 256 * 1024 * 1024;
+
+/**
+ * Explains a request by running it through the service's own exchange, which traces which field became what; then under
+ * every other value of each flag and variable, to see what they decide. Nothing here knows how a field is translated.
+ */
+export function explainRequest(options: ExplainOptions): RequestExplanation {
+  const { setup, request, now, probedBytes = defaultProbedBytes } = options;
+  const run = runRequest(setup, request, now);
+  const body = readable(setup, request);
+  const named = valueAt(body, ['model']);
+  const model = typeof named === 'string' && named !== '' ? named : setup.config.DEFAULT_MODEL;
+  const whatIf = createWhatIf({ setup, request, body, model, now, probedBytes });
+  const unexplained = {
+    profile: setup.profile.name,
+    model: model === '' ? null : model,
+    request: { method: request.method, path: request.path },
+    outcome: run.type,
+    chat_request: null,
+    refusals: [],
+    fields: [],
+    dropped: [],
+    added: [],
+    catalog: null,
+    answered: null,
+    notes: whatIf.notes,
+  };
+  switch (run.type) {
+    case 'passed':
+      return unexplained;
+    case 'catalog':
+      return {
+        ...unexplained,
+        chat_request: upstreamRequestOf(run, null),
+        catalog: catalogReason(run, variationsOf(setup, model, body), options),
+      };
+    case 'answered':
+      return { ...unexplained, ...explainAnswered(run, body, whatIf, options) };
+    case 'refused':
+      return { ...unexplained, refusals: explainRefusals(run, body, whatIf, options) };
+    case 'sent':
+      return {
+        ...unexplained,
+        chat_request: upstreamRequestOf(run, run.chat),
+        ...explainFields(run, body, whatIf, options),
+      };
+  }
+}
+
+function catalogReason(
+  run: CatalogRun,
+  variations: readonly { readonly cause: Cause; readonly setup: Setup }[],
+  { request, now, linkBase }: ExplainOptions,
+): Reason {
+  const made = answered(run, plainList).body;
+  const others = variations.flatMap(({ cause, setup }): readonly VariedRun[] => {
+    const other = runRequest(setup, request, now);
+    return other.type === 'catalog' && !isSame(answered(other, plainList).body, made) ? [{ cause, run: other }] : [];
+  });
+  return {
+    causes: causesOf(others, () => true),
+    rule: 'The upstream’s list of models gets a `models` beside its own `data`: the catalog that Codex reads.',
+    link: `${linkBase}docs/mapping.md#the-catalog-for-codex`,
+  };
+}
+
+/** Under another value of what decided, the request would have been sent. */
+function explainAnswered(
+  run: AnsweredRun,
+  body: unknown,
+  whatIf: WhatIf,
+  { linkBase }: ExplainOptions,
+): Pick<RequestExplanation, 'answered' | 'dropped'> {
+  const causes = causesOf(whatIf.runs(body, run), (other) => other.type === 'sent');
+  const reasonFor = (name: string): Reason => {
+    const row = rowOf(name);
+    return { causes, rule: row.rule, link: linkOf(row, linkBase) };
+  };
+  return {
+    answered: reasonFor('generate'),
+    dropped: run.dropped.map((name) => ({ name, ...reasonFor(name) })),
+  };
+}
+
+function explainRefusals(
+  run: RefusedRun,
+  body: unknown,
+  whatIf: WhatIf,
+  { setup, request, now, linkBase }: ExplainOptions,
+): readonly Refusal[] {
+  // Used once a call or an output was removed whose partner is unknown.
+  const lenient: Setup = {
+    ...setup,
+    config: { ...setup.config, ORPHAN_OUTPUTS: 'synthesize', MISSING_OUTPUTS: 'synthesize' },
+  };
+  const refused = refusalsOf(run, body, (value, isLenient) =>
+    runRequest(isLenient ? lenient : setup, withBody(request, value), now),
+  );
+  return refused.map((one, index): Refusal => {
+    const next = refused[index + 1]?.run.error;
+    const overcome = (other: RequestRun) =>
+      other.type === 'sent' || (other.type === 'refused' && next !== undefined && isSame(other.error, next));
+    const { status, error } = one.run;
+    const row = rowOfError(error, body);
+    const causes = causesOf(whatIf.runs(one.body, one.run, refused.length), overcome);
+    return { status, error, causes, rule: row.rule, link: linkOf(row, linkBase) };
+  });
+}
+
+/** What the upstream gets, as it may be shown. */
+function upstreamRequestOf(
+  { method, path, headers, headerChanges }: SentRun | CatalogRun,
+  body: unknown,
+): NonNullable<RequestExplanation['chat_request']> {
+  return {
+    method,
+    path,
+    headers: withoutSecrets(headers),
+    headers_set: Object.keys(headerChanges.set ?? {}).filter((name) => !name.startsWith(':')),
+    headers_removed: headerChanges.remove ?? [],
+    body,
+  };
+}
+
+/** A client's key and cookies are shown only as present: output gets pasted. */
+function withoutSecrets(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  const shown = Object.entries(headers).filter(([name]) => !name.startsWith(':'));
+  return Object.fromEntries(shown.map(([name, value]) => [name, isCredentialHeader(name) ? redactionMark : value]));
+}
+
+/** The body as a value, as the service reads it; undefined if it cannot read it. */
+function readable({ config }: Setup, { headers, body }: ClientRequest): unknown {
+  const names = {
+    contentType: headers.get('content-type') ?? null,
+    contentEncoding: headers.get('content-encoding') ?? null,
+  };
+  const limits = {
+    maxRequestBytes: config.MAX_REQUEST_BYTES,
+    maxNesting: config.MAX_NESTING,
+    maxValues: config.MAX_REQUEST_VALUES,
+  };
+  try {
+    return runSteps(readRequestBody(body, names, limits, () => null));
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,90 @@
+import type { ApiErrorObject } from '../../filter/wire/schema/api-error.ts';
+import type { Cause } from './causes.ts';
+import type { Fate } from './fates.ts';
+import type { Path } from './fields.ts';
+import type { ClientRequest, Setup } from './run-request.ts';
+
+/** Why, and where to read about it. */
+export interface Reason {
+  /** Flags of the profile and variables of the environment that decided it; empty if it is always the same. */
+  readonly causes: readonly Cause[];
+  /** The row of `docs/mapping.md`: what it says, and its address. */
+  readonly rule: string;
+  readonly link: string;
+}
+
+/** A part of what the upstream gets. */
+export interface ChatPlace {
+  /** `messages[0].content`, `header accept`, or `path`. */
+  readonly path: string;
+  readonly value: unknown;
+}
+
+/** What became of one field. */
+export interface ExplainedField extends Reason {
+  readonly field: string;
+  readonly value?: unknown;
+  readonly fate: Fate;
+  /** Where in the Chat request it can be seen. */
+  readonly becomes: readonly ChatPlace[];
+  /** Where in the Response it can be seen. */
+  readonly in_response: readonly string[];
+  /** The dropped parts, as `x-responses-dropped` names them. */
+  readonly dropped: readonly string[];
+}
+
+/** A name of `x-responses-dropped`. */
+export interface ExplainedName extends Reason {
+  readonly name: string;
+}
+
+/** A part of the Chat request that comes from no field of the request. */
+export interface AddedPlace extends ChatPlace {
+  readonly causes: readonly Cause[];
+}
+
+/** A refusal: what the client gets instead of an answer. */
+export interface Refusal extends Reason {
+  readonly status: number;
+  readonly error: ApiErrorObject;
+}
+
+/** How a request is translated. Its keys are the machine form's. */
+export interface RequestExplanation {
+  readonly profile: string;
+  readonly model: string | null;
+  readonly request: { readonly method: string; readonly path: string };
+  readonly outcome: 'sent' | 'catalog' | 'answered' | 'refused' | 'passed';
+  readonly chat_request: {
+    readonly method: string;
+    readonly path: string;
+    readonly headers: Readonly<Record<string, string>>;
+    readonly headers_set: readonly string[];
+    readonly headers_removed: readonly string[];
+    readonly body: unknown;
+  } | null;
+  /** The first is the one the client gets; the others are what it would get next. */
+  readonly refusals: readonly Refusal[];
+  readonly fields: readonly ExplainedField[];
+  readonly dropped: readonly ExplainedName[];
+  readonly added: readonly AddedPlace[];
+  /** What turns the upstream's list of models into the catalog for Codex; null for any other request. */
+  readonly catalog: Reason | null;
+  /** Why the client gets an empty Response, and nothing is sent upstream; null for any other request. */
+  readonly answered: Reason | null;
+  /** What was not explained, and why. */
+  readonly notes: readonly string[];
+}
+
+export interface ExplainOptions {
+  readonly setup: Setup;
+  readonly request: ClientRequest;
+  /** Unix seconds. */
+  readonly now: number;
+  /** The fields to explain; null for all. */
+  readonly fields: readonly Path[] | null;
+  /** What links begin with; empty for a path in the repository. */
+  readonly linkBase: string;
+  /** Bytes of request bodies that may be translated to find out why. */
+  readonly probedBytes?: number;
+}

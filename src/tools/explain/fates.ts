@@ -1,0 +1,216 @@
+import type { Trace } from '../../filter/translate/request/trace.ts';
+import { isWithin } from '../../filter/wire/json/paths.ts';
+import { type Path, pathText, valueAt } from './fields.ts';
+import { isSame, recordOf } from './json-values.ts';
+import { type Place, partOf } from './places.ts';
+import type { SentRun } from './run-request.ts';
+
+/**
+ * - `sent`: under its own name, with its own value; a message as a message, a call as a call, a function as a function.
+ * - `renamed`: with its own value, under another name.
+ * - `rewritten`: as something else.
+ * - `in_response`: not sent; the Response shows it.
+ * - `dropped`: left out, and named in `x-responses-dropped`.
+ * - `left_out`: without any effect on the Chat request or the Response.
+ * - `absent`: the request does not set it.
+ */
+export type Fate = 'sent' | 'renamed' | 'rewritten' | 'in_response' | 'dropped' | 'left_out' | 'absent';
+
+/** What became of one field in one run. */
+export interface FieldOutcome {
+  readonly value: unknown;
+  readonly fate: Fate;
+  readonly becomes: readonly Place[];
+  /** Names in `x-responses-dropped` that refer to it. */
+  readonly dropped: readonly string[];
+  /** What the Response repeats of it, by path. */
+  readonly repeated: ReadonlyMap<string, unknown>;
+  /** Values of an item or a tool that differ from the request, by key in the Chat request. */
+  readonly changes: ReadonlyMap<string, unknown>;
+}
+
+/** What became of the field with that value; `isRepeated` where the answer is a Response, which repeats its request. */
+export function outcomeOf(field: Path, value: unknown, run: SentRun, isRepeated: boolean): FieldOutcome {
+  const places = run.places.of(field);
+  const isElement = field.length === 2 && (field[0] === 'input' || field[0] === 'tools') && recordOf(value) !== null;
+  const becomes = isElement ? places : places.flatMap((place) => narrowed(place, field, value));
+  const dropped = run.dropped.filter((name) => isAbout(name, field, value, run.trace, becomes.length > 0));
+  const repeated = isRepeated ? repeatedOf(field, value, run.trace) : noChanges;
+  const changes = isElement ? changesOf(field[0] === 'tools', value, becomes) : noChanges;
+  return { value, fate: fateOf(), becomes, dropped, repeated, changes };
+
+  function fateOf(): Fate {
+    if (value === undefined) return 'absent';
+    if (becomes.length === 0) return dropped.length > 0 ? 'dropped' : repeated.size > 0 ? 'in_response' : 'left_out';
+    if (isElement) return changes.size === 0 ? 'sent' : 'rewritten';
+    const same = becomes.filter((place) => isSame(place.value, value));
+    if (same.length === 0) return 'rewritten';
+    return same.some((place) => place.path.at(-1) === field.findLast((step) => typeof step === 'string'))
+      ? 'sent'
+      : 'renamed';
+  }
+}
+
+const noChanges: ReadonlyMap<string, unknown> = new Map();
+
+/** Whether a variation treats the field differently: what was done to it is not done there. */
+export function isOtherwise(usual: FieldOutcome, other: FieldOutcome): boolean {
+  if (usual.dropped.some((name) => !other.dropped.includes(name))) return true;
+  switch (usual.fate) {
+    case 'rewritten':
+      if (usual.changes.size > 0 && !usual.changes.has(itself))
+        return other.becomes.length > 0 && [...usual.changes.keys()].some((key) => !other.changes.has(key));
+      return usual.becomes.some((place) => !isThere(place, other.becomes));
+    case 'renamed':
+      return usual.becomes.some((place) => !isThere(place, other.becomes));
+    case 'in_response':
+      if (other.becomes.length > 0) return true;
+      return [...usual.repeated].some(
+        ([path, shown]) => !isSame(shown, usual.value) && !isSame(other.repeated.get(path), shown),
+      );
+    case 'left_out':
+      return other.becomes.length > 0 || other.repeated.size > 0;
+    case 'sent':
+    case 'dropped':
+    case 'absent':
+      return false;
+  }
+}
+
+/** Whether one of the places is that one, at any index, or contains its text. */
+export function isThere({ path, value }: Place, places: readonly Place[]): boolean {
+  const name = generalOf(pathText(path));
+  return places.some(
+    (other) =>
+      generalOf(pathText(other.path)) === name && (isSame(other.value, value) || hasParagraphs(other.value, value)),
+  );
+}
+
+/** Whether a text, a message or its parts hold the whole of another's text, where messages were merged. */
+function hasParagraphs(other: unknown, value: unknown): boolean {
+  if (typeof other === 'string') return typeof value === 'string' && `\n\n${other}\n\n`.includes(`\n\n${value}\n\n`);
+  if (Array.isArray(other)) return other.some((part) => hasParagraphs(valueAt(part, ['text']), value));
+  const content = valueAt(value, ['content']);
+  return content !== undefined && hasParagraphs(valueAt(other, ['content']), content);
+}
+
+function generalOf(path: string): string {
+  return path.replaceAll(/\[\d+\]/g, '[]');
+}
+
+/** The part of the place that the field became; empty if it became no part of what surrounds it. */
+function narrowed(place: Place, field: Path, value: unknown): readonly Place[] {
+  const isOwn = place.sources.some((source) => isWithin(source, pathText(field)));
+  if (isOwn && (typeof value !== 'string' || recordOf(place.value) === null)) return [place];
+  const part = partOf(
+    place,
+    field.findLast((step) => typeof step === 'string'),
+    value,
+  );
+  if (part !== null) return [part];
+  return isOwn ? [place] : [];
+}
+
+/** Whether a dropped name is about the field: as the trace noted it, or by its path. */
+function isAbout(name: string, field: Path, value: unknown, trace: Trace, isSent: boolean): boolean {
+  const path = pathText(field);
+  if (isWithin(name, path)) return true;
+  const from = trace.droppedFrom.get(name);
+  // For a server that reads no reasoning: all reasoning.
+  if (from === undefined) return name === 'input[].reasoning' && valueAt(value, ['type']) === 'reasoning' && !isSent;
+  for (const source of from) {
+    if (isWithin(source, path)) return true;
+    if (isWithin(path, source) && isWithin(generalOf(name), generalOf(path))) return true;
+  }
+  return false;
+}
+
+function repeatedOf(field: Path, value: unknown, { result }: Trace): ReadonlyMap<string, unknown> {
+  if (result?.echo == null) return noChanges;
+  const shown = valueAt(result.echo, field);
+  const name = pathText(field);
+  if (shown !== undefined) return new Map([[name, shown]]);
+  if (value === 'reasoning.encrypted_content' && result.wantsEncryptedReasoning)
+    return new Map([['output[].encrypted_content', '…']]);
+  if (name === 'stream_options.include_obfuscation' && result.obfuscate) return new Map([['obfuscation', '…']]);
+  return noChanges;
+}
+
+/** Names of an item's or a tool's keys in the Chat request, where both mean the same. */
+const messageKeys = { role: 'role', content: 'content', refusal: 'content', phase: 'phase' };
+const outputKeys = { tool_call_id: 'call_id', content: 'output' };
+const itemKeys: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  message: messageKeys,
+  function_call: { id: 'call_id', 'function.name': 'name', 'function.arguments': 'arguments' },
+  function_call_output: outputKeys,
+  custom_tool_call: { id: 'call_id', 'custom.name': 'name', 'custom.input': 'input' },
+  custom_tool_call_output: outputKeys,
+};
+const functionKeys = ['name', 'description', 'parameters', 'strict'];
+const customKeys = ['name', 'description', 'format'];
+const toolKeys: typeof itemKeys = {
+  function: Object.fromEntries(functionKeys.map((key) => [`function.${key}`, key])),
+  custom: Object.fromEntries(customKeys.map((key) => [`custom.${key}`, key])),
+};
+
+/** An item or a tool that has only another form in Chat: it differs as a whole. */
+const itself = 'itself';
+
+function changesOf(isTool: boolean, value: unknown, becomes: readonly Place[]): ReadonlyMap<string, unknown> {
+  const type = valueAt(value, ['type']);
+  const keys = (isTool ? toolKeys : itemKeys)[typeof type === 'string' ? type : 'message'];
+  if (becomes.length === 0) return noChanges;
+  if (keys === undefined) return new Map(becomes.map((place) => [itself, place.value]));
+  const changes = new Map<string, unknown>();
+  for (const { path, value: written } of becomes) {
+    for (const [key, part] of entriesOf(path, written)) {
+      const own = keys[key];
+      if (own === undefined || !isSameContent(valueAt(value, [own]), part)) changes.set(key, part);
+    }
+  }
+  return changes;
+}
+
+/** The contents of a message, a call or a tool, by key; a place may be one key of a message. */
+function entriesOf(path: Path, written: unknown): readonly (readonly [string, unknown])[] {
+  const last = path.at(-1);
+  const record = recordOf(written);
+  if (typeof last === 'string' || record === null) return [[String(last), written]];
+  const inner = Object.entries(record).flatMap(([key, part]): readonly (readonly [string, unknown])[] => {
+    if (key === 'function' || key === 'custom')
+      return Object.entries(recordOf(part) ?? {}).map(([name, value]) => [`${key}.${name}`, value]);
+    return [[key, part]];
+  });
+  return inner.filter(
+    ([key, part]) => part !== null && key !== 'type' && key !== 'tool_calls' && !(key === 'role' && part === 'tool'),
+  );
+}
+
+/** Whether both are the same text, the same parts, or the same object, one of them written as JSON. */
+function isSameContent(own: unknown, written: unknown): boolean {
+  if (isSame(own, written)) return true;
+  if (typeof written === 'string' && recordOf(own) !== null) return JSON.stringify(own) === written;
+  return Array.isArray(own) && isSame(contentOf(own), contentOf(written));
+}
+
+/** Adjacent texts as one, and the contents of any other part, in terms of neither API. */
+function contentOf(content: unknown): readonly unknown[] {
+  const said: unknown[] = [];
+  const parts = Array.isArray(content) ? content : [{ text: content }];
+  for (const part of parts) {
+    const text = valueAt(part, ['text']) ?? valueAt(part, ['refusal']);
+    const last = said.at(-1);
+    if (typeof text !== 'string') said.push(leavesOf(part));
+    else if (typeof last === 'string') said[said.length - 1] = last + text;
+    else said.push(text);
+  }
+  return said;
+}
+
+function leavesOf(value: unknown): readonly string[] {
+  if (typeof value !== 'object' || value === null) return [JSON.stringify(value) ?? ''];
+  return Object.entries(value)
+    .filter(([key, inner]) => key !== 'type' && inner !== null && !(key === 'detail' && inner === 'auto'))
+    .flatMap(([, inner]) => leavesOf(inner))
+    .sort();
+}

@@ -1,0 +1,126 @@
+import type { Trace } from '../../filter/translate/request/trace.ts';
+import { sourcesOf } from '../../filter/translate/request/trace.ts';
+import { isWithin } from '../../filter/wire/json/paths.ts';
+import { type Path, pathText, valueAt } from './fields.ts';
+import { isSame, recordOf } from './json-values.ts';
+
+/** A part of what the upstream gets, with the paths of the request that it was made of. */
+export interface Place {
+  /** In the Chat request; `header accept` and `path` are names of one step. */
+  readonly path: Path;
+  readonly value: unknown;
+  readonly sources: readonly string[];
+}
+
+/** The parts of one Chat request. */
+export interface Places {
+  /** Where that field can be seen: what it, or a part of it, became. */
+  of(field: Path): readonly Place[];
+  /** Messages, tools, fields and headers that come from no field of the request. */
+  readonly added: readonly Place[];
+}
+
+/** The marked parts of a translated request, and `others`; only those that `body` has as sent. */
+export function placesIn({ result }: Trace, body: unknown, others: readonly Place[]): Places {
+  const engine = Object.entries(sourcesOf(result?.passthrough ?? {}));
+  const marked = [...markedIn(result?.chat ?? {}, []), ...engine.map(([name, sources]) => ({ path: [name], sources }))]
+    .map((place) => ({ ...place, value: valueAt(body, place.path) }))
+    .filter(({ value }) => value !== undefined);
+  const byRoot = new Map<string, { readonly source: string; readonly place: Place }[]>();
+  for (const place of [...marked, ...others]) {
+    for (const source of place.sources) {
+      const root = rootOf(source);
+      const known = byRoot.get(root);
+      if (known === undefined) byRoot.set(root, [{ source, place }]);
+      else known.push({ source, place });
+    }
+  }
+
+  function of(field: Path): readonly Place[] {
+    const name = pathText(field);
+    const known = byRoot.get(rootOf(name)) ?? [];
+    const own = known.filter(({ source }) => isWithin(source, name)).map(({ place }) => place);
+    if (own.length > 0) return outermost(own);
+    // What the nearest enclosing value became.
+    const around = known.filter(({ source }) => isWithin(name, source));
+    const nearest = Math.max(0, ...around.map(({ source }) => source.length));
+    return outermost(around.filter(({ source }) => source.length === nearest).map(({ place }) => place));
+  }
+
+  const roots = new Set(marked.map(({ path }) => rootOf(pathText(path))));
+  const ofBody = partsOfBody(body).filter(({ path }) => !roots.has(pathText(path)));
+  return { of, added: [...ofBody, ...others.filter(({ sources }) => sources.length === 0)] };
+}
+
+/** The top-level field, or the element of a top-level list: `messages[2].content` is in `messages[2]`. */
+function rootOf(path: string): string {
+  return /^[^.[]+(\[\d+\])?/.exec(path)?.[0] ?? path;
+}
+
+/** Parts of a Chat request that can be marked, and lists of them. */
+const lists = ['messages', 'tools', 'content', 'tool_calls'];
+
+function* markedIn(thing: object, path: Path): Generator<Omit<Place, 'value'>> {
+  for (const [key, sources] of Object.entries(sourcesOf(thing)))
+    yield { path: key === '' ? path : [...path, key], sources };
+  for (const name of lists) {
+    const list = (thing as Readonly<Record<string, unknown>>)[name];
+    if (!Array.isArray(list)) continue;
+    for (const [index, element] of list.entries())
+      if (typeof element === 'object' && element !== null) yield* markedIn(element, [...path, name, index]);
+  }
+}
+
+/** Without parts that are inside another one. */
+function outermost(places: readonly Place[]): readonly Place[] {
+  const unique = [...new Set(places)];
+  return unique.filter(
+    ({ path }) => !unique.some((other) => other.path.length < path.length && startsWith(path, other.path)),
+  );
+}
+
+function startsWith(path: Path, beginning: Path): boolean {
+  return beginning.every((step, index) => path[index] === step);
+}
+
+/** The messages, the tools and the other fields of a Chat request. */
+export function partsOfBody(body: unknown): readonly Place[] {
+  return Object.entries(recordOf(body) ?? {}).flatMap(([name, value]) =>
+    Array.isArray(value) && (name === 'messages' || name === 'tools')
+      ? value.map((element, index): Place => ({ path: [name, index], value: element, sources: [] }))
+      : [{ path: [name], value, sources: [] }],
+  );
+}
+
+/**
+ * The part of a place that a value inside a field became: the same value, preferably under the same name; else what has
+ * that name; else a text that contains the value. Null if there is none.
+ */
+export function partOf(place: Place, name: string | number | undefined, value: unknown): Place | null {
+  const all = [...partsOf(place)];
+  const isNamed = ({ path }: Place) => path.at(-1) === name;
+  const found =
+    all.find((part) => isNamed(part) && isSame(part.value, value)) ??
+    all.find((part) => isSame(part.value, value)) ??
+    (bookkeeping.has(name) ? undefined : all.find(isNamed)) ??
+    all.find((part) => hasText(part.value, value));
+  return found ?? null;
+}
+
+/** Chat has such keys for other things: the id of a call is the item's `call_id`. */
+const bookkeeping: ReadonlySet<unknown> = new Set(['id', 'status']);
+
+function* partsOf(place: Place): Generator<Place> {
+  yield place;
+  if (typeof place.value !== 'object' || place.value === null) return;
+  for (const [key, value] of Object.entries(place.value)) {
+    const step = Array.isArray(place.value) ? Number(key) : key;
+    yield* partsOf({ path: [...place.path, step], value, sources: place.sources });
+  }
+}
+
+/** Whether a text contains the value, as it is or as JSON. */
+function hasText(text: unknown, value: unknown): boolean {
+  if (typeof text !== 'string' || value === '' || value == null) return false;
+  return text.includes(typeof value === 'string' ? value : (JSON.stringify(value) ?? ''));
+}

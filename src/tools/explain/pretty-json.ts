@@ -1,0 +1,48 @@
+import { isExactNumber } from '../../filter/wire/schema/create-response.ts';
+import { printable } from '../cli/style.ts';
+
+/** The text, cut to that length. */
+export function cut(text: string, most: number): string {
+  return text.length <= most ? text : `${text.slice(0, Math.max(1, most - 1))}…`;
+}
+
+/** JSON on one line, no longer than that. */
+export function short(value: unknown, most: number): string {
+  return printable(cut(JSON.stringify(value) ?? '', most));
+}
+
+/**
+ * JSON over several lines. What fits on a line has one; unless `full`, long strings are cut and what is nested too deep to
+ * read is shortened.
+ */
+export function prettyJson(
+  value: unknown,
+  { width, full }: { readonly width: number; readonly full: boolean },
+): string {
+  return written(value, '', 0);
+
+  function written(here: unknown, indent: string, depth: number): string {
+    if (typeof here === 'string' && !full) return stringText(here);
+    const compact = JSON.stringify(here) ?? 'null';
+    if (typeof here !== 'object' || here === null || isExactNumber(here)) return printable(compact);
+    if (compact.length + indent.length <= width && (full || compact.length < longest)) return printable(compact);
+    if (!full && depth >= deepest) return short(here, Math.max(20, width - indent.length));
+    const inner = `${indent}  `;
+    const isList = Array.isArray(here);
+    const lines = Object.entries(here)
+      .filter(([, element]) => element !== undefined)
+      .map(
+        ([name, element]) =>
+          `${inner}${isList ? '' : `${printable(JSON.stringify(name))}: `}${written(element, inner, depth + 1)}`,
+      );
+    return `${isList ? '[' : '{'}\n${lines.join(',\n')}\n${indent}${isList ? ']' : '}'}`;
+  }
+}
+
+const deepest = 3;
+const longest = 160;
+
+function stringText(text: string): string {
+  if (text.length <= longest) return printable(JSON.stringify(text));
+  return `${printable(JSON.stringify(text.slice(0, longest - 40)))}… (${text.length} characters)`;
+}

@@ -1,0 +1,133 @@
+import type { Exchange } from '../../filter/exchange/exchange.ts';
+import type { ExchangeReply, HeaderMap } from '../../filter/exchange/types.ts';
+import { SseDecoder } from '../../filter/wire/sse/decode.ts';
+
+/** An upstream's answer: its bytes in pieces, `atMs` after the exchange began, if known. */
+export interface RecordedAnswer {
+  readonly status: number;
+  readonly headers: HeaderMap;
+  /** Cut lazily, anew on each iteration: an answer may have a million of them. */
+  readonly chunks: Iterable<{ readonly atMs: number | null; readonly bytes: Buffer }>;
+}
+
+/** An event of the client's stream; `data` is the parsed JSON, or the text if it is not JSON, such as `[DONE]`. */
+export interface ClientEvent {
+  readonly event: string | null;
+  readonly data: unknown;
+}
+
+/** A chunk of the upstream's answer, and what it caused. The keys are the machine form's. */
+export interface ReplayedChunk {
+  /** Counted from 1; null is the end of the upstream's body. */
+  readonly number: number | null;
+  readonly at_ms: number | null;
+  readonly text: string;
+  readonly events: readonly ClientEvent[];
+}
+
+/** How an answer is translated. Its keys are the machine form's. */
+export interface AnswerRun {
+  /** What the client gets. */
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  /** As `ExchangeSummary` has it. */
+  readonly outcome: string;
+  readonly error_code: string | null;
+  /** Replayed lazily, anew on each iteration, so that only one is in memory. */
+  readonly chunks: Iterable<ReplayedChunk>;
+  /** The client's body where it is JSON: a Response, or an error; null for a stream. */
+  readonly body: unknown;
+  /** The final Response; null if there is none. */
+  readonly response: unknown;
+}
+
+/**
+ * Gives an upstream's answer to an exchange whose request was sent, a piece at a time, and collects what the client gets. Each
+ * iteration of the chunks takes another exchange from `open`.
+ */
+export function runAnswer(open: () => Exchange, answer: RecordedAnswer): AnswerRun {
+  const exchange = open();
+  const collected = createCollector();
+  for (const _chunk of replay(exchange, answer, collected));
+  const { outcome, errorCode } = exchange.summary();
+  const chunks = { [Symbol.iterator]: () => replay(open(), answer, createCollector()) };
+  return { outcome, error_code: errorCode, chunks, ...collected.result() };
+}
+
+function* replay(
+  exchange: Exchange,
+  answer: RecordedAnswer,
+  collected: ReturnType<typeof createCollector>,
+): Generator<ReplayedChunk, void> {
+  const headers = new Map([[':status', String(answer.status)], ...answer.headers]);
+  collected.take(exchange.handle({ type: 'response_headers', headers, endOfStream: false }));
+  let number = 0;
+  for (const { atMs, bytes } of answer.chunks) {
+    number += 1;
+    const replies = exchange.handle({ type: 'response_body', body: bytes, endOfStream: false });
+    yield { number, at_ms: atMs, text: bytes.toString(), events: collected.take(replies) };
+  }
+  const last = exchange.handle({ type: 'response_body', body: Buffer.alloc(0), endOfStream: true });
+  const events = collected.take(last);
+  if (events.length > 0) yield { number: null, at_ms: null, text: '', events };
+}
+
+/** Assembles the client's side from the replies to Envoy. */
+function createCollector() {
+  const decoder = new SseDecoder({ maxEventBytes: 2 ** 31 - 1 });
+  const json: Buffer[] = [];
+  let status = 200;
+  let headers: Readonly<Record<string, string>> = {};
+  let isStream = false;
+  let response: unknown = null;
+
+  function readEvents(bytes: Buffer): ClientEvent[] {
+    return decoder.push(bytes).flatMap((message): ClientEvent[] => {
+      if (message.type === 'comment') return [];
+      const data = parsed(message.data);
+      response = responseOf(data) ?? response;
+      return [{ event: message.event, data }];
+    });
+  }
+
+  return {
+    /** The events in these replies to the client. */
+    take(replies: readonly ExchangeReply[]): ClientEvent[] {
+      const events: ClientEvent[] = [];
+      for (const reply of replies) {
+        if (reply.type === 'immediate_response') {
+          ({ status, headers } = reply);
+          json.length = 0;
+          json.push(Buffer.from(reply.body));
+          isStream = false;
+        } else if (reply.type === 'response_headers' && reply.headers?.set !== undefined) {
+          headers = reply.headers.set;
+          status = Number(headers[':status'] ?? status);
+          isStream = headers['content-type']?.startsWith('text/event-stream') ?? false;
+        } else if (reply.type === 'response_body' && reply.body !== undefined) {
+          if (isStream) events.push(...readEvents(Buffer.from(reply.body)));
+          else json.push(Buffer.from(reply.body));
+        }
+      }
+      return events;
+    },
+    result() {
+      const shown = Object.fromEntries(Object.entries(headers).filter(([name]) => !name.startsWith(':')));
+      const body = isStream ? null : parsed(Buffer.concat(json).toString());
+      return { status, headers: shown, body, response: isStream ? response : body };
+    },
+  };
+}
+
+/** The Response inside a terminal event. */
+function responseOf(data: unknown): unknown {
+  return typeof data === 'object' && data !== null && 'response' in data ? data.response : null;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,226 @@
+import { Exchange } from '../../filter/exchange/exchange.ts';
+import type { ExchangeOptions } from '../../filter/exchange/options.ts';
+import { parseJson } from '../../filter/exchange/request/json-text.ts';
+import { completes, pathNeedsModel, routeOf } from '../../filter/exchange/request/route.ts';
+import { runSteps } from '../../filter/exchange/steps.ts';
+import type { ExchangeReply, HeaderMap, HeaderMutation } from '../../filter/exchange/types.ts';
+import { createTrace, type Trace } from '../../filter/translate/request/trace.ts';
+import type { Profile } from '../../filter/upstream/profile.ts';
+import type { ApiErrorObject } from '../../filter/wire/schema/api-error.ts';
+import { createExchangeFactory } from '../../service/server/exchanges.ts';
+import type { OperatorFiles } from '../../service/server/operator-files.ts';
+import type { Config } from '../../service/settings/config.ts';
+import { type Place, type Places, placesIn } from './places.ts';
+import { type AnswerRun, runAnswer } from './run-answer.ts';
+
+/** What a request is run under: the service's configuration, and the profile that replaces the one it names. */
+export interface Setup {
+  readonly config: Config;
+  readonly profile: Profile;
+  /** The files that the configuration names, read once: an explanation runs a request a hundred times. */
+  readonly files: OperatorFiles;
+}
+
+/** A request as a client sends it; `headers` without pseudo headers. */
+export interface ClientRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: HeaderMap;
+  readonly body: Buffer;
+}
+
+/** The result of a request. */
+export type RequestRun = SentRun | CatalogRun | AnsweredRun | RefusedRun | PassedRun;
+
+/** What the upstream gets. */
+interface UpstreamRun {
+  readonly method: string;
+  readonly path: string;
+  /** All headers the upstream gets, lower-case names to values, without pseudo headers. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly headerChanges: HeaderMutation;
+  /** The exchange, which waits for the upstream's answer. */
+  readonly exchange: Exchange;
+}
+
+export interface SentRun extends UpstreamRun {
+  readonly type: 'sent';
+  /** The body as it is sent. */
+  readonly body: Buffer;
+  /** The body as a value, read when it is asked for; numbers that a JavaScript number would change are `JSON.rawJSON`. */
+  readonly chat: unknown;
+  readonly dropped: readonly string[];
+  /** Which parts the request's fields became. */
+  readonly trace: Trace;
+  /** The same by place, made when it is asked for. */
+  readonly places: Places;
+}
+
+/** A request for the upstream's list of models, whose answer becomes the catalog for Codex. */
+export interface CatalogRun extends UpstreamRun {
+  readonly type: 'catalog';
+}
+
+/** The client gets a Response at once, and nothing is sent upstream. */
+export interface AnsweredRun {
+  readonly type: 'answered';
+  readonly dropped: readonly string[];
+}
+
+export interface RefusedRun {
+  readonly type: 'refused';
+  readonly status: number;
+  readonly error: ApiErrorObject;
+}
+
+/** Not a request for this service: it passes as it is. */
+interface PassedRun {
+  readonly type: 'passed';
+}
+
+/** The same request with another body. */
+export function withBody(request: ClientRequest, value: unknown): ClientRequest {
+  const headers = new Map(request.headers);
+  for (const name of ['content-encoding', 'content-length']) headers.delete(name);
+  return { ...request, headers, body: Buffer.from(JSON.stringify(value)) };
+}
+
+/** The modes of the shipped envoy.yaml. What is translated does not depend on them. */
+const modes = { request: 'BUFFERED', response: 'FULL_DUPLEX_STREAMED' } as const;
+
+const noMetadata = {};
+
+/** Deeper and larger than any body that the service makes. */
+const unlimited = 2 ** 31;
+
+/**
+ * Runs a request through an exchange of the service's own. Ids are counted, `resp_1`, and `now` (Unix seconds) is
+ * fixed, so that two runs of one request are identical.
+ */
+export function runRequest({ config, profile, files }: Setup, request: ClientRequest, now: number): RequestRun {
+  const profiles = { profileOf: () => profile, names: () => [profile.name] };
+  const clock = { now: () => now, newId: createCountedIds() };
+  const trace = createTrace();
+  const createExchange = (options: ExchangeOptions) =>
+    new Exchange({ ...options, settings: { ...options.settings, trace } });
+  const factory = createExchangeFactory(config, profiles, () => {}, { clock, files, createExchange });
+  const { exchange } = factory.open(noMetadata, modes, null);
+  const headers = new Map([[':method', request.method], [':path', request.path], ...request.headers]);
+  const hasBody = request.body.length > 0;
+  const replies = exchange.handle({ type: 'request_headers', headers, endOfStream: !hasBody });
+  if (hasBody) replies.push(...exchange.handle({ type: 'request_body', body: request.body, endOfStream: true }));
+  const immediate = replies.find((reply) => reply.type === 'immediate_response');
+  if (immediate?.status === 200) return { type: 'answered', dropped: exchange.summary().dropped };
+  if (immediate !== undefined) {
+    const { error } = JSON.parse(Buffer.from(immediate.body).toString());
+    return { type: 'refused', status: immediate.status, error };
+  }
+  const headerChanges = changesOf(replies);
+  const changed = applied(headerChanges, headers);
+  const upstream: UpstreamRun = {
+    method: changed.get(':method') ?? '',
+    path: changed.get(':path') ?? '',
+    headers: Object.fromEntries([...changed].filter(([name]) => !name.startsWith(':'))),
+    headerChanges,
+    exchange,
+  };
+  if (completes(routeOf(headers))) return { type: 'catalog', ...upstream };
+  const bodies = replies.flatMap((reply) => (reply.type === 'request_body' && reply.body ? [reply.body] : []));
+  if (exchange.summary().outcome === 'passed' || bodies.length === 0) return { type: 'passed' };
+  const body = Buffer.concat(bodies);
+  let chat: unknown;
+  let places: Places | undefined;
+  return {
+    type: 'sent',
+    ...upstream,
+    body,
+    get chat() {
+      chat ??= readJson(body);
+      return chat;
+    },
+    dropped: exchange.summary().dropped,
+    trace,
+    get places() {
+      places ??= placesIn(trace, this.chat, outsideOfBody(changed, trace, config, profile));
+      return places;
+    },
+  };
+}
+
+/** The parts of a request that show in the upstream's path and headers. */
+function outsideOfBody(
+  headers: ReadonlyMap<string, string>,
+  { result }: Trace,
+  { SESSION_HEADER: session, UPSTREAM_PATH: path }: Config,
+  profile: Profile,
+): readonly Place[] {
+  return [
+    { path: ['header accept'], value: headers.get('accept'), sources: ['stream'] },
+    ...(pathNeedsModel(path || profile.path)
+      ? [{ path: ['path'], value: headers.get(':path'), sources: ['model'] }]
+      : []),
+    ...(session === '' || headers.get(session) === undefined
+      ? []
+      : [
+          {
+            path: [`header ${session}`],
+            value: headers.get(session),
+            // Without a key it is a hash of the beginning of the conversation.
+            sources: result?.echo.prompt_cache_key ? ['prompt_cache_key'] : [],
+          },
+        ]),
+  ];
+}
+
+/** What an answer in JSON to this request becomes. Uses the run's exchange up. */
+export function answered({ exchange }: UpstreamRun, answer: unknown): AnswerRun {
+  const chunks = [{ atMs: null, bytes: Buffer.from(JSON.stringify(answer)) }];
+  return runAnswer(() => exchange, { status: 200, headers: new Map([['content-type', 'application/json']]), chunks });
+}
+
+/** It has everything that a request may ask for: reasoning, log probabilities. */
+export const plainAnswer = {
+  id: 'chatcmpl-1',
+  object: 'chat.completion',
+  created: 1,
+  model: 'upstream',
+  choices: [
+    {
+      index: 0,
+      finish_reason: 'stop',
+      message: { role: 'assistant', reasoning_content: 'Hm.', content: 'Yes' },
+      logprobs: { content: [{ token: 'Yes', logprob: -0.1, bytes: [89, 101, 115], top_logprobs: [] }] },
+    },
+  ],
+  usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
+};
+
+/** A server's list of models. */
+export const plainList = { object: 'list', data: [{ id: 'm', object: 'model' }] };
+
+/** JSON as the service reads it. Throws `ApiError` for what is not JSON. */
+export function readJson(bytes: Uint8Array): unknown {
+  return runSteps(parseJson(bytes, unlimited, unlimited));
+}
+
+function changesOf(replies: readonly ExchangeReply[]): HeaderMutation {
+  for (const { type, ...reply } of replies)
+    if (type === 'request_headers' || type === 'request_body') if ('headers' in reply) return reply.headers ?? {};
+  return {};
+}
+
+function applied({ set = {}, remove = [] }: HeaderMutation, headers: HeaderMap): Map<string, string> {
+  const changed = new Map([...headers, ...Object.entries(set)]);
+  for (const name of remove) if (!(name in set)) changed.delete(name);
+  return changed;
+}
+
+/** `resp_1`, `msg_1`, `msg_2`, … */
+function createCountedIds(): (prefix: string) => string {
+  const counts = new Map<string, number>();
+  return (prefix) => {
+    const count = (counts.get(prefix) ?? 0) + 1;
+    counts.set(prefix, count);
+    return `${prefix}_${count}`;
+  };
+}

@@ -1,0 +1,32 @@
+import { redactionMark } from '../../../filter/wire/credentials/names.ts';
+import type { ExchangeFileRequest } from '../../../filter/wire/schema/exchange-file.ts';
+
+/** Headers that curl writes itself, and those of the proxy. */
+const leftOut =
+  /^(host|content-length|transfer-encoding|connection|accept-encoding|user-agent|te|x-envoy-.*|x-forwarded-.*|x-request-id)$/;
+
+/** A command that sends this request again, to `base` (`http://127.0.0.1:10000`). A credential becomes a shell variable to set first. */
+export function curlOf(request: ExchangeFileRequest, base: string): string {
+  const body = 'body' in request ? request.body : null;
+  const parts = [
+    `curl -N -X ${quoted(request.method)} ${quoted(`${base}${request.path}`)}`,
+    ...request.headers
+      .filter(({ name }) => !leftOut.test(name))
+      .map(
+        ({ name, value }) =>
+          `-H ${value === redactionMark ? `"${name}: ${secretOf(name)}"` : quoted(`${name}: ${value}`)}`,
+      ),
+    ...(body === null || body === '' ? [] : [`--data-binary ${quoted(body)}`]),
+  ];
+  return parts.join(' \\\n  ');
+}
+
+/** `$API_KEY`, as the shell reads it inside double quotes. */
+function secretOf(name: string): string {
+  return name === 'authorization' ? 'Bearer $API_KEY' : '$API_KEY';
+}
+
+/** A word of a POSIX shell. */
+function quoted(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+}

@@ -1,0 +1,180 @@
+import { hash } from 'node:crypto';
+import {
+  type BrotliCompress,
+  createBrotliCompress,
+  createDeflate,
+  createDeflateRaw,
+  createGzip,
+  createZstdCompress,
+  deflateRawSync,
+  deflateSync,
+  type Gzip,
+  gzipSync,
+  type ZstdCompress,
+  zstdCompressSync,
+} from 'node:zlib';
+import { describe, expect, test } from 'vitest';
+import {
+  ContentCodingError,
+  createContentDecoder,
+  decodeContent,
+  parseContentCodings,
+} from '../../../../src/filter/exchange/content-coding.ts';
+import { brotli } from '../../../support/brotli.ts';
+import { inPiecesOf } from '../../../support/split.ts';
+
+const MiB = 1024 * 1024;
+const text = Buffer.from('data: {"delta":"Grüß dich, 世界 🎉"}\n\n'.repeat(300));
+const codings: [name: string, header: string, compress: (bytes: Buffer) => Buffer][] = [
+  ['gzip', 'gzip', gzipSync],
+  ['x-gzip', 'X-GZIP', gzipSync],
+  ['deflate (zlib)', 'deflate', deflateSync],
+  ['deflate (bare)', 'deflate', deflateRawSync],
+  ['brotli', 'br', brotli],
+  ['zstd', 'zstd', zstdCompressSync],
+  ['two at once', 'br, gzip', (bytes) => gzipSync(brotli(bytes))],
+  ['none', 'identity', (bytes) => bytes],
+  ['nothing said', '', (bytes) => bytes],
+];
+
+function decode(header: string, pieces: Iterable<Uint8Array>): Buffer {
+  const codings = parseContentCodings(header);
+  if (codings === null) throw new Error('unknown coding');
+  const decoder = createContentDecoder(codings);
+  const decoded = [...pieces].map((piece) => decoder.push(piece));
+  const failure = decoder.failure();
+  if (failure !== null) throw failure;
+  return Buffer.concat(decoded);
+}
+
+describe.each(codings)('%s', (_name, header, compress) => {
+  test.each([1, 2, 3, 7, 64, 100_000])('is undone in pieces of %i bytes', (size) => {
+    expect(decode(header, inPiecesOf(size, compress(text))).equals(text)).toBe(true);
+  });
+
+  test.each([1, 2, 3, 4, 5, 6])('is undone in one piece that decodes to %i times the text', (times) => {
+    const long = Buffer.concat(Array.from({ length: times }, () => text));
+    expect(decode(header, [compress(long)]).equals(long)).toBe(true);
+  });
+
+  test('is decoded as a whole', () => {
+    expect(text.equals(decodeContent(compress(text), parseContentCodings(header) ?? [], text.length))).toBe(true);
+  });
+});
+
+describe('a compressed body', () => {
+  test.each<[string, () => Gzip | BrotliCompress | ZstdCompress]>([
+    ['gzip', createGzip],
+    ['deflate', createDeflate],
+    ['deflate', createDeflateRaw],
+    ['br', createBrotliCompress],
+    ['zstd', createZstdCompress],
+  ])('gives out what a flush made complete: an event does not wait for the next (%s)', async (header, create) => {
+    const compressor = create();
+    const sent: Buffer[] = [];
+    compressor.on('data', (bytes: Buffer) => sent.push(bytes));
+    const decoder = createContentDecoder(parseContentCodings(header) ?? []);
+    for (const event of ['data: first\n\n', 'data: second\n\n', 'data: third\n\n']) {
+      compressor.write(event);
+      await new Promise<void>((resolve) => compressor.flush(() => resolve()));
+      expect(decoder.push(Buffer.concat(sent.splice(0))).toString()).toBe(event);
+    }
+    compressor.destroy();
+  });
+
+  test.each(codings.slice(0, 6))('that is none of its kind is an error (%s)', (_name, header) => {
+    const damaged = expect.objectContaining({
+      name: 'ContentCodingError',
+      reason: 'damaged',
+      message: `is not valid ${header.toLowerCase()}`,
+    });
+    expect(() => decode(header, [Buffer.from('\u0000not compressed at all')])).toThrow(damaged);
+    expect(() => decodeContent(Buffer.from('\u0000not'), parseContentCodings(header) ?? [], MiB)).toThrow(damaged);
+  });
+
+  test.each<[string, () => Gzip | BrotliCompress | ZstdCompress]>([
+    ['gzip', createGzip],
+    ['deflate', createDeflate],
+    ['deflate', createDeflateRaw],
+    ['br', createBrotliCompress],
+    ['zstd', createZstdCompress],
+    ['br, gzip', createBrotliCompress],
+  ])('that is damaged in the middle of a piece is decoded to near the damage (%s)', async (header, create) => {
+    const compressor = create();
+    const sent: Buffer[] = [];
+    compressor.on('data', (bytes: Buffer) => sent.push(bytes));
+    const events = Array.from({ length: 400 }, (_, at) => `data: ${hash('md5', String(at))}\n\n`);
+    for (const event of events) {
+      compressor.write(event);
+      await new Promise<void>((resolve) => compressor.flush(() => resolve()));
+    }
+    compressor.destroy();
+    const piece = header === 'br, gzip' ? gzipSync(Buffer.concat(sent)) : Buffer.concat(sent);
+    const middle = piece.length >> 1;
+    for (let at = middle; at < middle + 40; at++) piece[at] = (piece[at] ?? 0) ^ (0xa5 + at);
+
+    const decoder = createContentDecoder(parseContentCodings(header) ?? []);
+    const decoded = String(decoder.push(piece));
+    expect(decoder.failure()).toMatchObject({ name: 'ContentCodingError', reason: 'damaged' });
+    // Of the last KiB nothing is known, and the damage may have been decoded for some bytes before it was seen.
+    const sound = decoded.slice(0, -100);
+    expect(events.join('').startsWith(sound)).toBe(true);
+    expect(sound.length).toBeGreaterThan(events.join('').length / 5);
+    expect(decoder.push(piece)).toHaveLength(0);
+  });
+
+  test.each(codings.slice(0, 6))('that grows without measure is stopped (%s)', (_name, header, compress) => {
+    const bomb = compress(Buffer.alloc(64 * 1024 * 1024));
+    expect(() => decode(header, [bomb])).toThrow(ContentCodingError);
+    expect(() => decode(header, inPiecesOf(512, bomb))).toThrow(ContentCodingError);
+  });
+
+  test('may grow exactly 200 times, however long it is', () => {
+    // The name of a file in a gzip header can have any length.
+    const gzipOf = (size: number, compressed: number) => {
+      const short = gzipSync(Buffer.alloc(size));
+      const named = Buffer.concat([
+        short.subarray(0, 10),
+        Buffer.alloc(compressed - short.length - 1, 'x'),
+        Buffer.of(0),
+      ]);
+      named[3] = 8;
+      return Buffer.concat([named, short.subarray(10)]);
+    };
+    const bytes = gzipOf(4_000_000, 20_000);
+    expect(bytes).toHaveLength(20_000);
+    for (const decoded of [() => decodeContent(bytes, ['gzip'], 64 * MiB), () => decode('gzip', [bytes])])
+      expect(decoded()).toHaveLength(4_000_000);
+    const smaller = gzipOf(4_000_000, 19_999);
+    for (const decoded of [() => decodeContent(smaller, ['gzip'], 64 * MiB), () => decode('gzip', [smaller])])
+      expect(decoded).toThrow(
+        expect.objectContaining({ reason: 'too_large', message: expect.stringContaining('(gzip)') }),
+      );
+  });
+
+  test('of an unknown coding cannot be decoded', () => {
+    for (const header of ['compress', 'rot13', 'gzip, rot13', 'gzip,gzip,gzip,gzip', 'constructor'])
+      expect(parseContentCodings(header), header).toBeNull();
+  });
+
+  test('may have three codings, with identity and empty elements among them', () => {
+    expect(parseContentCodings('gzip, identity,, br ,ZSTD')).toEqual(['gzip', 'br', 'zstd']);
+    expect(parseContentCodings(null)).toEqual([]);
+  });
+
+  test.each(codings.slice(0, 6))(
+    'may grow 200 times beyond the first MiB as a whole, and no more (%s)',
+    (_name, header, compress) => {
+      const names = parseContentCodings(header) ?? [];
+      const whole = (size: number) => decodeContent(compress(Buffer.alloc(size)), names, 64 * MiB);
+      const inPieces = (size: number) => decode(header, inPiecesOf(512, compress(Buffer.alloc(size))));
+      for (const decoded of [whole, inPieces]) {
+        expect(decoded(MiB)).toHaveLength(MiB);
+        expect(() => decoded(MiB + 1)).toThrow(/more than 200 times/);
+      }
+      const bomb = compress(Buffer.alloc(16 * MiB));
+      expect(() => decodeContent(bomb, names, 64 * MiB)).toThrow(/more than 200 times/);
+      expect(() => decodeContent(bomb, names, MiB / 2)).toThrow(/exceeds 524288 bytes/);
+    },
+  );
+});

@@ -1,0 +1,79 @@
+import { describe, expect, it } from 'vitest';
+import { parseJson } from '../../../../../src/filter/exchange/request/json-text.ts';
+import { runSteps } from '../../../../../src/filter/exchange/steps.ts';
+import type { Hold } from '../../../../../src/filter/exchange/types.ts';
+import { ApiError } from '../../../../../src/filter/wire/schema/api-error.ts';
+
+const big = '12345678901234567890';
+const parse = (text: string) =>
+  runSteps(parseJson(Buffer.from(text), 64, Number.POSITIVE_INFINITY)) as { readonly number: unknown };
+
+describe('a number that a double would change', () => {
+  it('is written as it was read', () => {
+    expect(JSON.stringify(parse(`{"number":${big}}`))).toBe(`{"number":${big}}`);
+  });
+
+  it.each([
+    ['values', '{},'.repeat(110_000)],
+    ['commas', '1,'.repeat(210_000)],
+  ])('is an ordinary number in a body of too many %s for the exact parse', (_, many) => {
+    expect(parse(`{"number":${big},"many":[${many}0]}`).number).toBe(Number(big));
+  });
+
+  it('is kept among 50,000 values, and not among one more', () => {
+    const among = (values: number) => `{"number":${big},"many":[${'1,'.repeat(values - 4)}0]}`;
+    expect(JSON.stringify(parse(among(50_000)))).toBe(among(50_000));
+    expect(parse(among(50_001)).number).toBe(Number(big));
+  });
+
+  it('is kept in a long body of few values', () => {
+    const text = `{"number":${big},"text":"${',{['.repeat(300_000)}"}`;
+    expect(JSON.stringify(parse(text))).toBe(text);
+  });
+});
+
+describe('what a body takes while it is translated', () => {
+  const held = (text: string, refuse: string | null = null) => {
+    const asked: [string, number][] = [];
+    const hold: Hold = (kind, bytes) => {
+      asked.push([kind, bytes]);
+      return kind === refuse ? new ApiError(kind, { status: 503, type: 'server_error', code: 'full' }) : null;
+    };
+    const read = () => runSteps(parseJson(Buffer.from(text), 64, 1000, hold));
+    if (refuse === null) read();
+    else expect(read).toThrow(refuse);
+    return asked;
+  };
+
+  it('is counted by its bytes and values, from 64 KiB on', () => {
+    const body = (size: number) => '[1,2]'.padEnd(size);
+    expect(held(body(64 * 1024 - 1))).toEqual([]);
+    // A bracket and a comma count as a value each, and the whole as one.
+    expect(held(body(64 * 1024))).toEqual([
+      ['parsed', 8 * 64 * 1024 + 200 * 3],
+      ['chat', 4 * 64 * 1024],
+    ]);
+  });
+
+  it('is refused where one of both is too much', () => {
+    const body = '[1,2]'.padEnd(100_000);
+    expect(held(body, 'parsed')).toHaveLength(1);
+    expect(held(body, 'chat')).toHaveLength(2);
+  });
+});
+
+describe('a body of many values', () => {
+  it.each([
+    ['objects', '{},', 2],
+    ['numbers', '1,', 1],
+    ['texts', '"",', 1],
+  ])('is refused before it is parsed: %s', (_, value, weight) => {
+    const many = (count: number) => Buffer.from(`[${value.repeat(count)}1]`);
+    const most = 1000;
+    const fitting = Math.floor((most - 2) / weight);
+    expect(runSteps(parseJson(many(fitting), 64, most))).toHaveLength(fitting + 1);
+    expect(() => runSteps(parseJson(many(fitting + 1), 64, most))).toThrow(
+      expect.objectContaining({ status: 413, code: 'request_too_large' }),
+    );
+  });
+});

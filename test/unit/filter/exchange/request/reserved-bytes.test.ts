@@ -1,0 +1,77 @@
+import { describe, expect, test } from 'vitest';
+import { Exchange } from '../../../../../src/filter/exchange/exchange.ts';
+import type { BodyModes, Hold } from '../../../../../src/filter/exchange/types.ts';
+import { ApiError } from '../../../../../src/filter/wire/schema/api-error.ts';
+import { exchangeOptions, headersOf } from '../../../../support/exchange-options.ts';
+
+const fullDuplex: BodyModes = { request: 'FULL_DUPLEX_STREAMED', response: 'FULL_DUPLEX_STREAMED' };
+const body = Buffer.from(JSON.stringify({ model: 'm', input: 'Hi' }));
+const overload = new ApiError('Too much at once.', { status: 503, type: 'server_error', code: 'server_overloaded' });
+
+/** An exchange whose reservation can be looked at: what it holds now, and above which number of bytes it is refused. */
+function reserving(most = Number.POSITIVE_INFINITY) {
+  let held = 0;
+  const hold: Hold = (kind, bytes) => {
+    if (kind !== 'received') return null;
+    if (bytes > most) return overload;
+    held = bytes;
+    return null;
+  };
+  const exchange = new Exchange(exchangeOptions({ modes: fullDuplex, hold }));
+  const begin = (announced: number) =>
+    exchange.handle({
+      type: 'request_headers',
+      headers: headersOf({ ':method': 'POST', ':path': '/v1/responses', 'content-length': String(announced) }),
+      endOfStream: false,
+    });
+  const send = (piece: Buffer, endOfStream = false) =>
+    exchange.handle({ type: 'request_body', body: piece, endOfStream });
+  return { begin, send, held: () => held };
+}
+
+describe('memory for a request', () => {
+  test('is reserved for what its length announces, before any of it has come', () => {
+    const { begin, held } = reserving();
+    begin(5000);
+    expect(held()).toBe(5000);
+  });
+
+  test('stays reserved for what was announced while less has come, and grows with what came beyond', () => {
+    const { begin, send, held } = reserving();
+    begin(100);
+    send(Buffer.alloc(40, ' '));
+    expect(held()).toBe(100);
+    send(Buffer.alloc(80, ' '));
+    expect(held()).toBe(120);
+  });
+
+  test('is refused by the announced length alone', () => {
+    const { begin } = reserving(1000);
+    expect(begin(1001)).toMatchObject([{ type: 'immediate_response', status: 503 }]);
+  });
+
+  test('is refused when more comes than was announced', () => {
+    const { begin, send } = reserving(1000);
+    expect(begin(10)).toEqual([]);
+    expect(send(Buffer.alloc(1001, ' '))).toMatchObject([{ type: 'immediate_response', status: 503 }]);
+  });
+
+  test.each([
+    ['that is not JSON', Buffer.from('{'), 400],
+    ['that is not translated', Buffer.from('{"model":"m"}'), 400],
+    ['that is too large', Buffer.alloc(2 * 1024 * 1024, ' '), 413],
+  ])('is given back with a body %s', (_what, wrong, status) => {
+    const { begin, send, held } = reserving();
+    begin(body.length);
+    expect(held()).toBe(body.length);
+    expect(send(wrong, true)).toMatchObject([{ type: 'immediate_response', status }]);
+    expect(held()).toBe(0);
+  });
+
+  test('is given back when the request is on its way', () => {
+    const { begin, send, held } = reserving();
+    begin(body.length);
+    send(body, true);
+    expect(held()).toBe(0);
+  });
+});

@@ -1,0 +1,60 @@
+import { readdirSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import type { Operation } from '../../../../src/filter/translate/operations/operation.ts';
+import { operations } from '../../../../src/filter/translate/operations/operations.ts';
+import { compactionTrigger, notPrewarmed, prewarmed } from '../../../../src/filter/translate/operations/responses.ts';
+import { profileOf } from '../../../../src/filter/upstream/profiles.ts';
+
+const folder = new URL('../../../../src/filter/translate/operations/', import.meta.url);
+
+function isOperation(value: unknown): value is Operation {
+  return typeof value === 'object' && value !== null && 'method' in value && 'path' in value;
+}
+
+test('every operation that has a file has a line in the list, but for those that a body asks for', async () => {
+  const exported: Operation[] = [];
+  for (const name of readdirSync(folder)) {
+    const module: Record<string, unknown> = await import(new URL(name, folder).href);
+    exported.push(...Object.values(module).filter(isOperation));
+  }
+  expect(exported.filter((operation) => !operations.includes(operation))).toEqual([
+    compactionTrigger,
+    notPrewarmed,
+    prewarmed,
+  ]);
+  expect(exported.length).toBe(operations.length + 3);
+});
+
+test('each has a method and path of its own', () => {
+  const places = operations.map(({ method, path }) => `${method} /${path.join('/')}`);
+  expect(new Set(places).size).toBe(places.length);
+  expect(places).toContain('POST /v1/responses');
+});
+
+test('each is written in pieces as it is written whole', () => {
+  const chat = { model: 'm', messages: [{ role: 'user', content: 'Hi' }], max_tokens: 9 } as const;
+  const passthrough = new Map<string, unknown>([['chat_template_kwargs', { a: 1 }]]);
+  const translated = operations.filter((operation) => operation.type === 'translated');
+  expect(translated.length).toBeGreaterThan(2);
+  for (const { json, jsonPieces } of translated)
+    expect([...jsonPieces(chat, passthrough)].join('')).toBe(json(chat, passthrough));
+});
+
+const ofBodies = [compactionTrigger, prewarmed, notPrewarmed];
+
+test.each([
+  ['ends in a trigger', 'generic', { endsInTrigger: true, prewarm: null }, compactionTrigger],
+  ['prewarms a server that keeps prompts', 'vllm', { prewarm: 'generate', input: [{}] }, prewarmed],
+  ['prewarms it with instructions alone', 'vllm', { prewarm: 'generate', input: [], instructions: 'x' }, prewarmed],
+  ['prewarms it with nothing', 'vllm', { prewarm: 'generate', input: [] }, notPrewarmed],
+  ['prewarms another server', 'generic', { prewarm: 'generate', input: [{}] }, notPrewarmed],
+])('a body that %s (%s) asks for another operation of /v1/responses alone', (_what, name, body, expected) => {
+  const profile = profileOf(name);
+  if (profile === undefined) throw new Error(`no profile ${name}`);
+  const asked = operations.flatMap((operation) =>
+    operation.type === 'translated' ? [operation.of(body as never, profile)] : [],
+  );
+  expect(asked).toEqual([expected, ...asked.slice(1)]);
+  for (const other of asked.slice(1)) expect(operations).toContain(other);
+  for (const own of ofBodies) expect(own.of(body as never, profile)).toBe(own);
+});

@@ -1,0 +1,73 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { partTypes } from '../../../../../src/filter/translate/request/parse/content.ts';
+import { itemTypes } from '../../../../../src/filter/translate/request/parse/items/item-types.ts';
+import { translateRequest } from '../../../../../src/filter/translate/request.ts';
+import { createCountedIds } from '../../../../support/context.ts';
+import { blockOf, goldenCases } from '../../../../support/golden.ts';
+import { createTestSettings } from '../../../../support/settings.ts';
+
+/**
+ * A type of item, part or tool that the code knows and nobody was told of: it has no golden case, no row in docs/mapping.md, or
+ * no place in the list that a refused type is answered with.
+ */
+const root = new URL('../../../../../', import.meta.url);
+const mapping = readFileSync(new URL('docs/mapping.md', root), 'utf8');
+const requests = goldenCases('request')
+  .map((golden) => blockOf(golden, 'request') ?? '')
+  .join('\n');
+
+/** The types among the `case` labels of a function, which is where a type is known. */
+function casesOf(path: string, name: string): string[] {
+  const source = readFileSync(new URL(path, root), 'utf8');
+  const start = source.indexOf(`function ${name}(`);
+  const body = source.slice(start, source.indexOf('    default:', start));
+  return [...body.matchAll(/^ +case '(\w+)':/gm)].map(([, type = '']) => type);
+}
+
+/** The types that the error of an unknown one lists. */
+function listedFor(body: object): string[] {
+  const settings = createTestSettings({ unknownItems: 'reject' });
+  try {
+    translateRequest({ model: 'm', ...body }, settings, { now: () => 1, newId: createCountedIds() });
+  } catch (thrown) {
+    const { message } = thrown as Error;
+    return message.slice(message.indexOf('Supported')).match(/(?<=')\w+(?=')/g) ?? [];
+  }
+  throw new Error('The unknown type was not refused.');
+}
+
+const kinds = [
+  {
+    kind: 'part',
+    types: [...partTypes.keys()],
+    listed: listedFor({ input: [{ role: 'user', content: [{ type: 'nobody_knows' }] }] }),
+  },
+  {
+    kind: 'tool',
+    types: casesOf('src/filter/translate/request/parse/tools.ts', 'addTool'),
+    listed: listedFor({ input: 'x', tools: [{ type: 'nobody_knows' }] }),
+  },
+];
+
+describe.each(kinds)('every type of $kind', ({ kind, types, listed }) => {
+  it.each(types)('%s has a case in test/golden/request-*.md', (type) => {
+    expect(requests.includes(`"type": "${type}"`), `Write a case with a ${kind} of the type "${type}".`).toBe(true);
+  });
+
+  it.each(types)('%s has a row in docs/mapping.md', (type) => {
+    expect(mapping.includes(`\`${type}\``), `Say in docs/mapping.md what becomes of a ${kind} \`${type}\`.`).toBe(true);
+  });
+
+  it.each(types)('%s is in the list that an unknown type is answered with', (type) => {
+    expect(listed, `The error for an unknown ${kind} should offer '${type}'.`).toContain(type);
+  });
+
+  it('and no other is listed', () => {
+    expect(listed.filter((type) => !types.includes(type))).toEqual([]);
+  });
+});
+
+it.each([...itemTypes.keys()])('the item %s has a row in docs/mapping.md', (type) => {
+  expect(mapping.includes(`\`${type}\``), `Say in docs/mapping.md what becomes of an item \`${type}\`.`).toBe(true);
+});

@@ -1,0 +1,25 @@
+import { describe, expect, it } from 'vitest';
+import { RetainedBytes } from '../../../../../src/filter/memory/retained-bytes.ts';
+import { EnvelopeContents } from '../../../../../src/filter/translate/response/envelope-contents.ts';
+import { createTestContext } from '../../../../support/context.ts';
+
+describe('what waits for the envelope of a reasoning item', () => {
+  it.each<[string, (contents: EnvelopeContents) => void]>([
+    ['details', (contents) => contents.add({ details: [{ type: 'reasoning.text', text: 'a' }], blocks: [] })],
+    ['blocks', (contents) => contents.add({ details: [], blocks: [{ type: 'thinking', thinking: 'a' }] })],
+    ['extras', (contents) => contents.addExtra({ fields: { extra_content: { a: 1 } }, callId: () => 'c' })],
+  ])('is counted until it is written, and once: %s', (_what, add) => {
+    const retained = new RetainedBytes();
+    const contents = new EnvelopeContents(retained, createTestContext());
+    const empty = retained.total();
+    for (let round = 0; round < 2; round += 1) {
+      add(contents);
+      const one = retained.total() - empty;
+      expect(one).toBeGreaterThan(0);
+      contents.release();
+      expect(retained.total()).toBe(empty);
+      contents.release();
+      expect(retained.total()).toBe(empty);
+    }
+  });
+});

@@ -1,0 +1,23 @@
+import { expect, test } from 'vitest';
+import { StreamTranslator } from '../../../../../src/filter/translate/stream.ts';
+import { createTestContext } from '../../../../support/context.ts';
+
+const call = (index: number, fields: object) => ({
+  choices: [{ index: 0, delta: { tool_calls: [{ index, ...fields }] } }],
+});
+
+test('events that wait for an earlier call are counted while they wait, and no longer', () => {
+  const text = JSON.stringify({ text: 'x'.repeat(100_000) });
+  const translator = new StreamTranslator(createTestContext({ toolNames: ['f', 'g'] }));
+  translator.push(call(0, { id: 'a', function: { name: 'f', arguments: '{' } }));
+  translator.push(call(1, { id: 'b', function: { name: 'g', arguments: '' } }));
+  const before = translator.retainedBytes();
+  expect(translator.push(call(1, { function: { arguments: text } }))).toEqual([]);
+  // The arguments, which the terminal event repeats, and the event that waits with them.
+  const waiting = translator.retainedBytes() - before;
+  expect(waiting).toBeGreaterThan(200_000);
+  const types = translator.push(call(0, { function: { arguments: '}' } })).map(({ type }) => type);
+  expect(types.filter((type) => type === 'response.output_item.added')).toHaveLength(1);
+  // Once more only: what is said when the call is done.
+  expect(translator.retainedBytes() - before).toBeLessThan(waiting - 90_000);
+});

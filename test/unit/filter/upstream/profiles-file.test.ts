@@ -1,0 +1,186 @@
+import { describe, expect, it } from 'vitest';
+import { type FlagName, type Profile, profileFlags } from '../../../../src/filter/upstream/profile.ts';
+import { profileForModel } from '../../../../src/filter/upstream/profile-for-model.ts';
+import { builtInProfiles, profileNames, profileOf } from '../../../../src/filter/upstream/profiles.ts';
+import { ProfilesFileError, readProfilesFile, takenBy } from '../../../../src/filter/upstream/profiles-file.ts';
+
+function read(text: string) {
+  return readProfilesFile(text, 'profiles.yaml');
+}
+
+function problems(text: string): string[] {
+  try {
+    read(text);
+  } catch (error) {
+    expect(error).toBeInstanceOf(ProfilesFileError);
+    return (error as Error).message.split('\n');
+  }
+  throw new Error('The file was taken.');
+}
+
+describe('a profiles file', () => {
+  it('gives each profile the flags of the one it extends, and its own', () => {
+    const mine = read(
+      'profiles:\n  mine:\n    extends: vllm\n    video: false\n    effortRules:\n      - { models: /qwen/i, efforts: { max: high } }',
+    ).get('mine');
+    expect(mine).toEqual({
+      ...profileOf('vllm'),
+      name: 'mine',
+      video: false,
+      effortRules: [{ models: /qwen/i, efforts: { max: 'high' } }],
+    });
+  });
+
+  it('may be JSON', () => {
+    expect(read('{"profiles": {"mine": {"extends": "ollama", "audio": true}}}').get('mine')?.audio).toBe(true);
+  });
+
+  it('takes every flag of every built-in profile', () => {
+    for (const { profile } of builtInProfiles) {
+      const { name: _name, models: _models, ...flags } = profile;
+      const text = JSON.stringify({ profiles: { copy: { extends: 'generic', ...flags } } }, (_key, value) =>
+        value instanceof RegExp ? String(value) : value,
+      );
+      expect(read(text).get('copy')).toEqual({ ...profile, name: 'copy', models: profileOf('generic')?.models });
+    }
+  });
+
+  it.each([
+    [
+      'profiles:\n  a: {extends: vlm}',
+      /^profiles\.yaml: profile 'a': 'extends' must be one of generic, openai, .* \(got "vlm"\)$/,
+    ],
+    ['profiles:\n  a: {}', /^profiles\.yaml: profile 'a': 'extends' must be one of generic, /],
+    [
+      'profiles:\n  a: {extends: vllm, think_tags: true}',
+      /^profiles\.yaml: profile 'a': unknown flag 'think_tags'; did you mean 'thinkTags'\?$/,
+    ],
+    ['profiles:\n  a: {extends: vllm, shine: 1}', /^profiles\.yaml: profile 'a': unknown flag 'shine'$/],
+    [
+      'profiles:\n  a: {extends: vllm, systemMessages: first}',
+      /^profiles\.yaml: profile 'a': flag 'systemMessages' takes "anywhere", .* \(got "first"\)$/,
+    ],
+    [
+      'profiles:\n  a: {extends: vllm, video: 1}',
+      /^profiles\.yaml: profile 'a': flag 'video' takes true, false \(got 1\)$/,
+    ],
+    [
+      'profiles:\n  a: {extends: vllm, path: v1}',
+      /^profiles\.yaml: profile 'a': flag 'path' takes text that starts with \/ \(got "v1"\)$/,
+    ],
+    [
+      'profiles:\n  a: {extends: vllm, effortRules: [{models: x, efforts: {}}]}',
+      /flag 'effortRules' takes a list of \{ models: a regular expression such as "\/qwen3\/i"; efforts: an object of text \}/,
+    ],
+    [
+      'profiles:\n  a: {extends: vllm, models: {/x/: {path: /v2}}}',
+      /^profiles\.yaml: profile 'a', models '\/x\/': 'path' cannot depend on the model$/,
+    ],
+    [
+      'profiles:\n  a: {extends: vllm, models: {/x/: {audio: 3}}}',
+      /^profiles\.yaml: profile 'a', models '\/x\/': flag 'audio' takes true, false \(got 3\)$/,
+    ],
+    [
+      'profiles:\n  a: {extends: vllm, models: {qwen: {}}}',
+      /^profiles\.yaml: profile 'a', models: 'qwen' must be a regular expression such as \/qwen3\/i$/,
+    ],
+    [
+      'profiles:\n  a: {extends: vllm, models: {/^(?=x)/: {}}}',
+      /^profiles\.yaml: profile 'a', models: \/\^\(\?=x\)\/ cannot be matched in linear time \(/,
+    ],
+    [
+      'profiles:\n  a: {extends: vllm, effortRules: [{models: /(a)\\1/, efforts: {}}]}',
+      /^profiles\.yaml: profile 'a': flag 'effortRules': .* cannot be matched in linear time \(/,
+    ],
+    [
+      'profiles:\n  a: {extends: vllm, models: {/(/: {}}}',
+      /^profiles\.yaml: profile 'a', models: '\/\(\/' is not a regular expression \(/,
+    ],
+    ['profiles:\n  vllm: {extends: generic}', /^profiles\.yaml: profile 'vllm' has the name of a built-in profile$/],
+    ['profiles:\n  "a b": {extends: generic}', /^profiles\.yaml: profile 'a b': a name is 1 to 64 letters/],
+    ['$schema: 5\nprofiles: {}', /^profiles\.yaml: '\$schema' must be text \(got 5\)$/],
+    [
+      'profiles:\n  a: { extends: vllm, models: 5 }',
+      /profile 'a': 'models' must have an object of flags for each regular expression \(got 5\)$/,
+    ],
+    ['profiles:\n  a: 3', /^profiles\.yaml: profile 'a' must be an object of flags$/],
+    ['profiles: []', /^profiles\.yaml: 'profiles' must be an object with a profile for each name$/],
+    ['profile: {}', /unknown key 'profile'; profiles belong under 'profiles'$/],
+    ['', /^profiles\.yaml: the file must have the key 'profiles'/],
+    ['a: b: c', /^profiles\.yaml: .* at line 1, column 4$/],
+    ['profiles:\n  a: &a {extends: vllm}\n  a: *a', /^profiles\.yaml: Map keys must be unique at line 3/],
+  ])('that is wrong is refused with what is wrong: %j', (text, message) => {
+    expect(problems(text)).toContainEqual(expect.stringMatching(message));
+  });
+
+  it('names every problem at once, each once', () => {
+    const found = problems(
+      'profiles:\n  a: {extends: x, video: 1, audio: 2}\n  b: {extends: vllm, toolChoice: {sent: 1}}',
+    );
+    expect(found.length).toBe(4);
+    expect(new Set(found).size).toBe(4);
+  });
+
+  it('cannot be made huge by aliases', () => {
+    const bomb = ['a: &a0 [x, x, x, x, x, x, x, x, x, x]'];
+    for (let level = 1; level < 9; level++)
+      bomb.push(
+        `b${level}: &a${level} [${Array(10)
+          .fill(`*a${level - 1}`)
+          .join(', ')}]`,
+      );
+    expect(problems(bomb.join('\n'))[0]).toMatch(/alias/i);
+  });
+});
+
+describe('rules for models', () => {
+  const text =
+    'profiles:\n  mine:\n    extends: vllm\n    models:\n      /qwen/i: { audio: false, video: false }\n      /qwen3/i: { video: true }';
+  const mine = read(text).get('mine');
+  if (mine === undefined) throw new Error('The profile is missing.');
+
+  it.each([
+    ['llama', true, true],
+    ['Qwen2.5', false, false],
+    ['qwen3-8b', false, true],
+  ])('all that match count, later ones win: %s', (model, audio, video) => {
+    const { name, ...flags } = profileForModel(mine, model);
+    expect([name, flags.audio, flags.video, flags.reasoningReplay]).toEqual(['mine', audio, video, 'both']);
+  });
+
+  it('keep one variant for each combination of rules, however many models there are', () => {
+    expect(profileForModel(mine, 'qwen3-8b')).toBe(profileForModel(mine, 'qwen3-32b'));
+    expect(profileForModel(mine, 'llama')).toBe(mine);
+  });
+});
+
+describe('the flags', () => {
+  it.each(Object.keys(profileFlags) as FlagName[])('%s says what it takes and what it means', (flag) => {
+    expect(takenBy(flag)).not.toBe('');
+    expect(profileFlags[flag].description).toMatch(/\.$/);
+  });
+
+  it('differ from the base only where a reason is given', () => {
+    for (const { profile, base, reasons } of builtInProfiles) {
+      if (base === null) continue;
+      const flags = Object.keys(profileFlags) as FlagName[];
+      const differing = flags.filter((flag) => JSON.stringify(profile[flag]) !== JSON.stringify(base.profile[flag]));
+      expect(Object.keys(reasons).toSorted(), profile.name).toEqual(differing.toSorted());
+      for (const reason of [...Object.values(reasons), ...profile.models.map((rule) => rule.reason ?? '')])
+        expect(reason.length, `${profile.name}: ${reason}`).toBeGreaterThan(5);
+    }
+  });
+
+  it('have a profile for each name', () => {
+    expect(profileNames.length).toBeGreaterThan(15);
+    for (const name of profileNames) expect(profileOf(name)?.name).toBe(name);
+  });
+});
+
+it('a rule whose expression would take minutes in JavaScript takes no time', () => {
+  const rules = 'models: { /^(a+)+$/: { audio: true } }, effortRules: [{ models: /^(b|b)*$/, efforts: { max: high } }]';
+  const mine = read(`profiles:\n  mine: { extends: ollama, ${rules} }`).get('mine') as Profile;
+  expect(profileForModel(mine, `${'a'.repeat(500)}!`).audio).toBe(false);
+  expect(profileForModel(mine, 'a'.repeat(500)).audio).toBe(true);
+  expect(mine.effortRules.map(({ models }) => models.test(`${'b'.repeat(500)}!`))).toEqual([false]);
+});

@@ -1,0 +1,51 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { parseExactly } from '../../../../../src/filter/wire/json/exact.ts';
+import { JsonBytes, jsonParts } from '../../../../../src/filter/wire/json/parts.ts';
+
+const partsOf = (value: unknown) => Array.from(jsonParts(value), String);
+
+describe('JSON in parts', () => {
+  it('is the text of JSON.stringify, whatever the value', () => {
+    fc.assert(
+      fc.property(fc.jsonValue({ maxDepth: 4 }), fc.nat(40_000), (value, length) => {
+        const large = {
+          value,
+          text: 'é"\n'.repeat(length),
+          list: [value, 'x'.repeat(length), [value]],
+          left: undefined,
+        };
+        expect(partsOf(large).join('')).toBe(JSON.stringify(large));
+      }),
+    );
+  });
+
+  it('has no part that is much larger than 16 KiB', () => {
+    const large = {
+      text: 'x'.repeat(1e6),
+      many: Array.from({ length: 50_000 }, (_, n) => ({ n })),
+      one: { a: 'y'.repeat(1e5) },
+    };
+    expect(Math.max(...partsOf(large).map(({ length }) => length))).toBeLessThan(20_000);
+  });
+
+  it.each([16 * 1024 - 1, 16 * 1024, 16 * 1024 + 1])('never cuts a character in two, after %i others', (before) => {
+    const text = `${'x'.repeat(before)}${'😀'.repeat(20_000)}`;
+    expect(Buffer.concat(partsOf(text).map((part) => Buffer.from(part))).toString()).toBe(JSON.stringify(text));
+  });
+
+  it('writes what is kept as bytes as often as wanted', () => {
+    const kept = new JsonBytes({ a: 'x'.repeat(100_000) });
+    const list = [1, kept, { kept }];
+    expect(partsOf(list).join('')).toBe(
+      JSON.stringify([1, { a: 'x'.repeat(100_000) }, { kept: { a: 'x'.repeat(100_000) } }]),
+    );
+    expect(JSON.stringify(list)).toBe(partsOf(list).join(''));
+  });
+
+  it('keeps numbers that JavaScript has not', () => {
+    const kept = new JsonBytes(parseExactly('{"most":18446744073709551615}'));
+    expect(partsOf([kept]).join('')).toBe('[{"most":18446744073709551615}]');
+    expect(JSON.stringify([kept])).toBe('[{"most":18446744073709551615}]');
+  });
+});

@@ -1,0 +1,52 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import type { ResponseStreamEvent } from '../../../../../src/filter/wire/schema/stream-events.ts';
+import { doneEvent, encodeSseEvents, keepAliveComment } from '../../../../../src/filter/wire/sse/encode.ts';
+import { codePoint } from '../../../../support/code-point.ts';
+
+const text = fc.oneof(fc.string({ unit: codePoint }), fc.string({ unit: 'binary-ascii' }));
+/** Ids are ours. */
+const id = fc.stringMatching(/^(msg|rs|fc)_[0-9a-z]{1,48}$/);
+const index = fc.nat(1000);
+const padding = fc.option(text, { nil: undefined });
+const logprobs = fc.constantFrom([], [{ token: 'a', logprob: -1, bytes: [97], top_logprobs: [] }]);
+
+/** Keys in the order in which the translator writes them; an absent padding has no key. */
+const events: fc.Arbitrary<ResponseStreamEvent> = fc
+  .record({
+    place: fc.record({ item_id: id, output_index: index }),
+    inner: index,
+    delta: text,
+    logprobs,
+    padding,
+    sequence_number: index,
+  })
+  .chain(({ place, inner, delta, logprobs: tokens, padding: obfuscation, sequence_number }) => {
+    const tail = { ...(obfuscation !== undefined && { obfuscation }), sequence_number };
+    return fc.constantFrom<ResponseStreamEvent>(
+      { type: 'response.output_text.delta', ...place, content_index: inner, delta, logprobs: tokens, ...tail },
+      { type: 'response.reasoning_summary_text.delta', ...place, summary_index: inner, delta, ...tail },
+      { type: 'response.function_call_arguments.delta', ...place, delta, ...tail },
+      { type: 'response.custom_tool_call_input.delta', ...place, delta, ...tail },
+      { type: 'response.refusal.delta', ...place, content_index: inner, delta, ...tail },
+    );
+  });
+
+it('each event is its type and one line of the JSON that JSON.stringify gives (property)', () => {
+  fc.assert(
+    fc.property(fc.array(events, { maxLength: 4 }), (list) => {
+      const expected = list.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join('');
+      expect(encodeSseEvents(list).toString('utf8')).toBe(expected);
+    }),
+    { numRuns: 500 },
+  );
+});
+
+it('no event is no bytes', () => {
+  expect(encodeSseEvents([])).toHaveLength(0);
+});
+
+it('the end and the heartbeat are literals of the specification', () => {
+  expect(doneEvent.toString()).toBe('data: [DONE]\n\n');
+  expect(keepAliveComment.toString()).toBe(': keepalive\n\n');
+});

@@ -1,0 +1,401 @@
+import { describe, expect, it } from 'vitest';
+import { ApiError } from '../../../../src/filter/wire/schema/api-error.ts';
+import { type Admission, createOverloadGuard, type OverloadGuard } from '../../../../src/service/server/overload.ts';
+
+const MiB = 1024 * 1024;
+
+function guardOf(limits: { maxExchanges?: number; maxBufferedBytes?: number; live?: number }) {
+  const refusals: string[] = [];
+  const refreshes: boolean[] = [];
+  const refresh = (urgent: boolean) => {
+    refreshes.push(urgent);
+    return urgent;
+  };
+  const heap = {
+    limit: 1000 * MiB,
+    live: limits.live ?? 0,
+    refresh,
+    collect: () => false,
+    giveBack: () => false,
+  };
+  const guard = createOverloadGuard({ maxExchanges: 0, maxBufferedBytes: 0, ...limits }, heap, (reason) => {
+    refusals.push(reason);
+  });
+  return { guard, refusals, heap, refreshes };
+}
+
+function admissionOf(answer: Admission | ApiError): Admission {
+  if (answer instanceof ApiError) throw answer;
+  return answer;
+}
+
+describe('the limit on exchanges', () => {
+  it('refuses one more than it allows with a 503 that says when to try again', () => {
+    const { guard, refusals } = guardOf({ maxExchanges: 2 });
+    admissionOf(guard.admit());
+    admissionOf(guard.admit());
+    expect(guard.admit()).toMatchObject({
+      status: 503,
+      type: 'server_error',
+      code: 'server_overloaded',
+      headers: { 'retry-after': '2' },
+    });
+    expect(refusals).toEqual(['exchanges']);
+    expect(guard.exchanges).toBe(2);
+  });
+
+  it('has room again when one ends, once however often it is released', () => {
+    const { guard } = guardOf({ maxExchanges: 1 });
+    const admission = admissionOf(guard.admit());
+    admission.release();
+    admission.release();
+    expect(guard.exchanges).toBe(0);
+    admissionOf(guard.admit());
+    expect(guard.admit()).toBeInstanceOf(ApiError);
+  });
+
+  it('is none when it is 0', () => {
+    const { guard } = guardOf({ maxExchanges: 0 });
+    for (let n = 0; n < 1000; n += 1) admissionOf(guard.admit());
+    expect(guard.exchanges).toBe(1000);
+  });
+});
+
+describe('the limit on bytes', () => {
+  it('refuses the exchange that crosses it, and counts what is released', () => {
+    const { guard, refusals } = guardOf({ maxBufferedBytes: 100 });
+    const first = admissionOf(guard.admit());
+    const second = admissionOf(guard.admit());
+    expect(first.hold('received', 60)).toBeNull();
+    expect(second.hold('received', 40)).toBeNull();
+    expect(second.hold('received', 41)).toMatchObject({ status: 503, code: 'server_overloaded' });
+    expect(refusals).toEqual(['buffered_bytes']);
+    expect(guard.held()).toBe(60);
+    expect(first.hold('received', 0)).toBeNull();
+    expect(guard.held()).toBe(0);
+  });
+
+  it('never refuses what shrinks, even with no memory left', () => {
+    const { guard, heap } = guardOf({ maxBufferedBytes: 100 });
+    const admission = admissionOf(guard.admit());
+    admission.hold('received', 90);
+    heap.live = heap.limit;
+    expect(admission.hold('received', 80)).toBeNull();
+  });
+
+  it('counts nothing for an exchange that has ended', () => {
+    const { guard } = guardOf({ maxBufferedBytes: 100 });
+    const admission = admissionOf(guard.admit());
+    admission.release();
+    expect(admission.hold('received', 50)).toBeNull();
+    expect(guard.held()).toBe(0);
+  });
+});
+
+describe('memory', () => {
+  it('admits nothing new while most of the heap is live', () => {
+    const { guard, refusals, heap } = guardOf({ live: 601 * MiB });
+    expect(guard.admit()).toMatchObject({ status: 503 });
+    expect(refusals).toEqual(['memory']);
+    heap.live = 599 * MiB;
+    admissionOf(guard.admit());
+  });
+
+  it('counts what exchanges keep on the heap until a measurement sees it or they end', () => {
+    const { guard, heap } = guardOf({ live: 100 * MiB });
+    const running = Array.from({ length: 5 }, () => {
+      const admission = admissionOf(guard.admit());
+      expect(admission.hold('received', MiB)).toBeNull();
+      expect(admission.hold('stream', 110 * MiB)).toBeNull();
+      return admission;
+    });
+    expect(guard.admit()).toMatchObject({ status: 503 });
+    running.pop()?.release();
+    const next = admissionOf(guard.admit());
+    expect(next.hold('received', 20 * MiB)).toMatchObject({ status: 503 });
+    // The measurement saw that they keep less than was thought; what ends now is in it.
+    heap.live = 150 * MiB;
+    expect(admissionOf(guard.admit()).hold('received', 30 * MiB)).toBeNull();
+    for (const admission of running) admission.release();
+    expect(admissionOf(guard.admit()).hold('received', 39 * MiB)).toMatchObject({ status: 503 });
+    heap.live = 40 * MiB;
+    expect(admissionOf(guard.admit()).hold('received', 39 * MiB)).toBeNull();
+  });
+
+  it('takes a body only if parsing it cannot fill the heap', () => {
+    const { guard, heap } = guardOf({ live: 300 * MiB });
+    const admission = admissionOf(guard.admit());
+    expect(admission.hold('received', 29 * MiB)).toBeNull();
+    expect(admission.hold('received', 30 * MiB)).toMatchObject({ status: 503 });
+    heap.live = 0;
+    expect(admission.hold('received', 31 * MiB)).toBeNull();
+  });
+});
+
+describe('availability', () => {
+  it('is lost after several checks without room, and comes back with room to spare', () => {
+    const { guard } = guardOf({ maxExchanges: 10 });
+    const running = Array.from({ length: 10 }, () => admissionOf(guard.admit()));
+    expect([1, 2, 3].map(() => guard.checkAvailability())).toEqual([true, true, false]);
+    running.pop()?.release();
+    expect(guard.checkAvailability()).toBe(false); // the next request would take the last place
+    running.pop()?.release();
+    expect(guard.checkAvailability()).toBe(true);
+    running.push(admissionOf(guard.admit()), admissionOf(guard.admit()));
+    expect(guard.checkAvailability()).toBe(true);
+  });
+
+  it('is not lost in a burst that is over before the checks are', () => {
+    const { guard } = guardOf({ maxExchanges: 1 });
+    for (let round = 0; round < 5; round += 1) {
+      const burst = admissionOf(guard.admit());
+      expect([guard.checkAvailability(), guard.checkAvailability()]).toEqual([true, true]);
+      burst.release();
+      expect(guard.checkAvailability()).toBe(true);
+    }
+  });
+
+  it('follows the buffered bytes and the live heap', () => {
+    const { guard, heap } = guardOf({ maxBufferedBytes: MiB });
+    const admission = admissionOf(guard.admit());
+    admission.hold('received', MiB - 1000);
+    expect([1, 2, 3].map(() => guard.checkAvailability())).toEqual([true, true, false]);
+    admission.hold('received', 0);
+    expect(guard.checkAvailability()).toBe(true);
+    heap.live = 601 * MiB;
+    expect([1, 2, 3].map(() => guard.checkAvailability())).toEqual([true, true, false]);
+    heap.live = 550 * MiB;
+    expect(guard.checkAvailability()).toBe(false);
+    heap.live = 500 * MiB;
+    expect(guard.checkAvailability()).toBe(true);
+  });
+
+  it('asks for a new measurement of the heap, urgently once most exchanges have ended', () => {
+    const { guard, heap, refreshes } = guardOf({});
+    const running = Array.from({ length: 4 }, () => admissionOf(guard.admit()));
+    heap.live = 700 * MiB;
+    expect(guard.admit()).toBeInstanceOf(ApiError);
+    guard.checkAvailability();
+    expect(refreshes).toEqual([false, false]);
+    for (const admission of running.slice(1)) admission.release();
+    guard.checkAvailability();
+    guard.checkAvailability();
+    expect(refreshes).toEqual([false, false, true, false]); // the first of them was granted
+  });
+});
+
+describe('what the process has of its container', () => {
+  /** A guard of a process that has so much of 1000 MiB; each collection leaves what is said then. */
+  function guardOfContainer(live = 0) {
+    const resident = {
+      limit: 1000 * MiB,
+      now: 100 * MiB,
+      afterCollection: null as number | null,
+      afterGivingBack: null as number | null,
+      collections: 0,
+      bytes: () => resident.now,
+    };
+    const heap = {
+      limit: 1000 * MiB,
+      live,
+      refresh: () => false,
+      collect() {
+        if (resident.afterCollection === null) return false;
+        resident.collections += 1;
+        resident.now = resident.afterCollection;
+        return true;
+      },
+      giveBack() {
+        if (resident.afterGivingBack === null) return false;
+        resident.now = resident.afterGivingBack;
+        return true;
+      },
+    };
+    const refusals: string[] = [];
+    const limits = { maxExchanges: 0, maxBufferedBytes: 0 };
+    const clock = { ms: 0 };
+    const guard = createOverloadGuard(
+      limits,
+      heap,
+      (reason) => refusals.push(reason),
+      resident,
+      () => clock.ms,
+    );
+    const log: string[] = [];
+    /** A call that holds so much in the state of its stream. */
+    const open = (name: string, bytes: number) => {
+      const call = {
+        pause: () => void log.push(`pause ${name}`),
+        resume: () => void log.push(`resume ${name}`),
+        shed: ({ code }: ApiError) => void log.push(`${code} ${name}`),
+      };
+      const admission = admissionOf(guard.admit(call));
+      admission.hold('stream', bytes);
+      return admission;
+    };
+    return { guard, resident, log, open, refusals, clock };
+  }
+
+  it('refuses what is new while it is nearly all', () => {
+    const { guard, resident, refusals } = guardOfContainer();
+    resident.now = 860 * MiB;
+    guard.checkAvailability();
+    expect(guard.admit()).toMatchObject({ status: 503, code: 'server_overloaded' });
+    expect(refusals).toEqual(['memory']);
+    resident.now = 700 * MiB;
+    guard.checkAvailability();
+    admissionOf(guard.admit());
+  });
+
+  it('refuses a body that it has no room for, unless what fills it is garbage', () => {
+    const { guard, resident } = guardOfContainer();
+    resident.now = 800 * MiB;
+    guard.checkAvailability();
+    expect(admissionOf(guard.admit()).hold('parsed', 100 * MiB)).toMatchObject({ status: 503 });
+    resident.afterCollection = 200 * MiB;
+    expect(admissionOf(guard.admit()).hold('parsed', 100 * MiB)).toBeNull();
+  });
+
+  it('pauses the calls that hold the most while it is short, and lets them go on', () => {
+    const { guard, resident, log, open } = guardOfContainer();
+    open('small', 1000);
+    open('large', 60 * MiB);
+    open('largest', 190 * MiB);
+    resident.now = 780 * MiB;
+    guard.checkAvailability();
+    guard.checkAvailability();
+    expect(log).toEqual(['pause largest']);
+    resident.now = 500 * MiB;
+    guard.checkAvailability();
+    expect(log).toEqual(['pause largest', 'resume largest']);
+  });
+
+  it('fails them, and no more than it takes, where a collection shows that it is no garbage', () => {
+    const { guard, resident, log, open } = guardOfContainer();
+    open('large', 40 * MiB);
+    open('largest', 190 * MiB);
+    open('small', 100_000);
+    resident.now = 780 * MiB;
+    resident.afterCollection = 780 * MiB;
+    guard.worked(5 * MiB);
+    expect(log).toEqual(['server_overloaded largest']);
+    expect(guard.held()).toBe(40 * MiB + 100_000);
+  });
+
+  it('fails none where V8 has kept the pages of what was collected: they are given back first', () => {
+    const { guard, resident, log, open } = guardOfContainer(100 * MiB);
+    open('large', 90 * MiB);
+    resident.now = 900 * MiB;
+    resident.afterCollection = 900 * MiB;
+    resident.afterGivingBack = 300 * MiB;
+    guard.worked(5 * MiB);
+    expect(log).toEqual([]);
+    expect(resident.now).toBe(300 * MiB);
+  });
+
+  it.each<[string, (guard: OverloadGuard) => void]>([
+    ['a check', (guard) => guard.checkAvailability()],
+    ['work', (guard) => guard.worked(5 * MiB)],
+  ])(
+    'fails the calls that hold the most where nobody else was admitted for half a second, at %s, and admits again',
+    (_, look) => {
+      const { guard, resident, log, open, clock } = guardOfContainer(400 * MiB);
+      open('small', 100_000);
+      open('large', 60 * MiB);
+      open('largest', 190 * MiB);
+      resident.afterCollection = 100 * MiB;
+      expect(guard.admit()).toMatchObject({ status: 503 });
+      clock.ms += 499;
+      look(guard);
+      expect(guard.admit()).toMatchObject({ status: 503 });
+      expect(log).toEqual([]);
+      clock.ms += 1;
+      look(guard);
+      expect(log).toEqual(['server_overloaded largest']);
+      admissionOf(guard.admit());
+    },
+  );
+
+  it('does so for the next that comes, since there is no work while they are paused', () => {
+    const { guard, resident, log, open, clock } = guardOfContainer(400 * MiB);
+    open('largest', 250 * MiB);
+    resident.afterCollection = 100 * MiB;
+    guard.admit();
+    clock.ms += 500;
+    admissionOf(guard.admit());
+    expect(log).toEqual(['server_overloaded largest']);
+  });
+
+  it('does so too where a check found it, since nobody is sent to a process that is not ready', () => {
+    const { guard, resident, log, open, clock } = guardOfContainer(400 * MiB);
+    open('largest', 250 * MiB);
+    resident.afterCollection = 100 * MiB;
+    guard.checkAvailability();
+    clock.ms += 500;
+    guard.checkAvailability();
+    expect(log).toEqual(['server_overloaded largest']);
+  });
+
+  it('collects for that as soon as it may, and again after half a second', () => {
+    const { guard, resident, clock } = guardOfContainer(700 * MiB);
+    const collectionsAt = (ms: number) => {
+      clock.ms = ms;
+      guard.checkAvailability();
+      return resident.collections;
+    };
+    expect([0, 499, 500].map(collectionsAt), 'it may not yet').toEqual([0, 0, 0]);
+    resident.afterCollection = 100 * MiB;
+    expect([501, 1000, 1001].map(collectionsAt)).toEqual([1, 1, 2]);
+  });
+
+  it('fails none where others were admitted meanwhile', () => {
+    const { guard, resident, log, open, clock } = guardOfContainer(350 * MiB);
+    open('large', 200 * MiB);
+    const second = open('second', 60 * MiB);
+    resident.afterCollection = 100 * MiB;
+    expect(guard.admit()).toMatchObject({ status: 503 });
+    second.release();
+    admissionOf(guard.admit()).release();
+    open('second', 60 * MiB);
+    clock.ms += 500;
+    guard.checkAvailability();
+    expect(log).toEqual([]);
+  });
+
+  it('gives nothing back while much of the heap is live: that would take seconds', () => {
+    const { guard, resident } = guardOfContainer(200 * MiB);
+    resident.now = 900 * MiB;
+    resident.afterCollection = 900 * MiB;
+    resident.afterGivingBack = 300 * MiB;
+    guard.worked(5 * MiB);
+    expect(resident.now).toBe(900 * MiB);
+  });
+
+  it('gives nothing back of what calls and the heap hold', () => {
+    const { guard, resident, open } = guardOfContainer(300 * MiB);
+    open('large', 90 * MiB).hold('unsent', 400 * MiB);
+    resident.now = 900 * MiB;
+    resident.afterCollection = 900 * MiB;
+    resident.afterGivingBack = 300 * MiB;
+    guard.worked(5 * MiB);
+    expect(resident.now).toBe(900 * MiB);
+  });
+
+  it('fails none where there was garbage', () => {
+    const { guard, resident, log, open } = guardOfContainer();
+    open('large', 90 * MiB);
+    resident.now = 900 * MiB;
+    resident.afterCollection = 300 * MiB;
+    guard.worked(5 * MiB);
+    expect(log).toEqual([]);
+  });
+
+  it('does the same for the heap', () => {
+    const { guard, resident, log, open } = guardOfContainer(790 * MiB - 600 * MiB);
+    open('large', 300 * MiB);
+    open('largest', 350 * MiB);
+    resident.afterCollection = 100 * MiB;
+    guard.checkAvailability();
+    expect(log).toEqual(['server_overloaded largest']);
+  });
+});

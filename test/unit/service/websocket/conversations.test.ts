@@ -1,0 +1,64 @@
+import { describe, expect, it } from 'vitest';
+import {
+  conversationOf,
+  createConversations,
+  itemsOf,
+  itemsOfOutput,
+} from '../../../../src/service/websocket/conversations.ts';
+
+const bytesOf = (text: string) => Buffer.from(text);
+const textOf = (items: readonly Buffer[]) => items.map(String).join(',');
+
+describe('the items of a conversation', () => {
+  it('are those of input and output, as JSON without brackets', () => {
+    expect(String(itemsOf(bytesOf('[{"a": 1.0}, "b" ]')))).toBe('{"a": 1.0}, "b" ');
+    expect(String(itemsOf(bytesOf('"Hé"')))).toBe('{"type":"message","role":"user","content":"Hé"}');
+    for (const nothing of ['[]', '[ \n]', 'null', '5', '{}']) expect(itemsOf(bytesOf(nothing)), nothing).toBeNull();
+    expect(String(itemsOfOutput([{ a: 1 }, 'b']))).toBe('{"a":1},"b"');
+    for (const nothing of [[], null, undefined, 5, {}]) expect(itemsOfOutput(nothing)).toBeNull();
+  });
+
+  it('follow one another across turns, small pieces joined into one buffer of its own', () => {
+    let conversation = conversationOf('resp_0', null, bytesOf('0'), null);
+    for (let turn = 1; turn <= 100; turn++)
+      conversation = conversationOf(`resp_${turn}`, conversation, bytesOf(`${turn}`), bytesOf(`"${turn}"`));
+    expect(conversation.items).toHaveLength(1);
+    expect(JSON.parse(`[${textOf(conversation.items)}]`)).toHaveLength(201);
+    expect(conversation.bytes).toBe(textOf(conversation.items).length);
+    for (const piece of conversation.items) expect(piece.buffer.byteLength).toBe(piece.length);
+  });
+
+  it('are not copied again once they are large', () => {
+    const large = Buffer.alloc(100_000, '1');
+    const first = conversationOf('resp_1', null, large, null);
+    const second = conversationOf('resp_2', first, bytesOf('2'), null);
+    expect(second.items[0]).toBe(first.items[0]);
+    expect(second.items).toHaveLength(2);
+  });
+});
+
+describe('the store', () => {
+  it('counts what it keeps, and forgets the oldest first', () => {
+    let room = 10_000;
+    const store = createConversations(() => store.evict(Math.max(0, store.bytes - room)));
+    const [a, b, c] = ['a', 'b', 'c'].map((id) => conversationOf(id, null, Buffer.alloc(1000, '1'), null));
+    if (a === undefined || b === undefined || c === undefined) throw new Error('three were made');
+    for (const conversation of [a, b, c]) store.keep(conversation);
+    const each = store.bytes / 3;
+    expect(each).toBeGreaterThan(1000);
+    store.forget(b);
+    store.forget(b);
+    expect(store.bytes).toBe(2 * each);
+    room = each;
+    store.keep(b);
+    expect([a, b, c].map((conversation) => store.has(conversation))).toEqual([false, true, false]);
+    expect({ bytes: store.bytes, evictions: store.evictions }).toEqual({ bytes: each, evictions: 2 });
+  });
+
+  it('keeps nothing that does not fit at all', () => {
+    const store = createConversations(() => store.evict(Math.max(0, store.bytes - 100)));
+    const large = conversationOf('a', null, Buffer.alloc(1000, '1'), null);
+    store.keep(large);
+    expect({ has: store.has(large), bytes: store.bytes }).toEqual({ has: false, bytes: 0 });
+  });
+});

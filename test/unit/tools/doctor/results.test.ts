@@ -1,0 +1,399 @@
+import { describe, expect, it } from 'vitest';
+import { startEmbeddedUpstream } from '../../../../tools/mesh/upstream.ts';
+import { type Behaviour, type ProbedBody, startProbedServer } from '../../../support/probed-server.ts';
+import { type DoctorReport, runDoctorJson } from '../../../support/run-doctor.ts';
+
+async function diagnose(behaviour: Behaviour, args: readonly string[] = []): Promise<DoctorReport> {
+  const server = await startProbedServer(behaviour);
+  try {
+    return (await runDoctorJson([`http://127.0.0.1:${server.port}`, '--model', 'some-model', ...args])).report;
+  } finally {
+    await server.close();
+  }
+}
+
+/** The findings by probe, as `result` or `result: detail`. */
+function resultsOf({ findings }: DoctorReport): Record<string, string> {
+  return Object.fromEntries(findings.map(({ probe, result }) => [probe, result]));
+}
+
+function flagsOf({ profile }: DoctorReport): Record<string, unknown> {
+  return Object.fromEntries((profile?.flags ?? []).map(({ flag, value }) => [flag, value]));
+}
+
+function refusing(refused: (body: ProbedBody) => boolean): Behaviour {
+  return {
+    check(body) {
+      if (refused(body)) throw new Error('not supported');
+    },
+  };
+}
+
+it('a server that does everything needs no flag, and agents can work with it', async () => {
+  const report = await diagnose({ reasoning: 'reasoning_content' });
+  expect(report.verdict).toEqual({ outcome: 'usable', failing: [] });
+  expect(report.profile).toMatchObject({ name: 'generic', extends: 'generic', flags: [] });
+  expect(resultsOf(report)).toMatchObject({
+    text: 'works',
+    stream: 'works',
+    stream_usage: 'works',
+    tool_call: 'works',
+    tool_stream: 'works',
+    tool_named: 'works',
+    tool_parallel: 'works',
+    parallel_off: 'works',
+    tool_result: 'works',
+    two_users: 'accepted',
+    json_schema: 'works',
+    schema_with_tools: 'works',
+    image: 'works',
+    logprobs: 'works',
+    stop: 'works',
+    reasoning: 'works',
+    effort_none: 'works',
+    error_model: 'works',
+    error_field: 'works',
+    json_object: 'not_tested',
+  });
+});
+
+/** A behaviour, what its probe finds, and the flags that follow. `ignored` and `refused` are not the same. */
+const cases: readonly (readonly [string, Behaviour, Record<string, string>, object])[] = [
+  [
+    'max_tokens is refused',
+    refusing((body) => body.max_tokens !== undefined),
+    { max_tokens: 'refused', max_completion_tokens: 'works' },
+    { maxTokensField: 'max_completion_tokens' },
+  ],
+  [
+    'max_tokens is ignored',
+    { ignores: ['max_tokens'] },
+    { max_tokens: 'ignored', max_completion_tokens: 'works' },
+    { maxTokensField: 'max_completion_tokens' },
+  ],
+  [
+    'max_completion_tokens is ignored',
+    { ignores: ['max_completion_tokens'] },
+    { max_tokens: 'works', max_completion_tokens: 'ignored' },
+    {},
+  ],
+  ['streams are ignored', { ignores: ['stream'] }, { stream: 'ignored', text: 'works' }, {}],
+  [
+    'stream_options is refused',
+    refusing((body) => body.stream_options !== undefined),
+    { stream: 'works', stream_usage: 'refused' },
+    { includeUsage: false },
+  ],
+  ['stream_options is ignored', { ignores: ['stream_options'] }, { stream_usage: 'ignored' }, { includeUsage: false }],
+  [
+    'tools are refused',
+    refusing((body) => body.tools !== undefined),
+    { tool_call: 'refused', tool_result: 'not_tested' },
+    { tools: false },
+  ],
+  ['tools are ignored', { ignores: ['tools'] }, { tool_call: 'ignored', tool_required: 'ignored' }, {}],
+  [
+    'tool_choice is ignored',
+    { ignores: ['tool_choice'] },
+    { tool_named: 'ignored', tool_none: 'ignored' },
+    { toolChoice: { sent: true, required: 'required', named: false, allowed: false } },
+  ],
+  [
+    'a named choice is refused',
+    refusing((body) => typeof body.tool_choice === 'object'),
+    { tool_named: 'refused', tool_allowed: 'refused' },
+    { toolChoice: { sent: true, required: 'required', named: false, allowed: false } },
+  ],
+  [
+    'required has another word',
+    refusing((body) => body.tool_choice === 'required'),
+    { tool_required: 'refused', tool_any: 'works' },
+    { toolChoice: { sent: true, required: 'any', named: true, allowed: false } },
+  ],
+  [
+    'parallel_tool_calls is refused',
+    refusing((body) => body.parallel_tool_calls !== undefined),
+    { parallel_off: 'refused' },
+    { parallelToolCalls: false },
+  ],
+  ['parallel_tool_calls is ignored', { ignores: ['parallel_tool_calls'] }, { parallel_off: 'ignored' }, {}],
+  [
+    'a custom tool is refused',
+    refusing((body) => body.tools?.some(({ type }) => type === 'custom') ?? false),
+    { tool_custom: 'refused' },
+    {},
+  ],
+  [
+    'the role developer is refused',
+    refusing((body) => roles(body).includes('developer')),
+    { developer: 'refused' },
+    {},
+  ],
+  [
+    'a later system message is refused',
+    refusing((body) => roles(body).lastIndexOf('system') > 1),
+    { system_later: 'refused' },
+    {},
+  ],
+  [
+    'parts of text are refused',
+    refusing((body) =>
+      body.messages.some(
+        ({ role, content }) => role === 'user' && JSON.stringify(content).includes('},{"type":"text"'),
+      ),
+    ),
+    { text_parts: 'refused' },
+    {},
+  ],
+  [
+    'schemas are refused',
+    refusing((body) => body.response_format?.type === 'json_schema'),
+    { json_schema: 'refused', json_object: 'works' },
+    { jsonSchema: 'json_object' },
+  ],
+  [
+    'schemas are ignored',
+    { ignores: ['response_format'] },
+    { json_schema: 'ignored', json_object: 'ignored' },
+    { jsonSchema: 'prompt' },
+  ],
+  [
+    'sound is refused',
+    refusing((body) => JSON.stringify(body.messages).includes('input_audio')),
+    { audio: 'refused' },
+    { audio: false },
+  ],
+  ['logprobs are ignored', { ignores: ['logprobs'] }, { logprobs: 'ignored' }, { refusedFields: ['logprobs'] }],
+  ['stop is ignored', { ignores: ['stop'] }, { stop: 'ignored' }, { refusedFields: ['stop'] }],
+  [
+    'an unknown field is refused',
+    refusing((body) => body['x_unknown_field'] !== undefined),
+    { unknown_field: 'refused' },
+    {},
+  ],
+  [
+    'reasoning is in tags',
+    { reasoning: 'tags' },
+    { reasoning: 'ignored', effort_none: 'accepted', json_schema: 'works' },
+    {},
+  ],
+  [
+    'reasoning has a closing tag alone',
+    { reasoning: 'closing tag' },
+    { reasoning: 'ignored', json_schema: 'works' },
+    { implicitThink: true },
+  ],
+  [
+    'reasoning leaves the text by reasoning_format',
+    { reasoning: 'tags', reasoningField: 'reasoning_format' },
+    { reasoning_format: 'works' },
+    { defaults: { reasoning_format: 'parsed' } },
+  ],
+  [
+    'reasoning is read back',
+    { reasoning: 'reasoning', replay: ['reasoning'] },
+    { reasoning_replay: 'works' },
+    { reasoningReplay: 'reasoning' },
+  ],
+  ['reasoning is not read back', { reasoning: 'reasoning' }, { reasoning_replay: 'ignored' }, {}],
+  [
+    'efforts are refused',
+    refusing((body) => body.reasoning_effort !== undefined),
+    { effort_none: 'refused', effort_high: 'refused' },
+    { reasoningEffort: 'none' },
+  ],
+  [
+    'the greatest efforts are refused',
+    refusing((body) => ['xhigh', 'max'].includes(body.reasoning_effort ?? '')),
+    { effort_high: 'accepted', effort_xhigh: 'refused' },
+    { effortRules: [{ models: '/./', efforts: { xhigh: 'high', max: 'high' } }] },
+  ],
+];
+
+describe.each(cases)('when %s', (_name, behaviour, results, flags) => {
+  it('the probes say so, and the flags follow', async () => {
+    const report = await diagnose(behaviour);
+    expect(resultsOf(report)).toMatchObject(results);
+    expect(report.profile?.extends).toBe('generic');
+    expect(flagsOf(report)).toEqual(flags);
+  });
+});
+
+it.each([
+  ['tools are refused', refusing((body) => body.tools !== undefined), ['tool_call', 'tool_stream']],
+  ['streams are ignored', { ignores: ['stream'] }, ['stream']],
+  ['calls come as text', asText(), ['tool_call', 'tool_stream']],
+  ['no form of a finished call is taken', refusing((body) => roles(body).includes('tool')), ['tool_result']],
+] as const)('agents cannot work with a server when %s', async (_name, behaviour, failing) => {
+  const report = await diagnose(behaviour);
+  expect(report.verdict).toEqual({ outcome: 'unusable', failing });
+});
+
+it('a call that comes as text is told apart from a model that does not call', async () => {
+  const { warnings } = await diagnose(asText());
+  expect(warnings.join('\n')).toContain('--enable-auto-tool-choice');
+});
+
+it.each([502, 503, 504])('nothing follows from a %i: the server is in trouble', async (status) => {
+  const body = '{"error":{"message":"overloaded"}}';
+  const report = await diagnose({ respond: (_path, sent) => (sent?.stop === undefined ? null : { status, body }) });
+  expect(report.findings.find(({ probe }) => probe === 'stop')).toMatchObject({
+    result: 'not_tested',
+    detail: `${status}: overloaded`,
+  });
+  expect(flagsOf(report)).toEqual({});
+});
+
+it('answers that say nothing are broken, not refused', async () => {
+  const report = await diagnose({
+    respond: (_path, body) => (body?.stop === undefined ? null : { status: 200, body: '' }),
+  });
+  expect(resultsOf(report)).toMatchObject({ stop: 'broken' });
+  expect(flagsOf(report)).toEqual({ refusedFields: ['stop'] });
+});
+
+it('an answer of which all tokens are reasoning shows nothing', async () => {
+  const cut = JSON.stringify({
+    choices: [{ index: 0, message: { content: null, reasoning_content: 'Hm' }, finish_reason: 'length' }],
+  });
+  const report = await diagnose({
+    respond: (_path, body) => (body?.tools === undefined ? null : { status: 200, body: cut }),
+  });
+  expect(report.findings.find(({ probe }) => probe === 'tool_call')).toMatchObject({
+    result: 'not_tested',
+    detail: expect.stringContaining('--max-tokens'),
+  });
+  expect(report.verdict.outcome).toBe('unclear');
+});
+
+it('a list of models tells that a gateway is in front, and that the model takes no images', async () => {
+  const data = [{ id: 'some-model', owned_by: 'gpustack', architecture: { input_modalities: ['text'] } }];
+  const report = await diagnose({
+    respond: (path) => (path === '/v1/models' ? { status: 200, body: JSON.stringify({ data }) } : null),
+  });
+  expect(report.findings.find(({ probe }) => probe === 'models')?.detail).toContain('takes no images');
+  expect(report.findings.find(({ probe }) => probe === 'software')).toMatchObject({
+    result: 'works',
+    detail: 'GPUStack',
+  });
+  expect(report.warnings.join('\n')).toContain('GPUStack is in front of the engine');
+});
+
+it.each([
+  ['LiteLLM', '/health/liveliness', 200, `"I'm alive!"`],
+  [
+    'agentic-api',
+    '/v1/conversations/conv_1',
+    404,
+    `{"error":{"message":"storage error: not found: Conversation with id 'conv_1'","type":"not_found","code":"not_found"}}`,
+  ],
+])('%s is recognised by what it says at %s', async (name, path, status, body) => {
+  const report = await diagnose({ respond: (asked) => (asked === path ? { status, body } : null) });
+  expect(report.findings.find(({ probe }) => probe === 'gateway')).toMatchObject({ result: 'works', detail: name });
+  expect(report.warnings.join('\n')).toContain(`${name} is in front of the engine`);
+});
+
+describe('the context window', () => {
+  const listed = (window: number, path: string) =>
+    path === '/v1/models'
+      ? {
+          status: 200,
+          body: JSON.stringify({ data: [{ id: 'some-model', max_model_len: window, owned_by: 'vllm' }] }),
+        }
+      : null;
+
+  it('is overflown where that is cheap, and the error must have words that are known', async () => {
+    const overflow = (message: string): Behaviour => ({
+      respond: (path, body) =>
+        JSON.stringify(body ?? '').length > 10_000
+          ? { status: 400, body: JSON.stringify({ error: { message } }) }
+          : listed(4096, path),
+    });
+    const known = await diagnose(overflow('This model’s maximum context length is 4096 tokens.'));
+    expect(resultsOf(known)).toMatchObject({ models: 'works', software: 'works', overflow: 'works' });
+    expect(known.profile?.extends).toBe('vllm');
+    expect(resultsOf(await diagnose(overflow('Too much of a good thing.')))['overflow']).toBe('refused');
+  });
+
+  it('that is cut without a word is ignored', async () => {
+    const usage = { prompt_tokens: 4000, completion_tokens: 1, total_tokens: 4001 };
+    const body = JSON.stringify({ choices: [{ message: { content: 'hello' }, finish_reason: 'stop' }], usage });
+    const report = await diagnose({
+      respond: (path, sent) =>
+        JSON.stringify(sent ?? '').length > 10_000 ? { status: 200, body } : listed(4096, path),
+    });
+    expect(resultsOf(report)['overflow']).toBe('ignored');
+    expect(report.warnings.join('\n')).toContain('cut silently');
+  });
+
+  it('that is large is left alone', async () => {
+    const server = await startProbedServer({ respond: (path) => listed(131_072, path) });
+    const { report } = await runDoctorJson([`http://127.0.0.1:${server.port}`, '--model', 'some-model']);
+    await server.close();
+    expect(resultsOf(report)['overflow']).toBe('not_tested');
+    expect(Math.max(...server.requests.map(({ body }) => JSON.stringify(body).length))).toBeLessThan(10_000);
+    expect(report.warnings.join('\n')).toContain('model_context_window = 131072');
+  });
+});
+
+it.each([
+  ['freed', false, 'works'],
+  ['kept', true, 'ignored'],
+])('a slot that is %s after a disconnect', async (_name, busy, result) => {
+  const slots = JSON.stringify([{ id: 0, is_processing: busy }]);
+  const props = JSON.stringify({ default_generation_settings: { n_ctx: 65_536 } });
+  const report = await diagnose({
+    respond: (path) => {
+      if (path === '/slots') return { status: 200, body: slots };
+      return path === '/props' ? { status: 200, body: props } : null;
+    },
+  });
+  expect(resultsOf(report)['cancel']).toBe(result);
+  expect(report.profile?.extends).toBe('llama.cpp');
+});
+
+it('the embedded server of npm start can be used by agents', async () => {
+  const upstream = await startEmbeddedUpstream();
+  const { code, report } = await runDoctorJson([`http://127.0.0.1:${upstream.port}/v1`, '--model', 'demo-reasoning']);
+  await upstream.close();
+  expect({ code, extends: report.profile?.extends, flags: flagsOf(report) }).toEqual({
+    code: 0,
+    extends: 'generic',
+    flags: { refusedFields: ['logprobs', 'stop'], image: 'omit' },
+  });
+});
+
+function roles({ messages }: ProbedBody): string[] {
+  return messages.map(({ role }) => role);
+}
+
+function asText(): Behaviour {
+  const content = '<tool_call>{"name": "get_weather", "arguments": {"city": "Oslo"}}</tool_call>';
+  const message = JSON.stringify({ choices: [{ index: 0, message: { content }, finish_reason: 'stop' }] });
+  const asks = (body: ProbedBody | null) => body?.tools !== undefined && body.messages.at(-1)?.role === 'user';
+  return { respond: (_path, body) => (asks(body) ? { status: 200, body: message } : null) };
+}
+
+it('a limit is shown to be ignored by an answer that must reach it, where a short one does not', async () => {
+  const short: Behaviour = {
+    respond(_path, body) {
+      if (body?.messages === undefined || body.tools !== undefined || body.stream === true) return null;
+      const limit = body.max_tokens ?? 99;
+      const tokens = Math.min(limit, 9);
+      const choice = {
+        finish_reason: tokens < 9 ? 'length' : 'stop',
+        message: { role: 'assistant', content: 'word '.repeat(tokens).trim() },
+      };
+      const usage = { prompt_tokens: 5, completion_tokens: tokens, total_tokens: 5 + tokens };
+      return { status: 200, body: JSON.stringify({ choices: [{ index: 0, ...choice }], usage }) };
+    },
+  };
+  const report = await diagnose(short);
+  expect(resultsOf(report)).toMatchObject({
+    max_tokens: 'accepted',
+    max_tokens_short: 'works',
+    max_completion_tokens: 'accepted',
+    max_completion_tokens_short: 'ignored',
+  });
+  expect(report.profile?.file).not.toContain('maxTokensField: "max_completion_tokens"');
+});

@@ -1,0 +1,476 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer as createTcp } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { json } from 'node:stream/consumers';
+import { describe, expect, it } from 'vitest';
+import { readProfilesFile } from '../../../../src/filter/upstream/profiles-file.ts';
+import type { Answer } from '../../../../src/tools/doctor/probe.ts';
+import { allProbes } from '../../../../src/tools/doctor/probes/all-probes.ts';
+import { runProbes } from '../../../../src/tools/doctor/run.ts';
+import { type Behaviour, type ProbedServer, startProbedServer } from '../../../support/probed-server.ts';
+import { type DoctorReport, runDoctor, runDoctorJson } from '../../../support/run-doctor.ts';
+
+const nothing: Answer = {
+  ...{ outcome: 'unreachable', status: 0, contentType: null, keepAlive: null, retryAfter: null, location: null },
+  ...{ body: '', reason: '', milliseconds: 0 },
+};
+
+const key = 'sk-very-secret-0123456789';
+
+async function withServer<Result>(behaviour: Behaviour, use: (server: ProbedServer, url: string) => Promise<Result>) {
+  const server = await startProbedServer(behaviour);
+  try {
+    return await use(server, `http://127.0.0.1:${server.port}`);
+  } finally {
+    await server.close();
+  }
+}
+
+function failing(status: number, headers: Readonly<Record<string, string>> = {}): Behaviour {
+  const body = JSON.stringify({ error: { message: `Incorrect key ${key}\u001b[31m, sorry.` } });
+  return { respond: () => ({ status, headers, body }) };
+}
+
+describe('the run ends, with the reason,', () => {
+  it.each([
+    [401, {}, 'Status 401: the key is missing or wrong.'],
+    [402, {}, 'Status 402: the account cannot pay'],
+    [403, {}, 'Status 403: the key may not do this.'],
+    [429, { 'retry-after': '30' }, 'Status 429 (retry-after: 30): too many requests'],
+  ])('at a %i', async (status, headers, reason) => {
+    await withServer(failing(status, headers), async (server, url) => {
+      const { code, out } = await runDoctor([url, '--model', 'm', '--key', key]);
+      expect(code).toBe(3);
+      expect(out).toContain(reason);
+      expect(server.requests.filter(({ body }) => body !== null).length).toBe(1);
+    });
+  });
+
+  it.each([401, 403])('at the first request, where there is no key and the server answers %i', async (status) => {
+    await withServer(failing(status), async (server, url) => {
+      const { code, report } = await runDoctorJson([url, '--model', 'm']);
+      expect(code).toBe(3);
+      expect(report.stopped).toMatch(
+        new RegExp(`^Status ${status}: the key is missing or wrong\\. Give it with --key`),
+      );
+      expect(server.requests.map(({ path }) => path)).toEqual(['/v1/models']);
+      expect(new Set(report.findings.map(({ result }) => result))).toEqual(new Set(['not_tested']));
+    });
+  });
+
+  it('and calls nothing ignored that was answered with a 401', async () => {
+    await withServer(failing(401), async (_server, url) => {
+      const { report } = await runDoctorJson([url, '--model', 'm', '--key', key]);
+      expect(new Set(report.findings.map(({ result }) => result))).toEqual(new Set(['not_tested']));
+      expect(report.findings.find(({ probe }) => probe === 'software')?.detail).toBe('status 401: access denied');
+    });
+  });
+
+  it('when the server cannot be reached', async () => {
+    const server = await startProbedServer();
+    await server.close();
+    const { code, report } = await runDoctorJson([`http://127.0.0.1:${server.port}`, '--model', 'm']);
+    expect({ code, spent: report.spent.requests, profile: report.profile }).toEqual({
+      code: 3,
+      spent: 1,
+      profile: null,
+    });
+    expect(report.stopped).toMatch(/cannot be reached.*ECONNREFUSED/);
+  });
+
+  it('when the plain question is refused, with the server’s words', async () => {
+    await withServer(failing(404), async (_server, url) => {
+      const { code, report } = await runDoctorJson([url, '--model', 'm']);
+      expect(code).toBe(1);
+      expect(report.stopped).toMatch(/plain question is not answered: 404: Incorrect key/);
+    });
+  });
+
+  it('not at the 401 that a wrong key is meant to get', async () => {
+    const behaviour: Behaviour = {
+      respond: (_path, _body, { headers }) =>
+        headers.authorization === `Bearer ${key}` ? null : { status: 401, body: '{"error":{"message":"wrong key"}}' },
+    };
+    await withServer(behaviour, async (_server, url) => {
+      const { code, report } = await runDoctorJson([url, '--model', 'm', '--key', key]);
+      expect({ code, stopped: report.stopped }).toEqual({ code: 0, stopped: null });
+      expect(report.findings.find(({ probe }) => probe === 'error_key')?.result).toBe('works');
+    });
+  });
+});
+
+describe('a run is bounded', () => {
+  it('by what it says beforehand', async () => {
+    await withServer({ reasoning: 'tags' }, async (server, url) => {
+      const { out } = await runDoctor([url, '--model', 'm', '--max-tokens', '40']);
+      const [, requests = 0, tokens = 0] = /At most (\d+) requests, (\d+) output tokens/.exec(out) ?? [];
+      expect(server.requests.length).toBeGreaterThan(50);
+      expect(server.requests.length).toBeLessThanOrEqual(Number(requests));
+      const limits = server.requests.map(({ body }) => body?.max_tokens ?? body?.max_completion_tokens ?? 0);
+      expect(limits.reduce((sum, limit) => sum + limit, 0)).toBeLessThanOrEqual(Number(tokens));
+      expect(Math.max(...limits)).toBe(40);
+    });
+  });
+
+  it('by --max-requests', async () => {
+    await withServer({}, async (server, url) => {
+      const { code, report } = await runDoctorJson([url, '--model', 'm', '--max-requests', '9']);
+      expect(server.requests.length).toBeLessThanOrEqual(9);
+      expect(report.spent.requests).toBe(server.requests.length);
+      expect(report.findings.at(-1)).toMatchObject({
+        result: 'not_tested',
+        detail: expect.stringContaining('--max-requests'),
+      });
+      expect(code).toBe(3);
+    });
+  });
+
+  it('by --max-total-tokens', async () => {
+    await withServer({}, async (_server, url) => {
+      const { report } = await runDoctorJson([url, '--model', 'm', '--max-total-tokens', '3000']);
+      expect(report.spent.inputTokens + report.spent.outputTokens).toBeLessThanOrEqual(3000);
+      expect(report.findings.map(({ detail }) => detail)).toContain('the tokens are used up (--max-total-tokens)');
+    });
+  });
+
+  it('by --timeout, from which nothing follows for the profile', async () => {
+    const behaviour: Behaviour = { hangs: (body) => body.logprobs === true };
+    await withServer(behaviour, async (_server, url) => {
+      const { report } = await runDoctorJson([url, '--model', 'm', '--timeout', '1', '--keep-going']);
+      expect(report.findings.find(({ probe }) => probe === 'logprobs')).toMatchObject({
+        result: 'not_tested',
+        detail: expect.stringContaining('--timeout'),
+      });
+      expect(report.profile?.flags).toEqual([]);
+    });
+  });
+});
+
+it('a run begins no probe after --max-time', async () => {
+  await withServer({ hangs: (body) => body.tools !== undefined }, async (_server, url) => {
+    const { code, report } = await runDoctorJson([
+      ...[url, '--model', 'm', '--timeout', '1', '--max-time', '1', '--keep-going'],
+    ]);
+    expect(report.findings.at(-1)?.detail).toBe('the time is used up (--max-time)');
+    expect(code).toBe(3);
+  });
+});
+
+it('an answer without end is not read to its end', async () => {
+  const behaviour: Behaviour = {
+    respond: (_path, body) => (body?.logprobs === true ? { status: 200, body: 'x'.repeat(9 * 1024 * 1024) } : null),
+  };
+  await withServer(behaviour, async (_server, url) => {
+    const { report } = await runDoctorJson([url, '--model', 'm']);
+    expect(report.findings.find(({ probe }) => probe === 'logprobs')).toMatchObject({
+      result: 'broken',
+      detail: 'an answer over 8 MiB',
+    });
+  });
+});
+
+describe('an answer of 8 MiB that parses to a hundred times as much fits in a heap of 128 MiB:', () => {
+  const ofSize = (start: string, unit: string, end: string) =>
+    start + unit.repeat((8 * 1024 * 1024 - start.length - end.length) / unit.length) + end;
+
+  it.each([
+    ['events', 'text/event-stream', ofSize('', `data: [${'{},'.repeat(200)}{}]\n\n`, ''), /not a Chat Completion/],
+    ['one event', 'text/event-stream', ofSize('data: [', '{},', '{}]\n\n'), /event .* larger than 1048576 bytes/],
+    ['values', 'application/json', ofSize('[', '{},', '{}]'), /an answer of over 200000 values/],
+    ['words', 'text/plain', ofSize('', 'a ', ''), /not a Chat Completion/],
+  ])('%s', { timeout: 60_000 }, async (_name, type, answer, detail) => {
+    const respond: Behaviour['respond'] = (_path, body) =>
+      body === null ? null : { status: 200, headers: { 'content-type': type }, body: answer };
+    await withServer({ respond }, async (_server, url) => {
+      const main = join(import.meta.dirname, '../../../../src/main.ts');
+      const args = ['--max-old-space-size=128', main, 'doctor', url, '--model', 'm', '--json'];
+      const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'ignore'] });
+      const closed = once(child, 'close');
+      const report = (await json(child.stdout)) as DoctorReport;
+      expect(await closed).toEqual([1, null]);
+      expect(report.stopped).toMatch(detail);
+    });
+  });
+});
+
+describe('a server that is not what was meant is named soon, with the remedy:', () => {
+  it('http where https was given', async () => {
+    await withServer({}, async (server, url) => {
+      const { report } = await runDoctorJson([url.replace('http:', 'https:'), '--model', 'm']);
+      expect(report.stopped).toContain('does not speak TLS on that port');
+      expect(report.stopped).toContain(`Try http://127.0.0.1:${server.port}/v1/chat/completions`);
+      expect(report.spent.requests).toBe(1);
+    });
+  });
+
+  it.each([
+    ['http', 'models: no complete answer within 5 s, although the connection was taken'],
+    ['https', 'does not speak TLS on that port (no TLS handshake)'],
+  ])('silence on %s', { timeout: 20_000 }, async (scheme, reason) => {
+    const silent = createTcp(() => {}).listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+    const { port } = silent.address() as AddressInfo;
+    const before = performance.now();
+    const { code, report } = await runDoctorJson([`${scheme}://127.0.0.1:${port}/v1`, '--model', 'm']);
+    expect({ code, requests: report.spent.requests }).toEqual({ code: 3, requests: 1 });
+    expect(report.stopped).toContain(reason);
+    expect(performance.now() - before).toBeLessThan(10_000);
+    expect(report.findings.map(({ result }) => result)).not.toContain('refused');
+    silent.close();
+  });
+
+  it('another path', async () => {
+    await withServer({}, async (_server, url) => {
+      const elsewhere: Behaviour = { respond: () => ({ status: 404, body: '{"detail":"Not Found"}' }) };
+      await withServer(elsewhere, async (_other, otherUrl) => {
+        const { report } = await runDoctorJson([`${otherUrl}/api`, '--model', 'm']);
+        expect(report.stopped).toMatch(
+          /404: .* \/api\/chat\/completions was asked, and the base URL mostly ends in \/v1/,
+        );
+      });
+      expect((await runDoctorJson([url, '--model', 'm'])).report.stopped).toBeNull();
+    });
+  });
+});
+
+describe('a timeout', () => {
+  const slowTools: Behaviour = { hangs: (body) => body.logprobs === true };
+
+  it('ends a run that nobody watches, unless it has --keep-going, and is no refusal', async () => {
+    await withServer(slowTools, async (_server, url) => {
+      const { code, report } = await runDoctorJson([url, '--model', 'm', '--timeout', '1']);
+      expect(report.stopped).toMatch(/logprobs: no complete answer within 1 s\. .*--keep-going/);
+      expect({ code, profile: report.profile }).toEqual({ code: 0, profile: null });
+      expect(report.findings.find(({ probe }) => probe === 'logprobs')?.result).toBe('not_tested');
+    });
+  });
+
+  it('of the list of models is not a refusal', async () => {
+    const run = await runProbes(
+      allProbes.slice(0, 1),
+      { model: 'm', hasKey: false, url: new URL('http://127.0.0.1:1/v1/chat/completions') },
+      { requests: 9, tokensPerRequest: 9, tokens: 9, seconds: 9 },
+      {
+        send: () => Promise.resolve({ ...nothing, outcome: 'timed_out', reason: 'no complete answer within 5 s' }),
+        now: () => 0,
+        onProbe: () => {},
+        goOn: () => Promise.resolve(true),
+      },
+    );
+    expect(run.findings.get('models')).toMatchObject({ result: 'not_tested', detail: 'no complete answer within 5 s' });
+  });
+});
+
+it.each(['--max-requests', '--max-total-tokens', '--max-time'])(
+  'no profile is written where %s ran out',
+  async (limit) => {
+    const path = join(mkdtempSync(join(tmpdir(), 'doctor-')), 'profiles.yaml');
+    const slow: Behaviour = { hangs: (body) => body.tools !== undefined };
+    await withServer(limit === '--max-time' ? slow : {}, async (_server, url) => {
+      const amount = { '--max-requests': '20', '--max-total-tokens': '3000', '--max-time': '1' }[limit] ?? '';
+      const args = [url, '--model', 'm', limit, amount, '--save', path, '--timeout', '1', '--keep-going'];
+      const { out, err } = await runDoctor(args);
+      expect(out.replace(/\s+/g, ' ')).toContain(`No profile is proposed, since not every question was asked: the`);
+      expect(out).toContain(limit);
+      expect(err).toContain(`${path} was not written`);
+      expect(existsSync(path)).toBe(false);
+    });
+  },
+);
+
+it('a pipe shows what is asked, line by line', async () => {
+  await withServer({}, async (_server, url) => {
+    const { err } = await runDoctor([url, '--model', 'm', '--max-requests', '9']);
+    expect(err).toMatch(/^1\/\d+ models: the list of models\n2\/\d+ software: /);
+    expect(err).not.toContain('\u001b');
+  });
+});
+
+it('Ctrl-C prints what was found', { timeout: 30_000 }, async () => {
+  await withServer({ hangs: (body) => body.tools !== undefined }, async (_server, url) => {
+    const main = join(import.meta.dirname, '../../../../src/main.ts');
+    const child = spawn(process.execPath, [main, 'doctor', url, '--model', 'm'], { stdio: ['ignore', 'pipe', 'pipe'] });
+    let out = '';
+    child.stdout.on('data', (text) => {
+      out += text;
+    });
+    child.stderr.on('data', (text) => {
+      if (String(text).includes(' tools: ')) child.kill('SIGINT');
+    });
+    const [code] = await once(child, 'close');
+    expect(code).toBe(3);
+    expect(out).toContain('STOPPED: Interrupted.');
+    expect(out).toMatch(/^ {2}stream {16}works/m);
+  });
+});
+
+describe('Ollama', () => {
+  const listed = { object: 'list', data: [{ id: 'qwen3:latest', owned_by: 'library' }] };
+  const ollama = (shown: object): Behaviour => ({
+    respond(path) {
+      const bodies: Record<string, object> = {
+        '/v1/models': listed,
+        '/api/version': { version: '0.9' },
+        '/api/show': shown,
+      };
+      return bodies[path] === undefined ? null : { status: 200, body: JSON.stringify(bodies[path]) };
+    },
+  });
+
+  it('knows a name without its tag, and tells the window that a Modelfile gives', async () => {
+    const shown = { parameters: 'stop "<|im_end|>"\nnum_ctx                        8192', model_info: {} };
+    await withServer(ollama(shown), async (_server, url) => {
+      const { report } = await runDoctorJson([url, '--model', 'qwen3']);
+      const found = (name: string) => report.findings.find(({ probe }) => probe === name);
+      expect(found('models')?.result).toBe('works');
+      expect(found('window')).toMatchObject({ result: 'works', detail: 'num_ctx 8192' });
+      expect(report.warnings.join(' ')).toContain('8192');
+    });
+  });
+
+  it('and says when none is given: the model’s own is not what it has', async () => {
+    const shown = { parameters: '', model_info: { 'qwen3.context_length': 40960 } };
+    await withServer(ollama(shown), async (_server, url) => {
+      const { report } = await runDoctorJson([url, '--model', 'qwen3']);
+      expect(report.findings.find(({ probe }) => probe === 'window')).toMatchObject({
+        result: 'ignored',
+        detail: 'no num_ctx; the model could take 40960',
+      });
+      expect(report.warnings.join(' ')).not.toContain('40960');
+    });
+  });
+});
+
+describe('the key', () => {
+  it('is sent to the server that was named, and to no other', async () => {
+    await withServer({}, async (other, otherUrl) => {
+      const redirect: Behaviour = {
+        respond: () => ({ status: 307, headers: { location: `${otherUrl}/v1/chat/completions` }, body: '' }),
+      };
+      await withServer(redirect, async (server, url) => {
+        const { code, report } = await runDoctorJson([url, '--model', 'm', '--key', key]);
+        expect(code).toBe(3);
+        expect(report.stopped).toContain(otherUrl);
+        expect(server.requests[0]?.headers.authorization).toBe(`Bearer ${key}`);
+        expect(other.requests).toEqual([]);
+      });
+    });
+  });
+
+  it.each([
+    ['UPSTREAM_API_KEY', []],
+    ['OTHER_KEY', ['--key-env', 'OTHER_KEY']],
+  ])('is read from %s', async (variable, args) => {
+    await withServer({}, async (server, url) => {
+      await runDoctor([url, '--model', 'm', '--max-requests', '8', ...args], { [variable]: key, OPENAI_API_KEY: 'no' });
+      expect(server.requests.map(({ headers }) => headers.authorization)).toContain(`Bearer ${key}`);
+      expect(JSON.stringify(server.requests)).not.toContain('Bearer no');
+    });
+  });
+
+  it.each([['--json'], []])('is never printed, nor are control characters of the server (%s)', async (...args) => {
+    await withServer(failing(401), async (_server, url) => {
+      const { out, err } = await runDoctor([url, '--model', 'm', '--key', key, ...args]);
+      expect(out + err).toContain('Incorrect key [key]');
+      expect(out + err).not.toContain(key);
+      expect(out + err).not.toContain('\u001b');
+    });
+  });
+});
+
+describe('--save', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'doctor-'));
+
+  it('writes a file that the service reads', async () => {
+    const path = join(folder, 'profiles.yaml');
+    const behaviour: Behaviour = { ignores: ['stop'] };
+    const { out, err } = await withServer(behaviour, (_server, url) =>
+      runDoctor([url, '-m', 'my/Model: 1', '-s', path]),
+    );
+    const profile = readProfilesFile(readFileSync(path, 'utf8'), path).get('probed-my-model-1');
+    expect(profile?.refusedFields).toEqual(['stop']);
+    expect(out).toContain('UPSTREAM_PROFILE=probed-my-model-1');
+    expect(err).toContain(path);
+  });
+
+  it('overwrites nothing, and says so before anything is spent', async () => {
+    const path = join(folder, 'mine.yaml');
+    writeFileSync(path, 'mine');
+    await withServer({}, async (server, url) => {
+      expect(await runDoctor([url, '-m', 'm', '-s', path])).toMatchObject({
+        code: 2,
+        err: expect.stringContaining('exists'),
+      });
+      expect(server.requests).toEqual([]);
+    });
+    expect(readFileSync(path, 'utf8')).toBe('mine');
+    expect(existsSync(join(folder, 'none'))).toBe(false);
+    const missing = await runDoctor(['http://127.0.0.1:1', '-m', 'm', '-s', join(folder, 'none', 'x.yaml')]);
+    expect(missing).toMatchObject({ code: 2, err: expect.stringContaining('does not exist') });
+  });
+});
+
+describe('the command line', () => {
+  it.each([
+    [[], 'The URL of the server is missing'],
+    [['http://x.test'], '--model is missing'],
+    [['x.test:80', '-m', 'm'], 'is not a URL'],
+    [['ftp://x.test', '-m', 'm'], 'is not a URL'],
+    [['http://me:secret@x.test', '-m', 'm'], 'in the URL is not sent'],
+    [['http://x.test', 'http://y.test', '-m', 'm'], 'Only one URL'],
+    [['http://x.test', '-m', 'm', '--max-tokens', '0'], '--max-tokens must be'],
+    [['http://x.test', '-m', 'm', '--max-time', 'soon'], '--max-time must be'],
+    [['http://x.test', '-m', 'm', '--key', 'a b'], 'The key contains characters'],
+    [['http://x.test', '-m', 'm', '--shine'], "Unknown option '--shine'"],
+  ])('that is wrong is refused: %j', async (args, message) => {
+    expect(await runDoctor(args)).toEqual({ code: 2, out: '', err: expect.stringContaining(message) });
+  });
+
+  it('has help that names every option and exit code', async () => {
+    const { code, out } = await runDoctor(['--help']);
+    expect(code).toBe(0);
+    for (const option of [
+      '--model',
+      '--key',
+      '--key-env',
+      '--save',
+      '--json',
+      '--max-requests',
+      '--max-tokens',
+      '--max-total-tokens',
+      '--max-time',
+      '--timeout',
+      '--keep-going',
+    ])
+      expect(out).toContain(option);
+    for (const word of [
+      'accepted',
+      'ignored',
+      'refused',
+      'broken',
+      'not tested',
+      'Exit codes',
+      ' 0 ',
+      ' 1 ',
+      ' 2 ',
+      ' 3 ',
+    ])
+      expect(out).toContain(word);
+  });
+
+  it.each([
+    ['', '/v1/chat/completions'],
+    ['/', '/v1/chat/completions'],
+    ['/api/v1/', '/api/v1/chat/completions'],
+    ['/openai/chat/completions', '/openai/chat/completions'],
+  ])('takes a base URL as SDKs do: %j', async (path, asked) => {
+    await withServer({}, async (server, url) => {
+      await runDoctor([`${url}${path}`, '-m', 'm', '--max-requests', '10']);
+      expect(server.requests.map((request) => request.path)).toContain(asked);
+      expect(server.requests[0]?.path).toBe(asked.replace('chat/completions', 'models'));
+    });
+  });
+});

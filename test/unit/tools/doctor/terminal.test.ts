@@ -1,0 +1,53 @@
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { startProbedServer } from '../../../support/probed-server.ts';
+
+const program = join(import.meta.dirname, '../../../../src/main.ts');
+/** A terminal for what is run in it: its standard input is typed, and its output is what the screen gets. */
+const terminal = 'import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))';
+
+/** Runs doctor at a server whose answers with log probabilities never end; `typed` answers what it asks. */
+async function doctorAsked(typed: string) {
+  const server = await startProbedServer({ hangs: (body) => body.logprobs === true });
+  const args = ['doctor', `http://127.0.0.1:${server.port}/v1`, '--model', 'm', '--timeout', '5'];
+  const child = spawn('python3', ['-c', terminal, process.execPath, program, ...args], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+    env: { PATH: process.env['PATH'], TERM: 'dumb', NO_COLOR: '1' },
+  });
+  let screen = '';
+  let questions = 0;
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    screen += text;
+    const asked = screen.split('[y/N] ').length - 1;
+    for (; questions < asked; questions += 1) child.stdin.write(typed);
+  });
+  const code = await new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', resolve);
+  });
+  await server.close();
+  // Its lines are as long as the terminal that was made is wide.
+  const [before = '', after = ''] = screen.replaceAll(/\s+/g, ' ').split(/\[y\/N\] (.*)/);
+  return { code, before, after, questions };
+}
+
+describe('after the first timeout doctor asks in a terminal whether to go on', () => {
+  it('and ends with what it found where the answer is no', async () => {
+    const { code, before, after, questions } = await doctorAsked('n\r');
+    expect({ code, questions }).toEqual({ code: 0, questions: 1 });
+    expect(before).toMatch(/no complete answer within 5 s/);
+    expect(after).toMatch(/too slow, or silent, at /);
+    expect(after).not.toMatch(/\b\d+\/\d+ \w/);
+    expect(after).not.toMatch(/\[\d+m/); // NO_COLOR
+  });
+
+  it('and probes all the rest where it is yes', async () => {
+    const { before, after, questions } = await doctorAsked('y\r');
+    expect(questions).toBe(1);
+    expect(before).not.toMatch(/too slow/);
+    expect(after).not.toMatch(/too slow, or silent/);
+    const [, all = ''] = /\d\/(\d+) /.exec(before) ?? [];
+    expect(after).toContain(`${all}/${all} `);
+  });
+});

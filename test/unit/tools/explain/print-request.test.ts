@@ -1,0 +1,51 @@
+import { expect, it } from 'vitest';
+import { plainStyle } from '../../../../src/tools/cli/style.ts';
+import { explainRequest } from '../../../../src/tools/explain/explain-request.ts';
+import { requestIn } from '../../../../src/tools/explain/input.ts';
+import { printRequest } from '../../../../src/tools/explain/print-request.ts';
+import { explainSetupOf } from '../../../support/config-of-settings.ts';
+import { createdAt } from '../../../support/context.ts';
+
+const style = plainStyle(120);
+
+function printed(file: unknown, path = '/v1/responses'): string {
+  const { request } = requestIn(Buffer.from(typeof file === 'string' ? file : JSON.stringify(file)), path);
+  const explanation = explainRequest({
+    setup: explainSetupOf({}),
+    request,
+    now: createdAt,
+    fields: null,
+    linkBase: '',
+  });
+  return printRequest(explanation, style, false);
+}
+
+it('what Envoy wrote into the headers is not called the client’s own', () => {
+  const headers = {
+    'content-type': 'application/json',
+    'x-request-id': 'r',
+    'x-forwarded-proto': 'http',
+    'x-team': 'a',
+  };
+  const text = printed({ method: 'POST', path: '/v1/responses', headers, body: { model: 'm', input: 'Hi' } });
+  expect(text).toContain('x-request-id: r  (Envoy’s own)');
+  expect(text).toContain('x-forwarded-proto: http  (Envoy’s own)');
+  expect(text).toContain('x-team: a  (the client’s own)');
+});
+
+it('a request for the catalog needs no body, and its answer is told by the variables that make it', () => {
+  const text = printed('', '/v1/models?client_version=0.1');
+  expect(text).toMatch(/^GET \/v1\/models\?client_version=0\.1 → GET \/v1\/models/);
+  expect(text).toMatch(/The answer\n {2}MODEL_CONTEXT_WINDOW is 0: /);
+  expect(text).toContain('MODEL_CATALOG_FILE is not set: ');
+  expect(text).not.toContain('Chat request');
+});
+
+it('a request that is answered at once says so, and why', () => {
+  const text = printed({ model: 'm', input: 'Hi', prompt_cache_options: { prewarm: true } });
+  expect(text).toMatch(
+    /^POST \/v1\/responses {2}profile generic, model m\n\nAnswered with an empty Response; the upstream/,
+  );
+  expect(text).toContain('The profile’s flag prefixCache is false.');
+  expect(text).toMatch(/Dropped, and named in x-responses-dropped\n {2}prompt_cache_options\.prewarm\n$/);
+});

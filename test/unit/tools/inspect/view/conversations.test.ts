@@ -1,0 +1,95 @@
+import { describe, expect, it } from 'vitest';
+import type { ExchangeRow } from '../../../../../src/tools/inspect/told-exchange.ts';
+import { conversationsOf } from '../../../../../src/tools/inspect/view/conversations.ts';
+import { costOf, pricesIn } from '../../../../../src/tools/inspect/view/cost.ts';
+import { turnChanges } from '../../../../../src/tools/inspect/view/turn-changes.ts';
+
+function row(id: number, more: Partial<ExchangeRow> = {}): ExchangeRow {
+  const tokens = { input_tokens: 1000 * id, cached_tokens: 500, output_tokens: 100 };
+  return { id, started_at: 10_000 * id, duration_ms: 2000, model: 'm', ...tokens, ...more } as ExchangeRow;
+}
+
+const link = (id: number, parent: number | null) => ({ id, parent, messages: 1, kept_messages: 1, differs_at: null });
+
+describe('what tokens cost', () => {
+  const prices = pricesIn('gpt-5=1.25/0.125/10, org/qwen*=0.2/0.6,*=1/2');
+
+  it.each([
+    ['gpt-5', (500 * 1.25 + 500 * 0.125 + 100 * 10) / 1e6],
+    ['org/qwen3:8b', (1000 * 0.2 + 100 * 0.6) / 1e6],
+    ['another', (1000 + 200) / 1e6],
+  ])('of %s', (model, cost) => {
+    expect(costOf(row(1, { model }), prices)).toBeCloseTo(cost, 12);
+  });
+
+  it('is not known without a price, or without tokens', () => {
+    expect(costOf(row(1), pricesIn(''))).toBeNull();
+    expect(costOf(row(1, { output_tokens: null }), prices)).toBeNull();
+  });
+});
+
+describe('conversations', () => {
+  it('are turns that continue one another, with what they took together; one turn alone is none', () => {
+    const links = [link(3, 2), link(1, null), link(2, 1), link(4, null), link(5, 99), link(6, 5)];
+    const found = conversationsOf(links, (id) => row(id), pricesIn('m=1/0/0'));
+    expect(found.map(({ id, turns }) => [id, ...turns.map(({ turn }) => turn.id)])).toEqual([
+      [5, 5, 6],
+      [1, 1, 2, 3],
+    ]);
+    expect(found[1]).toMatchObject({ input: 6000, cached: 1500, output: 300, start: 10_000, end: 32_000 });
+    expect(found[1]?.cost).toBeCloseTo(4500 / 1e6, 12);
+  });
+});
+
+describe('what changed from turn to turn', () => {
+  const first = {
+    model: 'm',
+    temperature: 0.5,
+    messages: [
+      { role: 'system', content: 'It is noon.' },
+      { role: 'user', content: 'Hi' },
+    ],
+  };
+
+  it('is what came behind where the prompt goes on', () => {
+    const call = { function: { name: 'get_weather', arguments: '{}' } };
+    const messages = [
+      ...first.messages,
+      { role: 'assistant', content: null, tool_calls: [call] },
+      { role: 'tool', content: [{ type: 'text', text: 'sunny' }] },
+    ];
+    const { difference, added, fields } = turnChanges(first, { ...first, temperature: 0.7, messages });
+    expect(difference).toBeNull();
+    expect(added.map(({ path, role, says }) => `${path} ${role} ${says}`)).toEqual([
+      'messages[2] assistant get_weather({})',
+      'messages[3] tool sunny',
+    ]);
+    expect(fields).toEqual([{ name: 'temperature', before: '0.5', after: '0.7' }]);
+  });
+
+  it('and the very place at which the prompt parts', () => {
+    const [, hi] = first.messages;
+    const later = { ...first, messages: [{ role: 'system', content: 'It is night.' }, hi] };
+    expect(turnChanges(first, later).difference).toEqual({
+      path: 'messages[0].content',
+      character: 7,
+      before: 'It is noon.',
+      after: 'It is night.',
+    });
+    expect(turnChanges(first, { ...first, tools: [{ type: 'a' }] }).difference).toMatchObject({
+      path: 'tools',
+      before: '',
+    });
+    const shorter = { ...first, messages: first.messages.slice(0, 1) };
+    expect(turnChanges(first, shorter).difference).toMatchObject({ path: 'messages[1]', after: '' });
+    expect(turnChanges(null, first)).toMatchObject({ difference: { path: 'model' } });
+  });
+
+  it('shows a long text around that place', () => {
+    const long = (end: string) => ({
+      messages: [{ role: 'user', content: `${'x'.repeat(5000)}${end}${'y'.repeat(5000)}` }],
+    });
+    const { difference } = turnChanges(long('a'), long('b'));
+    expect(difference).toMatchObject({ character: 5000, before: expect.stringMatching(/^…x{20}ay+…$/) });
+  });
+});

@@ -1,0 +1,118 @@
+import { describe, expect, it } from 'vitest';
+import { noteForChat, noteForClient } from '../../../../../src/tools/inspect/view/compare.ts';
+import { isEqual, jsonLines, textLines, visible } from '../../../../../src/tools/inspect/view/json-lines.ts';
+
+const client = { model: 'm', input: 'Hi', tools: [{ type: 'a', strict: true }, { type: 'b' }], store: false };
+const chat = { model: 'm', messages: [{ role: 'user', content: 'Hi' }], tools: [{ type: 'a' }], stream: false };
+
+function marked(value: unknown, options: Parameters<typeof jsonLines>[1]): string[] {
+  return jsonLines(value, options).map(
+    ({ mark, depth, key, text, note }) =>
+      `${mark ?? '-'} ${' '.repeat(depth)}${key === null ? '' : `${key}: `}${text}${note === null ? '' : ` (${note})`}`,
+  );
+}
+
+describe('a body as lines', () => {
+  it('marks what is the same, what differs, what is only here and what was dropped', () => {
+    const options = { columns: 80, other: chat, dropped: ['tools[0].strict'], noteOf: noteForClient(chat) };
+    expect(marked(client, options)).toEqual([
+      '- {',
+      'same  model: "m",',
+      'only  input: "Hi", (→ messages)',
+      '-  tools: [',
+      '-   {',
+      'same    type: "a",',
+      'dropped    strict: true',
+      '-   },',
+      'only   {',
+      'only    type: "b"',
+      'only   }',
+      '-  ],',
+      'only  store: false (not sent)',
+      '- }',
+    ]);
+    expect(marked({ a: 1 }, { columns: 80, other: { a: 2 } })).toEqual(['- {', 'changed  a: 1', '- }']);
+    expect(noteForChat(client)('messages')).toBe('← input');
+    expect(noteForChat(client)('stream_options')).toBe('added');
+  });
+
+  it.each([
+    ['tools[].strict', ['a.strict', 'c.strict']],
+    ['tools[1].mcp', ['b']],
+    ['nothing.of.that', []],
+  ])('finds what %s names', (name, expected) => {
+    const tools = [{ type: 'a', strict: 1 }, { type: 'b' }, { type: 'c', strict: 1 }];
+    const lines = jsonLines({ tools }, { columns: 80, other: {}, dropped: [name] });
+    const types = lines.filter(({ mark }) => mark === 'dropped').map(({ key, text }) => `${key}: ${text}`);
+    expect(types).toHaveLength(expected.length === 1 ? 3 : expected.length);
+  });
+
+  it('breaks long texts at line ends and between words, and loses nothing', () => {
+    const text = `One two three\nfour ${'x'.repeat(50)} é𝄞`;
+    const lines = jsonLines({ text }, { columns: 30 });
+    expect(lines.every((line) => line.text.length <= 30)).toBe(true);
+    const written = lines.slice(1, -1).map((line) => line.text);
+    expect(JSON.parse(written.join(''))).toBe(text);
+  });
+
+  it('shows the beginning of a text of megabytes', () => {
+    const lines = jsonLines({ url: 'x'.repeat(5_000_000) }, { columns: 100 });
+    expect(lines.length).toBeLessThan(5_000);
+    const end = lines.slice(-4).map(({ text }) => text);
+    expect(end.join('')).toContain('more characters, in the download');
+  });
+
+  it('writes control characters, and those that turn text, as their code points', () => {
+    expect(visible('a\u202eb\u2066\u0000\u001b\u200f\ufeff')).toBe('a\\u202eb\\u2066\\u0000\\u001b\\u200f\\ufeff');
+    expect(visible('é 漢字 𝄞 🙂\tx')).toBe('é 漢字 𝄞 🙂\tx');
+    const [, line] = jsonLines({ 'k\u202e': 'v\u202e' }, { columns: 80 });
+    expect(line).toMatchObject({ key: 'k\\u202e', text: '"v\\u202e"' });
+    expect(textLines('a\u202e', 80)[0]?.text).toBe('a\\u202e');
+  });
+
+  it('equality does not depend on the order of fields', () => {
+    expect(isEqual({ a: 1, b: [1, { c: null }] }, { b: [1, { c: null }], a: 1 })).toBe(true);
+    for (const [a, b] of [
+      [{ a: 1 }, { a: 1, b: 2 }],
+      [[1], { 0: 1 }],
+      [null, {}],
+      [
+        [1, 2],
+        [2, 1],
+      ],
+      [1, '1'],
+    ])
+      expect(isEqual(a, b)).toBe(false);
+  });
+
+  it('marks what is known of a path, and of all in it, instead of what differs', () => {
+    const explained = new Map([
+      ['input[0]', { mark: 'moved', note: '→ messages[1]' }],
+      ['input[1]', { mark: 'dropped', note: 'dropped' }],
+    ] as const);
+    const body = { model: 'm', input: [{ text: 'Hi' }, 'Ho'] };
+    expect(marked(body, { columns: 80, other: {}, explained, noteOf: () => 'guessed' })).toEqual([
+      '- {',
+      '-  model: "m",',
+      '-  input: [',
+      'moved   { (→ messages[1])',
+      'moved    text: "Hi"',
+      'moved   },',
+      'dropped   "Ho" (dropped)',
+      '-  ]',
+      '- }',
+    ]);
+  });
+
+  it('finds a text in any case, also where a line ends within it', () => {
+    const text = 'One two three four five six';
+    const found = (lines: ReturnType<typeof jsonLines>) =>
+      lines.filter(({ isFound }) => isFound).map((line) => line.text);
+    const lines = jsonLines({ text, number: 123, key: 'x' }, { columns: 26, find: 'FOUR FIVE' });
+    expect(found(lines)).toEqual(['"One two three four ', 'five six",']);
+    expect(found(jsonLines({ text, number: 123 }, { columns: 80, find: '23' }))).toEqual(['123']);
+    expect(found(jsonLines({ text }, { columns: 80, find: 'text' }))).toEqual([`"${text}"`]);
+    expect(found(textLines(text, 12, 'two'))).toEqual(['One two ']);
+    expect(found(textLines(text, 12))).toEqual([]);
+  });
+});

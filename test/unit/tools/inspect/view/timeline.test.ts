@@ -1,0 +1,99 @@
+import { describe, expect, it } from 'vitest';
+import { pieceOf } from '../../../../../src/filter/wire/schema/exchange-file.ts';
+import {
+  chunkLabel,
+  createTimeline,
+  eventLabel,
+  type Timeline,
+} from '../../../../../src/tools/inspect/view/timeline.ts';
+import { everyCut } from '../../../../support/split.ts';
+
+const both = { upstreamIsStream: true, clientIsStream: true };
+const chunk = (content: string) => `data: {"choices":[{"index":0,"delta":{"content":${JSON.stringify(content)}}}]}\n\n`;
+const event = (delta: string) =>
+  `event: response.output_text.delta\ndata: ${JSON.stringify({ type: 'response.output_text.delta', output_index: 0, content_index: 0, delta })}\n\n`;
+
+function linesOf({ rows }: Timeline): string[] {
+  return rows.map(
+    ({ upstream, client, isFirst }) =>
+      `${isFirst ? '>' : ' '} ${upstream === null ? '' : chunkLabel(upstream)} | ${client === null ? '' : eventLabel(client)}`,
+  );
+}
+
+describe('the timeline', () => {
+  it('puts the events beside the chunk that they came from', () => {
+    const timeline = createTimeline(both);
+    timeline.add(
+      [
+        { at_ms: 1, text: chunk('a') },
+        { at_ms: 5, text: chunk('b') },
+      ],
+      [
+        { at_ms: 1.1, text: event('a') + event('A') },
+        { at_ms: 5.2, text: event('b') },
+      ],
+    );
+    expect(linesOf(timeline)).toEqual([
+      '> content "a" | output_text.delta #0.0 "a"',
+      '   | output_text.delta #0.0 "A"',
+      '> content "b" | output_text.delta #0.0 "b"',
+    ]);
+  });
+
+  it('is the same whether the pieces come at once or one after another', () => {
+    const upstream = Array.from({ length: 9 }, (_, index) => ({ at_ms: index * 2, text: chunk(String(index)) }));
+    const client = upstream.map(({ at_ms }, index) => ({ at_ms: at_ms + 1, text: event(String(index)) }));
+    const [whole, grown] = [createTimeline(both), createTimeline(both)];
+    whole.add(upstream, client);
+    for (const [index, piece] of upstream.entries()) {
+      grown.add([piece], []);
+      grown.add([], client.slice(index, index + 1));
+    }
+    expect(linesOf(grown)).toEqual(linesOf(whole));
+    expect(linesOf(whole)).toHaveLength(9);
+  });
+
+  it('finds the same messages however the bytes are cut, also inside a character', () => {
+    let cuts = 0;
+    const stream = Buffer.from(`${chunk('é𝄞') + chunk('b')}data: [DONE]\n\n`);
+    for (const { how, pieces } of everyCut(stream)) {
+      const timeline = createTimeline(both);
+      timeline.add(
+        [...pieces].map((piece, index) => pieceOf(index, piece)),
+        [],
+      );
+      const found = timeline.rows.flatMap(({ upstream }) => (upstream === null ? [] : [chunkLabel(upstream)]));
+      expect(found, how).toEqual(['content "é𝄞"', 'content "b"', '[DONE]']);
+      cuts += 1;
+    }
+    expect(cuts).toBeGreaterThan(0);
+  });
+
+  it('shows what is not a stream, and heartbeats that answer nothing', () => {
+    const timeline = createTimeline({ upstreamIsStream: false, clientIsStream: true });
+    timeline.add(
+      [{ at_ms: 9, text: '{"choices":[]}' }],
+      [
+        { at_ms: 5, text: ': keepalive\n\n' },
+        { at_ms: 10, text: event('x') },
+      ],
+    );
+    expect(linesOf(timeline)).toEqual(['>  | : keepalive', '> {"choices":[]} | output_text.delta #0.0 "x"']);
+  });
+
+  it.each([
+    '{',
+    'null',
+    '[]',
+    '{"choices":7}',
+    '{"choices":[null]}',
+    '{"choices":[{"delta":3}]}',
+    '{"usage":{}}',
+    '{"type":"x"}',
+    '{"type":7}',
+    '{"type":"error","response":3}',
+  ])('labels %s, which nobody should send', (raw) => {
+    expect(typeof chunkLabel({ atMs: 0, raw, kind: 'data' })).toBe('string');
+    expect(typeof eventLabel({ atMs: 0, raw, kind: 'data' })).toBe('string');
+  });
+});

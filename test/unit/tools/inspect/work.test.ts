@@ -1,0 +1,188 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createInspector, type Inspector } from '../../../../src/tools/inspect/inspector.ts';
+import { maxExchangeBytes, probeAgent } from '../../../../src/tools/inspect/recording.ts';
+import { createExchangeStore, type ExchangeStore } from '../../../../src/tools/inspect/store.ts';
+import { recordedFacts } from '../../../support/recorded-facts.ts';
+
+let store: ExchangeStore;
+let inspector: Inspector;
+let server: Server;
+/** What is explained, and the answer that it gets. */
+let explained: string[];
+let explain: (exchange: string) => Promise<string>;
+
+beforeEach(async () => {
+  store = createExchangeStore();
+  explained = [];
+  explain = async () => '{}';
+  inspector = await createInspector({
+    store,
+    version: '1',
+    sendTo: null,
+    prices: '',
+    explain(exchange) {
+      explained.push(exchange);
+      return explain(exchange);
+    },
+  });
+  server = createServer((incoming, response) => void inspector.handle(incoming, response));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+});
+afterEach(() => {
+  inspector.close();
+  server.close();
+  server.closeAllConnections();
+});
+
+async function get(path: string, headers: Readonly<Record<string, string>> = {}) {
+  const { port } = server.address() as AddressInfo;
+  const response = await fetch(`http://127.0.0.1:${port}${path}`, { headers });
+  return { status: response.status, text: await response.text() };
+}
+
+function record(...texts: readonly string[]): number {
+  const exchange = store.open(1);
+  exchange.head('client_request', [':method', 'POST', ':path', '/v1/responses']);
+  for (const text of texts) exchange.piece('client_request', 0, Buffer.from(text));
+  exchange.facts({ ...recordedFacts, outcome: 'completed' });
+  return exchange.id;
+}
+
+const search = (text: string, ids: readonly number[]) =>
+  get(`/inspect/search?${new URLSearchParams({ text, ids: ids.join() })}`);
+
+it('finds a text in a body in any case, as it is and as JSON writes it, across pieces, in the asked exchanges alone', async () => {
+  const ids = [record('{"a":"Two\\nlines é"}'), record('nothing'), record('two\nLI', 'NES É'), record('two\nlines é')];
+  expect((await search('two\nlines É', [...ids.slice(0, 3), 99])).text).toBe(JSON.stringify({ ids: [ids[0], ids[2]] }));
+});
+
+it.each(['chat_response', 'client_response'] as const)('finds a text that the deltas of the %s cut', async (body) => {
+  const chunk = (content: string) => `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content } }] })}\r\n\r\n`;
+  const ids = ['ra runs', 're'].map((end) => {
+    const exchange = store.open(1);
+    for (const content of ['A\nze', 'b']) exchange.piece(body, 1, Buffer.from(chunk(content)));
+    // More than is read at a time in between, and a message that is itself cut.
+    for (let index = 0; index < 600; index += 1) exchange.piece(body, 1, Buffer.from(': ping\n\n'));
+    for (const half of chunk(end).split(/(?=delta)/)) exchange.piece(body, 2, Buffer.from(half));
+    exchange.facts({ ...recordedFacts, outcome: 'aborted' });
+    return exchange.id;
+  });
+  expect((await search('a\nZEBRA r', ids)).text).toBe(JSON.stringify({ ids: [ids[0]] }));
+});
+
+it('refuses a search for nothing, or for more than 1,000 characters', async () => {
+  for (const text of ['', 'x'.repeat(1001)])
+    expect(await search(text, [1])).toMatchObject({ status: 400, text: 'text must have 1 to 1000 characters.\n' });
+});
+
+it('explains the client’s request alone, and says why where it cannot', async () => {
+  const id = record('{"model":"m"}');
+  store.get(id)?.piece('client_response', 1, Buffer.from('an answer'));
+  expect(await get(`/inspect/exchanges/${id}/explanation`)).toEqual({ status: 200, text: '{}' });
+  expect(JSON.parse(explained[0] ?? '')).toMatchObject({
+    client_request: { path: '/v1/responses', body: '{"model":"m"}' },
+    chat_response: null,
+    client_response: null,
+  });
+  explain = () => Promise.reject(new Error('It is too long.'));
+  expect(await get(`/inspect/exchanges/${id}/explanation`)).toEqual({ status: 422, text: 'It is too long.\n' });
+  expect((await get('/inspect/exchanges/99/explanation')).status).toBe(404);
+});
+
+it('does one after the other, and lets 16 wait', async () => {
+  const id = record('{}');
+  let go = () => {};
+  const gone = new Promise<string>((resolve) => {
+    go = () => resolve('{}');
+  });
+  explain = () => gone;
+  const asked = Array.from({ length: 18 }, () => get(`/inspect/exchanges/${id}/explanation`));
+  const refused = await Promise.race(asked);
+  expect(refused).toEqual({ status: 503, text: 'Too much is asked at once.\n' });
+  expect(explained).toHaveLength(1);
+  go();
+  const statuses = (await Promise.all(asked)).map(({ status }) => status);
+  expect(statuses.filter((status) => status === 200)).toHaveLength(17);
+});
+
+it('neither is done for a page of another site', async () => {
+  const id = record('{}');
+  for (const path of [`/inspect/exchanges/${id}/explanation`, '/inspect/search?text=a&ids=1'])
+    expect((await get(path, { 'sec-fetch-site': 'cross-site' })).status).toBe(403);
+  expect(explained).toEqual([]);
+});
+
+describe('what is sent on', () => {
+  let proxy: Server;
+  let asked: { readonly url: string; readonly headers: Readonly<Record<string, unknown>>; readonly body: string }[];
+  let reply: { readonly status: number; readonly body: string };
+
+  beforeEach(async () => {
+    asked = [];
+    reply = { status: 200, body: JSON.stringify({ data: [{ id: 'a' }, { id: 'b' }, {}, null] }) };
+    proxy = createServer(async (incoming, response) => {
+      const pieces: Buffer[] = [];
+      for await (const piece of incoming as AsyncIterable<Buffer>) pieces.push(piece);
+      asked.push({ url: incoming.url ?? '', headers: incoming.headers, body: Buffer.concat(pieces).toString() });
+      response.writeHead(reply.status).end(reply.body);
+    });
+    await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+    const sendTo = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}/v1/`;
+    inspector.close();
+    inspector = await createInspector({ store, version: '1', sendTo, prices: '', explain });
+  });
+  afterEach(() => {
+    proxy.close();
+    proxy.closeAllConnections();
+  });
+
+  async function post(path: string, body: string, headers: Readonly<Record<string, string>> = {}) {
+    const { port } = server.address() as AddressInfo;
+    const url = `http://127.0.0.1:${port}`;
+    const own = { 'content-type': 'application/json', origin: url };
+    const response = await fetch(`${url}${path}`, { method: 'POST', headers: { ...own, ...headers }, body });
+    return { status: response.status, text: await response.text() };
+  }
+
+  it('goes to any path of the API, with the key of the form, and to no other', async () => {
+    const path = encodeURIComponent('/team-a/v1/responses/compact?api-version=1');
+    expect((await post(`/inspect/send?path=${path}`, '{}', { authorization: 'Bearer k' })).status).toBe(200);
+    expect((await post('/inspect/send', 'no JSON')).status).toBe(200);
+    expect(asked.map(({ url, headers, body }) => [url, headers['authorization'], body])).toEqual([
+      ['/team-a/v1/responses/compact?api-version=1', 'Bearer k', '{}'],
+      ['/v1/responses', undefined, 'no JSON'],
+    ]);
+    for (const other of ['/v1/chat/completions', '/admin', 'http://elsewhere/v1/responses', '@elsewhere/v1/responses'])
+      expect((await post(`/inspect/send?path=${encodeURIComponent(other)}`, '{}')).status, other).toBe(400);
+    expect(asked).toHaveLength(2);
+  });
+
+  it('may have as many bytes as are kept of an exchange', async () => {
+    expect((await post('/inspect/send', 'x'.repeat(maxExchangeBytes))).status).toBe(200);
+    expect((await post('/inspect/send', 'x'.repeat(maxExchangeBytes + 1))).status).toBe(413);
+  });
+
+  it('asks for the models in its own name, and says what is in the way', async () => {
+    expect(await get('/inspect/models', { authorization: 'Bearer k' })).toEqual({
+      status: 200,
+      text: JSON.stringify({ models: ['a', 'b'], problem: null }),
+    });
+    expect(asked[0]).toMatchObject({
+      url: '/v1/models',
+      headers: { 'user-agent': probeAgent, authorization: 'Bearer k' },
+    });
+    for (const [status, body, problem] of [
+      [401, '', 'answered the request for its models with 401'],
+      [200, 'no JSON', 'answer is not a list of models'],
+      [200, '{"data":1}', 'answer is not a list of models'],
+      [200, 'x'.repeat(4 * 1024 * 1024 + 1), 'longer than 4194304 bytes'],
+    ] as const) {
+      reply = { status, body };
+      const { status: given, text } = await get('/inspect/models');
+      expect([given, text.includes(problem)], text).toEqual([200, true]);
+    }
+    expect((await get('/inspect/models', { 'sec-fetch-site': 'cross-site' })).status).toBe(403);
+  });
+});

@@ -1,0 +1,179 @@
+import { describe, expect, it } from 'vitest';
+import { isCredentialField, isCredentialHeader, redactionMark } from '../../../../src/filter/wire/credentials/names.ts';
+import { redactText } from '../../../../src/filter/wire/credentials/text.ts';
+import { Redactor } from '../../../../src/tools/redact/redactor.ts';
+import { growthOf, maxLinearGrowth } from '../../../support/growth.ts';
+
+function bodyOf(text: string): string {
+  return Buffer.from(new Redactor().wholeBody(Buffer.from(text), 'request')).toString('utf8');
+}
+
+function headersOf(headers: Readonly<Record<string, string>>): Record<string, string> {
+  const shown = new Redactor().headers(Object.entries(headers));
+  return Object.fromEntries(shown.flatMap((name, at) => (at % 2 === 0 ? [[name, shown[at + 1] ?? '']] : [])));
+}
+
+describe('headers', () => {
+  it.each([
+    ...['content-type', 'user-agent', 'x-request-id', 'x-ratelimit-remaining-tokens', 'openai-organization', 'accept'],
+    ...['session_id', 'traceparent', 'x-responses-dropped', 'www-authenticate', 'monkey', 'x-stainless-os'],
+    ...['x-compass', 'x-patient', 'x-author', 'openai-processing-ms'],
+  ])('%s is kept', (name) => {
+    expect(headersOf({ [name]: 'x' })).toEqual({ [name]: 'x' });
+  });
+
+  it('of the pseudo headers the method, the path and the status are', () => {
+    const headers = { ':path': '/v1?key=sk-1', ':authority': 'a', ':method': 'GET', ':status': '200' };
+    expect(headersOf(headers)).toEqual({ ':path': `/v1?key=${redactionMark}`, ':method': 'GET', ':status': '200' });
+  });
+
+  it.each([
+    ['/v1/responses', '/v1/responses'],
+    ['/v1/responses?api-version=2026-01-01', '/v1/responses?api-version=2026-01-01'],
+    ['/v1/responses?key=sk-1&api-version=1&x', `/v1/responses?key=${redactionMark}&api-version=1&x`],
+    ['/v1/responses?a=b=c?d', `/v1/responses?a=${redactionMark}?d`],
+    ['/v1/responses?a=&limit=2#access_token=t', `/v1/responses?a=&limit=2#access_token=${redactionMark}`],
+    ['https://u:p@host:8080/a@b?code=1', `https://${redactionMark}@host:8080/a@b?code=${redactionMark}`],
+    ['//user@host/', `//${redactionMark}@host/`],
+  ])('the address %s is %s, wherever it stands', (address, kept) => {
+    for (const name of [':path', 'x-envoy-original-path', 'location', 'referer'])
+      expect(headersOf({ [name]: address })).toEqual({ [name]: kept });
+  });
+
+  it('a URL among other text loses its user, and what is called like a credential', () => {
+    expect(headersOf({ link: '<https://a:b@h/next?page=2&token=t>; rel="next"' })).toEqual({
+      link: `<https://${redactionMark}@h/next?page=2&token=${redactionMark}>; rel="next"`,
+    });
+  });
+
+  it('a credential that another header repeats is found there', () => {
+    const shown = headersOf({ 'x-debug': 'got key-123456', authorization: 'Bearer key-123456' });
+    expect(shown).toEqual({ 'x-debug': `got ${redactionMark}`, authorization: redactionMark });
+  });
+
+  it.each([
+    ['Bearer key-123456', `Bearer ${redactionMark}`],
+    ['correct horse battery staple 9', redactionMark],
+    ['Bearer abcdefghijklmnopqr', redactionMark],
+  ])('a credential %s that is repeated as it is written is shown as %s', (value, kept) => {
+    expect(headersOf({ 'x-secret': value, 'x-debug': `(${value})` })['x-debug']).toBe(`(${kept})`);
+  });
+
+  it('so is one that is a part of another, alone and within it, in whichever order they come', () => {
+    const keys = ['key-123456', 'my-key-123456-is-long'];
+    for (const [one, other] of [keys, keys.toReversed()]) {
+      const shown = headersOf({
+        'x-api-key': one ?? '',
+        'x-token': other ?? '',
+        'x-debug': 'my-key-123456-is-long, key-123456.',
+      });
+      expect(shown['x-debug']).toBe(`${redactionMark}, ${redactionMark}.`);
+    }
+  });
+});
+
+describe('JSON', () => {
+  it('credentials of an MCP server in a tool', () => {
+    const tool = {
+      type: 'mcp',
+      server_url: 'https://me:pw@mcp.example/sse?apikey=k&v=2',
+      authorization: 'tok\\"en',
+      headers: { Authorization: 'Bearer x', Accept: 'z', token: 'y', 'X-Api-Key': 'y' },
+      token: 'Hel',
+    };
+    const body = JSON.stringify({ input: 'my password: "hunter2"', tools: [tool], prompt_cache_key: 'k' });
+    expect(JSON.parse(bodyOf(body))).toEqual({
+      input: 'my password: "hunter2"',
+      tools: [
+        {
+          type: 'mcp',
+          server_url: `https://${redactionMark}@mcp.example/sse?apikey=${redactionMark}&v=2`,
+          authorization: redactionMark,
+          headers: { Authorization: redactionMark, Accept: 'z', token: redactionMark, 'X-Api-Key': redactionMark },
+          token: 'Hel',
+        },
+      ],
+      prompt_cache_key: 'k',
+    });
+  });
+
+  it.each([
+    ['{"authorization" : "a\\\\", "x": 1}', `{"authorization" : "${redactionMark}", "x": 1}`],
+    [
+      '{"a":{"api-key":\n"sk\\"1"},"password":"p","n":1}',
+      `{"a":{"api-key":\n"${redactionMark}"},"password":"${redactionMark}","n":1}`,
+    ],
+    [
+      '{"password":7,"cookie":null,"secret":true,"x":"password:y"}',
+      `{"password":"${redactionMark}","cookie":null,"secret":true,"x":"password:y"}`,
+    ],
+    ['{"password":-1.5e+3}', `{"password":"${redactionMark}"}`],
+    [
+      '{"api_keys":["a",["b\\"",7], "c,]"],"n":["d"]}',
+      `{"api_keys":["${redactionMark}",["${redactionMark}","${redactionMark}"], "${redactionMark}"],"n":["d"]}`,
+    ],
+    ['{"api\\u005fkey":"sk"}', `{"api\\u005fkey":"${redactionMark}"}`],
+    [
+      '{"a":"{\\"api_key\\": \\"s\\\\\\"k\\", \\"b\\":1}","c":2}',
+      `{"a":"{\\"api_key\\": \\"${redactionMark}\\", \\"b\\":1}","c":2}`,
+    ],
+    [
+      '{"a":"http:\\/\\/u:p@h\\/?a=1\\u0026sig=x"}',
+      `{"a":"http:\\/\\/${redactionMark}@h\\/?a=1\\u0026sig=${redactionMark}"}`,
+    ],
+    ['{"password":"cut off', `{"password":"${redactionMark}`],
+    [':', ':'],
+    ['"":"', '"":"'],
+  ])('written in any way, or cut: %s', (body, kept) => {
+    expect(bodyOf(body)).toBe(kept);
+  });
+
+  it.each([
+    ...['token', 'tokens', 'max_tokens', 'max_output_tokens', 'stop_token_ids', 'prompt_cache_key', 'keys', 'key'],
+    ...['signature', 'thought_signature', 'encrypted_content', 'author', 'next_page_token', 'tokenizer', 'compass'],
+    ...['reasoning_tokens', 'sort_key', 'pattern', 'path'],
+  ])('a field %s is content', (name) => {
+    expect(isCredentialField(name)).toBe(false);
+  });
+
+  it('a schema that describes such a field stays as it is, and so do bytes that are no text', () => {
+    const body =
+      '{"properties":{"api_key":{"type":"string"},"token":{"type":"string"},"headers":{"type":"object"}},"required":["api_key"]}';
+    expect(bodyOf(body)).toBe(body);
+    const noText = Buffer.from([0xff, 0x3a, 0xfe, ...Buffer.from('{"password":"sk-1"}'), 0x80]);
+    const shown = [0xff, 0x3a, 0xfe, ...Buffer.from(`{"password":"${redactionMark}"}`), 0x80];
+    expect([...new Redactor().wholeBody(noText, 'request')]).toEqual(shown);
+  });
+
+  it.each([
+    ...['{"a":"', '":"', '://', ':////@', 'sk-', 'eyJ-', '"headers":{', '"headers":{"a":"', '\\"', '\\', 'token '],
+    ...['"password":["', '"password":1', ': ', '"error":"'],
+  ])('is searched in linear time, also where it is nothing but %s', (shape) => {
+    const growth = growthOf(2000, (size) => {
+      const bytes = Buffer.from(shape.repeat(size));
+      return () =>
+        (['request', 'answer', 'error'] as const).forEach((kind) => void new Redactor().wholeBody(bytes, kind));
+    });
+    expect(growth).toBeLessThan(maxLinearGrowth);
+  });
+});
+
+describe('an error’s message', () => {
+  it.each([
+    ['Incorrect API key provided: sk-proj-abcdefghij0123456789', `Incorrect API key provided: ${redactionMark}`],
+    ['refused "Authorization: Bearer abc.def-123456"', `refused "Authorization: Bearer ${redactionMark}"`],
+    ['connect to https://user:pw@host:1/ failed', `connect to https://${redactionMark}@host:1/ failed`],
+    ['Bearer token is missing, Basic authentication is not', null],
+    ['Incorrect API key provided: sk-proj-*****6789', null],
+    ['the model xai-grok-4-fast-reasoning does not exist', null],
+  ])('%s', (message, shown) => {
+    expect(redactText(message)).toBe(shown ?? message);
+  });
+});
+
+it.each(['Authorization', 'x-amz-security-token', 'ocp-apim-subscription-key', 'sec-websocket-key'])(
+  'the header %s is one in any case',
+  (name) => {
+    for (const one of [name, name.toLowerCase(), name.toUpperCase()]) expect(isCredentialHeader(one)).toBe(true);
+  },
+);
