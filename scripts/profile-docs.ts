@@ -106,7 +106,8 @@ function code(value: unknown): string {
   const tabled = Array.isArray(value) ? value.filter((rule) => tabledRules.has(rule)) : [];
   const own = Array.isArray(value) && tabled.length > 0 ? value.filter((rule) => !tabledRules.has(rule)) : value;
   const text = value instanceof RegExp ? String(value) : spaced(own);
-  const others = tabled.length === 0 ? '' : `[${tabled.length} rules](../src/upstream/servers/effort-table.ts) and `;
+  const others =
+    tabled.length === 0 ? '' : `[${tabled.length} rules](../src/filter/upstream/servers/effort-table.ts) and `;
   return `${others}\`${cell(text)}\``;
 }
 
