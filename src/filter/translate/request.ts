@@ -101,6 +101,7 @@ export function translateRequest(
   putSampling(chat, request, wanted.logprobs, profile);
   putVendorFields(chat, request, profile, dropped);
   put(chat, 'moderation', request.moderation);
+  if (profile.guardrails) put(chat, 'guardrails', request.guardrails);
   if (profile.stubTools && chat.tools === undefined) putStubTools(chat, profile);
   const effort = request.reasoning?.effort ?? null;
   // The client's own switch is all that it wants to set of the server's reasoning.

@@ -105,6 +105,12 @@ export const profileFlags = {
     .boolean()
     .describe('Takes `moderation`.')
     .register(unprobed, { because: 'One vendor has the field, and is recognised by its host.' }),
+  guardrails: z
+    .boolean()
+    .describe('Takes `guardrails` (LiteLLM and NeMo Guardrails do); elsewhere a request that asks for some is refused.')
+    .register(unprobed, {
+      because: 'Which guardrails there are is up to the proxy, and a harmless prompt passes them all.',
+    }),
   renames: z
     .record(z.string(), z.string())
     .describe('Fields that have another name upstream: `seed` → `random_seed`.')

@@ -28,6 +28,7 @@ export const generic: BuiltInProfile = {
     serviceTiers: {},
     defaults: {},
     moderation: false,
+    guardrails: false,
     renames: {},
     jsonSchema: 'native',
     reasoningEffort: 'reasoning_effort',

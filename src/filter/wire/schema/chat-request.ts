@@ -25,6 +25,8 @@ export interface ChatCompletionRequest {
   readonly verbosity?: string;
   readonly service_tier?: string;
   readonly moderation?: unknown;
+  /** LiteLLM, NeMo Guardrails. */
+  readonly guardrails?: unknown;
   readonly user?: string;
   readonly safety_identifier?: string;
   readonly prompt_cache_key?: string;

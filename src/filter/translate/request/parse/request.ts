@@ -81,6 +81,10 @@ export function parseRequest(body: unknown, settings: TranslationSettings, dropp
         // A preference for long conversations; a client that has it sends it with each request.
         if (Array.isArray(read) && read.length > 0) dropped.push(name);
         break;
+      case 'max_infer_iters':
+        // The model is asked once, which is within any limit.
+        if (read != null) dropped.push(name);
+        break;
       default:
         fields[name] = read;
     }
@@ -180,6 +184,12 @@ function checkMeaning(name: keyof CreateResponseFields, value: unknown, settings
     case 'moderation':
       if (settings.profile.moderation) return;
       throw unsupportedParameter(name, `Moderation is not available here. Call a moderation service yourself.`);
+    case 'guardrails':
+      if (settings.profile.guardrails || (Array.isArray(value) && value.length === 0)) return;
+      throw unsupportedParameter(
+        name,
+        `No guardrails run here, and the upstream takes none: the answer would not be checked. Leave 'guardrails' out, and check input and output yourself.`,
+      );
     case 'instructions':
       withinTextLimit(value as string, name, settings);
       return;
