@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { manifestFolders, renderManifests } from '../../scripts/kubernetes-render.ts';
+import { manifestFolders, renderChart, renderManifests } from '../../scripts/kubernetes-render.ts';
 import type { Rules } from '../support/monitoring.ts';
 import { type ApiServer, startApiServer } from './api-server.ts';
 import { customResourceDefinitions } from './definitions.ts';
@@ -14,6 +15,75 @@ import { runTool, toolPath } from './tools.ts';
 const root = join(import.meta.dirname, '../..');
 const MiB = 1024 * 1024;
 toolPath('helm'); // what renders below is the one that is pinned
+
+const jwt = 'gateway.auth.jwt.issuer=https://issuer.example,gateway.auth.jwt.jwksUri=https://issuer.example/keys';
+
+/** The chart's objects with these arguments of Helm. */
+function renderWith(...args: readonly string[]): KubernetesObject[] {
+  return renderChart(args).flatMap(({ text }) => parseObjects(text));
+}
+
+/** Two entries for each list of values.yaml. */
+const lists: Readonly<Record<string, readonly [unknown, unknown]>> = {
+  imagePullSecrets: [{ name: 'one' }, { name: 'two' }],
+  extraEnv: [
+    { name: 'ONE', value: '1' },
+    { name: 'TWO', value: '2' },
+  ],
+  extraVolumes: [
+    { name: 'one', emptyDir: {} },
+    { name: 'two', emptyDir: {} },
+  ],
+  extraVolumeMounts: [
+    { name: 'one', mountPath: '/one' },
+    { name: 'two', mountPath: '/two' },
+  ],
+  tolerations: [
+    { key: 'one', operator: 'Exists' },
+    { key: 'two', operator: 'Exists' },
+  ],
+  topologySpreadConstraints: [
+    { maxSkew: 1, topologyKey: 'one', whenUnsatisfiable: 'ScheduleAnyway' },
+    { maxSkew: 2, topologyKey: 'two', whenUnsatisfiable: 'ScheduleAnyway' },
+  ],
+  'networkPolicy.proxies': [
+    { podSelector: { matchLabels: { app: 'one' } } },
+    { podSelector: { matchLabels: { app: 'two' } } },
+  ],
+  'networkPolicy.monitoring': [
+    { podSelector: { matchLabels: { app: 'three' } } },
+    { podSelector: { matchLabels: { app: 'four' } } },
+  ],
+  'networkPolicy.egress': [
+    { to: [{ podSelector: { matchLabels: { app: 'collector' } } }], ports: [{ port: 4318 }] },
+    { ports: [{ port: 53, protocol: 'UDP' }, { port: 5353 }] },
+  ],
+  'gateway.hostnames': ['one.example', 'two.example'],
+  'gateway.auth.jwt.audiences': ['audience-one', 'audience-two'],
+  'gateway.routes': ['/one', '/two'],
+};
+
+/** Arguments that give lists two entries, and what they do not go without. */
+function twoEntries(...names: readonly string[]): string[] {
+  return ['--set', jwt, ...names.flatMap((name) => ['--set-json', `${name}=${JSON.stringify(lists[name])}`])];
+}
+
+function listsOf(value: unknown, path = ''): string[] {
+  if (Array.isArray(value)) return [path];
+  const fields = value !== null && typeof value === 'object' ? Object.entries(value) : [];
+  return fields.flatMap(([name, one]) => listsOf(one, path === '' ? name : `${path}.${name}`));
+}
+
+/** Whether the part, or an object with its fields, is anywhere in it. */
+function contains(value: unknown, part: unknown): boolean {
+  if (value === part) return true;
+  if (value === null || typeof value !== 'object') return false;
+  const hasFields =
+    part !== null &&
+    typeof part === 'object' &&
+    Object.entries(part).every(([name, one]) => isDeepStrictEqual((value as Record<string, unknown>)[name], one));
+  return hasFields || Object.values(value).some((one) => contains(one, part));
+}
 
 describe('the chart', () => {
   test.each(manifestFolders)('%s is what it renders (else: npm run generate)', (folder) => {
@@ -60,6 +130,66 @@ describe('the chart', () => {
   ])('%s fails with a message that names the problem', (setting, message) => {
     const settings = setting.startsWith('gateway.kind') ? [setting] : ['gateway.kind=istio', setting];
     expect(() => render(...settings)).toThrow(message);
+  });
+
+  test('every list of values.yaml is tried with two entries below', () => {
+    expect(Object.keys(lists)).toEqual(listsOf(parse(readFileSync(join(root, 'deploy/chart/values.yaml'), 'utf8'))));
+  });
+
+  test.each(
+    [
+      'gateway.kind=envoy-gateway',
+      'gateway.kind=istio',
+      'gateway.kind=istio,gateway.istio.mesh=sidecar',
+      'gateway.kind=istio,webSocket.enabled=true',
+    ].flatMap((kind) => Object.entries(lists).map(([name, entries]) => [kind, name, entries] as const)),
+  )('with %s, both entries of %s arrive', (kind, name, entries) => {
+    const objects = renderWith('--set', kind, ...twoEntries(name));
+    for (const entry of entries) expect(contains(objects, entry), JSON.stringify(entry)).toBe(true);
+  });
+
+  test.each([
+    ['2147483648', 2 ** 31],
+    ['2e9', 2e9],
+    ['"2e9"', 2e9],
+    ['"2E9"', 2e9],
+    ['"+2.5G"', 2.5e9],
+    ['"2.5Gi"', 2.5 * 2 ** 30],
+    ['".5Ti"', 2 ** 39],
+    ['"3."', null],
+    ['"2097152k"', 2_097_152_000],
+    ['"2097152Ki"', 2 ** 31],
+    ['"2000M"', 2e9],
+    ['"2048Mi"', 2 ** 31],
+    ['"1T"', 1e12],
+    ['"1P"', 1e15],
+    ['"1Pi"', 2 ** 50],
+    ['"1E"', 1e18],
+    ['"1Ei"', 2 ** 60],
+    ['"2147483648000m"', 2 ** 31],
+    ['"2147483648000000u"', 2 ** 31],
+    ['"2000000000000000000n"', 2e9],
+    ['"lots"', null],
+    ['"-2Gi"', null],
+    ['"2gi"', null],
+    ['"2 Gi"', null],
+    ['"512m"', null],
+    ['"1e99"', null],
+    ['0.5', null],
+  ])('memory of %s is as many bytes as Kubernetes reads, or refused by its name', (quantity, bytes) => {
+    const withMemory = (path: string) => renderWith('--set', 'gateway.kind=istio', '--set-json', `${path}=${quantity}`);
+    for (const path of ['resources.limits.memory', 'gateway.istio.resources.limits.memory'])
+      if (bytes === null) expect(() => withMemory(path)).toThrow(`${path}: ${JSON.parse(quantity)} is not a quantity`);
+    if (bytes === null) return;
+    const own = environmentOf(objectOf(withMemory('resources.limits.memory'), 'Deployment'));
+    expect(Number(own['MAX_BUFFERED_BYTES'])).toBe(Math.floor(bytes / 4));
+    const overload = objectOf(
+      withMemory('gateway.istio.resources.limits.memory'),
+      'ConfigMap',
+      'responses-extproc-overload',
+    );
+    const [monitor] = parse(overload.data?.['bootstrap.yaml'] ?? '').overload_manager.resource_monitors;
+    expect(monitor.typed_config.max_heap_size_bytes).toBe(Math.floor(bytes * 0.8));
   });
 
   test('numbers stay numbers, however large', () => {

@@ -32,12 +32,17 @@ app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 responses-extproc/{{ .Release.Namespace }}/{{ include "rx.name" . }}
 {{- end }}
 
-{{/* A quantity of memory in MiB: 512Mi, 1Gi, 1.5Gi, 1G, 1073741824. */}}
-{{- define "rx.mebibytes" -}}
-{{- $text := toString . -}}
-{{- $number := regexFind "^[0-9.]+" $text | float64 -}}
-{{- $units := dict "" 0.00000095367431640625 "k" 0.00095367431640625 "Ki" 0.0009765625 "M" 0.95367431640625 "Mi" 1.0 "G" 953.67431640625 "Gi" 1024.0 "T" 953674.31640625 "Ti" 1048576.0 -}}
-{{ mulf $number (get $units (regexReplaceAll "^[0-9.]+" $text "")) | int64 }}
+{{/* Memory in bytes, from any of Kubernetes' quantities: 512Mi, 1.5Gi, 1G, 2e9, 1073741824. `name` is for the error. */}}
+{{- define "rx.bytes" -}}
+{{- $text := toString .value -}}
+{{- $unit := regexFind "([KMGTPE]i|[numkMGTPE])$" $text -}}
+{{- $units := dict "n" 1e-9 "u" 1e-6 "m" 1e-3 "" 1 "k" 1e3 "M" 1e6 "G" 1e9 "T" 1e12 "P" 1e15 "E" 1e18 "Ki" 1024 "Mi" 1048576 "Gi" 1073741824 "Ti" 1099511627776 "Pi" 1125899906842624 "Ei" 1152921504606846976 -}}
+{{- $bytes := 0 -}}
+{{- if regexMatch `^\+?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,2}|[KMGTPE]i|[numkMGTPE])?$` $text -}}
+{{- $bytes = mulf (trimSuffix $unit $text | float64) (get $units $unit) | int64 -}}
+{{- end -}}
+{{- if lt $bytes 1048576 }}{{ fail (printf "%s: %s is not a quantity of memory of 1Mi or more, such as 512Mi, 2Gi or 2147483648" .name (include "rx.text" .value)) }}{{ end -}}
+{{ $bytes }}
 {{- end }}
 
 {{/* The statistics of Istio's Envoys that alerts and dashboard read. */}}
