@@ -18,6 +18,8 @@ toolPath('helm'); // what renders below is the one that is pinned
 
 const jwt = 'gateway.auth.jwt.issuer=https://issuer.example,gateway.auth.jwt.jwksUri=https://issuer.example/keys';
 
+const presented = 'gateway.kind=envoy-gateway,tls.secretName=tls,tls.clientCaSecret=ca,tls.clientCertificate=envoy';
+
 /** The chart's objects with these arguments of Helm. */
 function renderWith(...args: readonly string[]): KubernetesObject[] {
   return renderChart(args).flatMap(({ text }) => parseObjects(text));
@@ -122,6 +124,28 @@ describe('the chart', () => {
     ['gateway.auth.apiKey.secretName=keys', /gateway\.auth\.apiKey: Envoy Gateway only/],
     ['gateway.namespace=elsewhere', /gateway\.namespace: for a Gateway that is there already/],
     ['tls.clientCaSecret=ca', /tls\.clientCaSecret: needs tls\.secretName/],
+    ['tls.caConfigMap=ca', /tls\.caConfigMap: needs tls\.secretName/],
+    [
+      'gateway.kind=envoy-gateway,tls.secretName=tls,tls.clientCaSecret=ca',
+      /tls\.clientCaSecret: needs tls\.clientCertificate/,
+    ],
+    [
+      `${presented},gateway.className=own`,
+      /tls\.clientCertificate: .* not with gateway\.className, gateway\.create=false/,
+    ],
+    [
+      `${presented},gateway.create=false`,
+      /tls\.clientCertificate: .* not with gateway\.className, gateway\.create=false/,
+    ],
+    ['gateway.auth.jwt.issuer=https://issuer.example', /gateway\.auth\.jwt: without jwksUri, .* nobody needs a token/],
+    ['gateway.auth.jwt.audiences={llm}', /gateway\.auth\.jwt: without jwksUri, .* nobody needs a token/],
+    ['gateway.kind=envoy-gateway,gateway.auth.jwt.audiences={llm}', /gateway\.auth\.jwt: without jwksUri/],
+    [
+      'gateway.kind=none,networkPolicy.enabled=false,gateway.auth.jwt.audiences={llm}',
+      /gateway\.auth\.jwt: without jwksUri/,
+    ],
+    [`gateway.kind=envoy-gateway,gateway.auth.apiKey.secretName=keys,${jwt}`, /gateway\.auth: apiKey or jwt, not both/],
+    [`gateway.kind=none,networkPolicy.enabled=false,${jwt}`, /gateway\.auth\.jwt: with gateway\.kind=none/],
     ['gateway.kind=envoy-gateway,gateway.create=false,gateway.envoyGateway.patchPolicy=true', /which listener/],
     [
       'gateway.kind=envoy-gateway,gateway.create=false,gateway.namespace=a,gateway.envoyGateway.patchPolicy=true',
