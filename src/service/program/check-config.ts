@@ -1,5 +1,5 @@
 import { accessSync, constants } from 'node:fs';
-import { isHostedTool } from '../../filter/translate/request/parse/tools.ts';
+import { isHostedTool } from '../../filter/translate/request/parse/parse-tools.ts';
 import { readOperatorFiles } from '../server/operator-files.ts';
 import { readTlsFiles } from '../server/tls.ts';
 import { type Config, ConfigError } from '../settings/config.ts';

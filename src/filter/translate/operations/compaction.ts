@@ -3,8 +3,8 @@ import type { CompactionResource, OutputItem, ResponseResource } from '../../wir
 import { noUsage } from '../chat/usage.ts';
 import { encodeCompactionEnvelope } from '../compaction-envelope.ts';
 import type { FinishedAnswer } from '../context.ts';
-import { compactionRequest, fitConversation, summaryTokens } from '../request/compaction.ts';
-import { invalidValue } from '../request/errors.ts';
+import { invalidValue } from '../request/request-errors.ts';
+import { compactionRequest, fitConversation, summaryTokens } from '../request/summary-request.ts';
 import { mark } from '../request/trace.ts';
 import { defaults, responseAnswer } from './defaults.ts';
 import type { TranslatedOperation } from './operation.ts';

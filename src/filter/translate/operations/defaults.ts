@@ -1,7 +1,7 @@
 import { chatRequestJson, chatRequestPieces } from '../../wire/schema/chat-request.ts';
 import { translateCompletion } from '../completion.ts';
 import type { AnswerForm } from '../context.ts';
-import { unsupportedValue } from '../request/errors.ts';
+import { unsupportedValue } from '../request/request-errors.ts';
 import type { TranslatedOperation } from './operation.ts';
 
 /** An answer that becomes a Response; as JSON, the client gets what `bodyOf` makes of that. */

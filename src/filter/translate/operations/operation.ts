@@ -3,7 +3,7 @@ import type { ChatCompletionRequest, ChatToolChoice, Passthrough } from '../../w
 import type { AnswerForm } from '../context.ts';
 import type { Dropped } from '../request/dropped.ts';
 import type { CreateResponse, InputItem } from '../request/parsed.ts';
-import type { OfferedTool } from '../request/tools.ts';
+import type { OfferedTool } from '../request/tools-to-chat.ts';
 import type { CatalogSettings, TranslationSettings } from '../settings.ts';
 
 /**

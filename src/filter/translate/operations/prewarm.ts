@@ -1,5 +1,5 @@
 import type { InputItem } from '../request/parsed.ts';
-import { standIn } from '../request/passes/pass.ts';
+import { standIn } from '../request/passes/message-pass.ts';
 import { mark } from '../request/trace.ts';
 import { responseAnswer } from './defaults.ts';
 import type { TranslatedOperation } from './operation.ts';

@@ -1,4 +1,4 @@
-import { missingParameter } from '../request/errors.ts';
+import { missingParameter } from '../request/request-errors.ts';
 import { summary } from './compaction.ts';
 import { defaults } from './defaults.ts';
 import type { TranslatedOperation } from './operation.ts';

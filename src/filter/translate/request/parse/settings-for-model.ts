@@ -1,7 +1,7 @@
 import { profileForModel } from '../../../upstream/profile-for-model.ts';
 import { isJsonObject } from '../../../wire/schema/create-response.ts';
 import type { TranslationSettings } from '../../settings.ts';
-import { maxModelLength } from './limits.ts';
+import { maxModelLength } from './text-limits.ts';
 
 /**
  * The settings with the flags the profile has for the request's model, which even reading the request depends on. A name

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { hostedItems } from '../../../../../src/filter/translate/request/parse/items/hosted.ts';
+import { hostedItems } from '../../../../../src/filter/translate/request/parse/items/hosted-items.ts';
 import { itemTypes } from '../../../../../src/filter/translate/request/parse/items/item-types.ts';
 import { translateRequest } from '../../../../../src/filter/translate/request.ts';
 import { createCountedIds } from '../../../../support/context.ts';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { partTypes } from '../../../../../src/filter/translate/request/parse/content.ts';
 import { itemTypes } from '../../../../../src/filter/translate/request/parse/items/item-types.ts';
+import { partTypes } from '../../../../../src/filter/translate/request/parse/parse-content.ts';
 import { translateRequest } from '../../../../../src/filter/translate/request.ts';
 import { createCountedIds } from '../../../../support/context.ts';
 import { blockOf, goldenCases } from '../../../../support/golden.ts';
@@ -45,7 +45,7 @@ const kinds = [
   },
   {
     kind: 'tool',
-    types: casesOf('src/filter/translate/request/parse/tools.ts', 'addTool'),
+    types: casesOf('src/filter/translate/request/parse/parse-tools.ts', 'addTool'),
     listed: listedFor({ input: 'x', tools: [{ type: 'nobody_knows' }] }),
   },
 ];

@@ -1,6 +1,6 @@
 import { configurationUpdateItem } from '../../../../wire/schema/create-response.ts';
 import { knownKeys } from '../../dropped.ts';
-import { itemType } from './item-type.ts';
+import { itemType } from './input-builder.ts';
 
 const reasoningKeys = knownKeys('effort');
 const textKeys = knownKeys('format');

@@ -1,6 +1,6 @@
 import { itemReference as schema } from '../../../../wire/schema/create-response.ts';
-import { quote, unsupportedParameter } from '../../errors.ts';
-import { itemType } from './item-type.ts';
+import { quote, unsupportedParameter } from '../../request-errors.ts';
+import { itemType } from './input-builder.ts';
 
 export const itemReference = itemType(schema, ({ id }, at, input) => {
   // Ids that begin so were made here, for reasoning. The upstream can do without that text.

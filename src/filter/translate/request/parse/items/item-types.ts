@@ -5,16 +5,16 @@ import {
   localShellOutput,
   shellCall,
   shellOutput,
-} from './client-tools.ts';
-import { compaction, compactionTrigger } from './compaction.ts';
+} from './client-tool-items.ts';
+import { compaction, compactionTrigger } from './compaction-items.ts';
 import { configurationUpdate } from './configuration-update.ts';
-import { customToolCall, functionCall, toolOutput } from './function-calls.ts';
-import { hostedItems } from './hosted.ts';
+import { customToolCall, functionCall, toolOutput } from './function-call-items.ts';
+import { hostedItems } from './hosted-items.ts';
+import type { ItemType } from './input-builder.ts';
 import { itemReference } from './item-reference.ts';
-import type { ItemType } from './item-type.ts';
-import { agentMessage, message } from './messages.ts';
-import { reasoning } from './reasoning.ts';
-import { additionalTools, toolSearchCall, toolSearchOutput } from './tool-search.ts';
+import { agentMessage, message } from './message-items.ts';
+import { reasoning } from './reasoning-items.ts';
+import { additionalTools, toolSearchCall, toolSearchOutput } from './tool-search-items.ts';
 
 /** Every type of input item with a rule. Any other is read for its text, or refused. */
 export const itemTypes: ReadonlyMap<string, ItemType> = new Map<string, ItemType>([

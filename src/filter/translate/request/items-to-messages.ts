@@ -1,0 +1,113 @@
+import type { ChatMessage } from '../../wire/schema/chat-request.ts';
+import { upstreamCallId } from '../call-ids.ts';
+import type { TranslationSettings } from '../settings.ts';
+import { createTurn, type Turn } from './assistant-turn.ts';
+import { isRefusal, joinText } from './content-to-chat.ts';
+import { earlierReasoningOf } from './earlier-reasoning.ts';
+import type { PairedCall, PairedItem } from './pair-calls.ts';
+import type { InputMessage, InputReasoning } from './parsed.ts';
+import { applyPasses } from './passes/message-passes.ts';
+import type { ToolTable } from './tools-to-chat.ts';
+import { carry } from './trace.ts';
+import { chatMessageOf, messagesOfTurn } from './turn-to-messages.ts';
+
+/**
+ * Items as Chat messages: one assistant message per turn (reasoning, text, calls), followed directly by its outputs in
+ * the order of the calls, whatever stood between them, in the form the profile's server takes. `leading` are system
+ * messages that come first.
+ */
+export function translateMessages(
+  items: readonly PairedItem[],
+  leading: readonly InputMessage[],
+  settings: TranslationSettings,
+  tools: ToolTable,
+): readonly ChatMessage[] {
+  const { profile } = settings;
+  const messages = leading.map((message) => chatMessageOf(message, profile));
+  let turn: Turn | undefined;
+
+  for (const item of items) {
+    switch (item.kind) {
+      case 'reasoning':
+        if (turn?.answered || hasDeferred()) close();
+        addReasoning(item);
+        break;
+      case 'message':
+        if (item.role === 'assistant') addAssistant(item);
+        else addOther(item);
+        break;
+      case 'call':
+        addCall(item);
+        break;
+      case 'answer':
+        if (turn?.waiting.delete(item.call)) turn.answered = true;
+        break;
+    }
+  }
+  close();
+  return applyPasses(messages, profile);
+
+  function openTurn(): Turn {
+    turn ??= createTurn();
+    return turn;
+  }
+
+  function close(): void {
+    for (const message of turn === undefined ? [] : messagesOfTurn(turn, profile, tools)) messages.push(message);
+    turn = undefined;
+  }
+
+  function hasDeferred(): boolean {
+    return turn !== undefined && turn.deferred.length > 0;
+  }
+
+  function addReasoning(item: InputReasoning): void {
+    const earlier = earlierReasoningOf(item, settings);
+    carry(earlier, item);
+    openTurn().reasoning.push(earlier);
+  }
+
+  /** A message between calls and their outputs waits for the outputs. */
+  function addOther(item: InputMessage): void {
+    if (turn !== undefined && turn.waiting.size > 0) {
+      turn.deferred.push(item);
+      return;
+    }
+    close();
+    messages.push(chatMessageOf(item, profile));
+  }
+
+  function addCall(item: PairedCall): void {
+    const id = upstreamCallId(item.callId);
+    if (turn?.answered || turn?.callIds.has(id)) close();
+    const open = openTurn();
+    open.calls.push(item);
+    open.callIds.add(id);
+    if (!item.abandoned) open.waiting.add(item);
+  }
+
+  function addAssistant(item: InputMessage): void {
+    let open = openTurn();
+    const hasContent = open.text !== null || open.refusal !== null;
+    if (hasContent || open.answered || hasDeferred()) {
+      // Reasoning that came after the first text led to this one.
+      const later = open.calls.length === 0 ? open.reasoning.splice(open.reasoningBeforeText) : [];
+      close();
+      open = openTurn();
+      for (const earlier of later) open.reasoning.push(earlier);
+    }
+    open.reasoningBeforeText = open.reasoning.length;
+    open.phase = item.phase ?? null;
+    carry(open, item, 'content');
+    if (open.phase !== null) carry(open, item, 'phase');
+    const refusals = item.content.filter(isRefusal).map(({ refusal }) => refusal);
+    const text = joinText(item.content);
+    if (refusals.length > 0 && profile.refusalField) {
+      open.refusal = refusals.join('');
+      carry(open, item, 'refusal');
+      open.text = text === '' ? null : text;
+    } else {
+      open.text = text + refusals.join('');
+    }
+  }
+}

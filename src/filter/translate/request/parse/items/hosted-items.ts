@@ -1,0 +1,85 @@
+import { arrayOf, objectOf, objectsOf, textOf } from '../../../chat/loose.ts';
+import { unsupportedParameter } from '../../request-errors.ts';
+import type { ItemType } from './input-builder.ts';
+
+interface LooseHostedItem {
+  readonly action?: unknown;
+  readonly queries?: unknown;
+  readonly results?: unknown;
+  readonly code?: unknown;
+  readonly outputs?: unknown;
+  readonly revised_prompt?: unknown;
+  readonly name?: unknown;
+  readonly server_label?: unknown;
+  readonly arguments?: unknown;
+  readonly output?: unknown;
+  readonly error?: unknown;
+}
+
+/**
+ * Items of tools that only OpenAI's servers run, calls and outputs, each with the text that a model needs of it afterwards.
+ * The item is history: its tool ran elsewhere, and the messages around it have what the model said with the result.
+ */
+const hostedTexts: Readonly<Record<string, (item: LooseHostedItem) => string>> = {
+  web_search_call(item) {
+    const action = objectOf<{ query?: unknown; queries?: unknown; url?: unknown }>(item.action);
+    return noted('Searched the web', [...textsIn(action?.queries), textOf(action?.query), textOf(action?.url)]);
+  },
+  file_search_call(item) {
+    const results = objectsOf<{ filename?: unknown; text?: unknown }>(item.results);
+    const found = results.map(({ filename, text }) => `${textOf(filename)}: ${textOf(text)}`);
+    return noted('Searched files', [...textsIn(item.queries), ...found]);
+  },
+  computer_call: nothing,
+  computer_call_output: nothing,
+  image_generation_call: (item) => noted('Generated an image', [textOf(item.revised_prompt)]),
+  code_interpreter_call(item) {
+    const logs = objectsOf<{ logs?: unknown }>(item.outputs).map((output) => textOf(output.logs));
+    return noted('Ran code', [textOf(item.code), ...logs]);
+  },
+  mcp_list_tools: nothing,
+  mcp_approval_request: nothing,
+  mcp_approval_response: nothing,
+  mcp_call: (item) =>
+    noted(`Called ${textOf(item.server_label)} ${textOf(item.name)}`, [
+      textOf(item.arguments),
+      textOf(item.output),
+      textOf(item.error),
+    ]),
+  program: nothing,
+  program_output: nothing,
+};
+
+/** Those items by type: left out and named, with their text kept; or refused. */
+export const hostedItems: ReadonlyMap<string, ItemType> = new Map(
+  Object.entries(hostedTexts).map(([type, textIn]) => [type, hostedItem(type, textIn)]),
+);
+
+function hostedItem(type: string, textIn: (item: LooseHostedItem) => string): ItemType {
+  return {
+    read(item, at, input) {
+      if (input.settings.unsupportedItems === 'reject') {
+        throw unsupportedParameter(
+          `${at}.type`,
+          `Items of type '${type}' belong to tools that OpenAI's servers run, and this server has none.`,
+        );
+      }
+      input.dropped.push(`${at}.${type}`);
+      input.addText('assistant', textIn(item), at);
+    },
+  };
+}
+
+function nothing(): string {
+  return '';
+}
+
+function textsIn(value: unknown): string[] {
+  return arrayOf(value).map(textOf);
+}
+
+/** `''` if there is no text beyond the fact that the tool ran. */
+function noted(what: string, texts: readonly string[]): string {
+  const told = [...new Set(texts.filter((text) => text !== ''))];
+  return told.length === 0 ? '' : `[${what}]\n${told.join('\n')}`;
+}

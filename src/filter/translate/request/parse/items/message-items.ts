@@ -1,0 +1,54 @@
+import { agentMessageItem, messageItem } from '../../../../wire/schema/create-response.ts';
+import { unsupportedParameter } from '../../request-errors.ts';
+import { parseContent } from '../parse-content.ts';
+import { itemType } from './input-builder.ts';
+
+const chatMessageFields = [
+  ['tool_calls', 'function_call'],
+  ['function_call', 'function_call'],
+  ['tool_call_id', 'function_call_output'],
+] as const;
+
+const checkedMessage = itemType(
+  messageItem,
+  ({ role, content, phase }, at, input) => {
+    const { settings, dropped } = input;
+    const speaker = role === 'developer' ? 'system' : role;
+    const parts = parseContent(content, speaker, `${at}.content`, settings, dropped);
+    const isPhaseKnown = role === 'assistant' && settings.profile.phase && typeof phase === 'string';
+    if (phase != null && !isPhaseKnown) dropped.push('input[].phase');
+    // A message whose every part was left out is left out too; one that was empty from the start stays.
+    if (parts.length === 0 && content.length > 0) return;
+    input.add({ kind: 'message', role, content: parts, ...(isPhaseKnown ? { phase } : {}) });
+  },
+  chatMessageFields.map(([name]) => name),
+);
+
+export const message = {
+  read(item, at, input) {
+    refuseChatFields(item, at);
+    checkedMessage.read(item, at, input);
+  },
+} satisfies typeof checkedMessage;
+
+/** Refuses fields of Chat messages: ignored, they would silently be missing from the conversation. */
+function refuseChatFields(item: Record<string, unknown>, at: string): void {
+  for (const [name, instead] of chatMessageFields) {
+    const value = item[name];
+    if (value == null || (Array.isArray(value) && value.length === 0)) continue;
+    throw unsupportedParameter(
+      `${at}.${name}`,
+      `'${at}.${name}' belongs to the Chat Completions API. In the Responses API use items of type '${instead}'.`,
+    );
+  }
+}
+
+/** A message from one Codex agent to another (multi_agent_v2): the model reads it as the user's. */
+export const agentMessage = itemType(
+  agentMessageItem,
+  ({ content }, at, input) => {
+    const parts = parseContent(content, 'user', `${at}.content`, input.settings, input.dropped);
+    if (parts.length > 0) input.add({ kind: 'message', role: 'user', content: parts });
+  },
+  ['author', 'recipient'],
+);

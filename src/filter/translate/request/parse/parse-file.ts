@@ -1,0 +1,112 @@
+import { filePart } from '../../../wire/schema/create-response.ts';
+import type { TranslationSettings } from '../../settings.ts';
+import type { Dropped } from '../dropped.ts';
+import type { InputFile, InputText } from '../parsed.ts';
+import { invalidValue, missingParameter, quote, unsupportedParameter } from '../request-errors.ts';
+import { refuseOrOmit } from './omitted.ts';
+import { readShape } from './read-shape.ts';
+import { checkBytes } from './text-limits.ts';
+
+/**
+ * An `input_file` part. A text file becomes text: every server takes that, and OpenAI's file part is for PDF only. Throws
+ * `ApiError` for a file that the profile's server does not take, unless it is history: then a text stands in its place. No URL is fetched from here: clients could reach whatever
+ * this service can reach.
+ */
+export function parseFile(
+  part: unknown,
+  at: string,
+  settings: TranslationSettings,
+  dropped: Dropped,
+): InputFile | InputText {
+  const { profile, limits } = settings;
+  const { file_data, file_url, file_id, filename } = readShape(filePart, part, at);
+  if (file_data != null) {
+    checkBytes(file_data, limits.maxFileBytes, `${at}.file_data`, 'file');
+    const file = fileOf(file_data, filename, at);
+    const { mime } = file;
+    if (isTextType(mime))
+      return { type: 'text', text: `${filename ?? 'file'}:\n${decodeText(file, at)}`, hasOwnLines: true };
+    if (profile.file === 'none') {
+      return notTaken(
+        `${at}.file_data`,
+        `The upstream (profile '${profile.name}') does not accept files of type ${quote(mime)}. Send their text, or their pages as images.`,
+      );
+    }
+    const url = file_data.startsWith('data:') ? file_data : `data:${mime};base64,${file_data}`;
+    return { type: 'file', url, filename: filename ?? null };
+  }
+  if (file_url != null) {
+    if (profile.file === 'openrouter' || profile.file === 'mistral') {
+      return { type: 'file', url: file_url, filename: filename ?? null };
+    }
+    return notTaken(
+      `${at}.file_url`,
+      `The upstream (profile '${profile.name}') does not accept files by URL, and this server does not fetch them. Send the content in 'file_data'.`,
+    );
+  }
+  if (file_id == null) throw missingParameter(`${at}.file_data`);
+  if (profile.file === 'openai') return { type: 'file', fileId: file_id };
+  return notTaken(
+    `${at}.file_id`,
+    `Uploaded files are not held here. Send the content in 'file_data', as data:…;base64,….`,
+  );
+
+  function notTaken(param: string, message: string): InputText {
+    return refuseOrOmit('file', unsupportedParameter(param, message), settings, dropped);
+  }
+}
+
+const mimeByExtension: ReadonlyMap<string, string> = new Map([
+  ...`bash c cc cfg conf cpp cs css csv diff go h hpp htm html ini java js json jsx kt log lua md patch php pl py r rb rs
+  rst scala sh sql srt svg swift tex toml ts tsv tsx txt vue xml yaml yml`
+    .split(/\s+/)
+    .map((extension) => [extension, 'text/plain'] as const),
+  ['png', 'image/png'],
+  ['jpg', 'image/jpeg'],
+  ['jpeg', 'image/jpeg'],
+  ['docx', 'application/vnd.openxmlformats-officedocument.wordprocessingml.document'],
+  ['xlsx', 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet'],
+  ['pptx', 'application/vnd.openxmlformats-officedocument.presentationml.presentation'],
+]);
+
+/** `text/*`, and the other MIME types whose files are text. */
+function isTextType(mime: string): boolean {
+  return /^text\/|^application\/(json|xml|yaml|x-yaml|toml|sql|javascript|x-sh)$|\+(json|xml|yaml)$/.test(mime);
+}
+
+/** Characters before the comma of a data URL: a MIME type and its parameters. */
+const maxDataUrlHeader = 1000;
+
+interface FileData {
+  readonly mime: string;
+  readonly data: string;
+  readonly isBase64: boolean;
+}
+
+/** `file_data` is a data URL or bare base64; bare data gets the type of the file name's extension, else PDF. */
+function fileOf(given: string, filename: string | null | undefined, at: string): FileData {
+  const comma = given.startsWith('data:') ? given.indexOf(',') : -1;
+  if (comma === -1) {
+    const extension = filename?.slice(filename.lastIndexOf('.') + 1).toLowerCase() ?? '';
+    return { mime: mimeByExtension.get(extension) ?? 'application/pdf', data: given, isBase64: true };
+  }
+  if (comma > maxDataUrlHeader) {
+    throw invalidValue(`${at}.file_data`, `Invalid '${at}.file_data': what stands before the comma is too long.`);
+  }
+  const [mime = '', ...parameters] = given.slice('data:'.length, comma).toLowerCase().split(';');
+  const isBase64 = parameters.at(-1)?.trim() === 'base64';
+  return { mime: mime.trim() || 'text/plain', data: given.slice(comma + 1), isBase64 };
+}
+
+function decodeText({ data, isBase64 }: FileData, at: string): string {
+  const param = `${at}.file_data`;
+  if (isBase64 && /[^\w+/=\s-]/.test(data)) {
+    throw invalidValue(param, `Invalid '${param}': it is not base64.`);
+  }
+  try {
+    if (!isBase64) return decodeURIComponent(data);
+    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(data, 'base64'));
+  } catch {
+    throw invalidValue(param, `Invalid '${param}': the file says it is text, but it is not UTF-8.`);
+  }
+}

@@ -1,0 +1,83 @@
+import { ApiError } from '../../../wire/schema/api-error.ts';
+import { isJsonObject } from '../../../wire/schema/create-response.ts';
+import type { TranslationSettings } from '../../settings.ts';
+import type { Dropped } from '../dropped.ts';
+import { invalidType, invalidValue, missingParameter, quote } from '../request-errors.ts';
+import { hostedItems } from './items/hosted-items.ts';
+import { InputBuilder } from './items/input-builder.ts';
+import { itemTypes } from './items/item-types.ts';
+import { roleStatedBy, textCarriedBy } from './items/unknown-items.ts';
+import { parseContent } from './parse-content.ts';
+
+/** The decoded items of an input. */
+export type ParsedInput = Pick<InputBuilder, 'items' | 'toolLists' | 'update' | 'endsInTrigger'>;
+
+/**
+ * `input` as items, each parsed by its `type`. Throws `ApiError` for the first mistake. `dropped` receives the paths of the
+ * items that are left out.
+ */
+export function parseInput(
+  input: string | readonly unknown[],
+  settings: TranslationSettings,
+  dropped: Dropped,
+): ParsedInput {
+  const builder = new InputBuilder(input.length, settings, dropped);
+  if (typeof input === 'string') {
+    const content = parseContent(input, 'user', 'input', settings, dropped);
+    builder.add({ kind: 'message', role: 'user', content });
+    return builder;
+  }
+  if (input.length === 0) {
+    throw ApiError.invalidRequest('empty_array', 'input', `Invalid 'input': it must not be an empty array.`);
+  }
+  if (input.length > settings.limits.maxItems) {
+    throw ApiError.invalidRequest(
+      'array_above_max_length',
+      'input',
+      `Invalid 'input': too many items. Expected at most ${settings.limits.maxItems}, but got ${input.length}.`,
+    );
+  }
+  // The user messages at the end are new. What is before them is the history that the client repeats with each request.
+  const latest = input.findLastIndex((item) => !isJsonObject(item) || item['role'] !== 'user') + 1;
+  const ofHistory: TranslationSettings = latest === 0 ? settings : { ...settings, isHistory: true };
+  for (const [index, item] of input.entries()) {
+    const at = `input[${index}]`;
+    builder.settings = index < latest ? ofHistory : settings;
+    if (settings.trace !== undefined) settings.trace.field = at;
+    readItem(item, at, builder);
+  }
+  return builder;
+}
+
+function readItem(item: unknown, at: string, builder: InputBuilder): void {
+  if (!isJsonObject(item)) throw invalidType(at, 'an object', item);
+  const type = typeOfItem(item, at);
+  const known = itemTypes.get(type);
+  if (known === undefined) readUnknown(type, item, at, builder);
+  else known.read(item, at, builder);
+}
+
+/** The item's `type`; messages and references may omit it. */
+function typeOfItem(item: Record<string, unknown>, at: string): string {
+  const { type, role, id } = item;
+  if (typeof type === 'string') return type;
+  if (type != null) throw invalidType(`${at}.type`, 'a string', type);
+  if (role != null || item['content'] !== undefined) return 'message';
+  if (typeof id === 'string') return 'item_reference';
+  throw missingParameter(`${at}.type`);
+}
+
+/** An item of an unknown type: its text, or nothing, or refused. */
+function readUnknown(type: string, item: Record<string, unknown>, at: string, builder: InputBuilder): void {
+  const { unknownItems, unsupportedItems } = builder.settings;
+  if (unknownItems === 'reject') {
+    const types = [...itemTypes.keys()].filter((known) => unsupportedItems !== 'reject' || !hostedItems.has(known));
+    const supported = types.map(quote).join(', ');
+    throw invalidValue(
+      `${at}.type`,
+      `Invalid value: ${quote(type)} for '${at}.type'. Supported values are: ${supported}.`,
+    );
+  }
+  builder.dropped.pushUnknownType({ kind: 'item', type }, at);
+  if (unknownItems === 'text') builder.addText(roleStatedBy(item), textCarriedBy(item), at);
+}

@@ -1,0 +1,38 @@
+import { type CreateResponseFields, isJsonObject, jsonSchemaFormat } from '../../../wire/schema/create-response.ts';
+import type { TranslationSettings } from '../../settings.ts';
+import type { TextFormatRequest } from '../parsed.ts';
+import { invalidValue, missingParameter, quote, unsupportedValue } from '../request-errors.ts';
+import { readShape } from './read-shape.ts';
+
+const param = 'text.format';
+
+/** `text.format`; text when it is absent. Throws `ApiError` for a mistake, and for a strict schema no server field could hold. */
+export function parseTextFormat(
+  format: NonNullable<CreateResponseFields['text']>['format'],
+  { profile }: TranslationSettings,
+): TextFormatRequest {
+  const type = format?.['type'];
+  if (format == null || type === 'text') return { type: 'text' };
+  if (type === 'json_object') return { type };
+  if (type == null) throw missingParameter(`${param}.type`);
+  if (type !== 'json_schema') {
+    throw invalidValue(
+      `${param}.type`,
+      `Invalid value: ${quote(type)} for 'text.format.type'. Supported values are: 'text', 'json_object', 'json_schema'.`,
+    );
+  }
+  if (isJsonObject(format['json_schema'])) {
+    throw missingParameter(
+      `${param}.name`,
+      'This API takes the schema flat: "text": {"format": {"type": "json_schema", "name": …, "schema": …}}.',
+    );
+  }
+  const { name, schema, strict, description } = readShape(jsonSchemaFormat, format, param);
+  if (strict === true && profile.jsonSchema === 'prompt') {
+    throw unsupportedValue(
+      param,
+      `This upstream cannot enforce a JSON schema. Send "strict": false to have the schema described to the model instead.`,
+    );
+  }
+  return { type, name, schema, strict: strict ?? null, description: description ?? null };
+}

@@ -1,0 +1,82 @@
+import {
+  allowedToolsChoice,
+  type CreateResponseFields,
+  isJsonObject,
+  namedToolChoice,
+} from '../../../wire/schema/create-response.ts';
+import { isClientToolType } from '../../client-tools.ts';
+import type { TranslationSettings } from '../../settings.ts';
+import type { Dropped } from '../dropped.ts';
+import type { ChosenTool, ToolChoiceMode, ToolChoiceRequest } from '../parsed.ts';
+import { invalidType, invalidValue, missingParameter, quote, unsupportedValue } from '../request-errors.ts';
+import { readShape } from './read-shape.ts';
+
+const param = 'tool_choice';
+const modes: readonly string[] = ['auto', 'none', 'required'] satisfies ToolChoiceMode[];
+
+/** `tool_choice`; null when it is absent. Throws `ApiError` for the first mistake. */
+export function parseToolChoice(
+  choice: CreateResponseFields['tool_choice'],
+  settings: TranslationSettings,
+  dropped: Dropped,
+): ToolChoiceRequest | null {
+  if (choice == null) return null;
+  if (typeof choice === 'string') {
+    if (isMode(choice)) return { type: 'mode', mode: choice };
+    throw invalidValue(
+      param,
+      `Invalid value: ${quote(choice)} for 'tool_choice'. Supported values are: ${modes.map(quote).join(', ')}, or an object.`,
+    );
+  }
+  const type = choice['type'];
+  switch (type) {
+    case 'function':
+    case 'custom':
+      return { type: 'named', tool: chosenTool(type, choice, param) };
+    case 'shell':
+    case 'local_shell':
+    case 'apply_patch':
+      return { type: 'named', tool: { param, type, name: type, namespace: null } };
+    case 'allowed_tools': {
+      const nested = choice['tools'] === undefined && isJsonObject(choice[type]);
+      const at = nested ? `${param}.${type}` : param;
+      const { mode, tools } = readShape(allowedToolsChoice, nested ? choice[type] : choice, at);
+      const allowed = tools.flatMap((entry, index) => parseAllowed(entry, `${at}.tools[${index}]`, settings, dropped));
+      return { type, mode: mode ?? 'auto', tools: allowed };
+    }
+    default:
+      if (type == null) throw missingParameter('tool_choice.type');
+      throw unsupportedValue(
+        param,
+        `'tool_choice' of type ${quote(type)} needs a tool the server runs. Supported are 'auto', 'none', 'required', and objects of type 'function', 'custom', 'shell', 'local_shell', 'apply_patch', 'allowed_tools'.`,
+      );
+  }
+}
+
+function isMode(text: string): text is ToolChoiceMode {
+  return modes.includes(text);
+}
+
+/** None for a tool that is left out of `tools` too. */
+function parseAllowed(entry: unknown, at: string, settings: TranslationSettings, dropped: Dropped): ChosenTool[] {
+  if (!isJsonObject(entry)) throw invalidType(at, 'an object', entry);
+  const type = entry['type'];
+  if (type === 'function' || type === 'custom') return [chosenTool(type, entry, at)];
+  if (typeof type === 'string' && isClientToolType(type)) return [{ param: at, type, name: type, namespace: null }];
+  if (typeof type === 'string' && settings.droppedTools.includes(type)) {
+    dropped.push(`${at}.${type}`);
+    return [];
+  }
+  throw unsupportedValue(
+    `${at}.type`,
+    `Only tools that the client runs can be allowed here, such as those of type 'function'.`,
+  );
+}
+
+/** Flat, or as Chat has it: `{"type": "function", "function": {"name": …}}`. */
+function chosenTool(type: 'function' | 'custom', choice: Record<string, unknown>, at: string): ChosenTool {
+  const nested = choice['name'] === undefined && isJsonObject(choice[type]);
+  const path = nested ? `${at}.${type}` : at;
+  const { name, namespace } = readShape(namedToolChoice, nested ? choice[type] : choice, path);
+  return { param: path, type, name, namespace: namespace ?? null };
+}

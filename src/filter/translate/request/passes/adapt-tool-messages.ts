@@ -1,0 +1,122 @@
+import { createHash } from 'node:crypto';
+import type { ChatContentPart, ChatMessage, ChatToolCall } from '../../../wire/schema/chat-request.ts';
+import { type MessagePass, mapRole } from './message-pass.ts';
+
+/** Ids of nine letters or digits, as Mistral demands. */
+export const nineCharacterIds: MessagePass = {
+  name: 'nineCharacterIds',
+  appliesTo: (profile) => profile.nineCharacterIds,
+  run(messages) {
+    // A call and its output have one id, and hashing it is most of the work.
+    const known = new Map<string, string>();
+    const idOf = (callId: string): string => {
+      const id = known.get(callId) ?? nineCharacterId(callId);
+      known.set(callId, id);
+      return id;
+    };
+    return messages.map((message) => {
+      if (message.tool_call_id !== undefined) return { ...message, tool_call_id: idOf(message.tool_call_id) };
+      if (message.tool_calls === undefined) return message;
+      return { ...message, tool_calls: message.tool_calls.map((call) => ({ ...call, id: idOf(call.id) })) };
+    });
+  },
+};
+
+const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
+
+/** Others get a hash, the same for the same id. */
+function nineCharacterId(callId: string): string {
+  if (/^[A-Za-z0-9]{9}$/.test(callId)) return callId;
+  const hash = createHash('sha256').update(callId).digest();
+  return Array.from(hash.subarray(0, 9), (byte) => alphabet[byte % alphabet.length]).join('');
+}
+
+/** Tool messages repeat the name of the function. */
+export const toolMessageName: MessagePass = {
+  name: 'toolMessageName',
+  appliesTo: (profile) => profile.toolMessageName,
+  run(messages) {
+    let calls: readonly ChatToolCall[] = [];
+    return messages.map((message) => {
+      if (message.tool_calls !== undefined) calls = message.tool_calls;
+      if (message.role !== 'tool') return message;
+      const call = calls.find(({ id }) => id === message.tool_call_id);
+      return call === undefined ? message : { ...message, name: nameOf(call) };
+    });
+  },
+};
+
+function nameOf(call: ChatToolCall): string {
+  return call.type === 'custom' ? call.custom.name : call.function.name;
+}
+
+/** Tool messages hold text alone: other parts of a turn's outputs follow in one message of the user's. */
+export const toolMedia: MessagePass = {
+  name: 'toolMedia',
+  appliesTo: () => true,
+  run(messages) {
+    if (!messages.some(hasMedia)) return messages;
+    const written: ChatMessage[] = [];
+    let attached: ChatContentPart[] = [];
+    for (const message of messages) {
+      if (message.role !== 'tool' && attached.length > 0) {
+        written.push({ role: 'user', content: attached });
+        attached = [];
+      }
+      written.push(hasMedia(message) ? withoutMedia(message, attached) : message);
+    }
+    if (attached.length > 0) written.push({ role: 'user', content: attached });
+    return written;
+  },
+};
+
+function hasMedia({ role, content }: ChatMessage): boolean {
+  return role === 'tool' && Array.isArray(content);
+}
+
+/** The message with its text alone; its other parts are added to `attached`. */
+function withoutMedia(message: ChatMessage, attached: ChatContentPart[]): ChatMessage {
+  const parts = message.content as readonly ChatContentPart[]; // `hasMedia`
+  const media = parts.filter(({ type }) => type !== 'text');
+  attached.push({ type: 'text', text: `Output of tool call ${message.tool_call_id}:` }, ...media);
+  const text = parts.map((part) => (part.type === 'text' ? part.text : '')).join('');
+  return { ...message, content: text === '' ? placeholderOf(media) : text };
+}
+
+function placeholderOf(parts: readonly ChatContentPart[]): string {
+  return parts.every(({ type }) => type === 'image_url') ? '[image attached below]' : '[file attached below]';
+}
+
+/** An assistant message holds one call: of several, each has a message of its own, followed by its output. */
+export const singleCalls: MessagePass = {
+  name: 'singleCalls',
+  appliesTo: (profile) => profile.singleCalls,
+  run(messages) {
+    const written: ChatMessage[] = [];
+    let waiting: readonly ChatToolCall[] = [];
+    for (const message of messages) {
+      const { tool_calls: calls } = message;
+      if (calls !== undefined) {
+        written.push({ ...message, tool_calls: calls.slice(0, 1) });
+        waiting = calls.slice(1);
+        continue;
+      }
+      written.push(message);
+      const [next, ...others] = waiting;
+      if (message.role !== 'tool' || next === undefined) continue;
+      written.push({ role: 'assistant', content: null, tool_calls: [next] });
+      waiting = others;
+    }
+    return written;
+  },
+};
+
+/** `content` of an assistant message that holds only tool calls is an empty text instead of null. */
+export const emptyAssistantContent: MessagePass = {
+  name: 'emptyAssistantContent',
+  appliesTo: (profile) => profile.emptyAssistantContent === 'empty',
+  run: (messages) =>
+    mapRole(messages, 'assistant', (message) =>
+      message.content === null && message.refusal === undefined ? { ...message, content: '' } : message,
+    ),
+};

@@ -1,0 +1,62 @@
+import type { Profile } from '../../../upstream/profile.ts';
+import { geminiSignatures, reasoningBackfill, reasoningScope } from './adapt-reasoning.ts';
+import {
+  emptyAssistantContent,
+  nineCharacterIds,
+  singleCalls,
+  toolMedia,
+  toolMessageName,
+} from './adapt-tool-messages.ts';
+import {
+  alternateRoles,
+  assistantAfterTool,
+  assistantPrefix,
+  assistantSpeaks,
+  needsUser,
+  userFirst,
+} from './alternate-roles.ts';
+import { emptyTurns } from './leave-out-empty-turns.ts';
+import { developerRole, systemMessages } from './merge-system-messages.ts';
+import type { MessagePass, Messages } from './message-pass.ts';
+
+/**
+ * Every quirk of messages, in the order in which they are applied: first those that need the conversation as the client
+ * sent it, then those that move parts and split messages, then those about whole turns, and last those that fill in what is
+ * still missing, in messages that earlier passes made too.
+ */
+export const messagePasses: readonly MessagePass[] = [
+  reasoningScope,
+  geminiSignatures,
+  emptyTurns,
+  nineCharacterIds,
+  toolMessageName,
+  toolMedia,
+  developerRole,
+  systemMessages,
+  singleCalls,
+  emptyAssistantContent,
+  assistantAfterTool,
+  alternateRoles,
+  userFirst,
+  needsUser,
+  assistantSpeaks,
+  assistantPrefix,
+  reasoningBackfill,
+];
+
+/** The messages in the form the profile's server takes. */
+export function applyPasses(messages: Messages, profile: Profile): Messages {
+  let current = messages;
+  for (const pass of passesOf(profile)) current = pass.run(current, profile);
+  return current;
+}
+
+function passesOf(profile: Profile): readonly MessagePass[] {
+  const known = passesOfProfile.get(profile);
+  if (known !== undefined) return known;
+  const passes = messagePasses.filter((pass) => pass.appliesTo(profile));
+  passesOfProfile.set(profile, passes);
+  return passes;
+}
+
+const passesOfProfile = new WeakMap<Profile, readonly MessagePass[]>();

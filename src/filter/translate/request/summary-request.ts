@@ -1,0 +1,119 @@
+import type { CompactionSettings } from '../settings.ts';
+import { isTextPart } from './content-to-chat.ts';
+import type { Dropped } from './dropped.ts';
+import type { InputContent, InputItem, InputMessage, InputToolOutput } from './parsed.ts';
+
+const earlierSummary = 'Summary of the conversation so far:';
+
+/** A compaction item made here, as the model reads it: a user message in its place. */
+export function summaryMessage(text: string): InputMessage {
+  return userMessage(`${earlierSummary}\n\n${text}`);
+}
+
+/** The request for the summary, which ends the conversation. */
+export function compactionRequest({ prompt }: CompactionSettings): InputMessage {
+  return userMessage(prompt);
+}
+
+function userMessage(text: string): InputMessage {
+  return { kind: 'message', role: 'user', content: [{ type: 'text', text }] };
+}
+
+/** Maximum tokens of the summary: the setting, or less if the client or the window requires it. */
+export function summaryTokens(settings: CompactionSettings, requested: number | null | undefined): number {
+  const { maxTokens, contextWindow } = settings;
+  const share = contextWindow === null ? maxTokens : Math.max(1, Math.floor(contextWindow / 4));
+  return Math.min(maxTokens, share, requested ?? maxTokens);
+}
+
+/** Characters kept at each end of a text that is shortened. */
+const keptCharacters = 1_000;
+/** Characters of one tool output where the window is not known. */
+const maxOutputCharacters = 32_000;
+/** UTF-8 bytes of a token, low enough for code and for scripts of three bytes a character. */
+const bytesOfToken = 3;
+/** Tokens assumed for a part that is not text: most engines spend less on an image. */
+const tokensOfMedia = 1_500;
+/** What a chat template adds to each message. */
+const tokensOfMessage = 8;
+
+/**
+ * The conversation, shortened so that it can be summarised: a session whose compaction is refused for its length can never
+ * continue. Where the upstream's window is known, tool outputs are shortened, the oldest first, then other texts, until the
+ * conversation probably fits; otherwise each tool output is cut to a fixed size. `dropped` receives the paths of what was
+ * shortened.
+ */
+export function fitConversation(
+  items: readonly InputItem[],
+  leading: string | null | undefined,
+  settings: CompactionSettings,
+  maxTokens: number,
+  dropped: Dropped,
+): readonly InputItem[] {
+  if (settings.contextWindow === null) {
+    return items.map((item) =>
+      item.kind === 'output' ? shortenedOutput(item, maxOutputCharacters / 2, dropped) : item,
+    );
+  }
+  const fitted = [...items];
+  const budget = settings.contextWindow - maxTokens - tokensOf(settings.prompt) - tokensOf(leading ?? '');
+  let size = fitted.reduce((sum, item) => sum + tokensOfItem(item), 0);
+  for (const shorten of [outputShortened, messageShortened]) {
+    for (const [index, item] of fitted.entries()) {
+      if (size <= budget) return fitted;
+      const shorter = shorten(item, dropped);
+      size += tokensOfItem(shorter) - tokensOfItem(item);
+      fitted[index] = shorter;
+    }
+  }
+  return fitted;
+}
+
+function outputShortened(item: InputItem, dropped: Dropped): InputItem {
+  return item.kind === 'output' ? shortenedOutput(item, keptCharacters, dropped) : item;
+}
+
+function messageShortened(item: InputItem, dropped: Dropped): InputItem {
+  if (item.kind !== 'message') return item;
+  const content = item.content.map((part) => shortenedPart(part, keptCharacters));
+  if (content.every((part, index) => part === item.content[index])) return item;
+  dropped.push('input[].content');
+  return { ...item, content };
+}
+
+function shortenedOutput(item: InputToolOutput, kept: number, dropped: Dropped): InputToolOutput {
+  const content = item.content.map((part) => shortenedPart(part, kept));
+  if (content.every((part, index) => part === item.content[index])) return item;
+  dropped.push(`${item.param}.output`);
+  return { ...item, content };
+}
+
+/** The part itself, or a text with its middle left out. The note is counted too, so that nothing becomes longer. */
+function shortenedPart(part: InputContent, kept: number): InputContent {
+  if (!isTextPart(part) || part.text.length <= 2 * kept + 100) return part;
+  const { text } = part;
+  const head = text.slice(0, kept).replace(/[\ud800-\udbff]$/, '');
+  const tail = text.slice(-kept).replace(/^[\udc00-\udfff]/, '');
+  return { ...part, text: `${head}\n[… ${text.length - head.length - tail.length} characters left out …]\n${tail}` };
+}
+
+function tokensOf(text: string): number {
+  return Math.ceil(Buffer.byteLength(text) / bytesOfToken);
+}
+
+function tokensOfItem(item: InputItem): number {
+  switch (item.kind) {
+    case 'message':
+    case 'output':
+      return item.content.reduce((sum, part) => sum + tokensOfPart(part), tokensOfMessage);
+    case 'call':
+      return tokensOfMessage + tokensOf(item.name) + tokensOf(item.input);
+    case 'reasoning':
+      return tokensOf(item.text || item.envelope?.t || item.summaries.join('\n\n'));
+  }
+}
+
+function tokensOfPart(part: InputContent): number {
+  if (part.type === 'refusal') return tokensOf(part.refusal);
+  return isTextPart(part) ? tokensOf(part.text) : tokensOfMedia;
+}

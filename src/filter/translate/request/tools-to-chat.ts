@@ -1,0 +1,116 @@
+import type { Profile } from '../../upstream/profile.ts';
+import type { ChatFunctionTool, ChatTool } from '../../wire/schema/chat-request.ts';
+import type { ToolEcho } from '../../wire/schema/response-resource.ts';
+import type { RestoredTool } from '../context.ts';
+import type { Dropped } from './dropped.ts';
+import { flattenToolName } from './flatten-tool-name.ts';
+import type { CustomDefinition, FunctionDefinition, ToolDefinition } from './parsed.ts';
+import { carry } from './trace.ts';
+
+/** A tool as it is offered to the upstream. */
+export interface OfferedTool {
+  /** The Chat name. */
+  readonly name: string;
+  readonly chat: ChatTool;
+  /** The client's own name and type of the tool. */
+  readonly origin: RestoredTool;
+  /** As a search would give it, of a deferred tool that no search has given. */
+  readonly found: ToolEcho | null;
+}
+
+/** Every tool of a request. */
+export interface ToolTable {
+  /** In the order they are offered. */
+  readonly offered: readonly OfferedTool[];
+  /** The offered tool a client means by name and namespace, or undefined. */
+  find(name: string, namespace?: string | null): OfferedTool | undefined;
+}
+
+/** The parameters of a wrapped custom tool: one string. */
+const wrapperParameters = {
+  type: 'object',
+  properties: { input: { type: 'string', description: 'The free-form text this tool takes.' } },
+  required: ['input'],
+  additionalProperties: false,
+};
+
+/** The definitions as the profile's server takes them. `dropped` receives the path of each `strict` it does not know. */
+export function createToolTable(definitions: readonly ToolDefinition[], profile: Profile, dropped: Dropped): ToolTable {
+  const offered: OfferedTool[] = [];
+  const byName = new Map<string, OfferedTool>();
+  const byShortName = new Map<string, OfferedTool | null>(); // null: several namespaces have it
+  for (const definition of definitions) {
+    const { chatName: name, origin, found = null } = definition;
+    const chat = definition.kind === 'function' ? functionOf(definition) : customOf(definition, profile);
+    carry(chat, definition);
+    const tool = { name, chat, origin, found };
+    offered.push(tool);
+    byName.set(name, tool);
+    if ('namespace' in origin && origin.namespace !== undefined) {
+      byShortName.set(origin.name, byShortName.has(origin.name) ? null : tool);
+    }
+  }
+
+  function functionOf({
+    param,
+    chatName: name,
+    description,
+    parameters,
+    strict,
+    cacheControl,
+  }: FunctionDefinition): ChatTool {
+    if (strict === true && !profile.strict) dropped.push(`${param}.strict`);
+    const about = {
+      name,
+      ...described(description),
+      parameters: completeSchema(parameters),
+      ...(strict !== null && profile.strict ? { strict } : {}),
+    };
+    return {
+      type: 'function',
+      function: about,
+      ...(cacheControl === undefined ? {} : { cache_control: cacheControl }),
+    };
+  }
+
+  return {
+    offered,
+    find(name, namespace) {
+      if (namespace != null && namespace !== '')
+        // A deferred function is in a namespace of its own name.
+        return byName.get(flattenToolName(namespace, name)) ?? (namespace === name ? byName.get(name) : undefined);
+      return byName.get(name) ?? byShortName.get(name) ?? undefined;
+    },
+  };
+}
+
+/** A custom tool as itself, or wrapped in a function of one string where the server knows functions only. */
+function customOf({ chatName: name, description, format }: CustomDefinition, profile: Profile): ChatTool {
+  const grammar = format?.type === 'grammar' ? { definition: format.definition, syntax: format.syntax } : null;
+  if (profile.customTools === 'native') {
+    const chatFormat = grammar === null ? ({ type: 'text' } as const) : ({ type: 'grammar', grammar } as const);
+    return {
+      type: 'custom',
+      custom: { name, ...described(description), ...(format === null ? {} : { format: chatFormat }) },
+    };
+  }
+  const rules =
+    grammar === null ? '' : `The input must conform to this ${grammar.syntax} grammar:\n${grammar.definition}`;
+  const text = [description ?? '', rules].filter((paragraph) => paragraph !== '').join('\n\n');
+  const strict = profile.customTools === 'wrapped_strict' ? { strict: true } : {};
+  return { type: 'function', function: { name, ...described(text), parameters: wrapperParameters, ...strict } };
+}
+
+/** Keys up to which a schema is copied to add its `type`. JSON Schema has some sixty keywords. */
+const maxCompletedKeys = 1000;
+
+/** The parameters as an object schema, which servers demand. */
+function completeSchema(parameters: FunctionDefinition['parameters']): ChatFunctionTool['function']['parameters'] {
+  if (parameters === null) return { type: 'object', properties: {} };
+  if (parameters['type'] !== undefined || Object.keys(parameters).length > maxCompletedKeys) return parameters;
+  return { type: 'object', ...parameters };
+}
+
+function described(description: string | null): { description?: string } {
+  return description === null || description === '' ? {} : { description };
+}
