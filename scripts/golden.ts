@@ -1,17 +1,17 @@
 /**
  * `npm run golden -- stream-chunks.md:8` runs one golden case: the one that has that line; without a line, all of the file.
  *
- * `npm run golden -- --add FILE [--into stream-chunks.md]` makes a case from what the inspector saved (“Save as golden case”, or
- * “Download JSON”: then its answer, with `--request` its request) and runs it. `--into` appends it to a file of cases.
+ * `npm run golden -- --add FILE [--into stream-chunks.md]` makes a case from what the inspector's “Download JSON” saved, of its
+ * answer or with `--request` of its request, and runs it. `--into` appends it to a file of cases.
  */
-import { appendFileSync, copyFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { type ExchangeFile, readExchangeFile } from '../src/filter/wire/schema/exchange-file.ts';
 import { endpointOf } from '../src/tools/inspect/endpoint.ts';
-import { answerCase, requestCase } from '../src/tools/inspect/view/golden-case.ts';
 import { goldenFolder, readGoldenCases } from '../test/support/golden.ts';
+import { answerCase, requestCase } from './golden-case.ts';
 import { runVitest } from './vitest-report.ts';
 
 const folder = fileURLToPath(goldenFolder);
@@ -64,16 +64,13 @@ function kindOf(file: string): keyof typeof runners {
 /** Writes the case into test/golden; returns where it is. */
 function addCase(download: string, given: string | undefined): string {
   if (!existsSync(download)) fail(`There is no file ${download}.`);
-  const saved = download.endsWith('.json') ? caseOfExchange(download) : null;
-  const name = saved?.name ?? basename(download);
-  const markdown = saved?.markdown ?? readFileSync(download, 'utf8');
+  const { name, markdown } = caseOfExchange(download);
   const kind = kindOf(name);
   const into = given ?? (kind === 'errors' ? 'errors.md' : undefined); // all errors are in one file
   if (into === undefined) {
     const target = join(folder, name);
     if (existsSync(target)) fail(`test/golden/${name} is there already: use --into ${name}.`);
-    if (saved === null) copyFileSync(download, target);
-    else writeFileSync(target, markdown);
+    writeFileSync(target, markdown);
     return `${name}:${lineOfLastCase(target)}`;
   }
   const target = join(folder, basename(into));

@@ -1,5 +1,5 @@
 import { execFile, spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -14,20 +14,16 @@ const root = join(import.meta.dirname, '../..');
 const inspected = inspectedMesh();
 const { open, answered } = inspected;
 
-/** Runs a saved case in the runner of that kind: how vitest ended, and how many of its tests passed. */
-function runCase(file: { readonly name: string; readonly text: string }, runner: string) {
+/** Makes a golden case of what the page downloaded and runs it, as `npm run golden -- --add` does. */
+function caseOf(file: { readonly name: string; readonly text: string }, ...more: readonly string[]) {
   const folder = mkdtempSync(join(tmpdir(), 'responses-extproc-case-'));
-  writeFileSync(join(folder, file.name), file.text);
-  const report = join(folder, 'report.json');
-  const { status, stdout, stderr } = spawnSync(
-    join(root, 'node_modules/.bin/vitest'),
-    ['run', '--project=unit', `test/golden/${runner}.test.ts`, '--reporter=json', `--outputFile.json=${report}`],
-    { cwd: root, encoding: 'utf8', env: { ...process.env, GOLDEN_FOLDER: folder } },
-  );
-  if (!existsSync(report)) throw new Error(`vitest left no report:\n${stdout}${stderr}\n${file.text}`);
-  const passed: unknown = JSON.parse(readFileSync(report, 'utf8')).numPassedTests;
+  const download = join(folder, file.name);
+  writeFileSync(download, file.text);
+  const env = { ...process.env, GOLDEN_FOLDER: folder };
+  const words = [join(root, 'scripts/golden.ts'), '--add', download, ...more];
+  const { stdout, stderr } = spawnSync(process.execPath, words, { encoding: 'utf8', env });
   rmSync(folder, { recursive: true });
-  return { status, passed };
+  return { said: stdout + stderr };
 }
 
 describe('the inspector', () => {
@@ -173,7 +169,7 @@ describe('the inspector', () => {
     }
   });
 
-  test('saves a stream as a golden case that passes, and its request too', async () => {
+  test('downloads a stream of which a golden case is made that passes, and of its request too', async () => {
     inspected.mesh.upstream.script('saved', {
       headers: eventStream,
       body: [
@@ -196,36 +192,22 @@ describe('the inspector', () => {
     });
     await page.getByRole('option', { name: /saved.*completed/ }).click();
 
-    const save = (item: string) =>
-      download(async () => {
-        await page.getByText('Save as golden case').click();
-        await page.getByRole('menuitem', { name: item }).click();
-      });
-    const answer = await save('Chat answer → Response');
-    expect(answer.name).toMatch(/^stream-saved-.*\.md$/);
-    expect(runCase(answer, 'stream')).toEqual({ status: 0, passed: 7 });
-    const request = await save('Request → Chat request');
-    expect(request.name).toMatch(/^request-saved-.*\.md$/);
-    expect(runCase(request, 'request').status).toBe(0);
-    // It is a test: with another outcome it fails.
-    expect(runCase({ ...answer, text: answer.text.replace('"Rome', '"Oslo') }, 'stream').status).toBe(1);
+    const saved = await download(() => page.getByRole('button', { name: 'Download JSON' }).click());
+    expect(caseOf(saved).said).toMatch(/^stream-saved\.md:\d+: [1-9]\d* passed, 0 failed$/m);
+    expect(caseOf(saved, '--request').said).toMatch(/^request-saved\.md:\d+: [1-9]\d* passed, 0 failed$/m);
   });
 
-  test('saves a JSON answer and a refusal as golden cases that pass', async () => {
+  test('downloads a JSON answer and a refusal of which golden cases are made that pass', async () => {
     inspected.mesh.upstream.script('whole', { body: [completion({ content: 'Hello!', reasoning_content: 'Hm.' })] });
     const { page, download } = await open();
     await answered('whole', { include: ['reasoning.encrypted_content'] });
     await answered('refused', { previous_response_id: 'resp_1' });
-    const save = (item: string) =>
-      download(async () => {
-        await page.getByText('Save as golden case').click();
-        await page.getByRole('menuitem', { name: item }).click();
-      });
+    const save = () => download(() => page.getByRole('button', { name: 'Download JSON' }).click());
     await page.getByRole('option', { name: /whole.*completed/ }).click();
-    expect(runCase(await save('Chat answer → Response'), 'completion').status).toBe(0);
+    expect(caseOf(await save()).said).toMatch(/^completion-saved\.md:\d+: [1-9]\d* passed, 0 failed$/m);
     await page.getByRole('option', { name: /refused.*previous_response_not_found/ }).click();
     await page.getByText('The upstream was not called.').waitFor();
-    expect(runCase(await save('Request → Chat request'), 'request').status).toBe(0);
+    expect(caseOf(await save(), '--request').said).toMatch(/^request-saved\.md:\d+: [1-9]\d* passed, 0 failed$/m);
   });
 
   test('downloads what explain reads', async () => {
@@ -347,7 +329,7 @@ describe('the inspector', () => {
       expect(isVisible, String(name)).toBe(true);
       reached.add(String(name).trim());
     }
-    for (const wanted of ['Copy as curl ▾', 'Save as golden case ▾', 'Download JSON', 'Headers', 'Client sent, body'])
+    for (const wanted of ['Copy as curl ▾', 'Download JSON', 'Headers', 'Client sent, body'])
       expect([...reached]).toContain(wanted);
     await page.keyboard.press('Escape');
     await page.getByText('Select an exchange').waitFor();

@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
+import { exchangeFileHead } from '../../../src/filter/wire/schema/exchange-file.ts';
 
 const script = join(import.meta.dirname, '../../../scripts/golden.ts');
 const folder = mkdtempSync(join(tmpdir(), 'extproc-golden-'));
@@ -15,29 +16,33 @@ function golden(...words: readonly string[]) {
   return { status, said: `${stdout}\n${stderr}` };
 }
 
-const errorCase = (title: string, message: string) => `# Errors
-
-## ${title}
-
-Why it is so.
-
-\`\`\`http upstream
-429
-content-type: application/json
-
-{"error":{"message":"Too fast.","code":"rate_limit_exceeded"}}
-\`\`\`
-
-\`\`\`json client
-{ "status": 429, "type": "too_many_requests", "code": "rate_limit_exceeded", "message": "${message}", "param": null }
-\`\`\`
-`;
+/** What the inspector downloads of an upstream that refused. */
+const exchange = (message: string) => {
+  const headers = [{ name: 'content-type', value: 'application/json' }];
+  const answer = (error: object) => ({
+    status: 429,
+    headers,
+    pieces: [{ at_ms: 1, text: JSON.stringify({ error }) }],
+  });
+  return JSON.stringify({
+    ...exchangeFileHead,
+    profile: 'generic',
+    started_at: '2026-01-01T00:00:00.000Z',
+    client_request: { method: 'POST', path: '/v1/responses', headers, body: '{"model":"m","input":"Hi"}' },
+    chat_request: { method: 'POST', path: '/v1/chat/completions', headers, body: '{"model":"m","messages":[]}' },
+    chat_response: answer({ message: 'Too fast.', code: 'rate_limit_exceeded' }),
+    client_response: answer({ type: 'too_many_requests', code: 'rate_limit_exceeded', message, param: null }),
+    dropped: [],
+    outcome: 'upstream_error',
+    error: null,
+  });
+};
 const table = readFileSync(join(import.meta.dirname, '../../golden/errors.md'), 'utf8');
-const download = join(folder, 'errors-saved-m-1.md');
+const download = join(folder, 'exchange-m-1.json');
 
 beforeEach(() => {
   writeFileSync(join(folder, 'errors.md'), table);
-  writeFileSync(download, errorCase('A saved one', 'Too fast.'));
+  writeFileSync(download, exchange('Too fast.'));
 });
 
 describe('npm run golden', () => {
@@ -49,12 +54,12 @@ describe('npm run golden', () => {
     });
   });
 
-  test('makes a case of a saved one, and says where it is when it fails', () => {
+  test('makes a case of what the inspector downloads, and says where it is when it fails', () => {
     const good = golden('--add', download);
     expect(good.said).toMatch(/^errors\.md:\d+: [1-9]\d* passed, 0 failed$/m);
     expect(good.status).toBe(0);
-    expect(readFileSync(join(folder, 'errors.md'), 'utf8')).toContain('\n\n## A saved one\n');
-    writeFileSync(download, errorCase('Another outcome is wanted', 'Try again.'));
+    expect(readFileSync(join(folder, 'errors.md'), 'utf8')).toContain('\n\n## Saved from exchange-m-1\n');
+    writeFileSync(download, exchange('Try again.'));
     const bad = golden('--add', download, '--into', 'errors.md');
     expect(bad.said).toMatch(/^The case: test\/golden\/errors\.md:\d+$/m);
     expect(bad.status).toBe(1);
@@ -66,7 +71,8 @@ describe('npm run golden', () => {
     [['stream-nothing.md:8'], 'There is no test/golden/stream-nothing.md.'],
     [['--add', 'gone.md'], 'There is no file gone.md.'],
     [['--add', download, '--into', 'stream-x.md'], 'There is no test/golden/stream-x.md.'],
-    [['--add', script], 'golden.ts: a file of cases is called request-….md'],
+    [['--add', script], 'is not what “Download JSON” writes'],
+    [['--add', download, '--into', 'golden.ts'], 'There is no test/golden/golden.ts.'],
     [['--add', join(import.meta.dirname, '../../../package.json')], 'is not what “Download JSON” writes'],
   ])('%j: what is wrong', (words, problem) => {
     const { status, said } = golden(...words);

@@ -2,14 +2,13 @@ import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { ExchangeFileRequest } from '../../../filter/wire/schema/exchange-file.ts';
 import { curlOf } from '../view/curl.ts';
-import { answerCase, type GoldenCaseFile, requestCase } from '../view/golden-case.ts';
 import { harOf } from '../view/har.ts';
 import { prettyText } from '../view/pretty-json.ts';
 import { download } from './download.ts';
 import type { Model } from './model.ts';
 import type { ShownExchange } from './shown-exchange.ts';
 
-/** What can be exported from an exchange: commands for curl, golden cases, the file that `explain` reads. `base` is where a client would send it. */
+/** What can be exported from an exchange: commands for curl, the file that `explain` and `npm run golden` read, HAR. `base` is where a client would send it. */
 export function Actions(props: {
   readonly shown: ShownExchange;
   readonly base: string;
@@ -31,16 +30,7 @@ export function Actions(props: {
     }
   };
   const name = `${(row.model ?? 'exchange').replace(/[^\w.-]+/g, '-').slice(0, 40)}-${row.id}`;
-  const save = (golden: GoldenCaseFile | null, what: string) => {
-    if (golden === null) setDone(`No case can be made of this ${what}.`);
-    else {
-      download(golden.name.replace('saved', `saved-${name}`.toLowerCase()), 'text/markdown', golden.markdown);
-      setDone('Saved: put it into test/golden');
-    }
-  };
-  const title = `${row.model ?? 'exchange'} ${row.id}, ${row.outcome}`;
   const har = () => JSON.stringify(harOf([shown.detail], base, model.about?.version ?? ''), null, 1);
-  const isWhole = row.omitted_bytes === 0;
   const { chat_request: chat, client_request: client } = file;
   return (
     <div class="actions">
@@ -62,24 +52,6 @@ export function Actions(props: {
           onClick={() => chat !== null && copy('the Chat request', chat, upstreamOf(chat, base))}
         >
           The Chat request
-        </button>
-      </Menu>
-      <Menu label="Save as golden case">
-        <button
-          type="button"
-          role="menuitem"
-          disabled={!isWhole}
-          onClick={() => save(requestCase(file, row.endpoint, title), 'request')}
-        >
-          Request → Chat request
-        </button>
-        <button
-          type="button"
-          role="menuitem"
-          disabled={!isWhole || row.outcome === 'running'}
-          onClick={() => save(answerCase(file, row.endpoint, title), 'answer')}
-        >
-          Chat answer → Response
         </button>
       </Menu>
       <button

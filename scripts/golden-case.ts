@@ -1,12 +1,13 @@
-import type {
-  ExchangeFile,
-  ExchangeFilePiece,
-  ExchangeFileRequest,
-} from '../../../filter/wire/schema/exchange-file.ts';
-import { eventLines, textOfBase64Url } from './event-lines.ts';
-import { isStream } from './final-response.ts';
-import { pretty, prettyText } from './pretty-json.ts';
-import { bytesOfBase64, parsed } from './timeline.ts';
+import {
+  bytesOf,
+  type ExchangeFile,
+  type ExchangeFilePiece,
+  type ExchangeFileRequest,
+} from '../src/filter/wire/schema/exchange-file.ts';
+import { eventLines, textOfBase64Url } from '../src/tools/inspect/view/event-lines.ts';
+import { isStream } from '../src/tools/inspect/view/final-response.ts';
+import { pretty, prettyText } from '../src/tools/inspect/view/pretty-json.ts';
+import { parsed } from '../src/tools/inspect/view/timeline.ts';
 
 /** A case for `test/golden`: a new file, or text to append to an existing one. */
 export interface GoldenCaseFile {
@@ -56,11 +57,9 @@ export function answerCase(file: ExchangeFile, endpoint: Endpoint, title: string
   const settings = settingsOf(file, endpoint);
   const request = [block('json request', sent), ...(settings === null ? [] : [block('json settings', settings)])];
   const received = textOfPieces(client.pieces);
-  const bytes = bytesOf(upstream.pieces);
+  const bytes = bytesOfPieces(upstream.pieces);
   if (isStream(client)) {
-    const chunks = isStream(upstream)
-      ? streamBlock(bytes)
-      : block('json upstream json', prettyText(textOfBytes(bytes)));
+    const chunks = isStream(upstream) ? streamBlock(bytes) : block('json upstream json', prettyText(bytes.toString()));
     const events = eventLines(withCountedIds(withoutComments(received), new Set()));
     const blocks = [...request, chunks, block('events client', events.join('\n'))];
     return { name: 'stream-saved.md', markdown: caseOf('Streams that were saved', title, file, blocks) };
@@ -69,7 +68,7 @@ export function answerCase(file: ExchangeFile, endpoint: Endpoint, title: string
   if (isStream(upstream) || typeof response !== 'object' || response === null) return null;
   const blocks = [
     ...request,
-    block('json upstream', prettyText(textOfBytes(bytes))),
+    block('json upstream', prettyText(bytes.toString())),
     block('json client', withCountedIds(pretty(asRunnerHasIt(response)), new Set())),
   ];
   return { name: 'completion-saved.md', markdown: caseOf('JSON answers that were saved', title, file, blocks) };
@@ -88,7 +87,7 @@ function errorCase(file: ExchangeFile, title: string): GoldenCaseFile | null {
     ...error.error,
     ...(retryAfter === undefined ? {} : { headers: { 'retry-after': retryAfter.value } }),
   };
-  const body = textOfBytes(bytesOf(upstream.pieces));
+  const body = textOfPieces(upstream.pieces);
   const blocks = [block('http upstream', `${head.join('\n')}\n\n${body}`), block('json client', pretty(outcome))];
   return { name: 'errors-saved.md', markdown: caseOf('Errors that were saved', title, file, blocks) };
 }
@@ -109,13 +108,13 @@ function block(name: string, text: string): string {
 }
 
 /** As text if that is safe, else with line ends and other bytes escaped. */
-function streamBlock(bytes: Uint8Array): string {
-  const text = textOfBytes(bytes);
+function streamBlock(bytes: Buffer): string {
+  const text = bytes.toString();
   const isPlain = text.endsWith('\n\n') && !/\r|^```|\ufffd|^\ufeff/m.test(text);
   return isPlain ? block('sse upstream', text.slice(0, -1)) : block('sse upstream escaped', escaped(bytes));
 }
 
-function escaped(bytes: Uint8Array): string {
+function escaped(bytes: Buffer): string {
   let text = '';
   for (const byte of bytes) {
     if (byte === 0x0a) text += '\\n\n';
@@ -194,23 +193,10 @@ function jsonOf(request: ExchangeFileRequest): string | null {
   return typeof value === 'object' && value !== null ? prettyText(request.body) : null;
 }
 
-function bytesOf(pieces: readonly ExchangeFilePiece[]): Uint8Array {
-  const parts = pieces.map((piece) =>
-    'text' in piece ? new TextEncoder().encode(piece.text) : bytesOfBase64(piece.base64),
-  );
-  const bytes = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    bytes.set(part, at);
-    at += part.length;
-  }
-  return bytes;
-}
-
-function textOfBytes(bytes: Uint8Array): string {
-  return new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);
+function bytesOfPieces(pieces: readonly ExchangeFilePiece[]): Buffer {
+  return Buffer.concat(pieces.map(bytesOf));
 }
 
 function textOfPieces(pieces: readonly ExchangeFilePiece[]): string {
-  return textOfBytes(bytesOf(pieces));
+  return bytesOfPieces(pieces).toString();
 }
