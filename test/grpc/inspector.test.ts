@@ -148,30 +148,10 @@ describe('INSPECT', () => {
     await expect(start({ INSPECT: 'on', ADMIN_LISTEN: 'off' })).rejects.toThrow(/INSPECT: is a page of the admin port/);
   });
 
-  it('with workers it shows the exchanges of all of them', async () => {
-    const running = await start({ INSPECT: 'on', WORKERS: '2', LISTEN: '127.0.0.1:0,127.0.0.1:0' });
-    const calls = [];
-    for (let index = 0; index < 8; index += 1)
-      calls.push(await stream(running.listen[index % running.listen.length] ?? '', `m-${index}`));
-    await expect.poll(async () => (await rowsOf(running)).length).toBe(8);
-    const rows = await rowsOf(running);
-    expect(new Set(rows.map(({ model }) => model)).size).toBe(8);
-    expect(new Set(rows.map(({ worker }) => worker))).toEqual(new Set([1, 2]));
-    for (const call of calls) {
-      await endStream(call);
-      call.halfClose();
-    }
-    await expect
-      .poll(async () => (await rowsOf(running)).map(({ outcome }) => outcome))
-      .toEqual(Array.from({ length: 8 }, () => 'completed'));
-  });
-
-  it('what a worker was doing when it died has ended', async () => {
-    const running = await start({ INSPECT: 'on', WORKERS: '2' });
-    await stream(running.listen[0] ?? '', 'm-lost');
-    await expect.poll(async () => (await rowsOf(running)).length).toBe(1);
-    for (const pid of running.workers()) process.kill(pid, 'SIGKILL');
-    await expect.poll(async () => (await rowsOf(running))[0]?.outcome).toBe('aborted');
+  it('needs the service to be one process', async () => {
+    await expect(start({ INSPECT: 'on', WORKERS: '2' })).rejects.toThrow(
+      /INSPECT: shows the exchanges of one process; use it with WORKERS=1 \(got \\"on\\" and WORKERS=2\)/,
+    );
   });
 
   it('is refused to other names, and its form to other sites', async () => {

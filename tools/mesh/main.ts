@@ -141,7 +141,9 @@ function serviceEnvironment(
   ports: Readonly<Record<'listen' | 'service' | 'webSocket', number>>,
   ownPage: string,
 ): Record<string, string> {
-  const { ADMIN_LISTEN = ownPage, INSPECT = ADMIN_LISTEN === 'off' ? 'off' : 'on' } = process.env;
+  const { ADMIN_LISTEN = ownPage, WORKERS = '1' } = process.env;
+  // It is a page of the admin port, and of one process.
+  const { INSPECT = ADMIN_LISTEN === 'off' || WORKERS !== '1' ? 'off' : 'on' } = process.env;
   const { INSPECT_SEND_TO = `http://127.0.0.1:${ports.listen}/v1` } = process.env;
   return {
     WEBSOCKET_LISTEN: `127.0.0.1:${ports.webSocket}`,

@@ -5,7 +5,7 @@ import { createOverloadGuard } from '../server/overload.ts';
 import { describeProfiles, openProfiles, type ProfileSource } from '../server/profile-source.ts';
 import { createService } from '../server/server.ts';
 import { createTlsCredentials, type TlsCredentials } from '../server/tls.ts';
-import { joinSupervisor, type WorkerHandle } from '../server/workers.ts';
+import { joinSupervisor } from '../server/workers.ts';
 import { type Config, redactConfig } from '../settings/config.ts';
 import { causeOf, createExchangeLog } from '../telemetry/exchange-log.ts';
 import { createExchangeMetrics } from '../telemetry/exchange-metrics.ts';
@@ -54,7 +54,7 @@ export async function serve(config: Config, log: Log, output: LogOutput): Promis
   const tracing = await loadTracing(config, log, metrics);
   const tls = tlsOf(config, log, metrics);
   const profiles = profilesOf(config, log, metrics);
-  const inspection = config.INSPECT === 'on' ? await loadInspection(config, worker) : null;
+  const inspection = config.INSPECT === 'on' ? await loadInspection(config) : null;
   const observers: ExchangeObserver[] = [createExchangeLog(log, output), createExchangeMetrics(metrics)];
   if (inspection !== null) observers.push(inspection.recorder.observer);
   if (tracing !== null) observers.push(createExchangeTrace(tracing));
@@ -117,45 +117,28 @@ export async function serve(config: Config, log: Log, output: LogOutput): Promis
       ]);
       tls?.close();
       profiles.close();
-      inspection?.inspector?.close();
+      inspection?.inspector.close();
       await Promise.all([tracing?.close(), admin?.close()]);
       log.info({ outcome }, 'stopped');
     },
   };
 }
 
-/** Recording costs memory and time: none of its code is loaded where it is off. In a worker the page is the supervisor's. */
-async function loadInspection(config: Config, worker: WorkerHandle | null) {
+/** Recording costs memory and time: none of its code is loaded where it is off. */
+async function loadInspection(config: Config) {
   const { createRecorder } = await import('../../tools/inspect/recorded-exchange.ts');
-  if (worker !== null) {
-    const { createWorkerSink } = await import('../../tools/inspect/worker-link.ts');
-    return { recorder: createRecorder(createWorkerSink(worker.sendRecorded)), inspector: null };
-  }
-  const { inspector, store } = await loadInspector(config);
-  return { recorder: createRecorder(store), inspector };
-}
-
-/** The inspector's page, and the store that it shows. */
-export async function loadInspector(config: Config) {
   const { createInspector } = await import('../../tools/inspect/inspector.ts');
   const { createExchangeStore } = await import('../../tools/inspect/store.ts');
   const { explainInChild } = await import('./explain-in-child.ts');
   const store = createExchangeStore();
   const sendTo = config.INSPECT_SEND_TO === '' ? null : config.INSPECT_SEND_TO;
-  return {
-    store,
-    inspector: await createInspector({
-      store,
-      version,
-      sendTo,
-      prices: config.INSPECT_PRICES,
-      explain: explainInChild,
-    }),
-  };
+  const prices = config.INSPECT_PRICES;
+  const inspector = await createInspector({ store, version, sendTo, prices, explain: explainInChild });
+  return { recorder: createRecorder(store), inspector };
 }
 
 /** Logs where the inspector is, and what it exposes. */
-export function warnOfInspector(log: Log, address: string): void {
+function warnOfInspector(log: Log, address: string): void {
   log.warn(
     { url: `http://${address}/inspect` },
     'INSPECT=on: anyone who can reach the admin port sees the contents of requests and answers',

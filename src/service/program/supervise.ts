@@ -1,5 +1,4 @@
 import { AggregatorRegistry } from 'prom-client';
-import type { RecordUpdate } from '../../tools/inspect/worker-link.ts';
 import { startAdminServer } from '../server/admin.ts';
 import { describeProfiles, openProfiles } from '../server/profile-source.ts';
 import { removeStaleSocket } from '../server/server.ts';
@@ -8,12 +7,11 @@ import { type Config, redactConfig } from '../settings/config.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { LogOutput } from '../telemetry/log-output.ts';
 import { createSupervisorMetrics } from '../telemetry/metrics.ts';
-import { loadInspector, type Running, warnOfInspector } from './serve.ts';
+import type { Running } from './serve.ts';
 import { version } from './version.ts';
 
 /** Runs `WORKERS` processes of the service and one admin port for all of them. Rejects when none could start. */
 export async function supervise(config: Config, log: Log, output: LogOutput): Promise<Running> {
-  const inspection = config.INSPECT === 'on' ? await loadInspection(config) : null;
   for (let number = 1; number <= config.WORKERS; number++)
     for (const address of config.LISTEN.replaceAll('{worker}', `${number}`).split(','))
       await removeStaleSocket(address.trim());
@@ -21,9 +19,7 @@ export async function supervise(config: Config, log: Log, output: LogOutput): Pr
   const supervisor = superviseWorkers(config.WORKERS, {
     onWorkerExit({ number, pid, how, restartInMs }) {
       log.error({ worker: number, pid, how, restart_in_ms: restartInMs }, 'a worker died');
-      inspection?.records.workerExited(number, how);
     },
-    onRecorded: (worker, updates) => inspection?.take(worker, updates),
   });
   const own = createSupervisorMetrics(() => ({
     readyWorkers: supervisor.readyWorkers,
@@ -34,7 +30,6 @@ export async function supervise(config: Config, log: Log, output: LogOutput): Pr
   const stop = async () => {
     await supervisor.stop('SIGTERM');
     profiles.close();
-    inspection?.inspector.close();
     await admin?.close();
     log.info('every worker has stopped');
   };
@@ -51,20 +46,8 @@ export async function supervise(config: Config, log: Log, output: LogOutput): Pr
             return { contentType: all.contentType, body: await all.metrics() };
           },
           config: () => ({ version, ...redactConfig(config), ...describeProfiles(profiles) }),
-          routes: inspection?.inspector ?? null,
         });
-  if (admin !== null && inspection !== null) warnOfInspector(log, admin.address);
   log.info({ version, workers: config.WORKERS, admin: admin?.address ?? null }, 'supervising');
   await supervisor.started;
   return { stop };
-}
-
-/** The inspector of all workers, which send what they record. */
-async function loadInspection(config: Config) {
-  const { createWorkerRecords } = await import('../../tools/inspect/worker-link.ts');
-  const { store, inspector } = await loadInspector(config);
-  const records = createWorkerRecords((startedAt, worker) => store.open(startedAt, worker));
-  // Workers run this very program, and send what `createWorkerSink` makes.
-  const take = (worker: number, updates: unknown) => records.take(worker, updates as readonly RecordUpdate[]);
-  return { inspector, records, take };
 }

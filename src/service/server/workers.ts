@@ -21,14 +21,11 @@ const stuckAfterMs = 5_000;
 type WorkerMessage =
   | { readonly type: 'ready'; readonly ready: boolean }
   | { readonly type: 'alive' }
-  | { readonly type: 'metrics'; readonly id: number; readonly metrics: MetricObject[] }
-  | { readonly type: 'recorded'; readonly updates: unknown };
+  | { readonly type: 'metrics'; readonly id: number; readonly metrics: MetricObject[] };
 type SupervisorMessage = { readonly type: 'collect_metrics'; readonly id: number };
 
 export interface SupervisorObserver {
   onWorkerExit(worker: { number: number; pid: number | undefined; how: string; restartInMs: number }): void;
-  /** What a worker passed to `sendRecorded`. */
-  onRecorded?(worker: number, updates: unknown): void;
 }
 
 export interface Supervisor {
@@ -79,10 +76,6 @@ export function superviseWorkers(count: number, observer: SupervisorObserver): S
     worker.on('message', (message: WorkerMessage) => {
       state.heardAt = performance.now();
       if (message.type === 'alive') return;
-      if (message.type === 'recorded') {
-        observer.onRecorded?.(number, message.updates);
-        return;
-      }
       if (message.type === 'ready') {
         state.ready = message.ready;
         if (message.ready) {
@@ -171,8 +164,6 @@ export interface WorkerHandle {
   readonly number: number;
   /** Tells the supervisor whether this worker accepts new exchanges. */
   setReady(ready: boolean): void;
-  /** Sends what was recorded, as JSON; calls back when it has been written or has failed. */
-  sendRecorded(updates: unknown, sent: () => void): void;
 }
 
 /** In a worker: its number. In any other process: null. */
@@ -198,10 +189,5 @@ export function joinSupervisor(collect: () => Promise<MetricObject[]>): WorkerHa
   return {
     number,
     setReady: (ready) => send({ type: 'ready', ready }),
-    sendRecorded(updates, sent) {
-      const message: WorkerMessage = { type: 'recorded', updates };
-      if (process.send === undefined) sent();
-      else process.send(message, undefined, undefined, () => sent());
-    },
   };
 }

@@ -45,6 +45,10 @@ function contradictions(config: Config): string[] {
     found.push('WEBSOCKET_LISTEN: needs WEBSOCKET_FORWARD_TO, the URL of the proxy');
   if (config.INSPECT === 'on' && config.ADMIN_LISTEN === 'off')
     found.push('INSPECT: is a page of the admin port, which ADMIN_LISTEN disables (got "on")');
+  if (config.INSPECT === 'on' && config.WORKERS > 1)
+    found.push(
+      `INSPECT: shows the exchanges of one process; use it with WORKERS=1 (got "on" and WORKERS=${config.WORKERS})`,
+    );
   if (config.TLS_CLIENT_CA_FILE !== '' && config.TLS_CERT_FILE === '')
     found.push(`TLS_CLIENT_CA_FILE: needs TLS_CERT_FILE and TLS_KEY_FILE${gotOf(config.TLS_CLIENT_CA_FILE)}`);
   return found;

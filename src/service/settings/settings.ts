@@ -46,7 +46,7 @@ const ofProcess = [
     'INSPECT',
     choice('on', 'off'),
     'off',
-    'The inspector, a page at `/inspect` of the admin port that shows requests and answers **with their contents** (docs/inspector.md).',
+    'The inspector, a page at `/inspect` of the admin port that shows requests and answers **with their contents** (docs/inspector.md). Needs `WORKERS=1`.',
   ),
   setting(
     'INSPECT_SEND_TO',
