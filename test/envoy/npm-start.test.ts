@@ -350,6 +350,17 @@ describe('npm start -- --upstream URL', () => {
   });
 });
 
+test('its own address as --upstream is refused before anything starts', async () => {
+  const port = await anyFreePort();
+  const mesh = startMesh(['--port', String(port), '--upstream', `http://localhost:${port}/v1`], {
+    ENVOY_BIN: '/nowhere',
+  });
+  expect(await mesh.exit).toBe(1);
+  expect(mesh.stderr()).toBe(
+    `Nothing listens at http://localhost:${port}/v1, and this is where npm start would: it would ask itself. Start the Chat server first, or correct --upstream.\n`,
+  );
+});
+
 describe('what it prints is true', () => {
   test('of an upstream that is not there', async () => {
     const nobody = await anyFreePort();

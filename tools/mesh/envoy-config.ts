@@ -41,7 +41,11 @@ export interface EnvoyRoute {
 }
 interface ConnectionManager {
   http_filters: [{ typed_config: { processing_mode: Record<string, string>; [other: string]: unknown } }, unknown];
-  route_config: { virtual_hosts: [{ routes: [EnvoyRoute, ...EnvoyRoute[]]; [other: string]: unknown }] };
+  route_config: {
+    virtual_hosts: [
+      { routes: [EnvoyRoute, ...EnvoyRoute[]]; request_headers_to_add: object[]; [other: string]: unknown },
+    ];
+  };
   [other: string]: unknown;
 }
 
@@ -94,7 +98,7 @@ export function useUpstream(config: EnvoyConfig, { url, key, profile, authoritie
   const virtualHost = connectionManagerOf(config).route_config.virtual_hosts[0];
   const base = url.pathname.replace(/\/+$/, '');
   for (const route of virtualHost.routes) {
-    if (route.name === 'websocket') continue; // it routes to the service
+    if (route.name === 'websocket' || route.name === 'loop') continue; // they do not lead to the upstream
     route.route = { ...route.route, host_rewrite_literal: url.host };
     const path = route.match.path_separated_prefix;
     if (base !== '/v1' && path !== undefined && route.name.startsWith('untouched_'))
@@ -107,13 +111,11 @@ export function useUpstream(config: EnvoyConfig, { url, key, profile, authoritie
     ];
   }
   if (key !== undefined)
-    virtualHost['request_headers_to_add'] = [
+    virtualHost.request_headers_to_add.push({
       // `%` begins a variable in Envoy's header values.
-      {
-        header: { key: 'authorization', value: `Bearer ${key.replaceAll('%', '%%')}` },
-        append_action: 'OVERWRITE_IF_EXISTS_OR_ADD',
-      },
-    ];
+      header: { key: 'authorization', value: `Bearer ${key.replaceAll('%', '%%')}` },
+      append_action: 'OVERWRITE_IF_EXISTS_OR_ADD',
+    });
 }
 
 /** The route of what is translated. */

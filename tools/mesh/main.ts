@@ -10,7 +10,7 @@ import { type EnvoyConfig, type EnvoyPlaces, placeEnvoy, useUpstream } from './e
 import { type LineFormat, lineFormat, shortEnvoyLine, shortServiceLine } from './lines.ts';
 import { type MeshOptions, readOptions, usage } from './options.ts';
 import { shippedEnvoyConfig, startEnvoy, startService, stopAtOnce } from './parts.ts';
-import { anyFreePort, nextFreePort, portIsFree, untilListening } from './ports.ts';
+import { anyFreePort, leadsToFreePort, nextFreePort, portIsFree, untilListening } from './ports.ts';
 import { curlFor, demoModel, probeId, untilAnswered } from './readiness.ts';
 import { startEmbeddedUpstream } from './upstream.ts';
 import { askUpstream, modelToShow } from './upstream-check.ts';
@@ -33,9 +33,13 @@ try {
 /** Runs the mesh until `stop` aborts. Throws when it cannot start, and when a part of it ends. */
 async function run(options: MeshOptions, stop: AbortSignal): Promise<void> {
   const format = lineFormat(process.env, process.stderr.isTTY);
-  const envoy = findEnvoy(process.env);
   const port = options.port ?? (await nextFreePort(10000));
   if (!(await portIsFree(port))) throw new Error(`Port ${port} is taken; choose another with --port.`);
+  if (options.upstream !== undefined && (await leadsToFreePort(options.upstream, port)))
+    throw new Error(
+      `Nothing listens at ${options.upstream.href}, and this is where npm start would: it would ask itself. Start the Chat server first, or correct --upstream.`,
+    );
+  const envoy = findEnvoy(process.env);
   const [admin, service, webSocket] = [await anyFreePort(), await anyFreePort(), await anyFreePort()];
   // The inspector's address stays the same between runs: right after the port of clients, if that is free.
   const ownPage = `127.0.0.1:${await nextFreePort(Math.min(port + 1, 65_400))}`;

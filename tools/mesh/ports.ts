@@ -1,14 +1,31 @@
 import { randomInt } from 'node:crypto';
 import { createSocket } from 'node:dgram';
+import { lookup } from 'node:dns/promises';
 import { connect, createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** True when the port is free. */
 export function portIsFree(port: number): Promise<boolean> {
+  return canListen('127.0.0.1', port);
+}
+
+/**
+ * Whether the URL would lead to a listener on that port of this machine: it names one of its addresses, by any name, and nothing
+ * listens there yet. False for a name that is not known.
+ */
+export async function leadsToFreePort(url: URL, port: number): Promise<boolean> {
+  if ((Number(url.port) || (url.protocol === 'https:' ? 443 : 80)) !== port) return false;
+  const found = await lookup(url.hostname.replace(/^\[|\]$/g, ''), { all: true }).catch(() => []);
+  // Nobody can listen at another machine's address.
+  const own = await Promise.all(found.map(({ address }) => canListen(address, port)));
+  return own.includes(true);
+}
+
+function canListen(host: string, port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const server = createServer();
     server.once('error', () => resolve(false));
-    server.listen({ port, host: '127.0.0.1', exclusive: true }, () => server.close(() => resolve(true)));
+    server.listen({ port, host, exclusive: true }, () => server.close(() => resolve(true)));
   });
 }
 
