@@ -27,7 +27,7 @@ const shared = {
  */
 const loadedByNode = { experimental: { viteModuleRunner: false, nodeLoader: false } };
 
-/** Files one after the other, when the files of the other projects are done: they start Envoys, containers, whole services. */
+/** Files one after the other, when the files of the other projects are done: they measure, or start containers and whole clusters. */
 const serial = { fileParallelism: false, sequence: { groupOrder: 1 } };
 
 /** One project per kind of thing that is real: nothing, a gRPC client, an Envoy binary, containers. */
@@ -66,9 +66,10 @@ export default defineConfig({
       {
         test: {
           ...shared,
+          ...loadedByNode,
           name: 'envoy',
           include: ['test/envoy/**/*.test.ts'],
-          ...serial,
+          globalSetup: ['test/support/build-service.ts'],
         },
       },
       {

@@ -17,11 +17,14 @@ declare module 'vitest' {
 const root = join(import.meta.dirname, '../..');
 
 /**
- * A global setup of vitest: builds the service from the sources as they are now, for the processes that the project's tests
+ * A global setup of vitest: builds the service from the sources as they are now, for the processes that the tests of its projects
  * start. A start from the sources takes three times the CPU time, and these tests start a hundred. Each run has its own folder,
- * removed at its end, so that no run uses another's build. Throws when the service cannot be built, or does not start.
+ * removed at its end, so that no run uses another's build; projects of one run share it. Throws when the service cannot be
+ * built, or does not start.
  */
-export default async function buildForTests(project: TestProject): Promise<() => void> {
+export default async function buildForTests({ vitest }: TestProject): Promise<(() => void) | undefined> {
+  const ofRun = vitest.getRootProject();
+  if (ofRun.getProvidedContext().builtService !== undefined) return undefined;
   const folder = mkdtempSync(join(tmpdir(), 'responses-extproc-built-'));
   const remove = () => rmSync(folder, { recursive: true, force: true });
   try {
@@ -30,7 +33,7 @@ export default async function buildForTests(project: TestProject): Promise<() =>
     await buildService(join(folder, 'dist'));
     const main = join(folder, 'dist/main.js');
     await runOnce(main);
-    project.provide('builtService', main);
+    ofRun.provide('builtService', main);
     return remove;
   } catch (error) {
     remove();

@@ -8,6 +8,7 @@ import { type EnvoyBinary, findEnvoy } from '../../tools/mesh/envoy-binary.ts';
 import { type EnvoyConfig, placeEnvoy } from '../../tools/mesh/envoy-config.ts';
 import { shippedEnvoyConfig, startEnvoy, startService, stopAtOnce } from '../../tools/mesh/parts.ts';
 import { anyFreePort, untilListening } from '../../tools/mesh/ports.ts';
+import { serviceMain } from './service-main.ts';
 import { type ScriptedUpstream, startScriptedUpstream } from './upstream.ts';
 
 /** A line of Envoy's access log or of the service's log. */
@@ -146,10 +147,15 @@ async function startTestService(
   async function start(): Promise<void> {
     const ports = { LISTEN: `127.0.0.1:${port}`, ADMIN_LISTEN: `127.0.0.1:${metrics}` };
     const raw: string[] = [];
-    child = startService({ ...stopAtOnce, ...environment, ...ports }, (line) => {
+    const onLine = (line: string) => {
       raw.push(line);
       if (line.startsWith('{')) log.push(parse(line));
-    });
+    };
+    child = startService(
+      { ...serviceMain.environment, ...stopAtOnce, ...environment, ...ports },
+      onLine,
+      serviceMain.main,
+    );
     const over = new AbortController();
     const failed = endedUnasked(child, raw);
     await Promise.race([untilListening(port, over.signal), failed]).finally(() => over.abort());

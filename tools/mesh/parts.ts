@@ -17,9 +17,13 @@ export const stopAtOnce = { DRAIN_DELAY_MS: '0', DRAIN_TIMEOUT_MS: '1000' } as c
 /** The Node flags of the Dockerfile; docs/operating.md, "The garbage collector". */
 const asTheImage = ['--single-threaded-gc', '--max-semi-space-size=16'];
 
-/** Starts the service as in production except for the addresses. `environment` overrides its variables. */
-export function startService(environment: Record<string, string>, onLine: (line: string) => void): Child {
-  return startChild('service', process.execPath, [...asTheImage, program], {
+/** Starts the service as in production except for the addresses. `environment` overrides its variables; `main` is its program. */
+export function startService(
+  environment: Readonly<Record<string, string>>,
+  onLine: (line: string) => void,
+  main = program,
+): Child {
+  return startChild('service', process.execPath, [...asTheImage, main], {
     environment: { DRAIN_DELAY_MS: '0', ...process.env, ...environment },
     onLine,
   });
