@@ -9,6 +9,7 @@ import { OpenAI } from 'openai';
 import { afterEach, describe, expect, test } from 'vitest';
 import { anyFreePort } from '../../tools/mesh/ports.ts';
 import { createAuthority } from '../support/certificates.ts';
+import { createOtherValues } from '../support/other-values.ts';
 import { completion, startScriptedUpstream } from '../support/upstream.ts';
 
 const main = join(import.meta.dirname, '../../tools/mesh/main.ts');
@@ -261,6 +262,34 @@ describe('npm start', () => {
     expect(mesh.stderr()).toContain(`Port ${port} is taken; choose another with --port.`);
     other.close();
   });
+});
+
+test('with each variable of --help set to another value it is ready, or says what is wrong', async () => {
+  const others = createOtherValues();
+  const refused: Readonly<Record<string, RegExp>> = {
+    UPSTREAM_PATH: /404 .*No such path: \/elsewhere/,
+    MAX_TEXT_BYTES: /400 .*string_above_max_length/,
+  };
+  const taken = Object.entries(others.values).filter(([name]) => !(name in refused));
+  expect(taken.length).toBeGreaterThan(60);
+  const proxy = `http://127.0.0.1:${await anyFreePort()}`; // nobody is there
+  const proxies = { NODE_USE_ENV_PROXY: '1', HTTP_PROXY: proxy, HTTPS_PROXY: proxy, NO_PROXY: '', no_proxy: '' };
+  const runs: [Record<string, string>, RegExp][] = [
+    // All at once: one that kept it from being ready would do so among others too.
+    [Object.fromEntries(taken), /^(ready) /m],
+    [proxies, /^(ready) /m],
+    ...Object.entries(refused).map(([name, { source }]): [Record<string, string>, RegExp] => [
+      { [name]: others.values[name] ?? '' },
+      new RegExp(`^(WARNING) http\\S+ is open, but npm start’s own request got ${source}`, 'm'),
+    ]),
+  ];
+  await Promise.all(
+    runs.map(async ([environment, line]) => {
+      const mesh = startMesh(['--port', String(await anyFreePort())], environment);
+      await mesh.says(line);
+    }),
+  );
+  others.remove();
 });
 
 describe('npm start -- --upstream URL', () => {

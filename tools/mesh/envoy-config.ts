@@ -118,6 +118,23 @@ export function useUpstream(config: EnvoyConfig, { url, key, profile, authoritie
     });
 }
 
+/**
+ * Has Envoy speak TLS to the service, and show the service's own certificate to one that demands clients' (TLS_CLIENT_CA_FILE). It
+ * takes any certificate: the service is on this machine, and without TLS nothing would tell who it is either. Changes `config`.
+ */
+export function useServiceTls(config: EnvoyConfig, { certFile, keyFile }: { certFile: string; keyFile: string }): void {
+  clusterOf(config, 'responses_extproc').transport_socket = {
+    name: 'envoy.transport_sockets.tls',
+    typed_config: {
+      '@type': 'type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext',
+      common_tls_context: {
+        alpn_protocols: ['h2'],
+        tls_certificates: [{ certificate_chain: { filename: certFile }, private_key: { filename: keyFile } }],
+      },
+    },
+  };
+}
+
 /** The route of what is translated. */
 export function responsesRouteOf(config: EnvoyConfig): EnvoyRoute {
   return routeOf(config, 'responses');

@@ -6,11 +6,11 @@ import { setInterval } from 'node:timers';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { type Child, startWatchdog } from './child-process.ts';
 import { findEnvoy } from './envoy-binary.ts';
-import { type EnvoyConfig, type EnvoyPlaces, placeEnvoy, useUpstream } from './envoy-config.ts';
+import { type EnvoyConfig, type EnvoyPlaces, placeEnvoy, useServiceTls, useUpstream } from './envoy-config.ts';
 import { type LineFormat, lineFormat, shortEnvoyLine, shortServiceLine } from './lines.ts';
 import { type MeshOptions, readOptions, usage } from './options.ts';
 import { shippedEnvoyConfig, startEnvoy, startService, stopAtOnce } from './parts.ts';
-import { anyFreePort, leadsToFreePort, nextFreePort, portIsFree, untilListening } from './ports.ts';
+import { anyFreePort, leadsToFreePort, nextFreePort, portIsFree } from './ports.ts';
 import { curlFor, demoModel, probeId, untilAnswered } from './readiness.ts';
 import { startEmbeddedUpstream } from './upstream.ts';
 import { askUpstream, modelToShow } from './upstream-check.ts';
@@ -69,16 +69,19 @@ async function run(options: MeshOptions, stop: AbortSignal): Promise<void> {
   try {
     const ended = anyEnd(children);
     const until = AbortSignal.any([stop, over.signal]);
-    await Promise.race([
-      untilListening(service, until).then(() => untilAnswered(port, options.upstream, until)),
+    const refusal = await Promise.race([
+      untilAnswered({
+        ...{ port, service, upstream: options.upstream, signal: until },
+        onWaiting: (last) => console.error(`Not ready yet: ${last}`),
+      }),
       ended,
     ]);
     rmSync(folder, { recursive: true }); // Envoy has read it, and it may contain a key
     const url = `http://127.0.0.1:${port}/v1`;
     const { model, problem } = await upstreamOf(options);
-    console.log(
-      problem === null ? `\nready ${url}\n` : `\nWARNING ${url} is open, its upstream is not usable: ${problem}\n`,
-    );
+    if (refusal !== null) console.log(`\nWARNING ${url} is open, but ${refusal}\n`);
+    else if (problem !== null) console.log(`\nWARNING ${url} is open, its upstream is not usable: ${problem}\n`);
+    else console.log(`\nready ${url}\n`);
     console.log(`${curlFor(port, model ?? 'MODEL')}\n`);
     for (const line of pagesOf(environment, envoy.version, admin)) console.log(line);
     await Promise.race([untilAborted(stop), ended]);
@@ -128,6 +131,8 @@ function envoyConfigFor(options: MeshOptions, places: EnvoyPlaces, folder: strin
   const config = placeEnvoy(readFileSync(shippedEnvoyConfig, 'utf8'), places);
   // Otherwise two Envoys could share a port unnoticed, each with half of the connections.
   config.static_resources.listeners[0].enable_reuse_port = false;
+  const { TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile } = process.env;
+  if (certFile && keyFile) useServiceTls(config, { certFile, keyFile });
   if (options.upstream !== undefined) {
     // The authorities that Node (including NODE_EXTRA_CA_CERTS) and the system trust: Envoy itself trusts none.
     const trusted = [...new Set([...getCACertificates('default'), ...getCACertificates('system')])];

@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import { request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { probeAgent } from '../../src/tools/inspect/recording.ts';
+import { untilListening } from './ports.ts';
 
 /** A model of the embedded upstream. */
 export const demoModel = 'demo';
@@ -8,38 +10,84 @@ export const demoModel = 'demo';
 /** The request id of the probes below, by which their log lines can be left out. */
 export const probeId = `probe-${randomUUID()}`;
 
+/** What is asked, until when. */
+export interface Readiness {
+  /** Where Envoy and the service listen, on 127.0.0.1. */
+  readonly port: number;
+  readonly service: number;
+  /** Undefined: the embedded one. */
+  readonly upstream: URL | undefined;
+  readonly signal: AbortSignal;
+  /** Told when `patience` aborts, after 5 s, what the last answer was, or what there is instead of one. */
+  onWaiting(last: string): void;
+  readonly patience?: AbortSignal;
+  /** Ends the wait, after 30 s. */
+  readonly limit?: AbortSignal;
+}
+
 /**
- * Resolves when requests are answered through Envoy, the service and the upstream. With the embedded upstream: a whole
- * Responses request. With a real one, which may charge for answers: a request that the service itself refuses, which
- * takes the same path except for the last step. Rejects when the signal aborts.
+ * Resolves when requests are answered through Envoy, the service and the upstream: with null, or with a sentence
+ * about the answer. With the embedded upstream: a whole Responses request. With a real one, which may charge for answers: a request that
+ * the service itself refuses, which takes the same path except for the last step. Rejects when the signal aborts, and at
+ * the limit with the last answer.
  */
-export async function untilAnswered(port: number, upstream: URL | undefined, signal: AbortSignal): Promise<void> {
-  const [body, expected] =
-    upstream === undefined
-      ? [{ model: demoModel, input: 'Are you there?' }, 200]
-      : [{ model: 'none', input: 'Are you there?', previous_response_id: 'resp_none' }, 400];
-  for (;;) {
-    const status = await post(port, body, signal);
-    if (status === expected) return;
-    await sleep(50, undefined, { signal });
+export async function untilAnswered({
+  port,
+  service,
+  upstream,
+  signal,
+  onWaiting,
+  patience = AbortSignal.timeout(5000),
+  limit = AbortSignal.timeout(30_000),
+}: Readiness): Promise<string | null> {
+  // `store` is given, since OMITTED_STORE may demand it.
+  const body = { model: demoModel, input: 'Are you there?', store: false };
+  const probe = upstream === undefined ? body : { ...body, previous_response_id: 'resp_none' };
+  let last = `nothing listens on port ${service}, where the service should`;
+  const tell = () => onWaiting(last);
+  patience.addEventListener('abort', tell);
+  const until = AbortSignal.any([signal, limit]);
+  try {
+    await untilListening(service, until);
+    last = 'Envoy has not answered';
+    for (;;) {
+      const answer = await post(port, JSON.stringify(probe), until);
+      until.throwIfAborted();
+      if (typeof answer === 'string') last = answer;
+      else {
+        const { status, text } = answer;
+        last = `npm start’s own request got ${status} ${text.slice(0, 500)}`;
+        // What is refused now will be refused again.
+        if (status < 500) return upstream !== undefined || status === 200 ? null : last;
+      }
+      await sleep(50, undefined, { signal: until });
+    }
+  } catch (error) {
+    signal.throwIfAborted();
+    throw limit.aborted ? new Error(`npm start gives up: ${last}`) : error;
+  } finally {
+    patience.removeEventListener('abort', tell);
   }
 }
 
-async function post(port: number, body: unknown, signal: AbortSignal): Promise<number | null> {
-  try {
-    const response = await fetch(`http://127.0.0.1:${port}/v1/responses`, {
-      method: 'POST',
+/** The answer, or why there is none. Not by `fetch`, nor with Node's usual agent: the environment may give them a proxy. */
+function post(port: number, body: string, signal: AbortSignal): Promise<{ status: number; text: string } | string> {
+  return new Promise((resolve) => {
+    const sent = request({
+      ...{ host: '127.0.0.1', port, path: '/v1/responses', method: 'POST', agent: false, signal },
       headers: { 'content-type': 'application/json', 'x-request-id': probeId, 'user-agent': probeAgent },
-      body: JSON.stringify(body),
-      signal,
     });
-    await response.arrayBuffer();
-    return response.status;
-  } catch (error) {
-    signal.throwIfAborted();
-    if (error instanceof TypeError) return null; // Envoy is not listening yet
-    throw error;
-  }
+    sent.on('error', ({ message }) => resolve(`npm start’s own request got no answer (${message})`));
+    sent.on('response', (response) => {
+      let text = '';
+      response.setEncoding('utf8').on('data', (piece: string) => {
+        text += piece;
+      });
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, text }));
+      response.on('error', ({ message }) => resolve(`the answer to npm start’s own request broke off (${message})`));
+    });
+    sent.end(body);
+  });
 }
 
 /** A command to paste. */

@@ -1,4 +1,5 @@
 import { explainUnreachable } from '../../src/filter/upstream/unreachable.ts';
+import { readChatAnswer } from '../../src/tools/doctor/chat-answer.ts';
 import { createSend } from '../../src/tools/doctor/send.ts';
 
 /** The result of querying a Chat server. */
@@ -33,6 +34,9 @@ export async function askUpstream(
   const absent = [404, 405, 501].includes(chat.status) && !/model/i.test(chat.body);
   if (failure !== null) return { models: models ?? [], problem: failure };
   if (absent) return { models: models ?? [], problem: await wrongPath(base, key, timeoutMs, chat.status) };
+  // As the doctor reads it: a server of another kind may have an answer to anything.
+  const read = readChatAnswer(chat);
+  if (read.type === 'broken') return { models: models ?? [], problem: notChat(base, read.message) };
   return { models: models ?? [], problem: models?.length === 0 ? 'it lists no models. Load one.' : null };
 }
 
@@ -62,6 +66,10 @@ function failureOf(answer: Answer, url: URL, key: string | undefined, timeoutMs:
   if (status === 400 && url.protocol === 'http:' && /https/i.test(answer.body))
     return `it speaks TLS on that port. Try https://${url.host}${url.pathname}`;
   return null;
+}
+
+function notChat(base: URL, message: string): string {
+  return `it is no Chat server: ${base.pathname.replace(/\/$/, '')}/chat/completions answers with ${message}`;
 }
 
 /** The base URL of most servers ends in `/v1`. */

@@ -5,6 +5,7 @@ import { type AddressInfo, createServer as createTcp, type Server } from 'node:n
 import { afterEach, describe, expect, it } from 'vitest';
 import { askUpstream, modelToShow } from '../../../tools/mesh/upstream-check.ts';
 import { createAuthority } from '../../support/certificates.ts';
+import { runDoctorJson } from '../../support/run-doctor.ts';
 
 const open: { close(): void; closeAllConnections?(): void }[] = [];
 afterEach(() => {
@@ -92,6 +93,21 @@ describe('what npm start says of an upstream', () => {
     expect(await problemOf(`${url}/v1`)).toBe('it lists no models. Load one.');
     expect(await problemOf(`${url}/down`)).toContain('answers with the status 503');
     expect(await problemOf(`${url}/moved`)).toContain('redirects (301)');
+  });
+
+  it.each([
+    [
+      '<!doctype html><title>Welcome</title>',
+      'a 200 that is not a Chat Completion: <!doctype html><title>Welcome</title>',
+    ],
+    ['{"ok":true}', 'a 200 that is not a Chat Completion: {"ok":true}'],
+    ['', 'a 200 without a body'],
+  ])('that it is no Chat server, which answers everything with %j: the doctor says the same', async (body, what) => {
+    const url = new URL(`${await serve({ '/v1/models': [200, body], '/v1/chat/completions': [200, body] })}/v1`);
+    expect(await problemOf(url.href)).toBe(`it is no Chat server: /v1/chat/completions answers with ${what}`);
+    const { code, report } = await runDoctorJson([url.href, '--model', 'm']);
+    expect([code, report.verdict.outcome]).toEqual([1, 'unusable']);
+    expect(report.findings.find(({ probe }) => probe === 'text')?.detail).toBe(what);
   });
 
   it('that it is silent', async () => {
