@@ -11,7 +11,7 @@ import type { ReasoningEnvelope } from '../reasoning-envelope.ts';
 
 /** A parsed `CreateResponse`: fields of one value as the client sent them, the others in the types below. */
 export interface CreateResponse
-  extends Omit<CreateResponseFields, 'input' | 'include' | 'tools' | 'tool_choice' | 'text'> {
+  extends Omit<CreateResponseFields, 'input' | 'include' | 'tools' | 'tool_choice' | 'allowed_tools' | 'text'> {
   readonly include: readonly string[];
   /** Null when the request has none. */
   readonly input: readonly InputItem[] | null;

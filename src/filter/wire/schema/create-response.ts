@@ -32,6 +32,8 @@ const integer = (least: number, most = Number.MAX_SAFE_INTEGER) =>
 const name = z.string().min(1);
 /** An array as it came: `z.array` would copy it. */
 const list = z.custom<unknown[]>(Array.isArray, { params: { expected: 'an array' } });
+/** Tools that may be called: as many as the API's `allowed_tools` may list. */
+const allowedList = z.array(z.unknown()).min(1).max(128);
 const textOrList = z.union([z.string(), list]);
 
 const serviceTiers = ['auto', 'default', 'flex', 'priority', 'scale', 'fast', 'ultrafast', 'standard'] as const;
@@ -87,6 +89,7 @@ export const createResponseFields = {
   include: list.nullish(),
   tools: list.nullish(),
   tool_choice: z.union([z.string(), jsonObject]).nullish(),
+  allowed_tools: allowedList.nullish(),
   parallel_tool_calls: z.boolean().nullish(),
   max_output_tokens: integer(16),
   max_tool_calls: integer(1),
@@ -268,10 +271,12 @@ export const toolSearchTool = z.object({
 
 /** `tool_choice` objects by `type`. */
 export const namedToolChoice = z.object({ name, namespace: z.string().nullish() });
-export const allowedToolsChoice = z.object({
-  mode: z.enum(['none', 'auto', 'required']).nullish(),
-  tools: z.array(z.unknown()).min(1).max(128),
-});
+const toolChoiceMode = z.enum(['none', 'auto', 'required']).nullish();
+/** As the API has it, and with the list in the field of that name. */
+export const allowedToolsChoice = {
+  typed: z.object({ mode: toolChoiceMode, tools: allowedList }),
+  flat: z.object({ mode: toolChoiceMode, allowed_tools: allowedList }),
+};
 
 /** `text.format` of type `json_schema`. */
 export const jsonSchemaFormat = z.object({

@@ -7,7 +7,7 @@ import {
 } from '../../../wire/schema/create-response.ts';
 import type { TranslationSettings } from '../../settings.ts';
 import type { Dropped } from '../dropped.ts';
-import type { CreateResponse, Prewarm, TextFormatRequest, ToolChoiceRequest } from '../parsed.ts';
+import type { ChosenTool, CreateResponse, Prewarm, TextFormatRequest, ToolChoiceRequest } from '../parsed.ts';
 import {
   invalidType,
   invalidValue,
@@ -20,7 +20,7 @@ import { mark } from '../trace.ts';
 import { withinTextLimit } from './parse-content.ts';
 import { type ParsedInput, parseInput } from './parse-input.ts';
 import { parseTextFormat } from './parse-text-format.ts';
-import { parseToolChoice } from './parse-tool-choice.ts';
+import { parseAllowedList, parseToolChoice, withAllowedTools } from './parse-tool-choice.ts';
 import { createToolParser } from './parse-tools.ts';
 import { readShape } from './read-shape.ts';
 import { maxModelLength } from './text-limits.ts';
@@ -47,6 +47,7 @@ export function parseRequest(body: unknown, settings: TranslationSettings, dropp
   let verbosity: string | null = null;
   let include: readonly string[] = [];
   let toolChoice: ToolChoiceRequest | null = null;
+  let allowedTools: readonly ChosenTool[] | null = null;
   const prewarm = prewarmIn(body);
   for (const name of namesOf(body, null)) {
     const value = body[name];
@@ -74,6 +75,9 @@ export function parseRequest(body: unknown, settings: TranslationSettings, dropp
         break;
       case 'tool_choice':
         toolChoice = parseToolChoice(read as CreateResponseFields['tool_choice'], settings, dropped);
+        break;
+      case 'allowed_tools':
+        if (read != null) allowedTools = parseAllowedList(read as unknown[], name, settings, dropped);
         break;
       case 'input':
         // A prompt may begin before its input.
@@ -109,14 +113,14 @@ export function parseRequest(body: unknown, settings: TranslationSettings, dropp
     settings.trace.field = '';
   }
   const request: CreateResponse = {
-    ...(fields as Omit<CreateResponseFields, 'input' | 'include' | 'tools' | 'tool_choice' | 'text'>),
+    ...(fields as Omit<CreateResponseFields, 'input' | 'include' | 'tools' | 'tool_choice' | 'allowed_tools' | 'text'>),
     include,
     input: input?.items ?? (prewarm === null ? null : []),
     prewarm,
     endsInTrigger: input?.endsInTrigger ?? false,
     tools: tools.finish(),
     listedTools: tools.listed,
-    tool_choice: toolChoice,
+    tool_choice: withAllowedTools(toolChoice, allowedTools),
     text: { format, verbosity },
   };
   return { request, passthrough };

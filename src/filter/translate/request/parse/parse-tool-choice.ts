@@ -38,13 +38,20 @@ export function parseToolChoice(
     case 'apply_patch':
       return { type: 'named', tool: { param, type, name: type, namespace: null } };
     case 'allowed_tools': {
+      if (choice['tools'] === undefined && Array.isArray(choice[type])) {
+        const { mode, allowed_tools } = readShape(allowedToolsChoice.flat, choice, param);
+        const tools = parseAllowedList(allowed_tools, `${param}.${type}`, settings, dropped);
+        return { type, mode: mode ?? 'auto', tools };
+      }
       const nested = choice['tools'] === undefined && isJsonObject(choice[type]);
       const at = nested ? `${param}.${type}` : param;
-      const { mode, tools } = readShape(allowedToolsChoice, nested ? choice[type] : choice, at);
-      const allowed = tools.flatMap((entry, index) => parseAllowed(entry, `${at}.tools[${index}]`, settings, dropped));
-      return { type, mode: mode ?? 'auto', tools: allowed };
+      const { mode, tools } = readShape(allowedToolsChoice.typed, nested ? choice[type] : choice, at);
+      return { type, mode: mode ?? 'auto', tools: parseAllowedList(tools, `${at}.tools`, settings, dropped) };
     }
     default:
+      // Llama Stack writes the list without a type.
+      if (type == null && Array.isArray(choice['allowed_tools']))
+        return parseToolChoice({ ...choice, type: 'allowed_tools' }, settings, dropped);
       if (type == null) throw missingParameter('tool_choice.type');
       throw unsupportedValue(
         param,
@@ -53,13 +60,42 @@ export function parseToolChoice(
   }
 }
 
+/**
+ * The choice, held to the request's own list of allowed tools: what a `tool_choice` of the type `allowed_tools` says in one.
+ * Throws `ApiError` where the choice is an object, which says itself which tools may be called.
+ */
+export function withAllowedTools(
+  choice: ToolChoiceRequest | null,
+  tools: readonly ChosenTool[] | null,
+): ToolChoiceRequest | null {
+  if (tools === null) return choice;
+  if (choice !== null && choice.type !== 'mode') {
+    throw invalidValue(
+      'allowed_tools',
+      `'tool_choice' says already which tools may be called. Send 'allowed_tools' with "auto", "none" or "required", or leave it out.`,
+    );
+  }
+  return { type: 'allowed_tools', mode: choice?.mode ?? 'auto', tools };
+}
+
+/** A list of tools, or of their names; `at` is its path. Throws `ApiError` for the first mistake. */
+export function parseAllowedList(
+  list: readonly unknown[],
+  at: string,
+  settings: TranslationSettings,
+  dropped: Dropped,
+): ChosenTool[] {
+  return list.flatMap((entry, index) => parseAllowed(entry, `${at}[${index}]`, settings, dropped));
+}
+
 function isMode(text: string): text is ToolChoiceMode {
   return modes.includes(text);
 }
 
 /** None for a tool that is left out of `tools` too. */
 function parseAllowed(entry: unknown, at: string, settings: TranslationSettings, dropped: Dropped): ChosenTool[] {
-  if (!isJsonObject(entry)) throw invalidType(at, 'an object', entry);
+  if (typeof entry === 'string') return [{ param: at, type: 'function', name: entry, namespace: null }];
+  if (!isJsonObject(entry)) throw invalidType(at, 'an object or a name', entry);
   const type = entry['type'];
   if (type === 'function' || type === 'custom') return [chosenTool(type, entry, at)];
   if (typeof type === 'string' && isClientToolType(type)) return [{ param: at, type, name: type, namespace: null }];

@@ -29,6 +29,7 @@ const telling: Readonly<Record<string, readonly unknown[]>> = {
   include: [['reasoning.encrypted_content'], ['message.output_text.logprobs']],
   tools: [[{ type: 'web_search' }], [{ type: 'mcp' }], [{ type: 'function', name: 'g' }]],
   tool_choice: ['none', 'required', { type: 'function', name: 'f' }, { type: 'web_search' }],
+  allowed_tools: [['f'], [{ type: 'function', name: 'f' }]],
   parallel_tool_calls: [false],
   max_output_tokens: [50],
   max_tool_calls: [3],
