@@ -438,7 +438,12 @@ const ofTranslation = {
       String(20 * MiB),
       'Maximum length of one image URL, including data URLs.',
     ),
-    maxFileBytes: setting('MAX_FILE_BYTES', limit(1, mostBytes), String(32 * MiB), 'Maximum size of one `file_data`.'),
+    maxFileBytes: setting(
+      'MAX_FILE_BYTES',
+      limit(1, mostBytes),
+      String(32 * MiB),
+      'Maximum size of one file, sound or video in a content part, as it is sent: base64, or a URL.',
+    ),
     maxTools: setting(
       'MAX_TOOLS',
       limit(1, 100_000),

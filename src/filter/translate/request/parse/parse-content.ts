@@ -77,7 +77,27 @@ function parsePart(
   const keys = settings.profile.cacheControl ? known.cachedKeys : known.keys;
   dropped.pushUnknownKeys(part, keys, 'input[].content[]');
   if (!known.speakers.includes(speaker)) throw misplaced(type, speaker, at);
+  checkSize(part, known.media, at, settings);
   return known.read(part, at, settings, dropped);
+}
+
+/** What a part can hold, each with its limit, and how its error calls it. */
+const media = {
+  text: { limit: 'maxTextBytes', what: 'text' },
+  image: { limit: 'maxImageUrlBytes', what: 'image URL' },
+  file: { limit: 'maxFileBytes', what: 'file' },
+  audio: { limit: 'maxFileBytes', what: 'audio' },
+  video: { limit: 'maxFileBytes', what: 'video' },
+} as const;
+
+/** Refuses a part with a string above the limit of its medium, itself or in an object of it, as Chat nests its parts. */
+function checkSize(part: object, medium: keyof typeof media, at: string, settings: TranslationSettings): void {
+  const { limit, what } = media[medium];
+  for (const [key, value] of Object.entries(part)) {
+    if (key === 'type') continue;
+    if (typeof value === 'string') checkBytes(value, settings.limits[limit], `${at}.${key}`, what);
+    else if (isJsonObject(value)) checkSize(value, medium, `${at}.${key}`, settings);
+  }
 }
 
 /** What one type of content part becomes. */
@@ -87,26 +107,33 @@ interface PartType {
   readonly cachedKeys: ReadonlySet<string>;
   /** The roles whose messages may contain it. */
   readonly speakers: readonly Speaker[];
+  /** What is in it. */
+  readonly media: keyof typeof media;
   /** Null for a part that is left out, which `dropped` names. Throws `ApiError` for the first mistake. */
   read(part: Record<string, unknown>, at: string, settings: TranslationSettings, dropped: Dropped): InputContent | null;
 }
 
 /** An OpenAI breakpoint is for one kind of server; elsewhere it is dropped unnamed. */
-function partType(keys: readonly string[], speakers: readonly Speaker[], read: PartType['read']): PartType {
+function partType(
+  medium: PartType['media'],
+  keys: readonly string[],
+  speakers: readonly Speaker[],
+  read: PartType['read'],
+): PartType {
   const plain = knownKeys(...keys, 'prompt_cache_breakpoint');
-  return { keys: plain, cachedKeys: knownKeys(...plain, 'cache_control'), speakers, read };
+  return { keys: plain, cachedKeys: knownKeys(...plain, 'cache_control'), speakers, media: medium, read };
 }
 
 const everyone: readonly Speaker[] = ['user', 'system', 'assistant', 'tool'];
 
 /** Citations and log probabilities of earlier answers are for their readers. */
-const text = partType(['text', 'annotations', 'logprobs', 'parsed'], everyone, (part, at, settings) => {
+const text = partType('text', ['text', 'annotations', 'logprobs', 'parsed'], everyone, (part, at, settings) => {
   const { text: given } = readShape(textPart, part, at);
-  withinTextLimit(given, `${at}.text`, settings);
   const hints = cacheHints(part, settings);
   return hints === null ? { type: 'text', text: given } : { type: 'text', text: given, ...hints };
 });
 const file = partType(
+  'file',
   ['file_data', 'file_url', 'file_id', 'filename'],
   ['user', 'tool'],
   (part, at, settings, dropped) => parseFile(part, at, settings, dropped),
@@ -121,29 +148,29 @@ export const partTypes: ReadonlyMap<string, PartType> = new Map([
   ['reasoning_text', text],
   [
     'refusal',
-    partType(['refusal'], ['assistant'], (part, at, settings) => ({
+    partType('text', ['refusal'], ['assistant'], (part, at) => ({
       type: 'refusal',
-      refusal: withinTextLimit(readShape(refusalPart, part, at).refusal, `${at}.refusal`, settings),
+      refusal: readShape(refusalPart, part, at).refusal,
     })),
   ],
   [
     'encrypted_content',
-    partType(['encrypted_content'], everyone, (part, at, settings, dropped) => {
+    partType('text', ['encrypted_content'], everyone, (part, at, _settings, dropped) => {
       const { encrypted_content: given } = readShape(encryptedPart, part, at);
-      if (!ciphertext.test(given)) return { type: 'text', text: withinTextLimit(given, at, settings) };
+      if (!ciphertext.test(given)) return { type: 'text', text: given };
       dropped.push(`${at}.encrypted_content`);
       return null;
     }),
   ],
   [
     'input_image',
-    partType(['image_url', 'file_id', 'detail'], ['user', 'tool'], (part, at, settings, dropped) =>
+    partType('image', ['image_url', 'file_id', 'detail'], ['user', 'tool'], (part, at, settings, dropped) =>
       parseImage(readShape(imagePart, part, at), part, at, settings, dropped),
     ),
   ],
   [
     'image_url',
-    partType(['image_url'], ['user', 'tool'], (part, at, settings, dropped) => {
+    partType('image', ['image_url'], ['user', 'tool'], (part, at, settings, dropped) => {
       const { image_url: given } = readShape(chatImagePart, part, at);
       const image = typeof given === 'string' ? { url: given } : readShape(chatImage, given, `${at}.image_url`);
       return parseImage({ ...image, image_url: image.url }, part, at, settings, dropped);
@@ -152,20 +179,20 @@ export const partTypes: ReadonlyMap<string, PartType> = new Map([
   ['input_file', file],
   [
     'file',
-    partType(['file'], ['user', 'tool'], (part, at, settings, dropped) =>
+    partType('file', ['file'], ['user', 'tool'], (part, at, settings, dropped) =>
       parseFile(readShape(chatFilePart, part, at).file, `${at}.file`, settings, dropped),
     ),
   ],
-  ['input_audio', partType(['input_audio', 'audio_url', 'data', 'format'], ['user'], parseAudio)],
+  ['input_audio', partType('audio', ['input_audio', 'audio_url', 'data', 'format'], ['user'], parseAudio)],
   [
     'input_video',
-    partType(['video_url'], ['user', 'tool'], (part, at, settings, dropped) =>
+    partType('video', ['video_url'], ['user', 'tool'], (part, at, settings, dropped) =>
       parseVideo(readShape(videoPart, part, at).video_url, at, settings, dropped),
     ),
   ],
   [
     'video_url',
-    partType(['video_url'], ['user', 'tool'], (part, at, settings, dropped) => {
+    partType('video', ['video_url'], ['user', 'tool'], (part, at, settings, dropped) => {
       const { video_url: given } = readShape(chatVideoPart, part, at);
       const url = typeof given === 'string' ? given : readShape(chatVideo, given, `${at}.video_url`).url;
       return parseVideo(url, at, settings, dropped);
@@ -213,7 +240,6 @@ function parseImage(
     );
     return refuseOrOmit('uploaded_image', notHeld, settings, dropped);
   }
-  checkBytes(url, settings.limits.maxImageUrlBytes, `${at}.image_url`, 'image URL');
   if (!settings.profile.image) return refuseOrOmit('image', refusal, settings, dropped);
   const isReduced = detail === 'original' && !settings.profile.originalDetail;
   if (isReduced) dropped.push('input[].content[].detail.original');

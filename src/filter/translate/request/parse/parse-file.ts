@@ -2,10 +2,11 @@ import { filePart } from '../../../wire/schema/create-response.ts';
 import type { TranslationSettings } from '../../settings.ts';
 import type { Dropped } from '../dropped.ts';
 import type { InputFile, InputText } from '../parsed.ts';
+
 import { invalidValue, missingParameter, quote, unsupportedParameter } from '../request-errors.ts';
+
 import { refuseOrOmit } from './omitted.ts';
 import { readShape } from './read-shape.ts';
-import { checkBytes } from './text-limits.ts';
 
 /**
  * An `input_file` part. A text file becomes text: every server takes that, and OpenAI's file part is for PDF only. Throws
@@ -18,10 +19,9 @@ export function parseFile(
   settings: TranslationSettings,
   dropped: Dropped,
 ): InputFile | InputText {
-  const { profile, limits } = settings;
+  const { profile } = settings;
   const { file_data, file_url, file_id, filename } = readShape(filePart, part, at);
   if (file_data != null) {
-    checkBytes(file_data, limits.maxFileBytes, `${at}.file_data`, 'file');
     const file = fileOf(file_data, filename, at);
     const { mime } = file;
     if (isTextType(mime))
