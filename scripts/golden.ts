@@ -31,17 +31,17 @@ const { values, positionals } = parseArgs({
 });
 const place = values.add === undefined ? positionals[0] : addCase(values.add, values.into);
 if (place === undefined) fail('Which case? npm run golden -- stream-chunks.md:8');
-runCases(place);
+await runCases(place);
 
 /** `stream-chunks.md`, or with `:8` the case that has the line 8. */
-function runCases(named: string): void {
+async function runCases(named: string): Promise<void> {
   const [, file = '', line] = /^(?:.*\/)?([^/:]+\.md)(?::(\d+))?$/.exec(named) ?? [];
   if (!existsSync(join(folder, file)) || file === '') fail(`There is no test/golden/${file === '' ? named : file}.`);
   const where = line === undefined ? `${file}:` : whereOf(file, Number(line));
   // Each case's name begins with where it is: `stream-chunks.md:8 Plain text`.
   const pattern = `${where.replaceAll('.', '\\.')}${line === undefined ? '' : '[ :]'}`;
   const tests = runners[kindOf(file)].map((name) => `test/golden/${name}.test.ts`);
-  const { passed, failed } = runVitest(['unit'], [...tests, '-t', pattern]);
+  const { passed, failed } = await runVitest(['unit'], [...tests, '-t', pattern]);
   console.log(`${where}: ${passed} passed, ${failed} failed`);
   if (failed > 0) console.log(`The case: test/golden/${where}`);
   process.exitCode = failed === 0 && passed > 0 ? 0 : 1;

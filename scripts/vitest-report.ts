@@ -2,9 +2,11 @@
  * `node scripts/vitest-report.ts PROJECT [ARGUMENT…]` runs a vitest project; the last line says how many tests passed and
  * failed, for `.ci/run` to add up. Arguments go to vitest.
  */
-import { spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 
 const root = join(import.meta.dirname, '..');
 
@@ -29,23 +31,39 @@ export interface VitestReport {
 
 if (import.meta.main) {
   const [project = '', ...rest] = process.argv.slice(2);
-  const { passed, failed } = runVitest([project], rest);
+  const { passed, failed } = await runVitest([project], rest);
   console.log(`${passed} passed, ${failed} failed`);
   process.exitCode = failed === 0 ? 0 : 1;
 }
 
-/** Runs those projects, with their output shown; counts what is in the report they leave. */
-export function runVitest(projects: readonly string[], words: readonly string[]): Counts {
+/**
+ * Runs those projects, with their output shown; counts what is in the report they leave. With a number of workers they run
+ * beside something else that writes to the terminal, so the output is shown line by line.
+ */
+export async function runVitest(
+  projects: readonly string[],
+  words: readonly string[],
+  workers: number | null = null,
+): Promise<Counts> {
   const file = join(root, `.cache/test-report-${projects.join('-')}.json`);
   mkdirSync(join(root, '.cache'), { recursive: true });
   rmSync(file, { force: true });
   const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${file}`];
-  const { status, error } = spawnSync(
-    join(root, 'node_modules/.bin/vitest'),
-    ['run', ...projects.map((name) => `--project=${name}`), ...reporters, ...words],
-    { cwd: root, stdio: 'inherit' },
+  const args = ['run', ...projects.map((name) => `--project=${name}`), ...reporters, ...words];
+  const beside = workers !== null;
+  if (beside) args.push(`--maxWorkers=${workers}`);
+  const child = spawn(join(root, 'node_modules/.bin/vitest'), args, {
+    cwd: root,
+    stdio: beside ? ['ignore', 'pipe', 'pipe'] : 'inherit',
+    env: beside && process.stdout.isTTY ? { ...process.env, FORCE_COLOR: '1' } : process.env,
+  });
+  child.once('error', (error) => console.error(`vitest: ${error.message}`));
+  for (const output of [child.stdout, child.stderr])
+    if (output !== null) createInterface(output).on('line', (line) => console.log(line));
+  const status = await once(child, 'close').then(
+    ([code]) => code,
+    () => null,
   );
-  if (error) console.error(`vitest: ${error.message}`);
   try {
     const report = JSON.parse(readFileSync(file, 'utf8')) as VitestReport;
     const { passed, failed } = countTests(report, status === 0, namesTests(words));

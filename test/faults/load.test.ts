@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { watchMemory } from '../support/memory.ts';
 import { startTestMesh, type TestMesh } from '../support/mesh.ts';
+import { sendShortRequests } from '../support/short-requests.ts';
 import { type BodyStep, delta, done, eventStream, finish } from '../support/upstream.ts';
 
 const active = 'responses_extproc_active_exchanges';
@@ -106,6 +107,16 @@ describe('many streams on the shipped configuration', () => {
     open();
     close();
   });
+});
+
+test('20,000 short requests over a few connections, and not one fails', async () => {
+  const mesh = await startTestMesh();
+  try {
+    expect(await sendShortRequests(mesh, 20_000)).toEqual({ 200: 20_000 });
+    await expect.poll(() => mesh.service.metric(active)).toBe(0);
+  } finally {
+    await mesh.close();
+  }
 });
 
 test('beyond MAX_EXCHANGES clients get a 503 at once, and the others complete', async () => {

@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
-import { Exchange } from '../../../../../src/filter/exchange/exchange.ts';
-import { itemTypes } from '../../../../../src/filter/translate/request/parse/items/item-types.ts';
-import { createResponseFields } from '../../../../../src/filter/wire/schema/create-response.ts';
-import { exchangeOptions, headersOf } from '../../../../support/exchange-options.ts';
-import { growthOf, maxLinearGrowth } from '../../../../support/growth.ts';
-import { createTestSettings } from '../../../../support/settings.ts';
+import { Exchange } from '../../src/filter/exchange/exchange.ts';
+import { itemTypes } from '../../src/filter/translate/request/parse/items/item-types.ts';
+import { createResponseFields } from '../../src/filter/wire/schema/create-response.ts';
+import { exchangeOptions, headersOf } from '../support/exchange-options.ts';
+import { growthOf, maxLinearGrowth } from '../support/growth.ts';
+import { createTestSettings } from '../support/settings.ts';
 
 const MiB = 1024 * 1024;
 
