@@ -28,12 +28,18 @@ function requestOf(body: string, endpoint: string | undefined): ClientRequest {
 
 interface RequestCase extends GoldenCase {
   readonly settings: SettingsOverrides & { readonly endpoint?: string };
+  /** Whether what decided is looked for too, which takes a hundred runs: where profiles share an outcome, for the first. */
+  readonly withCauses: boolean;
 }
 
 const requests = goldenCases('request').flatMap((golden) => {
   const settings = JSON.parse(blockOf(golden, 'settings') ?? '{}');
   const profiles = JSON.parse(blockOf(golden, 'profiles') ?? JSON.stringify([settings.profile ?? 'generic']));
-  return profiles.map((profile: string | object) => ({ ...golden, settings: { ...settings, profile } }));
+  return profiles.map((profile: string | object, index: number) => ({
+    ...golden,
+    settings: { ...settings, profile },
+    withCauses: index === 0,
+  }));
 });
 
 describe.each(requests)('$where $title', (golden: RequestCase) => {
@@ -42,14 +48,15 @@ describe.each(requests)('$where $title', (golden: RequestCase) => {
   const setup = explainSetupOf(golden.settings);
 
   it('is explained as it is translated', () => {
-    const explanation = explainRequest({ setup, request, now: createdAt, fields: null, linkBase: '' });
+    const options = { setup, request, now: createdAt, fields: null, linkBase: '' };
+    const explanation = explainRequest(golden.withCauses ? options : { ...options, probedBytes: 0 });
     const [refusal] = explanation.refusals;
     if (refusal === undefined) {
       const { body } = explanation.chat_request ?? {};
       if (isCount) expect(JSON.parse(blockOf(golden, 'chat') ?? '')).toMatchObject(body as object);
       else expect(body).toEqual(JSON.parse(blockOf(golden, 'chat') ?? ''));
       expect(explanation.dropped.map(({ name }) => name)).toEqual(JSON.parse(blockOf(golden, 'dropped') ?? '[]'));
-      expect(explanation.added.filter(({ causes }) => causes.length === 0)).toEqual([]);
+      if (golden.withCauses) expect(explanation.added.filter(({ causes }) => causes.length === 0)).toEqual([]);
       const about = new Set(explanation.fields.flatMap(({ dropped }) => dropped));
       expect(explanation.dropped.filter(({ name }) => !about.has(name))).toEqual([]);
     } else if (isCount && refusal.status === 501) {

@@ -11,7 +11,7 @@ import { connect as connectTcp, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { deflateSync, gzipSync } from 'node:zlib';
 import { status } from '@grpc/grpc-js';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { ExchangeEvent } from '../../src/filter/exchange/types.ts';
 import type { ProcessingRequest } from '../../src/filter/extproc/generated/envoy/service/ext_proc/v3/ProcessingRequest.ts';
 import type { ProcessingResponse__Output as ProcessingResponse } from '../../src/filter/extproc/generated/envoy/service/ext_proc/v3/ProcessingResponse.ts';
@@ -186,6 +186,25 @@ async function blocked(metadata = {}, after: readonly Uint8Array[] = []): Promis
   return wire;
 }
 
+const anHour = { 'grpc-timeout': '1H' };
+
+/** The deadline of the next call, which is an hour: it passes when the test says so, with what came before surely read. */
+function awaitedDeadline() {
+  const timers = vi.spyOn(globalThis, 'setTimeout');
+  const timer = () =>
+    timers.mock.calls.find(([, ms]) => ms === 3_600_000) as
+      | [end: (how: unknown) => void, ms: number, how: unknown]
+      | undefined;
+  return {
+    isSet: () => timer() !== undefined,
+    pass() {
+      const [end, , how] = timer() ?? [() => {}];
+      timers.mockRestore();
+      end(how);
+    },
+  };
+}
+
 describe('a call whose client takes nothing', () => {
   test.each([
     ['CANCEL', constants.NGHTTP2_CANCEL],
@@ -203,10 +222,9 @@ describe('a call whose client takes nothing', () => {
     ['NO_ERROR', constants.NGHTTP2_NO_ERROR],
   ])('is over when its deadline has passed and it is reset with %s', async (_name, code) => {
     await start();
-    // Long enough that the call is blocked before; it ends unseen, since its client takes nothing.
-    const deadline = performance.now() + 5000;
-    const { stream } = await blocked({ 'grpc-timeout': '5S' });
-    await sleep(deadline - performance.now() + 100);
+    const deadline = awaitedDeadline();
+    const { stream } = await blocked(anHour);
+    deadline.pass(); // unseen, since its client takes nothing
     reset(stream, code);
     await expectNothingLeft();
   });
@@ -369,10 +387,12 @@ describe('a call that ends', () => {
 
   test.each(['before its first message', 'in the middle of one', 'after one'])('by its deadline: %s', async (when) => {
     await start();
-    // Long enough that what is sent before is read before.
-    const wire = call(connection(), { 'grpc-timeout': when === 'before its first message' ? '500m' : '3S' });
+    const deadline = awaitedDeadline();
+    const wire = call(connection(), anHour);
     const bytes = begun();
     if (when !== 'before its first message') wire.stream.write(when === 'after one' ? bytes : bytes.subarray(0, -3));
+    await until(() => deadline.isSet() && wire.replies.length === (when === 'before its first message' ? 0 : 2));
+    deadline.pass();
     await until(() => wire.status !== null);
     expect(wire.status).toBe(String(status.DEADLINE_EXCEEDED));
     if (when === 'in the middle of one') wire.stream.write(bytes.subarray(-3));

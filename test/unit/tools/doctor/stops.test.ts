@@ -5,12 +5,17 @@ import { type AddressInfo, createServer as createTcp } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { readProfilesFile } from '../../../../src/filter/upstream/profiles-file.ts';
 import type { Answer } from '../../../../src/tools/doctor/probe.ts';
 import { allProbes } from '../../../../src/tools/doctor/probes/all-probes.ts';
 import { runProbes } from '../../../../src/tools/doctor/run.ts';
-import { type Behaviour, type ProbedServer, startProbedServer } from '../../../support/probed-server.ts';
+import {
+  type Behaviour,
+  type ProbedBody,
+  type ProbedServer,
+  startProbedServer,
+} from '../../../support/probed-server.ts';
 import { type DoctorReport, runDoctor, runDoctorJson } from '../../../support/run-doctor.ts';
 
 const nothing: Answer = {
@@ -19,6 +24,9 @@ const nothing: Answer = {
 };
 
 const key = 'sk-very-secret-0123456789';
+
+const hasLogprobs = (body: ProbedBody) => body.logprobs === true;
+const hasTools = (body: ProbedBody) => body.tools !== undefined;
 
 async function withServer<Result>(behaviour: Behaviour, use: (server: ProbedServer, url: string) => Promise<Result>) {
   const server = await startProbedServer(behaviour);
@@ -102,6 +110,22 @@ describe('the run ends, with the reason,', () => {
   });
 });
 
+/** For servers that let a request hang: time passes when one does, and not otherwise, so no other request takes too long. */
+async function whereTimePassesAt(hangs: (body: ProbedBody) => boolean, run: (behaviour: Behaviour) => Promise<void>) {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+  const passing: Behaviour = {
+    hangs(body) {
+      if (hangs(body)) vi.advanceTimersByTime(60_000);
+      return hangs(body);
+    },
+  };
+  try {
+    await run(passing);
+  } finally {
+    vi.useRealTimers();
+  }
+}
+
 describe('a run is bounded', () => {
   it('by what it says beforehand', async () => {
     await withServer({ reasoning: 'tags' }, async (server, url) => {
@@ -137,26 +161,29 @@ describe('a run is bounded', () => {
   });
 
   it('by --timeout, from which nothing follows for the profile', async () => {
-    const behaviour: Behaviour = { hangs: (body) => body.logprobs === true };
-    await withServer(behaviour, async (_server, url) => {
-      const { report } = await runDoctorJson([url, '--model', 'm', '--timeout', '1', '--keep-going']);
-      expect(report.findings.find(({ probe }) => probe === 'logprobs')).toMatchObject({
-        result: 'not_tested',
-        detail: expect.stringContaining('--timeout'),
-      });
-      expect(report.profile?.flags).toEqual([]);
-    });
+    await whereTimePassesAt(hasLogprobs, (behaviour) =>
+      withServer(behaviour, async (_server, url) => {
+        const { report } = await runDoctorJson([url, '--model', 'm', '--timeout', '60', '--keep-going']);
+        expect(report.findings.find(({ probe }) => probe === 'logprobs')).toMatchObject({
+          result: 'not_tested',
+          detail: expect.stringContaining('--timeout'),
+        });
+        expect(report.profile?.flags).toEqual([]);
+      }),
+    );
   });
 });
 
 it('a run begins no probe after --max-time', async () => {
-  await withServer({ hangs: (body) => body.tools !== undefined }, async (_server, url) => {
-    const { code, report } = await runDoctorJson([
-      ...[url, '--model', 'm', '--timeout', '1', '--max-time', '1', '--keep-going'],
-    ]);
-    expect(report.findings.at(-1)?.detail).toBe('the time is used up (--max-time)');
-    expect(code).toBe(3);
-  });
+  await whereTimePassesAt(hasTools, (behaviour) =>
+    withServer(behaviour, async (_server, url) => {
+      const { code, report } = await runDoctorJson([
+        ...[url, '--model', 'm', '--timeout', '60', '--max-time', '60', '--keep-going'],
+      ]);
+      expect(report.findings.at(-1)?.detail).toBe('the time is used up (--max-time)');
+      expect(code).toBe(3);
+    }),
+  );
 });
 
 it('an answer without end is not read to its end', async () => {
@@ -209,17 +236,24 @@ describe('a server that is not what was meant is named soon, with the remedy:', 
   it.each([
     ['http', 'models: no complete answer within 5 s, although the connection was taken'],
     ['https', 'does not speak TLS on that port (no TLS handshake)'],
-  ])('silence on %s', { timeout: 20_000 }, async (scheme, reason) => {
-    const silent = createTcp(() => {}).listen(0, '127.0.0.1');
+  ])('silence on %s', async (scheme, reason) => {
+    const silent = createTcp().listen(0, '127.0.0.1');
     await once(silent, 'listening');
     const { port } = silent.address() as AddressInfo;
-    const before = performance.now();
-    const { code, report } = await runDoctorJson([`${scheme}://127.0.0.1:${port}/v1`, '--model', 'm']);
-    expect({ code, requests: report.spent.requests }).toEqual({ code: 3, requests: 1 });
-    expect(report.stopped).toContain(reason);
-    expect(performance.now() - before).toBeLessThan(10_000);
-    expect(report.findings.map(({ result }) => result)).not.toContain('refused');
-    silent.close();
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    try {
+      const run = runDoctorJson([`${scheme}://127.0.0.1:${port}/v1`, '--model', 'm']);
+      const [socket] = await once(silent, 'connection');
+      await once(socket, 'data');
+      vi.advanceTimersByTime(5000);
+      const { code, report } = await run;
+      expect({ code, requests: report.spent.requests }).toEqual({ code: 3, requests: 1 });
+      expect(report.stopped).toContain(reason);
+      expect(report.findings.map(({ result }) => result)).not.toContain('refused');
+    } finally {
+      vi.useRealTimers();
+      silent.close();
+    }
   });
 
   it('another path', async () => {
@@ -237,15 +271,15 @@ describe('a server that is not what was meant is named soon, with the remedy:', 
 });
 
 describe('a timeout', () => {
-  const slowTools: Behaviour = { hangs: (body) => body.logprobs === true };
-
   it('ends a run that nobody watches, unless it has --keep-going, and is no refusal', async () => {
-    await withServer(slowTools, async (_server, url) => {
-      const { code, report } = await runDoctorJson([url, '--model', 'm', '--timeout', '1']);
-      expect(report.stopped).toMatch(/logprobs: no complete answer within 1 s\. .*--keep-going/);
-      expect({ code, profile: report.profile }).toEqual({ code: 0, profile: null });
-      expect(report.findings.find(({ probe }) => probe === 'logprobs')?.result).toBe('not_tested');
-    });
+    await whereTimePassesAt(hasLogprobs, (behaviour) =>
+      withServer(behaviour, async (_server, url) => {
+        const { code, report } = await runDoctorJson([url, '--model', 'm', '--timeout', '60']);
+        expect(report.stopped).toMatch(/logprobs: no complete answer within 60 s\. .*--keep-going/);
+        expect({ code, profile: report.profile }).toEqual({ code: 0, profile: null });
+        expect(report.findings.find(({ probe }) => probe === 'logprobs')?.result).toBe('not_tested');
+      }),
+    );
   });
 
   it('of the list of models is not a refusal', async () => {
@@ -264,22 +298,25 @@ describe('a timeout', () => {
   });
 });
 
-it.each(['--max-requests', '--max-total-tokens', '--max-time'])(
-  'no profile is written where %s ran out',
-  async (limit) => {
-    const path = join(mkdtempSync(join(tmpdir(), 'doctor-')), 'profiles.yaml');
-    const slow: Behaviour = { hangs: (body) => body.tools !== undefined };
-    await withServer(limit === '--max-time' ? slow : {}, async (_server, url) => {
-      const amount = { '--max-requests': '20', '--max-total-tokens': '3000', '--max-time': '1' }[limit] ?? '';
-      const args = [url, '--model', 'm', limit, amount, '--save', path, '--timeout', '1', '--keep-going'];
-      const { out, err } = await runDoctor(args);
-      expect(out.replace(/\s+/g, ' ')).toContain(`No profile is proposed, since not every question was asked: the`);
-      expect(out).toContain(limit);
-      expect(err).toContain(`${path} was not written`);
-      expect(existsSync(path)).toBe(false);
-    });
-  },
-);
+it.each([
+  ['--max-requests', '20'],
+  ['--max-total-tokens', '3000'],
+  ['--max-time', '60'],
+])('no profile is written where %s ran out', async (limit, amount) => {
+  const path = join(mkdtempSync(join(tmpdir(), 'doctor-')), 'profiles.yaml');
+  await whereTimePassesAt(
+    (body) => limit === '--max-time' && hasTools(body),
+    (behaviour) =>
+      withServer(behaviour, async (_server, url) => {
+        const args = [url, '--model', 'm', limit, amount, '--save', path, '--timeout', '60', '--keep-going'];
+        const { out, err } = await runDoctor(args);
+        expect(out.replace(/\s+/g, ' ')).toContain(`No profile is proposed, since not every question was asked: the`);
+        expect(out).toContain(limit);
+        expect(err).toContain(`${path} was not written`);
+        expect(existsSync(path)).toBe(false);
+      }),
+  );
+});
 
 it('a pipe shows what is asked, line by line', async () => {
   await withServer({}, async (_server, url) => {
@@ -290,7 +327,7 @@ it('a pipe shows what is asked, line by line', async () => {
 });
 
 it('Ctrl-C prints what was found', { timeout: 30_000 }, async () => {
-  await withServer({ hangs: (body) => body.tools !== undefined }, async (_server, url) => {
+  await withServer({ hangs: hasTools }, async (_server, url) => {
     const main = join(import.meta.dirname, '../../../../src/main.ts');
     const child = spawn(process.execPath, [main, 'doctor', url, '--model', 'm'], { stdio: ['ignore', 'pipe', 'pipe'] });
     let out = '';

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, it } from 'vitest';
 import { startProbedServer } from '../../../support/probed-server.ts';
 
 const program = join(import.meta.dirname, '../../../../src/main.ts');
@@ -32,8 +32,9 @@ async function doctorAsked(typed: string) {
   return { code, before, after, questions };
 }
 
-describe('after the first timeout doctor asks in a terminal whether to go on', () => {
-  it('and ends with what it found where the answer is no', async () => {
+// At once, since most of the time they wait: 5 s, so that on a busy machine nothing but the answer without end takes longer.
+describe.concurrent('after the first timeout doctor asks in a terminal whether to go on', () => {
+  it('and ends with what it found where the answer is no', async ({ expect }) => {
     const { code, before, after, questions } = await doctorAsked('n\r');
     expect({ code, questions }).toEqual({ code: 0, questions: 1 });
     expect(before).toMatch(/no complete answer within 5 s/);
@@ -42,7 +43,7 @@ describe('after the first timeout doctor asks in a terminal whether to go on', (
     expect(after).not.toMatch(/\[\d+m/); // NO_COLOR
   });
 
-  it('and probes all the rest where it is yes', async () => {
+  it('and probes all the rest where it is yes', async ({ expect }) => {
     const { before, after, questions } = await doctorAsked('y\r');
     expect(questions).toBe(1);
     expect(before).not.toMatch(/too slow/);
