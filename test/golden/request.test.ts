@@ -3,7 +3,8 @@ import type { TranslatedOperation } from '../../src/filter/translate/operations/
 import { operations } from '../../src/filter/translate/operations/operations.ts';
 import { type TranslatedRequest, translateRequest } from '../../src/filter/translate/request.ts';
 import { ApiError } from '../../src/filter/wire/schema/api-error.ts';
-import { chatRequestJson, chatRequestPieces } from '../../src/filter/wire/schema/chat-request.ts';
+import { isSetting, type SettingTable } from '../../src/service/settings/setting.ts';
+import { settings as settingTable } from '../../src/service/settings/settings.ts';
 import { faultsOfChat } from '../support/chat-rules.ts';
 import { createCountedIds, emptyResponse, kinds, minimalEcho } from '../support/context.ts';
 import { blockOf, type GoldenCase, goldenCases } from '../support/golden.ts';
@@ -33,16 +34,18 @@ describe.each(cases)('$where: $title ($profile)', (golden) => {
 
   it('is written in pieces as it is written whole', () => {
     const { chat, passthrough } = translate(golden, settings);
-    expect([...chatRequestPieces(chat, passthrough)].join('')).toBe(chatRequestJson(chat, passthrough));
+    const { json, jsonPieces } = operationOf(golden);
+    expect([...jsonPieces(chat, passthrough)].join('')).toBe(json(chat, passthrough));
   });
 
   it('gives the Chat body written beside it', () => {
     expect(chatOf(golden, settings)).toEqual(JSON.parse(required(golden, 'chat')));
   });
 
-  it('gives a body that keeps the Chat API’s rules', () => {
-    expect(faultsOfChat(chatOf(golden, settings))).toEqual([]);
-  });
+  if (operationOf(golden).generates)
+    it('gives a body that keeps the Chat API’s rules', () => {
+      expect(faultsOfChat(chatOf(golden, settings))).toEqual([]);
+    });
 
   it('names what it leaves out', () => {
     expect(translate(golden, settings).dropped).toEqual(JSON.parse(blockOf(golden, 'dropped') ?? '[]'));
@@ -70,6 +73,43 @@ describe.each(cases)('$where: $title ($profile)', (golden) => {
   });
 });
 
+/** Those of the catalog decide about a list of models and no request: `test/unit/filter/translate/catalog.test.ts`. */
+const { catalog: _ofCatalog, ...requestSettings } = settingTable.translation;
+
+it.each(namesIn(requestSettings))('the setting %s has a case in which it decides', (path) => {
+  const deciding = cases.filter((golden) => {
+    const settings = { ...settingsOf(golden), profile: golden.profile };
+    const without = withoutSetting(settings, path);
+    return without !== null && outcomeOf(golden, settings) !== outcomeOf(golden, without);
+  });
+  expect(deciding, `Write a case in test/golden/request-*.md that sets ${path.join('.')}.`).not.toEqual([]);
+});
+
+function namesIn(table: SettingTable): (readonly [readonly string[]])[] {
+  return Object.entries(table).flatMap(([name, entry]) =>
+    isSetting(entry) ? [[[name]] as const] : namesIn(entry).map(([path]) => [[name, ...path]] as const),
+  );
+}
+
+/** The settings of a case without that one; null where the case does not set it. */
+function withoutSetting(settings: object, [name = '', ...rest]: readonly string[]): object | null {
+  const { [name]: value, ...others } = settings as Record<string, unknown>;
+  if (value === undefined) return null;
+  if (rest.length === 0) return others;
+  const inner = withoutSetting(value as object, rest);
+  return inner === null ? null : { ...others, [name]: inner };
+}
+
+/** All that a case can state, as one text. */
+function outcomeOf(golden: GoldenCase, settings: SettingsOverrides): string {
+  try {
+    const translated = translate(golden, settings);
+    return JSON.stringify([chatOf(golden, settings), translated.dropped, contextOf(translated)]);
+  } catch (thrown) {
+    return String(thrown);
+  }
+}
+
 function translate(golden: GoldenCase, settings: SettingsOverrides): TranslatedRequest {
   const clock = { now: () => 1_800_000_000, newId: createCountedIds() };
   return translateRequest(
@@ -83,7 +123,7 @@ function translate(golden: GoldenCase, settings: SettingsOverrides): TranslatedR
 /** The upstream's body, as it is written. */
 function chatOf(golden: GoldenCase, settings: SettingsOverrides) {
   const { chat, passthrough } = translate(golden, settings);
-  return JSON.parse(chatRequestJson(chat, passthrough));
+  return JSON.parse(operationOf(golden).json(chat, passthrough));
 }
 
 function thrownBy(golden: GoldenCase, settings: SettingsOverrides): unknown {

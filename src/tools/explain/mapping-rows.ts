@@ -8,6 +8,10 @@ export interface MappingRow {
 }
 
 export const mappingRows: readonly MappingRow[] = [
+  { anchor: 'row-endpoint-responses', fields: ['POST /v1/responses'], rule: 'Chat Completions, as this page says; for a summary, or for nothing but to prewarm its cache, where the body says so.' },
+  { anchor: 'row-endpoint-compact', fields: ['POST /v1/responses/compact'], rule: 'Chat Completions, for a summary.' },
+  { anchor: 'row-endpoint-input-tokens', fields: ['POST /v1/responses/input_tokens'], rule: 'Its own tokenizer, to count.' },
+  { anchor: 'row-endpoint-models', fields: ['GET /v1/models?client_version=…'], rule: 'The same; its answer gets the catalog for Codex.' },
   { anchor: 'row-null', fields: ['null'], rule: 'Null is the same as absent' },
   { anchor: 'row-empty', fields: [], rule: 'Empty lists and objects are the same as absent' },
   { anchor: 'row-first-error', fields: [], rule: 'The first mistake in the document is the one reported' },

@@ -1,10 +1,12 @@
-import { readdirSync } from 'node:fs';
-import { expect, test } from 'vitest';
+import { readdirSync, readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
 import type { Operation } from '../../../../src/filter/translate/operations/operation.ts';
 import { operations } from '../../../../src/filter/translate/operations/operations.ts';
 import { compactionTrigger, notPrewarmed, prewarmed } from '../../../../src/filter/translate/operations/responses.ts';
 import { profileOf } from '../../../../src/filter/upstream/profiles.ts';
+import { blockOf, goldenCases } from '../../../support/golden.ts';
 
+const mapping = readFileSync(new URL('../../../../docs/mapping.md', import.meta.url), 'utf8');
 const folder = new URL('../../../../src/filter/translate/operations/', import.meta.url);
 
 function isOperation(value: unknown): value is Operation {
@@ -30,6 +32,30 @@ test('each has a method and path of its own', () => {
   expect(new Set(places).size).toBe(places.length);
   expect(places).toContain('POST /v1/responses');
 });
+
+describe.each(operations.map((operation) => ({ ...operation, name: operation.path.join('/') })))(
+  '$method /$name',
+  ({ type, method, path, name }) => {
+    // What is passed has no request to write in a case.
+    if (type === 'translated')
+      test('has a golden case that is translated', () => {
+        const endpoint = path.at(-1);
+        const own = goldenCases('request').filter(
+          (golden) =>
+            blockOf(golden, 'error') === null &&
+            (JSON.parse(blockOf(golden, 'settings') ?? '{}').endpoint ?? 'responses') === endpoint,
+        );
+        const advice = `Write a case in test/golden/request-*.md with "endpoint": "${endpoint}" among its settings.`;
+        expect(own, advice).not.toEqual([]);
+      });
+
+    test('has a row in docs/mapping.md', () => {
+      const rows =
+        mapping.match(new RegExp(`^\\| <a id="row-endpoint-[a-z-]+"></a>\`${method} /${name}[\`?]`, 'gm')) ?? [];
+      expect(rows, 'Say under “Endpoints” of docs/mapping.md what becomes of it.').toHaveLength(1);
+    });
+  },
+);
 
 test('each is written in pieces as it is written whole', () => {
   const chat = { model: 'm', messages: [{ role: 'user', content: 'Hi' }], max_tokens: 9 } as const;
