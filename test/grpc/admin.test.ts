@@ -4,6 +4,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import {
   type AdminServer,
   type AdminSources,
+  hostProblem,
   parseHostPort,
   startAdminServer,
 } from '../../src/service/server/admin.ts';
@@ -16,6 +17,7 @@ async function start(sources: Partial<AdminSources> = {}, listen = '127.0.0.1:0'
   admin = await startAdminServer(
     listen,
     {
+      hosts: [],
       ready: () => true,
       metrics: async () => ({ contentType: 'text/plain; version=0.0.4', body: 'up 1\n' }),
       config: () => ({ version: '1.2.3' }),
@@ -63,13 +65,63 @@ describe('the admin port', () => {
 
   it('rejects when the port is taken', async () => {
     const url = await start();
-    await expect(startAdminServer(new URL(url).host, {} as AdminSources)).rejects.toThrow('EADDRINUSE');
+    await expect(startAdminServer(new URL(url).host, { hosts: [] } as unknown as AdminSources)).rejects.toThrow(
+      'EADDRINUSE',
+    );
   });
 
   it('listens on IPv6 too', async () => {
     const url = await start({}, '[::1]:0');
     expect(url).toMatch(/^http:\/\/\[::1\]:\d+$/);
     expect((await fetch(`${url}/healthz`)).status).toBe(200);
+  });
+});
+
+describe('who may ask the admin port', () => {
+  const names = ['metrics.example', 'responses_extproc'];
+
+  it.each([
+    undefined,
+    '127.0.0.1:9090',
+    'localhost',
+    'localhost:9090',
+    'LOCALHOST:1',
+    'app.localhost',
+    '[::1]:9090',
+    '10.0.0.7:9090',
+    'Metrics.example:9090',
+    'responses_extproc',
+  ])('a client that calls it %s', (host) => {
+    expect(hostProblem(host, names)).toBeNull();
+  });
+
+  it.each([
+    'evil.example',
+    'evil.example:9090',
+    '127.0.0.1.evil.example',
+    'localhost.evil.example',
+    'metrics.example.evil.example',
+    '',
+    'a@127.0.0.1',
+    '127.0.0.1/x',
+  ])('not one that was led here by the name %j (DNS rebinding)', (host) => {
+    expect(hostProblem(host, names)).toMatch(/Other names than localhost are refused/);
+  });
+
+  it('on any page, unless the name is known', async () => {
+    const { port } = new URL(await start({ hosts: ['metrics.example'] }, 'localhost:0'));
+    const statusOf = (path: string, head: readonly string[]) =>
+      new Promise<string>((resolve, reject) => {
+        const socket = connect(Number(port), 'localhost').on('error', reject);
+        socket.setEncoding('utf8').once('data', (text) => resolve(String(text).split(' ')[1] ?? ''));
+        socket.once('data', () => socket.destroy());
+        socket.end([`GET ${path} HTTP/1.0`, ...head, '', ''].join('\r\n'));
+      });
+    for (const path of ['/', '/healthz', '/readyz', '/metrics', '/config', '/nothing']) {
+      expect(await statusOf(path, ['host: evil.example']), path).toBe('403');
+      for (const head of [[], ['host: metrics.example:9090'], ['host: 10.1.2.3:9090'], ['host: localhost']])
+        expect(await statusOf(path, head), `${path} ${head}`).toBe(path === '/nothing' ? '404' : '200');
+    }
   });
 });
 

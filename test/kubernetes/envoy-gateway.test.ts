@@ -135,9 +135,7 @@ describe('what Envoy Gateway makes of envoy/gateway', () => {
       type: 'EDS',
       circuitBreakers: { thresholds: [most] },
       outlierDetection: { consecutive5xx: 3, interval: '1s', baseEjectionTime: '10s', maxEjectionPercent: 50 },
-      healthChecks: [
-        { httpHealthCheck: { path: '/readyz', host: 'responses-extproc' }, interval: '3s', timeout: '1s' },
-      ],
+      healthChecks: [{ httpHealthCheck: { path: '/readyz', host: 'localhost' }, interval: '3s', timeout: '1s' }],
     });
     const text = JSON.stringify(cluster);
     expect(text).toContain('LeastRequest');

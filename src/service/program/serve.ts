@@ -91,6 +91,7 @@ export async function serve(config: Config, log: Log, output: LogOutput): Promis
     worker !== null || config.ADMIN_LISTEN === 'off'
       ? null
       : await startAdminServer(config.ADMIN_LISTEN, {
+          hosts: config.ADMIN_HOSTS,
           ready,
           metrics: async () => ({ contentType: metrics.registry.contentType, body: await metrics.registry.metrics() }),
           config: () => ({ version, ...redactConfig(config), ...describeProfiles(profiles) }),

@@ -37,6 +37,7 @@ export async function supervise(config: Config, log: Log, output: LogOutput): Pr
     config.ADMIN_LISTEN === 'off'
       ? null
       : await startAdminServer(config.ADMIN_LISTEN, {
+          hosts: config.ADMIN_HOSTS,
           ready: () => supervisor.readyWorkers > 0,
           async metrics() {
             const all = AggregatorRegistry.aggregate([

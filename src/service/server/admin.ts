@@ -1,7 +1,9 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import { type AddressInfo, isIP, type Socket } from 'node:net';
 
 export interface AdminSources {
+  /** Names that requests may give as `Host`, in lower case, besides addresses, `localhost` and the name that is listened on. */
+  readonly hosts: readonly string[];
   /** True while new exchanges are accepted. */
   ready(): boolean;
   /** The Prometheus exposition, and its content type. */
@@ -57,7 +59,11 @@ export async function startAdminServer(
     }),
   };
 
+  const { host, port } = parseHostPort(listen);
+  const names = [...sources.hosts, host.toLowerCase()];
   const server = createServer((request, response) => {
+    const problem = hostProblem(request.headers.host, names);
+    if (problem !== null) return send(request, response, { status: 403, body: `${problem}\n` });
     if (sources.routes?.handle(request, response) === true) return;
     renderPage(request, pages, sources.routes?.paths ?? [])
       .catch((error: unknown) => ({ status: 500, body: `${error instanceof Error ? error.message : error}\n` }))
@@ -69,7 +75,6 @@ export async function startAdminServer(
   server.timeout = idleMs;
   boundConnections(server, maxConnections);
 
-  const { host, port } = parseHostPort(listen);
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen({ host, port, exclusive: true }, resolve);
@@ -92,6 +97,18 @@ export function parseHostPort(listen: string): { host: string; port: number } {
   const port = Number(match?.[3]);
   if (host === undefined || port > 65_535) throw new Error(`"${listen}" is not HOST:PORT`);
   return { host, port };
+}
+
+/**
+ * Why a request may not be answered, or null. A page of another site could otherwise read the port through a name of its own
+ * that resolves to this machine (DNS rebinding). Browsers always send a host; probes of HTTP/1.0 need not.
+ */
+export function hostProblem(given: string | undefined, names: readonly string[]): string | null {
+  if (given === undefined) return null;
+  const match = /^(?:\[([\da-f:.]+)\]|([^\s:[\]/@]+))(?::\d{1,5})?$/i.exec(given);
+  const host = (match?.[1] ?? match?.[2] ?? '').toLowerCase();
+  if (host === 'localhost' || host.endsWith('.localhost') || isIP(host) !== 0 || names.includes(host)) return null;
+  return 'Other names than localhost are refused, so that no other site can read this: use an IP address, or set ADMIN_HOSTS.';
 }
 
 /** Beyond this many connections, closes the one whose last request (or start) was the longest ago. */

@@ -22,6 +22,15 @@ const addresses = text('HOST:PORT or unix:/path, or several with commas, with a 
 );
 const address = text('HOST:PORT with a port up to 65535, or off', (given) => given === 'off' || isHostAndPort(given));
 
+const hostNames = {
+  ...list,
+  takes: 'names of hosts without ports, separated by commas',
+  read(given: string) {
+    const names = list.read(given.toLowerCase());
+    return names?.every((name) => /^[a-z\d_](?:[a-z\d_.-]*[a-z\d_])?$/.test(name)) ? names : undefined;
+  },
+};
+
 const price = /^\s*([^=*]+\*?|\*)=\d+(\.\d+)?(\/\d+(\.\d+)?){1,2}\s*$/;
 const prices = text(
   'MODEL=INPUT/OUTPUT or MODEL=INPUT/CACHED/OUTPUT, or several with commas',
@@ -41,6 +50,12 @@ const ofProcess = [
     address,
     '127.0.0.1:9090',
     'Address of the admin server (probes, metrics), `HOST:PORT`; `off` disables it.',
+  ),
+  setting(
+    'ADMIN_HOSTS',
+    hostNames,
+    '',
+    'Names by which the admin server is asked (`Host`), besides IP addresses, `localhost` and the name in `ADMIN_LISTEN`; any other is refused with 403, so that no page in a browser can read it through a name of its own (DNS rebinding). Separated by commas, without ports.',
   ),
   setting(
     'INSPECT',

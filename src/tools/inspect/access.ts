@@ -1,5 +1,4 @@
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http';
-import { isIP } from 'node:net';
 
 /**
  * Sent with every response of the inspector. The page loads only its own two files, runs no inline script, frames nothing
@@ -26,16 +25,6 @@ export const securityHeaders: Readonly<OutgoingHttpHeaders> = {
   'cache-control': 'no-store',
 };
 
-/**
- * Why a request may not see the inspector, or null. Another site's page could otherwise read it through a domain of its
- * own that resolves to this machine (DNS rebinding), so only addresses and `localhost` are accepted as names of this host.
- */
-export function hostProblem(headers: IncomingHttpHeaders): string | null {
-  const host = hostNameOf(headers.host ?? '');
-  if (host !== null && (host === 'localhost' || host.endsWith('.localhost') || isIP(host) !== 0)) return null;
-  return 'Open the inspector by an IP address or as localhost: other names are refused, so that no other site can read it.';
-}
-
 /** Why a request must not change anything, or null: it must come from the page itself, not from another site's page. */
 export function originProblem(headers: IncomingHttpHeaders): string | null {
   const { host = '', origin } = headers;
@@ -52,10 +41,4 @@ export function originProblem(headers: IncomingHttpHeaders): string | null {
 export function siteProblem(headers: IncomingHttpHeaders): string | null {
   const { 'sec-fetch-site': site = 'none' } = headers;
   return site === 'same-origin' || site === 'none' ? null : 'Only the page of the inspector may send this.';
-}
-
-/** The name or address in a `Host` header; null for anything else. */
-function hostNameOf(host: string): string | null {
-  const match = /^(?:\[([\da-f:.]+)\]|([^\s:[\]/@]+))(?::\d{1,5})?$/i.exec(host);
-  return (match?.[1] ?? match?.[2])?.toLowerCase() ?? null;
 }

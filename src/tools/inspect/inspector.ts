@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AdminRoutes } from '../../service/server/admin.ts';
-import { hostProblem, originProblem, securityHeaders, siteProblem } from './access.ts';
+import { originProblem, securityHeaders, siteProblem } from './access.ts';
 import { endpointOf } from './endpoint.ts';
 import { createLivePages, sendGone } from './live-pages.ts';
 import { PacedWrite } from './paced-write.ts';
@@ -127,8 +127,6 @@ export async function createInspector({
   }
 
   async function answer(request: IncomingMessage, response: ServerResponse, path: string): Promise<void> {
-    const problem = hostProblem(request.headers);
-    if (problem !== null) return sendText(response, 403, problem);
     if (path === '/inspect/send')
       return request.method === 'POST' ? sendFromForm(request, response) : sendText(response, 405, 'only POST');
     if (request.method !== 'GET' && request.method !== 'HEAD') return sendText(response, 405, 'only GET');

@@ -43,6 +43,8 @@ describe('the configuration', () => {
     ['LISTEN', 'fifty', /must be HOST:PORT or unix:\/path/],
     ['LISTEN', '127.0.0.1:1,nowhere', /must be HOST:PORT or unix:\/path/],
     ['LISTEN', '127.0.0.1:99999', /port up to 65535/],
+    ['ADMIN_HOSTS', 'http://metrics.example', /must be names of hosts without ports/],
+    ['ADMIN_HOSTS', 'metrics.example:9090', /must be names of hosts without ports/],
     ['ADMIN_LISTEN', 'foo', /must be HOST:PORT with a port up to 65535, or off/],
     ['ADMIN_LISTEN', '127.0.0.1:99999', /port up to 65535/],
     ['LOG_LEVEL', 'loud', /must be (one of|true or false)/],

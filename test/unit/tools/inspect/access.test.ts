@@ -1,31 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { hostProblem, originProblem, securityHeaders } from '../../../../src/tools/inspect/access.ts';
+import { originProblem, securityHeaders } from '../../../../src/tools/inspect/access.ts';
 
 describe('who may open the inspector', () => {
-  it.each([
-    '127.0.0.1:9090',
-    'localhost',
-    'localhost:9090',
-    'LOCALHOST:1',
-    'app.localhost',
-    '[::1]:9090',
-    '10.0.0.7:9090',
-  ])('a browser at %s', (host) => {
-    expect(hostProblem({ host })).toBeNull();
-  });
-
-  it.each([
-    'evil.example',
-    'evil.example:9090',
-    '127.0.0.1.evil.example',
-    'localhost.evil.example',
-    '',
-    'a@127.0.0.1',
-    '127.0.0.1/x',
-  ])('not one that was led here by the name %j (DNS rebinding)', (host) => {
-    expect(hostProblem({ host })).toMatch(/other names are refused/);
-  });
-
   const own = { host: '127.0.0.1:9090', origin: 'http://127.0.0.1:9090', 'content-type': 'application/json' };
   it('its own page may send a request', () => {
     expect(originProblem(own)).toBeNull();
