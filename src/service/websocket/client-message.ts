@@ -13,10 +13,10 @@ const maxStreamIdLength = 256;
 
 /** Reads the type and the lane of a message; the rest of a turn's request is read when the turn begins. */
 export function readClientMessage(data: Buffer, maxValues: number): ClientMessage {
-  const fields = readRawFields(data);
-  if (fields === null)
-    return refused(invalid('invalid_json', null, 'The message must be a JSON object with a `type`.'));
   try {
+    const fields = readRawFields(data);
+    if (fields === null)
+      return refused(invalid('invalid_json', null, 'The message must be a JSON object with a `type`.'));
     return readFields(fields, (name) => {
       const raw = fields.get(name);
       return raw === undefined ? undefined : parseRaw(raw, maxValues);

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readRawFields } from '../../../../src/service/websocket/raw-fields.ts';
+import { maxFields, readRawFields } from '../../../../src/service/websocket/raw-fields.ts';
+import { perform, startWebSocketSession } from '../../../support/websocket-session.ts';
 
 const read = (text: string) => {
   const fields = readRawFields(Buffer.from(text));
@@ -36,6 +37,7 @@ describe('the fields of a message', () => {
     '{"a":[}',
     '{}x',
     '{"\\x":1}',
+    '[1]',
   ])('are not found in %j', (text) => {
     expect(read(text)).toBeNull();
   });
@@ -57,5 +59,18 @@ describe('the fields of a message', () => {
         else expect(() => read(text)).not.toThrow();
       }),
     );
+  });
+
+  it('are limited in number before each takes memory, and the connection stays usable', () => {
+    const session = startWebSocketSession();
+    const message = (fields: number) =>
+      `{"type":"response.create",${Array.from({ length: fields - 1 }, (_, index) => `"f${index}":0`).join()}}`;
+    perform(session, `client: ${message(maxFields + 1)}`);
+    expect(session.take()).toEqual([
+      'server: {"type":"error","status":413,"error":{"type":"invalid_request","code":"request_too_large","param":null,"message":"The message has too many fields: more than 1000."}}',
+      'ended: error request_too_large',
+    ]);
+    perform(session, `client: ${message(maxFields)}`);
+    expect(session.take()).toEqual([expect.stringMatching(/^turn \d: \{"f0":0,/)]);
   });
 });

@@ -1,0 +1,108 @@
+import { closingQuote } from './scan.ts';
+
+/** Where a value is in the bytes of the JSON around it. */
+export interface ByteRange {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** A member of an object, or an element of a list, whose name is `''`. */
+export interface Member extends ByteRange {
+  readonly name: string;
+}
+
+export interface Members extends ByteRange {
+  readonly type: 'object' | 'list';
+  readonly members: readonly Member[];
+  /** There are more than were to be read; `end` is then that of the last. */
+  readonly isCut: boolean;
+}
+
+/**
+ * Where the values of the object or list are that begins at `start`, at most `most` of them, without parsing any: a
+ * conversation of megabytes is passed on, or compared, as it came. Their own nesting is counted, not followed, so that
+ * depth costs nothing. Null where there is neither, it does not end, or is not JSON between its values; the values
+ * themselves are not checked.
+ */
+export function membersOf(bytes: Buffer, start: number, most: number): Members | null {
+  const opening = skipSpace(bytes, start);
+  const isObject = bytes[opening] === openBrace;
+  if (!isObject && bytes[opening] !== openBracket) return null;
+  const closing = isObject ? closeBrace : closeBracket;
+  const type = isObject ? 'object' : 'list';
+  const members: Member[] = [];
+  let at = skipSpace(bytes, opening + 1);
+  if (bytes[at] === closing) return { type, start: opening, end: at + 1, members, isCut: false };
+  for (;;) {
+    if (members.length === most) return { type, start: opening, end: at, members, isCut: true };
+    const name = isObject ? nameAt(bytes, at) : { text: '', end: at };
+    if (name === null) return null;
+    const valueStart = skipSpace(bytes, name.end);
+    const end = valueEnd(bytes, valueStart);
+    if (end <= valueStart) return null;
+    members.push({ name: name.text, start: valueStart, end });
+    at = skipSpace(bytes, end);
+    if (bytes[at] === closing) return { type, start: opening, end: at + 1, members, isCut: false };
+    if (bytes[at] !== comma) return null;
+    at = skipSpace(bytes, at + 1);
+  }
+}
+
+/** Offset of the first byte from `start` on that is not white space. */
+export function skipSpace(bytes: Buffer, start: number): number {
+  let at = start;
+  while (isSpace(bytes[at])) at++;
+  return at;
+}
+
+/** A name, and the offset after its colon. */
+function nameAt(bytes: Buffer, at: number): { readonly text: string; readonly end: number } | null {
+  if (bytes[at] !== quote) return null;
+  const end = closingQuote(bytes, at) + 1;
+  const colonAt = skipSpace(bytes, end);
+  if (bytes[colonAt] !== colon) return null;
+  try {
+    return { text: JSON.parse(bytes.toString('utf8', at, end)) as string, end: colonAt + 1 };
+  } catch {
+    return null;
+  }
+}
+
+/** Offset after the value that begins at `start`; not after `start` if there is none or it does not end. */
+function valueEnd(bytes: Buffer, start: number): number {
+  let depth = 0;
+  for (let at = start; at < bytes.length; at++) {
+    switch (bytes[at]) {
+      case quote:
+        at = closingQuote(bytes, at);
+        if (at >= bytes.length) return -1;
+        if (depth === 0) return at + 1;
+        break;
+      case openBracket:
+      case openBrace:
+        depth++;
+        break;
+      case closeBracket:
+      case closeBrace:
+        if (depth === 0) return at;
+        depth--;
+        if (depth === 0) return at + 1;
+        break;
+      default:
+        if (depth === 0 && (bytes[at] === comma || isSpace(bytes[at]))) return at;
+    }
+  }
+  return -1;
+}
+
+function isSpace(byte: number | undefined): boolean {
+  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
+}
+
+const quote = 0x22;
+const comma = 0x2c;
+const colon = 0x3a;
+const openBracket = 0x5b;
+const closeBracket = 0x5d;
+const openBrace = 0x7b;
+const closeBrace = 0x7d;
