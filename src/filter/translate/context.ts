@@ -1,6 +1,7 @@
 import type { Profile } from '../upstream/profile.ts';
 import type { ApiError } from '../wire/schema/api-error.ts';
 import type {
+  ClientToolType,
   CreateResponseEcho,
   OutputItem,
   ResponseResource,
@@ -10,19 +11,15 @@ import type {
 } from '../wire/schema/response-resource.ts';
 import type { ResponseStreamEvent } from '../wire/schema/stream-events.ts';
 import type { Outcome } from './chat/finish.ts';
-import type { ClientToolType } from './client-tools.ts';
 import type { ReasoningCarrier } from './settings.ts';
 
 /** Mints an id that is unique for all practical purposes: `newId('msg')` gives `msg_…`. */
-export type NewId = (
-  prefix: 'resp' | 'msg' | 'fc' | 'rs' | 'ctc' | 'tsc' | 'tso' | 'sh' | 'lsh' | 'apc' | 'cmp' | 'call',
-) => string;
+export type NewId = (prefix: string) => string;
 
 /** What a Chat function name stands for on the Responses side, if not itself. */
 export type RestoredTool =
   | { readonly kind: 'function'; readonly name: string; readonly namespace?: string; readonly async?: true }
   | { readonly kind: 'custom'; readonly name: string; readonly namespace?: string; readonly async?: true }
-  | { readonly kind: 'tool_search' }
   | { readonly kind: ClientToolType };
 
 /** How the upstream's answer is read, and what the client gets. */

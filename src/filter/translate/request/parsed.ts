@@ -1,6 +1,5 @@
 import type { CreateResponseFields } from '../../wire/schema/create-response.ts';
 import type { ToolEcho } from '../../wire/schema/response-resource.ts';
-import type { ClientToolType } from '../client-tools.ts';
 import type { RestoredTool } from '../context.ts';
 import type { ReasoningEnvelope } from '../reasoning-envelope.ts';
 
@@ -172,9 +171,10 @@ export type ToolChoiceRequest =
 /** A tool that `tool_choice` names. It is found, or not, once all tools are known. */
 export interface ChosenTool {
   readonly param: string;
-  readonly type: 'function' | 'custom' | ClientToolType;
   readonly name: string;
   readonly namespace: string | null;
+  /** The choice as the Response repeats it. */
+  readonly echo: object;
 }
 
 export type TextFormatRequest =

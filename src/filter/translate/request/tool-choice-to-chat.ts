@@ -1,5 +1,4 @@
 import type { ChatNamedTool, ChatToolChoice } from '../../wire/schema/chat-request.ts';
-import { isClientToolType } from '../client-tools.ts';
 import type { TranslationSettings } from '../settings.ts';
 import type { Dropped } from './dropped.ts';
 import type { ChosenTool, ToolChoiceMode, ToolChoiceRequest } from './parsed.ts';
@@ -94,11 +93,9 @@ export function translateToolChoice(
     return tool;
   }
 
-  function echoOf({ type, name, namespace }: ChosenTool): unknown {
+  function echoOf({ name, echo }: ChosenTool): unknown {
     // The published schema has functions only, and no namespaces.
-    if (settings.strictEcho) return { type: 'function', name };
-    if (isClientToolType(type)) return { type };
-    return { type, name, ...(namespace === null ? {} : { namespace }) };
+    return settings.strictEcho ? { type: 'function', name } : echo;
   }
 }
 

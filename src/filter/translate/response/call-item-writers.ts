@@ -1,6 +1,7 @@
 import { ApiError } from '../../wire/schema/api-error.ts';
 import type { ItemStatus } from '../../wire/schema/response-resource.ts';
-import { clientTools, isClientToolType, isRunnable } from '../client-tools.ts';
+import type { ClientTool } from '../client-tools/client-tool.ts';
+import { clientTools } from '../client-tools/client-tools.ts';
 import type { ResponseContext } from '../context.ts';
 import { CustomInputDecoder } from './custom-input.ts';
 import type { EventLog } from './event-log.ts';
@@ -53,12 +54,8 @@ export function openCallItem(call: WrittenCall, callId: string, parts: Parts): C
       return new FunctionCallWriter(named, restored.name, parts);
     case 'custom':
       return new CustomCallWriter(named, parts);
-    case 'tool_search':
-    case 'local_shell':
-    case 'apply_patch':
-      return new WholeCallWriter(named, parts);
-    case 'shell':
-      return new ShellCallWriter(named, parts);
+    default:
+      return new ClientToolCallWriter(named, clientTools[restored.kind], parts);
   }
 }
 
@@ -218,39 +215,34 @@ class CustomCallWriter extends CallWriter {
 }
 
 /** The item holds the arguments as an object, and the API has no events for their pieces. */
-class WholeCallWriter extends CallWriter {
-  constructor(named: NamedCall, parts: Parts) {
-    // Of a tool the client runs the item shows the call from the start: `ToolCalls` waits for the whole of it.
-    const text = isClientToolType(restoredToolOf(named.call, parts.context).kind) ? named.call.text.toString() : '';
+class ClientToolCallWriter extends CallWriter {
+  readonly #tool: ClientTool;
+
+  constructor(named: NamedCall, tool: ClientTool, parts: Parts) {
+    // `ToolCalls` waits for the whole of a call that is shown from the start.
+    const text = tool.isRunnable === undefined ? '' : named.call.text.toString();
     super(named, itemOf(named, 'in_progress', text, false, parts.context), parts);
+    this.#tool = tool;
   }
 
   add(): void {}
 
   override unrunnable(): ApiError | null {
+    if (this.#tool.isRunnable === undefined) return super.unrunnable();
     const { name, text } = this.named.call;
-    const { kind } = restoredToolOf(this.named.call, this.context);
-    if (!isClientToolType(kind)) return super.unrunnable();
-    const item = clientTools[kind].itemOf({ id: '', call_id: '' }, 'completed', text.toString());
-    return isRunnable(item) ? null : invalidCall(`The model called “${name}” with arguments that cannot be read.`);
+    const item = this.#tool.itemOf({ id: '', call_id: '' }, 'completed', text.toString());
+    if (this.#tool.isRunnable(item)) return null;
+    return invalidCall(`The model called “${name}” with arguments that cannot be read.`);
   }
 
   close(status: ClosingStatus): CallItem {
-    return itemOf(this.named, status, unsentText(this.named, status), false, this.context);
-  }
-}
-
-/** As above, with the events the API has for the commands of a shell call (openai-node 7.57). */
-class ShellCallWriter extends WholeCallWriter {
-  override close(status: ClosingStatus): CallItem {
-    const item = super.close(status);
-    if (item.type !== 'shell_call') return item;
-    for (const [command_index, command] of item.action.commands.entries()) {
-      const place = { output_index: this.outputIndex, command_index };
-      this.log.emit({ type: 'response.shell_call_command.added', ...place, command: '' });
-      if (command !== '') this.log.emit({ type: 'response.shell_call_command.delta', ...place, delta: command });
-      this.log.emit({ type: 'response.shell_call_command.done', ...place, command });
-    }
+    const { id, callId } = this.named;
+    const item = this.#tool.itemOf(
+      { id, call_id: callId },
+      status,
+      argumentsOf(unsentText(this.named, status), status),
+    );
+    for (const event of this.#tool.eventsOf?.(item, this.outputIndex) ?? []) this.log.emit(event);
     return item;
   }
 }

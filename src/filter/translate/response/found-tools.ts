@@ -1,4 +1,5 @@
-import type { ToolSearchCallItem, ToolSearchOutputItem } from '../../wire/schema/response-resource.ts';
+import type { ToolSearchOutputItem } from '../../wire/schema/response-resource.ts';
+import type { ToolSearchCallItem } from '../client-tools/tool-search.ts';
 import type { ResponseContext } from '../context.ts';
 import type { Output } from './output.ts';
 

@@ -4,7 +4,7 @@ import { ApiError } from '../../wire/schema/api-error.ts';
 import type { LooseMessage, LooseToolCall } from '../../wire/schema/chat-completion.ts';
 import { uniqueCallId } from '../call-ids.ts';
 import { type CallFragment, callEntriesOf, fragmentOf, opaqueFieldsOf } from '../chat/call-entries.ts';
-import { isClientToolType } from '../client-tools.ts';
+import { clientTools } from '../client-tools/client-tools.ts';
 import type { ResponseContext } from '../context.ts';
 import { type CallItemWriter, invalidCall, openCallItem } from './call-item-writers.ts';
 import { CallTracker, isCompleteJson, type TrackedCall, withoutPlaceholder } from './call-tracker.ts';
@@ -222,7 +222,8 @@ export class ToolCalls {
   #needsMore({ tracked }: Call): boolean {
     const { text, isCustom, holdsPlaceholder } = tracked;
     const { kind } = restoredToolOf({ name: this.#nameOf(tracked), isCustom }, this.#parts.context);
-    return isClientToolType(kind) && (holdsPlaceholder || !isCompleteJson(text.toString()));
+    const waits = kind !== 'function' && kind !== 'custom' && clientTools[kind].isRunnable !== undefined;
+    return waits && (holdsPlaceholder || !isCompleteJson(text.toString()));
   }
 
   /** The tracker keeps the upstream's own name, which later fragments may repeat. */

@@ -1,11 +1,11 @@
 import type {
+  ClientToolCallItem,
   CustomToolCallItem,
   FunctionCallItem,
   ItemStatus,
-  ToolSearchCallItem,
 } from '../../wire/schema/response-resource.ts';
-import { jsonOf, jsonTextOf, objectOf } from '../chat/loose.ts';
-import { type ClientToolItem, clientTools } from '../client-tools.ts';
+import { jsonOf, objectOf } from '../chat/loose.ts';
+import { clientTools } from '../client-tools/client-tools.ts';
 import type { ResponseContext, RestoredTool } from '../context.ts';
 import { CustomInputDecoder } from './custom-input.ts';
 
@@ -23,7 +23,7 @@ export interface ChatCall {
   readonly status: ItemStatus;
 }
 
-export type CallItem = FunctionCallItem | CustomToolCallItem | ToolSearchCallItem | ClientToolItem;
+export type CallItem = FunctionCallItem | CustomToolCallItem | ClientToolCallItem;
 
 /**
  * The Chat name of the tool that a model means. Most models use that name. Servers that do not read gpt-oss's Harmony
@@ -65,18 +65,9 @@ export function restoredToolOf(
 /** No arguments, or a placeholder for those that follow. */
 export const emptyArguments = '{}';
 
-const prefixes = {
-  function: 'fc',
-  custom: 'ctc',
-  tool_search: 'tsc',
-  shell: clientTools.shell.idPrefix,
-  local_shell: clientTools.local_shell.idPrefix,
-  apply_patch: clientTools.apply_patch.idPrefix,
-} as const;
-
 /** The prefix of the item's id. */
-export function callItemPrefixOf(restored: RestoredTool): (typeof prefixes)[RestoredTool['kind']] {
-  return prefixes[restored.kind];
+export function callItemPrefixOf({ kind }: RestoredTool): string {
+  return kind === 'function' ? 'fc' : kind === 'custom' ? 'ctc' : clientTools[kind].idPrefix;
 }
 
 /** The output item of a call, by the kind of its tool; shortened and flattened names are restored. */
@@ -106,26 +97,9 @@ export function callItemOf(call: ChatCall, context: Pick<ResponseContext, 'resto
         ...(restored.async === true && { async: true }),
         input: call.isCustom ? call.arguments : customInputOf(call.arguments),
       };
-    case 'tool_search':
-      return {
-        id,
-        type: 'tool_search_call',
-        status,
-        call_id: callId,
-        execution: 'client',
-        arguments: searchArgumentsOf(argumentsOf(call.arguments, status)),
-      };
-    case 'shell':
-    case 'local_shell':
-    case 'apply_patch':
-      return clientTools[restored.kind].itemOf({ id, call_id: callId }, status, call.arguments);
+    default:
+      return clientTools[restored.kind].itemOf({ id, call_id: callId }, status, argumentsOf(call.arguments, status));
   }
-}
-
-/** An object, as in the API; the text itself if it is not one, or could not be written again. */
-function searchArgumentsOf(text: string): unknown {
-  const value = jsonOf(text);
-  return value === undefined || jsonTextOf(value) === '' ? text : value;
 }
 
 /**

@@ -18,7 +18,7 @@ export function isExactNumber(value: unknown): value is { readonly rawJSON: stri
   return (JSON as unknown as { isRawJSON(value: unknown): boolean }).isRawJSON(value); // not yet in TypeScript's es2023 library
 }
 
-const jsonObject = z.custom<Record<string, unknown>>(isJsonObject, { params: { expected: 'an object' } });
+export const jsonObject = z.custom<Record<string, unknown>>(isJsonObject, { params: { expected: 'an object' } });
 const stringMap = z.custom<Record<string, string>>(isJsonObject, { params: { expected: 'an object' } });
 /** The nearest JavaScript number; one beyond their range (`1e400`) is the largest. */
 const exactToDouble = (value: unknown) =>
@@ -30,11 +30,13 @@ const wholeNumber = z.number().refine(Number.isInteger, { params: { expected: 'a
 const integer = (least: number, most = Number.MAX_SAFE_INTEGER) =>
   z.preprocess(exactToDouble, wholeNumber.min(least, 'integer').max(most, 'integer').nullish());
 const name = z.string().min(1);
+/** The id of a call. */
+export const callName = name;
 /** An array as it came: `z.array` would copy it. */
-const list = z.custom<unknown[]>(Array.isArray, { params: { expected: 'an array' } });
+export const list = z.custom<unknown[]>(Array.isArray, { params: { expected: 'an array' } });
 /** Tools that may be called: as many as the API's `allowed_tools` may list. */
 const allowedList = z.array(z.unknown()).min(1).max(128);
-const textOrList = z.union([z.string(), list]);
+export const textOrList = z.union([z.string(), list]);
 
 const serviceTiers = ['auto', 'default', 'flex', 'priority', 'scale', 'fast', 'ultrafast', 'standard'] as const;
 const reasoningEfforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
@@ -139,9 +141,6 @@ export const customToolCallItem = z.object({
   input: z.string(),
   async: z.boolean().nullish(),
 });
-/** Without a `call_id` the search ran on OpenAI's servers. */
-export const toolSearchCallItem = z.object({ call_id: name.nullish(), arguments: z.unknown().optional() });
-export const toolSearchOutputItem = z.object({ call_id: name.nullish(), tools: list });
 /** Some clients give the tool's name instead of the call's id, or both. */
 export const toolOutputItem = z.object({
   call_id: z.string().nullish(),
@@ -150,33 +149,6 @@ export const toolOutputItem = z.object({
   output: textOrList,
 });
 export const agentMessageItem = z.object({ content: textOrList });
-export const shellCallItem = z.object({
-  call_id: name,
-  action: z.object({
-    commands: list,
-    timeout_ms: z.number().nullish(),
-    max_output_length: z.number().nullish(),
-  }),
-});
-export const shellOutputItem = z.object({ call_id: name, output: textOrList });
-export const shellOutput = z.object({
-  stdout: z.string().nullish(),
-  stderr: z.string().nullish(),
-  outcome: z.object({ type: z.string(), exit_code: z.number().nullish() }).nullish(),
-});
-export const localShellCallItem = z.object({ call_id: name, action: jsonObject });
-/** The API's own type has the call's id as `id`; clients send `call_id`. */
-export const localShellOutputItem = z.object({
-  call_id: z.unknown().optional(),
-  id: z.unknown().optional(),
-  output: z.unknown().optional(),
-});
-export const applyPatchCallItem = z.object({ call_id: name, operation: jsonObject });
-export const applyPatchOutputItem = z.object({
-  call_id: name,
-  status: z.string().nullish(),
-  output: z.string().nullish(),
-});
 export const configurationUpdateItem = z.object({
   reasoning: z.looseObject({ effort: z.enum(reasoningEfforts).nullish() }).nullish(),
   text: z.looseObject({ format: jsonObject.nullish() }).nullish(),
@@ -255,18 +227,12 @@ export const customTool = z.object({
   async: z.boolean().nullish(),
 });
 export const namespacedCustomTool = customTool.extend({ name: z.string().regex(/^[a-zA-Z0-9_-]+$/) });
-export const shellTool = z.object({ environment: z.object({ type: z.string() }).nullish() });
 /** Every member's Chat name begins with it: one as long as the body would be copied and hashed for each of them. */
 export const maxNamespaceLength = 512;
 export const namespaceTool = z.object({
   name: name.max(maxNamespaceLength),
   description: z.string().nullish(),
   tools: list,
-});
-export const toolSearchTool = z.object({
-  execution: z.string().nullish(),
-  description: z.string().nullish(),
-  parameters: jsonObject.nullish(),
 });
 
 /** `tool_choice` objects by `type`. */

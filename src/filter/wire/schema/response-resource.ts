@@ -88,14 +88,16 @@ export interface CustomToolCallItem {
   readonly input: string;
 }
 
-export interface ToolSearchCallItem {
+/** Tools with a type of their own that the client runs (openai-node 7.57, openai-agents-python#2966). */
+export type ClientToolType = 'tool_search' | 'shell' | 'local_shell' | 'apply_patch';
+
+/** A call of such a tool. What else it holds is with its tool, in `translate/client-tools/`. */
+export interface ClientToolCallItem {
   readonly id: string;
-  readonly type: 'tool_search_call';
+  readonly type: `${ClientToolType}_call`;
   readonly status: ItemStatus;
   /** Null for a search that ran here. */
   readonly call_id: string | null;
-  readonly execution: 'client' | 'server';
-  readonly arguments: unknown;
 }
 
 export interface ToolSearchOutputItem {
@@ -105,44 +107,6 @@ export interface ToolSearchOutputItem {
   readonly call_id: string | null;
   readonly execution: 'server';
   readonly tools: readonly ToolEcho[];
-}
-
-export interface ShellCallItem {
-  readonly id: string;
-  readonly type: 'shell_call';
-  readonly status: ItemStatus;
-  readonly call_id: string;
-  readonly action: {
-    readonly commands: readonly string[];
-    readonly timeout_ms: number | null;
-    readonly max_output_length: number | null;
-  };
-  readonly environment: { readonly type: 'local' };
-}
-
-export interface LocalShellCallItem {
-  readonly id: string;
-  readonly type: 'local_shell_call';
-  readonly status: ItemStatus;
-  readonly call_id: string;
-  readonly action: {
-    readonly type: 'exec';
-    readonly command: readonly string[];
-    readonly env: Readonly<Record<string, string>>;
-    readonly timeout_ms?: number;
-    readonly user?: string;
-    readonly working_directory?: string;
-  };
-}
-
-export interface ApplyPatchCallItem {
-  readonly id: string;
-  readonly type: 'apply_patch_call';
-  readonly status: ItemStatus;
-  readonly call_id: string;
-  readonly operation:
-    | { readonly type: 'create_file' | 'update_file'; readonly path: string; readonly diff: string }
-    | { readonly type: 'delete_file'; readonly path: string };
 }
 
 /** A conversation's summary, in place of the conversation. */
@@ -157,11 +121,8 @@ export type OutputItem =
   | ReasoningItem
   | FunctionCallItem
   | CustomToolCallItem
-  | ToolSearchCallItem
+  | ClientToolCallItem
   | ToolSearchOutputItem
-  | ShellCallItem
-  | LocalShellCallItem
-  | ApplyPatchCallItem
   | CompactionItem;
 
 export interface Usage {

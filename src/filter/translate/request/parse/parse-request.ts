@@ -21,9 +21,10 @@ import { withinTextLimit } from './parse-content.ts';
 import { type ParsedInput, parseInput } from './parse-input.ts';
 import { parseTextFormat } from './parse-text-format.ts';
 import { parseAllowedList, parseToolChoice, withAllowedTools } from './parse-tool-choice.ts';
-import { createToolParser } from './parse-tools.ts';
+import { parseTools } from './parse-tools.ts';
 import { readShape } from './read-shape.ts';
 import { maxModelLength } from './text-limits.ts';
+import { ToolsBuilder } from './tools-builder.ts';
 
 export interface ParsedRequest {
   readonly request: CreateResponse;
@@ -41,7 +42,7 @@ export function parseRequest(body: unknown, settings: TranslationSettings, dropp
   if (!isJsonObject(body)) throw invalidType(null, 'an object', body);
   const fields: Record<string, unknown> = {};
   const passthrough = new Map<string, unknown>();
-  const tools = createToolParser(settings, dropped);
+  const tools = new ToolsBuilder(settings, dropped);
   let input: ParsedInput | null = null;
   let format: TextFormatRequest = { type: 'text' };
   let verbosity: string | null = null;
@@ -71,7 +72,7 @@ export function parseRequest(body: unknown, settings: TranslationSettings, dropp
         include = parseInclude((read as CreateResponseFields['include']) ?? [], settings, dropped);
         break;
       case 'tools':
-        tools.add((read as CreateResponseFields['tools']) ?? [], name, true);
+        parseTools({ tools: (read as CreateResponseFields['tools']) ?? [], param: name }, true, tools);
         break;
       case 'tool_choice':
         toolChoice = parseToolChoice(read as CreateResponseFields['tool_choice'], settings, dropped);
@@ -107,7 +108,7 @@ export function parseRequest(body: unknown, settings: TranslationSettings, dropp
     };
   }
   if (input !== null && input.update.format !== null) format = parseTextFormat(input.update.format, settings);
-  for (const list of input?.toolLists ?? []) tools.add(list.tools, list.param, false);
+  for (const list of input?.toolLists ?? []) parseTools(list, false, tools);
   if (settings.trace !== undefined) {
     mark(format, settings.trace.setBy.format ?? 'text.format');
     settings.trace.field = '';

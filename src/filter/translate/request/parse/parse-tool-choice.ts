@@ -4,12 +4,12 @@ import {
   isJsonObject,
   namedToolChoice,
 } from '../../../wire/schema/create-response.ts';
-import { isClientToolType } from '../../client-tools.ts';
 import type { TranslationSettings } from '../../settings.ts';
 import type { Dropped } from '../dropped.ts';
 import type { ChosenTool, ToolChoiceMode, ToolChoiceRequest } from '../parsed.ts';
 import { invalidType, invalidValue, missingParameter, quote, unsupportedValue } from '../request-errors.ts';
 import { readShape } from './read-shape.ts';
+import { toolTypes } from './tool-types.ts';
 
 const param = 'tool_choice';
 const modes: readonly string[] = ['auto', 'none', 'required'] satisfies ToolChoiceMode[];
@@ -29,35 +29,28 @@ export function parseToolChoice(
     );
   }
   const type = choice['type'];
-  switch (type) {
-    case 'function':
-    case 'custom':
-      return { type: 'named', tool: chosenTool(type, choice, param) };
-    case 'shell':
-    case 'local_shell':
-    case 'apply_patch':
-      return { type: 'named', tool: { param, type, name: type, namespace: null } };
-    case 'allowed_tools': {
-      if (choice['tools'] === undefined && Array.isArray(choice[type])) {
-        const { mode, allowed_tools } = readShape(allowedToolsChoice.flat, choice, param);
-        const tools = parseAllowedList(allowed_tools, `${param}.${type}`, settings, dropped);
-        return { type, mode: mode ?? 'auto', tools };
-      }
-      const nested = choice['tools'] === undefined && isJsonObject(choice[type]);
-      const at = nested ? `${param}.${type}` : param;
-      const { mode, tools } = readShape(allowedToolsChoice.typed, nested ? choice[type] : choice, at);
-      return { type, mode: mode ?? 'auto', tools: parseAllowedList(tools, `${at}.tools`, settings, dropped) };
+  // Llama Stack writes the list without a type.
+  if (type == null && Array.isArray(choice['allowed_tools']))
+    return parseToolChoice({ ...choice, type: 'allowed_tools' }, settings, dropped);
+  if (type == null) throw missingParameter('tool_choice.type');
+  if (type === 'allowed_tools') {
+    if (choice['tools'] === undefined && Array.isArray(choice[type])) {
+      const { mode, allowed_tools } = readShape(allowedToolsChoice.flat, choice, param);
+      const tools = parseAllowedList(allowed_tools, `${param}.${type}`, settings, dropped);
+      return { type, mode: mode ?? 'auto', tools };
     }
-    default:
-      // Llama Stack writes the list without a type.
-      if (type == null && Array.isArray(choice['allowed_tools']))
-        return parseToolChoice({ ...choice, type: 'allowed_tools' }, settings, dropped);
-      if (type == null) throw missingParameter('tool_choice.type');
-      throw unsupportedValue(
-        param,
-        `'tool_choice' of type ${quote(type)} needs a tool the server runs. Supported are 'auto', 'none', 'required', and objects of type 'function', 'custom', 'shell', 'local_shell', 'apply_patch', 'allowed_tools'.`,
-      );
+    const nested = choice['tools'] === undefined && isJsonObject(choice[type]);
+    const at = nested ? `${param}.${type}` : param;
+    const { mode, tools } = readShape(allowedToolsChoice.typed, nested ? choice[type] : choice, at);
+    return { type, mode: mode ?? 'auto', tools: parseAllowedList(tools, `${at}.tools`, settings, dropped) };
   }
+  const tool = chosenTool(choice, param);
+  if (tool !== null) return { type: 'named', tool };
+  const types = [...toolTypes].flatMap(([known, { chosenBy }]) => (chosenBy === null ? [] : [quote(known)]));
+  throw unsupportedValue(
+    param,
+    `'tool_choice' of type ${quote(type)} needs a tool the server runs. Supported are 'auto', 'none', 'required', and objects of type ${types.join(', ')}, 'allowed_tools'.`,
+  );
 }
 
 /**
@@ -94,11 +87,12 @@ function isMode(text: string): text is ToolChoiceMode {
 
 /** None for a tool that is left out of `tools` too. */
 function parseAllowed(entry: unknown, at: string, settings: TranslationSettings, dropped: Dropped): ChosenTool[] {
-  if (typeof entry === 'string') return [{ param: at, type: 'function', name: entry, namespace: null }];
+  if (typeof entry === 'string')
+    return [{ param: at, name: entry, namespace: null, echo: { type: 'function', name: entry } }];
   if (!isJsonObject(entry)) throw invalidType(at, 'an object or a name', entry);
   const type = entry['type'];
-  if (type === 'function' || type === 'custom') return [chosenTool(type, entry, at)];
-  if (typeof type === 'string' && isClientToolType(type)) return [{ param: at, type, name: type, namespace: null }];
+  const tool = chosenTool(entry, at);
+  if (tool !== null) return [tool];
   if (typeof type === 'string' && settings.droppedTools.includes(type)) {
     dropped.push(`${at}.${type}`);
     return [];
@@ -109,10 +103,14 @@ function parseAllowed(entry: unknown, at: string, settings: TranslationSettings,
   );
 }
 
-/** Flat, or as Chat has it: `{"type": "function", "function": {"name": …}}`. */
-function chosenTool(type: 'function' | 'custom', choice: Record<string, unknown>, at: string): ChosenTool {
+/** The tool that a choice names, flat or as Chat has it: `{"type": "function", "function": {"name": …}}`. Null if none can be chosen so. */
+function chosenTool(choice: Record<string, unknown>, at: string): ChosenTool | null {
+  const type = choice['type'];
+  const chosenBy = typeof type === 'string' ? toolTypes.get(type)?.chosenBy : null;
+  if (typeof type !== 'string' || chosenBy == null) return null;
+  if (chosenBy === 'type') return { param: at, name: type, namespace: null, echo: { type } };
   const nested = choice['name'] === undefined && isJsonObject(choice[type]);
   const path = nested ? `${at}.${type}` : at;
-  const { name, namespace } = readShape(namedToolChoice, nested ? choice[type] : choice, path);
-  return { param: path, type, name, namespace: namespace ?? null };
+  const { name, namespace = null } = readShape(namedToolChoice, nested ? choice[type] : choice, path);
+  return { param: path, name, namespace, echo: { type, name, ...(namespace === null ? {} : { namespace }) } };
 }

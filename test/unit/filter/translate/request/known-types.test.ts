@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { itemTypes } from '../../../../../src/filter/translate/request/parse/items/item-types.ts';
 import { partTypes } from '../../../../../src/filter/translate/request/parse/parse-content.ts';
+import { toolTypes } from '../../../../../src/filter/translate/request/parse/tool-types.ts';
 import { translateRequest } from '../../../../../src/filter/translate/request.ts';
 import { createCountedIds } from '../../../../support/context.ts';
 import { blockOf, goldenCases } from '../../../../support/golden.ts';
@@ -16,14 +17,6 @@ const mapping = readFileSync(new URL('docs/mapping.md', root), 'utf8');
 const requests = goldenCases('request')
   .map((golden) => blockOf(golden, 'request') ?? '')
   .join('\n');
-
-/** The types among the `case` labels of a function, which is where a type is known. */
-function casesOf(path: string, name: string): string[] {
-  const source = readFileSync(new URL(path, root), 'utf8');
-  const start = source.indexOf(`function ${name}(`);
-  const body = source.slice(start, source.indexOf('    default:', start));
-  return [...body.matchAll(/^ +case '(\w+)':/gm)].map(([, type = '']) => type);
-}
 
 /** The types that the error of an unknown one lists. */
 function listedFor(body: object): string[] {
@@ -45,7 +38,7 @@ const kinds = [
   },
   {
     kind: 'tool',
-    types: casesOf('src/filter/translate/request/parse/parse-tools.ts', 'addTool'),
+    types: [...toolTypes.keys()],
     listed: listedFor({ input: 'x', tools: [{ type: 'nobody_knows' }] }),
   },
 ];

@@ -1,11 +1,5 @@
-import {
-  applyPatchCall,
-  applyPatchOutput,
-  localShellCall,
-  localShellOutput,
-  shellCall,
-  shellOutput,
-} from './client-tool-items.ts';
+import { clientTools } from '../../../client-tools/client-tools.ts';
+import { additionalTools } from './additional-tools.ts';
 import { compaction, compactionTrigger } from './compaction-items.ts';
 import { configurationUpdate } from './configuration-update.ts';
 import { customToolCall, functionCall, toolOutput } from './function-call-items.ts';
@@ -14,7 +8,8 @@ import type { ItemType } from './input-builder.ts';
 import { itemReference } from './item-reference.ts';
 import { agentMessage, message } from './message-items.ts';
 import { reasoning } from './reasoning-items.ts';
-import { additionalTools, toolSearchCall, toolSearchOutput } from './tool-search-items.ts';
+
+const { tool_search: toolSearch, ...runTools } = clientTools;
 
 /** Every type of input item with a rule. Any other is read for its text, or refused. */
 export const itemTypes: ReadonlyMap<string, ItemType> = new Map<string, ItemType>([
@@ -23,16 +18,10 @@ export const itemTypes: ReadonlyMap<string, ItemType> = new Map<string, ItemType
   ['function_call_output', toolOutput],
   ['custom_tool_call', customToolCall],
   ['custom_tool_call_output', toolOutput],
-  ['tool_search_call', toolSearchCall],
-  ['tool_search_output', toolSearchOutput],
+  ...Object.entries(toolSearch.items),
   ['additional_tools', additionalTools],
   ['reasoning', reasoning],
-  ['shell_call', shellCall],
-  ['shell_call_output', shellOutput],
-  ['local_shell_call', localShellCall],
-  ['local_shell_call_output', localShellOutput],
-  ['apply_patch_call', applyPatchCall],
-  ['apply_patch_call_output', applyPatchOutput],
+  ...Object.values(runTools).flatMap(({ items }) => Object.entries(items)),
   ['agent_message', agentMessage],
   ['configuration_update', configurationUpdate],
   ['compaction', compaction('compaction')],

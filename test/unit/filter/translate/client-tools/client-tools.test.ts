@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { clientTools } from '../../../../src/filter/translate/client-tools.ts';
+import { clientTools } from '../../../../../src/filter/translate/client-tools/client-tools.ts';
 
 const itemOf = (type: keyof typeof clientTools, given: object) =>
-  clientTools[type].itemOf({ id: 'i', call_id: 'c' }, 'completed', JSON.stringify(given)) as {
+  clientTools[type].itemOf({ id: 'i', call_id: 'c' }, 'completed', JSON.stringify(given)) as unknown as {
     readonly action: object;
   };
 

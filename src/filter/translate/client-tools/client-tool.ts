@@ -1,0 +1,67 @@
+import type { ClientToolCallItem, ClientToolType, ItemStatus } from '../../wire/schema/response-resource.ts';
+import type { UnnumberedEvent } from '../../wire/schema/stream-events.ts';
+import { arrayOf } from '../chat/loose.ts';
+import { callOf } from '../request/parse/items/function-call-items.ts';
+import type { InputBuilder, ItemType } from '../request/parse/items/input-builder.ts';
+import type { ToolsBuilder, ToolType } from '../request/parse/tools-builder.ts';
+import type { FunctionDefinition } from '../request/parsed.ts';
+
+/**
+ * A tool with a type of its own in the API that the client runs. A Chat server is offered a function whose name is that type;
+ * calls and outputs have items of their own on our side.
+ */
+export interface ClientTool<Item extends ClientToolCallItem = ClientToolCallItem> {
+  /** Its entry in `tools`, and how it is chosen. */
+  readonly tool: ToolType;
+  /** Its items in `input`, calls and outputs, by type. */
+  readonly items: Readonly<Record<string, ItemType>>;
+  /** Prefix of its items' ids. */
+  readonly idPrefix: string;
+  /** The item of a call; `text` is the arguments as the model wrote them, complete or not. */
+  itemOf(ids: { readonly id: string; readonly call_id: string }, status: ItemStatus, text: string): Item;
+  /**
+   * Whether an item contains something to run; unreadable arguments leave it empty. The item of a tool that can tell shows
+   * the call from the start, so it waits for all of the arguments.
+   */
+  isRunnable?(item: Item): boolean;
+  /** Events that the API has for what the call holds, before its item is done. */
+  eventsOf?(item: Item, output_index: number): readonly UnnumberedEvent[];
+}
+
+/** Offers a tool of that type as a function. */
+export function offerAs(
+  type: ClientToolType,
+  made: Pick<FunctionDefinition, 'description' | 'parameters'>,
+  param: string,
+  tools: ToolsBuilder,
+): void {
+  tools.offer({ kind: 'function', param, chatName: type, origin: { kind: type }, strict: null, ...made });
+}
+
+/** Adds an earlier call of a tool of that type, with the fields of `given` that are set as its arguments. */
+export function addCall(type: ClientToolType, callId: string, given: object, at: string, input: InputBuilder): void {
+  const set = Object.entries(given).filter(([, value]) => value !== null && value !== undefined);
+  input.add(callOf({ call_id: callId, name: type }, JSON.stringify(Object.fromEntries(set)), at));
+}
+
+/** Adds the output of an earlier call, as text. */
+export function addOutput(callId: string, text: string, at: string, input: InputBuilder): void {
+  input.add({ kind: 'output', param: at, callId, content: input.textContent(text, `${at}.output`) });
+}
+
+/** A parameter of the tools that run commands. */
+export const timeoutParameter = {
+  type: ['integer', 'null'],
+  description: 'Milliseconds after which a command is ended; null for the default.',
+};
+
+/** A list of texts; models also write one alone. */
+export function textsOf(value: unknown): string[] {
+  if (typeof value === 'string') return [value];
+  return arrayOf(value).filter((entry) => typeof entry === 'string');
+}
+
+/** A whole number from 0 on; null for anything else. */
+export function wholeOf(value: unknown): number | null {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : null;
+}

@@ -1,0 +1,94 @@
+import * as z from 'zod';
+import { callName, jsonObject } from '../../wire/schema/create-response.ts';
+import type { ClientToolCallItem } from '../../wire/schema/response-resource.ts';
+import { jsonOf, objectOf } from '../chat/loose.ts';
+import { itemType } from '../request/parse/items/input-builder.ts';
+import { toolType } from '../request/parse/tools-builder.ts';
+import { missingParameter } from '../request/request-errors.ts';
+import { addCall, addOutput, type ClientTool, offerAs, textsOf, timeoutParameter, wholeOf } from './client-tool.ts';
+
+interface LocalShellCallItem extends ClientToolCallItem {
+  readonly type: 'local_shell_call';
+  readonly action: {
+    readonly type: 'exec';
+    readonly command: readonly string[];
+    readonly env: Readonly<Record<string, string>>;
+    readonly timeout_ms?: number;
+    readonly user?: string;
+    readonly working_directory?: string;
+  };
+}
+
+const callItem = z.object({ call_id: callName, action: jsonObject });
+/** The API's own type has the call's id as `id`; clients send `call_id`. */
+const outputItem = z.object({
+  call_id: z.unknown().optional(),
+  id: z.unknown().optional(),
+  output: z.unknown().optional(),
+});
+
+const asFunction = {
+  description: 'Runs one command on the user’s machine, without a shell, and returns what it printed.',
+  parameters: {
+    type: 'object',
+    properties: {
+      command: { type: 'array', items: { type: 'string' }, description: 'The program and its arguments.' },
+      env: { type: 'object', additionalProperties: { type: 'string' }, description: 'Environment variables to set.' },
+      timeout_ms: timeoutParameter,
+      working_directory: { type: ['string', 'null'], description: 'Where it runs; null for the current directory.' },
+    },
+    required: ['command'],
+    additionalProperties: false,
+  },
+};
+
+/** One command on the client's machine. */
+export const localShell: ClientTool<LocalShellCallItem> = {
+  tool: toolType(z.object({}), 'type', (_, at, tools) => {
+    offerAs('local_shell', asFunction, at, tools);
+    return true;
+  }),
+  items: {
+    local_shell_call: itemType(callItem, ({ call_id, action }, at, input) => {
+      const { type: _exec, ...given } = action;
+      addCall('local_shell', call_id, given, at, input);
+    }),
+    local_shell_call_output: itemType(outputItem, ({ call_id, id, output }, at, input) => {
+      const callId = call_id ?? id;
+      if (typeof callId !== 'string' || callId === '') throw missingParameter(`${at}.call_id`);
+      addOutput(callId, typeof output === 'string' ? output : output == null ? '' : JSON.stringify(output), at, input);
+    }),
+  },
+  idPrefix: 'lsh',
+  itemOf(ids, status, text) {
+    const given = objectOf<{
+      command?: unknown;
+      env?: unknown;
+      timeout_ms?: unknown;
+      working_directory?: unknown;
+      user?: unknown;
+    }>(jsonOf(text));
+    const command = textsOf(given?.command);
+    const timeout = wholeOf(given?.timeout_ms);
+    return {
+      ...ids,
+      type: 'local_shell_call',
+      status,
+      action: {
+        type: 'exec',
+        command,
+        env: stringsOf(given?.env),
+        ...(timeout === null ? {} : { timeout_ms: timeout }),
+        // The AI SDK refuses null for these two; they must be absent.
+        ...(typeof given?.user === 'string' ? { user: given.user } : {}),
+        ...(typeof given?.working_directory === 'string' ? { working_directory: given.working_directory } : {}),
+      },
+    };
+  },
+  isRunnable: ({ action }) => action.command.length > 0,
+};
+
+function stringsOf(value: unknown): Record<string, string> {
+  const entries = Object.entries(objectOf<Record<string, unknown>>(value) ?? {});
+  return Object.fromEntries(entries.filter((entry): entry is [string, string] => typeof entry[1] === 'string'));
+}

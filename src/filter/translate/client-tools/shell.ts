@@ -1,0 +1,128 @@
+import * as z from 'zod';
+import { callName, list, textOrList } from '../../wire/schema/create-response.ts';
+import type { ClientToolCallItem } from '../../wire/schema/response-resource.ts';
+import { jsonOf, objectOf } from '../chat/loose.ts';
+import { itemType } from '../request/parse/items/input-builder.ts';
+import { readShape } from '../request/parse/read-shape.ts';
+import { toolType } from '../request/parse/tools-builder.ts';
+import { invalidType, quote, unsupportedParameter } from '../request/request-errors.ts';
+import { addCall, addOutput, type ClientTool, offerAs, textsOf, timeoutParameter, wholeOf } from './client-tool.ts';
+
+interface ShellCallItem extends ClientToolCallItem {
+  readonly type: 'shell_call';
+  readonly action: {
+    readonly commands: readonly string[];
+    readonly timeout_ms: number | null;
+    readonly max_output_length: number | null;
+  };
+  readonly environment: { readonly type: 'local' };
+}
+
+const entry = z.object({ environment: z.object({ type: z.string() }).nullish() });
+const callItem = z.object({
+  call_id: callName,
+  action: z.object({ commands: list, timeout_ms: z.number().nullish(), max_output_length: z.number().nullish() }),
+});
+const outputItem = z.object({ call_id: callName, output: textOrList });
+const commandOutput = z.object({
+  stdout: z.string().nullish(),
+  stderr: z.string().nullish(),
+  outcome: z.object({ type: z.string(), exit_code: z.number().nullish() }).nullish(),
+});
+
+const asFunction = {
+  description: 'Runs shell commands on the user’s machine, and returns what each printed and its exit code.',
+  parameters: {
+    type: 'object',
+    properties: {
+      commands: { type: 'array', items: { type: 'string' }, description: 'Commands, each a line for the shell.' },
+      timeout_ms: timeoutParameter,
+      max_output_length: { type: ['integer', 'null'], description: 'Characters of output to return; null for all.' },
+    },
+    required: ['commands'],
+    additionalProperties: false,
+  },
+};
+
+/** Commands of a shell on the client's machine. */
+export const shell: ClientTool<ShellCallItem> = {
+  tool: toolType(entry, 'type', ({ environment }, at, tools) => {
+    if (environment != null && environment.type !== 'local') {
+      if (tools.isOwn) {
+        throw unsupportedParameter(
+          `${at}.environment`,
+          `A shell in ${quote(environment.type)} runs on OpenAI's servers, and this server has none. Send "environment": {"type": "local"} and run the commands yourself.`,
+        );
+      }
+      tools.dropped.push(`${at}.shell`);
+      return false;
+    }
+    offerAs('shell', asFunction, at, tools);
+    return true;
+  }),
+  items: {
+    shell_call: itemType(
+      callItem,
+      ({ call_id, action }, at, input) => {
+        const wrong = action.commands.findIndex((command) => typeof command !== 'string');
+        if (wrong !== -1) throw invalidType(`${at}.action.commands[${wrong}]`, 'a string', action.commands[wrong]);
+        addCall('shell', call_id, action, at, input);
+      },
+      ['environment'],
+    ),
+    shell_call_output: itemType(
+      outputItem,
+      ({ call_id, output }, at, input) => {
+        addOutput(call_id, typeof output === 'string' ? output : textOfOutputs(output, at), at, input);
+      },
+      ['max_output_length'],
+    ),
+  },
+  idPrefix: 'sh',
+  itemOf(ids, status, text) {
+    const given = objectOf<{
+      commands?: unknown;
+      command?: unknown;
+      timeout_ms?: unknown;
+      max_output_length?: unknown;
+    }>(jsonOf(text));
+    const commands = textsOf(given?.commands ?? given?.command);
+    return {
+      ...ids,
+      type: 'shell_call',
+      status,
+      action: {
+        commands,
+        timeout_ms: wholeOf(given?.timeout_ms),
+        max_output_length: wholeOf(given?.max_output_length),
+      },
+      environment: { type: 'local' },
+    };
+  },
+  isRunnable: ({ action }) => action.commands.length > 0,
+  eventsOf: ({ action }, output_index) =>
+    action.commands.flatMap((command, command_index) => {
+      const place = { output_index, command_index };
+      return [
+        { type: 'response.shell_call_command.added', ...place, command: '' },
+        ...(command === '' ? [] : [{ type: 'response.shell_call_command.delta', ...place, delta: command } as const]),
+        { type: 'response.shell_call_command.done', ...place, command },
+      ];
+    }),
+};
+
+/** Each command's output with how it ended, as a terminal would show it. */
+function textOfOutputs(outputs: readonly unknown[], at: string): string {
+  const texts = outputs.map((value, index) => {
+    const { stdout, stderr, outcome } = readShape(commandOutput, value, `${at}.output[${index}]`);
+    const end =
+      outcome?.type === 'timeout'
+        ? '[timed out]'
+        : outcome?.exit_code == null
+          ? ''
+          : `[exit code ${outcome.exit_code}]`;
+    const printed = [stdout ?? '', stderr == null || stderr === '' ? '' : `[stderr]\n${stderr}`];
+    return [...printed.map((text) => text.replace(/\n$/, '')), end].filter((text) => text !== '').join('\n');
+  });
+  return texts.join('\n');
+}

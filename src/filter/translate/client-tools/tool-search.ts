@@ -1,0 +1,104 @@
+import * as z from 'zod';
+import { callName, isJsonObject, jsonObject, list, maxNamespaceLength } from '../../wire/schema/create-response.ts';
+import type { ClientToolCallItem } from '../../wire/schema/response-resource.ts';
+import { jsonOf, jsonTextOf } from '../chat/loose.ts';
+import { flattenToolName } from '../request/flatten-tool-name.ts';
+import { argumentsOf, callOf } from '../request/parse/items/function-call-items.ts';
+import { itemType } from '../request/parse/items/input-builder.ts';
+import { toolType } from '../request/parse/tools-builder.ts';
+import { type ClientTool, offerAs } from './client-tool.ts';
+
+export interface ToolSearchCallItem extends ClientToolCallItem {
+  readonly type: 'tool_search_call';
+  readonly execution: 'client' | 'server';
+  readonly arguments: unknown;
+}
+
+const entry = z.object({
+  execution: z.string().nullish(),
+  description: z.string().nullish(),
+  parameters: jsonObject.nullish(),
+});
+/** Without a `call_id` the search ran on OpenAI's servers. */
+const callItem = z.object({ call_id: callName.nullish(), arguments: z.unknown().optional() });
+const outputItem = z.object({ call_id: callName.nullish(), tools: list });
+
+/** A search of the client's own. One that ran on OpenAI's servers is history, but the tools it found are offered too. */
+export const toolSearch: ClientTool<ToolSearchCallItem> = {
+  tool: toolType(entry, null, ({ execution, description = null, parameters = null }, at, tools) => {
+    // The search that OpenAI's servers run has nothing to find here: deferred tools are all offered.
+    if (execution !== 'client') {
+      tools.isSearched = true;
+      tools.dropped.push(`${at}.tool_search`);
+      return false;
+    }
+    offerAs('tool_search', { description, parameters }, at, tools);
+    return true;
+  }),
+  items: {
+    tool_search_call: itemType(
+      callItem,
+      ({ call_id, arguments: given }, at, input) => {
+        if (call_id == null) {
+          input.dropped.push(`${at}.tool_search_call`);
+          return;
+        }
+        const text = argumentsOf(JSON.stringify(given ?? {}), input);
+        input.add(callOf({ call_id, name: 'tool_search' }, text, at));
+      },
+      ['execution'],
+    ),
+    tool_search_output: itemType(
+      outputItem,
+      ({ call_id, tools }, at, input) => {
+        input.toolLists.push({ tools, param: `${at}.tools` });
+        if (call_id == null) {
+          input.dropped.push(`${at}.tool_search_output`);
+          return;
+        }
+        const names = foundNames(tools, input.settings.limits.maxTools);
+        const text = names.length === 0 ? 'No tools were found.' : `Tools found: ${names.join(', ')}.`;
+        input.add({ kind: 'output', param: at, callId: call_id, content: [{ type: 'text', text }] });
+      },
+      ['execution'],
+    ),
+  },
+  idPrefix: 'tsc',
+  itemOf: ({ id, call_id }, status, text) => ({
+    id,
+    type: 'tool_search_call',
+    status,
+    call_id,
+    execution: 'client',
+    arguments: searchArgumentsOf(text),
+  }),
+};
+
+/** An object, as in the API; the text itself if it is not one, or could not be written again. */
+function searchArgumentsOf(text: string): unknown {
+  const value = jsonOf(text);
+  return value === undefined || jsonTextOf(value) === '' ? text : value;
+}
+
+/**
+ * The names under which the model sees these tools. Of more than `limit` different ones the rest are left out: the list
+ * itself is refused then.
+ */
+function foundNames(tools: readonly unknown[], limit: number): string[] {
+  const names = new Set<string>();
+  for (const tool of tools) {
+    if (!isJsonObject(tool) || typeof tool['name'] !== 'string') continue;
+    const { name, tools: members } = tool;
+    if (!Array.isArray(members)) {
+      names.add(name);
+    } else if (name.length <= maxNamespaceLength) {
+      for (const member of members) {
+        if (isJsonObject(member) && typeof member['name'] === 'string')
+          names.add(flattenToolName(name, member['name']));
+        if (names.size > limit) break;
+      }
+    }
+    if (names.size > limit) break;
+  }
+  return [...names];
+}

@@ -1,0 +1,121 @@
+import type { z } from 'zod';
+import { ApiError } from '../../../wire/schema/api-error.ts';
+import { isJsonObject } from '../../../wire/schema/create-response.ts';
+import type { ToolEcho } from '../../../wire/schema/response-resource.ts';
+import type { TranslationSettings } from '../../settings.ts';
+import { type Dropped, knownKeys } from '../dropped.ts';
+import type { ListedTool, ToolDefinition } from '../parsed.ts';
+import { invalidType, invalidValue, missingParameter, quote } from '../request-errors.ts';
+import { mark } from '../trace.ts';
+import { readShape } from './read-shape.ts';
+
+/** The rule for one type of tool. */
+export interface ToolType {
+  /** What `tool_choice` names it by: its `name`, or its type alone; null where it cannot be chosen. */
+  readonly chosenBy: 'name' | 'type' | null;
+  /**
+   * Offers what the tool at `at` stands for, and returns it as the Response repeats it; null for one that is left out, which
+   * `dropped` names. Throws `ApiError` for the first mistake.
+   */
+  read(tool: Record<string, unknown>, at: string, tools: ToolsBuilder): ListedTool | null;
+}
+
+/**
+ * A type of tool with a schema. `offer` gets the checked fields, and returns false where the tool is left out; keys that are
+ * not in the schema are named as left out.
+ */
+export function toolType<Schema extends z.ZodObject>(
+  schema: Schema,
+  chosenBy: ToolType['chosenBy'],
+  offer: (fields: z.output<Schema>, at: string, tools: ToolsBuilder) => boolean,
+): ToolType {
+  const keys = knownKeys(...Object.keys(schema.shape));
+  return {
+    chosenBy,
+    read(tool, at, tools) {
+      tools.dropped.pushUnknownKeys(tool, keys, 'tools[]');
+      return offer(readShape(schema, tool, at), at, tools) ? { kind: 'other', given: tool as ToolEcho } : null;
+    },
+  };
+}
+
+/** A tool with its type. Throws `ApiError` for what is no object with one. */
+export function typedTool(tool: unknown, at: string): readonly [type: string, tool: Record<string, unknown>] {
+  if (!isJsonObject(tool)) throw invalidType(at, 'an object', tool);
+  const type = tool['type'];
+  if (type == null) throw missingParameter(`${at}.type`);
+  if (typeof type !== 'string') throw invalidType(`${at}.type`, 'a string', type);
+  return [type, tool];
+}
+
+/** A request's tools while its several lists are read, one after the other. Names stay unique. */
+export class ToolsBuilder {
+  readonly settings: TranslationSettings;
+  readonly dropped: Dropped;
+  /** The request's own list. */
+  readonly listed: ListedTool[] = [];
+  /** The path of the list that is read. */
+  param = '';
+  /**
+   * It is the request's own: a name that is already taken is a mistake, and a tool that cannot be offered is refused. Later
+   * lists are part of the history: there, a tool declared again replaces the earlier one, and what cannot be offered is
+   * left out and named.
+   */
+  isOwn = true;
+  /** OpenAI's servers would have searched. */
+  isSearched = false;
+  readonly #definitions: ToolDefinition[] = [];
+  /** Where each name is among the definitions. */
+  readonly #places = new Map<string, number>();
+  /** Deferred tools by their Chat names, as a search would give them; null for one that a search has given. */
+  readonly #deferred = new Map<string, ToolEcho | null>();
+
+  /** `dropped` receives the name of each tool that a setting leaves out. */
+  constructor(settings: TranslationSettings, dropped: Dropped) {
+    this.settings = settings;
+    this.dropped = dropped;
+  }
+
+  /** Offers a tool. `found` is how a search would give it, of a tool that is deferred. */
+  offer(tool: ToolDefinition, found: ToolEcho | null = null): void {
+    if (this.settings.trace !== undefined) mark(tool, tool.param);
+    if (found === null) this.#deferred.delete(tool.chatName);
+    else this.#deferred.set(tool.chatName, this.isOwn ? found : null);
+    const place = this.#places.get(tool.chatName);
+    if (place !== undefined) {
+      if (this.isOwn) {
+        throw invalidValue(
+          `${tool.param}.name`,
+          `Invalid value for '${tool.param}.name': a tool named ${quote(tool.chatName)} already exists.`,
+        );
+      }
+      this.#definitions[place] = tool;
+      return;
+    }
+    if (this.#definitions.length >= this.settings.limits.maxTools) {
+      throw ApiError.invalidRequest(
+        'array_above_max_length',
+        this.param,
+        `Invalid '${this.param}': too many tools. Expected at most ${this.settings.limits.maxTools}, those in namespaces counted.`,
+      );
+    }
+    this.#places.set(tool.chatName, this.#definitions.length);
+    this.#definitions.push(tool);
+  }
+
+  /**
+   * Every tool to offer, in order, once all lists are read. Where OpenAI's servers would have searched, a function that is
+   * deferred belongs to a namespace of its own name, as in the API.
+   */
+  finish(): readonly ToolDefinition[] {
+    if (!this.isSearched || this.#deferred.size === 0) return this.#definitions;
+    return this.#definitions.map((definition) => {
+      const { chatName, origin } = definition;
+      const found = this.#deferred.get(chatName);
+      if (found === undefined) return definition;
+      const own =
+        origin.kind === 'function' && origin.namespace === undefined ? { ...origin, namespace: origin.name } : origin;
+      return { ...definition, origin: own, ...(found === null ? {} : { found }) };
+    });
+  }
+}
