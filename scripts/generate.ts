@@ -13,6 +13,7 @@ import { mappingRows } from './mapping-rows.ts';
 import { metricTable } from './metric-table.ts';
 import { profileDocs } from './profile-docs.ts';
 import { stateDiagrams } from './state-diagram.ts';
+import { lastRunsTable } from './suites.ts';
 import { wireTypes } from './wire-types.ts';
 
 const root = join(import.meta.dirname, '..');
@@ -30,6 +31,7 @@ export const generators: readonly Generator[] = [
   chartSchema,
   chartFiles,
   manifests,
+  lastRunsTable,
 ];
 
 /** The stale files of a generator, with the text they should have; null for one that should not exist. */

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
+import { releasedOn, suites, table } from '../../scripts/suites.ts';
 
 const root = join(import.meta.dirname, '../..');
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
@@ -21,4 +22,20 @@ test('workflows and CI run scripts that there are', () => {
   const run = [...text.matchAll(/npm (?:run )?(test(?::\w+)?|fuzz)\b/g)].map(([, name = '']) => name);
   expect(run.length).toBeGreaterThan(5);
   for (const name of run) expect(Object.keys(scripts)).toContain(name);
+});
+
+test('`npm run nightly` runs all that CI and the nightly workflow run', () => {
+  const text = ['.ci/run', '.github/workflows/nightly.yml'].map(read).join('\n');
+  const run = [...text.matchAll(/npm (?:run )?(test(?::\w+)?|fuzz|mutate|api-watch)\b/g)].map(([, name = '']) => name);
+  expect(suites.map(([name]) => name).toSorted()).toEqual([...new Set(run)].toSorted());
+});
+
+test('what last ran is told where it is old, red or missing', () => {
+  const green = { commit: 'abc', date: '2027-01-30', machine: 'm', passed: 2, failed: 0, ok: true, seconds: 3 };
+  const rows = table({ test: green, fuzz: { ...green, date: '2027-02-01', failed: 1, ok: false } }, '2027-01-31');
+  expect(rows).toContain('| `npm test` | 2027-01-30 **before the last release** | abc | m | 2 passed, 0 failed | 3 |');
+  expect(rows).toContain('| `npm run fuzz` | 2027-02-01 | abc | m | **red** 2 passed, 1 failed | 3 |');
+  expect(rows).toContain('| `npm run mutate` | **never recorded** | | | | |');
+  expect(releasedOn('# C\n\n## 0.2.0 (unreleased)\n\n## 0.1.0 (2027-01-31)\n')).toBe('2027-01-31');
+  expect(releasedOn('## 0.1.0 (unreleased)\n')).toBeNull();
 });

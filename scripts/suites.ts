@@ -1,0 +1,141 @@
+/**
+ * `npm run nightly`: every suite there is, the quick ones first, until one fails. `npm run nightly -- test:faults fuzz` runs these.
+ * What each gave is kept in test/last-runs.json, and from there in CONTRIBUTING.md, so that nobody believes a suite to be green
+ * that has not run for long. Commit both.
+ */
+import { execFileSync, spawn } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { availableParallelism, totalmem } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { type Generator, withSection } from './generator.ts';
+
+const root = join(import.meta.dirname, '..');
+const record = 'test/last-runs.json';
+
+/** npm scripts with their arguments, in the order in which they run. `.ci/run` and nightly.yml run the same, on several machines. */
+export const suites: readonly (readonly [name: string, ...args: string[]])[] = [
+  ['test'],
+  ['test:monitoring'],
+  ['test:browser'],
+  ['test:state'],
+  ['test:clients'],
+  ['test:public'],
+  ['api-watch'],
+  ['fuzz'],
+  ['test:faults'],
+  ['test:matrix'],
+  ['test:docker'],
+  ['test:kubernetes'],
+  ['test:sizing'],
+  ['mutate', '--sample', '600', '--seed', seedOf(new Date())],
+];
+
+/** The last run of a suite. */
+export interface LastRun {
+  /** What git says of the tree: a commit, with `-dirty` where it was changed. */
+  readonly commit: string;
+  /** `2026-11-23` */
+  readonly date: string;
+  readonly machine: string;
+  /** Null where the suite counts nothing. */
+  readonly passed: number | null;
+  readonly failed: number | null;
+  readonly ok: boolean;
+  readonly seconds: number;
+}
+
+export type LastRuns = Readonly<Record<string, LastRun>>;
+
+export const lastRunsTable: Generator = {
+  name: 'table of what last ran',
+  source: record,
+  files: () => {
+    const runs = readRuns();
+    const released = releasedOn(textOf('CHANGELOG.md'));
+    const section = table(runs, released);
+    return { 'CONTRIBUTING.md': withSection(textOf('CONTRIBUTING.md'), 'what last ran', section) };
+  },
+};
+
+/** A row for each suite. What ran before the last release (its date; null before the first), red or never, says so. */
+export function table(runs: LastRuns, released: string | null): string {
+  const rows = suites.map(([name]) => {
+    const command = name === 'test' ? '`npm test`' : `\`npm run ${name}\``;
+    const run = runs[name];
+    if (run === undefined) return `| ${command} | **never recorded** | | | | |`;
+    const { commit, date, machine, passed, failed, ok, seconds } = run;
+    const age = released !== null && date < released ? `${date} **before the last release**` : date;
+    const counts = passed === null ? '' : `${passed} passed, ${failed} failed`;
+    return `| ${command} | ${age} | ${commit} | ${machine} | ${ok ? counts || 'green' : `**red** ${counts}`.trim()} | ${seconds} |`;
+  });
+  return ['| command | last ran | commit | machine | result | seconds |', '|---|---|---|---|---|---|', ...rows].join(
+    '\n',
+  );
+}
+
+/** The date of the newest release: of the first heading of CHANGELOG.md that has one (`## 1.2.3 (2027-01-31)`). */
+export function releasedOn(changelog: string): string | null {
+  return /^## \S+ \((\d{4}-\d\d-\d\d)\)/m.exec(changelog)?.[1] ?? null;
+}
+
+/** Another sample of mistakes each day. */
+function seedOf(date: Date): string {
+  return date.toISOString().slice(0, 10).replaceAll('-', '');
+}
+
+function textOf(path: string): string {
+  return readFileSync(join(root, path), 'utf8');
+}
+
+function readRuns(): LastRuns {
+  return JSON.parse(textOf(record)) as LastRuns;
+}
+
+async function run(name: string, args: readonly string[], commit: string): Promise<LastRun> {
+  const before = performance.now();
+  const child = spawn('npm', ['run', name, ...(args.length > 0 ? ['--', ...args] : [])], {
+    cwd: root,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  let counts: RegExpExecArray | null = null;
+  createInterface(child.stdout).on('line', (line) => {
+    console.log(line);
+    counts = /^(\d+) passed, (\d+) failed$/.exec(line) ?? counts;
+  });
+  const status = await new Promise((resolve) => {
+    child.once('error', () => resolve(null));
+    child.once('close', resolve);
+  });
+  const [, passed, failed] = (counts ?? []) as readonly string[];
+  return {
+    commit,
+    date: new Date().toISOString().slice(0, 10),
+    machine: `${availableParallelism()} cores, ${Math.round(totalmem() / 2 ** 30)} GiB, ${process.platform}`,
+    passed: passed === undefined ? null : Number(passed),
+    failed: failed === undefined ? null : Number(failed),
+    ok: status === 0,
+    seconds: Math.round((performance.now() - before) / 1000),
+  };
+}
+
+if (import.meta.main) {
+  const wanted = process.argv.slice(2);
+  const unknown = wanted.filter((name) => !suites.some(([known]) => known === name));
+  if (unknown.length > 0) {
+    console.error(`No suite is called ${unknown.join(', ')}: ${suites.map(([name]) => name).join(', ')}.`);
+    process.exit(2);
+  }
+  // Before the first is recorded, which changes the tree.
+  const commit = execFileSync('git', ['describe', '--always', '--dirty'], { cwd: root, encoding: 'utf8' }).trim();
+  for (const [name, ...args] of suites) {
+    if (wanted.length > 0 && !wanted.includes(name)) continue;
+    const last = await run(name, args, commit);
+    writeFileSync(join(root, record), `${JSON.stringify({ ...readRuns(), [name]: last }, null, 2)}\n`);
+    for (const [path, text] of Object.entries(lastRunsTable.files())) writeFileSync(join(root, path), text);
+    console.log(`${last.ok ? 'passed' : 'FAILED'}: ${name}, ${last.seconds} s`);
+    if (last.ok) continue;
+    process.exitCode = 1;
+    break;
+  }
+}
