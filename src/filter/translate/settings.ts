@@ -18,7 +18,7 @@ export interface OperatorSettings {
   /** Types of tools. */
   readonly droppedTools: readonly string[];
   readonly unsupportedItems: 'reject' | 'drop';
-  readonly unknownItems: 'text' | 'drop' | 'reject';
+  readonly unknownItems: 'text' | 'drop' | 'reject' | 'extensions';
   readonly latestImages: 'omit' | 'reject';
   readonly contextManagement: 'accept' | 'reject';
   readonly orphanOutputs: 'reject' | 'synthesize';

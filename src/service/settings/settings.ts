@@ -348,9 +348,9 @@ const ofTranslation = {
   ),
   unknownItems: setting(
     'UNKNOWN_ITEMS',
-    choice('text', 'drop', 'reject'),
+    choice('text', 'drop', 'reject', 'extensions'),
     'text',
-    'Items and content parts of a type this version does not know: keep their text and name the rest as dropped, drop them whole, or reject the request.',
+    'Items, content parts and tools of a type this version does not know: keep their text and name the rest as dropped, drop them whole, or reject the request. `extensions` does as `text` for types named `provider:type`, and rejects others.',
   ),
   latestImages: setting(
     'LATEST_IMAGES',

@@ -26,7 +26,7 @@ import {
   unsupportedParameter,
 } from '../request-errors.ts';
 import { mark } from '../trace.ts';
-import { textCarriedBy } from './items/unknown-items.ts';
+import { isRefused, textCarriedBy } from './items/unknown-items.ts';
 import { omit, refuseOrOmit } from './omitted.ts';
 import { parseFile } from './parse-file.ts';
 import { readShape } from './read-shape.ts';
@@ -208,7 +208,7 @@ function parseUnknownPart(
   settings: TranslationSettings,
   dropped: Dropped,
 ): InputContent | null {
-  if (settings.unknownItems === 'reject') {
+  if (isRefused(type, settings)) {
     const supported = [...partTypes.keys()].map(quote).join(', ');
     throw invalidValue(
       `${at}.type`,
@@ -216,7 +216,7 @@ function parseUnknownPart(
     );
   }
   dropped.pushUnknownType({ kind: 'part', type }, at);
-  const carried = settings.unknownItems === 'text' ? textCarriedBy(part) : '';
+  const carried = settings.unknownItems === 'drop' ? '' : textCarriedBy(part);
   return carried === '' ? null : { type: 'text', text: withinTextLimit(carried, at, settings) };
 }
 

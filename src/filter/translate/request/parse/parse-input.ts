@@ -6,7 +6,7 @@ import { invalidType, invalidValue, missingParameter, quote } from '../request-e
 import { hostedItems } from './items/hosted-items.ts';
 import { InputBuilder } from './items/input-builder.ts';
 import { itemTypes } from './items/item-types.ts';
-import { roleStatedBy, textCarriedBy } from './items/unknown-items.ts';
+import { isRefused, roleStatedBy, textCarriedBy } from './items/unknown-items.ts';
 import { parseContent } from './parse-content.ts';
 
 /** The decoded items of an input. */
@@ -37,8 +37,8 @@ export function parseInput(
       `Invalid 'input': too many items. Expected at most ${settings.limits.maxItems}, but got ${input.length}.`,
     );
   }
-  // The user messages at the end are new. What is before them is the history that the client repeats with each request.
-  const latest = input.findLastIndex((item) => !isJsonObject(item) || item['role'] !== 'user') + 1;
+  // What the user says at the end is new. What is before them is the history that the client repeats with each request.
+  const latest = input.findLastIndex((item) => !isJsonObject(item) || !isOfUser(item)) + 1;
   const ofHistory: TranslationSettings = latest === 0 ? settings : { ...settings, isHistory: true };
   for (const [index, item] of input.entries()) {
     const at = `input[${index}]`;
@@ -47,6 +47,11 @@ export function parseInput(
     readItem(item, at, builder);
   }
   return builder;
+}
+
+/** What users add themselves: a message, or the approval of a call. */
+function isOfUser({ role, type }: Record<string, unknown>): boolean {
+  return role === 'user' || type === 'mcp_approval_response';
 }
 
 function readItem(item: unknown, at: string, builder: InputBuilder): void {
@@ -70,7 +75,7 @@ function typeOfItem(item: Record<string, unknown>, at: string): string {
 /** An item of an unknown type: its text, or nothing, or refused. */
 function readUnknown(type: string, item: Record<string, unknown>, at: string, builder: InputBuilder): void {
   const { unknownItems, unsupportedItems } = builder.settings;
-  if (unknownItems === 'reject') {
+  if (isRefused(type, builder.settings)) {
     const types = [...itemTypes.keys()].filter((known) => unsupportedItems !== 'reject' || !hostedItems.has(known));
     const supported = types.map(quote).join(', ');
     throw invalidValue(
@@ -79,5 +84,5 @@ function readUnknown(type: string, item: Record<string, unknown>, at: string, bu
     );
   }
   builder.dropped.pushUnknownType({ kind: 'item', type }, at);
-  if (unknownItems === 'text') builder.addText(roleStatedBy(item), textCarriedBy(item), at);
+  if (unknownItems !== 'drop') builder.addText(roleStatedBy(item), textCarriedBy(item), at);
 }

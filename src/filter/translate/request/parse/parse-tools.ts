@@ -1,5 +1,6 @@
 import { invalidValue, quote, unsupportedParameter } from '../request-errors.ts';
 import type { ToolList } from './items/input-builder.ts';
+import { isRefused } from './items/unknown-items.ts';
 import { toolTypes } from './tool-types.ts';
 import { type ToolsBuilder, typedTool } from './tools-builder.ts';
 
@@ -63,7 +64,7 @@ function leaveOutOrRefuse(type: string, at: string, { settings, dropped, isOwn }
       `Tools of type ${quote(type)} run on OpenAI's servers and are not available here. Offer a tool of type 'function' and run it yourself.`,
     );
   }
-  if (settings.unknownItems === 'reject') {
+  if (isRefused(type, settings)) {
     const supported = Array.from(toolTypes.keys(), quote).join(', ');
     throw invalidValue(param, `Invalid value: ${quote(type)} for '${param}'. Supported values are: ${supported}.`);
   }

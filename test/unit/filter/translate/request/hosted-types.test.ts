@@ -23,7 +23,7 @@ const items = [
 ];
 
 describe.each(items)('an item of type %s', (type) => {
-  const body = { input: [{ role: 'user', content: 'x' }, { type }] };
+  const body = { input: [{ role: 'user', content: 'x' }, { type }, { role: 'assistant', content: 'y' }] };
 
   it('is known, and refused where the settings say so', () => {
     expect(() => translate(body, { unsupportedItems: 'reject' })).toThrow(

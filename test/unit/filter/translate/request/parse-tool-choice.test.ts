@@ -43,6 +43,7 @@ describe('a mistake in a choice is named where it is', () => {
     [{ type: 'custom', name: 'h' }, 'tool_choice'],
     [{ type: 'allowed_tools' }, 'tool_choice.tools'],
     [{ type: 'allowed_tools', allowed_tools: [f, 7] }, 'tool_choice.allowed_tools[1]'],
+    [{ allowed_tools: [{ type: 'custom' }] }, 'tool_choice.allowed_tools[0].name'],
     [{ type: 'allowed_tools', allowed_tools: {} }, 'tool_choice.allowed_tools.tools'],
     [{ type: 'allowed_tools', tools: 'f', allowed_tools: { tools: [f] } }, 'tool_choice.tools'],
     [{ type: 'allowed_tools', tools: ['f', 7] }, 'tool_choice.tools[1]'],

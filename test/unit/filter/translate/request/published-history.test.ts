@@ -31,6 +31,7 @@ const refused: readonly Refusal[] = [
     isWish: false,
   },
   { message: /a 'compaction_trigger' must be the last item/, reason: 'It asks for something now.', isWish: false },
+  { message: /^An approval is for a tool/, reason: 'Nothing here makes the call that it approves.', isWish: true },
   { message: /^Uploaded files are not held here/, reason: withoutIt, isWish: true },
   { message: /does not accept files of type/, reason: withoutIt, isWish: true },
   { message: /does not accept files by URL/, reason: withoutIt, isWish: true },

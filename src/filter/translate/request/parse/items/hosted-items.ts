@@ -39,7 +39,6 @@ const hostedTexts: Readonly<Record<string, (item: LooseHostedItem) => string>> =
   },
   mcp_list_tools: nothing,
   mcp_approval_request: nothing,
-  mcp_approval_response: nothing,
   mcp_call: (item) =>
     noted(`Called ${textOf(item.server_label)} ${textOf(item.name)}`, [
       textOf(item.arguments),
@@ -50,10 +49,22 @@ const hostedTexts: Readonly<Record<string, (item: LooseHostedItem) => string>> =
   program_output: nothing,
 };
 
+/** The user's answer to `mcp_approval_request`. Throws `ApiError` for one of now; an earlier one is history, as the call is. */
+const mcpApprovalResponse: ItemType = {
+  read(item, at, input) {
+    if (input.settings.isHistory === true) return hostedItem('mcp_approval_response', nothing).read(item, at, input);
+    throw unsupportedParameter(
+      `${at}.type`,
+      `An approval is for a tool of an MCP server that OpenAI's servers call, and nothing here calls it. Offer the tool as one of type 'function' and run it yourself.`,
+    );
+  },
+};
+
 /** Those items by type: left out and named, with their text kept; or refused. */
-export const hostedItems: ReadonlyMap<string, ItemType> = new Map(
-  Object.entries(hostedTexts).map(([type, textIn]) => [type, hostedItem(type, textIn)]),
-);
+export const hostedItems: ReadonlyMap<string, ItemType> = new Map([
+  ...Object.entries(hostedTexts).map(([type, textIn]) => [type, hostedItem(type, textIn)] as const),
+  ['mcp_approval_response', mcpApprovalResponse],
+]);
 
 function hostedItem(type: string, textIn: (item: LooseHostedItem) => string): ItemType {
   return {

@@ -1,5 +1,6 @@
 import { messageItem } from '../../../../wire/schema/create-response.ts';
 import { objectOf, textOf } from '../../../chat/loose.ts';
+import type { TranslationSettings } from '../../../settings.ts';
 import type { InputMessage } from '../../parsed.ts';
 
 /** Where items of every known type carry text for the model. */
@@ -10,6 +11,14 @@ interface LooseItem {
   readonly summary?: unknown;
   readonly output?: unknown;
   readonly role?: unknown;
+}
+
+/**
+ * Whether an item, part or tool of an unknown type is refused. With `extensions` one named `provider:type` is not: that is
+ * how Open Responses names the extensions of a provider.
+ */
+export function isRefused(type: string, { unknownItems }: Pick<TranslationSettings, 'unknownItems'>): boolean {
+  return unknownItems === 'reject' || (unknownItems === 'extensions' && !/^[\w.-]+:./.test(type));
 }
 
 /** The text in an item or part of an unknown type, in document order; `''` for none. Reads two levels deep. */
