@@ -52,7 +52,13 @@ test('where a redirect leads stays inside', async () => {
   expect(answer.headers.has('location')).toBe(false);
 });
 
-test.each(['GET', 'PUT', 'DELETE'])('%s /v1/responses is a 405 that names the method', async (method) => {
+test('GET /v1/responses, the list of what is stored, is a 404 that says so', async () => {
+  const answer = await fetch(`${mesh.url}/v1/responses`);
+  expect(answer.status).toBe(404);
+  expect(await answer.json()).toMatchObject({ error: { message: expect.stringContaining('not stored here') } });
+});
+
+test.each(['PUT', 'DELETE'])('%s /v1/responses is a 405 that names the method', async (method) => {
   const answer = await fetch(`${mesh.url}/v1/responses`, { method });
   expect(answer.status).toBe(405);
   expect(answer.headers.get('allow')).toBe('POST');

@@ -45,6 +45,8 @@ export function routeOf(headers: HeaderMap): Route {
   if (isWebSocket(headers)) return { type: 'refuse', error: httpOnly() };
   // A browser's CORS preflight, answered by the upstream or by Envoy's own filter.
   if (method === 'OPTIONS') return { type: 'pass', operation: null, withoutBody: true };
+  // The list of stored responses.
+  if (method === 'GET' && at + 2 === segments.length) return { type: 'refuse', error: nothingStored('Responses are') };
   if (method !== operation.method) return { type: 'refuse', error: wrongMethod(method, operation) };
   return {
     type: 'translate',

@@ -66,7 +66,7 @@ function toolsOf(listed: readonly ListedTool[], strict: boolean): readonly ToolE
       name,
       description,
       parameters,
-      strict: strictSchema,
+      strict: strictSchema ?? false, // it is never added, and not strict is what Chat means without it
       ...(isAsync ? { async: true as const } : {}),
     });
   }

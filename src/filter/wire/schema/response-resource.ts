@@ -138,7 +138,7 @@ export interface FunctionToolEcho {
   readonly name: string;
   readonly description: string | null;
   readonly parameters: unknown;
-  readonly strict: boolean | null;
+  readonly strict: boolean;
   readonly async?: true;
 }
 

@@ -137,7 +137,14 @@ describe('the route of a request', () => {
     expect(route('GET', '/v1/responses/input_tokens')).toMatchObject({ type: 'refuse', error: { status: 405 } });
   });
 
-  test.each(['GET', 'PUT', 'DELETE', 'HEAD', 'PATCH'])('%s is not a method of /v1/responses', (method) => {
+  test('GET of /v1/responses is the list of what is stored: nothing', () => {
+    expect(route('GET', '/v1/responses?limit=2')).toMatchObject({
+      type: 'refuse',
+      error: { status: 404, message: expect.stringContaining('Responses are not stored here') },
+    });
+  });
+
+  test.each(['PUT', 'DELETE', 'HEAD', 'PATCH'])('%s is not a method of /v1/responses', (method) => {
     expect(route(method, '/v1/responses')).toMatchObject({
       type: 'refuse',
       error: { status: 405, headers: { allow: 'POST' } },
