@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 
 /** Limits on what hangs, not on speed: a busy machine must not fail a test. */
-const limits = { testTimeout: 120_000, hookTimeout: 120_000 };
+const limits = { testTimeout: 300_000, hookTimeout: 300_000 };
 
 const shared = {
   ...limits,
@@ -78,7 +78,6 @@ export default defineConfig({
           ...shared,
           name: 'matrix',
           include: ['test/matrix/**/*.test.ts'],
-          hookTimeout: 300_000,
           ...serial,
         },
       },
@@ -157,7 +156,6 @@ export default defineConfig({
           ...shared,
           name: 'state',
           include: ['test/state/**/*.test.ts'],
-          hookTimeout: 300_000,
           ...serial,
         },
       },

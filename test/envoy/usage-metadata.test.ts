@@ -36,7 +36,9 @@ const readme = readFileSync(join(import.meta.dirname, '../../envoy/README.md'), 
 /** The filters of envoy/README.md: a budget of tokens for each client, and a header. */
 function useMetadata(config: EnvoyConfig, limiter: RateLimitService): void {
   const block = /^## Tokens in Envoy$.*?^```yaml$(.*?)^```$/ms.exec(readme)?.[1] ?? '';
-  (connectionManagerOf(config).http_filters as unknown as object[]).unshift(...(parse(block) as object[]));
+  // As long as a busy machine needs; Envoy forgets what it could not tell in time.
+  const filters = parse(block.replace('timeout: 1s', 'timeout: 60s')) as object[];
+  (connectionManagerOf(config).http_filters as unknown as object[]).unshift(...filters);
   addClusterLike(config, 'responses_extproc', 'rate_limit', { host: '127.0.0.1', port: limiter.port });
   Reflect.deleteProperty(clusterOf(config, 'rate_limit'), 'health_checks');
 }

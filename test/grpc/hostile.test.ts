@@ -98,7 +98,7 @@ async function expectUnharmed(): Promise<void> {
   expect(service.log.filter(({ level, outcome }) => level === 'error' || outcome === 'crashed')).toEqual([]);
 }
 
-describe('the gRPC port bears', { timeout: 60_000 }, () => {
+describe('the gRPC port bears', () => {
   it('bytes that are no message', async () => {
     const samples = fc.sample(fc.uint8Array({ minLength: 8, maxLength: 200 }), { numRuns: 400, seed: 1 });
     const ends = await Promise.all(samples.map((bytes) => send([frame(bytes)])));

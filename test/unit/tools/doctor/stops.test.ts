@@ -208,7 +208,7 @@ describe('an answer of 8 MiB that parses to a hundred times as much fits in a he
     ['one event', 'text/event-stream', ofSize('data: [', '{},', '{}]\n\n'), /event .* larger than 1048576 bytes/],
     ['values', 'application/json', ofSize('[', '{},', '{}]'), /an answer of over 200000 values/],
     ['words', 'text/plain', ofSize('', 'a ', ''), /not a Chat Completion/],
-  ])('%s', { timeout: 60_000 }, async (_name, type, answer, detail) => {
+  ])('%s', async (_name, type, answer, detail) => {
     const respond: Behaviour['respond'] = (_path, body) =>
       body === null ? null : { status: 200, headers: { 'content-type': type }, body: answer };
     await withServer({ respond }, async (_server, url) => {
