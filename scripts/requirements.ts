@@ -1,0 +1,106 @@
+/** `docs/requirements.md`: what becomes of each requirement of the documents that this service was asked for by. */
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Generator } from './generator.ts';
+
+/** The requirements of one document. */
+interface RequirementDocument {
+  readonly document: string;
+  readonly title: string;
+  readonly rows: readonly Requirement[];
+}
+
+export interface Requirement {
+  /** As the document numbers it; where one asks for several things, with a word that says which. */
+  readonly id: string;
+  readonly asks: string;
+  readonly is: 'met' | 'differs' | 'refused';
+  /** Why it is not met as it stands. */
+  readonly why?: string;
+  /** Golden cases and tests, from the root. */
+  readonly shown: readonly string[];
+}
+
+const root = join(import.meta.dirname, '..');
+const data = 'docs/requirements.json';
+
+/** The rows. Throws for a row that nothing shows, that does not say why it differs, or whose case or test is not there. */
+export function requirements(): readonly RequirementDocument[] {
+  const documents: readonly RequirementDocument[] = JSON.parse(readFileSync(join(root, data), 'utf8'));
+  for (const { document, rows } of documents) {
+    for (const row of rows) {
+      const fault = faultOf(row);
+      if (fault !== null) throw new Error(`${data}: ${document} ${row.id}: ${fault}`);
+    }
+  }
+  return documents;
+}
+
+export const requirementsPage: Generator = {
+  name: 'the requirements',
+  source: data,
+  files: () => ({ 'docs/requirements.md': pageOf(requirements()) }),
+};
+
+/** What is wrong with a row, or null. */
+export function faultOf({ is, why = '', shown }: Requirement): string | null {
+  if (!['met', 'differs', 'refused'].includes(is)) return `“${is}” is not met, differs or refused`;
+  if ((is === 'met') !== (why === '')) return is === 'met' ? 'what is met needs no reason' : 'it does not say why';
+  if (shown.length === 0) return 'no golden case and no test shows it';
+  for (const link of shown) {
+    const [path = '', anchor] = link.split('#');
+    if (!existsSync(join(root, path))) return `there is no ${path}`;
+    if (path.endsWith('.md') && !casesIn(path).has(anchor ?? '')) return `there is no case ${link}`;
+  }
+  return null;
+}
+
+/** The cases of a golden file: anchor → title. */
+function casesIn(path: string): ReadonlyMap<string, string> {
+  const known = cases.get(path);
+  if (known !== undefined) return known;
+  const headings = [...readFileSync(join(root, path), 'utf8').matchAll(/^## (.*)$/gm)].map(([, title = '']) => title);
+  const found = new Map(headings.map((title) => [anchorOf(title), title]));
+  cases.set(path, found);
+  return found;
+}
+
+const cases = new Map<string, ReadonlyMap<string, string>>();
+
+/** The anchor that GitHub gives to a heading. */
+function anchorOf(heading: string): string {
+  return heading
+    .toLowerCase()
+    .replaceAll(/[^\p{Letter}\p{Number}_\- ]/gu, '')
+    .replaceAll(' ', '-');
+}
+
+function pageOf(documents: readonly RequirementDocument[]): string {
+  const rows = documents.flatMap((one) => one.rows);
+  const count = (is: Requirement['is']) => rows.filter((row) => row.is === is).length;
+  return `<!-- Written by npm run generate from ${data}. -->
+
+# Requirements
+
+Five documents say what this service was asked to do. They are not in this repository; [${data.slice('docs/'.length)}](${data.slice('docs/'.length)}) lists what each
+asks of a service without state, by its own number and in our words. Of ${rows.length} rows, ${count('met')} are met, ${count('differs')} differ and ${count('refused')} are
+refused, with an error that names the field. Each row links the golden case or the test that shows it; one without any, or whose case is
+gone, fails \`npm run generate\` and \`npm test\`.
+
+${documents.map(sectionOf).join('\n\n')}
+`;
+}
+
+function sectionOf({ document, title, rows }: RequirementDocument): string {
+  const lines = rows.map(
+    ({ id, asks, is, why, shown }) =>
+      `| ${id} | ${asks} | ${why === undefined ? is : `**${is}**: ${why}`} | ${shown.map(linkTo).join(', ')} |`,
+  );
+  return `## ${document} ${title}\n\n| | What is asked | Here | Shown by |\n| --- | --- | --- | --- |\n${lines.join('\n')}`;
+}
+
+function linkTo(link: string): string {
+  const [path = '', anchor] = link.split('#');
+  const text = anchor === undefined ? (path.split('/').at(-1) ?? path) : (casesIn(path).get(anchor) ?? '');
+  return `[${text.replaceAll('[', '\\[').replaceAll(']', '\\]').replaceAll('|', '\\|')}](../${link})`;
+}
