@@ -78,6 +78,15 @@ describe('the image', () => {
     expect((await service().exec(['node', ...flags, '-e', script])).stdout.trim()).toBe('false');
   });
 
+  it('has no file that its user could change, however its file system is mounted', () => {
+    const script = `
+      const isWritable = (file) => { try { fs.accessSync(file, fs.constants.W_OK); return true } catch { return false } };
+      const files = fs.readdirSync('/app', { recursive: true }).map((file) => '/app/' + file);
+      console.log(JSON.stringify(['/app', ...files].filter(isWritable)));`;
+    const run = ['run', '--rm', '--entrypoint', 'node', image, '-e', script];
+    expect(execFileSync('docker', run, { encoding: 'utf8' }).trim()).toBe('[]');
+  });
+
   it('can write nowhere', async () => {
     const script = "try { fs.writeFileSync('/app/x', ''); } catch (error) { console.log(error.code) }";
     expect((await service().exec(['node', '-e', script])).stdout.trim()).toBe('EROFS');

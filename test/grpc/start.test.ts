@@ -101,7 +101,7 @@ describe('what keeps the service from starting', () => {
     expect([...main.matchAll(/^import .*'(.*)'/gm)].map(([, name]) => name)).toEqual([
       'node:module',
       'node:url',
-      './program/node-version.ts',
+      './service/program/node-version.ts',
     ]);
     // By name, a builtin's export that is not there fails before the message can be written.
     expect(main).toContain("import module from 'node:module'");
