@@ -49,6 +49,20 @@ describe('a connection', () => {
     await once(again.resume(), 'response');
   });
 
+  test('that resets calls is closed when all together reset too many, and one that resets few is not', async () => {
+    running = await startService({}, { unansweredResetLimits: { burst: 2000, perSecond: 1 } });
+    const quiet = open();
+    const floods = [open(), open(), open(), open()];
+    await Promise.all([quiet, ...floods].map((session) => once(session, 'connect')));
+    const call = startCall(quiet);
+    // Fewer on each than are tolerated, more on all.
+    for (const session of floods)
+      for (let opened = 0; opened < 1200; opened += 1) startCall(session).close(constants.NGHTTP2_CANCEL);
+    for (let opened = 0; opened < 50; opened += 1) startCall(quiet).close(constants.NGHTTP2_CANCEL);
+    await until(() => floods.filter(({ destroyed }) => destroyed).length >= 3);
+    expect([quiet.destroyed, call.destroyed]).toEqual([false, false]);
+  });
+
   test('that resets more calls than any Envoy could is closed, and one with fewer is not', async () => {
     running = await startService({}, { resetLimits: { burst: 500, perSecond: 1 } });
     const fast = open();

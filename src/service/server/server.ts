@@ -19,6 +19,7 @@ import { createHealth } from './health.ts';
 import type { OverloadGuard } from './overload.ts';
 import { processCall } from './process.ts';
 import { builtInProfileSource, type ProfileSource } from './profile-source.ts';
+import { createResetGuard, type ResetLimits } from './reset-guard.ts';
 import { createStepQueue } from './step-queue.ts';
 import { createTicker } from './ticker.ts';
 
@@ -39,7 +40,9 @@ export interface ServiceOptions {
   readonly pingMs?: number;
   readonly pingTimeoutMs?: number;
   /** Stream resets tolerated on one connection, as a burst and per second; beyond that it is closed. */
-  readonly resetLimits?: { readonly burst: number; readonly perSecond: number };
+  readonly resetLimits?: ResetLimits;
+  /** The same for calls that were not answered, on all connections together. */
+  readonly unansweredResetLimits?: ResetLimits;
   /** Milliseconds within which a connection must open its first call, and a call send its first message. */
   readonly firstCallMs?: number;
   readonly firstMessageMs?: number;
@@ -83,6 +86,11 @@ const defaultPingMs = 30_000;
  */
 const defaultResetLimits = { burst: 100_000, perSecond: 20_000 };
 /**
+ * Of calls that were not answered yet: all that the clients of a busy service may cancel at once while it is behind by a second
+ * or two. A process reads some 25,000 of them a second and does nothing else meanwhile.
+ */
+const defaultUnansweredResetLimits = { burst: 10_000, perSecond: 2000 };
+/**
  * Flow control window of a connection, for all of its calls together. Each of Envoy's threads has one connection for
  * all of its calls; with Node's 64 KiB for all of them, they are cut into small frames and wait for room: a request of
  * 256 KB takes Envoy 60 system calls instead of 35 (docs/performance.md, "What Envoy costs"). It takes no more memory
@@ -106,6 +114,9 @@ export function createService(options: ServiceOptions): Service {
     createExchange: options.createExchange,
   });
   const ticker = createTicker(tickMs);
+  const resetGuard = createResetGuard(options.unansweredResetLimits ?? defaultUnansweredResetLimits, () =>
+    performance.now(),
+  );
   const queues = { in_turn: createStepQueue(turnMs), in_steps: createStepQueue(0) };
   const acceptProcess = (stream: ServerHttp2Stream, headers: CallMetadata) =>
     acceptCall(stream, headers, maxMessageBytes, (call) =>
@@ -150,6 +161,7 @@ export function createService(options: ServiceOptions): Service {
     http2Server.on('session', (session) => {
       session.setLocalWindowSize(connectionWindow);
       closeUnused(session, firstCallMs);
+      resetGuard.watch(session);
     });
     http2Server.on('tlsClientError', (error, socket) =>
       options.onHandshakeFailure?.(error.message, socket.remoteAddress),
