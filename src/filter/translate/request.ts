@@ -4,6 +4,7 @@ import { objectOf } from './chat/loose.ts';
 import type { NewId, ResponseContext } from './context.ts';
 import type { TranslatedOperation } from './operations/operation.ts';
 import { responses } from './operations/responses.ts';
+import { ChatWriter } from './request/chat-writer.ts';
 import { Dropped, type UnknownType } from './request/dropped.ts';
 import { earlierReasoningOf } from './request/earlier-reasoning.ts';
 import { echoOf } from './request/echo.ts';
@@ -17,7 +18,7 @@ import { invalidValue, missingParameter, unsupportedParameter } from './request/
 import { translateTextFormat } from './request/text-format-to-chat.ts';
 import { translateToolChoice } from './request/tool-choice-to-chat.ts';
 import { createToolTable, type OfferedTool } from './request/tools-to-chat.ts';
-import { markFields, markLeading } from './request/trace-fields.ts';
+import { carry, mark } from './request/trace.ts';
 import { withholdReasoning } from './request/withhold-reasoning.ts';
 import type { TranslationSettings } from './settings.ts';
 
@@ -61,20 +62,23 @@ export function translateRequest(
   const tools = createToolTable(request.tools, profile, dropped);
   const format = translateTextFormat(request.text.format, settings, dropped);
   const choice = translateToolChoice(request.tool_choice, tools, settings, dropped);
+  const logprobsAt = request.include.indexOf('message.output_text.logprobs');
   const wanted = operation.constraints({
     tools: choice.tools,
     toolChoice: choice.chat,
     format: format.chat,
     formatText: format.system,
-    logprobs: (request.top_logprobs ?? 0) > 0 || request.include.includes('message.output_text.logprobs'),
+    logprobs: (request.top_logprobs ?? 0) > 0 || logprobsAt !== -1,
   });
   const given = withholdReasoning(input, request.reasoning?.context, settings, dropped);
   const { items, maxTokens } = operation.conversation(request, given.items, settings, dropped);
-  const leading = [systemMessage(request.instructions), systemMessage(wanted.formatText)];
-  if (trace !== undefined) markLeading(leading, request);
+  const instructions = systemMessage(request.instructions);
+  if (trace !== undefined && instructions !== null) mark(instructions, 'instructions');
+  const formatInWords = systemMessage(wanted.formatText);
+  if (formatInWords !== null) carry(formatInWords, request.text.format);
   const messages = translateMessages(
     pairCalls(items, settings),
-    leading.filter((message) => message !== null),
+    [instructions, formatInWords].filter((message) => message !== null),
     settings,
     tools,
   );
@@ -83,31 +87,44 @@ export function translateRequest(
   }
   const stream = request.stream ?? false;
 
-  const chat: ChatFields = { model, messages };
+  const written = new ChatWriter(request, trace);
+  written.put('model', model, 'model');
+  written.put('messages', messages, null);
   if (stream) {
-    put(chat, 'stream', true);
-    put(chat, 'stream_options', streamOptions(profile));
+    written.put('stream', true, 'stream');
+    written.put('stream_options', streamOptions(profile), 'stream');
   }
   const offered = wanted.tools;
   if (offered.length > 0 && !profile.tools) {
     throw unsupportedParameter('tools', `The upstream (profile '${profile.name}') takes no tools. Leave 'tools' out.`);
   }
-  if (offered.length > 0) put(chat, 'tools', offered.map(chatOf));
-  if (profile.toolStream && stream && offered.length > 0) put(chat, 'tool_stream', true);
-  put(chat, 'tool_choice', wanted.toolChoice);
-  put(chat, 'response_format', wanted.format);
-  put(chat, 'parallel_tool_calls', parallelToolCalls(request, offered.length > 0, profile, dropped));
-  put(chat, profile.maxTokensField, maxTokens);
-  putSampling(chat, request, wanted.logprobs, profile);
-  putVendorFields(chat, request, profile, dropped);
-  put(chat, 'moderation', request.moderation);
-  if (profile.guardrails) put(chat, 'guardrails', request.guardrails);
-  if (profile.stubTools && chat.tools === undefined) putStubTools(chat, profile);
+  if (offered.length > 0) written.put('tools', offered.map(chatOf), null);
+  if (profile.toolStream && stream && offered.length > 0) written.put('tool_stream', true, 'stream');
+  written.put('tool_choice', wanted.toolChoice, request.tool_choice);
+  written.put('response_format', wanted.format, request.text.format);
+  written.put(
+    'parallel_tool_calls',
+    parallelToolCalls(request, offered.length > 0, profile, dropped),
+    'parallel_tool_calls',
+  );
+  written.put(profile.maxTokensField, maxTokens, (operation.prewarms ? request.prewarm : null) ?? 'max_output_tokens');
+  putSampling(written, profile);
+  if (wanted.logprobs) {
+    written.put('logprobs', true, 'top_logprobs', logprobsAt === -1 ? null : `include[${logprobsAt}]`);
+    written.put('top_logprobs', request.top_logprobs || null, 'top_logprobs');
+  }
+  putVendorFields(written, request, profile, dropped);
+  written.copy('moderation', 'moderation');
+  if (profile.guardrails) written.copy('guardrails', 'guardrails');
+  if (profile.stubTools && written.chat.tools === undefined) putStubTools(written, profile);
   const effort = request.reasoning?.effort ?? null;
   // The client's own switch is all that it wants to set of the server's reasoning.
   const hasOwnSwitch = profile.reasoningEffort === 'thinking_and_effort' && passthrough.has('thinking');
-  if (!hasOwnSwitch)
-    Object.assign(chat, translateEffort(effort, { model, hasTools: offered.length > 0 }, profile, dropped));
+  if (!hasOwnSwitch) {
+    const made = translateEffort(effort, { model, hasTools: offered.length > 0 }, profile, dropped);
+    written.putAll(made, trace?.setBy.effort ?? 'reasoning.effort');
+  }
+  const { chat } = written;
   putDefaults(chat, passthrough, profile);
   const echo = echoOf(request, {
     model,
@@ -118,10 +135,7 @@ export function translateRequest(
   });
   const wantsEncryptedReasoning = request.include.includes('reasoning.encrypted_content');
   const obfuscate = request.stream_options?.include_obfuscation ?? false;
-  if (trace !== undefined) {
-    markFields(chat, request, trace, (operation.prewarms ? request.prewarm : null) ?? 'max_output_tokens');
-    trace.result = { chat, passthrough, echo, wantsEncryptedReasoning, obfuscate };
-  }
+  if (trace !== undefined) trace.result = { chat, passthrough, echo, wantsEncryptedReasoning, obfuscate };
 
   return {
     chat,
@@ -147,18 +161,6 @@ export function translateRequest(
     dropped: dropped.names(),
     unknownTypes: dropped.unknownTypes(),
   };
-}
-
-/** The upstream's request while it is being written. */
-type ChatFields = { -readonly [Name in keyof ChatCompletionRequest]: ChatCompletionRequest[Name] };
-
-/** Sets the field, unless the value is null or undefined. */
-function put<Name extends keyof ChatCompletionRequest>(
-  chat: ChatFields,
-  name: Name,
-  value: ChatCompletionRequest[Name] | null,
-): void {
-  if (value != null) chat[name] = value;
 }
 
 /** Text that no signed block takes back. */
@@ -193,38 +195,30 @@ function parallelToolCalls(
   return undefined;
 }
 
-function putSampling(
-  chat: ChatFields,
-  request: CreateResponse,
-  wantsLogprobs: boolean,
-  { refusedFields }: Profile,
-): void {
-  put(chat, 'temperature', request.temperature);
-  put(chat, 'top_p', request.top_p);
+function putSampling(chat: ChatWriter, { refusedFields }: Profile): void {
+  chat.copy('temperature', 'temperature');
+  chat.copy('top_p', 'top_p');
   // A refused field that gets this far is zero, its default.
-  if (!refusedFields.includes('presence_penalty')) put(chat, 'presence_penalty', request.presence_penalty);
-  if (!refusedFields.includes('frequency_penalty')) put(chat, 'frequency_penalty', request.frequency_penalty);
-  if (!wantsLogprobs) return;
-  put(chat, 'logprobs', true);
-  put(chat, 'top_logprobs', request.top_logprobs || null);
+  if (!refusedFields.includes('presence_penalty')) chat.copy('presence_penalty', 'presence_penalty');
+  if (!refusedFields.includes('frequency_penalty')) chat.copy('frequency_penalty', 'frequency_penalty');
 }
 
 /** Fields that few servers know. Those that do not change the answer (a cache key, a user's id) are left out silently elsewhere. */
-function putVendorFields(chat: ChatFields, request: CreateResponse, profile: Profile, dropped: Dropped): void {
+function putVendorFields(chat: ChatWriter, request: CreateResponse, profile: Profile, dropped: Dropped): void {
   const verbosity = request.text.verbosity;
-  if (profile.verbosity) put(chat, 'verbosity', verbosity);
+  if (profile.verbosity) chat.put('verbosity', verbosity, 'text.verbosity');
   else if (verbosity != null && verbosity !== 'medium') dropped.push('text.verbosity');
   putServiceTier(chat, request.service_tier, profile, dropped);
-  if (profile.user) put(chat, 'user', request.user);
-  if (profile.safetyIdentifier) put(chat, 'safety_identifier', request.safety_identifier);
-  if (profile.promptCacheKey) put(chat, 'prompt_cache_key', request.prompt_cache_key);
-  if (profile.promptCacheOptions) put(chat, 'prompt_cache_retention', request.prompt_cache_retention);
+  if (profile.user) chat.copy('user', 'user');
+  if (profile.safetyIdentifier) chat.copy('safety_identifier', 'safety_identifier');
+  if (profile.promptCacheKey) chat.copy('prompt_cache_key', 'prompt_cache_key');
+  if (profile.promptCacheOptions) chat.copy('prompt_cache_retention', 'prompt_cache_retention');
   putCacheOptions(chat, request.prompt_cache_options, profile, dropped);
 }
 
 /** Of these options Chat has the mode, and the shorter lifetime. What is not sent is named, key by key, unless it is the default. */
 function putCacheOptions(
-  chat: ChatFields,
+  chat: ChatWriter,
   options: CreateResponse['prompt_cache_options'],
   { promptCacheOptions }: Profile,
   dropped: Dropped,
@@ -238,22 +232,22 @@ function putCacheOptions(
     if (promptCacheOptions && isChats) sent[key] = value;
     else if (value !== 'implicit' && value !== '30m') dropped.push(`prompt_cache_options.${key}`);
   }
-  if (Object.keys(sent).length > 0) put(chat, 'prompt_cache_options', sent);
+  if (Object.keys(sent).length > 0) chat.put('prompt_cache_options', sent, 'prompt_cache_options');
 }
 
 function putServiceTier(
-  chat: ChatFields,
+  chat: ChatWriter,
   tier: CreateResponse['service_tier'],
   { serviceTiers }: Profile,
   dropped: Dropped,
 ): void {
   if (tier == null) return;
-  if (Object.hasOwn(serviceTiers, tier)) put(chat, 'service_tier', serviceTiers[tier]);
+  if (Object.hasOwn(serviceTiers, tier)) chat.put('service_tier', serviceTiers[tier], 'service_tier');
   else if (tier !== 'auto' && tier !== 'default') dropped.push('service_tier');
 }
 
 /** The fields the server is always sent. The request's own values win, key by key. */
-function putDefaults(chat: ChatFields, passthrough: Map<string, unknown>, { defaults }: Profile): void {
+function putDefaults(chat: ChatWriter['chat'], passthrough: Map<string, unknown>, { defaults }: Profile): void {
   const written = chat as Record<string, unknown>; // a profile may name any field
   for (const [name, value] of Object.entries(defaults)) {
     if (passthrough.has(name)) continue;
@@ -264,19 +258,16 @@ function putDefaults(chat: ChatFields, passthrough: Map<string, unknown>, { defa
 }
 
 /** The tools called in the history, by name alone. They are not in the context: the answer may call none of them. */
-function putStubTools(chat: ChatFields, { toolChoice }: Profile): void {
+function putStubTools(written: ChatWriter, { toolChoice }: Profile): void {
   const names = new Set<string>();
-  for (const { tool_calls = [] } of chat.messages) {
+  for (const { tool_calls = [] } of written.chat.messages) {
     for (const call of tool_calls) names.add(call.type === 'custom' ? call.custom.name : call.function.name);
   }
   if (names.size === 0) return;
   const parameters = { type: 'object', properties: {} };
-  put(
-    chat,
-    'tools',
-    Array.from(names, (name) => ({ type: 'function', function: { name, parameters } })),
-  );
-  if (toolChoice.sent) put(chat, 'tool_choice', 'none');
+  const stubs = Array.from(names, (name) => ({ type: 'function' as const, function: { name, parameters } }));
+  written.put('tools', stubs, null);
+  if (toolChoice.sent) written.put('tool_choice', 'none', null);
 }
 
 const noNames: ReadonlySet<string> = new Set();

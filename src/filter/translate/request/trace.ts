@@ -12,7 +12,7 @@ export interface Trace {
   /** Paths by the name under which they are dropped. */
   readonly droppedFrom: Map<string, Set<string>>;
   /** The items that set the effort or the text format in place of the request's own fields, and that asked for a summary. */
-  readonly setBy: { effort?: string; format?: string; summary?: string };
+  readonly setBy: { effort?: `input[${number}]`; format?: string; summary?: string };
   /** Set when the request is translated. */
   result: TracedRequest | null;
 }

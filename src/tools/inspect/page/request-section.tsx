@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { isWithin } from '../../../filter/wire/json/paths.ts';
 import type { ExchangeFileRequest } from '../../../filter/wire/schema/exchange-file.ts';
-import { compareHeaders, noteForChat, noteForClient } from '../view/compare.ts';
+import { compareHeaders } from '../view/compare-headers.ts';
 import type { Account, ExplainedBodies } from '../view/explained.ts';
 import { type JsonLine, type JsonLineOptions, jsonLines, textLines, visible } from '../view/json-lines.ts';
 import { parsed } from '../view/timeline.ts';
@@ -126,8 +126,8 @@ function Bodies(props: {
     // The side that was selected stays where it is.
     follows: selected !== null && selected.side !== side,
   });
-  const compared = (other: unknown, more: object, side: Side) => ({
-    ...(both ? { other, ...more } : {}),
+  const compared = (other: unknown, side: Side) => ({
+    ...(both ? { other } : {}),
     ...(explained === null ? {} : { explained: explained[side], other }),
     ...(side === 'client' ? { dropped } : {}),
     find,
@@ -139,7 +139,7 @@ function Bodies(props: {
           title="Client sent"
           request={client}
           body={left}
-          compare={compared(right?.json ?? null, { noteOf: noteForClient(right?.json) }, 'client')}
+          compare={compared(right?.json ?? null, 'client')}
           {...ofSide('client')}
         />
         {chat === null ? (
@@ -152,7 +152,7 @@ function Bodies(props: {
             title="It became"
             request={chat}
             body={right}
-            compare={compared(left.json, { noteOf: noteForChat(left.json) }, 'chat')}
+            compare={compared(left.json, 'chat')}
             {...ofSide('chat')}
           />
         )}

@@ -28,8 +28,6 @@ export interface JsonLineOptions {
   readonly other?: unknown;
   /** Paths that were dropped on the way to the other side, as `x-responses-dropped` names them. */
   readonly dropped?: readonly string[];
-  /** Says what a top-level field that the other side does not have became. */
-  readonly noteOf?: (key: string) => string | null;
   /** The explanations of values, by path; marks come from these if there are any. */
   readonly explained?: ReadonlyMap<string, Explained>;
   /** Text to search for, ignoring case. */
@@ -121,8 +119,7 @@ class LineWriter {
     const explained = this.#options.explained?.get(path);
     const mark =
       inherited === undefined ? undefined : this.#markOf(value, counterpart, explained?.mark ?? inherited, path);
-    const guessed = this.#options.explained === undefined && depth === 1 && mark === 'only' && key !== null;
-    const said = explained?.note ?? (guessed ? (this.#options.noteOf?.(key) ?? null) : null);
+    const said = explained?.note ?? null;
     const taken = depth * indentWidth + (key?.length ?? 0) + 4 + (said?.length ?? 0) + 2;
     // It would cover the value, so it is placed above.
     const isAbove = said !== null && taken + leastWidth > this.#options.columns;

@@ -109,8 +109,11 @@ export function parseRequest(body: unknown, settings: TranslationSettings, dropp
   }
   if (input !== null && input.update.format !== null) format = parseTextFormat(input.update.format, settings);
   for (const list of input?.toolLists ?? []) parseTools(list, false, tools);
+  const choice = withAllowedTools(toolChoice, allowedTools);
   if (settings.trace !== undefined) {
     mark(format, settings.trace.setBy.format ?? 'text.format');
+    if (choice !== null && toolChoice !== null) mark(choice, 'tool_choice');
+    if (choice !== null && allowedTools !== null) mark(choice, 'allowed_tools');
     settings.trace.field = '';
   }
   const request: CreateResponse = {
@@ -121,7 +124,7 @@ export function parseRequest(body: unknown, settings: TranslationSettings, dropp
     endsInTrigger: input?.endsInTrigger ?? false,
     tools: tools.finish(),
     listedTools: tools.listed,
-    tool_choice: withAllowedTools(toolChoice, allowedTools),
+    tool_choice: choice,
     text: { format, verbosity },
   };
   return { request, passthrough };

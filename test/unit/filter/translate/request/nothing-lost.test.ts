@@ -1,6 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { createTrace, sourcesOf } from '../../../../../src/filter/translate/request/trace.ts';
 import { translateRequest } from '../../../../../src/filter/translate/request.ts';
+import { isWithin } from '../../../../../src/filter/wire/json/paths.ts';
 import { ApiError } from '../../../../../src/filter/wire/schema/api-error.ts';
 import { createResponseFields } from '../../../../../src/filter/wire/schema/create-response.ts';
 import { createCountedIds } from '../../../../support/context.ts';
@@ -93,6 +95,43 @@ describe.each(profilesWithTools)('for %s', (profile) => {
 
   it.each(cases)('%s does not vanish: %j', (name, value) => {
     expect(outcomeOf({ ...plain, [name]: value }, profile)).not.toBe(outcomeOf(plain, profile));
+  });
+});
+
+/** The parts of the upstream's request by name, messages and tools one by one, each with what it was recorded to be made of. */
+function partsOf(body: object, profile: string): Map<string, readonly string[]> | null {
+  const trace = createTrace();
+  const clock = { now: () => 1, newId: createCountedIds() };
+  try {
+    translateRequest(body, { ...createTestSettings({ profile }), trace }, clock);
+  } catch (thrown) {
+    if (thrown instanceof ApiError) return null;
+    throw thrown;
+  }
+  const { chat, passthrough } = trace.result ?? { chat: {}, passthrough: new Map() };
+  const fields = [...Object.entries(chat), ...passthrough].flatMap(([name, value]) =>
+    (name === 'messages' || name === 'tools') && Array.isArray(value)
+      ? value.map((element) => [name, element, Object.values(sourcesOf(element)).flat()] as const)
+      : [[name, value, (sourcesOf(chat)[name] ?? []).concat(sourcesOf(passthrough)[name] ?? [])] as const],
+  );
+  return new Map(fields.map(([name, value, sources]) => [`${name}: ${JSON.stringify(value)}`, sources]));
+}
+
+/** What is recorded is compared with what happens: a part that is there because of a field says so, and no other does. */
+describe.each(profilesWithTools)('for %s, what a part was made of is recorded', (profile) => {
+  const without = partsOf(plain, profile);
+  const cases = Object.entries(telling).flatMap(([name, values]) => values.map((value) => [name, value] as const));
+
+  it.each(cases)('%s: %j', (name, value) => {
+    const withField = partsOf({ ...plain, [name]: value }, profile);
+    for (const [part, sources] of withField ?? []) {
+      const before = without?.get(part);
+      // What the profile always sends may be what the field asks for.
+      if (before?.length === 0) continue;
+      const isOfField = sources.some((source) => isWithin(source, name));
+      expect(isOfField, `${part} is recorded as made of ${sources.join(', ') || 'nothing'}`).toBe(before === undefined);
+    }
+    expect(withField === null || withField.size > 0).toBe(true);
   });
 });
 

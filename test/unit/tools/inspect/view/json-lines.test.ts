@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { noteForChat, noteForClient } from '../../../../../src/tools/inspect/view/compare.ts';
 import { isEqual, jsonLines, textLines, visible } from '../../../../../src/tools/inspect/view/json-lines.ts';
 
 const client = { model: 'm', input: 'Hi', tools: [{ type: 'a', strict: true }, { type: 'b' }], store: false };
@@ -14,11 +13,11 @@ function marked(value: unknown, options: Parameters<typeof jsonLines>[1]): strin
 
 describe('a body as lines', () => {
   it('marks what is the same, what differs, what is only here and what was dropped', () => {
-    const options = { columns: 80, other: chat, dropped: ['tools[0].strict'], noteOf: noteForClient(chat) };
+    const options = { columns: 80, other: chat, dropped: ['tools[0].strict'] };
     expect(marked(client, options)).toEqual([
       '- {',
       'same  model: "m",',
-      'only  input: "Hi", (→ messages)',
+      'only  input: "Hi",',
       '-  tools: [',
       '-   {',
       'same    type: "a",',
@@ -28,12 +27,10 @@ describe('a body as lines', () => {
       'only    type: "b"',
       'only   }',
       '-  ],',
-      'only  store: false (not sent)',
+      'only  store: false',
       '- }',
     ]);
     expect(marked({ a: 1 }, { columns: 80, other: { a: 2 } })).toEqual(['- {', 'changed  a: 1', '- }']);
-    expect(noteForChat(client)('messages')).toBe('← input');
-    expect(noteForChat(client)('stream_options')).toBe('added');
   });
 
   it.each([
@@ -91,7 +88,7 @@ describe('a body as lines', () => {
       ['input[1]', { mark: 'dropped', note: 'dropped' }],
     ] as const);
     const body = { model: 'm', input: [{ text: 'Hi' }, 'Ho'] };
-    expect(marked(body, { columns: 80, other: {}, explained, noteOf: () => 'guessed' })).toEqual([
+    expect(marked(body, { columns: 80, other: {}, explained })).toEqual([
       '- {',
       '-  model: "m",',
       '-  input: [',

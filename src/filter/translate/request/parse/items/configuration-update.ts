@@ -13,6 +13,6 @@ export const configurationUpdate = itemType(configurationUpdateItem, ({ reasonin
   input.dropped.pushUnknownKeys(text ?? {}, textKeys, 'input[].text');
   const setBy = input.settings.trace?.setBy;
   if (setBy === undefined) return;
-  if (reasoning?.effort != null) setBy.effort = at;
+  if (reasoning?.effort != null) setBy.effort = at as `input[${number}]`;
   if (text?.format != null) setBy.format = at;
 });
