@@ -1,7 +1,7 @@
 import { RetainedBytes } from '../memory/retained-bytes.ts';
 import { ApiError } from '../wire/schema/api-error.ts';
 import type { LooseChoice, LooseChunk, LooseMessage } from '../wire/schema/chat-completion.ts';
-import type { Logprob, ResponseStatus, Usage } from '../wire/schema/response-resource.ts';
+import type { Logprob, ResponseResource, ResponseStatus, Usage } from '../wire/schema/response-resource.ts';
 import type { ResponseStreamEvent } from '../wire/schema/stream-events.ts';
 import { ChoiceParts, choicesOf, isEmptyDelta } from './chat/choices.ts';
 import { citationsOf } from './chat/citations.ts';
@@ -123,6 +123,11 @@ export class StreamTranslator {
   /** Was the terminal event emitted? */
   ended(): boolean {
     return this.#response.status() !== 'in_progress';
+  }
+
+  /** The Response of the terminal event; null until that was emitted. */
+  response(): ResponseResource | null {
+    return this.#response.final();
   }
 
   /** Has a `finish_reason` arrived? Then only usage can still follow. */

@@ -13,6 +13,7 @@ import { profileOf } from '../../filter/upstream/profiles.ts';
 import { ApiError } from '../../filter/wire/schema/api-error.ts';
 import type { LooseChunk, LooseMessage } from '../../filter/wire/schema/chat-completion.ts';
 import type { CreateResponseEcho, OutputItem, Usage } from '../../filter/wire/schema/response-resource.ts';
+import { isDelta } from '../../filter/wire/schema/stream-events.ts';
 import { readSseData } from '../../filter/wire/sse/data.ts';
 import { SseDecoder, SseLimitError, type SseMessage } from '../../filter/wire/sse/decode.ts';
 import { toolNames } from './chat-body.ts';
@@ -173,12 +174,12 @@ function readStream(answer: Answer): ChatAnswer {
     const error = errorOfValue(next.value);
     if (error !== null) return { type: 'error', status: answer.status, message: shorten(error.message) };
     seen.add(next.value);
-    if (translator.push(next.value).some(({ type }) => type.endsWith('.delta'))) deltas += 1;
+    if (translator.push(next.value).some(isDelta)) deltas += 1;
   }
   if (!seen.hasChoice) return { type: 'broken', message: emptiness(answer) };
   const done = next.value;
-  const last = translator.finish(done ? 'done' : 'eof').at(-1);
-  const output = last !== undefined && 'response' in last ? last.response.output : [];
+  translator.finish(done ? 'done' : 'eof');
+  const output = translator.response()?.output ?? [];
   const finish = translator.summary().finishReason ?? '';
   return {
     ...{ type: 'answer', streamed: true, done, deltas, finish, usage: translator.usage() },

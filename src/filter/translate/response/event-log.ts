@@ -1,5 +1,5 @@
 import type { RetainedBytes } from '../../memory/retained-bytes.ts';
-import type { ResponseStreamEvent, UnnumberedEvent } from '../../wire/schema/stream-events.ts';
+import { isDelta, type ResponseStreamEvent, type UnnumberedEvent } from '../../wire/schema/stream-events.ts';
 import type { NewId, ResponseContext } from '../context.ts';
 import { estimatedOutput } from '../estimate.ts';
 import { HeldEvents } from './held-events.ts';
@@ -28,7 +28,7 @@ export class EventLog {
   }
 
   emit(event: UnnumberedEvent): void {
-    if ('delta' in event) {
+    if (isDelta(event)) {
       this.#deltas += 1;
       this.#characters += event.delta.length;
     }
@@ -67,7 +67,7 @@ export class EventLog {
   #append(event: UnnumberedEvent): void {
     // The event was made for this call alone: it is completed in place, because a copy for each token would cost more.
     const own = event as UnnumberedEvent & { sequence_number: number; obfuscation?: string };
-    if (this.#padding !== null && 'delta' in event)
+    if (this.#padding !== null && isDelta(event))
       own.obfuscation = this.#padding('resp').slice(-(paddingMultiple - (event.delta.length % paddingMultiple)));
     own.sequence_number = this.#count++;
     // Nearly always it is alone, and an array literal takes a tenth of the memory of one that grows.

@@ -1,6 +1,6 @@
 import type { RetainedBytes } from '../../memory/retained-bytes.ts';
 import { heapBytesOf, stringNode } from '../../memory/value-cost.ts';
-import type { UnnumberedEvent } from '../../wire/schema/stream-events.ts';
+import { isOfItem, type UnnumberedEvent } from '../../wire/schema/stream-events.ts';
 
 /** The events of one item; its deltas are joined, and grow in place. */
 interface HeldItem {
@@ -27,7 +27,7 @@ export class HeldEvents {
 
   /** Holds the event if it has to wait; otherwise does nothing and returns false. */
   hold(event: UnnumberedEvent): boolean {
-    if (!('output_index' in event) || event.output_index <= this.#through) return false;
+    if (!isOfItem(event) || event.output_index <= this.#through) return false;
     const item = this.#itemAt(event.output_index);
     const last = item.events.at(-1);
     if (last !== undefined && isCallDelta(event) && last.type === event.type) {

@@ -28,6 +28,7 @@ export class ResponseWriter {
   #status: ResponseStatus = 'in_progress';
   #started = false;
   #failure: ApiError | null = null;
+  #final: ResponseResource | null = null;
 
   constructor(context: ResponseContext, log: EventLog, retained: RetainedBytes) {
     this.#context = context;
@@ -89,6 +90,7 @@ export class ResponseWriter {
     this.#failure = error;
     const { code, message, param } = error;
     const response = this.#resource(null);
+    this.#final = response;
     this.log.emit({ type: 'error', error: error.toObject(), code, message, param });
     this.log.emit({ type: 'response.failed', response });
     return response;
@@ -112,6 +114,11 @@ export class ResponseWriter {
     return this.#status;
   }
 
+  /** The Response of the terminal event; null until that was emitted. */
+  final(): ResponseResource | null {
+    return this.#final;
+  }
+
   /** The error it failed with, or null. */
   failure(): ApiError | null {
     return this.#failure;
@@ -126,6 +133,7 @@ export class ResponseWriter {
     this.output.close(status);
     this.#status = status;
     const response = this.#resource(reason);
+    this.#final = response;
     this.log.emit({ type: `response.${status}`, response });
     return response;
   }

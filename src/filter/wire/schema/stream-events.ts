@@ -10,10 +10,23 @@ import type {
   UrlCitation,
 } from './response-resource.ts';
 
-/** Where in the output a delta belongs. */
-interface InItem {
-  readonly item_id: string;
+/** The Response as it stands; where its `status` is final, the event is the terminal one. Every stream has exactly one of those. */
+interface LifecycleEvent {
+  readonly type:
+    | 'response.created'
+    | 'response.in_progress'
+    | 'response.completed'
+    | 'response.incomplete'
+    | 'response.failed';
+  readonly response: ResponseResource;
+}
+
+/** An event of an output item: it waits while an item before that one is open. Every other event is sent at once. */
+export interface ItemEvent {
   readonly output_index: number;
+}
+interface InItem extends ItemEvent {
+  readonly item_id: string;
 }
 interface InContent extends InItem {
   readonly content_index: number;
@@ -21,39 +34,29 @@ interface InContent extends InItem {
 interface InSummary extends InItem {
   readonly summary_index: number;
 }
-/** Random padding, only when `stream_options.include_obfuscation` asked for it. */
-interface Padded {
+interface InCommands extends ItemEvent {
+  readonly command_index: number;
+}
+
+/** A piece of the output: it counts as tokens, is the first one for the metrics, and is padded on request. */
+export interface Delta {
+  readonly delta: string;
+  /** Random, only when `stream_options.include_obfuscation` asked for it. */
   readonly obfuscation?: string;
 }
 
 type ContentPart = OutputTextPart | RefusalPart | ReasoningTextPart;
 
-/** Every event we emit, without its `sequence_number`: that is assigned in exactly one place. */
-export type UnnumberedEvent =
-  | {
-      readonly type:
-        | 'response.created'
-        | 'response.in_progress'
-        | 'response.completed'
-        | 'response.incomplete'
-        | 'response.failed';
-      readonly response: ResponseResource;
-    }
-  | {
+type OutputEvent =
+  | (ItemEvent & {
       readonly type: 'response.output_item.added' | 'response.output_item.done';
-      readonly output_index: number;
       readonly item: OutputItem;
-    }
+    })
   | (InContent & {
       readonly type: 'response.content_part.added' | 'response.content_part.done';
       readonly part: ContentPart;
     })
-  | (InContent &
-      Padded & {
-        readonly type: 'response.output_text.delta';
-        readonly delta: string;
-        readonly logprobs: readonly Logprob[];
-      })
+  | (InContent & Delta & { readonly type: 'response.output_text.delta'; readonly logprobs: readonly Logprob[] })
   | (InContent & {
       readonly type: 'response.output_text.done';
       readonly text: string;
@@ -64,38 +67,42 @@ export type UnnumberedEvent =
       readonly annotation_index: number;
       readonly annotation: UrlCitation;
     })
-  | (InContent & Padded & { readonly type: 'response.refusal.delta'; readonly delta: string })
+  | (InContent & Delta & { readonly type: 'response.refusal.delta' })
   | (InContent & { readonly type: 'response.refusal.done'; readonly refusal: string })
-  | (InContent &
-      Padded & { readonly type: 'response.reasoning_text.delta' | 'response.reasoning.delta'; readonly delta: string })
+  | (InContent & Delta & { readonly type: 'response.reasoning_text.delta' | 'response.reasoning.delta' })
   | (InContent & { readonly type: 'response.reasoning_text.done' | 'response.reasoning.done'; readonly text: string })
   | (InSummary & {
       readonly type: 'response.reasoning_summary_part.added' | 'response.reasoning_summary_part.done';
       readonly part: SummaryTextPart;
     })
-  | (InSummary & Padded & { readonly type: 'response.reasoning_summary_text.delta'; readonly delta: string })
+  | (InSummary & Delta & { readonly type: 'response.reasoning_summary_text.delta' })
   | (InSummary & { readonly type: 'response.reasoning_summary_text.done'; readonly text: string })
-  | (InItem & Padded & { readonly type: 'response.function_call_arguments.delta'; readonly delta: string })
+  | (InItem & Delta & { readonly type: 'response.function_call_arguments.delta' })
   | (InItem & {
       readonly type: 'response.function_call_arguments.done';
       readonly name: string;
       readonly arguments: string;
     })
-  | (InItem & Padded & { readonly type: 'response.custom_tool_call_input.delta'; readonly delta: string })
+  | (InItem & Delta & { readonly type: 'response.custom_tool_call_input.delta' })
   | (InItem & { readonly type: 'response.custom_tool_call_input.done'; readonly input: string })
-  | {
+  | (InCommands & {
       readonly type: 'response.shell_call_command.added' | 'response.shell_call_command.done';
-      readonly output_index: number;
-      readonly command_index: number;
       readonly command: string;
-    }
-  | (Padded & {
-      readonly type: 'response.shell_call_command.delta';
-      readonly output_index: number;
-      readonly command_index: number;
-      readonly delta: string;
     })
-  | ({ readonly type: 'error' } & ErrorEventFields);
+  | (InCommands & Delta & { readonly type: 'response.shell_call_command.delta' });
+
+type ErrorEvent = { readonly type: 'error' } & ErrorEventFields;
+
+/** Every event we emit, without its `sequence_number`: that is assigned in exactly one place. */
+export type UnnumberedEvent = LifecycleEvent | OutputEvent | ErrorEvent;
 
 /** An event as it leaves: numbered from 0, without gaps, `error` included. */
 export type ResponseStreamEvent = UnnumberedEvent & { readonly sequence_number: number };
+
+export function isDelta<Event extends UnnumberedEvent>(event: Event): event is Event & Delta {
+  return 'delta' in event;
+}
+
+export function isOfItem<Event extends UnnumberedEvent>(event: Event): event is Event & ItemEvent {
+  return 'output_index' in event;
+}
