@@ -42,7 +42,7 @@ export function runStream(
     writes.push(wholeOf(reader.push(Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength))));
   writes.push(wholeOf(reader.end()));
   const sent = writes.filter((write) => write.length > 0);
-  const disposition = reader.disposition();
+  const { disposition } = reader.state;
   return { writes: sent, bytes: Buffer.concat(sent), error: disposition instanceof ApiError ? disposition : null };
 }
 

@@ -1,6 +1,11 @@
 import { EventStreamReader } from './event-stream-reader.ts';
 import { ObservedEventStreamReader } from './observed-event-stream-reader.ts';
-import { emptyReport, type UpstreamBodyOptions, type UpstreamBodyReader } from './upstream-body-reader.ts';
+import {
+  type AnswerState,
+  newAnswerState,
+  type UpstreamBodyOptions,
+  type UpstreamBodyReader,
+} from './upstream-body-reader.ts';
 import { createWholeBodyReader } from './whole-body-reader.ts';
 
 /** The reader for an upstream body, chosen by status and content type; if the type is not conclusive, by the first bytes. */
@@ -12,14 +17,14 @@ export function createUpstreamBodyReader(options: UpstreamBodyOptions): Upstream
 
 type Kind = 'events' | 'json' | 'neither';
 
-function createReader(kind: Kind, options: UpstreamBodyOptions): UpstreamBodyReader {
-  if (kind !== 'events') return createWholeBodyReader(kind, options);
-  if (options.context?.answer.streams === false) return createWholeBodyReader('neither', options);
-  if (options.context === null) return createWholeBodyReader('error', options);
+function createReader(kind: Kind, options: UpstreamBodyOptions, state?: AnswerState): UpstreamBodyReader {
   const { context, onMessage } = options;
+  if (kind !== 'events') return createWholeBodyReader(kind, options, state);
+  if (context?.answer.streams === false) return createWholeBodyReader('neither', options, state);
+  if (context === null) return createWholeBodyReader('error', options, state);
   return onMessage === undefined
-    ? new EventStreamReader(context, options)
-    : new ObservedEventStreamReader(context, options, onMessage);
+    ? new EventStreamReader(context, options, state)
+    : new ObservedEventStreamReader(context, options, onMessage, state);
 }
 
 /** One JSON value per line: `EventStreamReader` treats a line that begins with `{` as an event of its own. */
@@ -41,13 +46,15 @@ function kindOfType(contentType: string | null): Kind | null {
 /** Enough to see the first word after any leading white space. */
 const maxSniffBytes = 1024;
 
-/** Chooses by the first bytes after white space, then delegates to the chosen reader. */
+/** Chooses by the first bytes after white space, then delegates to the chosen reader, which takes over the state. */
 function createSniffer(options: UpstreamBodyOptions): UpstreamBodyReader {
-  let buffered: Buffer = Buffer.alloc(0);
+  const state = newAnswerState();
+  let buffered: Buffer = nothing;
   let reader: UpstreamBodyReader | null = null;
 
   function decide(kind: Kind): UpstreamBodyReader {
-    reader = createReader(kind, options);
+    state.bufferedBytes = 0;
+    reader = createReader(kind, options, state);
     return reader;
   }
 
@@ -55,41 +62,21 @@ function createSniffer(options: UpstreamBodyOptions): UpstreamBodyReader {
     push(bytes) {
       if (reader !== null) return reader.push(bytes);
       buffered = buffered.length === 0 ? bytes : Buffer.concat([buffered, bytes]);
+      state.bufferedBytes = buffered.length;
       const kind = kindOfBytes(buffered);
-      return kind === null ? Buffer.alloc(0) : decide(kind).push(buffered);
+      return kind === null ? nothing : decide(kind).push(buffered);
     },
-    start: () => reader?.start() ?? Buffer.alloc(0),
-    end() {
-      if (reader !== null) return reader.end();
+    start: () => reader?.start() ?? nothing,
+    end(error, sheds) {
+      if (reader !== null) return reader.end(error, sheds);
       const chosen = decide('neither');
-      return buffered.length === 0 ? chosen.end() : chosen.push(buffered);
+      return error !== undefined || buffered.length === 0 ? chosen.end(error, sheds) : chosen.push(buffered);
     },
-    fail: (error) => (reader ?? decide('neither')).fail(error),
-    shed: (error) => (reader ?? decide('neither')).shed(error),
-    keeps: () => reader?.keeps() ?? 'received',
-    disposition() {
-      return reader?.disposition() ?? null;
-    },
-    isComplete() {
-      return reader?.isComplete() ?? false;
-    },
-    sawFinishReason() {
-      return reader?.sawFinishReason() ?? false;
-    },
-    hasToken() {
-      return reader?.hasToken() ?? false;
-    },
-    bufferedBytes() {
-      return reader?.bufferedBytes() ?? buffered.length;
-    },
-    outputTokens() {
-      return reader?.outputTokens() ?? 0;
-    },
-    report() {
-      return reader?.report() ?? emptyReport;
-    },
+    state,
   };
 }
+
+const nothing = Buffer.alloc(0);
 
 /** The bytes of U+FEFF in UTF-8, as Latin-1. */
 const byteOrderMark = '\u00ef\u00bb\u00bf';

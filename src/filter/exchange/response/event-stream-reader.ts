@@ -1,15 +1,15 @@
 import type { ResponseContext } from '../../translate/context.ts';
 import { StreamTranslator } from '../../translate/stream.ts';
 import { ApiError } from '../../wire/schema/api-error.ts';
-import type { ResponseStreamEvent } from '../../wire/schema/stream-events.ts';
+import { isDelta, type ResponseStreamEvent } from '../../wire/schema/stream-events.ts';
 import { readSseData } from '../../wire/sse/data.ts';
 import { SseDecoder, SseLimitError, type SseMessage } from '../../wire/sse/decode.ts';
 import { doneEvent, encodeSseEvents, keepAliveComment } from '../../wire/sse/encode.ts';
 import { repeatsMuch } from '../kept-echo.ts';
 import { type ClientBytes, joined, longBodyBytes, longEvents, longJson } from './long-body.ts';
 import {
-  type Disposition,
-  hasDelta,
+  type AnswerState,
+  newAnswerState,
   type UpstreamBodyLimits,
   type UpstreamBodyOptions,
   type UpstreamBodyReader,
@@ -34,10 +34,9 @@ export class EventStreamReader implements UpstreamBodyReader {
   readonly #translator: StreamTranslator;
   /** Each lifecycle event repeats a long part of the request. */
   readonly #repeatsMuch: boolean;
-  #disposition: Disposition;
-  #hasToken = false;
+  readonly state: AnswerState;
 
-  constructor(context: ResponseContext, { committed, limits }: UpstreamBodyOptions) {
+  constructor(context: ResponseContext, { committed, limits }: UpstreamBodyOptions, state = newAnswerState()) {
     this.#committed = committed;
     this.#limits = limits;
     this.#stream = context.stream;
@@ -45,17 +44,45 @@ export class EventStreamReader implements UpstreamBodyReader {
     this.#decoder = new SseDecoder({ maxEventBytes: limits.maxSseEventBytes });
     this.#translator = new StreamTranslator(context);
     this.#repeatsMuch = repeatsMuch(context.echo);
-    this.#disposition = committed ? 'accepted' : null;
+    this.state = state;
+    state.keeps = 'stream';
+    state.disposition = committed ? 'translated' : null;
+    state.report = () => this.#report();
   }
 
   push(bytes: Buffer): ClientBytes {
+    return this.#told(this.#translator.ended() ? nothing : this.#push(bytes));
+  }
+
+  start(): ClientBytes {
+    return this.#told(this.#encode(this.#translator.start()));
+  }
+
+  end(error?: ApiError, sheds = false): ClientBytes {
     const translator = this.#translator;
     if (translator.ended()) return nothing;
+    if (error === undefined) return this.#told(this.#finish());
+    return this.#told(this.#encode(sheds ? translator.shed(error) : translator.fail(error)));
+  }
+
+  /** Brings the state up to date. */
+  #told(out: ClientBytes): ClientBytes {
+    const { state } = this;
+    const translator = this.#translator;
+    state.isComplete = translator.ended();
+    state.isFinishing = translator.finishSeen();
+    state.bufferedBytes = this.#decoder.pending() + translator.heldBytes();
+    state.outputTokens = translator.usage()?.output_tokens ?? translator.outputTokens();
+    return out;
+  }
+
+  #push(bytes: Buffer): ClientBytes {
+    const translator = this.#translator;
     try {
       const out = this.#read(this.#decoder.push(bytes));
       // The terminal event repeats the whole output, so all of it is kept; the chunks around it are not.
       if (translator.retainedBytes() > this.#limits.maxResponseBytes && !translator.ended())
-        return joined(out, this.fail(tooLarge('an output', this.#limits.maxResponseBytes)));
+        return joined(out, this.#fail(tooLarge('an output', this.#limits.maxResponseBytes)));
       if (!this.#committed || translator.ended() || !translator.finishSeen() || translator.usage() === null) return out;
       // If each message has one reply, the next message may be trailers, and a reply to them carries no body.
       return joined(out, this.#encode(translator.finish('done')));
@@ -64,13 +91,8 @@ export class EventStreamReader implements UpstreamBodyReader {
     }
   }
 
-  start(): ClientBytes {
-    return this.#encode(this.#translator.start());
-  }
-
-  end(): ClientBytes {
+  #finish(): ClientBytes {
     const translator = this.#translator;
-    if (translator.ended()) return nothing;
     try {
       const out = this.#read(this.#decoder.finish());
       return translator.ended() ? out : joined(out, this.#encode(translator.finish('eof')));
@@ -79,43 +101,7 @@ export class EventStreamReader implements UpstreamBodyReader {
     }
   }
 
-  fail(error: ApiError): ClientBytes {
-    return this.#translator.ended() ? nothing : this.#encode(this.#translator.fail(error));
-  }
-
-  shed(error: ApiError): ClientBytes {
-    return this.#translator.ended() ? nothing : this.#encode(this.#translator.shed(error));
-  }
-
-  disposition(): Disposition {
-    return this.#disposition;
-  }
-
-  isComplete(): boolean {
-    return this.#translator.ended();
-  }
-
-  sawFinishReason(): boolean {
-    return this.#translator.finishSeen();
-  }
-
-  hasToken(): boolean {
-    return this.#hasToken;
-  }
-
-  keeps(): 'stream' {
-    return 'stream';
-  }
-
-  bufferedBytes(): number {
-    return this.#decoder.pending() + this.#translator.heldBytes();
-  }
-
-  outputTokens(): number {
-    return this.#translator.usage()?.output_tokens ?? this.#translator.outputTokens();
-  }
-
-  report(): UpstreamBodyReport {
+  #report(): UpstreamBodyReport {
     const { status, model, finishReason, events } = this.#translator.summary();
     return {
       error: this.#translator.failure(),
@@ -129,16 +115,17 @@ export class EventStreamReader implements UpstreamBodyReader {
   }
 
   #read(messages: readonly SseMessage[]): ClientBytes {
+    const { state } = this;
     const translator = this.#translator;
     let events: ResponseStreamEvent[] = [];
     let comments = false;
     for (const message of messages) {
       if (translator.ended()) break;
-      if (message.type !== 'event' && this.#disposition !== null) comments = true;
+      if (message.type !== 'event' && state.disposition !== null) comments = true;
       events = bothOf(events, this.eventsOf(message));
       // The first message alone decides, so that the outcome does not depend on how the bytes were cut.
-      if (this.#disposition === null && translator.failure() === null && this.#stream && events.length > 0)
-        this.#disposition = 'accepted';
+      if (state.disposition === null && translator.failure() === null && this.#stream && events.length > 0)
+        state.disposition = 'translated';
     }
     return this.#encode(events, comments);
   }
@@ -147,7 +134,7 @@ export class EventStreamReader implements UpstreamBodyReader {
   protected eventsOf(message: SseMessage): ResponseStreamEvent[] {
     if (message.type === 'event') return this.#translate(message);
     // A comment shows that the upstream is working: start the client's stream.
-    return this.#disposition === null ? this.#translator.start() : [];
+    return this.state.disposition === null ? this.#translator.start() : [];
   }
 
   #translate({ event, data: text }: Extract<SseMessage, { type: 'event' }>): ResponseStreamEvent[] {
@@ -172,22 +159,25 @@ export class EventStreamReader implements UpstreamBodyReader {
 
   /** The client's bytes for these events. The terminal event is passed in only once. */
   #encode(events: readonly ResponseStreamEvent[], keepalive = false): ClientBytes {
+    const { state } = this;
     const translator = this.#translator;
-    if (this.#disposition === null && translator.failure() !== null) this.#disposition = translator.failure();
-    if (this.#disposition instanceof ApiError) return nothing;
-    if (!this.#stream) return this.#encodeWhole(events.at(-1));
+    if (state.disposition === null && translator.failure() !== null) state.disposition = translator.failure();
+    if (state.disposition instanceof ApiError) return nothing;
+    if (!this.#stream) return this.#encodeWhole();
     if (events.length === 0) return keepalive ? keepAliveComment : nothing;
-    this.#disposition = 'accepted';
-    if (!this.#hasToken) this.#hasToken = hasDelta(events);
+    state.disposition = 'translated';
+    if (!state.hasToken) state.hasToken = events.some(isDelta);
     if (this.#areLong(events)) return longEvents(events, translator.ended());
     const bytes = encodeSseEvents(events);
     return translator.ended() ? Buffer.concat([bytes, doneEvent]) : bytes;
   }
 
-  #encodeWhole(last: ResponseStreamEvent | undefined): ClientBytes {
-    if (!this.#translator.ended() || last === undefined || !('response' in last)) return nothing;
-    this.#disposition = 'accepted';
-    const body = this.#context.answer.bodyOf(last.response);
+  /** The Response of the terminal event, once there is one. */
+  #encodeWhole(): ClientBytes {
+    const response = this.#translator.response();
+    if (response === null) return nothing;
+    this.state.disposition = 'translated';
+    const body = this.#context.answer.bodyOf(response);
     return this.#isLong() ? longJson(body) : Buffer.from(JSON.stringify(body));
   }
 
@@ -197,12 +187,16 @@ export class EventStreamReader implements UpstreamBodyReader {
   }
 
   #areLong(events: readonly ResponseStreamEvent[]): boolean {
-    return this.#isLong() && events.some((event) => !('delta' in event) || event.delta.length >= longBodyBytes);
+    return this.#isLong() && events.some((event) => !isDelta(event) || event.delta.length >= longBodyBytes);
+  }
+
+  #fail(error: ApiError): ClientBytes {
+    return this.#translator.ended() ? nothing : this.#encode(this.#translator.fail(error));
   }
 
   #failWith(thrown: unknown): ClientBytes {
     const { maxSseEventBytes } = this.#limits;
-    return this.fail(thrown instanceof SseLimitError ? tooLarge('an event', maxSseEventBytes) : ApiError.from(thrown));
+    return this.#fail(thrown instanceof SseLimitError ? tooLarge('an event', maxSseEventBytes) : ApiError.from(thrown));
   }
 }
 

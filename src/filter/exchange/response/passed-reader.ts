@@ -1,13 +1,6 @@
 import { GrowingBytes } from '../../memory/growing-bytes.ts';
 import { scanJson } from '../../wire/json/scan.ts';
-import type { ApiError } from '../../wire/schema/api-error.ts';
-import { type Disposition, emptyReport, type UpstreamBodyReader } from './upstream-body-reader.ts';
-
-/** A reader whose body may reach the client unchanged. */
-export interface PassedReader extends UpstreamBodyReader {
-  /** The client gets the upstream's own bytes, and so its headers. */
-  isUntouched(): boolean;
-}
+import { newAnswerState, type UpstreamBodyReader } from './upstream-body-reader.ts';
 
 const nothing = Buffer.alloc(0);
 
@@ -16,62 +9,45 @@ const nothing = Buffer.alloc(0);
  * null, or if the answer is not JSON, is nested very deep, or is larger than `maxBytes`. Of a larger one, the beginning is
  * returned as soon as that is known; the reader takes nothing more of it.
  */
-export function createPassedReader(complete: (answer: unknown) => object | null, maxBytes: number): PassedReader {
+export function createPassedReader(complete: (answer: unknown) => object | null, maxBytes: number): UpstreamBodyReader {
   const body = new GrowingBytes();
-  let disposition: Disposition = null;
-  let untouched = false;
-  let ended = false;
+  const state = newAnswerState();
 
-  function release(): Buffer {
+  /** All that was buffered. */
+  function taken(): Buffer {
     const bytes = body.whole();
     body.clear();
-    disposition = 'accepted';
-    untouched = true;
+    state.bufferedBytes = 0;
     return bytes;
   }
 
-  function fail(failure: ApiError): Buffer {
-    ended = true;
-    body.clear();
-    disposition = failure;
-    return nothing;
+  function release(bytes: Buffer): Buffer {
+    state.disposition = 'untouched';
+    return bytes;
   }
 
   return {
     push(bytes) {
       body.append(bytes);
-      return body.length > maxBytes ? release() : nothing;
+      state.bufferedBytes = body.length;
+      return body.length > maxBytes ? release(taken()) : nothing;
     },
     start: () => nothing,
-    end() {
-      ended = true;
-      if (disposition !== null) return nothing;
-      const completed = complete(parsed(body.whole()));
-      if (completed === null) return release();
-      body.clear();
-      disposition = 'accepted';
+    end(error) {
+      state.isComplete = true;
+      if (error === undefined && state.disposition !== null) return nothing;
+      const bytes = taken();
+      if (error !== undefined) {
+        // The leg reports it.
+        state.disposition = error;
+        return nothing;
+      }
+      const completed = complete(parsed(bytes));
+      if (completed === null) return release(bytes);
+      state.disposition = 'translated';
       return Buffer.from(JSON.stringify(completed));
     },
-    fail,
-    shed: fail,
-    keeps: () => 'received',
-    disposition() {
-      return disposition;
-    },
-    isComplete() {
-      return ended;
-    },
-    sawFinishReason: () => false,
-    hasToken: () => false,
-    bufferedBytes() {
-      return body.length;
-    },
-    outputTokens: () => 0,
-    // An error is the disposition, which the leg reports.
-    report: () => emptyReport,
-    isUntouched() {
-      return untouched;
-    },
+    state,
   };
 }
 

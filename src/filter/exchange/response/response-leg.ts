@@ -23,7 +23,12 @@ import { type ClientBytes, joined, LongBody, longBodyBytes } from './long-body.t
 import { createPassedReader } from './passed-reader.ts';
 import { errorHeaders, keptHeaders, translatedHeaders } from './response-headers.ts';
 import { Stopwatch } from './stopwatch.ts';
-import { emptyReport, type UpstreamBodyReader, type UpstreamBodyReport } from './upstream-body-reader.ts';
+import {
+  type Disposition,
+  emptyReport,
+  type UpstreamBodyReader,
+  type UpstreamBodyReport,
+} from './upstream-body-reader.ts';
 import { invalidUpstreamBody, partialUpstreamBody, upstreamIdle } from './upstream-errors.ts';
 
 export interface ResponseLegReport extends UpstreamBodyReport {
@@ -46,8 +51,6 @@ interface OpenBody {
   readonly headers: HeaderMap;
   readonly stream: boolean;
   readonly dropped: readonly string[];
-  /** The client gets the upstream's body unchanged, and so its headers. */
-  readonly isUntouched: () => boolean;
 }
 
 const noBytes = Buffer.alloc(0);
@@ -91,7 +94,7 @@ export class ResponseLeg {
     if (this.#phase === 'passing' || this.#phase === 'passed') return this.#onPassing(event);
     if (this.#phase === 'ended' || this.#body === null) return discard(event, this.#isFullDuplex());
     if (event.type === 'response_body') return this.#onBody(event, this.#body);
-    return this.#deliver(event.type, this.#body, finish(this.#body), 'trailers');
+    return this.#deliver(event.type, this.#body, this.#body.reader.end(), 'trailers');
   }
 
   /** The replies that are due because time has passed; arguments as in `Exchange.tick`. */
@@ -110,7 +113,7 @@ export class ResponseLeg {
   shed(error: ApiError): Replies | null {
     const current = this.#body;
     if (!this.#isFullDuplex() || current === null || this.#phase === 'ended') return null;
-    return this.#deliver('tick', current, current.reader.shed(error), 'body');
+    return this.#deliver('tick', current, current.reader.end(error, true), 'body');
   }
 
   phase(): ResponsePhase {
@@ -119,21 +122,21 @@ export class ResponseLeg {
 
   /** The client's answer is complete, whether or not the upstream's has ended. */
   isComplete(): boolean {
-    return this.#phase === 'ended' || this.#phase === 'passed' || (this.#body?.reader.isComplete() ?? false);
+    return this.#phase === 'ended' || this.#phase === 'passed' || (this.#body?.reader.state.isComplete ?? false);
   }
 
   /** Tokens of the output so far, as the upstream counts them or estimated. */
   outputTokens(): number {
-    return this.#body?.reader.outputTokens() ?? 0;
+    return this.#body?.reader.state.outputTokens ?? 0;
   }
 
   /** A delta of a stream is among the bytes for the client. */
   hasToken(): boolean {
-    return this.#body?.reader.hasToken() ?? false;
+    return this.#body?.reader.state.hasToken ?? false;
   }
 
   report(): ResponseLegReport {
-    const report = this.#body?.reader.report() ?? emptyReport;
+    const report = this.#body?.reader.state.report() ?? emptyReport;
     return {
       ...report,
       error: this.#refusal ?? report.error,
@@ -178,7 +181,7 @@ export class ResponseLeg {
     const committed = this.#headerTiming === 'sent';
     const { bodyLimits: limits, onMessage } = this.#options;
     const reader = createUpstreamBodyReader({ status, contentType, retryAfter, context, committed, limits, onMessage });
-    const opened = { reader, decoder, headers, stream: context?.stream ?? false, dropped, isUntouched: never };
+    const opened = { reader, decoder, headers, stream: context?.stream ?? false, dropped };
     this.#body = opened;
     this.#move(type, committed ? 'sending_body' : 'holding_headers');
     if (this.#isFullDuplex()) return [];
@@ -205,7 +208,7 @@ export class ResponseLeg {
       maxResponseBytes,
     );
     const decoder = createContentDecoder([]);
-    this.#body = { reader, decoder, headers, stream: false, dropped: [], isUntouched: reader.isUntouched };
+    this.#body = { reader, decoder, headers, stream: false, dropped: [] };
     this.#move(type, 'holding_headers');
     return this.#isFullDuplex() ? [] : [{ type: 'response_headers' }];
   }
@@ -217,45 +220,45 @@ export class ResponseLeg {
     // In BUFFERED a single message carries the whole body, with or without trailers after it.
     const isLast = endOfStream || this.#headerTiming === 'with_body';
     return isLast
-      ? this.#deliver(type, current, joined(out, finish(current)), 'body')
+      ? this.#deliver(type, current, joined(out, current.reader.end()), 'body')
       : this.#deliver(type, current, out, 'open');
   }
 
   #read({ decoder, reader }: OpenBody, body: Uint8Array): ClientBytes {
-    if (reader.isComplete()) return noBytes;
+    const { state } = reader;
+    if (state.isComplete) return noBytes;
     const out = reader.push(decoder.push(body));
     const damage = decoder.failure();
     if (damage !== null) {
       // Of an error the status says enough.
       const isError = (this.#upstreamStatus ?? 0) >= 300;
-      return joined(out, isError ? reader.end() : reader.fail(undecodable(damage)));
+      return joined(out, reader.end(isError ? undefined : undecodable(damage)));
     }
-    const overload = this.#options.hold(reader.keeps(), reader.bufferedBytes());
-    return overload === null ? out : joined(out, reader.fail(overload));
+    const overload = this.#options.hold(state.keeps, state.bufferedBytes);
+    return overload === null ? out : joined(out, reader.end(overload));
   }
 
-  /** Sends what the reader produced: nothing yet, a part of the body, or an error in its place. */
+  /** Sends what the reader has decided on: nothing yet, a part of the client's body, or an error in its place. */
   #deliver(cause: Cause, current: OpenBody, out: ClientBytes, end: BodyEnd): Replies {
-    const timing = this.#headerTiming;
-    const disposition = current.reader.disposition();
-    if (disposition instanceof ApiError) {
-      const replies = errorReplies(timing, disposition, end, this.#headersOfError(disposition, current.headers));
-      if (replies === null) return this.#refuse(cause, disposition, current.headers);
-      return this.#commit(cause, replies, 'ended', disposition);
-    }
-    // Without a disposition the headers are not committed, and nothing can be sent before them.
+    const { disposition } = current.reader.state;
+    if (disposition instanceof ApiError) return this.#replace(cause, disposition, current.headers, end);
+    // The headers wait for the decision, and nothing can be sent before them.
     if (disposition === null && this.#isFullDuplex()) return [];
-    const headers = this.#phase === 'holding_headers' ? this.#headersOfTranslation(current) : null;
-    const pieces = piecesOf(out, current.stream);
-    const replies = bodyReplies(timing, { pieces, end, headers });
+    const isFirst = this.#phase === 'holding_headers';
+    const headers = isFirst ? this.#headersOf(disposition, current) : null;
+    const replies = bodyReplies(this.#headerTiming, { pieces: piecesOf(out, current.stream), end, headers });
     if (replies === null)
       return this.#refuse(cause, invalidUpstreamBody('The upstream’s response is empty.'), current.headers);
+    if (isFirst && this.#isFullDuplex()) this.#body = committed(disposition, current);
+    if (end !== 'open') return this.#commit(cause, replies, 'ended', null);
     // Half of an untouched body must not be ended as if it were whole: it passes, and Envoy's timeouts reset it.
-    const passes = current.isUntouched();
-    // Once committed, the upstream's headers are not needed any more; a stream may last long and would keep them alive.
-    if (headers !== null && this.#isFullDuplex()) this.#body = passes ? null : { ...current, headers: noHeaders };
-    const further = passes ? 'passing' : 'sending_body';
-    return this.#commit(cause, replies, end === 'open' ? further : 'ended', null);
+    return this.#commit(cause, replies, disposition === 'untouched' ? 'passing' : 'sending_body', null);
+  }
+
+  /** Sends an error in place of the response. */
+  #replace(cause: Cause, error: ApiError, headers: HeaderMap, end: BodyEnd): Replies {
+    const replies = errorReplies(this.#headerTiming, error, end, this.#headersOfError(error, headers));
+    return replies === null ? this.#refuse(cause, error, headers) : this.#commit(cause, replies, 'ended', error);
   }
 
   #refuse(cause: Cause, error: ApiError, headers: HeaderMap): Replies {
@@ -296,8 +299,11 @@ export class ResponseLeg {
     return isMore ? passThrough(event, this.#isFullDuplex()) : discard(event, this.#isFullDuplex());
   }
 
-  #headersOfTranslation({ headers, stream, dropped, isUntouched }: OpenBody): HeadersFor {
-    if (isUntouched()) return () => ({});
+  #headersOf(disposition: Disposition, current: OpenBody): HeadersFor {
+    return disposition === 'untouched' ? () => ({}) : this.#headersOfTranslation(current);
+  }
+
+  #headersOfTranslation({ headers, stream, dropped }: OpenBody): HeadersFor {
     const requestId = this.#requestId();
     return (contentLength) => translatedHeaders(headers, { stream, dropped, contentLength, requestId });
   }
@@ -311,17 +317,17 @@ export class ResponseLeg {
   #onTick(at: number, current: OpenBody): Replies {
     const { stallTimeoutMs, heartbeatMs, finishGraceMs } = this.#options;
     const { reader, stream } = current;
+    const { state } = reader;
     const upstreamSilence = this.#lastUpstreamActivity.elapsed(at);
     const clientSilence = this.#lastClientWrite.elapsed(at);
-    const finishing = reader.isComplete() || reader.sawFinishReason();
-    if (finishing && this.#finish.elapsed(at) >= finishGraceMs)
-      return this.#deliver('tick', current, finish(current), 'body');
+    if ((state.isComplete || state.isFinishing) && this.#finish.elapsed(at) >= finishGraceMs)
+      return this.#deliver('tick', current, reader.end(), 'body');
     if (stallTimeoutMs > 0 && upstreamSilence >= stallTimeoutMs) {
-      const out = reader.fail(upstreamIdle(stallTimeoutMs));
+      const out = reader.end(upstreamIdle(stallTimeoutMs));
       // An error with a status of its own does not wait for the end of the body, which may never come.
-      return this.#deliver('tick', current, out, reader.disposition() instanceof ApiError ? 'open' : 'body');
+      return this.#deliver('tick', current, out, state.disposition instanceof ApiError ? 'open' : 'body');
     }
-    const wantsHeartbeat = stream && !reader.isComplete() && heartbeatMs > 0;
+    const wantsHeartbeat = stream && !state.isComplete && heartbeatMs > 0;
     if (!wantsHeartbeat || clientSilence < heartbeatMs) return [];
     return this.#deliver('tick', current, this.#phase === 'sending_body' ? keepAliveComment : reader.start(), 'open');
   }
@@ -329,10 +335,9 @@ export class ResponseLeg {
 
 const isJsonType = /^application\/json\s*(;|$)/i;
 
-const never = () => false;
-
-function finish({ reader }: OpenBody): ClientBytes {
-  return reader.isComplete() ? noBytes : reader.end();
+/** Once committed, the upstream's headers are not needed any more; a stream may last long and would keep them alive. */
+function committed(disposition: Disposition, current: OpenBody): OpenBody | null {
+  return disposition === 'untouched' ? null : { ...current, headers: noHeaders };
 }
 
 function piecesOf(bytes: ClientBytes, areEvents: boolean): readonly Buffer[] | LongBody {

@@ -1,7 +1,6 @@
 import type { AnswerReport, ResponseContext } from '../../translate/context.ts';
 import type { ApiError } from '../../wire/schema/api-error.ts';
 import type { ResponseStatus } from '../../wire/schema/response-resource.ts';
-import type { ResponseStreamEvent } from '../../wire/schema/stream-events.ts';
 import type { ClientBytes } from './long-body.ts';
 
 /**
@@ -13,29 +12,38 @@ export interface UpstreamBodyReader {
   push(bytes: Buffer): ClientBytes;
   /** Begins the client's stream before the upstream has sent anything; only for a client that wants one, and before `isComplete`. */
   start(): ClientBytes;
-  /** The upstream's body has ended. Returns the rest; `disposition` is not null afterwards. */
-  end(): ClientBytes;
-  /** Ends the response with an error of our own: a stall, a body that cannot be decompressed. */
-  fail(error: ApiError): ClientBytes;
-  /** Null while it may still become an error with an HTTP status; then finally `accepted`, or that error. */
-  disposition(): Disposition;
-  /** The client's body is complete; the rest of the upstream's is ignored. */
-  isComplete(): boolean;
-  /** The model has finished: only usage and the end may follow. */
-  sawFinishReason(): boolean;
-  /** The bytes returned so far include a delta of a stream. */
-  hasToken(): boolean;
-  /** The same in few bytes, when memory is short: the answer so far is freed. */
-  shed(error: ApiError): ClientBytes;
-  /** Bytes that stay in memory until more arrive, or until the answer ends; by kind. */
-  bufferedBytes(): number;
-  keeps(): 'received' | 'stream';
-  /** Tokens of the output so far, as the upstream counts them or estimated; asked for each token. */
-  outputTokens(): number;
-  report(): UpstreamBodyReport;
+  /**
+   * The upstream's body has ended, or an error of our own ends the response: a stall, a body that cannot be decompressed.
+   * Returns the rest; `disposition` is not null afterwards. With `sheds` it is as short as possible, since memory is short:
+   * the answer so far is freed and not repeated.
+   */
+  end(error?: ApiError, sheds?: boolean): ClientBytes;
+  /** One object as long as the reader lives. */
+  readonly state: Readonly<AnswerState>;
 }
 
-export type Disposition = 'accepted' | ApiError | null;
+/** What is known of an answer, after each call of its reader. */
+export interface AnswerState {
+  disposition: Disposition;
+  /** The client's body is complete; the rest of the upstream's is ignored. */
+  isComplete: boolean;
+  /** The model has finished: only usage and the end may follow. */
+  isFinishing: boolean;
+  /** The bytes returned so far include a delta of a stream. */
+  hasToken: boolean;
+  /** Bytes that stay in memory until more arrive, or until the answer ends; by kind. */
+  bufferedBytes: number;
+  keeps: 'received' | 'stream';
+  /** Tokens of the output so far, as the upstream counts them or estimated. */
+  outputTokens: number;
+  report: () => UpstreamBodyReport;
+}
+
+/**
+ * Null while the answer may still become an error with an HTTP status; then finally that error, `translated`, or `untouched`:
+ * the client gets the upstream's own bytes, and so its headers.
+ */
+export type Disposition = 'translated' | 'untouched' | ApiError | null;
 
 /** The outcome of the response, for the log. */
 export interface UpstreamBodyReport extends Omit<AnswerReport, 'status'> {
@@ -65,11 +73,6 @@ export interface UpstreamBodyLimits {
   readonly maxSseEventBytes: number;
 }
 
-/** Whether one of them is a delta: text, reasoning or arguments. */
-export function hasDelta(events: readonly ResponseStreamEvent[]): boolean {
-  return events.some((event) => 'delta' in event);
-}
-
 export const emptyReport: UpstreamBodyReport = {
   error: null,
   status: null,
@@ -79,3 +82,16 @@ export const emptyReport: UpstreamBodyReport = {
   usage: null,
   outputTokens: 0,
 };
+
+export function newAnswerState(): AnswerState {
+  return {
+    disposition: null,
+    isComplete: false,
+    isFinishing: false,
+    hasToken: false,
+    bufferedBytes: 0,
+    keeps: 'received',
+    outputTokens: 0,
+    report: () => emptyReport,
+  };
+}

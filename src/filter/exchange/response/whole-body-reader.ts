@@ -4,14 +4,13 @@ import { translateError } from '../../translate/error.ts';
 import { StreamTranslator } from '../../translate/stream.ts';
 import { JsonEnd } from '../../wire/json/json-end.ts';
 import { ApiError } from '../../wire/schema/api-error.ts';
-import type { ResponseStreamEvent } from '../../wire/schema/stream-events.ts';
+import { isDelta, type ResponseStreamEvent } from '../../wire/schema/stream-events.ts';
 import { doneEvent, encodeSseEvents } from '../../wire/sse/encode.ts';
 import { repeatsMuch } from '../kept-echo.ts';
 import { type ClientBytes, longBodyBytes, longEvents, longJson } from './long-body.ts';
 import {
-  type Disposition,
   emptyReport,
-  hasDelta,
+  newAnswerState,
   type UpstreamBodyOptions,
   type UpstreamBodyReader,
   type UpstreamBodyReport,
@@ -24,35 +23,35 @@ export type WholeBodyKind = 'json' | 'error' | 'neither';
 const nothing = Buffer.alloc(0);
 
 /** Reads a body that can only be translated as a whole: a completion, or an error. */
-export function createWholeBodyReader(kind: WholeBodyKind, options: UpstreamBodyOptions): UpstreamBodyReader {
+export function createWholeBodyReader(
+  kind: WholeBodyKind,
+  options: UpstreamBodyOptions,
+  state = newAnswerState(),
+): UpstreamBodyReader {
   const { context, committed, limits, status } = options;
   const limit = kind === 'error' ? limits.maxErrorBytes : limits.maxResponseBytes;
   const jsonEnd = new JsonEnd('any');
   const body = new GrowingBytes();
   let size = 0;
-  let disposition: Disposition = null;
-  let report: UpstreamBodyReport = emptyReport;
-  let hasToken = false;
 
-  function accept<Bytes extends ClientBytes>(bytes: Bytes): Bytes {
-    disposition = 'accepted';
-    return bytes;
+  function decide(disposition: 'translated' | ApiError, report: UpstreamBodyReport): void {
+    state.disposition = disposition;
+    state.isComplete = true;
+    state.outputTokens = report.usage?.output_tokens ?? report.outputTokens;
+    state.report = () => report;
+    if (disposition !== 'translated') state.bufferedBytes = 0;
   }
 
   /** Reports the error as an HTTP status, or in the body where the headers have been sent. */
   function refuse(error: ApiError): ClientBytes {
-    report = { ...emptyReport, error, status: 'failed' };
-    if (!committed) {
-      disposition = error;
-      return nothing;
-    }
+    decide(committed ? 'translated' : error, { ...emptyReport, error, status: 'failed' });
+    if (!committed) return nothing;
     // Under a 2xx the client parses the body as a Response: report the error as one that failed.
-    if (context === null || status >= 300) return accept(Buffer.from(error.toJson()));
-    const events = new StreamTranslator(context).fail(error);
-    if (context.stream) return accept(eventBytes(events, repeatsMuch(context.echo)));
-    const failed = events.at(-1);
-    const response = failed !== undefined && 'response' in failed ? failed.response : null;
-    return accept(response === null ? Buffer.from(error.toJson()) : jsonBytes(response, repeatsMuch(context.echo)));
+    if (context === null || status >= 300) return Buffer.from(error.toJson());
+    const translator = new StreamTranslator(context);
+    const events = translator.fail(error);
+    const isLong = repeatsMuch(context.echo);
+    return context.stream ? eventBytes(events, isLong) : jsonBytes(translator.response(), isLong);
   }
 
   function translatedError(): ApiError {
@@ -65,14 +64,14 @@ export function createWholeBodyReader(kind: WholeBodyKind, options: UpstreamBody
   function translate(requested: ResponseContext): ClientBytes {
     const answer = parse(body.whole());
     body.clear();
-    const { body: translated, events, report: told } = requested.answer.readJson(answer, requested);
-    report = { ...told, events: events.length };
-    hasToken = hasDelta(events);
+    const { body: translated, events, report } = requested.answer.readJson(answer, requested);
+    decide('translated', { ...report, events: events.length });
+    state.hasToken = events.some(isDelta);
     const isLong = size >= longBodyBytes || repeatsMuch(requested.echo);
-    return accept(requested.stream ? eventBytes(events, isLong) : jsonBytes(translated, isLong));
+    return requested.stream ? eventBytes(events, isLong) : jsonBytes(translated, isLong);
   }
 
-  function end(): ClientBytes {
+  function finish(): ClientBytes {
     try {
       if (kind === 'error' || context === null) return refuse(translatedError());
       return kind === 'neither' ? refuse(invalidUpstreamBody(empty)) : translate(context);
@@ -83,9 +82,10 @@ export function createWholeBodyReader(kind: WholeBodyKind, options: UpstreamBody
 
   return {
     push(bytes) {
-      if (disposition !== null) return nothing;
+      if (state.isComplete) return nothing;
       if (kind === 'neither') return refuse(invalidUpstreamBody(notAnApi));
       size += bytes.length;
+      state.bufferedBytes = Math.min(size, limit);
       if (size <= limit) body.append(bytes);
       else if (kind === 'json') return refuse(tooLarge('a response', limit));
       // The beginning of an error is enough to translate it.
@@ -93,35 +93,15 @@ export function createWholeBodyReader(kind: WholeBodyKind, options: UpstreamBody
       // Where each message has one reply, the next message may be trailers, and a reply to them carries no body.
       if (!committed) return nothing;
       jsonEnd.pushBytes(bytes);
-      return jsonEnd.isWhole() ? end() : nothing;
+      return jsonEnd.isWhole() ? finish() : nothing;
     },
     start: () => nothing,
-    end: () => (disposition === null ? end() : nothing),
-    fail: (error) => (disposition === null ? refuse(error) : nothing),
-    shed(error) {
-      body.clear();
-      return disposition === null ? refuse(error) : nothing;
+    end(error, sheds) {
+      if (sheds) body.clear();
+      if (state.isComplete) return nothing;
+      return error === undefined ? finish() : refuse(error);
     },
-    keeps: () => 'received',
-    disposition() {
-      return disposition;
-    },
-    isComplete() {
-      return disposition !== null;
-    },
-    sawFinishReason: () => false,
-    hasToken() {
-      return hasToken;
-    },
-    bufferedBytes() {
-      return disposition instanceof ApiError ? 0 : Math.min(size, limit);
-    },
-    outputTokens() {
-      return report.usage?.output_tokens ?? report.outputTokens;
-    },
-    report() {
-      return report;
-    },
+    state,
   };
 }
 
@@ -129,7 +109,7 @@ function eventBytes(events: readonly ResponseStreamEvent[], isLong: boolean): Cl
   return isLong ? longEvents(events, true) : Buffer.concat([encodeSseEvents(events), doneEvent]);
 }
 
-function jsonBytes(value: object, isLong: boolean): ClientBytes {
+function jsonBytes(value: object | null, isLong: boolean): ClientBytes {
   return isLong ? longJson(value) : Buffer.from(JSON.stringify(value));
 }
 

@@ -18,10 +18,10 @@ function readOf(chunkOf: (index: number) => object): { client: string; mostKept:
   const reader = readerOf();
   const client: Buffer[] = [];
   let mostKept = 0;
-  for (let index = 0; !reader.isComplete(); index++) {
+  for (let index = 0; !reader.state.isComplete; index++) {
     if (index === 200_000) throw new Error('the stream has no end');
     client.push(wholeOf(reader.push(Buffer.from(`data: ${JSON.stringify(chunkOf(index))}\n\n`))));
-    mostKept = Math.max(mostKept, reader.bufferedBytes());
+    mostKept = Math.max(mostKept, reader.state.bufferedBytes);
   }
   return { client: Buffer.concat(client).toString(), mostKept };
 }
@@ -55,7 +55,7 @@ describe('an output larger than the limit', () => {
   it('fails the stream when its end has not come', () => {
     const reader = readerOf();
     const cut = reader.push(Buffer.from(`${large}${chunk({}, 'stop')}`)).toString();
-    expect(reader.isComplete()).toBe(true);
+    expect(reader.state.isComplete).toBe(true);
     expect(eventsOf(cut).at(-1)).toMatchObject({
       type: 'response.failed',
       response: { error: { code: 'upstream_response_too_large' } },

@@ -192,9 +192,9 @@ describe('an answer that is given up for want of memory', () => {
   test('keeps nothing, whatever it was', () => {
     const read = (reader: UpstreamBodyReader) => {
       reader.push(Buffer.from('{"data":'));
-      expect(reader.bufferedBytes()).toBe(8);
-      reader.shed(shortOfMemory);
-      return [reader.bufferedBytes(), reader.disposition()];
+      expect(reader.state.bufferedBytes).toBe(8);
+      reader.end(shortOfMemory, true);
+      return [reader.state.bufferedBytes, reader.state.disposition];
     };
     const limits = exchangeOptions().bodyLimits;
     const whole = {
