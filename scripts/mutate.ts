@@ -299,9 +299,8 @@ function report(done: readonly Outcome[]): { score: number; text: string } {
     const counted = some.filter(({ mutant, killedBy }) => killedBy !== null || reasonOf(mutant) === undefined);
     return { counted: counted.length, seen: counted.filter(({ killedBy }) => killedBy !== null).length };
   };
-  const roomOf = ({ mutant }: Outcome) => mutant.file.split('/').slice(0, 2).join('/');
-  const names = [...new Set(done.map(roomOf))];
-  const byRoom = names.map((name) => [name, done.filter((one) => roomOf(one) === name)] as const);
+  const names = [...new Set(done.map(({ mutant }) => roomOf(mutant.file)))];
+  const byRoom = names.map((name) => [name, done.filter(({ mutant }) => roomOf(mutant.file) === name)] as const);
   const rows = [...byRoom, ['all', done] as const].map(([room, some]) => {
     const { counted, seen } = scoreOf(some);
     return `| ${room} | ${some.length} | ${seen} | ${counted - seen} | ${some.length - counted} | ${percent(seen / counted)} |`;
