@@ -52,6 +52,11 @@ test('the upstream is asked for the whole list, not compressed', () => {
   ]);
 });
 
+test('each message is answered in BUFFERED, the headers by a reply that changes nothing', () => {
+  expect(run({ mode: 'BUFFERED' }).client.map(({ type }) => type)).toEqual(['response_headers', 'response_body']);
+  expect(run({ mode: 'BUFFERED' }).client[0]).toEqual({ type: 'response_headers' });
+});
+
 describe.each(['FULL_DUPLEX_STREAMED', 'BUFFERED'] as const)('in %s', (mode) => {
   test('the client gets the list with the catalog', () => {
     const { client, exchange } = run({ mode });

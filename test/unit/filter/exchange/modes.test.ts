@@ -226,6 +226,21 @@ describe('trailers', () => {
     expect(JSON.parse(String(upstream?.body))).toMatchObject({ model: 'test-model' });
   });
 
+  test('may be what ends the stream in BUFFERED: the one message of a body is all of it', () => {
+    const exchange = new Exchange(exchangeOptions({ modes: { request: 'BUFFERED', response: 'BUFFERED' } }));
+    const { headers, pieces } = request({}, 1000);
+    const body = Buffer.concat(pieces);
+    exchange.handle({ type: 'request_headers', headers: headersOf(headers), endOfStream: false });
+    expect(exchange.handle({ type: 'request_body', body, endOfStream: false })).toMatchObject([
+      { type: 'request_body', headers: { set: { ':path': '/v1/chat/completions' } }, endOfStream: true },
+    ]);
+    const answered = headersOf({ ':status': '200', 'content-type': 'application/json' });
+    exchange.handle({ type: 'response_headers', headers: answered, endOfStream: false });
+    const [reply] = exchange.handle({ type: 'response_body', body: Buffer.from(completion), endOfStream: false });
+    const written = reply !== undefined && 'body' in reply ? String(reply.body) : '';
+    expect(JSON.parse(written)).toMatchObject({ object: 'response', status: 'completed' });
+  });
+
   test('of a request cannot be answered in STREAMED: the end of the body is never said', () => {
     const modes = { request: 'STREAMED', response: 'STREAMED' } as const;
     const { upstream, client } = play({ ...request({}), trailers: true }, answer(200, null, ''), { modes });

@@ -77,3 +77,42 @@ describe('a body of many values', () => {
     );
   });
 });
+
+describe('a body that is refused', () => {
+  const refusal = (bytes: Uint8Array) => {
+    try {
+      runSteps(parseJson(bytes, 2, 6));
+    } catch (thrown) {
+      return (thrown as ApiError).status === undefined
+        ? thrown
+        : { status: (thrown as ApiError).status, ...(thrown as ApiError).toObject() };
+    }
+    return null;
+  };
+  const invalid = { status: 400, type: 'invalid_request', param: null };
+
+  it.each([
+    ['[1,2,3,4,5]', null],
+    [
+      '[1,2,3,4,5,6]',
+      {
+        ...invalid,
+        status: 413,
+        code: 'request_too_large',
+        message: 'The request body holds too many values: more than 6.',
+      },
+    ],
+    ['[[1]]', null],
+    [
+      '[[[1]]]',
+      {
+        ...invalid,
+        code: 'nesting_too_deep',
+        message: 'The request body is nested too deep: more than 2 levels of objects and arrays at byte 2.',
+      },
+    ],
+    ['[\xff]', { ...invalid, code: 'invalid_json', message: 'The request body is not valid JSON: it is not UTF-8.' }],
+  ])('%s', (text, expected) => {
+    expect(refusal(Buffer.from(text, 'latin1'))).toEqual(expected);
+  });
+});

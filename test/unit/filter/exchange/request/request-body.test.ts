@@ -103,7 +103,13 @@ describe('a request body', () => {
   });
 
   it('repeats no more than 100 characters of a type', () => {
-    expect(() => read('{}', { contentType: 'x'.repeat(200) })).toThrow(`'${'x'.repeat(100)}'`);
+    const long = `a${'x'.repeat(99)}y`;
+    expect(message('{}', { contentType: long })).toBe(
+      `Content type '${long.slice(0, -1)}' is not supported. Send application/json in UTF-8.`,
+    );
+    expect(message('{}', { contentEncoding: long })).toBe(
+      `Content encoding '${long.slice(0, -1)}' is not supported. Send gzip, deflate, br, zstd, or none.`,
+    );
   });
 });
 

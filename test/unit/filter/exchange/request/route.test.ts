@@ -105,7 +105,12 @@ describe('the route of a request', () => {
     const what = path.includes('conversations') ? 'Conversations' : 'Responses';
     expect(route(method, path)).toMatchObject({
       type: 'refuse',
-      error: { status: 404, code: 'not_found', message: expect.stringContaining(`${what} are not stored here`) },
+      error: {
+        status: 404,
+        type: 'not_found',
+        code: 'not_found',
+        message: expect.stringContaining(`${what} are not stored here`),
+      },
     });
   });
 
@@ -117,7 +122,12 @@ describe('the route of a request', () => {
     for (const method of ['POST', 'GET'])
       expect(route(method, path)).toMatchObject({
         type: 'refuse',
-        error: { status: 404, code: 'not_found', message: expect.stringContaining('It is spelt /v1/') },
+        error: {
+          status: 404,
+          type: 'not_found',
+          code: 'not_found',
+          message: expect.stringContaining('It is spelt /v1/'),
+        },
       });
   });
 
@@ -147,12 +157,13 @@ describe('the route of a request', () => {
   test.each(['PUT', 'DELETE', 'HEAD', 'PATCH'])('%s is not a method of /v1/responses', (method) => {
     expect(route(method, '/v1/responses')).toMatchObject({
       type: 'refuse',
-      error: { status: 405, headers: { allow: 'POST' } },
+      error: { status: 405, type: 'invalid_request', code: 'method_not_allowed', headers: { allow: 'POST' } },
     });
   });
 
   test('a WebSocket is told to use HTTP, in both versions’ ways of asking', () => {
-    const refused = { type: 'refuse', error: { status: 426 } };
+    const error = { status: 426, type: 'invalid_request', code: 'websocket_not_supported' };
+    const refused = { type: 'refuse', error };
     expect(route('GET', '/v1/responses', { upgrade: 'WebSocket', connection: 'upgrade' })).toMatchObject(refused);
     expect(route('CONNECT', '/v1/responses', { ':protocol': 'websocket' })).toMatchObject(refused);
     expect(route('GET', '/chat', { upgrade: 'websocket' })).toMatchObject({ type: 'pass' });

@@ -80,6 +80,16 @@ describe('the session header', () => {
       expect(hashed(body)).not.toBe(hashed(first));
     });
 
+    it('is the same without tools, however that is written', () => {
+      const { tools: _, ...without } = first;
+      expect(hashed(without)).toBe(hashed({ ...first, tools: [] }));
+    });
+
+    it('is that of the whole beginning where no user has spoken', () => {
+      const alone = { ...first, input: [{ role: 'developer', content: 'Hi' }] };
+      expect(hashed({ ...first, input: [{ role: 'developer', content: 'Ho' }] })).not.toBe(hashed(alone));
+    });
+
     it('is another under another secret, the key where there is one, and not set without a secret or a header', () => {
       expect(hashed(first, 'another secret, as long')).not.toBe(hashed(first));
       expect(hashed({ ...first, prompt_cache_key: 'thread-1' })).toBe('thread-1');

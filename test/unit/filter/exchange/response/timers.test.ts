@@ -94,6 +94,12 @@ describe('a silent upstream', () => {
     }
   });
 
+  test('is waited for no longer than a timeout of one millisecond', () => {
+    const exchange = begun({ stream: true }, 'text/event-stream', { stallTimeoutMs: 1 });
+    expect(exchange.tick(0)).toEqual([]);
+    expect(exchange.tick(1)).not.toEqual([]);
+  });
+
   test('is waited for without a timeout', () => {
     const exchange = begun({ stream: true }, 'text/event-stream', { stallTimeoutMs: 0 });
     exchange.tick(0);

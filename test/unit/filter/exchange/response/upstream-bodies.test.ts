@@ -59,15 +59,17 @@ describe('the kind of an answer', () => {
     expect(eventLines(String(client.body)).at(-2)).toBe('completed');
   });
 
-  test.each(['application/x-ndjson', 'application/stream+json; charset=utf-8'])(
-    'is a stream of JSON lines by its type: %s',
-    (type) => {
-      const lines = stream.replaceAll(/data: |: comment|\[DONE\]/g, '').replaceAll(/[\r\n]+/g, '\n');
-      const { client } = play(ask({ stream: true }), answered({ 'content-type': type }, lines));
-      expect(String(client.body)).toContain('"text":"Grüß 🎉!"');
-      expect(eventLines(String(client.body)).at(-2)).toBe('completed');
-    },
-  );
+  test.each([
+    'application/x-ndjson',
+    'application/ndjson',
+    'application/jsonl',
+    'application/stream+json; charset=utf-8',
+  ])('is a stream of JSON lines by its type: %s', (type) => {
+    const lines = stream.replaceAll(/data: |: comment|\[DONE\]/g, '').replaceAll(/[\r\n]+/g, '\n');
+    const { client } = play(ask({ stream: true }), answered({ 'content-type': type }, lines));
+    expect(String(client.body)).toContain('"text":"Grüß 🎉!"');
+    expect(eventLines(String(client.body)).at(-2)).toBe('completed');
+  });
 
   test.each([
     ['a page', '<!doctype html><html>sign in</html>'],
@@ -119,6 +121,39 @@ test('an answer without a status counts as one that is no error', () => {
   const [reply] = exchange.handle({ type: 'response_headers', headers: headersOf(json), endOfStream: true });
   expect(reply).toMatchObject({ type: 'immediate_response', status: 502 });
   expect(exchange.summary().upstreamStatus).toBe(0);
+});
+
+test.each(['{', '['])(
+  'an answer of no type that begins with %s is JSON: what is too large of it is refused',
+  (begin) => {
+    const bodyLimits = { ...exchangeOptions().bodyLimits, maxResponseBytes: 20 };
+    const played = play(ask(), answered({}, begin.padEnd(21)), { bodyLimits });
+    expect([statusOf(played), codeOf(played)]).toEqual(['502', 'upstream_response_too_large']);
+  },
+);
+
+test.each(['data: ', 'event: message\n', 'id: 1\n', 'retry: 5\n', ': hello\n\n', '\ufeffevent: message\n'])(
+  'an answer of no type that begins with %j is a stream, however it is cut',
+  (begin) => {
+    const bytes = Buffer.from(begin.startsWith('data') ? stream : `${begin}${stream}`);
+    for (const size of [1, 2, 3, bytes.length]) {
+      const { client } = play(ask({ stream: true }), answered({}, ...([...inPiecesOf(size, bytes)] as Buffer[])));
+      expect(eventLines(String(client.body)).at(-2)).toBe('completed');
+    }
+  },
+);
+
+test('bytes that do not tell their kind are counted as received', () => {
+  const held: [string, number][] = [];
+  const hold: Hold = (kind, bytes) => {
+    held.push([kind, bytes]);
+    return null;
+  };
+  play(ask({ stream: true }), answered({}, '  ', 'da'), { hold });
+  expect(held.slice(-2)).toEqual([
+    ['received', 2],
+    ['received', 4],
+  ]);
 });
 
 describe('a compressed answer', () => {
@@ -422,6 +457,15 @@ describe('headers', () => {
     expect(client.headers.get('x-ratelimit-limit-requests')).toBe('1');
     expect(client.headers.has('set-cookie')).toBe(false);
   });
+});
+
+test('an exchange that passes is open until an answer comes', () => {
+  const exchange = new Exchange(exchangeOptions());
+  const headers = headersOf({ ':method': 'GET', ':path': '/v1/files' });
+  exchange.handle({ type: 'request_headers', headers, endOfStream: true });
+  expect(exchange.summary()).toMatchObject({ outcome: 'open', status: null });
+  exchange.handle({ type: 'response_headers', headers: headersOf({ ':status': '204' }), endOfStream: true });
+  expect(exchange.summary()).toMatchObject({ outcome: 'passed', status: 204, upstreamStatus: 204 });
 });
 
 describe('the summary', () => {

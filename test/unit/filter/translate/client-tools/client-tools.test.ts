@@ -32,3 +32,41 @@ describe('a number in the arguments of a call that its client runs', () => {
     });
   });
 });
+
+describe('a call that its client runs', () => {
+  const runnable = (type: keyof typeof clientTools, given: unknown) =>
+    clientTools[type].isRunnable?.(
+      clientTools[type].itemOf({ id: 'i', call_id: 'c' }, 'completed', JSON.stringify(given)) as never,
+    );
+
+  it.each([
+    ['shell', { commands: ['ls'] }, { commands: [] }],
+    ['shell', { commands: 'ls' }, { commands: [5] }],
+    ['shell', { commands: [''] }, {}],
+    ['local_shell', { command: ['ls'] }, { command: [] }],
+    ['local_shell', { command: 'ls' }, { command: [null] }],
+    ['local_shell', { command: [''] }, null],
+    ['apply_patch', { type: 'delete_file', path: 'a' }, { type: 'delete_file', path: '' }],
+    ['apply_patch', { operation: { type: 'create_file', path: 'a' } }, { operation: { type: 'create_file' } }],
+    ['apply_patch', { type: 'update_file', path: 'a' }, { type: 'rename_file', path: 'a' }],
+  ] as const)('has something to run, or nothing: %s of %j, and of %j', (type, full, empty) => {
+    expect(runnable(type, full)).toBe(true);
+    expect(runnable(type, empty)).toBe(false);
+  });
+});
+
+it('who runs a command, and where, is there if the model says so', () => {
+  const action = { type: 'exec', command: ['ls'], env: {} };
+  expect(itemOf('local_shell', { command: 'ls', user: 'root', working_directory: '/tmp' }).action).toEqual({
+    ...action,
+    user: 'root',
+    working_directory: '/tmp',
+  });
+  expect(itemOf('local_shell', { command: 'ls', user: null, working_directory: null }).action).toEqual(action);
+  expect(
+    itemOf('local_shell', { command: ['ls', 5], env: { A: 'b', C: 5 }, user: 5, working_directory: [] }).action,
+  ).toEqual({
+    ...action,
+    env: { A: 'b' },
+  });
+});

@@ -16,7 +16,63 @@ function escaped(text: string, every: number): string {
   ).join('');
 }
 
+/** Is the input whole, as far as these pieces say? */
+function isWhole(pieces: readonly string[]): boolean {
+  const decoder = new CustomInputDecoder();
+  for (const piece of pieces) decoder.push(piece);
+  return decoder.isWhole();
+}
+
 describe('the input of a wrapped custom tool', () => {
+  it.each([
+    ['n', '\n'],
+    ['t', '\t'],
+    ['r', '\r'],
+    ['b', '\b'],
+    ['f', '\f'],
+    ['"', '"'],
+    ['\\', '\\'],
+    ['/', '/'],
+    ['u00e9', 'é'],
+    ['u00E9', 'é'],
+    ['ud800', '\ud800'],
+    ['udbff', '\udbff'],
+    ['udc00', '\udc00'],
+    ['ue000', '\ue000'],
+  ])('has the escape \\%s undone', (letters, expected) => {
+    const json = `{"input":"a\\${letters}b"}`;
+    expect(decode([json]).deltas.join('')).toBe(`a${expected}b`);
+    expect(decode([...json]).deltas.join('')).toBe(`a${expected}b`);
+  });
+
+  it.each([0xd800, 0xdbff])('keeps the high surrogate %i back for its other half', (code) => {
+    const [high, low] = [String.fromCharCode(code), '\udc00'];
+    expect(decode([`{"input":"a${high}`, `${low}b"}`]).deltas).toEqual(['a', `${high}${low}b`, '']);
+    expect(decode([`{"input":"a${high}`]).deltas).toEqual(['a', high]);
+  });
+
+  it('keeps nothing back that is no high surrogate', () => {
+    for (const code of [0xd7ff, 0xdc00])
+      expect(decode([`{"input":"a${String.fromCharCode(code)}`]).deltas).toEqual([`a${String.fromCharCode(code)}`, '']);
+  });
+
+  it.each([
+    [['{"input":"a"'], true],
+    [['{"input":"a" '], true],
+    [['{"input":"a"', '}'], true],
+    [['{"input":"a"', ' ', '\n}'], true],
+    [['{"input":"a"', ' , "b":1}'], true],
+    [['{"input":"a" }', 'x'], true],
+    [['{"input":"a"', 'b'], false],
+    [['{"input":"a"', ' b', '}'], false],
+    [['{"input":"a" b"', '}'], false],
+    [['{"input":"a'], false],
+    [['{"input":'], false],
+    [['{"patch":"a"}'], false],
+  ])('is whole where its string ended, and its object goes on or ends: %j', (pieces, expected) => {
+    expect(isWhole(pieces)).toBe(expected);
+  });
+
   it('comes out as it went in, wherever it is cut (property)', () => {
     const text = fc.string({ unit: 'grapheme' });
     const cuts = fc.array(fc.nat(200), { maxLength: 8 });

@@ -21,3 +21,15 @@ test('events that wait for an earlier call are counted while they wait, and no l
   // Once more only: what is said when the call is done.
   expect(translator.retainedBytes() - before).toBeLessThan(waiting - 90_000);
 });
+
+test.each(['function', 'custom'] as const)('deltas of a %s call that waits become one', (kind) => {
+  const restoredTools = { g: { kind, name: 'g' } };
+  const translator = new StreamTranslator(createTestContext({ toolNames: ['f'], restoredTools }));
+  translator.push(call(0, { id: 'a', function: { name: 'f', arguments: '{' } }));
+  translator.push(call(1, { id: 'b', function: { name: 'g', arguments: '{"input":"a' } }));
+  translator.push(call(1, { function: { arguments: 'b' } }));
+  translator.push(call(1, { function: { arguments: 'c' } }));
+  const events = translator.push(call(0, { function: { arguments: '}' } }));
+  const deltas = events.filter((event) => 'delta' in event && event.output_index === 1);
+  expect(deltas).toMatchObject([{ delta: kind === 'custom' ? 'abc' : '{"input":"abc' }]);
+});

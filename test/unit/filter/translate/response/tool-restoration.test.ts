@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import {
   argumentsOf,
+  calledNameOf,
   callItemOf,
   callItemPrefixOf,
   customInputOf,
@@ -73,5 +74,41 @@ describe('argumentsOf', () => {
     const texts = ['', ' ', '{', '{}'];
     expect(texts.map((text) => argumentsOf(text, 'completed'))).toEqual(['{}', ' ', '{', '{}']);
     expect(texts.map((text) => argumentsOf(text, 'incomplete'))).toEqual(texts);
+  });
+});
+
+describe('the name that a model calls a tool by', () => {
+  const offered = createTestContext({
+    toolNames: ['look', 'x', '<|odd', 'functions.own'],
+    restoredTools: {
+      a__read: { kind: 'function', name: 'read', namespace: 'a' },
+      b__read: { kind: 'function', name: 'read', namespace: 'b' },
+      a__write: { kind: 'function', name: 'write', namespace: 'a' },
+      mcp__send: { kind: 'function', name: 'send', namespace: 'mcp__mail__' },
+    },
+  });
+
+  it.each([
+    ['look', 'look'],
+    ['look<|channel|>commentary', 'look'],
+    ['look <|channel|>', 'look'],
+    ['x<|channel|>', 'x'],
+    ['functions.look', 'look'],
+    ['functions.look<|channel|>json', 'look'],
+    ['functions.own', 'functions.own'],
+    ['my.functions.look', 'my.functions.look'],
+    // A marker alone is no name.
+    ['<|channel|>', '<|channel|>'],
+    ['<|odd', '<|odd'],
+    // A namespace is left out where one tool alone has that name.
+    ['write', 'a__write'],
+    ['read', 'read'],
+    ['functions.write', 'a__write'],
+    ['send', 'mcp__send'],
+    ['mcp__mail__send', 'mcp__send'],
+    ['awrite', 'awrite'],
+    ['unknown<|channel|>', 'unknown'],
+  ])('%s is %s', (name, expected) => {
+    expect(calledNameOf(name, offered)).toBe(expected);
   });
 });

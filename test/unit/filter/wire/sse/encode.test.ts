@@ -42,6 +42,17 @@ it('each event is its type and one line of the JSON that JSON.stringify gives (p
   );
 });
 
+it.each([0, 0x1f, 0x20, 0x22, 0x5c, 0x7f, 0x2028, 0xd7ff, 0xd800, 0xdbff, 0xdc00, 0xdfff, 0xe000, 0xffff])(
+  'the code unit %i alone is written as JSON.stringify writes it',
+  (code) => {
+    const place = { item_id: 'msg_1', output_index: 0, content_index: 0, sequence_number: 1 };
+    for (const delta of [String.fromCharCode(code), `a${String.fromCharCode(code)}`, `${String.fromCharCode(code)}a`]) {
+      const event = { type: 'response.output_text.delta', ...place, delta, logprobs: [] } as const;
+      expect(encodeSseEvents([event]).toString()).toContain(`"delta":${JSON.stringify(delta)},`);
+    }
+  },
+);
+
 it('no event is no bytes', () => {
   expect(encodeSseEvents([])).toHaveLength(0);
 });

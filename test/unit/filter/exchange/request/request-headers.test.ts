@@ -1,0 +1,51 @@
+import { expect, test } from 'vitest';
+import {
+  lengthOf,
+  upstreamHeaders,
+  wholeAndPlain,
+} from '../../../../../src/filter/exchange/request/request-headers.ts';
+import { headersOf } from '../../../../support/exchange-options.ts';
+
+const conditions = ['if-match', 'if-none-match', 'if-modified-since', 'if-unmodified-since', 'if-range', 'range'];
+const ofTheBytes = ['content-encoding', 'expect', 'content-md5', 'digest', 'content-digest', 'repr-digest'];
+const kept = { authorization: 'Bearer x', 'x-request-id': '1', etag: '"1"', cookie: 'a=b', 'content-language': 'en' };
+const target = { path: '/v1/chat/completions', accept: 'application/json', contentLength: 5 };
+const written = {
+  ':path': '/v1/chat/completions',
+  'content-type': 'application/json',
+  accept: 'application/json',
+  'accept-encoding': 'identity',
+};
+
+test.each([...conditions, ...ofTheBytes])('%s is not true of what is sent upstream', (name) => {
+  expect(upstreamHeaders(headersOf({ ...kept, [name]: 'x' }), target)).toEqual({
+    set: { ...written, 'content-length': '5' },
+    remove: [name],
+  });
+});
+
+test('a length that is not known yet is removed', () => {
+  expect(upstreamHeaders(headersOf(kept), { ...target, contentLength: null })).toEqual({
+    set: written,
+    remove: ['content-length'],
+  });
+});
+
+test.each(conditions)('%s does not reach a server whose list is completed', (name) => {
+  expect(wholeAndPlain(headersOf({ ...kept, [name]: 'x' }))).toEqual({
+    set: { 'accept-encoding': 'identity' },
+    remove: [name],
+  });
+});
+
+test.each([
+  ['0', 0],
+  ['120', 120],
+  ['-1', 0],
+  ['1e3', 0],
+  ['12 ', 0],
+  ['', 0],
+])('a content-length of %j is %i bytes', (value, bytes) => {
+  expect(lengthOf(headersOf({ 'content-length': value }))).toBe(bytes);
+  expect(lengthOf(headersOf({}))).toBe(0);
+});
