@@ -204,6 +204,17 @@ describe('a compressed answer', () => {
     },
   );
 
+  test.each(['STREAMED', 'FULL_DUPLEX_STREAMED'] as const)(
+    'of an error that is damaged at its end is one error, in %s',
+    (response) => {
+      const body = gzipSync('{"error":{"message":"Slow down."}}');
+      body.writeUInt32LE(0, body.length - 8); // the checksum
+      const headers = { ...json, ':status': '429', 'content-encoding': 'gzip' };
+      const { client } = play(ask(), answered(headers, body), { modes: { request: 'BUFFERED', response } });
+      expect(JSON.parse(String(client.body))).toMatchObject({ error: { code: 'rate_limit_exceeded' } });
+    },
+  );
+
   test('that ends too soon counts as cut', () => {
     const headers = { ...json, 'content-encoding': 'gzip' };
     expect(statusOf(play(ask(), answered(headers, gzipSync(completion).subarray(0, 40))))).toBe('502');
