@@ -34,10 +34,7 @@ const asFunction = {
 
 /** A change of one file, as the built-in tool has it. Codex's tool of that name is a custom tool. */
 export const applyPatch: ClientTool<ApplyPatchCallItem> = {
-  tool: toolType(z.object({}), 'type', (_, at, tools) => {
-    offerAs('apply_patch', asFunction, at, tools);
-    return true;
-  }),
+  tool: toolType(z.object({}), 'type', (_, at, tools) => offerAs('apply_patch', asFunction, at, tools)),
   items: {
     apply_patch_call: itemType(callItem, ({ call_id, operation }, at, input) => {
       addCall('apply_patch', call_id, operation, at, input);

@@ -28,14 +28,15 @@ export interface ClientTool<Item extends ClientToolCallItem = ClientToolCallItem
   eventsOf?(item: Item, output_index: number): readonly UnnumberedEvent[];
 }
 
-/** Offers a tool of that type as a function. */
+/** Offers a tool of that type as a function. True: it is not left out. */
 export function offerAs(
   type: ClientToolType,
   made: Pick<FunctionDefinition, 'description' | 'parameters'>,
   param: string,
   tools: ToolsBuilder,
-): void {
+): true {
   tools.offer({ kind: 'function', param, chatName: type, origin: { kind: type }, strict: null, ...made });
+  return true;
 }
 
 /** Adds an earlier call of a tool of that type, with the fields of `given` that are set as its arguments. */

@@ -44,10 +44,7 @@ const asFunction = {
 
 /** One command on the client's machine. */
 export const localShell: ClientTool<LocalShellCallItem> = {
-  tool: toolType(z.object({}), 'type', (_, at, tools) => {
-    offerAs('local_shell', asFunction, at, tools);
-    return true;
-  }),
+  tool: toolType(z.object({}), 'type', (_, at, tools) => offerAs('local_shell', asFunction, at, tools)),
   items: {
     local_shell_call: itemType(callItem, ({ call_id, action }, at, input) => {
       const { type: _exec, ...given } = action;

@@ -57,8 +57,7 @@ export const shell: ClientTool<ShellCallItem> = {
       tools.dropped.push(`${at}.shell`);
       return false;
     }
-    offerAs('shell', asFunction, at, tools);
-    return true;
+    return offerAs('shell', asFunction, at, tools);
   }),
   items: {
     shell_call: itemType(

@@ -32,8 +32,7 @@ export const toolSearch: ClientTool<ToolSearchCallItem> = {
       tools.dropped.push(`${at}.tool_search`);
       return false;
     }
-    offerAs('tool_search', { description, parameters }, at, tools);
-    return true;
+    return offerAs('tool_search', { description, parameters }, at, tools);
   }),
   items: {
     tool_search_call: itemType(

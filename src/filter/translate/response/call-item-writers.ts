@@ -66,14 +66,15 @@ interface NamedCall {
   readonly callId: string;
 }
 
+/** The item with that text: arguments or, where it `isBare`, a custom tool's input itself. */
 function itemOf(
   { call, id, callId }: NamedCall,
   status: ItemStatus,
   text: string,
-  isCustom: boolean,
+  isBare: boolean,
   context: ResponseContext,
 ): CallItem {
-  return callItemOf({ id, callId, name: call.name, arguments: text, isCustom, status }, context);
+  return callItemOf({ id, callId, name: call.name, arguments: text, isCustom: isBare, status }, context);
 }
 
 /** The arguments of a call of which nothing was sent. An empty object may stand for others that never came. */
