@@ -160,6 +160,23 @@ describe('metrics', () => {
     expect(await count('unknown_types_total', { kind: 'tool', type: 'time_travel' })).toBe(1);
   });
 
+  it('count the events and fields of upstreams that nobody reads, by name, once for each answer', async () => {
+    const { call } = await sendRequest(client, bodyOf('m-1'));
+    const headers = new Map([
+      [':status', '200'],
+      ['content-type', 'text/event-stream'],
+    ]);
+    const chunk = 'data: {"acme":1,"choices":[{"index":0,"delta":{"content":"a","mood":"calm"}}]}\n\n';
+    const body = Buffer.from(`${chunk}${chunk}event: acme:trace\ndata: {"step":1}\n\ndata: [DONE]\n\n`);
+    call.send({ type: 'response_headers', headers, endOfStream: false });
+    call.send({ type: 'response_body', body, endOfStream: true });
+    await call.next();
+    call.cancel();
+    await expect.poll(() => count('unknown_types_total', { kind: 'event', type: 'acme:trace' })).toBe(1);
+    expect(await count('unknown_types_total', { kind: 'field', type: 'acme' })).toBe(1);
+    expect(await count('unknown_types_total', { kind: 'field', type: 'message.mood' })).toBe(1);
+  });
+
   it('are a Prometheus exposition: every sample has a type, every line a number', async () => {
     const response = await service.get('/metrics');
     expect(response.headers.get('content-type')).toContain('version=0.0.4');

@@ -64,7 +64,7 @@ export interface ExchangeSummary
   readonly estimate: EstimatedTokens | null;
   /** What was dropped from the request, as named in `x-responses-dropped`. */
   readonly dropped: readonly string[];
-  /** Types of items, parts and tools in the request that this version does not know. */
+  /** Types in the request, and events and fields of the answer, that this version does not know. */
   readonly unknownTypes: readonly UnknownType[];
   readonly bytes: {
     readonly requestIn: number;
@@ -115,7 +115,7 @@ export function summaryOf(reports: ExchangeReports): ExchangeSummary {
     estimate: usage === null && costs(outcome) ? estimateOf(reports) : null,
     events,
     dropped: translated?.dropped ?? [],
-    unknownTypes: translated?.unknownTypes ?? [],
+    unknownTypes: [...(translated?.unknownTypes ?? []), ...response.unread],
     bytes: {
       requestIn: request.clientBytes,
       requestOut: request.upstreamBytes,

@@ -8,9 +8,11 @@ import { citationsOf } from './chat/citations.ts';
 import { isError, isNormalEnd, outcomeOf } from './chat/finish.ts';
 import { logprobsOf } from './chat/logprobs.ts';
 import { objectOf, textOf } from './chat/loose.ts';
+import { UnreadNames } from './chat/unread-names.ts';
 import { usageOf } from './chat/usage.ts';
 import type { ResponseContext } from './context.ts';
 import { errorOfValue, errorOfWords } from './error.ts';
+import type { UnknownType } from './request/dropped.ts';
 import { EventLog } from './response/event-log.ts';
 import { ResponseWriter } from './response/response-writer.ts';
 
@@ -25,6 +27,8 @@ export interface TranslatedCompletion {
   readonly finishReason: string | null;
   /** Tokens of the output, estimated. */
   readonly outputTokens: number;
+  /** Fields that nothing here reads. */
+  readonly unread: readonly UnknownType[];
 }
 
 /**
@@ -41,6 +45,8 @@ export function translateCompletion(completion: unknown, context: ResponseContex
   if (body === null || choice === null || message === null)
     throw upstreamError ?? errorOfWords(completion, context.profile.contextOverflow) ?? notACompletion();
 
+  const unread = new UnreadNames();
+  unread.fieldsOf(body);
   const log = new EventLog(context, context.stream);
   const writer = new ResponseWriter(context, log, uncounted);
   writer.model = textOf(body.model);
@@ -65,6 +71,7 @@ export function translateCompletion(completion: unknown, context: ResponseContex
     error: writer.failure(),
     finishReason: textOf(choice.finish_reason) || null,
     outputTokens: writer.outputTokens(),
+    unread: unread.names(),
   };
 }
 

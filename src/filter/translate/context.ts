@@ -11,6 +11,7 @@ import type {
 } from '../wire/schema/response-resource.ts';
 import type { ResponseStreamEvent } from '../wire/schema/stream-events.ts';
 import type { Outcome } from './chat/finish.ts';
+import type { UnknownType } from './request/dropped.ts';
 import type { ReasoningCarrier } from './settings.ts';
 
 /** Mints an id that is unique for all practical purposes: `newId('msg')` gives `msg_…`. */
@@ -65,6 +66,8 @@ export interface AnswerReport {
   /** Tokens of the output, estimated: what stands in where there is no usage. */
   readonly outputTokens: number;
   readonly finishReason: string | null;
+  /** Events and fields of the answer that nothing here reads. */
+  readonly unread: readonly UnknownType[];
 }
 
 /**

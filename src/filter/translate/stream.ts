@@ -10,9 +10,11 @@ import { type DeltaField, type FastDelta, fastDeltaOf } from './chat/fast-delta.
 import { isError, isNormalEnd, outcomeOf, truncated } from './chat/finish.ts';
 import { logprobsOf } from './chat/logprobs.ts';
 import { objectOf, textOf } from './chat/loose.ts';
+import { UnreadNames } from './chat/unread-names.ts';
 import { usageOf } from './chat/usage.ts';
 import type { ResponseContext } from './context.ts';
 import { errorOfEvent, errorOfText, errorOfValue, errorOfWords } from './error.ts';
+import type { UnknownType } from './request/dropped.ts';
 import { EventLog } from './response/event-log.ts';
 import { ResponseWriter } from './response/response-writer.ts';
 
@@ -28,6 +30,8 @@ export interface StreamSummary {
   readonly malformed: number;
   /** Tool calls left out because they had no name. */
   readonly nameless: number;
+  /** Events and fields that nothing here reads. */
+  readonly unread: readonly UnknownType[];
 }
 
 /** Malformed pieces of data in a row after which the stream fails. */
@@ -43,6 +47,7 @@ export class StreamTranslator {
   readonly #retained = new RetainedBytes();
   readonly #response: ResponseWriter;
   readonly #template = new DeltaTemplate();
+  readonly #unreadNames = new UnreadNames();
   #finishReason: string | null = null;
   readonly #parts = new ChoiceParts();
   /** The choice that the reason is of. */
@@ -168,6 +173,7 @@ export class StreamTranslator {
       model: this.#response.model,
       malformed: this.#malformed,
       nameless: this.#response.output.nameless(),
+      unread: this.#unreadNames.names(),
     };
   }
 
@@ -177,6 +183,11 @@ export class StreamTranslator {
     const { contextOverflow } = this.#context.profile;
     const named = eventName === 'error' ? errorOfEvent(value, contextOverflow) : null;
     const error = errorOfValue(value, contextOverflow) ?? named;
+    if (error === null && eventName?.includes(':') && chunk?.choices == null) {
+      // An extension of the provider's (`acme:trace`): SDKs throw on events that they do not know.
+      this.#unreadNames.event(eventName);
+      return;
+    }
     if (chunk === null && error === null) {
       this.#skip();
       return;
@@ -213,6 +224,7 @@ export class StreamTranslator {
 
   #read(chunk: LooseChunk): void {
     const response = this.#response;
+    this.#unreadNames.fieldsOf(chunk);
     response.usage = usageOf(chunk, this.#context.profile) ?? response.usage;
     response.model ??= textOf(chunk.model) || null;
     response.serviceTier = textOf(chunk.service_tier) || response.serviceTier;

@@ -168,7 +168,7 @@ export const metricRows = {
   unknownTypes: {
     type: 'counter',
     name: 'responses_extproc_unknown_types_total',
-    help: 'Items, parts and tools of a type this version does not know, by type; a request counts once.',
+    help: 'Items, parts and tools of a type this version does not know, and events (`provider:type`) and fields of upstreams that it does not read, by kind and name; an exchange counts each once.',
     labels: ['kind', 'type'],
     more: '64 types have a label of their own, the rest are `other`; one that was not seen for an hour makes room.',
   },

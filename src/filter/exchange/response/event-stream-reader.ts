@@ -102,7 +102,7 @@ export class EventStreamReader implements UpstreamBodyReader {
   }
 
   #report(): UpstreamBodyReport {
-    const { status, model, finishReason, events } = this.#translator.summary();
+    const { status, model, finishReason, events, unread } = this.#translator.summary();
     return {
       error: this.#translator.failure(),
       usage: this.#translator.usage(),
@@ -110,6 +110,7 @@ export class EventStreamReader implements UpstreamBodyReader {
       status,
       model,
       finishReason,
+      unread,
       events,
     };
   }

@@ -81,6 +81,7 @@ export const emptyReport: UpstreamBodyReport = {
   events: 0,
   usage: null,
   outputTokens: 0,
+  unread: [],
 };
 
 export function newAnswerState(): AnswerState {

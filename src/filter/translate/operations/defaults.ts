@@ -11,9 +11,13 @@ export function responseAnswer(bodyOf: AnswerForm['bodyOf'] = (response) => resp
     asksUpstream: true,
     fold: null,
     readJson(value, context) {
-      const { response, events, error, finishReason, outputTokens } = translateCompletion(value, context);
+      const { response, events, error, finishReason, outputTokens, unread } = translateCompletion(value, context);
       const { status, model, usage } = response;
-      return { body: bodyOf(response), events, report: { error, status, model, usage, finishReason, outputTokens } };
+      return {
+        body: bodyOf(response),
+        events,
+        report: { error, status, model, usage, finishReason, outputTokens, unread },
+      };
     },
     bodyOf,
   };

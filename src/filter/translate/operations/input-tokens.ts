@@ -29,6 +29,7 @@ const counted = {
   status: 'completed',
   model: null,
   usage: null,
+  unread: [],
   finishReason: null,
   outputTokens: 0,
 } as const;

@@ -1,8 +1,8 @@
 import { noteDropped, type Trace } from './trace.ts';
 
-/** A type of item, part or tool that this version does not know: for the counter that tells operators what is new. */
+/** A type of item, part or tool that this version does not know, or an event or a field of an answer: for the counter that tells operators what is new. */
 export interface UnknownType {
-  readonly kind: 'item' | 'part' | 'tool';
+  readonly kind: 'item' | 'part' | 'tool' | 'event' | 'field';
   readonly type: string;
 }
 

@@ -113,6 +113,7 @@ describe('a stream translator', () => {
       model: 'real',
       malformed: 1,
       nameless: 1,
+      unread: [],
     });
   });
 

@@ -1,0 +1,61 @@
+import type { LooseChoice, LooseChunk, LooseMessage } from '../../wire/schema/chat-completion.ts';
+import type { UnknownType } from '../request/dropped.ts';
+import { arrayOf, objectOf } from './loose.ts';
+
+/** The fields that are known, whether or not anything is made of them: each is in the type, and each of the type's is here. */
+const chunkFields = {
+  ...{ id: 0, object: 0, created: 0, model: 0, system_fingerprint: 0, service_tier: 0, choices: 0, usage: 0 },
+  ...{ obfuscation: 0, error: 0, type: 0, base_resp: 0, x_groq: 0, search_results: 0, citations: 0 },
+} satisfies Record<keyof LooseChunk, 0>;
+const choiceFields = {
+  ...{ index: 0, message: 0, delta: 0, finish_reason: 0, logprobs: 0, usage: 0, error: 0 },
+} satisfies Record<keyof LooseChoice, 0>;
+const messageFields = {
+  ...{ role: 0, content: 0, refusal: 0, audio: 0, tool_calls: 0, function_call: 0, annotations: 0 },
+  ...{ search_results: 0, citations: 0, reasoning_content: 0, reasoning: 0, reasoning_text: 0 },
+  ...{ reasoning_details: 0, thinking: 0, thinking_blocks: 0, extra_content: 0 },
+} satisfies Record<keyof LooseMessage, 0>;
+
+/** Names of one answer that are counted; an upstream could make up any number of them. */
+const maxNames = 32;
+const maxNameLength = 100;
+
+/** What an upstream's answer has that nothing here reads, by name: events called `provider:type`, and fields. */
+export class UnreadNames {
+  // Most answers have none.
+  #found: Map<string, UnknownType> | null = null;
+
+  event(name: string): void {
+    this.#add('event', name);
+  }
+
+  /** A completion or a chunk. Null fields say nothing. */
+  fieldsOf(chunk: LooseChunk): void {
+    this.#fields(chunk, chunkFields, '');
+    for (const entry of arrayOf(chunk.choices)) {
+      const choice = objectOf<LooseChoice>(entry);
+      if (choice === null) continue;
+      this.#fields(choice, choiceFields, 'choices[].');
+      this.#fields(objectOf<LooseMessage>(choice.message) ?? {}, messageFields, 'message.');
+      this.#fields(objectOf<LooseMessage>(choice.delta) ?? {}, messageFields, 'message.');
+    }
+  }
+
+  names(): readonly UnknownType[] {
+    return this.#found === null ? [] : [...this.#found.values()];
+  }
+
+  #fields(value: object, known: object, path: string): void {
+    for (const name in value) {
+      if (Object.hasOwn(known, name) || (value as Record<string, unknown>)[name] === null) continue;
+      this.#add('field', path + name);
+    }
+  }
+
+  #add(kind: UnknownType['kind'], name: string): void {
+    this.#found ??= new Map();
+    if (this.#found.size >= maxNames) return;
+    const type = name.slice(0, maxNameLength);
+    this.#found.set(`${kind} ${type}`, { kind, type });
+  }
+}
