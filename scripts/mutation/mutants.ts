@@ -56,7 +56,7 @@ const operators: Readonly<Record<string, readonly string[]>> = {
 /** Types and names are not behaviour. */
 const skipped = /^(TS(?!AsExpression|NonNull|Satisfies)|Import|ExportAll|Decorator)/;
 
-/** Every mutant of a TypeScript file, in the order of its text. */
+/** Every mutant of a TypeScript file that is still a program, in the order of its text: `a && b ?? c` is none. */
 export function mutantsOf(file: string, text: string): Mutant[] {
   const { program, errors } = parseSync(file, text);
   if (errors.length > 0) throw new Error(`${file}: ${errors[0]?.message}`);
@@ -65,8 +65,9 @@ export function mutantsOf(file: string, text: string): Mutant[] {
     changes.push(...changesOf(node, parent, field, text)),
   );
   changes.sort(([, first], [, second]) => first - second);
-  return changes.map(([kind, start, end, replacement, reachedAt = start]) => {
+  return changes.flatMap(([kind, start, end, replacement, reachedAt = start]) => {
     const mutated = text.slice(0, start) + replacement + text.slice(end);
+    if (parseSync(file, mutated).errors.length > 0) return [];
     const lineStart = text.lastIndexOf('\n', start - 1) + 1;
     const line = (whole: string) => (whole.slice(lineStart).split('\n', 1)[0] ?? '').trim();
     return {

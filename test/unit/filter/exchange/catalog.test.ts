@@ -67,6 +67,7 @@ describe.each(['FULL_DUPLEX_STREAMED', 'BUFFERED'] as const)('in %s', (mode) => 
     });
     expect(headersIn(client)[0]).toMatchObject({ remove: expect.arrayContaining(['etag']) });
     expect(exchange.summary()).toMatchObject({ outcome: 'passed', method: 'GET', path: '/v1/models', dropped: [] });
+    expect(exchange.hasToken()).toBe(false);
   });
 
   test.each([
@@ -119,6 +120,16 @@ test('a list larger than the limit is not ended while the upstream is silent in 
   expect(last.at(-1)).toMatchObject({ endOfStream: true });
   const bytes = { responseIn: large.length, responseOut: large.length };
   expect(exchange.summary()).toMatchObject({ outcome: 'passed', status: 200, bytes });
+});
+
+test.each([
+  [128, true],
+  [129, false],
+])('a list of %i levels is completed: %j', (levels, isCompleted) => {
+  const nested = `${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}`;
+  const { client } = run({ pieces: [`{"data":[{"id":"m"}],"x":${nested}}`] });
+  const passed = textOf(client);
+  expect('models' in JSON.parse(passed)).toBe(isCompleted);
 });
 
 test('a list of exactly the limit is completed, one byte more is not', () => {

@@ -11,10 +11,11 @@ describe('reasoningOf', () => {
     const message = {
       reasoning_content: '1',
       reasoning: '2',
-      reasoning_details: [{ type: 'reasoning.text', text: '3' }],
-      content: [{ type: 'thinking', thinking: '4' }],
-      thinking: '5',
-      thinking_blocks: [{ type: 'thinking', thinking: '6' }],
+      reasoning_text: '3',
+      reasoning_details: [{ type: 'reasoning.text', text: '4' }],
+      content: [{ type: 'thinking', thinking: '5' }],
+      thinking: '6',
+      thinking_blocks: [{ type: 'thinking', thinking: '7' }],
     };
     const order = Object.keys(message);
     for (const [index] of order.entries()) {
@@ -71,6 +72,23 @@ describe('mergeReasoningDetails', () => {
     const first = { type: 'reasoning.text', text: 'a', index: 0, signature: 's', id: 'i', format: 'f' };
     const next = { type: 'reasoning.text', text: null, index: 0, signature: null, id: undefined, format: '' };
     expect(mergeReasoningDetails([first, next])).toEqual([first]);
+  });
+
+  it('takes a value that is no text from the latest entry, and nothing from one without', () => {
+    const parts = [{ a: 1 }];
+    expect(
+      mergeReasoningDetails([
+        { type: 't', text: 'a', summary: 'x', index: 0 },
+        { type: 't', text: parts, summary: parts, index: 0 },
+        { type: 't', text: '', summary: null, index: 0 },
+      ]),
+    ).toEqual([{ type: 't', text: parts, summary: parts, index: 0 }]);
+    expect(
+      mergeReasoningDetails([
+        { type: 't', text: parts, index: 0 },
+        { type: 't', text: 'a', summary: 'x', index: 0 },
+      ]),
+    ).toEqual([{ type: 't', text: 'a', summary: 'x', index: 0 }]);
   });
 
   it('keeps what is encrypted apart, also under the index of a text', () => {

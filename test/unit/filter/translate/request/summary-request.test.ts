@@ -71,6 +71,7 @@ describe('a conversation for a window that is known', () => {
     const { chat, dropped } = compacted(['short'], 4000, long('q', 60_000));
     expect(dropped).toEqual(['input[].content']);
     expect(String(chat.messages[0]?.content).length).toBeLessThan(2200);
+    expect(chat.messages[0]?.role).toBe('user');
     expect(chat.messages.at(-1)?.content).toBe('Sum up.');
   });
 
