@@ -166,3 +166,38 @@ describe('heartbeats', () => {
     expect(plain.tick(5000)).toEqual([]);
   });
 });
+
+describe('a comment of the upstream', () => {
+  const comment = Buffer.from(': working\n\n');
+
+  test('begins the client’s stream, and then is a heartbeat', () => {
+    const exchange = begun({ stream: true }, 'text/event-stream');
+    const first = send(exchange, comment);
+    expect(first[0]).toMatchObject({ type: 'response_headers' });
+    expect(eventLines(said(first).text)).toEqual(['created', 'in_progress']);
+    expect(said(send(exchange, comment)).text).toBe(': keepalive\n\n');
+    expect(said(send(exchange, Buffer.concat([comment, comment]))).text).toBe(': keepalive\n\n');
+    expect(exchange.hasToken()).toBe(false);
+    send(exchange, chunk({ content: 'a' }));
+    expect(exchange.hasToken()).toBe(true);
+    expect(said(send(exchange, comment)).text).toBe(': keepalive\n\n');
+    expect(exchange.hasToken()).toBe(true);
+  });
+
+  test('is nothing beside an event', () => {
+    const exchange = begun({ stream: true }, 'text/event-stream');
+    send(exchange, chunk({ content: 'a' }));
+    const { text } = said(send(exchange, Buffer.concat([comment, chunk({ content: 'b' }), comment])));
+    expect(eventLines(text)).toEqual(['output_text.delta #0.0 "b"']);
+    expect(text).not.toContain('keepalive');
+  });
+
+  test('is nothing after the end, and to a client that wants JSON', () => {
+    const ended = begun({ stream: true }, 'text/event-stream');
+    send(ended, Buffer.concat([chunk({ content: 'a' }, 'stop'), Buffer.from('data: [DONE]\n\n')]));
+    expect(said(send(ended, comment)).text).toBe('');
+    const plain = begun({}, 'text/event-stream');
+    expect(send(plain, comment)).toEqual([]);
+    expect(said(send(plain, Buffer.concat([chunk({ content: 'a' }), comment]))).text).toBe('');
+  });
+});
