@@ -17,10 +17,7 @@ export interface IstioGateway {
 }
 
 const bootstrapTemplate = 'tools/packaging/common/envoy_bootstrap.json';
-const kinds = [
-  ...['Gateway', 'HTTPRoute', 'InferencePool', 'Service'],
-  ...['EnvoyFilter', 'DestinationRule', 'RequestAuthentication', 'AuthorizationPolicy'],
-];
+const kinds = ['Gateway', 'HTTPRoute', 'InferencePool', 'Service', 'EnvoyFilter', 'DestinationRule'];
 
 /** Objects that Istio creates in a cluster, and the Service of the Chat server. */
 const surroundings = parseObjects(`

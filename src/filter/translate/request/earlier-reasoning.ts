@@ -42,7 +42,7 @@ function detailsOf(details: readonly unknown[], text: string): readonly unknown[
   });
 }
 
-/** Anthropic's thinking blocks, with `text` in those whose own was left out because it stands elsewhere. */
+/** The same for thinking blocks. */
 function blocksOf(blocks: readonly unknown[], text: string): readonly unknown[] {
   return blocks.flatMap((value): unknown[] => {
     const block = objectOf<LooseThinkingBlock>(value);

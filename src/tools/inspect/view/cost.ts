@@ -1,4 +1,4 @@
-import type { ExchangeRow } from '../exchange-json.ts';
+import type { ExchangeRow } from '../told-exchange.ts';
 
 /** What a million tokens of a model cost. */
 export interface Price {

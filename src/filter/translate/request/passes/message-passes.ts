@@ -1,16 +1,22 @@
 import type { Profile } from '../../../upstream/profile.ts';
-import { fillInReasoning, leaveOutOldReasoning, signFirstCall } from './adapt-reasoning.ts';
-import { fillNullContent, moveToolMedia, nameToolMessages, shortenCallIds, splitCalls } from './adapt-tool-messages.ts';
+import { geminiSignatures, reasoningBackfill, reasoningScope } from './adapt-reasoning.ts';
 import {
-  addUser,
+  emptyAssistantContent,
+  nineCharacterIds,
+  singleCalls,
+  toolMedia,
+  toolMessageName,
+} from './adapt-tool-messages.ts';
+import {
   alternateRoles,
-  beginWithUser,
-  fillSilentAssistant,
-  insertAssistantAfterTool,
-  markPrefix,
+  assistantAfterTool,
+  assistantPrefix,
+  assistantSpeaks,
+  needsUser,
+  userFirst,
 } from './alternate-roles.ts';
-import { leaveOutEmptyTurns } from './leave-out-empty-turns.ts';
-import { mergeSystemMessages, renameDeveloperRole } from './merge-system-messages.ts';
+import { emptyTurns } from './leave-out-empty-turns.ts';
+import { developerRole, systemMessages } from './merge-system-messages.ts';
 import type { MessagePass, Messages } from './message-pass.ts';
 
 /**
@@ -19,23 +25,23 @@ import type { MessagePass, Messages } from './message-pass.ts';
  * still missing, in messages that earlier passes made too.
  */
 export const messagePasses: readonly MessagePass[] = [
-  leaveOutOldReasoning,
-  signFirstCall,
-  leaveOutEmptyTurns,
-  shortenCallIds,
-  nameToolMessages,
-  moveToolMedia,
-  renameDeveloperRole,
-  mergeSystemMessages,
-  splitCalls,
-  fillNullContent,
-  insertAssistantAfterTool,
+  reasoningScope,
+  geminiSignatures,
+  emptyTurns,
+  nineCharacterIds,
+  toolMessageName,
+  toolMedia,
+  developerRole,
+  systemMessages,
+  singleCalls,
+  emptyAssistantContent,
+  assistantAfterTool,
   alternateRoles,
-  beginWithUser,
-  addUser,
-  fillSilentAssistant,
-  markPrefix,
-  fillInReasoning,
+  userFirst,
+  needsUser,
+  assistantSpeaks,
+  assistantPrefix,
+  reasoningBackfill,
 ];
 
 /** The messages in the form the profile's server takes. */

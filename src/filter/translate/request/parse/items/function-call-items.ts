@@ -33,14 +33,14 @@ export function callOf(
   },
   input: string,
   param: string,
-  takesText = false,
+  isCustom = false,
 ): InputToolCall {
   const { call_id: callId, name, namespace, async: isAsync } = call;
   return {
     kind: 'call',
     param,
     callId,
-    takesText,
+    isCustom,
     name,
     namespace: namespace ?? null,
     input,
