@@ -242,8 +242,8 @@ const recorder = await importRecorder().catch((error: NodeJS.ErrnoException) => 
 });
 
 async function importRecorder() {
-  const { createRecorder } = await import('../src/tools/inspect/recorded-exchange.ts');
-  const { createExchangeStore } = await import('../src/tools/inspect/store.ts');
+  const { createRecorder } = await import('../src/tools/inspect/record-exchanges.ts');
+  const { createExchangeStore } = await import('../src/tools/inspect/exchange-store.ts');
   return createRecorder(createExchangeStore());
 }
 

@@ -1,5 +1,5 @@
 import { execFile, spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -17,6 +17,8 @@ const { open, answered } = inspected;
 /** Makes a golden case of what the page downloaded and runs it, as `npm run golden -- --add` does. */
 function caseOf(file: { readonly name: string; readonly text: string }, ...more: readonly string[]) {
   const folder = mkdtempSync(join(tmpdir(), 'responses-extproc-case-'));
+  // Each runner wants cases of its own.
+  cpSync(join(root, 'test/golden'), folder, { recursive: true });
   const download = join(folder, file.name);
   writeFileSync(download, file.text);
   const env = { ...process.env, GOLDEN_FOLDER: folder };

@@ -6,7 +6,7 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, describe, expect, it } from 'vitest';
 import { bytesOf, type ExchangeFile, exchangeFileHead } from '../../src/filter/wire/schema/exchange-file.ts';
 import { type ExplanationFile, explain as explainCommand } from '../../src/tools/explain/command.ts';
-import type { ExchangeDetail } from '../../src/tools/inspect/told-exchange.ts';
+import type { ExchangeDetail } from '../../src/tools/inspect/exchange-json.ts';
 import { eventsOf } from '../../src/tools/inspect/view/event-lines.ts';
 import { connectExtProc } from '../support/extproc-client.ts';
 import { runSubcommand } from '../support/run-subcommand.ts';

@@ -1,7 +1,7 @@
 import { request as httpRequest } from 'node:http';
 import { connect as connectTcp } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import type { ExchangeDetail, ExchangeRow } from '../../src/tools/inspect/told-exchange.ts';
+import type { ExchangeDetail, ExchangeRow } from '../../src/tools/inspect/exchange-json.ts';
 import { connectExtProc, type ExtProcClient } from '../support/extproc-client.ts';
 import { beginStream, endStream, sendRequest } from '../support/scripted-exchange.ts';
 import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts';

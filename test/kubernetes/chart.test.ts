@@ -145,6 +145,8 @@ describe('the chart', () => {
       /gateway\.auth\.jwt: without jwksUri/,
     ],
     [`gateway.kind=envoy-gateway,gateway.auth.apiKey.secretName=keys,${jwt}`, /gateway\.auth: apiKey or jwt, not both/],
+    [`gateway.create=false,${jwt}`, /gateway\.auth\.jwt: Istio checks tokens on every host.*wholeGateway=true/],
+    [`gateway.auth.jwt.wholeGateway=true,${jwt}`, /gateway\.auth\.jwt\.wholeGateway: only for/],
     [`gateway.kind=none,networkPolicy.enabled=false,${jwt}`, /gateway\.auth\.jwt: with gateway\.kind=none/],
     ['gateway.kind=envoy-gateway,gateway.create=false,gateway.envoyGateway.patchPolicy=true', /which listener/],
     [

@@ -1,4 +1,4 @@
-import { execFile, spawn } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -12,7 +12,7 @@ import { startTestMesh } from '../support/mesh.ts';
 import { startRateLimitService } from '../support/rate-limit-service.ts';
 import { completion, delta, done, eventStream, finish } from '../support/upstream.ts';
 import { type Resource, translateForEnvoyGateway } from './envoy-gateway.ts';
-import { chatService, ofEnvoyGateway, render, withGateway } from './gateways.ts';
+import { chatService, ofEnvoyGateway, render, runHelmTest, withGateway } from './gateways.ts';
 import { liveThrough } from './lifetime.ts';
 import { committedManifests, environmentOf, type KubernetesObject, objectOf, parseObjects } from './manifests.ts';
 import { validateBootstrap } from './static-envoy.ts';
@@ -245,32 +245,6 @@ describe('the guide’s budget of tokens', () => {
   });
 });
 
-test('with gateway.auth.apiKey a key is asked for, on every path, and the upstream never sees it', async () => {
-  const keys = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'keys' }, data: { ada: btoa('sk-ada') } };
-  const objects = render('gateway.kind=envoy-gateway', 'gateway.auth.apiKey.secretName=keys');
-  const guarded = translateForEnvoyGateway([...objects, ...chatService, keys]);
-  expect(guarded.conditions.get('SecurityPolicy/responses-extproc')).not.toEqual([]);
-  for (const condition of guarded.conditions.get('SecurityPolicy/responses-extproc') ?? [])
-    expect(condition).toMatchObject({ status: 'True' });
-  await withGateway(ofEnvoyGateway(guarded, environment), async ({ url, chat }) => {
-    chat.script('m', { body: [completion({ content: 'Hi' })] });
-    const ask = (path: string, authorization?: string) =>
-      fetch(`${url}${path}`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', ...(authorization !== undefined && { authorization }) },
-        body: JSON.stringify({ model: 'm', input: 'Hi' }),
-      });
-    for (const path of ['/v1/responses', '/v1/chat/completions']) {
-      expect((await ask(path)).status, path).toBe(401);
-      expect((await ask(path, 'Bearer sk-eve')).status, path).toBe(401);
-    }
-    expect(chat.received('m')).toEqual([]);
-    expect((await ask('/v1/responses', 'Bearer sk-ada')).status).toBe(200);
-    expect(chat.received('m')[0]?.headers).not.toHaveProperty('authorization');
-    expect(chat.received('m')[0]?.headers).toMatchObject({ 'x-client': 'ada' });
-  });
-});
-
 test('the guide’s first request gets the guide’s answer', async () => {
   const [, command = '', expected = ''] =
     /^```sh\naddress=.*\n(curl [^`]*)^```$[^`]*^```\n(event: [^`]*)^```$/m.exec(guide) ?? [];
@@ -288,17 +262,12 @@ test('the guide’s first request gets the guide’s answer', async () => {
 });
 
 test('helm test sends its request through the Gateway, and fails where no answer of the API comes back', async () => {
-  const pod = objectOf(render('gateway.kind=envoy-gateway'), 'Pod');
-  const [script, , ...rest] = pod.spec.containers[0].args;
-  const run = (base: string) =>
-    new Promise<number | null>((resolve) => {
-      spawn(process.execPath, ['-e', script, `${base}/v1/responses`, ...rest]).once('close', resolve);
-    });
+  const objects = render('gateway.kind=envoy-gateway');
   await withGateway(ofEnvoyGateway(translated, environment), async ({ url, chat }) => {
     chat.script('helm-test', { body: [completion({ content: 'Hi' })] });
-    expect(await run(url)).toBe(0);
+    expect(await runHelmTest(objects, url)).toBe(0);
     expect(chat.received('helm-test')).toHaveLength(1);
-    expect(await run(`${url}/elsewhere`)).not.toBe(0);
+    expect(await runHelmTest(objects, `${url}/elsewhere`)).not.toBe(0);
   });
 });
 

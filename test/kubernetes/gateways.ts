@@ -1,13 +1,15 @@
+import { spawn } from 'node:child_process';
 import { expect } from 'vitest';
 import { renderChart } from '../../scripts/kubernetes-render.ts';
 import { type EnvoyBinary, findEnvoy } from '../../tools/mesh/envoy-binary.ts';
+import { anyFreePort } from '../../tools/mesh/ports.ts';
 import type { ServiceProcess } from '../support/service-process.ts';
 import { type ScriptedUpstream, startScriptedUpstream } from '../support/upstream.ts';
 import { type Translated, translateForEnvoyGateway } from './envoy-gateway.ts';
 import { type IstioGateway, translateForIstio, withoutIstiosOwn } from './istio.ts';
 import { environmentOf, type KubernetesObject, objectOf, parseObjects } from './manifests.ts';
 import { createPods } from './pods.ts';
-import { type ControlPlane, type StaticEnvoy, startStaticEnvoy } from './static-envoy.ts';
+import { type ControlPlane, type SocketEndpoint, type StaticEnvoy, startStaticEnvoy } from './static-envoy.ts';
 
 /** The two gateways that the chart makes configuration for. */
 export const gatewayKinds = ['envoy-gateway', 'istio'] as const;
@@ -18,6 +20,10 @@ export interface GatewayConfiguration {
   readonly controlPlane: ControlPlane;
   /** Name of the service's cluster. */
   readonly service: string;
+  /** Name of the cluster of its port for WebSockets, which is there with `webSocket.enabled`. */
+  readonly webSocket: string;
+  /** Where other clusters lead, if not to the Chat server. */
+  readonly endpoints?: Readonly<Record<string, readonly SocketEndpoint[]>>;
   /** Which port Envoy's health checks go to. */
   readonly checks: 'grpc' | 'admin';
   /** What the Deployment sets. */
@@ -57,6 +63,7 @@ export function ofEnvoyGateway(
   return {
     controlPlane: { listener, routes, clusters, bootstrap },
     service: 'envoyextensionpolicy/llm/responses-extproc/extproc/0',
+    webSocket: 'httproute/llm/responses-extproc-websocket/rule/0',
     checks: 'admin',
     environment,
   };
@@ -70,6 +77,7 @@ export function ofIstio(gateway: IstioGateway, environment: GatewayConfiguration
   return {
     controlPlane: { listener, routes, clusters, bootstrap },
     service: 'outbound|50051||responses-extproc.llm.svc.cluster.local',
+    webSocket: 'outbound|50052||responses-extproc.llm.svc.cluster.local',
     checks: 'grpc',
     environment,
   };
@@ -84,20 +92,32 @@ export interface RunningGateway {
 
 /** A real Envoy on a gateway's configuration, one pod of the service that it finds healthy, and a scripted Chat server. */
 export async function withGateway(
-  { controlPlane, service, checks, environment }: GatewayConfiguration,
+  { controlPlane, service, webSocket, endpoints, checks, environment }: GatewayConfiguration,
   run: (gateway: RunningGateway) => Promise<void>,
   { binary = findEnvoy(process.env), configYaml }: { binary?: EnvoyBinary; configYaml?: string | undefined } = {},
 ): Promise<void> {
   const chat = await startScriptedUpstream();
-  const pods = await createPods(environment);
+  const address = '127.0.1.1';
+  const [listen, port] = [await anyFreePort(), await anyFreePort()];
+  const pods = await createPods({
+    ...environment,
+    ...('WEBSOCKET_LISTEN' in environment && {
+      WEBSOCKET_LISTEN: `${address}:${port}`,
+      WEBSOCKET_FORWARD_TO: `http://127.0.0.1:${listen}/v1`,
+    }),
+  });
   let envoy: StaticEnvoy | undefined;
   try {
-    const address = '127.0.1.1';
     const pod = await pods.start(address);
     const ports = { grpc: pods.ports.grpc, admin: checks === 'admin' ? pods.ports.admin : undefined };
     const running = await startStaticEnvoy({
       ...{ binary, controlPlane, service, ports, configYaml },
-      ...{ pods: [{ address }], upstream: chat.port },
+      ...{
+        pods: [{ address }],
+        upstream: chat.port,
+        listen,
+        endpoints: { ...endpoints, [webSocket]: [{ address, port }] },
+      },
     });
     envoy = running;
     const healthy = new RegExp(`:${pods.ports.grpc}::health_flags::healthy`);
@@ -106,4 +126,12 @@ export async function withGateway(
   } finally {
     await Promise.all([envoy?.close(), pods.close(), chat.close()]);
   }
+}
+
+/** Runs what `helm test` runs of these objects, against the gateway at this address instead. Resolves with its exit code. */
+export function runHelmTest(objects: readonly KubernetesObject[], base: string): Promise<number | null> {
+  const [script, , ...rest] = objectOf(objects, 'Pod').spec.containers[0].args;
+  return new Promise((resolve) => {
+    spawn(process.execPath, ['-e', script, `${base}/v1/responses`, ...rest]).once('close', resolve);
+  });
 }

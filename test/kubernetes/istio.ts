@@ -17,7 +17,10 @@ export interface IstioGateway {
 }
 
 const bootstrapTemplate = 'tools/packaging/common/envoy_bootstrap.json';
-const kinds = ['Gateway', 'HTTPRoute', 'InferencePool', 'Service', 'EnvoyFilter', 'DestinationRule'];
+const kinds = [
+  ...['Gateway', 'HTTPRoute', 'InferencePool', 'Service'],
+  ...['EnvoyFilter', 'DestinationRule', 'RequestAuthentication', 'AuthorizationPolicy'],
+];
 
 /** Objects that Istio creates in a cluster, and the Service of the Chat server. */
 const surroundings = parseObjects(`

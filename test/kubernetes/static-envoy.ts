@@ -50,6 +50,8 @@ export interface StaticEnvoyOptions {
   readonly pods: readonly PodAddress[];
   /** Port of the Chat server, on 127.0.0.1: every other cluster leads there, unless `endpoints` names it. */
   readonly upstream: number;
+  /** The port to listen on; a free one, unless somebody has to know it before. */
+  readonly listen?: number;
   /** Envoy's `--config-yaml`, which is merged with the bootstrap. */
   readonly configYaml?: string | undefined;
   /** Where other clusters lead. */
@@ -154,7 +156,7 @@ export function validateBootstrap(binary: EnvoyBinary, options: Omit<StaticEnvoy
 /** Starts Envoy on it; resolves when it is ready. */
 export async function startStaticEnvoy(options: StaticEnvoyOptions): Promise<StaticEnvoy> {
   const folder = mkdtempSync(join(tmpdir(), 'responses-extproc-kubernetes-'));
-  const [listen, admin] = [await anyFreePort(), await anyFreePort()];
+  const [listen, admin] = [options.listen ?? (await anyFreePort()), await anyFreePort()];
   function setPods(pods: readonly PodAddress[]): void {
     // Moved into place: Envoy watches for that, and must not read half a file.
     const file = join(folder, endpointsFile);

@@ -81,6 +81,18 @@ envoy-{{ printf "%s-%s" $ns $name | trunc 48 }}-{{ printf "%s/%s" $ns $name | sh
 {{- with .Values.gateway.istio.workloadLabels }}{{ toYaml . }}{{ else }}gateway.networking.k8s.io/gateway-name: {{ .Values.gateway.name }}{{ end }}
 {{- end }}
 
+{{/*
+What a rule of Istio's is for. Every request, whatever Host it names: the routes take more spellings of a host than rules can
+say. On a Gateway that others use, requests for its own hosts, if rules can say them: a wildcard with any port they cannot.
+*/}}
+{{- define "rx.istioHosts" -}}
+{{- $hosts := list -}}
+{{- range .Values.gateway.hostnames }}{{ $hosts = concat $hosts (list . (printf "%s:*" .)) }}{{ end -}}
+{{- if and $hosts (not .Values.gateway.create) (not (regexMatch `\*` (join " " .Values.gateway.hostnames))) -}}
+to: [{ operation: { hosts: {{ toJson $hosts }} } }]
+{{- end }}
+{{- end }}
+
 {{/* The proxies, as peers of a network policy. */}}
 {{- define "rx.proxies" -}}
 {{- if .Values.networkPolicy.proxies }}
@@ -131,7 +143,7 @@ hostnames: {{ toJson . }}
 filters:
   # The upstream does not learn who the client is; the access log does.
   - type: RequestHeaderModifier
-    requestHeaderModifier: { remove: [x-envoy-external-address, x-envoy-internal, x-forwarded-for] }
+    requestHeaderModifier: { remove: [x-envoy-external-address, x-envoy-internal, x-forwarded-for{{ if and $.Values.gateway.auth.jwt.jwksUri (eq $.Values.gateway.kind "istio") }}, authorization{{ end }}] }
 backendRefs: [{ {{ with .group }}group: {{ . }}, {{ end }}kind: {{ .kind }}, name: {{ .name }}{{ with .port }}, port: {{ . }}{{ end }} }]
 {{- end }}
 {{- end }}

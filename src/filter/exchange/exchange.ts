@@ -4,12 +4,14 @@ import { RequestLeg } from './request/request-leg.ts';
 import { ResponseLeg } from './response/response-leg.ts';
 import type { Pace, Steps } from './steps.ts';
 import { type ExchangeSummary, summaryOf } from './summary.ts';
+import { type ExchangeTap, tapped } from './tap.ts';
 import type { ExchangeEvent, ExchangeReply, Replies, RequestEvent } from './types.ts';
 import { nextUpdateAfter, usageMetadataOf, withMetadata } from './usage-metadata.ts';
 
 /** One HTTP request and its response: Envoy's messages in, the replies to them out. No clock, no sockets. */
 export class Exchange {
   readonly #options: ExchangeOptions;
+  readonly #tap: ExchangeTap | undefined;
   readonly #requestLeg: RequestLeg;
   readonly #responseLeg: ResponseLeg;
   /** An immediate response ends the exchange: messages already in flight when it was sent get no reply. */
@@ -30,11 +32,12 @@ export class Exchange {
       },
     };
     this.#options = options;
+    this.#tap = options.tap;
     this.#requestLeg = new RequestLeg({ ...options, clock });
     this.#responseLeg = new ResponseLeg(options, () => this.#requestLeg.report().requestId);
   }
 
-  /** All replies of `repliesTo` at once. */
+  /** The same as `repliesTo`, all at once. */
   handle(event: ExchangeEvent): ExchangeReply[] {
     const replies = this.repliesTo(event);
     return Array.isArray(replies) ? replies : [...replies];
@@ -45,11 +48,13 @@ export class Exchange {
    * last of them is taken this exchange takes no other message.
    */
   repliesTo(event: ExchangeEvent): Replies {
+    this.#tap?.onEvent(event);
     if (this.#closed) return [];
     return this.#checked(
       isRequestEvent(event)
         ? this.#requestLeg.handle(event)
         : this.#responseLeg.handle(event, this.#requestLeg.outcome()),
+      event,
     );
   }
 
@@ -59,15 +64,16 @@ export class Exchange {
   }
 
   /**
-   * The replies to the message that ends a large request body: its translation in steps, so that other exchanges run between
+   * The same for the message that ends a large request body: its translation in steps, so that other exchanges run between
    * them. Until the last step this exchange takes no other message.
    */
   *handleInSteps(event: RequestEvent): Steps<Replies> {
+    this.#tap?.onEvent(event);
     if (this.#closed) return [];
-    return this.#checked(yield* this.#requestLeg.handleInSteps(event));
+    return this.#checked(yield* this.#requestLeg.handleInSteps(event), event);
   }
 
-  /** All replies of `repliesToTick` at once. */
+  /** The same as `repliesToTick`, all at once. */
   tick(at: number, blocked = false): ExchangeReply[] {
     const replies = this.repliesToTick(at, blocked);
     return Array.isArray(replies) ? replies : [...replies];
@@ -79,13 +85,13 @@ export class Exchange {
    * something of this exchange waits: such silence is neither side's, no timer counts it, and there are no replies.
    */
   repliesToTick(at: number, blocked: boolean): Replies {
-    return this.#closed ? [] : this.#checked(this.#responseLeg.tick(at, blocked));
+    return this.#closed ? [] : this.#checked(this.#responseLeg.tick(at, blocked), null);
   }
 
   /** Ends the answer with this error in few bytes, for want of memory. Null where the call has to end instead. */
   shed(error: ApiError): Replies | null {
     const replies = this.#closed ? null : this.#responseLeg.shed(error);
-    return replies === null ? null : this.#checked(replies);
+    return replies === null ? null : this.#checked(replies, null);
   }
 
   summary(): ExchangeSummary {
@@ -105,7 +111,8 @@ export class Exchange {
     return this.#responseLeg.hasToken();
   }
 
-  #checked(replies: Replies): Replies {
+  #checked(given: Replies, event: ExchangeEvent | null): Replies {
+    const replies = this.#tap === undefined ? given : tapped(this.#tap, given, event);
     if (Array.isArray(replies)) {
       if (replies.length === 0) return replies;
       for (const reply of replies) this.#closed ||= reply.type === 'immediate_response';

@@ -1,6 +1,7 @@
 import type { NewId } from '../translate/context.ts';
 import type { TranslationSettings } from '../translate/settings.ts';
 import type { ApiError } from '../wire/schema/api-error.ts';
+import type { ExchangeTap } from './tap.ts';
 import type { BodyModes, Hold } from './types.ts';
 
 /** The settings of an exchange, and its dependencies. Times are milliseconds; 0 turns a timer off. */
@@ -12,8 +13,7 @@ export interface ExchangeOptions extends ExchangeSettings {
   readonly hold: Hold;
   /** `now` in Unix seconds. */
   readonly clock: { now(): number; readonly newId: NewId };
-  /** Called for each message of an upstream's stream, with the number of client events it became. */
-  readonly onMessage?: ((events: number) => void) | undefined;
+  readonly tap?: ExchangeTap | undefined;
 }
 
 /** What an operator may set about an exchange. The table of settings has a row for each. */

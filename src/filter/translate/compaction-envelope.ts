@@ -13,7 +13,7 @@ export interface CompactionEnvelope {
   readonly model?: string;
 }
 
-/** The same with its version and a checksum, which reveals damage. */
+/** The envelope as it is sent: with its version, and a checksum that reveals damage. */
 interface WrittenEnvelope extends CompactionEnvelope {
   readonly v: 1;
   readonly sum: string;

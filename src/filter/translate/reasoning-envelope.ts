@@ -26,7 +26,7 @@ export interface ReasoningEnvelope {
 
 type ProviderFields = NonNullable<OpaqueFields['provider_specific_fields']>;
 
-/** The same, as it comes back from a client. */
+/** An envelope as it comes back from a client. */
 type LooseEnvelope = { readonly [Field in keyof ReasoningEnvelope]?: unknown };
 /** Keyed by ids. */
 type LooseById = Readonly<Record<string, unknown>>;

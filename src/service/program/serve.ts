@@ -127,9 +127,9 @@ export async function serve(config: Config, log: Log, output: LogOutput): Promis
 
 /** Recording costs memory and time: none of its code is loaded where it is off. */
 async function loadInspection(config: Config) {
-  const { createRecorder } = await import('../../tools/inspect/recorded-exchange.ts');
+  const { createRecorder } = await import('../../tools/inspect/record-exchanges.ts');
   const { createInspector } = await import('../../tools/inspect/inspector.ts');
-  const { createExchangeStore } = await import('../../tools/inspect/store.ts');
+  const { createExchangeStore } = await import('../../tools/inspect/exchange-store.ts');
   const { explainInChild } = await import('./explain-in-child.ts');
   const store = createExchangeStore();
   const sendTo = config.INSPECT_SEND_TO === '' ? null : config.INSPECT_SEND_TO;

@@ -1,3 +1,4 @@
+import { indentOf, rowLines, section } from '../cli/columns.ts';
 import { type Colour, type Style, wrap } from '../cli/style.ts';
 import type { Finding, Findings, Probe, Result } from './probe.ts';
 import type { Proposal } from './proposal.ts';
@@ -73,14 +74,15 @@ export function textReport(report: Report, probes: readonly Probe[], style: Styl
     return isLeftOut ? [] : [{ probe, finding }];
   });
   const nameWidth = Math.max(leastNameWidth, ...listed.map(({ probe }) => probe.name.length));
-  const lines: string[] = ['', `  ${'probe'.padEnd(nameWidth)} result      what was seen, and what it means`];
-  let group = '';
-  for (const { probe, finding } of listed) {
-    if (probe.group !== group) {
-      group = probe.group;
-      lines.push(style.paint('bold', group));
-    }
-    lines.push(...rowOf(probe, finding, nameWidth, width, style));
+  const titles = [
+    { text: '  probe', width: nameWidth + 2 },
+    { text: 'result', width: resultWidth },
+  ];
+  const lines = ['', ...rowLines(titles, ['what was seen, and what it means'], style)];
+  for (const group of new Set(listed.map(({ probe }) => probe.group))) {
+    const rows = listed.filter(({ probe }) => probe.group === group);
+    const shown = rows.flatMap(({ probe, finding }) => rowOf(probe, finding, nameWidth, width - 2, style));
+    lines.push(...section(group, shown, style));
   }
   lines.push('');
   if (run.stopped !== null) lines.push(...wrap(`STOPPED: ${run.stopped}`, width), '');
@@ -152,20 +154,19 @@ function isVariant({ name }: Probe): boolean {
 }
 
 /** Columns: the probe with what it asks, the result, what was seen and what it means. */
-function rowOf(probe: Probe, finding: Finding, nameWidth: number, width: number, style: Style): string[] {
-  const meaning = probe.means[finding.result];
-  const result = style.paint(colours[finding.result], words[finding.result].padEnd(10));
-  const told = meaning === undefined ? finding.detail : `${finding.detail}. ${meaning}`;
-  const indent = 2 + nameWidth + 1 + 10 + 2;
-  const [first = '', ...rest] = wrap(told, Math.max(width - indent, 30));
-  return [
-    `  ${probe.name.padEnd(nameWidth)} ${result}  ${first}`.trimEnd(),
-    ...rest.map((line) => `${' '.repeat(indent)}${line}`),
+function rowOf(probe: Probe, { result, detail }: Finding, nameWidth: number, width: number, style: Style): string[] {
+  const meaning = probe.means[result];
+  const told = meaning === undefined ? detail : `${detail}. ${meaning}`;
+  const cells = [
+    { text: probe.name, width: nameWidth },
+    { text: words[result], width: resultWidth, colour: colours[result] },
   ];
+  return rowLines(cells, wrap(told, Math.max(width - indentOf([nameWidth, resultWidth]), 30)), style);
 }
 
 /** So that the tables of most runs look alike. */
 const leastNameWidth = 21;
+const resultWidth = 10;
 
 function profileLines(proposal: Proposal, width: number, style: Style): string[] {
   const { base, because, differences, name, file } = proposal;

@@ -1,3 +1,4 @@
+import { indentOf, rowLines } from '../cli/columns.ts';
 import { printable, type Style } from '../cli/style.ts';
 import { valueAt } from './fields.ts';
 import { recordOf } from './json-values.ts';
@@ -24,24 +25,29 @@ function hasEvents({ chunks }: AnswerRun): boolean {
   return false;
 }
 
+const numberWidth = 4;
+
 function columnTitles(left: number, { paint }: Style): string {
-  return paint('bold', `${'chunk'.padEnd(left + 7)} events`);
+  return paint('bold', `${'chunk'.padEnd(indentOf([numberWidth, left]))}events`);
 }
 
 function chunkLines(
   { number, at_ms, text, events }: ReplayedChunk,
   left: number,
-  { paint, width }: Style,
+  style: Style,
   full: boolean,
 ): readonly string[] {
-  const name = (number === null ? 'end' : String(number)).padStart(4);
+  const { paint, width } = style;
+  const name = (number === null ? 'end' : String(number)).padStart(numberWidth);
   const time = at_ms === null ? '' : `${at_ms.toFixed(1)} ms  `;
   const what = printable(cut(time + (number === null ? 'of the upstream’s body' : chunkText(text)), left));
-  const right = full ? Number.MAX_SAFE_INTEGER : width - left - 9;
+  const right = full ? Number.MAX_SAFE_INTEGER : width - indentOf([numberWidth, left]) - 1;
   const shown = events.length === 0 ? [paint('dim', '–')] : events.map((event) => eventText(event, right, paint));
-  return shown.map(
-    (event, index) => `${index === 0 ? `${paint('dim', name)}  ${what.padEnd(left)}` : ' '.repeat(left + 6)}  ${event}`,
-  );
+  const cells = [
+    { text: name, width: numberWidth, colour: 'dim' },
+    { text: what, width: left },
+  ] as const;
+  return rowLines(cells, shown, style);
 }
 
 /** What is particular to a chunk: the delta, the finish reason, the usage. */

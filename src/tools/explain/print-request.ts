@@ -1,3 +1,4 @@
+import { indentOf, rowLines, section } from '../cli/columns.ts';
 import { type Colour, printable, type Style, wrap } from '../cli/style.ts';
 import type { Cause } from './causes.ts';
 import type { ChatPlace, ExplainedField, ExplainedName, Reason, RequestExplanation } from './explanation.ts';
@@ -15,9 +16,9 @@ export function printRequest(explanation: RequestExplanation, style: Style, full
   if (chat === null) return `${from}  ${under}\n\n${printRefusals(explanation, style)}`;
   const to = style.paint('bold', printable(`${chat.method} ${chat.path}`));
   const sections = [
-    `${from} → ${to}  ${under}`,
+    [`${from} → ${to}  ${under}`],
     section(`Headers of the ${catalog === null ? 'Chat ' : ''}request`, headerLines(chat, style), style),
-    catalog === null ? '' : catalogText(catalog, style),
+    catalog === null ? [] : section('The answer', reasonLines(catalog, style, style.width - 2), style),
     section(
       'Body of the Chat request',
       chat.body === null ? [] : prettyJson(chat.body, { width: style.width - 2, full }).split('\n'),
@@ -32,15 +33,8 @@ export function printRequest(explanation: RequestExplanation, style: Style, full
       style,
     ),
   ];
-  return `${sections.filter((text) => text !== '').join('\n\n')}\n`;
-}
-
-function section(title: string, lines: readonly string[], { paint }: Style): string {
-  return lines.length === 0 ? '' : [paint('bold', title), ...lines.map((line) => `  ${line}`)].join('\n');
-}
-
-function catalogText(reason: Reason, style: Style): string {
-  return section('The answer', reasonLines(reason, style, style.width - 2), style);
+  const texts = sections.filter((lines) => lines.length > 0).map((lines) => lines.join('\n'));
+  return `${texts.join('\n\n')}\n`;
 }
 
 /** Headers that Envoy writes, which a saved exchange has in addition to the client's. */
@@ -83,24 +77,20 @@ function fieldLines(fields: readonly ExplainedField[], style: Style, full: boole
   const groups = full ? fields.map((field) => [field]) : grouped(fields);
   const names = groups.map(nameOf);
   const nameWidth = Math.min(36, Math.max(0, ...names.map((name) => name.length)));
-  const indent = ' '.repeat(nameWidth + 2 + fateWidth + 2);
+  const width = style.width - indentOf([nameWidth, fateWidth]) - 2;
   let above = '';
   return groups.flatMap((group, index) => {
     const [field] = group as [ExplainedField];
-    const name = cut(names[index] ?? '', nameWidth).padEnd(nameWidth);
-    const fate = style.paint(colourOf[field.fate], wordsOf[field.fate].padEnd(fateWidth));
-    const becomes = becomesText(group, style.width - indent.length - 2);
-    const reason =
-      field.fate === 'sent' && field.dropped.length === 0
-        ? []
-        : reasonLines(field, style, style.width - indent.length - 2);
+    const cells = [
+      { text: printable(cut(names[index] ?? '', nameWidth)), width: nameWidth },
+      { text: wordsOf[field.fate], width: fateWidth, colour: colourOf[field.fate] },
+    ];
+    const reason = field.fate === 'sent' && field.dropped.length === 0 ? [] : reasonLines(field, style, width);
     const key = reason.join('\n');
     const isRepeated = key !== '' && key === above;
     above = key;
-    return [
-      `${printable(name)}  ${fate}  ${becomes}`.trimEnd(),
-      ...(isRepeated ? [`${indent}${style.paint('dim', '(likewise)')}`] : reason.map((line) => indent + line)),
-    ];
+    const why = isRepeated ? [style.paint('dim', '(likewise)')] : reason;
+    return rowLines(cells, [becomesText(group, width), ...why], style);
   });
 }
 
@@ -203,10 +193,10 @@ function addedLines({ added }: RequestExplanation, style: Style): readonly strin
 }
 
 function printAnswered(explanation: RequestExplanation, answered: Reason, style: Style): string {
-  const title = style.paint('bold', 'Answered with an empty Response; the upstream is not asked');
-  const lines = reasonLines(answered, style, style.width - 2).map((line) => `  ${line}`);
+  const title = 'Answered with an empty Response; the upstream is not asked';
+  const lines = section(title, reasonLines(answered, style, style.width - 2), style);
   const names = explanation.dropped.map(({ name }) => style.paint('red', printable(name)));
-  return `${[title, ...lines, ...explanation.notes].join('\n')}\n\n${section(droppedTitle, names, style)}\n`;
+  return `${[...lines, ...explanation.notes].join('\n')}\n\n${section(droppedTitle, names, style).join('\n')}\n`;
 }
 
 const droppedTitle = 'Dropped, and named in x-responses-dropped';

@@ -2,15 +2,14 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AdminRoutes } from '../../service/server/admin.ts';
 import { originProblem, securityHeaders, siteProblem } from './access.ts';
 import { endpointOf } from './endpoint.ts';
-import { createLivePages, sendGone } from './live-pages.ts';
-import { PacedWrite } from './paced-write.ts';
+import { requestFileOf } from './exchange-json.ts';
+import type { ExchangeStore } from './exchange-store.ts';
+import { createLivePages, sendExchange } from './live-pages.ts';
 import { loadPage } from './page-files.ts';
 import { createQueue } from './queue.ts';
-import { maxExchangeBytes } from './recording.ts';
+import { maxRequestBytes } from './recording.ts';
 import { searchBodies } from './search.ts';
 import { createRequestSender } from './send-request.ts';
-import type { ExchangeStore, StoredExchange } from './store.ts';
-import { detailJson, requestFileOf } from './told-exchange.ts';
 import { linkTurns } from './turn-links.ts';
 
 export interface InspectorOptions {
@@ -29,8 +28,6 @@ export interface Inspector extends AdminRoutes {
   close(): void;
 }
 
-/** Limit of the form: any body that is kept whole can be sent again. */
-const maxSentBytes = maxExchangeBytes;
 /** Explanations and searches that may wait. */
 const maxWaiting = 16;
 /** Characters that may be looked for. */
@@ -53,10 +50,10 @@ export async function createInspector({
   /** `/inspect/exchanges/7` and `/inspect/exchanges/7/events`. */
   function exchangePage(response: ServerResponse, id: number, live: boolean): void {
     const exchange = store.get(id);
-    if (exchange === undefined && live) sendGone(response);
-    else if (exchange === undefined) sendText(response, 404, 'This exchange is no longer in memory.');
-    else if (!live) sendDetail(response, exchange);
-    else if (!pages.openExchange(response, exchange)) sendText(response, 503, tooManyPages);
+    if (live) {
+      if (!pages.openExchange(response, exchange)) sendText(response, 503, tooManyPages);
+    } else if (exchange === undefined) sendText(response, 404, 'This exchange is no longer in memory.');
+    else sendExchange(response, exchange);
   }
 
   /** Answers with the task's result as JSON, unless too many wait or the page has gone. */
@@ -106,8 +103,8 @@ export async function createInspector({
     // Anything else could change the host of the base URL.
     if (!to.startsWith('/') || endpointOf('POST', to) === null)
       return sendText(response, 400, 'path must be one of the Responses API.');
-    const body = await readBody(request, maxSentBytes);
-    if (body === null) return sendText(response, 413, `A request may have ${maxSentBytes} bytes.`);
+    const body = await readBody(request, maxRequestBytes);
+    if (body === null) return sendText(response, 413, `A request may have ${maxRequestBytes} bytes.`);
     try {
       const { status, requestId } = await sender.send(to, body, request.headers.authorization ?? null);
       sendJson(response, 200, { status, request_id: requestId });
@@ -185,13 +182,6 @@ async function readBody(request: IncomingMessage, maxBytes: number): Promise<str
     pieces.push(piece);
   }
   return Buffer.concat(pieces).toString('utf8');
-}
-
-/** Sends what is kept of the exchange, as it is read; a download fails if its exchange is evicted meanwhile. */
-function sendDetail(response: ServerResponse, exchange: StoredExchange): void {
-  response.writeHead(200, { ...securityHeaders, 'content-type': 'application/json' });
-  if (response.req.method === 'HEAD') return void response.end();
-  new PacedWrite(response, detailJson(exchange), (isWhole) => (isWhole ? response.end() : response.destroy()));
 }
 
 function sendJson(response: ServerResponse, status: number, value: unknown): void {

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
+import type { ExchangeStore, StoredExchange } from './exchange-store.ts';
 import { bodyNames } from './recording.ts';
-import type { ExchangeStore, StoredExchange } from './store.ts';
 import { createDeltaTexts } from './view/delta-texts.ts';
 
 /**
@@ -36,9 +36,9 @@ export async function searchBodies(
 const linesAtATime = 500;
 
 /** Whether the exchange has one of these texts: false after each part of the work, true once it is found. */
-function* findingsIn({ log }: StoredExchange, wanted: readonly string[]): Generator<boolean> {
+function* findingsIn(exchange: StoredExchange, wanted: readonly string[]): Generator<boolean> {
   for (const body of bodyNames) {
-    const text = log.whole(body).toString('utf8');
+    const text = exchange.bytesOf(body).toString('utf8');
     const lower = text.toLowerCase();
     yield wanted.some((each) => lower.includes(each));
     if (body !== 'chat_response' && body !== 'client_response') continue;

@@ -1,5 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import type { ExchangeStore, StoredExchange } from './store.ts';
+import type { ExchangeStore, StoredExchange } from './exchange-store.ts';
 import { type Turn, turnOf } from './turn.ts';
 import { promptFields } from './view/turn-changes.ts';
 
@@ -74,11 +74,11 @@ function turnFrom(id: number, request: Turn, parent: number | null, before: Turn
 
 /** What the exchange sent to the upstream, when that is complete; null if it is not a Chat request. */
 function requestOf(exchange: StoredExchange): { readonly request: Turn | null; readonly isNew: boolean } {
-  const { log, known } = exchange;
+  const { pieces, facts, omitted } = exchange;
   if (exchange.turn !== undefined) return { request: exchange.turn, isNew: false };
-  const isComplete = known.outcome !== null || log.count('chat_response') > 0;
-  if (!isComplete || exchange.notKept().chat_request > 0) return { request: null, isNew: false };
-  const request = turnOf(log.whole('chat_request'));
+  const isComplete = facts.outcome !== null || pieces.chat_response.length > 0;
+  if (!isComplete || omitted.chat_request > 0) return { request: null, isNew: false };
+  const request = turnOf(exchange.bytesOf('chat_request'));
   exchange.keepTurn(request);
   return { request, isNew: true };
 }

@@ -37,7 +37,7 @@ func TestTranslate(t *testing.T) {
 	// Istio's own kinds come from its store, the others from Kubernetes.
 	var objects, configs []string
 	for _, document := range strings.Split(string(input), "\n---\n") {
-		if strings.Contains(document, "networking.istio.io/") {
+		if strings.Contains(document, "networking.istio.io/") || strings.Contains(document, "security.istio.io/") {
 			configs = append(configs, document)
 		} else {
 			objects = append(objects, document)

@@ -179,7 +179,8 @@ export class ResponseLeg {
 
     const { context, dropped } = request.type === 'translated' ? request : { context: null, dropped: [] };
     const committed = this.#headerTiming === 'sent';
-    const { bodyLimits: limits, onMessage } = this.#options;
+    const { bodyLimits: limits, tap } = this.#options;
+    const onMessage = tap === undefined ? undefined : (events: number) => tap.onMessage(events);
     const reader = createUpstreamBodyReader({ status, contentType, retryAfter, context, committed, limits, onMessage });
     const opened = { reader, decoder, headers, stream: context?.stream ?? false, dropped };
     this.#body = opened;

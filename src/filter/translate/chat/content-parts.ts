@@ -21,24 +21,24 @@ export function contentOf(content: unknown): ContentTexts {
   return objectOf(content) === null ? nothing : { text: jsonTextOf(content), thinking: '', refusal: '' };
 }
 
-/** The parts of an array in stretches of thinking and the text after it (Mistral's interleaved thinking); any other content has none. */
-export function stretchesOf(content: unknown): readonly (readonly unknown[])[] {
-  if (!Array.isArray(content) || content.length < 2) return noStretches;
-  const stretches: unknown[][] = [[]];
+/** The parts of an array in turns of thinking and the text after it (Mistral's interleaved thinking); any other content has none. */
+export function turnsOf(content: unknown): readonly (readonly unknown[])[] {
+  if (!Array.isArray(content) || content.length < 2) return noTurns;
+  const turns: unknown[][] = [[]];
   let hasText = false;
   for (const part of content) {
     const { text, thinking } = partsOf([part]);
     if (thinking !== '' && hasText) {
-      stretches.push([]);
+      turns.push([]);
       hasText = false;
     }
-    stretches.at(-1)?.push(part);
+    turns.at(-1)?.push(part);
     hasText ||= text !== '';
   }
-  return stretches;
+  return turns;
 }
 
-const noStretches: readonly (readonly unknown[])[] = [];
+const noTurns: readonly (readonly unknown[])[] = [];
 
 function partsOf(parts: readonly unknown[]): ContentTexts {
   let text = '';

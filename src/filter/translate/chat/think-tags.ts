@@ -23,17 +23,17 @@ const allClosingTags = tagPairs.map(([, closing]) => closing);
 /** gpt-oss, where a server does not read its Harmony format: channels, of which the last is the answer. */
 const harmonyAnswer = '<|channel|>final<|message|>';
 const harmonyThinking = '<|channel|>analysis<|message|>';
-const harmonyStart = '<|start|>assistant';
+const harmonyTurn = '<|start|>assistant';
 
 /** What may open an answer, and what ends the thinking after it; null if the answer follows at once. */
 const openings = new Map<string, readonly string[] | null>([
   ...tagPairs.map(([opening, closing]) => [opening, [closing]] as const),
-  ...['', harmonyStart].flatMap((start): [string, readonly string[] | null][] => [
+  ...['', harmonyTurn].flatMap((turn): [string, readonly string[] | null][] => [
     [
-      start + harmonyThinking,
-      [`<|end|>${harmonyStart}${harmonyAnswer}`, `${harmonyStart}${harmonyAnswer}`, harmonyAnswer],
+      turn + harmonyThinking,
+      [`<|end|>${harmonyTurn}${harmonyAnswer}`, `${harmonyTurn}${harmonyAnswer}`, harmonyAnswer],
     ],
-    [start + harmonyAnswer, null],
+    [turn + harmonyAnswer, null],
   ]),
 ]);
 const openingTags = [...openings.keys()];

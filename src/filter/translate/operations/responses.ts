@@ -12,15 +12,16 @@ export const responses: TranslatedOperation = {
     if (prewarm === null) return endsInTrigger ? compactionTrigger : responses;
     return prefixCache && (input?.length || instructions) ? prewarmed : notPrewarmed;
   },
+  // `store: true` is refused where fields are parsed, for every operation; a missing one would mean true here alone.
   check({ store }, { omittedStore }) {
     if (store == null && omittedStore === 'reject')
       throw missingParameter('store', 'Nothing is stored here: send "store": false.');
   },
 };
 
-/** The same where the input ends in a `compaction_trigger`: a Response whose output is one `compaction` item. */
+/** A request whose input ends in a `compaction_trigger`: its Response has one `compaction` item as output. */
 export const compactionTrigger: TranslatedOperation = { ...responses, ...summary, of: () => compactionTrigger };
 
-/** The same where the request asks for a warm cache and no output. */
+/** A request for a warm cache and no output, where there is a cache to warm, and where there is none. */
 export const prewarmed: TranslatedOperation = { ...responses, ...oneToken, of: () => prewarmed };
 export const notPrewarmed: TranslatedOperation = { ...responses, ...noCall, of: () => notPrewarmed };

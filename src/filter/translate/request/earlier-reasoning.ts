@@ -42,7 +42,7 @@ function detailsOf(details: readonly unknown[], text: string): readonly unknown[
   });
 }
 
-/** The same for thinking blocks. */
+/** Anthropic's thinking blocks, with `text` in those whose own was left out because it stands elsewhere. */
 function blocksOf(blocks: readonly unknown[], text: string): readonly unknown[] {
   return blocks.flatMap((value): unknown[] => {
     const block = objectOf<LooseThinkingBlock>(value);

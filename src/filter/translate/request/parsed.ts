@@ -46,8 +46,8 @@ export interface InputToolCall {
   /** The item's path in the request, for errors. */
   readonly param: string;
   readonly callId: string;
-  /** Its input is text in any form; any other call's is JSON. */
-  readonly isCustom: boolean;
+  /** Its input is text in any form, as a custom tool's is; any other call's is JSON. */
+  readonly takesText: boolean;
   readonly name: string;
   readonly namespace: string | null;
   /** JSON text of the arguments, or a custom tool's input verbatim. */

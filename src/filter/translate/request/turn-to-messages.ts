@@ -60,11 +60,11 @@ export function messagesOfTurn(turn: Turn, profile: Profile, tools: ToolTable): 
 }
 
 function toolCallOf(call: PairedCall, turn: Turn, profile: Profile, tools: ToolTable): ChatToolCall {
-  const { callId, isCustom, input } = call;
+  const { callId, takesText, input } = call;
   const id = upstreamCallId(callId);
   const name = chatNameOf(call, tools);
   const kept = opaqueFieldsOf(turn, callId);
-  if (!isCustom) return { id, type: 'function', function: { name, arguments: input }, ...kept };
+  if (!takesText) return { id, type: 'function', function: { name, arguments: input }, ...kept };
   if (profile.customTools === 'native') return { id, type: 'custom', custom: { name, input }, ...kept };
   return { id, type: 'function', function: { name, arguments: JSON.stringify({ input }) }, ...kept };
 }

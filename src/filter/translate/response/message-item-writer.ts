@@ -78,7 +78,7 @@ export class MessageItemWriter implements OpenItem {
     return false;
   }
 
-  /** Only the last item can be a message that is not complete: any other item closes it. */
+  /** As above: only the last item can be one. */
   isCut(): boolean {
     return false;
   }

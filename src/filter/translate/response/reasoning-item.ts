@@ -10,7 +10,7 @@ import { encodeReasoningEnvelope, packOpaqueFields, type ReasoningEnvelope } fro
 export interface ReasoningExtras {
   /** `reasoning_details` as they go back. */
   readonly details: readonly unknown[];
-  /** `thinking_blocks` as they go back. */
+  /** `thinking_blocks` likewise. */
   readonly blocks: readonly LooseThinkingBlock[];
   /** What calls, and the message (`''`), must have back, by `call_id`. */
   readonly fields: Readonly<Record<string, OpaqueFields>>;

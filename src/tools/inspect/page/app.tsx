@@ -132,7 +132,6 @@ function Status({ model }: { readonly model: Model }): JSX.Element {
       {model.list.isPaused && model.connection === 'live' ? 'paused' : words[model.connection]} ·{' '}
       {count(model.list.total)} {model.list.total === 1 ? 'exchange' : 'exchanges'} · {size(model.heldBytes)}
       {limit}
-      {model.skipped > 0 ? <span class="warn"> · this page was slow: {model.skipped} updates skipped</span> : null}
     </p>
   );
 }
@@ -163,7 +162,6 @@ function Row(props: { readonly listed: ListedRow; readonly isInBodies: boolean }
     tokens ?? running,
     row.first_event_ms === null ? null : `first ${duration(row.first_event_ms)}`,
     speed,
-    row.worker === null ? null : `w${row.worker}`,
   ];
   return (
     <div class={isGone ? 'exchange gone' : 'exchange'}>

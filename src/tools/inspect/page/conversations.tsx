@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import type { ExchangeDetail } from '../told-exchange.ts';
+import type { ExchangeDetail } from '../exchange-json.ts';
 import type { Conversation, ConversationTurn } from '../view/conversations.ts';
 import { harOf } from '../view/har.ts';
 import { visible } from '../view/json-lines.ts';

@@ -98,7 +98,6 @@ function Title({ shown, model }: { readonly shown: ShownExchange; readonly model
     ['Status', statusOf(file)],
     ['Profile', row.profile],
     ...(row.finish_reason === null ? [] : [['Finish', row.finish_reason] as const]),
-    ...(row.worker === null ? [] : [['Worker', row.worker] as const]),
     ['Client', row.client ?? '–'],
     [
       'Conversation',

@@ -1,4 +1,4 @@
-import type { ExchangeRow } from '../told-exchange.ts';
+import type { ExchangeRow } from '../exchange-json.ts';
 import { BodySearch } from './body-search.ts';
 
 /** Rows that the page keeps, including those of exchanges that are no longer in the service's memory. */
@@ -19,7 +19,6 @@ export interface ListMessage {
   readonly rows: readonly ExchangeRow[];
   readonly gone: readonly number[];
   readonly held_bytes: number;
-  readonly skipped: number;
 }
 
 /** The list of exchanges: the service's rows, which of them match the filter, and the pause. */
@@ -129,9 +128,9 @@ export class ExchangeList {
 }
 
 function wordsOf(row: ExchangeRow): string {
-  const { client, model, outcome, status, error_code, path, method, profile, request_id, worker, finish_reason } = row;
-  const more = [row.stream === true ? 'stream' : null, worker === null ? null : `worker ${worker}`];
-  const words = [client, model, outcome, status, error_code, path, method, profile, request_id, finish_reason, ...more];
+  const { client, model, outcome, status, error_code, path, method, profile, request_id, finish_reason } = row;
+  const kind = row.stream === true ? 'stream' : null;
+  const words = [client, model, outcome, status, error_code, path, method, profile, request_id, finish_reason, kind];
   return words
     .filter((word) => word !== null)
     .join(' ')

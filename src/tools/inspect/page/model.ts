@@ -1,5 +1,5 @@
-import type { StoreLimits } from '../store.ts';
-import type { ExchangeRow } from '../told-exchange.ts';
+import type { ExchangeRow } from '../exchange-json.ts';
+import type { StoreLimits } from '../exchange-store.ts';
 import { type Conversation, conversationsOf } from '../view/conversations.ts';
 import { pricesIn } from '../view/cost.ts';
 import { ExchangeList, type ListMessage } from './exchange-list.ts';
@@ -35,8 +35,6 @@ export class Model {
   key = '';
   /** What the open form starts from: nothing, or a request to edit and send again; null while it is closed. */
   draft: Draft | null = null;
-  /** Updates that this page was too slow for: it received the state after them. */
-  skipped = 0;
   selectedId: number | null = null;
   shown: ShownExchange | null = null;
   /** Why the selected exchange is not shown. */
@@ -128,7 +126,7 @@ export class Model {
     if (listed?.isGone === true) this.problem = evicted;
     else
       this.#leave = followExchange(id, {
-        onExchange: (shown, skipped) => this.#set({ shown, skipped: this.skipped + skipped, problem: null }),
+        onExchange: (shown) => this.#set({ shown, problem: null }),
         onProblem: (problem) => this.#set({ problem }),
       });
   }
@@ -164,7 +162,6 @@ export class Model {
     this.list.update(message);
     this.#conversations = null;
     this.heldBytes = message.held_bytes;
-    this.skipped += message.skipped;
     this.#selectAwaited();
     this.#selectLinked();
   }

@@ -4,7 +4,7 @@ import { isWithin } from '../../../filter/wire/json/paths.ts';
 import type { ExchangeFileRequest } from '../../../filter/wire/schema/exchange-file.ts';
 import { compareHeaders } from '../view/compare-headers.ts';
 import type { Account, ExplainedBodies } from '../view/explained.ts';
-import { type JsonLine, type JsonLineOptions, jsonLines, textLines, visible } from '../view/json-lines.ts';
+import { type Explained, type JsonLine, jsonLines, textLines, visible } from '../view/json-lines.ts';
 import { parsed } from '../view/timeline.ts';
 import { CopyButton } from './copy-button.tsx';
 import { FindCount } from './find-count.tsx';
@@ -31,8 +31,7 @@ export function RequestSection({
   const extra = (
     <>
       <span class="legend">
-        <i class="mark changed" /> {isExplained ? 'rewritten' : 'differs'} <i class="mark only" /> only here{' '}
-        <i class="mark dropped" /> dropped
+        <i class="mark changed" /> rewritten <i class="mark only" /> only here <i class="mark dropped" /> dropped
       </span>
       {explanation === 'asked' ? <span class="legend">explaining …</span> : null}
       <button type="button" class="small" aria-pressed={showsHeaders} onClick={() => setShowsHeaders(!showsHeaders)}>
@@ -56,13 +55,7 @@ export function RequestSection({
       {showsHeaders ? (
         <Headers client={client} chat={chat} />
       ) : (
-        <Bodies
-          client={client}
-          chat={chat}
-          dropped={dropped}
-          model={model}
-          explained={isExplained ? explanation : null}
-        />
+        <Bodies client={client} chat={chat} model={model} explained={isExplained ? explanation : null} />
       )}
     </Section>
   );
@@ -103,58 +96,38 @@ type Side = 'client' | 'chat';
 function Bodies(props: {
   readonly client: ExchangeFileRequest;
   readonly chat: ExchangeFileRequest | null;
-  readonly dropped: readonly string[];
   readonly model: Model;
   readonly explained: ExplainedBodies | null;
 }): JSX.Element {
-  const { client, chat, dropped, model, explained } = props;
+  const { client, chat, model, explained } = props;
   const [left, right] = useMemo(() => [bodyOf(client), chat === null ? null : bodyOf(chat)], [client, chat]);
   const [selected, setSelected] = useState<{
     readonly side: Side;
     readonly line: JsonLine;
     readonly index: number;
   } | null>(null);
-  const both = left.json != null && right?.json != null;
   const path = selected?.line.path ?? null;
   const account = selected === null || path === null ? null : (explained?.accountOf(selected.side, path) ?? null);
-  const find = model.list.find;
   const ofSide = (side: Side) => ({
     model,
+    explained: explained?.[side],
     selected: selected?.side === side ? selected.index : null,
     onSelect: (line: JsonLine, index: number) => setSelected({ side, line, index }),
     linked: account === null ? none : side === 'client' ? account.from : account.to,
     // The side that was selected stays where it is.
     follows: selected !== null && selected.side !== side,
   });
-  const compared = (other: unknown, side: Side) => ({
-    ...(both ? { other } : {}),
-    ...(explained === null ? {} : { explained: explained[side], other }),
-    ...(side === 'client' ? { dropped } : {}),
-    find,
-  });
   return (
     <>
       <Pair model={model}>
-        <Body
-          title="Client sent"
-          request={client}
-          body={left}
-          compare={compared(right?.json ?? null, 'client')}
-          {...ofSide('client')}
-        />
+        <Body title="Client sent" request={client} body={left} {...ofSide('client')} />
         {chat === null ? (
           <div class="pane">
             <p class="pane-title">Chat request</p>
             <p class="empty">The upstream was not called.</p>
           </div>
         ) : (
-          <Body
-            title="It became"
-            request={chat}
-            body={right}
-            compare={compared(left.json, 'chat')}
-            {...ofSide('chat')}
-          />
+          <Body title="It became" request={chat} body={right} {...ofSide('chat')} />
         )}
       </Pair>
       {account === null ? null : <AccountOf account={account} onClose={() => setSelected(null)} />}
@@ -211,7 +184,8 @@ function Body(props: {
   readonly model: Model;
   readonly request: ExchangeFileRequest;
   readonly body: ReadBody | null;
-  readonly compare: Omit<JsonLineOptions, 'columns'>;
+  /** What became of its values; undefined while that is not known. */
+  readonly explained: ReadonlyMap<string, Explained> | undefined;
   readonly selected: number | null;
   readonly onSelect: (line: JsonLine, index: number) => void;
   /** Paths that belong to the selected value. */
@@ -219,14 +193,15 @@ function Body(props: {
   readonly follows: boolean;
 }): JSX.Element {
   const [box, columns] = useColumns();
-  const { compare, linked, follows } = props;
+  const { explained, linked, follows } = props;
+  const { find } = props.model.list;
   const text = props.body?.text ?? '';
   const lines = useMemo(() => {
     if (props.body === null || text === '') return [];
     return props.body.json === null
-      ? textLines(text, columns, compare.find)
-      : jsonLines(props.body.json, { ...compare, columns });
-  }, [text, columns, 'other' in compare, compare.dropped?.length, compare.explained, compare.find]);
+      ? textLines(text, columns, find)
+      : jsonLines(props.body.json, { explained, find, columns });
+  }, [text, columns, explained, find]);
   const isLinked = ({ path }: JsonLine) => path !== null && linked.some((each) => isWithin(path, each));
   const firstLinked = follows ? lines.findIndex(isLinked) : -1;
   const [go, setGo] = useState<{ readonly index: number } | null>(null);

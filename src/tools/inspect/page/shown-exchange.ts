@@ -1,5 +1,5 @@
 import type { ExchangeFilePiece } from '../../../filter/wire/schema/exchange-file.ts';
-import type { ExchangeDetail, ExchangeRow } from '../told-exchange.ts';
+import type { ExchangeDetail, ExchangeRow } from '../exchange-json.ts';
 import { isStream } from '../view/final-response.ts';
 import { createTimeline, type Timeline } from '../view/timeline.ts';
 
@@ -12,8 +12,8 @@ export interface ShownExchange {
 
 /** Who is told of an exchange that is followed. */
 export interface Follower {
-  /** It arrived, or grew. `skipped` counts the updates that the page was too slow for. */
-  onExchange(shown: ShownExchange, skipped: number): void;
+  /** It arrived, or grew. */
+  onExchange(shown: ShownExchange): void;
   /** Why it is not shown. */
   onProblem(problem: string): void;
 }
@@ -22,36 +22,35 @@ interface PiecesMessage {
   readonly row: ExchangeRow;
   readonly chat_response: readonly ExchangeFilePiece[];
   readonly client_response: readonly ExchangeFilePiece[];
-  readonly skipped: number;
 }
 
 /** Fetches an exchange, and its pieces while they arrive. The function that it returns ends that. */
 export function followExchange(id: number, { onExchange, onProblem }: Follower): () => void {
   let shown: ShownExchange | null = null;
-  const show = (now: ShownExchange, skipped: number) => {
+  const show = (now: ShownExchange) => {
     shown = now;
-    onExchange(now, skipped);
+    onExchange(now);
   };
   const source = new EventSource(`/inspect/exchanges/${id}/events`);
   source.addEventListener('exchange', (event) => {
-    const detail = JSON.parse(event.data) as ExchangeDetail & { skipped: number };
+    const detail = JSON.parse(event.data) as ExchangeDetail;
     const { chat_response, client_response } = detail.file;
     const timeline = createTimeline({
       upstreamIsStream: isStream(chat_response),
       clientIsStream: isStream(client_response),
     });
     timeline.add(chat_response?.pieces ?? [], client_response?.pieces ?? []);
-    show({ detail, timeline, version: 0 }, detail.skipped);
+    show({ detail, timeline, version: 0 });
   });
   source.addEventListener('pieces', (event) => {
     if (shown === null) return;
-    const { row, chat_response, client_response, skipped } = JSON.parse(event.data) as PiecesMessage;
+    const { row, chat_response, client_response } = JSON.parse(event.data) as PiecesMessage;
     const { detail, timeline, version } = shown;
     timeline.add(chat_response, client_response);
     // In place: there may be many, and each update has a few.
     detail.file.chat_response?.pieces.push(...chat_response);
     detail.file.client_response?.pieces.push(...client_response);
-    show({ detail: { ...detail, row }, timeline, version: version + 1 }, skipped);
+    show({ detail: { ...detail, row }, timeline, version: version + 1 });
   });
   source.addEventListener('end', () => source.close());
   source.addEventListener('evicted', () => {

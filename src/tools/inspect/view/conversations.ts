@@ -1,4 +1,4 @@
-import type { ExchangeRow } from '../told-exchange.ts';
+import type { ExchangeRow } from '../exchange-json.ts';
 import type { TurnLink } from '../turn-links.ts';
 import { costOf, type Price } from './cost.ts';
 

@@ -1,4 +1,4 @@
-import type { ExchangeRow } from '../told-exchange.ts';
+import type { ExchangeRow } from '../exchange-json.ts';
 
 /** What a million tokens of a model cost. */
 export interface Price {

@@ -81,6 +81,11 @@ export function explainedBodies({ fields, refusals, added }: ExplanationFile): E
     const isInPlace = field.fate === 'sent' && to.length === 1 && to[0] === field.field;
     client.set(field.field, { mark: marks[field.fate], note: isInPlace ? null : noteOf(field, to) });
     accounts.client.set(field.field, accountOf(field, to));
+    // A part of it that was dropped; `tools[].strict` names that of every tool.
+    for (const name of field.dropped) {
+      const part = name.replace(/^(\w+)\[\]/, (list, of) => (field.field.startsWith(`${of}[`) ? field.field : list));
+      if (!client.has(part)) client.set(part, { mark: 'dropped', note: null });
+    }
     for (const path of to) sources.set(path, [...(sources.get(path) ?? []), field]);
   }
   for (const [path, from] of sources) {

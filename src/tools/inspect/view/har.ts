@@ -3,7 +3,7 @@ import type {
   ExchangeFilePiece,
   ExchangeFileRequest,
 } from '../../../filter/wire/schema/exchange-file.ts';
-import type { ExchangeDetail } from '../told-exchange.ts';
+import type { ExchangeDetail } from '../exchange-json.ts';
 import { bytesOfBase64 } from './timeline.ts';
 
 /**

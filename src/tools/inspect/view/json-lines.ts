@@ -1,4 +1,4 @@
-/** How a value of one body relates to the other body; `moved`: the same value is there, elsewhere or under another name. */
+/** What became of a value; `moved`: the same value is on the other side, elsewhere or under another name. */
 export type Mark = 'same' | 'moved' | 'changed' | 'only' | 'dropped';
 
 /** What is known about the value at a path. */
@@ -24,12 +24,8 @@ export interface JsonLine {
 }
 
 export interface JsonLineOptions {
-  /** The other body; marks are left out without it. */
-  readonly other?: unknown;
-  /** Paths that were dropped on the way to the other side, as `x-responses-dropped` names them. */
-  readonly dropped?: readonly string[];
-  /** The explanations of values, by path; marks come from these if there are any. */
-  readonly explained?: ReadonlyMap<string, Explained>;
+  /** What became of values, by path. */
+  readonly explained?: ReadonlyMap<string, Explained> | undefined;
   /** Text to search for, ignoring case. */
   readonly find?: string;
   /** Characters of a line. */
@@ -42,11 +38,10 @@ const indentWidth = 2;
 /** A line has at least this many characters of a text. */
 const leastWidth = 20;
 
-/** A JSON value as lines, its long texts broken at line ends and at the width; its differences from another one are marked. */
+/** A JSON value as lines, its long texts broken at line ends and at the width, with what became of it. */
 export function jsonLines(value: unknown, options: JsonLineOptions): JsonLine[] {
-  const writer = new LineWriter(options, droppedPaths(options.dropped ?? [], value));
-  const compared = 'other' in options;
-  writer.write(null, value, compared ? { value: options.other } : null, compared ? null : undefined, 0, '', true);
+  const writer = new LineWriter(options);
+  writer.write(null, value, null, 0, '', true);
   return writer.lines;
 }
 
@@ -83,60 +78,41 @@ export function visible(text: string): string {
   );
 }
 
-/** Whether two JSON values are equal, ignoring the order of their fields. */
-export function isEqual(a: unknown, b: unknown): boolean {
-  if (a === b) return true;
-  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;
-  if (Array.isArray(a) !== Array.isArray(b)) return false;
-  const keys = Object.keys(a);
-  if (keys.length !== Object.keys(b).length) return false;
-  return keys.every((key) => Object.hasOwn(b, key) && isEqual(childOf(a, key), childOf(b, key)));
-}
-
-/** What is on the other side: a value, or nothing. */
-type Counterpart = { readonly value: unknown } | null;
-
 class LineWriter {
   readonly lines: JsonLine[] = [];
   readonly #options: JsonLineOptions;
-  readonly #dropped: ReadonlySet<string>;
 
-  constructor(options: JsonLineOptions, dropped: ReadonlySet<string>) {
+  constructor(options: JsonLineOptions) {
     this.#options = options;
-    this.#dropped = dropped;
   }
 
-  /** `inherited` is the mark of the enclosing value: null if the value needs its own, undefined without comparison. */
+  /** `inherited` is the mark of the enclosing value. */
   write(
     key: string | null,
     value: unknown,
-    counterpart: Counterpart,
-    inherited: Mark | null | undefined,
+    inherited: Mark | null,
     depth: number,
     path: string,
     isLast: boolean,
   ): void {
     const explained = this.#options.explained?.get(path);
-    const mark =
-      inherited === undefined ? undefined : this.#markOf(value, counterpart, explained?.mark ?? inherited, path);
+    const mark = explained?.mark ?? inherited;
     const said = explained?.note ?? null;
     const taken = depth * indentWidth + (key?.length ?? 0) + 4 + (said?.length ?? 0) + 2;
     // It would cover the value, so it is placed above.
     const isAbove = said !== null && taken + leastWidth > this.#options.columns;
-    if (isAbove) this.#line(path, depth, null, '', 'plain', mark ?? null, said);
+    if (isAbove) this.#line(path, depth, null, '', 'plain', mark, said);
     const note = isAbove ? null : said;
     const comma = isLast ? '' : ',';
-    if (typeof value === 'object' && value !== null)
-      this.#writeContainer(key, value, counterpart, mark, depth, path, comma, note);
-    else if (typeof value === 'string') this.#writeText(key, value, mark ?? null, depth, path, comma, note);
-    else this.#line(path, depth, key, `${JSON.stringify(value) ?? 'null'}${comma}`, 'literal', mark ?? null, note);
+    if (typeof value === 'object' && value !== null) this.#writeContainer(key, value, mark, depth, path, comma, note);
+    else if (typeof value === 'string') this.#writeText(key, value, mark, depth, path, comma, note);
+    else this.#line(path, depth, key, `${JSON.stringify(value) ?? 'null'}${comma}`, 'literal', mark, note);
   }
 
   #writeContainer(
     key: string | null,
     value: object,
-    counterpart: Counterpart,
-    mark: Mark | null | undefined,
+    mark: Mark | null,
     depth: number,
     path: string,
     comma: string,
@@ -146,19 +122,15 @@ class LineWriter {
     const [open, close] = isArray ? ['[', ']'] : ['{', '}'];
     const keys = Object.keys(value);
     if (keys.length === 0) {
-      this.#line(path, depth, key, `${open}${close}${comma}`, 'bracket', mark ?? null, note);
+      this.#line(path, depth, key, `${open}${close}${comma}`, 'bracket', mark, note);
       return;
     }
-    this.#line(path, depth, key, open, 'bracket', mark ?? null, note);
-    const other = counterpart?.value;
-    const comparable = typeof other === 'object' && other !== null && Array.isArray(other) === isArray ? other : null;
+    this.#line(path, depth, key, open, 'bracket', mark, note);
     for (const [index, name] of keys.entries()) {
-      const there =
-        comparable !== null && Object.hasOwn(comparable, name) ? { value: childOf(comparable, name) } : null;
       const at = isArray ? `${path}[${name}]` : path === '' ? name : `${path}.${name}`;
-      this.write(isArray ? null : name, childOf(value, name), there, mark, depth + 1, at, index === keys.length - 1);
+      this.write(isArray ? null : name, childOf(value, name), mark, depth + 1, at, index === keys.length - 1);
     }
-    this.#line(path, depth, null, `${close}${comma}`, 'bracket', mark ?? null, null);
+    this.#line(path, depth, null, `${close}${comma}`, 'bracket', mark, null);
   }
 
   #writeText(
@@ -205,51 +177,6 @@ class LineWriter {
     const shown = key === null ? null : visible(key);
     this.lines.push({ path, depth, key: shown, text, kind, mark, note, isFound: isFound || hasWord });
   }
-
-  #markOf(value: unknown, counterpart: Counterpart, inherited: Mark | null, path: string): Mark | null {
-    if (this.#dropped.has(path)) return 'dropped';
-    if (inherited !== null) return inherited;
-    if (this.#options.explained !== undefined) return null;
-    if (counterpart === null) return 'only';
-    const other = counterpart.value;
-    if (isEqual(value, other)) return 'same';
-    const bothHold =
-      typeof value === 'object' &&
-      value !== null &&
-      typeof other === 'object' &&
-      other !== null &&
-      Array.isArray(value) === Array.isArray(other);
-    return bothHold ? null : 'changed';
-  }
-}
-
-/**
- * The paths of a body that dropped names mean. `tools[].strict` is that field of every tool; the last word of
- * `tools[0].mcp` and `reasoning.effort.minimal` is the type or the value of what is at the path before it.
- */
-function droppedPaths(names: readonly string[], value: unknown): ReadonlySet<string> {
-  const found = new Set<string>();
-  for (const name of names) follow(name.match(/[^.[\]]+|\[\d*\]/g) ?? [], value, '', found);
-  return found;
-}
-
-/** `isEach`: the path contains a `[]`, so not every value needs to have the field. */
-function follow(steps: readonly string[], value: unknown, path: string, found: Set<string>, isEach = false): void {
-  const [step, ...rest] = steps;
-  if (step === undefined) {
-    if (path !== '') found.add(path);
-    return;
-  }
-  if (step === '[]') {
-    if (Array.isArray(value))
-      for (const [index, item] of value.entries()) follow(rest, item, `${path}[${index}]`, found, true);
-    return;
-  }
-  const key = step.replace(/^\[(\d+)\]$/, '$1');
-  if (typeof value === 'object' && value !== null && Object.hasOwn(value, key)) {
-    const at = step === key ? (path === '' ? key : `${path}.${key}`) : `${path}[${key}]`;
-    follow(rest, childOf(value, key), at, found, isEach);
-  } else if (path !== '' && !isEach) found.add(path);
 }
 
 function childOf(value: object, key: string): unknown {

@@ -19,11 +19,11 @@ it('the results stand below one another, also beside the longest name of a probe
   const name = 'max_completion_tokens_short';
   const findings = new Map([...report.run.findings, [name, { result: 'works', detail: 'seen' } as const]]);
   const text = textReport({ ...report, run: { ...report.run, findings } }, allProbes, plainStyle(120));
-  expect(text).toContain(`  ${name} works `);
+  expect(text).toContain(`  ${name}  works `);
   const rows = text.split('\n').filter((line) => /^ {2}\w+ +(works|accepted|IGNORED|REFUSED|not tested) /.test(line));
   expect(rows.length).toBeGreaterThan(40);
   const ends = rows.map((row) => /^ {2}\w+ +/.exec(row)?.[0].length);
-  expect(new Set(ends)).toEqual(new Set([2 + name.length + 1]));
+  expect(new Set(ends)).toEqual(new Set([2 + name.length + 2]));
 });
 
 it('docs/doctor.md has every probe, and no flag that there is not', () => {

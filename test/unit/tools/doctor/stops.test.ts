@@ -340,7 +340,7 @@ it('Ctrl-C prints what was found', { timeout: 30_000 }, async () => {
     const [code] = await once(child, 'close');
     expect(code).toBe(3);
     expect(out).toContain('STOPPED: Interrupted.');
-    expect(out).toMatch(/^ {2}stream {16}works/m);
+    expect(out).toMatch(/^ {2}stream {17}works/m);
   });
 });
 

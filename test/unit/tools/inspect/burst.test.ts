@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
 import { createExchangeFactory } from '../../../../src/service/server/exchanges.ts';
-import { createRecorder } from '../../../../src/tools/inspect/recorded-exchange.ts';
-import { createExchangeStore } from '../../../../src/tools/inspect/store.ts';
-import { detailOf } from '../../../../src/tools/inspect/told-exchange.ts';
+import { createExchangeStore } from '../../../../src/tools/inspect/exchange-store.ts';
+import { createRecorder } from '../../../../src/tools/inspect/record-exchanges.ts';
 import { chunkLabel, createTimeline, eventLabel } from '../../../../src/tools/inspect/view/timeline.ts';
 import { explainSetupOf } from '../../../support/config-of-settings.ts';
+import { detailOf } from '../../../support/recorded-exchange.ts';
 
 const chunk = (delta: object, more: object = {}) =>
   `data: ${JSON.stringify({ choices: [{ index: 0, delta, ...more }] })}\n\n`;

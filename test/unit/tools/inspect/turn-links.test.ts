@@ -1,9 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createExchangeStore, defaultStoreLimits, type ExchangeStore } from '../../../../src/tools/inspect/store.ts';
+import {
+  createExchangeStore,
+  defaultStoreLimits,
+  type ExchangeStore,
+} from '../../../../src/tools/inspect/exchange-store.ts';
 import { turnOf } from '../../../../src/tools/inspect/turn.ts';
 import { linkTurns } from '../../../../src/tools/inspect/turn-links.ts';
-import { recordedFacts } from '../../../support/recorded-facts.ts';
+import { overFacts, requestHead } from '../../../support/recorded-exchange.ts';
 
 const never = new AbortController().signal;
 const system = { role: 'system', content: 'Be brief.' };
@@ -12,9 +16,9 @@ const assistant = (content: string) => ({ role: 'assistant', content });
 
 function record(store: ExchangeStore, body: unknown): number {
   const exchange = store.open(1);
-  exchange.head('chat_request', [':method', 'POST', ':path', '/v1/chat/completions']);
-  exchange.piece('chat_request', 0, Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)));
-  exchange.facts({ ...recordedFacts, outcome: 'completed' });
+  exchange.setHead('chat_request', requestHead);
+  exchange.addPiece('chat_request', 0, Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)));
+  exchange.setFacts(overFacts);
   return exchange.id;
 }
 
@@ -117,12 +121,12 @@ describe('turns of a conversation', () => {
   });
 
   it('are only requests that are whole, and complete', async () => {
-    const store = createExchangeStore({ ...defaultStoreLimits, maxExchangeBytes: 64 * 1024 });
+    const store = createExchangeStore({ ...defaultStoreLimits, maxBytes: 128 * 1024 });
     record(store, { model: 'm', messages: [user('x'.repeat(100_000))] });
     const running = store.open(1);
-    running.piece('chat_request', 0, Buffer.from(JSON.stringify({ messages: [user('Hi')] })));
+    running.addPiece('chat_request', 0, Buffer.from(JSON.stringify({ messages: [user('Hi')] })));
     expect(await linkTurns(store, never)).toEqual([]);
-    running.piece('chat_response', 0, Buffer.from('{'));
+    running.addPiece('chat_response', 0, Buffer.from('{'));
     expect(await linkTurns(store, never)).toMatchObject([{ id: 2 }]);
   });
 
@@ -140,7 +144,7 @@ describe('turns of a conversation', () => {
   });
 
   it('are found out anew each time where there is no room to keep them', async () => {
-    const store = createExchangeStore({ ...defaultStoreLimits, maxExchangeBytes: 64 * 1024 });
+    const store = createExchangeStore({ ...defaultStoreLimits, maxBytes: 128 * 1024 });
     const id = record(store, { model: 'm', messages: Array.from({ length: 800 }, () => user('Hi')) });
     expect(await linkTurns(store, never)).toMatchObject([{ messages: 800 }]);
     expect(store.get(id)?.turn).toBeUndefined();

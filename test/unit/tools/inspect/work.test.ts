@@ -1,10 +1,10 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createExchangeStore, type ExchangeStore } from '../../../../src/tools/inspect/exchange-store.ts';
 import { createInspector, type Inspector } from '../../../../src/tools/inspect/inspector.ts';
-import { maxExchangeBytes, probeAgent } from '../../../../src/tools/inspect/recording.ts';
-import { createExchangeStore, type ExchangeStore } from '../../../../src/tools/inspect/store.ts';
-import { recordedFacts } from '../../../support/recorded-facts.ts';
+import { maxRequestBytes, probeAgent } from '../../../../src/tools/inspect/recording.ts';
+import { overFacts, recordedFacts, requestHead } from '../../../support/recorded-exchange.ts';
 
 let store: ExchangeStore;
 let inspector: Inspector;
@@ -44,9 +44,9 @@ async function get(path: string, headers: Readonly<Record<string, string>> = {})
 
 function record(...texts: readonly string[]): number {
   const exchange = store.open(1);
-  exchange.head('client_request', [':method', 'POST', ':path', '/v1/responses']);
-  for (const text of texts) exchange.piece('client_request', 0, Buffer.from(text));
-  exchange.facts({ ...recordedFacts, outcome: 'completed' });
+  exchange.setHead('client_request', requestHead);
+  for (const text of texts) exchange.addPiece('client_request', 0, Buffer.from(text));
+  exchange.setFacts(overFacts);
   return exchange.id;
 }
 
@@ -62,11 +62,11 @@ it.each(['chat_response', 'client_response'] as const)('finds a text that the de
   const chunk = (content: string) => `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content } }] })}\r\n\r\n`;
   const ids = ['ra runs', 're'].map((end) => {
     const exchange = store.open(1);
-    for (const content of ['A\nze', 'b']) exchange.piece(body, 1, Buffer.from(chunk(content)));
+    for (const content of ['A\nze', 'b']) exchange.addPiece(body, 1, Buffer.from(chunk(content)));
     // More than is read at a time in between, and a message that is itself cut.
-    for (let index = 0; index < 600; index += 1) exchange.piece(body, 1, Buffer.from(': ping\n\n'));
-    for (const half of chunk(end).split(/(?=delta)/)) exchange.piece(body, 2, Buffer.from(half));
-    exchange.facts({ ...recordedFacts, outcome: 'aborted' });
+    for (let index = 0; index < 600; index += 1) exchange.addPiece(body, 1, Buffer.from(': ping\n\n'));
+    for (const half of chunk(end).split(/(?=delta)/)) exchange.addPiece(body, 2, Buffer.from(half));
+    exchange.setFacts({ ...recordedFacts, outcome: 'aborted' });
     return exchange.id;
   });
   expect((await search('a\nZEBRA r', ids)).text).toBe(JSON.stringify({ ids: [ids[0]] }));
@@ -79,7 +79,7 @@ it('refuses a search for nothing, or for more than 1,000 characters', async () =
 
 it('explains the client’s request alone, and says why where it cannot', async () => {
   const id = record('{"model":"m"}');
-  store.get(id)?.piece('client_response', 1, Buffer.from('an answer'));
+  store.get(id)?.addPiece('client_response', 1, Buffer.from('an answer'));
   expect(await get(`/inspect/exchanges/${id}/explanation`)).toEqual({ status: 200, text: '{}' });
   expect(JSON.parse(explained[0] ?? '')).toMatchObject({
     client_request: { path: '/v1/responses', body: '{"model":"m"}' },
@@ -160,8 +160,8 @@ describe('what is sent on', () => {
   });
 
   it('may have as many bytes as are kept of an exchange', async () => {
-    expect((await post('/inspect/send', 'x'.repeat(maxExchangeBytes))).status).toBe(200);
-    expect((await post('/inspect/send', 'x'.repeat(maxExchangeBytes + 1))).status).toBe(413);
+    expect((await post('/inspect/send', 'x'.repeat(maxRequestBytes))).status).toBe(200);
+    expect((await post('/inspect/send', 'x'.repeat(maxRequestBytes + 1))).status).toBe(413);
   });
 
   it('asks for the models in its own name, and says what is in the way', async () => {

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { createExchangeFactory } from '../../../../src/service/server/exchanges.ts';
-import { createRecorder } from '../../../../src/tools/inspect/recorded-exchange.ts';
-import { createExchangeStore } from '../../../../src/tools/inspect/store.ts';
-import { detailOf } from '../../../../src/tools/inspect/told-exchange.ts';
+import { createExchangeStore } from '../../../../src/tools/inspect/exchange-store.ts';
+import { createRecorder } from '../../../../src/tools/inspect/record-exchanges.ts';
 import { explainSetupOf } from '../../../support/config-of-settings.ts';
+import { detailOf } from '../../../support/recorded-exchange.ts';
 
 /** Names of headers, parameters and fields alike. */
 const names = [

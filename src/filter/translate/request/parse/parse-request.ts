@@ -163,6 +163,7 @@ function checkMeaning(name: keyof CreateResponseFields, value: unknown, settings
       checkModel(value as string);
       return;
     case 'store':
+      // A missing one is for the operation to judge: `check` of `operations/responses.ts`.
       if (value === true) {
         throw unsupportedValue(
           name,

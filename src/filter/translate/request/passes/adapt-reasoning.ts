@@ -3,8 +3,8 @@ import { googleExtra, signatureOf } from '../../reasoning-envelope.ts';
 import { type MessagePass, mapRole } from './message-pass.ts';
 
 /** Reasoning older than the last question is left out. Must see the user's messages before others of that role are made. */
-export const reasoningScope: MessagePass = {
-  name: 'reasoningScope',
+export const leaveOutOldReasoning: MessagePass = {
+  name: 'leaveOutOldReasoning',
   appliesTo: ({ reasoningScope: scope, reasoningReplay }) => scope === 'tool_turns' && reasoningReplay !== 'none',
   run(messages) {
     const lastQuestion = messages.findLastIndex(({ role }) => role === 'user');
@@ -24,8 +24,8 @@ function withoutReasoning(message: ChatMessage): ChatMessage {
 const noSignature = 'skip_thought_signature_validator';
 
 /** Of parallel calls only the first is signed; a turn of another provider has no signature at all. */
-export const geminiSignatures: MessagePass = {
-  name: 'geminiSignatures',
+export const signFirstCall: MessagePass = {
+  name: 'signFirstCall',
   appliesTo: (profile) => profile.geminiSignatures,
   run: (messages) =>
     mapRole(messages, 'assistant', (message) => {
@@ -41,8 +41,8 @@ function isSigned({ extra_content, provider_specific_fields: fields }: ChatToolC
 }
 
 /** Fills in the reasoning that the server demands and a message lacks. */
-export const reasoningBackfill: MessagePass = {
-  name: 'reasoningBackfill',
+export const fillInReasoning: MessagePass = {
+  name: 'fillInReasoning',
   appliesTo: (profile) => profile.reasoningBackfill !== null && profile.reasoningReplay !== 'none',
   run(messages, { reasoningBackfill: backfill }) {
     if (backfill === null) return messages;

@@ -3,8 +3,8 @@ import type { ChatContentPart, ChatMessage, ChatToolCall } from '../../../wire/s
 import { type MessagePass, mapRole } from './message-pass.ts';
 
 /** Ids of nine letters or digits, as Mistral demands. */
-export const nineCharacterIds: MessagePass = {
-  name: 'nineCharacterIds',
+export const shortenCallIds: MessagePass = {
+  name: 'shortenCallIds',
   appliesTo: (profile) => profile.nineCharacterIds,
   run(messages) {
     // A call and its output have one id, and hashing it is most of the work.
@@ -32,8 +32,8 @@ function nineCharacterId(callId: string): string {
 }
 
 /** Tool messages repeat the name of the function. */
-export const toolMessageName: MessagePass = {
-  name: 'toolMessageName',
+export const nameToolMessages: MessagePass = {
+  name: 'nameToolMessages',
   appliesTo: (profile) => profile.toolMessageName,
   run(messages) {
     let calls: readonly ChatToolCall[] = [];
@@ -51,8 +51,8 @@ function nameOf(call: ChatToolCall): string {
 }
 
 /** Tool messages hold text alone: other parts of a turn's outputs follow in one message of the user's. */
-export const toolMedia: MessagePass = {
-  name: 'toolMedia',
+export const moveToolMedia: MessagePass = {
+  name: 'moveToolMedia',
   appliesTo: () => true,
   run(messages) {
     if (!messages.some(hasMedia)) return messages;
@@ -88,8 +88,8 @@ function placeholderOf(parts: readonly ChatContentPart[]): string {
 }
 
 /** An assistant message holds one call: of several, each has a message of its own, followed by its output. */
-export const singleCalls: MessagePass = {
-  name: 'singleCalls',
+export const splitCalls: MessagePass = {
+  name: 'splitCalls',
   appliesTo: (profile) => profile.singleCalls,
   run(messages) {
     const written: ChatMessage[] = [];
@@ -112,8 +112,8 @@ export const singleCalls: MessagePass = {
 };
 
 /** `content` of an assistant message that holds only tool calls is an empty text instead of null. */
-export const emptyAssistantContent: MessagePass = {
-  name: 'emptyAssistantContent',
+export const fillNullContent: MessagePass = {
+  name: 'fillNullContent',
   appliesTo: (profile) => profile.emptyAssistantContent === 'empty',
   run: (messages) =>
     mapRole(messages, 'assistant', (message) =>

@@ -3,8 +3,8 @@ import { mergeMessages } from './merge-messages.ts';
 import { type MessagePass, mapRole, standIn } from './message-pass.ts';
 
 /** After a tool message only an assistant or another tool may speak. */
-export const assistantAfterTool: MessagePass = {
-  name: 'assistantAfterTool',
+export const insertAssistantAfterTool: MessagePass = {
+  name: 'insertAssistantAfterTool',
   appliesTo: (profile) => profile.assistantAfterTool || profile.alternateRoles,
   run: (messages) =>
     messages.flatMap((message, index) => {
@@ -30,8 +30,8 @@ export const alternateRoles: MessagePass = {
 };
 
 /** The user speaks before the first assistant. */
-export const userFirst: MessagePass = {
-  name: 'userFirst',
+export const beginWithUser: MessagePass = {
+  name: 'beginWithUser',
   appliesTo: (profile) => profile.alternateRoles,
   run(messages) {
     const first = messages.findIndex(({ role }) => role === 'assistant' || role === 'user');
@@ -40,8 +40,8 @@ export const userFirst: MessagePass = {
 };
 
 /** Some message is the user's. */
-export const needsUser: MessagePass = {
-  name: 'needsUser',
+export const addUser: MessagePass = {
+  name: 'addUser',
   appliesTo: (profile) => profile.needsUser,
   run(messages) {
     if (messages.length === 0 || messages.some(({ role }) => role === 'user')) return messages;
@@ -53,8 +53,8 @@ export const needsUser: MessagePass = {
 const question: ChatMessage = { role: 'user', content: standIn };
 
 /** An assistant message has text or calls, as templates that count turns demand. */
-export const assistantSpeaks: MessagePass = {
-  name: 'assistantSpeaks',
+export const fillSilentAssistant: MessagePass = {
+  name: 'fillSilentAssistant',
   appliesTo: (profile) => profile.alternateRoles,
   run: (messages) =>
     mapRole(messages, 'assistant', (message) =>
@@ -63,8 +63,8 @@ export const assistantSpeaks: MessagePass = {
 };
 
 /** A last assistant message is a prefix to continue only when it is marked as one. */
-export const assistantPrefix: MessagePass = {
-  name: 'assistantPrefix',
+export const markPrefix: MessagePass = {
+  name: 'markPrefix',
   appliesTo: (profile) => profile.assistantPrefix,
   run(messages) {
     const last = messages.at(-1);

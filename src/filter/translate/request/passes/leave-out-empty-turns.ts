@@ -6,8 +6,8 @@ import { type MessagePass, standIn } from './message-pass.ts';
  * repeat the empty answer of a model, and Kimi, Mistral and Anthropic refuse every later request for it (CLIProxyAPI#1730,
  * OpenHands#8685). Runs after the reasoning to send back is known, and before the turns around it are merged.
  */
-export const emptyTurns: MessagePass = {
-  name: 'emptyTurns',
+export const leaveOutEmptyTurns: MessagePass = {
+  name: 'leaveOutEmptyTurns',
   appliesTo: () => true,
   run(messages) {
     if (!messages.some(isEmptyTurn)) return messages;

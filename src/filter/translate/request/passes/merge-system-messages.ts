@@ -3,8 +3,8 @@ import { mergeMessages, partsOf } from './merge-messages.ts';
 import { type MessagePass, mapRole } from './message-pass.ts';
 
 /** `developer` is `system` where the server does not know the role. */
-export const developerRole: MessagePass = {
-  name: 'developerRole',
+export const renameDeveloperRole: MessagePass = {
+  name: 'renameDeveloperRole',
   appliesTo: (profile) => profile.developerRole === 'system',
   run: (messages) => mapRole(messages, 'developer', (message) => ({ ...message, role: 'system' })),
 };
@@ -13,8 +13,8 @@ export const developerRole: MessagePass = {
  * The leading system messages are one message. Many chat templates allow one only at the start: there, later ones become
  * user messages.
  */
-export const systemMessages: MessagePass = {
-  name: 'systemMessages',
+export const mergeSystemMessages: MessagePass = {
+  name: 'mergeSystemMessages',
   appliesTo: (profile) => profile.systemMessages !== 'anywhere',
   run(messages, profile) {
     const first = messages[0];

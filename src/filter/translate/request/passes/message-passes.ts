@@ -1,22 +1,16 @@
 import type { Profile } from '../../../upstream/profile.ts';
-import { geminiSignatures, reasoningBackfill, reasoningScope } from './adapt-reasoning.ts';
+import { fillInReasoning, leaveOutOldReasoning, signFirstCall } from './adapt-reasoning.ts';
+import { fillNullContent, moveToolMedia, nameToolMessages, shortenCallIds, splitCalls } from './adapt-tool-messages.ts';
 import {
-  emptyAssistantContent,
-  nineCharacterIds,
-  singleCalls,
-  toolMedia,
-  toolMessageName,
-} from './adapt-tool-messages.ts';
-import {
+  addUser,
   alternateRoles,
-  assistantAfterTool,
-  assistantPrefix,
-  assistantSpeaks,
-  needsUser,
-  userFirst,
+  beginWithUser,
+  fillSilentAssistant,
+  insertAssistantAfterTool,
+  markPrefix,
 } from './alternate-roles.ts';
-import { emptyTurns } from './leave-out-empty-turns.ts';
-import { developerRole, systemMessages } from './merge-system-messages.ts';
+import { leaveOutEmptyTurns } from './leave-out-empty-turns.ts';
+import { mergeSystemMessages, renameDeveloperRole } from './merge-system-messages.ts';
 import type { MessagePass, Messages } from './message-pass.ts';
 
 /**
@@ -25,23 +19,23 @@ import type { MessagePass, Messages } from './message-pass.ts';
  * still missing, in messages that earlier passes made too.
  */
 export const messagePasses: readonly MessagePass[] = [
-  reasoningScope,
-  geminiSignatures,
-  emptyTurns,
-  nineCharacterIds,
-  toolMessageName,
-  toolMedia,
-  developerRole,
-  systemMessages,
-  singleCalls,
-  emptyAssistantContent,
-  assistantAfterTool,
+  leaveOutOldReasoning,
+  signFirstCall,
+  leaveOutEmptyTurns,
+  shortenCallIds,
+  nameToolMessages,
+  moveToolMedia,
+  renameDeveloperRole,
+  mergeSystemMessages,
+  splitCalls,
+  fillNullContent,
+  insertAssistantAfterTool,
   alternateRoles,
-  userFirst,
-  needsUser,
-  assistantSpeaks,
-  assistantPrefix,
-  reasoningBackfill,
+  beginWithUser,
+  addUser,
+  fillSilentAssistant,
+  markPrefix,
+  fillInReasoning,
 ];
 
 /** The messages in the form the profile's server takes. */

@@ -39,17 +39,17 @@ interface PassCase {
 }
 
 const cases: Readonly<Record<string, PassCase>> = {
-  reasoningScope: {
+  leaveOutOldReasoning: {
     flags: { reasoningScope: 'tool_turns', reasoningReplay: 'reasoning' },
     before: [user('a'), assistant('b', { reasoning: 'r' }), user('c'), assistant('d', { reasoning: 's' })],
     after: [user('a'), assistant('b'), user('c'), assistant('d', { reasoning: 's' })],
   },
-  geminiSignatures: {
+  signFirstCall: {
     flags: { geminiSignatures: true },
     before: [calling('1', '2'), tool('1'), tool('2')],
     after: [assistant(null, { tool_calls: [call('1', { extra_content: unsigned }), call('2')] }), tool('1'), tool('2')],
   },
-  emptyTurns: {
+  leaveOutEmptyTurns: {
     flags: {},
     before: [
       ...[user('a'), assistant(''), assistant(' \n'), assistant(null), assistant([{ type: 'text', text: '' }])],
@@ -60,7 +60,7 @@ const cases: Readonly<Record<string, PassCase>> = {
       user('d'),
     ],
   },
-  nineCharacterIds: {
+  shortenCallIds: {
     flags: { nineCharacterIds: true },
     before: [calling('aB3dE6gH9'), tool('aB3dE6gH9'), { ...calling('call_1') }, tool('call_1')],
     after: [
@@ -70,12 +70,12 @@ const cases: Readonly<Record<string, PassCase>> = {
       tool('2ZxtuOiTe'),
     ],
   },
-  toolMessageName: {
+  nameToolMessages: {
     flags: { toolMessageName: true },
     before: [calling('1', '2'), tool('1'), tool('2')],
     after: [calling('1', '2'), { ...tool('1'), name: 'f_1' }, { ...tool('2'), name: 'f_2' }],
   },
-  toolMedia: {
+  moveToolMedia: {
     flags: {},
     before: [calling('1', '2'), tool('1', [image]), tool('2', [{ type: 'text', text: 'seen' }, image]), user('so?')],
     after: [
@@ -91,12 +91,12 @@ const cases: Readonly<Record<string, PassCase>> = {
       user('so?'),
     ],
   },
-  developerRole: {
+  renameDeveloperRole: {
     flags: { developerRole: 'system' },
     before: [developer('a'), user('b')],
     after: [system('a'), user('b')],
   },
-  systemMessages: {
+  mergeSystemMessages: {
     flags: { systemMessages: 'leading_only' },
     before: [system('a'), system('b'), user('c'), system('d'), developer(pieces), developer(null)],
     after: [
@@ -107,7 +107,7 @@ const cases: Readonly<Record<string, PassCase>> = {
       user('Developer instructions:\n'),
     ],
   },
-  singleCalls: {
+  splitCalls: {
     flags: { singleCalls: true },
     before: [assistant('look', { tool_calls: [call('1'), call('2'), call('3')] }), tool('1'), tool('2'), tool('3')],
     after: [
@@ -119,12 +119,12 @@ const cases: Readonly<Record<string, PassCase>> = {
       tool('3'),
     ],
   },
-  emptyAssistantContent: {
+  fillNullContent: {
     flags: { emptyAssistantContent: 'empty' },
     before: [calling('1'), tool('1'), assistant(null, { refusal: 'no' })],
     after: [assistant('', { tool_calls: [call('1')] }), tool('1'), assistant(null, { refusal: 'no' })],
   },
-  assistantAfterTool: {
+  insertAssistantAfterTool: {
     flags: { assistantAfterTool: true },
     before: [calling('1'), tool('1'), user('a')],
     after: [calling('1'), tool('1'), assistant('.'), user('a')],
@@ -138,27 +138,27 @@ const cases: Readonly<Record<string, PassCase>> = {
       tool('1'),
     ],
   },
-  userFirst: {
+  beginWithUser: {
     flags: { alternateRoles: true },
     before: [system('a'), assistant('b'), user('c')],
     after: [system('a'), user('.'), assistant('b'), user('c')],
   },
-  needsUser: {
+  addUser: {
     flags: { needsUser: true },
     before: [system('a'), assistant('b')],
     after: [system('a'), user('.'), assistant('b')],
   },
-  assistantSpeaks: {
+  fillSilentAssistant: {
     flags: { alternateRoles: true },
     before: [user('a'), assistant(''), user('b')],
     after: [user('a'), assistant('.'), user('b')],
   },
-  assistantPrefix: {
+  markPrefix: {
     flags: { assistantPrefix: true },
     before: [assistant('a'), user('b'), assistant('c')],
     after: [assistant('a'), user('b'), assistant('c', { prefix: true })],
   },
-  reasoningBackfill: {
+  fillInReasoning: {
     flags: { reasoningBackfill: { text: ' ', on: 'calls' }, reasoningReplay: 'reasoning_content' },
     before: [assistant('a'), calling('1'), tool('1')],
     after: [assistant('a'), { ...calling('1'), reasoning_content: ' ' }, tool('1')],
@@ -201,8 +201,8 @@ describe.each(messagePasses)('the pass $name', (pass) => {
 
 it('a pass that the profile does not ask for is not run', () => {
   const run = (profile: Profile) => messagePasses.filter((pass) => pass.appliesTo(profile)).map(({ name }) => name);
-  expect(run(plain)).toEqual(['emptyTurns', 'toolMedia']);
-  expect(run(generic)).toEqual(['emptyTurns', 'toolMedia', 'developerRole', 'systemMessages']);
+  expect(run(plain)).toEqual(['leaveOutEmptyTurns', 'moveToolMedia']);
+  expect(run(generic)).toEqual(['leaveOutEmptyTurns', 'moveToolMedia', 'renameDeveloperRole', 'mergeSystemMessages']);
 });
 
 const flags = fc.record(

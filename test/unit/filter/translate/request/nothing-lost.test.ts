@@ -99,7 +99,7 @@ describe.each(profilesWithTools)('for %s', (profile) => {
 });
 
 /** The parts of the upstream's request by name, messages and tools one by one, each with what it was recorded to be made of. */
-function partsOf(body: object, profile: string): Map<string, readonly string[]> | null {
+function partsOf(body: object, profile: string | object): Map<string, readonly string[]> | null {
   const trace = createTrace();
   const clock = { now: () => 1, newId: createCountedIds() };
   try {
@@ -118,22 +118,27 @@ function partsOf(body: object, profile: string): Map<string, readonly string[]> 
 }
 
 /** What is recorded is compared with what happens: a part that is there because of a field says so, and no other does. */
-describe.each(profilesWithTools)('for %s, what a part was made of is recorded', (profile) => {
-  const without = partsOf(plain, profile);
-  const cases = Object.entries(telling).flatMap(([name, values]) => values.map((value) => [name, value] as const));
+describe.each([...profilesWithTools, { extends: 'openai', guardrails: true, moderation: true }])(
+  'for %s, what a part was made of is recorded',
+  (profile) => {
+    const without = partsOf(plain, profile);
+    const cases = Object.entries(telling).flatMap(([name, values]) => values.map((value) => [name, value] as const));
 
-  it.each(cases)('%s: %j', (name, value) => {
-    const withField = partsOf({ ...plain, [name]: value }, profile);
-    for (const [part, sources] of withField ?? []) {
-      const before = without?.get(part);
-      // What the profile always sends may be what the field asks for.
-      if (before?.length === 0) continue;
-      const isOfField = sources.some((source) => isWithin(source, name));
-      expect(isOfField, `${part} is recorded as made of ${sources.join(', ') || 'nothing'}`).toBe(before === undefined);
-    }
-    expect(withField === null || withField.size > 0).toBe(true);
-  });
-});
+    it.each(cases)('%s: %j', (name, value) => {
+      const withField = partsOf({ ...plain, [name]: value }, profile);
+      for (const [part, sources] of withField ?? []) {
+        const before = without?.get(part);
+        // What the profile always sends may be what the field asks for.
+        if (before?.length === 0) continue;
+        const isOfField = sources.some((source) => isWithin(source, name));
+        expect(isOfField, `${part} is recorded as made of ${sources.join(', ') || 'nothing'}`).toBe(
+          before === undefined,
+        );
+      }
+      expect(withField === null || withField.size > 0).toBe(true);
+    });
+  },
+);
 
 it('every field there is a rule for is among them', () => {
   const listed = Object.keys(telling);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ExchangeRow } from '../../../../../src/tools/inspect/told-exchange.ts';
+import type { ExchangeRow } from '../../../../../src/tools/inspect/exchange-json.ts';
 import { conversationsOf } from '../../../../../src/tools/inspect/view/conversations.ts';
 import { costOf, pricesIn } from '../../../../../src/tools/inspect/view/cost.ts';
 import { turnChanges } from '../../../../../src/tools/inspect/view/turn-changes.ts';

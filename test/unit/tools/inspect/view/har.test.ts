@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { exchangeFileHead } from '../../../../../src/filter/wire/schema/exchange-file.ts';
-import type { ExchangeDetail } from '../../../../../src/tools/inspect/told-exchange.ts';
+import type { ExchangeDetail } from '../../../../../src/tools/inspect/exchange-json.ts';
 import { harOf } from '../../../../../src/tools/inspect/view/har.ts';
 import { harProblems } from '../../../../support/har.ts';
 

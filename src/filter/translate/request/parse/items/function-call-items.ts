@@ -33,14 +33,14 @@ export function callOf(
   },
   input: string,
   param: string,
-  isCustom = false,
+  takesText = false,
 ): InputToolCall {
   const { call_id: callId, name, namespace, async: isAsync } = call;
   return {
     kind: 'call',
     param,
     callId,
-    isCustom,
+    takesText,
     name,
     namespace: namespace ?? null,
     input,

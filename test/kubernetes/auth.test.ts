@@ -1,0 +1,238 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { renderChart } from '../../scripts/kubernetes-render.ts';
+import { completion } from '../support/upstream.ts';
+import { openWebSocket } from '../support/websocket-client.ts';
+import { says } from '../support/websocket-mesh.ts';
+import { translateForEnvoyGateway } from './envoy-gateway.ts';
+import {
+  chatService,
+  type GatewayConfiguration,
+  type GatewayKind,
+  ofEnvoyGateway,
+  ofIstio,
+  type RunningGateway,
+  render,
+  runHelmTest,
+  withGateway,
+} from './gateways.ts';
+import { routedSpellings, waysToName } from './host-spellings.ts';
+import { translateForIstio } from './istio.ts';
+import { committedManifests, environmentOf, type KubernetesObject, objectOf, parseObjects } from './manifests.ts';
+import { type RouteSample, samplesOf, statusOf } from './route-samples.ts';
+import { startTokenIssuer, type TokenIssuer } from './token-issuer.ts';
+
+/** A limit on what hangs: each of these starts several control planes and Envoys. */
+const timeout = 900_000;
+
+let clients: TokenIssuer;
+let strangers: TokenIssuer;
+beforeAll(async () => {
+  clients = await startTokenIssuer('https://issuer.example/');
+  strangers = await startTokenIssuer('https://other.example');
+});
+afterAll(() => {
+  clients.close();
+  strangers.close();
+});
+
+type Auth = 'apiKey' | 'jwt';
+const guards: readonly (readonly [GatewayKind, Auth])[] = [
+  ['envoy-gateway', 'apiKey'],
+  ['envoy-gateway', 'jwt'],
+  ['istio', 'jwt'],
+];
+
+/** The values that require a key or a token of `clients`. */
+function valuesOf(auth: Auth): string[] {
+  if (auth === 'apiKey') return ['gateway.auth.apiKey.secretName=keys'];
+  return [`gateway.auth.jwt.issuer=${clients.issuer}`, `gateway.auth.jwt.jwksUri=${clients.jwksUri}`];
+}
+
+function credentialsFor(auth: Auth): string {
+  return `Bearer ${auth === 'apiKey' ? 'sk-ada' : clients.token('llm')}`;
+}
+
+/** What a gateway makes of these objects, with the keys that they name. */
+function configurationOf(kind: GatewayKind, objects: readonly KubernetesObject[]): GatewayConfiguration {
+  const environment = environmentOf(objectOf(objects, 'Deployment', 'responses-extproc'));
+  if (kind === 'istio') return ofIstio(translateForIstio(withKeys(objects)), environment);
+  const keys = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'keys' }, data: { ada: btoa('sk-ada') } };
+  const port = Number(new URL(clients.jwksUri).port);
+  return {
+    ...ofEnvoyGateway(translateForEnvoyGateway([...objects, ...chatService, keys]), environment),
+    endpoints: { [`127_0_0_1_${port}`]: [{ address: '127.0.0.1', port }] }, // the issuer, as Envoy Gateway names it
+  };
+}
+
+/** Istio's control plane gets an issuer's keys itself; here they are given to it. */
+function withKeys(objects: readonly KubernetesObject[]): KubernetesObject[] {
+  return objects.map((object) => {
+    if (object.kind !== 'RequestAuthentication') return object;
+    const jwtRules = object.spec.jwtRules.map(({ jwksUri, ...rule }: { jwksUri: string }) => ({
+      ...rule,
+      jwks: [clients, strangers].find((issuer) => issuer.jwksUri === jwksUri)?.jwks,
+    }));
+    return { ...object, spec: { ...object.spec, jwtRules } };
+  });
+}
+
+function answer({ chat }: RunningGateway): void {
+  for (const model of ['m', 'helm-test']) chat.script(model, { body: [completion({ content: 'Hi' })] });
+  chat.script('/v1/models', { body: ['{"object":"list","data":[]}'] });
+}
+
+function nameOf({ host, method, path, headers }: RouteSample): string {
+  return `${method} ${path} of ${host}${'upgrade' in headers ? ', as a WebSocket' : ''}`;
+}
+
+const webSocket = ['webSocket.enabled=true', 'webSocket.forwardTo=http://gateway.example/v1'];
+
+describe.each(guards)('under %s with gateway.auth.%s', { timeout }, (kind, auth) => {
+  const rendered = (...values: readonly string[]) => render(`gateway.kind=${kind}`, ...values);
+
+  test('no route is open without a key, the WebSocket’s neither', async () => {
+    const walk = async (values: readonly string[], ...authorizations: readonly (string | undefined)[]) => {
+      const objects = rendered(...webSocket, ...values);
+      const configuration = configurationOf(kind, objects);
+      const walks = authorizations.map(() => new Map<string, number>());
+      await withGateway(configuration, async (gateway) => {
+        answer(gateway);
+        for (const [index, authorization] of authorizations.entries()) {
+          const before = gateway.chat.all.length;
+          for (const sample of samplesOf(configuration.controlPlane.routes))
+            walks[index]?.set(nameOf(sample), await statusOf(gateway.url, sample, authorization));
+          if (values.length > 0 && refused.includes(authorization)) expect(gateway.chat.all).toHaveLength(before);
+        }
+        // Each of them was a request for a route.
+        expect(await gateway.envoy.admin('/stats?filter=no_route')).toMatch(/no_route: 0\b/);
+        expect(await gateway.envoy.admin('/stats?filter=no_route')).not.toMatch(/no_route: [1-9]/);
+        expect(await runHelmTest(objects, gateway.url)).toBe(0);
+      });
+      return walks;
+    };
+    const refused = [undefined, 'Bearer sk-eve', `Bearer ${strangers.token('llm')}`];
+    const [open = new Map()] = await walk([], undefined);
+    const [withKey, ...without] = await walk(valuesOf(auth), credentialsFor(auth), ...refused);
+    for (const [name, status] of open)
+      console.log(`${kind}, ${auth}, ${name}: ${status}, then ${without[0]?.get(name)}`);
+    expect(open.get('GET /v1/responses of any.example, as a WebSocket')).toBe(101);
+    expect([...open].filter(([, status]) => status === 401 || status === 403)).toEqual([]);
+    for (const statuses of without) {
+      expect([...statuses.keys()]).toEqual([...open.keys()]);
+      expect([...statuses].filter(([, status]) => status !== 401 && status !== 403)).toEqual([]);
+    }
+    expect(withKey).toEqual(open);
+  });
+
+  test('a WebSocket’s turns have the key of its handshake, which the upstream never sees', async () => {
+    await withGateway(configurationOf(kind, rendered(...webSocket, ...valuesOf(auth))), async ({ url, chat }) => {
+      chat.script('m', says('Hi'));
+      const authorization = credentialsFor(auth);
+      await expect(openWebSocket(`${url}/v1/responses`)).rejects.toMatchObject({ name: 'HandshakeError' });
+      const client = await openWebSocket(`${url}/v1/responses`, { authorization });
+      expect((await client.turn({ model: 'm', input: 'Hi' })).at(-1)).toMatchObject({ type: 'response.completed' });
+      await client.close();
+      expect(chat.received('m')).toHaveLength(1);
+      expect(chat.received('m')[0]?.headers).toMatchObject({ 'x-client': 'ada' });
+      if (kind === 'istio' || auth === 'apiKey')
+        expect(chat.received('m')[0]?.headers).not.toHaveProperty('authorization');
+    });
+  });
+
+  const hosts: readonly (readonly [string, string, readonly string[]])[] = [
+    ['of one host', 'api.example.com', ['gateway.hostnames={api.example.com}']],
+    ['of a wildcard', 'some.example.com', ['gateway.hostnames={*.example.com}']],
+    ['of all hosts', 'some.example.com', []],
+  ];
+  const shared = ['gateway.create=false', 'gateway.auth.jwt.wholeGateway=true'];
+  const onOthersGateway =
+    kind === 'istio'
+      ? hosts.map(([of, host, values]) => [`${of}, on others’ Gateway`, host, [...values, ...shared]] as const)
+      : [];
+
+  test.each([...hosts, ...onOthersGateway])(
+    'routes %s ask for a key in every spelling that Envoy routes',
+    async (_of, host, values) => {
+      const gatewayObject = values.includes('gateway.create=false')
+        ? [objectOf(committedManifests(`envoy/istio`), 'Gateway')]
+        : [];
+      const objects = (...more: readonly string[]) => [...gatewayObject, ...rendered(...more)];
+      const without = values.filter((value) => !value.includes('auth'));
+      const spellings: string[] = [];
+      const named: string[] = [];
+      await withGateway(configurationOf(kind, objects(...without)), async (gateway) => {
+        answer(gateway);
+        spellings.push(...(await routedSpellings(gateway.url, [host, `${host}:80`])));
+        for (const [way, ask] of waysToName)
+          for (const one of [host, `${host}:8080`, host.toUpperCase()])
+            if ((await ask(gateway.url, one)) === 200) named.push(`${way}: ${one}`);
+      });
+      console.log(`${kind}, ${auth}, ${_of}: ${spellings.length} spellings, ${named.join(', ')}`);
+      expect(spellings).toContain(host);
+      expect(spellings.some((one) => /:\d/.test(one))).toBe(true);
+      expect(named).toEqual(expect.arrayContaining([`HTTP/1.0: ${host}`, `HTTP/2: ${host}`, `the target: ${host}`]));
+      await withGateway(configurationOf(kind, objects(...values, ...valuesOf(auth))), async (gateway) => {
+        answer(gateway);
+        const sample = { method: 'GET', path: '/v1/models', headers: {} };
+        const got: [string, number][] = [];
+        for (const one of spellings) got.push([one, await statusOf(gateway.url, { ...sample, host: one })]);
+        for (const [way, ask] of waysToName)
+          for (const one of [host, `${host}:8080`, host.toUpperCase()])
+            if (named.includes(`${way}: ${one}`)) got.push([`${way}: ${one}`, await ask(gateway.url, one)]);
+        expect(got.filter(([, status]) => status !== 401 && status !== 403)).toEqual([]);
+        expect(gateway.chat.all).toEqual([]);
+        expect(await statusOf(gateway.url, { ...sample, host }, credentialsFor(auth))).toBe(200);
+      });
+    },
+  );
+});
+
+test('on a Gateway that several use under Istio, a token opens the hosts that it is for, and no other', {
+  timeout,
+}, async () => {
+  const release = (name: string, ...values: readonly string[]) =>
+    renderChart(
+      ['gateway.kind=istio', 'gateway.create=false', `gateway.hostnames={${name}.example}`, ...values].flatMap(
+        (value) => ['--set', value],
+      ),
+      name,
+    ).flatMap(({ text }) => parseObjects(text));
+  const tokensOf = ({ issuer, jwksUri }: TokenIssuer, audience: string) => [
+    ...[`gateway.auth.jwt.issuer=${issuer}`, `gateway.auth.jwt.jwksUri=${jwksUri}`],
+    ...[`gateway.auth.jwt.audiences={${audience}}`, 'gateway.auth.jwt.wholeGateway=true'],
+  ];
+  const configuration = configurationOf('istio', [
+    objectOf(committedManifests('envoy/istio'), 'Gateway'),
+    ...release('responses-extproc', ...tokensOf(clients, 'llm')),
+    ...release('second', ...tokensOf(clients, 'second')),
+    ...release('third', ...tokensOf(strangers, 'third')),
+    ...release('open'),
+  ]);
+  const unknown = await startTokenIssuer('https://unknown.example');
+  unknown.close();
+  const tokens = {
+    none: undefined,
+    'of the first': clients.token('llm'),
+    'of the second': clients.token('second'),
+    'of both': clients.token('llm', 'second'),
+    'of the third': strangers.token('third'),
+    'of an unknown issuer': unknown.token('llm'),
+  };
+  await withGateway(configuration, async (gateway) => {
+    answer(gateway);
+    const statuses = async (host: string) => {
+      const sample = { host, method: 'GET', path: '/v1/models', headers: {} };
+      const found: Record<string, number> = {};
+      for (const [name, token] of Object.entries(tokens))
+        found[name] = await statusOf(gateway.url, sample, token === undefined ? undefined : `Bearer ${token}`);
+      return Object.values(found);
+    };
+    expect(Object.keys(tokens)).toHaveLength(6);
+    expect(await statuses('responses-extproc.example')).toEqual([403, 200, 403, 200, 403, 401]);
+    expect(await statuses('responses-extproc.example:80')).toEqual([403, 200, 403, 200, 403, 401]);
+    expect(await statuses('second.example')).toEqual([403, 403, 200, 200, 403, 401]);
+    expect(await statuses('third.example')).toEqual([403, 403, 403, 403, 200, 401]);
+    // What values.yaml says of `wholeGateway`.
+    expect(await statuses('open.example')).toEqual([200, 200, 200, 200, 200, 401]);
+  });
+});

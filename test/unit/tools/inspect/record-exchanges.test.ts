@@ -1,0 +1,92 @@
+import { gzipSync } from 'node:zlib';
+import { expect, it } from 'vitest';
+import { rowOf } from '../../../../src/tools/inspect/exchange-json.ts';
+import { createExchangeStore } from '../../../../src/tools/inspect/exchange-store.ts';
+import { createRecorder } from '../../../../src/tools/inspect/record-exchanges.ts';
+import { maxRequestBytes, probeAgent } from '../../../../src/tools/inspect/recording.ts';
+import { exchangeOptions } from '../../../support/exchange-options.ts';
+import { detailOf, requestHead } from '../../../support/recorded-exchange.ts';
+
+const MiB = 1024 * 1024;
+
+function recordedAfter(agent: string | null) {
+  const store = createExchangeStore();
+  const { createExchange, observer } = createRecorder(store);
+  const exchange = createExchange(exchangeOptions());
+  const watch = observer.onStart(exchange, {});
+  if (agent !== null) {
+    const headers = new Map([
+      [':method', 'POST'],
+      [':path', '/v1/responses'],
+      ['user-agent', agent],
+    ]);
+    exchange.handle({ type: 'request_headers', headers, endOfStream: false });
+    const body = Buffer.from(JSON.stringify({ model: 'm', input: 'Are you there?' }));
+    exchange.handle({ type: 'request_body', body, endOfStream: true });
+  }
+  const times = { duration: 1, firstByte: null, firstToken: null, work: { request: 0, response: 0 } };
+  watch.onEnd({ how: 'aborted', summary: exchange.summary(), times, cause: null });
+  return [...store.list()].map(rowOf);
+}
+
+it('has the heads as Envoy sends them on: it removes headers, then overwrites or adds some', () => {
+  const store = createExchangeStore();
+  const exchange = createRecorder(store).createExchange(exchangeOptions());
+  const headers = new Map([
+    [':method', 'POST'],
+    [':path', '/v1/responses'],
+    ['accept-encoding', 'gzip'],
+    ['authorization', 'Bearer sk-1234567890'],
+    ['content-length', '99'],
+    ['x-own', 'a'],
+  ]);
+  exchange.handle({ type: 'request_headers', headers, endOfStream: false });
+  const body = Buffer.from(JSON.stringify({ model: 'm', input: 'Hi' }));
+  exchange.handle({ type: 'request_body', body, endOfStream: true });
+  const [detail] = [...store.list()].map(detailOf);
+  const { client_request: client, chat_request: chat } = detail?.file ?? {};
+  const named = (request: typeof client | typeof chat) =>
+    Object.fromEntries((request?.headers ?? []).map(({ name, value }) => [name, value]));
+  expect(named(client)).toEqual({
+    'accept-encoding': 'gzip',
+    authorization: '[redacted]',
+    'content-length': '99',
+    'x-own': 'a',
+  });
+  expect(chat).toMatchObject({ method: 'POST', path: '/v1/chat/completions' });
+  expect(named(chat)).toMatchObject({ accept: 'application/json', authorization: '[redacted]', 'x-own': 'a' });
+  expect(named(chat)).not.toMatchObject({ 'content-length': '99' });
+});
+
+it('keeps 8 MiB of a request, also of one that is longer when its compression is undone', () => {
+  const body = Buffer.from(JSON.stringify({ model: 'm', input: 'x'.repeat(10 * MiB) }));
+  for (const [pieces, coding] of [
+    [[body.subarray(0, 5 * MiB), body.subarray(5 * MiB)], ''],
+    [[gzipSync(body)], 'gzip'],
+  ] as const) {
+    const store = createExchangeStore();
+    const bodyLimits = { ...exchangeOptions().bodyLimits, maxRequestBytes: 16 * MiB };
+    const modes = { request: 'FULL_DUPLEX_STREAMED', response: 'FULL_DUPLEX_STREAMED' } as const;
+    const exchange = createRecorder(store).createExchange(exchangeOptions({ bodyLimits, modes }));
+    const headers = new Map([...requestHead, ...(coding === '' ? [] : [['content-encoding', coding] as const])]);
+    exchange.handle({ type: 'request_headers', headers, endOfStream: false });
+    for (const body of pieces) exchange.handle({ type: 'request_body', body, endOfStream: body === pieces.at(-1) });
+    const [kept] = [...store.list()];
+    const bytes = kept?.bytesOf('client_request').length ?? 0;
+    expect(bytes).toBeGreaterThan(0);
+    expect(bytes).toBeLessThanOrEqual(maxRequestBytes);
+    expect(kept?.omitted.client_request).toBe(coding === '' ? body.length - maxRequestBytes : 0);
+  }
+});
+
+it('a client’s request is listed', () => {
+  expect(recordedAfter('a-client')).toMatchObject([{ client: 'a-client', outcome: 'aborted', endpoint: 'responses' }]);
+});
+
+it('the probe of `npm start` is no request of anybody’s: it is not listed', () => {
+  expect(recordedAfter(probeAgent)).toEqual([]);
+});
+
+it('a call that ends before its headers came is listed', () => {
+  expect(recordedAfter(null)).toMatchObject([{ client: null, outcome: 'aborted', endpoint: null }]);
+});

@@ -1,0 +1,34 @@
+import { expect, it } from 'vitest';
+import { explainedBodies } from '../../../../../src/tools/inspect/view/explained.ts';
+
+const why = { causes: [], rule: 'A rule.', link: 'docs/mapping.md' };
+const field = (name: string, fate: 'sent' | 'renamed' | 'dropped', to: readonly string[], dropped: string[] = []) => ({
+  ...why,
+  field: name,
+  fate,
+  becomes: to.map((path) => ({ path })),
+  dropped,
+});
+
+it('what was dropped of a field is marked in it, also where the name means that of every tool', () => {
+  const { client } = explainedBodies({
+    refusals: [],
+    fields: [
+      field('model', 'sent', ['model']),
+      field('input[0]', 'renamed', ['messages[0]'], ['input[0].id']),
+      field('tools[0]', 'renamed', ['tools[0]'], ['tools[].strict']),
+      field('tools[1]', 'dropped', [], ['tools[1].web_search']),
+    ],
+    added: [],
+    notes: [],
+  });
+  expect(Object.fromEntries(client)).toEqual({
+    model: { mark: 'same', note: null },
+    'input[0]': { mark: 'moved', note: '→ messages[0], in part' },
+    'input[0].id': { mark: 'dropped', note: null },
+    'tools[0]': { mark: 'moved', note: '→ tools[0], in part' },
+    'tools[0].strict': { mark: 'dropped', note: null },
+    'tools[1]': { mark: 'dropped', note: 'dropped' },
+    'tools[1].web_search': { mark: 'dropped', note: null },
+  });
+});
