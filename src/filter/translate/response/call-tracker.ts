@@ -25,8 +25,19 @@ const callBytes = 350;
 
 /**
  * Decides which call a fragment belongs to. Servers agree on little: ids are missing, empty, repeated, change with every
- * chunk or come late; `index` is missing or always 0; names are repeated or cut. The rules R1 to R4 of `docs/answers.md`
- * §2.6 are applied in order; the comments below name them.
+ * chunk or come late; `index` is missing or always 0; names are repeated or cut. The first rule that fits counts:
+ *
+ * - R1, a known id: the call of that id. A new call if the fragment has another index and a name, and that name differs or the
+ *   arguments were complete; also if a name and arguments follow complete arguments.
+ * - R2, a new id. The latest call of its index (without an index: the latest call) is meant
+ *   - R2a, if it has no id yet and was not sent: it takes this one;
+ *   - R2b, if the fragment has no name: it keeps its own id.
+ *   - R2c: otherwise the fragment opens a call.
+ * - R3, an index and no id: the latest call of that index. A new one after complete arguments, if there are a name and
+ *   arguments.
+ * - R4, neither: the latest call. A new one if the fragment has a name that cannot be that call's.
+ * - R5, another object after complete arguments, and no name: a new call of the same tool, with an id of its own; what follows
+ *   belongs to it. `ToolCalls` finds where it begins and calls `splitOff`.
  */
 export class CallTracker {
   readonly #calls: TrackedCall[] = [];
@@ -112,11 +123,14 @@ export class CallTracker {
     if (fragment.id === '')
       return fragment.index === null ? this.#ofLast(fragment) : this.#ofIndex(fragment, fragment.index);
     const known = this.#byIdAndIndex.get(`${fragment.id} ${fragment.index}`) ?? this.#byId.get(fragment.id);
-    if (known !== undefined) return this.#isCollision(known, fragment) ? null : known; // R1
+    // R1
+    if (known !== undefined) return this.#isCollision(known, fragment) ? null : known;
     const candidate = fragment.index === null ? this.#calls.at(-1) : this.#byIndex.get(fragment.index);
     if (candidate === undefined) return null;
-    if (candidate.upstreamId === '' && !candidate.isSent && this.#isNameOf(candidate, fragment.name)) return candidate; // R2a
-    return fragment.name === '' ? candidate : null; // R2b, R2c
+    // R2a
+    if (candidate.upstreamId === '' && !candidate.isSent && this.#isNameOf(candidate, fragment.name)) return candidate;
+    // R2b, R2c
+    return fragment.name === '' ? candidate : null;
   }
 
   /** R1: two calls of one id. */
