@@ -37,7 +37,7 @@ export class Exchange {
     this.#responseLeg = new ResponseLeg(options, () => this.#requestLeg.report().requestId);
   }
 
-  /** The same as `repliesTo`, all at once. */
+  /** All replies of `repliesTo` at once. */
   handle(event: ExchangeEvent): ExchangeReply[] {
     const replies = this.repliesTo(event);
     return Array.isArray(replies) ? replies : [...replies];
@@ -64,7 +64,7 @@ export class Exchange {
   }
 
   /**
-   * The same for the message that ends a large request body: its translation in steps, so that other exchanges run between
+   * The replies to the message that ends a large request body: its translation in steps, so that other exchanges run between
    * them. Until the last step this exchange takes no other message.
    */
   *handleInSteps(event: RequestEvent): Steps<Replies> {
@@ -73,7 +73,7 @@ export class Exchange {
     return this.#checked(yield* this.#requestLeg.handleInSteps(event), event);
   }
 
-  /** The same as `repliesToTick`, all at once. */
+  /** All replies of `repliesToTick` at once. */
   tick(at: number, blocked = false): ExchangeReply[] {
     const replies = this.repliesToTick(at, blocked);
     return Array.isArray(replies) ? replies : [...replies];

@@ -84,7 +84,7 @@ export class StreamTranslator {
   }
 
   /**
-   * Fast path: the same for the JSON text of a chunk that need not be parsed. If it must be parsed, does nothing and
+   * Fast path: takes the JSON text of a chunk that need not be parsed. If it must be parsed, does nothing and
    * returns null.
    */
   pushRawJson(json: string): ResponseStreamEvent[] | null {
@@ -116,7 +116,7 @@ export class StreamTranslator {
     return this.#log.take();
   }
 
-  /** The same when memory is short: nothing of the output is repeated or kept. */
+  /** Ends with `error` and `response.failed` when memory is short: nothing of the output is repeated or kept. */
   shed(error: ApiError): ResponseStreamEvent[] {
     if (this.ended()) return [];
     this.#response.shed(error);

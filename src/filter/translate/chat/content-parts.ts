@@ -21,24 +21,24 @@ export function contentOf(content: unknown): ContentTexts {
   return objectOf(content) === null ? nothing : { text: jsonTextOf(content), thinking: '', refusal: '' };
 }
 
-/** The parts of an array in turns of thinking and the text after it (Mistral's interleaved thinking); any other content has none. */
-export function turnsOf(content: unknown): readonly (readonly unknown[])[] {
-  if (!Array.isArray(content) || content.length < 2) return noTurns;
-  const turns: unknown[][] = [[]];
+/** The parts of an array in stretches of thinking and the text after it (Mistral's interleaved thinking); any other content has none. */
+export function stretchesOf(content: unknown): readonly (readonly unknown[])[] {
+  if (!Array.isArray(content) || content.length < 2) return noStretches;
+  const stretches: unknown[][] = [[]];
   let hasText = false;
   for (const part of content) {
     const { text, thinking } = partsOf([part]);
     if (thinking !== '' && hasText) {
-      turns.push([]);
+      stretches.push([]);
       hasText = false;
     }
-    turns.at(-1)?.push(part);
+    stretches.at(-1)?.push(part);
     hasText ||= text !== '';
   }
-  return turns;
+  return stretches;
 }
 
-const noTurns: readonly (readonly unknown[])[] = [];
+const noStretches: readonly (readonly unknown[])[] = [];
 
 function partsOf(parts: readonly unknown[]): ContentTexts {
   let text = '';

@@ -12,7 +12,7 @@ export interface ReasoningSource {
   readonly text: string;
   /** `reasoning_details` entries for the envelope, as sent. */
   readonly details: readonly LooseReasoningDetail[];
-  /** `thinking_blocks` entries, likewise. */
+  /** `thinking_blocks` entries for the envelope, as sent. */
   readonly blocks: readonly LooseThinkingBlock[];
 }
 

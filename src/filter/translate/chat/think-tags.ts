@@ -23,17 +23,17 @@ const allClosingTags = tagPairs.map(([, closing]) => closing);
 /** gpt-oss, where a server does not read its Harmony format: channels, of which the last is the answer. */
 const harmonyAnswer = '<|channel|>final<|message|>';
 const harmonyThinking = '<|channel|>analysis<|message|>';
-const harmonyTurn = '<|start|>assistant';
+const harmonyStart = '<|start|>assistant';
 
 /** What may open an answer, and what ends the thinking after it; null if the answer follows at once. */
 const openings = new Map<string, readonly string[] | null>([
   ...tagPairs.map(([opening, closing]) => [opening, [closing]] as const),
-  ...['', harmonyTurn].flatMap((turn): [string, readonly string[] | null][] => [
+  ...['', harmonyStart].flatMap((start): [string, readonly string[] | null][] => [
     [
-      turn + harmonyThinking,
-      [`<|end|>${harmonyTurn}${harmonyAnswer}`, `${harmonyTurn}${harmonyAnswer}`, harmonyAnswer],
+      start + harmonyThinking,
+      [`<|end|>${harmonyStart}${harmonyAnswer}`, `${harmonyStart}${harmonyAnswer}`, harmonyAnswer],
     ],
-    [turn + harmonyAnswer, null],
+    [start + harmonyAnswer, null],
   ]),
 ]);
 const openingTags = [...openings.keys()];

@@ -78,7 +78,7 @@ export class MessageItemWriter implements OpenItem {
     return false;
   }
 
-  /** As above: only the last item can be one. */
+  /** Only the last item can be a message that is not complete: any other item closes it. */
   isCut(): boolean {
     return false;
   }

@@ -4,7 +4,7 @@ import type { LooseAudio, LooseMessage } from '../../wire/schema/chat-completion
 import type { Logprob, OutputItem, UrlCitation } from '../../wire/schema/response-resource.ts';
 import { callEntriesOf, isThought, opaqueFieldsOf } from '../chat/call-entries.ts';
 import { CitationList } from '../chat/citations.ts';
-import { contentOf, turnsOf } from '../chat/content-parts.ts';
+import { contentOf, stretchesOf } from '../chat/content-parts.ts';
 import type { DeltaField } from '../chat/fast-delta.ts';
 import { objectOf, textOf } from '../chat/loose.ts';
 import { type ReasoningSource, reasoningOf } from '../chat/reasoning-source.ts';
@@ -74,24 +74,27 @@ export class OutputWriter {
   }
 
   /** Writes what a delta adds. Errors are the model's: a call that is not allowed. */
-  add(given: LooseMessage, extras: ChunkExtras): ApiError | null {
-    const hadReasoning = extras.isMessage && this.hasItems();
-    const delta = hadReasoning ? this.#withoutTagged(given) : this.#lastTurn(given);
+  add(delta: LooseMessage, extras: ChunkExtras): ApiError | null {
+    if (extras.isMessage && this.hasItems()) return this.#addParts(this.#withoutTagged(delta), extras, true);
+    return this.#addParts(this.#lastStretch(delta), extras, false);
+  }
+
+  /**
+   * One part after the other, in the order in which a model makes them: what is written closes what is open before it, and
+   * logprobs have to be there when the text takes its own. `repeatsReasoning`: that of the delta was written already.
+   */
+  #addParts(delta: LooseMessage, extras: ChunkExtras, repeatsReasoning: boolean): ApiError | null {
     if (extras.logprobs.length > 0) this.#pushLogprobs(extras.logprobs);
     const reasoning = reasoningOf(delta);
     if (hasEntries(reasoning)) {
       if (extras.isMessage) this.#envelope().setWhole(reasoning);
       else this.#envelope().add(reasoning);
     }
-    if (reasoning.text !== '' && !hadReasoning) {
-      // A server with a field for it leaves no tags in the text.
-      this.#tags = null;
-      this.#reason(reasoning.text);
-    }
+    if (!repeatsReasoning) this.#addReasoning(reasoning.text);
     const content = contentOf(delta.content);
     if (isThought(delta)) this.#readThought(content.text);
-    else this.#readText(content.text, extras);
-    if (delta.audio != null) this.#readText(transcriptOf(delta), extras);
+    else this.#readText(content.text, extras.isLast);
+    if (delta.audio != null) this.#readText(transcriptOf(delta), extras.isLast);
     if (extras.citations.length > 0) this.cite(extras.citations);
     this.#refuse(textOf(delta.refusal) || content.refusal);
     const own = opaqueFieldsOf({ extra_content: delta.extra_content });
@@ -117,7 +120,7 @@ export class OutputWriter {
     const calls = entries.length === 0 ? null : new WholeCalls(entries, this.#callParts());
     this.#wholeCalls = calls;
     this.#addWholeEnvelope(given, reasoningOf(given), calls);
-    const message = this.#lastTurn(given);
+    const message = this.#lastStretch(given);
     const reasoning = reasoningOf(message);
     const content = contentOf(message.content);
     const text = content.text || transcriptOf(message);
@@ -230,14 +233,18 @@ export class OutputWriter {
     return (this.#calls ?? this.#wholeCalls)?.nameless() ?? 0;
   }
 
-  /** Thinking and text by turns: writes all but the last turn, and gives the message with that one. */
-  #lastTurn(message: LooseMessage): LooseMessage {
-    const turns = turnsOf(message.content);
-    // Thinking that a field of its own repeats has no turns.
-    if (turns.length < 2 || reasoningOf({ ...message, content: null }).text !== '') return message;
-    for (const content of turns.slice(0, -1))
-      this.add({ content }, { logprobs: noLogprobs, citations: [], isLast: false, isMessage: false });
-    return { ...message, content: turns.at(-1) };
+  /** Thinking and text that alternate in one content: writes all but the last stretch, and gives the message with that one. */
+  #lastStretch(message: LooseMessage): LooseMessage {
+    const stretches = stretchesOf(message.content);
+    // Thinking that a field of its own repeats has no stretches.
+    if (stretches.length < 2 || reasoningOf({ ...message, content: null }).text !== '') return message;
+    for (const stretch of stretches.slice(0, -1)) {
+      const { text, thinking, refusal } = contentOf(stretch);
+      this.#addReasoning(thinking);
+      this.#readText(text, false);
+      this.#refuse(refusal);
+    }
+    return { ...message, content: stretches.at(-1) };
   }
 
   /** A whole message without the thinking in its text, if that of the deltas was there too. */
@@ -248,6 +255,13 @@ export class OutputWriter {
     const { text, refusal } = contentOf(message.content);
     const content = readToEnd(new ThinkTagReader(this.#context.profile), text).text;
     return { ...message, content, refusal: textOf(message.refusal) || refusal };
+  }
+
+  /** Reasoning from a field. A server that has one for it leaves no tags in the text. */
+  #addReasoning(text: string): void {
+    if (text === '') return;
+    this.#tags = null;
+    this.#reason(text);
   }
 
   #reason(text: string): void {
@@ -282,9 +296,9 @@ export class OutputWriter {
     if (this.#pendingEnvelope?.needsItem()) this.#reasoningItem();
   }
 
-  #readText(content: string, extras: ChunkExtras): void {
+  #readText(content: string, isLast: boolean): void {
     if (content === '') return;
-    if (this.#tags === null) this.#text(content, extras.isLast);
+    if (this.#tags === null) this.#text(content, isLast);
     else this.#addTagged(this.#tags.push(content));
   }
 

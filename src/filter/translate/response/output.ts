@@ -31,7 +31,7 @@ export class Output {
   readonly #items: OutputItem[] = [];
   #size = 0;
   /** The first item that is not closed: the one whose events are sent. */
-  #front = 0;
+  #firstOpen = 0;
   /** Counts what the items keep. */
   readonly retained: RetainedBytes;
 
@@ -43,19 +43,19 @@ export class Output {
   /** Sends `output_item.added` at the next index and gives that index. */
   add(item: OutputItem): number {
     const index = this.#size++;
-    this.settle();
-    if (this.#front < index) this.#log.holdAfter(this.#front, this.retained);
+    this.closeWhole();
+    if (this.#firstOpen < index) this.#log.holdAfter(this.#firstOpen, this.retained);
     this.#log.emit({ type: 'response.output_item.added', output_index: index, item });
     this.retained.add(itemBytes);
     return index;
   }
 
   /** Closes complete items: call it when the item whose events are sent has grown. */
-  settle(): void {
-    while (this.#front < this.#size - 1) {
-      const item = this.#open[this.#front];
+  closeWhole(): void {
+    while (this.#firstOpen < this.#size - 1) {
+      const item = this.#open[this.#firstOpen];
       if (item == null || !item.isWhole()) return;
-      this.#end(this.#front, item, 'completed');
+      this.#end(this.#firstOpen, item, 'completed');
     }
   }
 
@@ -95,7 +95,7 @@ export class Output {
    * try again; it and what waited for it are in the response alone.
    */
   fail(): void {
-    if (this.#open[this.#front]?.isCall) this.#log.whileSilent(() => this.closeAll('incomplete'));
+    if (this.#open[this.#firstOpen]?.isCall) this.#log.whileSilent(() => this.closeAll('incomplete'));
     else this.closeAll('incomplete');
   }
 
@@ -114,13 +114,13 @@ export class Output {
     const closed = item.close(status);
     this.#items[index] = closed;
     this.#log.emit({ type: 'response.output_item.done', output_index: index, item: closed });
-    if (index === this.#front) this.#advance();
+    if (index === this.#firstOpen) this.#advance();
   }
 
-  /** Sends the events that waited for the item at the front, up to the next one that is open. */
+  /** Sends the events that waited for the first open item, up to the next one that is open. */
   #advance(): void {
-    do this.#front += 1;
-    while (this.#open[this.#front] === null);
-    this.#log.releaseThrough(this.#front < this.#size - 1 ? this.#front : null);
+    do this.#firstOpen += 1;
+    while (this.#open[this.#firstOpen] === null);
+    this.#log.releaseThrough(this.#firstOpen < this.#size - 1 ? this.#firstOpen : null);
   }
 }

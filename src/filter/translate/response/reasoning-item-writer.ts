@@ -71,7 +71,7 @@ export class ReasoningItemWriter implements OpenItem {
     return false;
   }
 
-  /** As above: only the last item can be one. */
+  /** Only the last item can be reasoning that is not complete: any other item closes it. */
   isCut(): boolean {
     return false;
   }

@@ -10,7 +10,7 @@ import { encodeReasoningEnvelope, packOpaqueFields, type ReasoningEnvelope } fro
 export interface ReasoningExtras {
   /** `reasoning_details` as they go back. */
   readonly details: readonly unknown[];
-  /** `thinking_blocks` likewise. */
+  /** `thinking_blocks` as they go back. */
   readonly blocks: readonly LooseThinkingBlock[];
   /** What calls, and the message (`''`), must have back, by `call_id`. */
   readonly fields: Readonly<Record<string, OpaqueFields>>;

@@ -96,7 +96,7 @@ export class ResponseWriter {
     return response;
   }
 
-  /** The same in few bytes: what was produced is dropped, and the Response repeats nothing large of its request. */
+  /** Ends with `error` in few bytes: what was produced is dropped, and the Response repeats nothing large of its request. */
   shed(error: ApiError): void {
     this.#started = true;
     this.#context = { ...this.#context, echo: { ...this.#context.echo, instructions: null, tools: [], metadata: {} } };

@@ -150,34 +150,37 @@ export class ToolCalls {
     if (unsent === '' || call.tracked.holdsPlaceholder) return;
     call.tracked.unsent = '';
     call.item?.add(unsent);
-    this.#parts.output.settle();
+    this.#parts.output.closeWhole();
   }
 
-  /** Where one object of arguments follows another, each is a call: servers that send no ids run them together (R5). */
+  /**
+   * Adds a fragment's arguments. Servers that send no ids run those of several calls together, `{"a":1}{"a":2}`: each further
+   * object is a call of its own (R5), which the text after it goes to.
+   */
   #growTexts(first: Call, given: string): void {
     let call = first;
-    let text = given;
-    for (let next = this.#nextObject(call, text); next !== -1; next = this.#nextObject(call, text)) {
-      this.#growText(call, text.slice(0, next).trimEnd());
+    let rest = given;
+    for (let next = this.#nextObject(call, rest); next !== null; next = this.#nextObject(call, rest)) {
+      this.#growText(call, rest.slice(0, -next.length).trimEnd());
       call = this.#gatherOne(this.#tracker.splitOff(call.tracked));
-      text = text.slice(next);
+      rest = next;
     }
-    this.#growText(call, text);
+    this.#growText(call, rest);
   }
 
-  /** Where in that piece the arguments of another call begin; -1 if none do. */
-  #nextObject(call: Call, text: string): number {
-    const { isCustom, holdsPlaceholder, text: written } = call.tracked;
-    if (isCustom || holdsPlaceholder || !mayBeginObject(text, written.last())) return -1;
-    const before = written.toString();
+  /** The end of that piece, from where the arguments of another call begin; null if none do. */
+  #nextObject(call: Call, piece: string): string | null {
+    const { isCustom, holdsPlaceholder, text } = call.tracked;
+    if (isCustom || holdsPlaceholder || !mayBeginObject(piece, text.last())) return null;
+    const written = text.toString();
     // xAI sends the whole arguments again at the end.
-    if (text === before) return -1;
-    const given = before === '' ? withoutPlaceholder(text) : text;
+    if (piece === written) return null;
+    const given = written === '' ? withoutPlaceholder(piece) : piece;
     // Only from here on, with each piece: scanning every call's characters would cost each token.
-    if (before !== '') call.scanner ??= scannerOf(before);
+    if (written !== '') call.scanner ??= scannerOf(written);
     const end = (call.scanner?.copy() ?? new JsonEnd('object')).push(given);
-    if (end === -1 || !/^\s*\{/.test(given.slice(end)) || isEmptyObject(before + given.slice(0, end))) return -1;
-    return text.length - given.slice(end).trimStart().length;
+    const next = end === -1 ? '' : given.slice(end).trimStart();
+    return next.startsWith('{') && !isEmptyObject(written + given.slice(0, end)) ? next : null;
   }
 
   /** What comes after the arguments of a call that is closed is dropped: they were whole, and more would spoil them. */
@@ -300,7 +303,7 @@ export class WholeCalls {
     return this.#error;
   }
 
-  /** As for the calls of a stream. */
+  /** An error when a call holds nothing that its client could run, or half of it. */
   unrunnable(): ApiError | null {
     return firstUnrunnable(this.#items);
   }
@@ -330,7 +333,7 @@ function scannerOf(text: string): JsonEnd {
   return scanner;
 }
 
-/** The same of a text in one piece. */
+/** Is that an object, to its end? */
 function isWholeText(text: string): boolean {
   return scannerOf(text).isWhole();
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { contentOf, turnsOf } from '../../../../../src/filter/translate/chat/content-parts.ts';
+import { contentOf, stretchesOf } from '../../../../../src/filter/translate/chat/content-parts.ts';
 
 describe('contentOf', () => {
   it.each([
@@ -33,7 +33,7 @@ describe('contentOf', () => {
   });
 });
 
-describe('turnsOf', () => {
+describe('stretchesOf', () => {
   const think = (thinking: string) => ({ type: 'thinking', thinking });
   const say = (text: string) => ({ type: 'text', text });
   const nothing = { type: 'reference', reference_ids: [1] };
@@ -56,7 +56,9 @@ describe('turnsOf', () => {
     ['thinking in pieces after a text', [say('a'), think('b'), think('c'), say('d')], [[0], [1, 2, 3]]],
     ['what says nothing, wherever it is', [think('a'), nothing, think('b'), say('c'), nothing], [[0, 1, 2, 3, 4]]],
     ['empty texts and thoughts', [think('a'), say(''), think('b'), say('c'), think('')], [[0, 1, 2, 3, 4]]],
-  ])('%s', (_what, content, turns) => {
-    expect(turnsOf(content)).toEqual(turns.map((turn) => turn.map((index) => (content as unknown[])[index])));
+  ])('%s', (_what, content, stretches) => {
+    expect(stretchesOf(content)).toEqual(
+      stretches.map((stretch) => stretch.map((index) => (content as unknown[])[index])),
+    );
   });
 });
