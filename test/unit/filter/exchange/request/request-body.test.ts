@@ -182,13 +182,13 @@ describe('memory', () => {
 
   it('is reserved for what a compressed body becomes, before it is parsed', () => {
     const compressed = gzipSync(body);
-    const reserved: number[] = [];
-    const hold: Hold = (_kind, bytes) => {
-      reserved.push(bytes);
+    const reserved: [string, number][] = [];
+    const hold: Hold = (kind, bytes) => {
+      reserved.push([kind, bytes]);
       return null;
     };
     read(compressed, { contentEncoding: 'gzip', hold });
-    expect(reserved).toEqual([compressed.length + body.length]);
+    expect(reserved).toEqual([['received', compressed.length + body.length]]);
     read(body, { hold });
     expect(reserved).toHaveLength(1);
   });

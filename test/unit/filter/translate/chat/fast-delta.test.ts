@@ -251,6 +251,12 @@ describe('a plain delta', () => {
     expect(fastDeltaOf(llama, 0, null)).toEqual(plain);
   });
 
+  it.each([0.5, -1, 2 ** 53, '0', null, undefined])('leaves the index %s of a call to the general reader', (index) => {
+    const call = (given: unknown) => chunkOf({ tool_calls: [{ index: given, function: { arguments: 'a' } }] });
+    expect(fastDeltaOf(call(index), 0, null)).toBeNull();
+    expect(fastDeltaOf(call(1), 0, null)).toEqual({ field: { name: 'arguments', index: 1 }, text: 'a' });
+  });
+
   it.each([
     ['vLLM, llama.cpp', { reasoning_content: 'a' }, 'reasoning_content'],
     ['DeepSeek', { content: null, reasoning_content: 'a' }, 'reasoning_content'],

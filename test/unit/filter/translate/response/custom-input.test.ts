@@ -115,6 +115,12 @@ describe('the input of a wrapped custom tool', () => {
     expect(decode(pieces).deltas.join('')).toBe(input);
   });
 
+  it('is not read from what follows another beginning', () => {
+    expect(decode(['x', '{"input":"a"}'])).toEqual({ deltas: ['', '', ''], isReading: false });
+    expect(decode([' '.repeat(257), '{"input":"a"}'])).toEqual({ deltas: ['', '', ''], isReading: false });
+    expect(decode([' '.repeat(200), '{"input":"a"}'])).toEqual({ deltas: ['', 'a', ''], isReading: true });
+  });
+
   it.each([
     ['another key', '{"patch":"a"}'],
     ['no JSON', '*** Begin Patch'],
