@@ -25,7 +25,7 @@ export async function writeInspector(folder: string): Promise<Metafile> {
 async function bundle(): Promise<{ readonly files: Map<string, Buffer>; readonly metafile: Metafile }> {
   const { outputFiles, metafile } = await build({
     absWorkingDir: join(import.meta.dirname, '..'),
-    entryPoints: { page: join(source, 'main.tsx') },
+    entryPoints: { page: join(source, 'start-page.tsx') },
     bundle: true,
     write: false,
     metafile: true,

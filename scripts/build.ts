@@ -71,8 +71,8 @@ export async function buildMesh(folder: string): Promise<void> {
  */
 const ownFiles = [
   'src/service/program/program.ts',
-  'src/tools/explain/command.ts',
-  'src/tools/doctor/command.ts',
+  'src/tools/explain/explain-command.ts',
+  'src/tools/doctor/doctor-command.ts',
   'src/filter/extproc/messages.ts',
   'src/filter/upstream/profiles-file.ts',
   'src/service/telemetry/tracing.ts',

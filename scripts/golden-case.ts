@@ -6,7 +6,7 @@ import {
 } from '../src/filter/wire/schema/exchange-file.ts';
 import { eventLines, textOfBase64Url } from '../src/tools/inspect/view/event-lines.ts';
 import { isStream } from '../src/tools/inspect/view/final-response.ts';
-import { pretty, prettyText } from '../src/tools/inspect/view/pretty-json.ts';
+import { pretty, prettyText } from '../src/tools/inspect/view/indent-json.ts';
 import { parsed } from '../src/tools/inspect/view/timeline.ts';
 
 /** A case for `test/golden`: a new file, or text to append to an existing one. */

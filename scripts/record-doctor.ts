@@ -10,12 +10,12 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { plainStyle } from '../src/tools/cli/style.ts';
-import { diagnose } from '../src/tools/doctor/command.ts';
-import { readOptions } from '../src/tools/doctor/options.ts';
-import type { Answer, ProbeRequest } from '../src/tools/doctor/probe.ts';
+import { diagnose } from '../src/tools/doctor/doctor-command.ts';
+import { readOptions } from '../src/tools/doctor/doctor-options.ts';
+import type { Answer, ProbeRequest } from '../src/tools/doctor/probe-types.ts';
 import { allProbes } from '../src/tools/doctor/probes/all-probes.ts';
 import { textReport } from '../src/tools/doctor/report.ts';
-import { createSend } from '../src/tools/doctor/send.ts';
+import { createSend } from '../src/tools/doctor/send-probe.ts';
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

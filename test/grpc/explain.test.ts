@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, describe, expect, it } from 'vitest';
 import { bytesOf, type ExchangeFile, exchangeFileHead } from '../../src/filter/wire/schema/exchange-file.ts';
-import { type ExplanationFile, explain as explainCommand } from '../../src/tools/explain/command.ts';
+import { type ExplanationFile, explain as explainCommand } from '../../src/tools/explain/explain-command.ts';
 import type { ExchangeDetail } from '../../src/tools/inspect/exchange-json.ts';
 import { eventsOf } from '../../src/tools/inspect/view/event-lines.ts';
 import { connectExtProc } from '../support/extproc-client.ts';

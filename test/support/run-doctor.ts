@@ -1,4 +1,4 @@
-import { doctor } from '../../src/tools/doctor/command.ts';
+import { doctor } from '../../src/tools/doctor/doctor-command.ts';
 import { runSubcommand, type SubcommandRun } from './run-subcommand.ts';
 
 /** Runs the subcommand in this process: its exit code and what it wrote. */

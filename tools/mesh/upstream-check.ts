@@ -1,6 +1,6 @@
 import { explainUnreachable } from '../../src/filter/upstream/unreachable.ts';
 import { readChatAnswer } from '../../src/tools/doctor/chat-answer.ts';
-import { createSend } from '../../src/tools/doctor/send.ts';
+import { createSend } from '../../src/tools/doctor/send-probe.ts';
 
 /** The result of querying a Chat server. */
 export interface UpstreamState {

@@ -55,9 +55,9 @@ async function main(): Promise<void> {
 async function loadSubcommand(name: SubcommandName): Promise<Subcommand> {
   switch (name) {
     case 'explain':
-      return (await import('../../tools/explain/command.ts')).explain;
+      return (await import('../../tools/explain/explain-command.ts')).explain;
     case 'doctor':
-      return (await import('../../tools/doctor/command.ts')).doctor;
+      return (await import('../../tools/doctor/doctor-command.ts')).doctor;
   }
 }
 

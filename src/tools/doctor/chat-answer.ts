@@ -17,7 +17,7 @@ import { isDelta } from '../../filter/wire/schema/stream-events.ts';
 import { readSseData } from '../../filter/wire/sse/data.ts';
 import { SseDecoder, SseLimitError, type SseMessage } from '../../filter/wire/sse/decode.ts';
 import { toolNames } from './chat-body.ts';
-import type { Answer } from './probe.ts';
+import type { Answer } from './probe-types.ts';
 
 /** A tool call of an answer, with the arguments as text. */
 export interface AnsweredCall {

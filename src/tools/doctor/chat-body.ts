@@ -1,4 +1,13 @@
-import { type Findings, factOf, fewTokens, found, type Known, type ProbeRequest, type Result, taken } from './probe.ts';
+import {
+  type Findings,
+  factOf,
+  fewTokens,
+  found,
+  type Known,
+  type ProbeRequest,
+  type Result,
+  taken,
+} from './probe-types.ts';
 
 /** A function tool as a Chat server takes it. */
 interface FunctionTool {

@@ -1,5 +1,5 @@
 import { type AnsweredCall, hasReasoned, type ReadAnswer, readChatAnswer } from './chat-answer.ts';
-import type { Answer, Finding } from './probe.ts';
+import type { Answer, Finding } from './probe-types.ts';
 
 /** Markup of calls that the server did not parse. */
 const callMarkup =

@@ -1,8 +1,8 @@
 import { indentOf, rowLines, section } from '../cli/columns.ts';
 import { type Colour, type Style, wrap } from '../cli/style.ts';
-import type { Finding, Findings, Probe, Result } from './probe.ts';
+import type { Finding, Findings, Probe, Result } from './probe-types.ts';
 import type { Proposal } from './proposal.ts';
-import { type Limits, notReached, type Run, type Spending } from './run.ts';
+import { type Limits, notReached, type Run, type Spending } from './run-probes.ts';
 
 /** All that a run found out. */
 export interface Report {

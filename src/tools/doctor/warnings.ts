@@ -1,4 +1,4 @@
-import { type Facts, type Findings, factOf, found, type Result } from './probe.ts';
+import { type Facts, type Findings, factOf, found, type Result } from './probe-types.ts';
 
 /** Something a user should know before pointing an agent there. */
 interface Rule {

@@ -2,8 +2,8 @@ import { indentOf, rowLines } from '../cli/columns.ts';
 import { printable, type Style } from '../cli/style.ts';
 import { valueAt } from './fields.ts';
 import { recordOf } from './json-values.ts';
-import { cut, prettyJson, short } from './pretty-json.ts';
 import type { AnswerRun, ClientEvent, ReplayedChunk } from './run-answer.ts';
+import { cut, prettyJson, short } from './shorten-json.ts';
 
 /** How a recorded answer is translated, for a person, line by line: each upstream chunk next to the events it caused. */
 export function* printAnswer(answer: AnswerRun, style: Style, full: boolean): Generator<string, void> {

@@ -1,5 +1,5 @@
+import type { Turn } from './chat-request-hashes.ts';
 import type { BodyName, ExchangeFacts } from './recording.ts';
-import type { Turn } from './turn.ts';
 
 export interface StoreLimits {
   /** Bytes of memory, of all exchanges together. */

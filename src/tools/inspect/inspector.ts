@@ -6,11 +6,11 @@ import { requestFileOf } from './exchange-json.ts';
 import type { ExchangeStore } from './exchange-store.ts';
 import { createLivePages, sendExchange } from './live-pages.ts';
 import { loadPage } from './page-files.ts';
-import { createQueue } from './queue.ts';
 import { maxRequestBytes } from './recording.ts';
-import { searchBodies } from './search.ts';
+import { searchBodies } from './search-bodies.ts';
 import { createRequestSender } from './send-request.ts';
 import { linkTurns } from './turn-links.ts';
+import { createQueue } from './work-queue.ts';
 
 export interface InspectorOptions {
   readonly store: ExchangeStore;

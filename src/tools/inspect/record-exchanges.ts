@@ -8,9 +8,9 @@ import type { ExchangeEvent, ExchangeReply, HeaderMap, HeaderMutation } from '..
 import type { EndedCall, ExchangeObserver } from '../../service/telemetry/observer.ts';
 import type { BodyKind, BodyRedactor } from '../redact/body-redactor.ts';
 import { Redactor } from '../redact/redactor.ts';
-import { burstOf } from './burst.ts';
 import type { ExchangeStore, Head, StoredExchange } from './exchange-store.ts';
 import { type BodyName, type ExchangeFacts, maxRequestBytes, probeAgent } from './recording.ts';
+import { burstOf } from './split-burst.ts';
 
 /** What a service needs to record its exchanges. */
 export interface Recorder {

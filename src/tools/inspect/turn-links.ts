@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
+import { type Turn, turnOf } from './chat-request-hashes.ts';
 import type { ExchangeStore, StoredExchange } from './exchange-store.ts';
-import { type Turn, turnOf } from './turn.ts';
 import { promptFields } from './view/turn-changes.ts';
 
 /** An exchange as a turn of a conversation, as JSON. */

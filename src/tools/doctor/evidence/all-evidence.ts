@@ -1,4 +1,4 @@
-import type { Findings } from '../probe.ts';
+import type { Findings } from '../probe-types.ts';
 import { type Evidence, type EvidenceRow, equal, type Subject } from './evidence.ts';
 import { fieldEvidence } from './field-evidence.ts';
 import { reasoningEvidence } from './reasoning-evidence.ts';

@@ -1,5 +1,5 @@
 import type { FlagName, ProfileFlags } from '../../../filter/upstream/profile.ts';
-import { type Findings, found, type Result } from '../probe.ts';
+import { type Findings, found, type Result } from '../probe-types.ts';
 
 export type Flags = Partial<ProfileFlags>;
 

@@ -1,5 +1,5 @@
 import type { ProfileFlags } from '../../../filter/upstream/profile.ts';
-import { factOf, found } from '../probe.ts';
+import { factOf, found } from '../probe-types.ts';
 import { type EvidenceRow, equal, failed, shows } from './evidence.ts';
 
 const refusable = ['presence_penalty', 'frequency_penalty', 'logprobs', 'stop'] as const;

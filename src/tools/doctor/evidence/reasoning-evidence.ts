@@ -1,5 +1,5 @@
 import type { ProfileFlags } from '../../../filter/upstream/profile.ts';
-import { type Findings, factOf, found } from '../probe.ts';
+import { type Findings, factOf, found } from '../probe-types.ts';
 import { efforts, replayFields } from '../probes/reasoning-probes.ts';
 import { type Evidence, type EvidenceRow, equal, failed, type Subject } from './evidence.ts';
 

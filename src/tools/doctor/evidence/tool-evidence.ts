@@ -1,5 +1,5 @@
 import type { ToolChoiceSupport } from '../../../filter/upstream/profile.ts';
-import { type Findings, factOf, found, taken } from '../probe.ts';
+import { type Findings, factOf, found, taken } from '../probe-types.ts';
 import { type Evidence, type EvidenceRow, equal, failed, shows } from './evidence.ts';
 
 /** Flags of tools, and of their choice. */

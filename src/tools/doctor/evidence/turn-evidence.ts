@@ -1,5 +1,5 @@
 import { type CallForm, callFormOf, callForms, limitFound } from '../chat-body.ts';
-import { type Findings, found, taken } from '../probe.ts';
+import { type Findings, found, taken } from '../probe-types.ts';
 import { type EvidenceRow, equal, type Flags, failed, shows } from './evidence.ts';
 
 /** Flags of the stream's usage, and of the messages of a conversation. */

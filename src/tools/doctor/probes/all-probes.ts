@@ -1,4 +1,4 @@
-import type { Probe } from '../probe.ts';
+import type { Probe } from '../probe-types.ts';
 import { fieldProbes } from './field-probes.ts';
 import { limitProbes } from './limit-probes.ts';
 import { reasoningProbes } from './reasoning-probes.ts';

@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer';
 import { chat, getWeather, user, weatherQuestion } from '../chat-body.ts';
 import { acceptance, isObject, judgeCalls, judged, quote, sayingNothing } from '../judge.ts';
-import { found, type Probe } from '../probe.ts';
+import { found, type Probe } from '../probe-types.ts';
 
 const askCity = [user('Name one city and the number of people who live there. Answer in JSON.')];
 

@@ -3,7 +3,7 @@ import { arrayOf, jsonOf, objectsOf } from '../../../filter/translate/chat/loose
 import { readChatAnswer } from '../chat-answer.ts';
 import { chat, contextWindowOf, user } from '../chat-body.ts';
 import { judged } from '../judge.ts';
-import { type Answer, type Finding, factOf, type Known, type Probe, type ProbeRequest } from '../probe.ts';
+import { type Answer, type Finding, factOf, type Known, type Probe, type ProbeRequest } from '../probe-types.ts';
 
 const sayHello = [user('Say hello.')];
 

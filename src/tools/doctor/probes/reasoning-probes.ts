@@ -1,7 +1,7 @@
 import { hasReasoned, type ReadAnswer, readChatAnswer, tagsIn } from '../chat-answer.ts';
 import { callFormOf, chat, finishedCalls, getWeather, user, weatherQuestion } from '../chat-body.ts';
 import { acceptance, judged } from '../judge.ts';
-import { type Answer, type Facts, type Finding, factOf, found, type Known, type Probe } from '../probe.ts';
+import { type Answer, type Facts, type Finding, factOf, found, type Known, type Probe } from '../probe-types.ts';
 import { tagFact } from './text-probes.ts';
 
 const riddle = [user('How many prime numbers are there between 10 and 40? Think first, then give the number.')];

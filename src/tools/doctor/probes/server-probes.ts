@@ -3,7 +3,7 @@ import { contextWindowIn, takesImages } from '../../../filter/translate/operatio
 import type { Engine } from '../../../filter/upstream/built-in-profile.ts';
 import { builtInProfiles } from '../../../filter/upstream/profiles.ts';
 import { shorten } from '../chat-answer.ts';
-import { type Answer, type Facts, type Finding, factOf, type Known, type Probe } from '../probe.ts';
+import { type Answer, type Facts, type Finding, factOf, type Known, type Probe } from '../probe-types.ts';
 
 interface LooseListed {
   readonly id?: unknown;

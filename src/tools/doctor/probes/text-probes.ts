@@ -1,8 +1,8 @@
 import { hasReasoned, type ReadAnswer, tagsIn } from '../chat-answer.ts';
 import { chat, user } from '../chat-body.ts';
 import { judged, quote, sayingNothing } from '../judge.ts';
-import type { Answer, Facts, Finding, Probe, ProbeRequest } from '../probe.ts';
-import { fewTokens, found } from '../probe.ts';
+import type { Answer, Facts, Finding, Probe, ProbeRequest } from '../probe-types.ts';
+import { fewTokens, found } from '../probe-types.ts';
 
 const sayHello = [user('Reply with the single word: hello')];
 const countToTwenty = [user('Count from 1 to 20 in words, one number after another.')];

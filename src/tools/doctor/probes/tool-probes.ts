@@ -1,7 +1,7 @@
 import type { AnsweredCall } from '../chat-answer.ts';
 import { chat, getTime, getWeather, strictWeather, twoCities, user, weatherQuestion } from '../chat-body.ts';
 import { acceptance, describeCalls, judgeCalls, judged, showsMarkup } from '../judge.ts';
-import { type Answer, type Finding, found, type Known, type Probe, type ProbeRequest } from '../probe.ts';
+import { type Answer, type Finding, found, type Known, type Probe, type ProbeRequest } from '../probe-types.ts';
 
 const ask = [user(weatherQuestion)];
 const both = [getWeather, getTime];

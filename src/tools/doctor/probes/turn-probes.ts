@@ -12,7 +12,7 @@ import {
   weatherQuestion,
 } from '../chat-body.ts';
 import { acceptance, judged, quote, sayingNothing } from '../judge.ts';
-import { type Answer, type Finding, found, type Known, type Probe, type ProbeRequest } from '../probe.ts';
+import { type Answer, type Finding, found, type Known, type Probe, type ProbeRequest } from '../probe-types.ts';
 
 const plainForm: CallForm = { content: null, nineCharacterIds: false, signature: false };
 const tools = [getWeather];

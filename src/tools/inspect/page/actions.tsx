@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import type { ExchangeFileRequest } from '../../../filter/wire/schema/exchange-file.ts';
 import { curlOf } from '../view/curl.ts';
 import { harOf } from '../view/har.ts';
-import { prettyText } from '../view/pretty-json.ts';
+import { prettyText } from '../view/indent-json.ts';
 import { download } from './download.ts';
 import type { Model } from './model.ts';
 import type { ShownExchange } from './shown-exchange.ts';

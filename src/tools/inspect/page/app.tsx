@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { webSocketTurnOf } from '../view/websocket-turn.ts';
-import { ConversationDetail, ConversationList } from './conversations.tsx';
+import { ConversationDetail, ConversationList } from './conversation-panes.tsx';
 import { Detail } from './detail.tsx';
 import type { ListedRow } from './exchange-list.ts';
 import { clientName, count, duration, pieces, size, timeOfDay, toneOf } from './format.ts';

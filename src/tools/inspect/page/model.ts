@@ -1,11 +1,11 @@
 import type { ExchangeRow } from '../exchange-json.ts';
 import type { StoreLimits } from '../exchange-store.ts';
-import { type Conversation, conversationsOf } from '../view/conversations.ts';
 import { pricesIn } from '../view/cost.ts';
+import { type Conversation, conversationsOf } from '../view/group-turns.ts';
 import { ExchangeList, type ListMessage } from './exchange-list.ts';
 import { type Layout, loadLayout, saveLayout } from './layout.ts';
+import { Turns } from './load-turns.ts';
 import { followExchange, type ShownExchange } from './shown-exchange.ts';
-import { Turns } from './turns.ts';
 
 export interface About {
   readonly version: string;

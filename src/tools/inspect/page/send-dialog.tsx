@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { redactionMark } from '../../../filter/wire/credentials/names.ts';
 import { curlOf } from '../view/curl.ts';
-import { pretty } from '../view/pretty-json.ts';
+import { pretty } from '../view/indent-json.ts';
 import { parsed } from '../view/timeline.ts';
 import { reasonOf } from './format.ts';
 import type { Draft, Model } from './model.ts';

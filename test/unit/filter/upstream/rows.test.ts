@@ -8,7 +8,7 @@ import { type FlagName, type Profile, profileFlags, unprobed } from '../../../..
 import { builtInProfiles, otelNameOf, profileOf, profileOfHost } from '../../../../src/filter/upstream/profiles.ts';
 import { ApiError } from '../../../../src/filter/wire/schema/api-error.ts';
 import { allEvidence } from '../../../../src/tools/doctor/evidence/all-evidence.ts';
-import type { Finding, Result } from '../../../../src/tools/doctor/probe.ts';
+import type { Finding, Result } from '../../../../src/tools/doctor/probe-types.ts';
 import { allProbes } from '../../../../src/tools/doctor/probes/all-probes.ts';
 import { createCountedIds } from '../../../support/context.ts';
 import { exchangeOptions, headersOf } from '../../../support/exchange-options.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { hasReasoned, type ReadAnswer, readChatAnswer, tagsIn } from '../../../../src/tools/doctor/chat-answer.ts';
-import type { Answer } from '../../../../src/tools/doctor/probe.ts';
+import type { Answer } from '../../../../src/tools/doctor/probe-types.ts';
 
 const answered: Answer = {
   outcome: 'answered',

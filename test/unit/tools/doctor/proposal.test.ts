@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { profileForModel } from '../../../../src/filter/upstream/profile-for-model.ts';
 import { profileNames, profileOf } from '../../../../src/filter/upstream/profiles.ts';
 import { readProfilesFile } from '../../../../src/filter/upstream/profiles-file.ts';
-import type { Finding } from '../../../../src/tools/doctor/probe.ts';
+import type { Finding } from '../../../../src/tools/doctor/probe-types.ts';
 import { proposeProfile } from '../../../../src/tools/doctor/proposal.ts';
 
 function findings(results: Readonly<Record<string, Finding['result']>>): ReadonlyMap<string, Finding> {

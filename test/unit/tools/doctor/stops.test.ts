@@ -7,9 +7,9 @@ import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
 import { describe, expect, it, vi } from 'vitest';
 import { readProfilesFile } from '../../../../src/filter/upstream/profiles-file.ts';
-import type { Answer } from '../../../../src/tools/doctor/probe.ts';
+import type { Answer } from '../../../../src/tools/doctor/probe-types.ts';
 import { allProbes } from '../../../../src/tools/doctor/probes/all-probes.ts';
-import { runProbes } from '../../../../src/tools/doctor/run.ts';
+import { runProbes } from '../../../../src/tools/doctor/run-probes.ts';
 import {
   type Behaviour,
   type ProbedBody,

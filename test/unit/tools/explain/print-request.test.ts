@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { plainStyle } from '../../../../src/tools/cli/style.ts';
 import { explainRequest } from '../../../../src/tools/explain/explain-request.ts';
-import { requestIn } from '../../../../src/tools/explain/input.ts';
 import { printRequest } from '../../../../src/tools/explain/print-request.ts';
+import { requestIn } from '../../../../src/tools/explain/read-input.ts';
 import { explainSetupOf } from '../../../support/config-of-settings.ts';
 import { createdAt } from '../../../support/context.ts';
 

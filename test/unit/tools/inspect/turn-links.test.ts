@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { turnOf } from '../../../../src/tools/inspect/chat-request-hashes.ts';
 import {
   createExchangeStore,
   defaultStoreLimits,
   type ExchangeStore,
 } from '../../../../src/tools/inspect/exchange-store.ts';
-import { turnOf } from '../../../../src/tools/inspect/turn.ts';
 import { linkTurns } from '../../../../src/tools/inspect/turn-links.ts';
 import { overFacts, requestHead } from '../../../support/recorded-exchange.ts';
 

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { noTlsHandshake } from '../../filter/upstream/unreachable.ts';
 import { scanJson } from '../../filter/wire/json/scan.ts';
 import { isStream } from './chat-answer.ts';
-import type { Answer, ProbeRequest } from './probe.ts';
+import type { Answer, ProbeRequest } from './probe-types.ts';
 
 /**
  * Sends one request of a probe; `from` is the probe and the number of its request, from 0. Never rejects: failures are in

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { afterAll, expect, it } from 'vitest';
-import { readInput } from '../../../../src/tools/explain/input.ts';
+import { readInput } from '../../../../src/tools/explain/read-input.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'responses-extproc-input-'));
 afterAll(() => rmSync(folder, { recursive: true }));

@@ -12,9 +12,9 @@ import { explainRequest } from './explain-request.ts';
 import type { RequestExplanation } from './explanation.ts';
 import { type Path, pathOf, withValue } from './fields.ts';
 import { helpText } from './help.ts';
-import { answerIn, InputError, isCatalogPath, type RequestInput, readInput, requestIn } from './input.ts';
 import { printAnswer } from './print-answer.ts';
 import { printRequest } from './print-request.ts';
+import { answerIn, InputError, isCatalogPath, type RequestInput, readInput, requestIn } from './read-input.ts';
 import { type AnswerRun, type RecordedAnswer, type ReplayedChunk, runAnswer } from './run-answer.ts';
 import { type ClientRequest, readJson, runRequest, type Setup } from './run-request.ts';
 

@@ -4,12 +4,12 @@ import { createInterface } from 'node:readline/promises';
 import { styleFor } from '../cli/style.ts';
 import type { Subcommand, Terminal } from '../cli/terminal.ts';
 import { callFormOf } from './chat-body.ts';
-import { type DoctorOptions, helpText, readOptions, WrongUsage } from './options.ts';
+import { type DoctorOptions, helpText, readOptions, WrongUsage } from './doctor-options.ts';
 import { allProbes } from './probes/all-probes.ts';
 import { proposeProfile } from './proposal.ts';
 import { announcement, jsonReport, type Report, textReport, verdictOf } from './report.ts';
-import { runProbes, worstCase } from './run.ts';
-import { createSend, type Send } from './send.ts';
+import { runProbes, worstCase } from './run-probes.ts';
+import { createSend, type Send } from './send-probe.ts';
 import { warningsOf } from './warnings.ts';
 
 const exitCodes = { usable: 0, unusable: 1, unclear: 3 } as const;

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { ExchangeDetail } from '../exchange-json.ts';
-import type { Conversation, ConversationTurn } from '../view/conversations.ts';
+import type { Conversation, ConversationTurn } from '../view/group-turns.ts';
 import { harOf } from '../view/har.ts';
 import { visible } from '../view/json-lines.ts';
 import { parsed } from '../view/timeline.ts';

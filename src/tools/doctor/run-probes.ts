@@ -8,9 +8,9 @@ import {
   type Known,
   type Probe,
   type ProbeRequest,
-} from './probe.ts';
+} from './probe-types.ts';
 import { maxOverflowTokens } from './probes/limit-probes.ts';
-import type { Send } from './send.ts';
+import type { Send } from './send-probe.ts';
 
 /** How much a run may spend. */
 export interface Limits {

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { usageProblem } from '../../service/program/messages.ts';
-import type { Limits } from './run.ts';
+import type { Limits } from './run-probes.ts';
 
 /** What the command line asks for. */
 export interface DoctorOptions {

@@ -4,7 +4,7 @@ import type { ExchangeList } from './exchange-list.ts';
 /** How often they are loaded while exchanges arrive. */
 const loadAfterMs = 1000;
 
-/** The turns that the service has or had: which exchange continues which. The page remembers those that are gone. */
+/** The turns that the service has: which exchange continues which. */
 export class Turns {
   /** Whether they were ever loaded. */
   areKnown = false;
