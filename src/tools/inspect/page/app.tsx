@@ -149,7 +149,7 @@ function Empty({ model, onSend }: { readonly model: Model; readonly onSend: () =
 }
 
 function Row(props: { readonly listed: ListedRow; readonly isInBodies: boolean }): JSX.Element {
-  const { row, isGone } = props.listed;
+  const { row } = props.listed;
   const path = `${row.method ?? ''} ${row.path ?? ''}`;
   const tokens = row.output_tokens === null ? null : `${count(row.input_tokens)} → ${count(row.output_tokens)} tok`;
   const speed = row.tokens_per_second === null ? null : `${row.tokens_per_second.toFixed(0)} tok/s`;
@@ -164,7 +164,7 @@ function Row(props: { readonly listed: ListedRow; readonly isInBodies: boolean }
     speed,
   ];
   return (
-    <div class={isGone ? 'exchange gone' : 'exchange'}>
+    <div class="exchange">
       <span class={`dot ${toneOf(row.outcome)}`} />
       <span class="name">{row.model ?? path}</span>
       <span class={`outcome ${toneOf(row.outcome)}`}>{row.error_code ?? row.outcome}</span>

@@ -1,14 +1,9 @@
 import type { ExchangeRow } from '../exchange-json.ts';
 import { BodySearch } from './body-search.ts';
 
-/** Rows that the page keeps, including those of exchanges that are no longer in the service's memory. */
-const maxRows = 5000;
-
 /** A row as the page has it. */
 export interface ListedRow {
   readonly row: ExchangeRow;
-  /** Its contents are no longer in memory. */
-  readonly isGone: boolean;
   /** The text that the filter searches, in lower case. */
   readonly words: string;
 }
@@ -86,7 +81,7 @@ export class ExchangeList {
   setFilter(filter: string): void {
     const before = this.find;
     this.filter = filter;
-    const kept = [...this.#rows.values()].filter(({ isGone, row }) => !isGone && row.outcome !== 'running');
+    const kept = [...this.#rows.values()].filter(({ row }) => row.outcome !== 'running');
     if (this.find !== before)
       this.#bodySearch.start(
         this.find,
@@ -102,17 +97,10 @@ export class ExchangeList {
 
   update({ reset, rows, gone }: ListMessage): void {
     // After a lost connection or a restart of the service: what it does not have is gone.
-    for (const id of reset ? this.#rows.keys() : gone) {
-      const listed = this.#rows.get(id);
-      if (listed !== undefined) this.#rows.set(id, { ...listed, isGone: true });
-    }
+    for (const id of reset ? [...this.#rows.keys()] : gone) this.#rows.delete(id);
     for (const row of rows) {
-      this.#rows.set(row.id, { row, isGone: false, words: wordsOf(row) });
+      this.#rows.set(row.id, { row, words: wordsOf(row) });
       if (row.outcome !== 'running') this.#bodySearch.add(row.id);
-    }
-    for (const id of this.#rows.keys()) {
-      if (this.#rows.size <= maxRows) break;
-      this.#rows.delete(id);
     }
     this.#changed();
   }

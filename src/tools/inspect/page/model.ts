@@ -123,12 +123,11 @@ export class Model {
     // So that the page can be reloaded, and its address shared, with what it shows.
     history.replaceState(null, '', listed === undefined ? location.pathname : `#${linkOf(listed.row)}`);
     if (id === null) return;
-    if (listed?.isGone === true) this.problem = evicted;
-    else
-      this.#leave = followExchange(id, {
-        onExchange: (shown) => this.#set({ shown, problem: null }),
-        onProblem: (problem) => this.#set({ problem }),
-      });
+    this.#leave = followExchange(id, {
+      onExchange: (shown) => this.#set({ shown, problem: null }),
+      onEvicted: () => this.#set({ problem: evicted }),
+      onRefused: () => this.#set({ problem: 'Too many pages are open.' }),
+    });
   }
 
   /** Sends a body with the form to a path of the API. Rejects with the reason. */

@@ -14,8 +14,10 @@ export interface ShownExchange {
 export interface Follower {
   /** It arrived, or grew. */
   onExchange(shown: ShownExchange): void;
-  /** Why it is not shown. */
-  onProblem(problem: string): void;
+  /** It is no longer in memory. */
+  onEvicted(): void;
+  /** The service follows no more pages. */
+  onRefused(): void;
 }
 
 interface PiecesMessage {
@@ -25,7 +27,7 @@ interface PiecesMessage {
 }
 
 /** Fetches an exchange, and its pieces while they arrive. The function that it returns ends that. */
-export function followExchange(id: number, { onExchange, onProblem }: Follower): () => void {
+export function followExchange(id: number, { onExchange, onEvicted, onRefused }: Follower): () => void {
   let shown: ShownExchange | null = null;
   const show = (now: ShownExchange) => {
     shown = now;
@@ -55,11 +57,10 @@ export function followExchange(id: number, { onExchange, onProblem }: Follower):
   source.addEventListener('end', () => source.close());
   source.addEventListener('evicted', () => {
     source.close();
-    onProblem('This exchange was evicted from memory while it was shown.');
+    onEvicted();
   });
   source.addEventListener('error', () => {
-    if (source.readyState === EventSource.CLOSED && shown === null)
-      onProblem('This exchange is no longer in memory, or too many pages are open.');
+    if (source.readyState === EventSource.CLOSED && shown === null) onRefused();
   });
   return () => source.close();
 }
