@@ -189,6 +189,7 @@ export class ResponseLeg {
     if (this.#headerTiming === 'with_body') return [{ type }];
     // The headers are committed now, so an error can be described by its status alone.
     const isError = committed && status >= 300;
+    if (isError) this.#clientStatus = byStatus().status;
     const headersFor = isError ? this.#headersOfError(byStatus(), headers) : this.#headersOfTranslation(opened);
     return [{ type, headers: headersFor(null) }];
   }

@@ -121,6 +121,21 @@ describe.each(pairs)('request $request, response $response', (modes) => {
     expect(exchange.summary()).toMatchObject({ outcome: 'upstream_error', status: 429, upstreamStatus: 429 });
   });
 
+  test.each(['300', '299'])('a body under the status %s is no answer, with an error or without', (status) => {
+    const { client, exchange } = play(request({ stream: true }), answer(Number(status), 'application/json', '{}'), {
+      modes,
+    });
+    const isRedirect = status === '300';
+    if (isRedirect || !committed) {
+      const code = isRedirect ? 'upstream_redirect' : 'invalid_upstream_response';
+      expect(client.headers.get(':status')).toBe('502');
+      expect(JSON.parse(String(client.body)).error.code).toBe(code);
+      expect(exchange.summary()).toMatchObject({ outcome: 'upstream_error', status: 502, errorCode: code });
+    } else {
+      expect(eventLines(String(client.body)).at(-2)).toMatch(/^failed invalid_upstream_response/);
+    }
+  });
+
   test('an error as the first event is an HTTP status while the headers are held', () => {
     const { client } = play(request({ stream: true }), answer(200, 'text/event-stream', failing), { modes });
     if (committed) {
