@@ -9,7 +9,7 @@ import { parse } from 'yaml';
 import { profilesFileJsonSchema } from '../src/filter/upstream/profiles-file.ts';
 import { settingsIn } from '../src/service/settings/setting.ts';
 import { settings } from '../src/service/settings/settings.ts';
-import { connectionManagerOf } from '../tools/mesh/envoy-config.ts';
+import { connectionManagerOf, routeOf } from '../tools/mesh/envoy-config.ts';
 import type { Generator } from './generator.ts';
 
 const root = join(import.meta.dirname, '..');
@@ -102,15 +102,22 @@ export const chartSchema: Generator = {
   files: () => ({ [schemaPath]: withOwnSchemas(readFileSync(join(root, schemaPath), 'utf8')) }),
 };
 
-/** The parts of `envoy/envoy.yaml` that other gateways use: the fields of its access log, and its own errors as the API's JSON. */
+/**
+ * The parts of `envoy/envoy.yaml` that other gateways use: the fields of its access log, its own errors as the API's JSON, the header
+ * that each pass adds and the route that ends a loop.
+ */
 export const chartFiles: Generator = {
-  name: 'the chart’s access log and local replies',
+  name: 'the chart’s access log, local replies and loop',
   source: 'envoy/envoy.yaml',
   files() {
-    const manager = connectionManagerOf(parse(readFileSync(join(root, 'envoy/envoy.yaml'), 'utf8')));
+    const config = parse(readFileSync(join(root, 'envoy/envoy.yaml'), 'utf8'));
+    const manager = connectionManagerOf(config);
+    const [pass] = manager.route_config.virtual_hosts[0].request_headers_to_add as [{ header: unknown }];
+    const loop = { header: pass.header, route: routeOf(config, 'loop') };
     const [{ typed_config }] = manager['access_log'] as [{ typed_config: { log_format: { json_format: unknown } } }];
     return {
       'deploy/chart/files/access-log.json': `${JSON.stringify(typed_config.log_format.json_format, null, 2)}\n`,
+      'deploy/chart/files/loop.json': `${JSON.stringify(loop, null, 2)}\n`,
       'deploy/chart/files/local-replies.json': `${JSON.stringify(manager['local_reply_config'], null, 2)}\n`,
     };
   },

@@ -82,7 +82,8 @@ function answer({ chat }: RunningGateway): void {
 }
 
 function nameOf({ host, method, path, headers }: RouteSample): string {
-  return `${method} ${path} of ${host}${'upgrade' in headers ? ', as a WebSocket' : ''}`;
+  const how = 'upgrade' in headers ? ', as a WebSocket' : 'cdn-loop' in headers ? ', come back' : '';
+  return `${method} ${path} of ${host}${how}`;
 }
 
 const webSocket = ['webSocket.enabled=true', 'webSocket.forwardTo=http://gateway.example/v1'];
@@ -116,6 +117,7 @@ describe.each(guards)('under %s with gateway.auth.%s', { timeout }, (kind, auth)
     for (const [name, status] of open)
       console.log(`${kind}, ${auth}, ${name}: ${status}, then ${without[0]?.get(name)}`);
     expect(open.get('GET /v1/responses of any.example, as a WebSocket')).toBe(101);
+    expect(open.get('GET /below of any.example, come back')).toBe(508);
     expect([...open].filter(([, status]) => status === 401 || status === 403)).toEqual([]);
     for (const statuses of without) {
       expect([...statuses.keys()]).toEqual([...open.keys()]);
@@ -137,6 +139,18 @@ describe.each(guards)('under %s with gateway.auth.%s', { timeout }, (kind, auth)
       if (kind === 'istio' || auth === 'apiKey')
         expect(chat.received('m')[0]?.headers).not.toHaveProperty('authorization');
     });
+  });
+
+  test('where the upstream leads back, the second pass is refused if it has no key, and the fourth if it has', async () => {
+    await withGateway(
+      configurationOf(kind, rendered(...valuesOf(auth))),
+      async ({ url }) => {
+        const sample = { host: 'any.example', method: 'GET', path: '/v1/models', headers: {} };
+        const expected = kind === 'istio' ? 403 : auth === 'apiKey' ? 401 : 508;
+        expect(await statusOf(url, sample, credentialsFor(auth))).toBe(expected);
+      },
+      { leadsBack: true },
+    );
   });
 
   const hosts: readonly (readonly [string, string, readonly string[]])[] = [

@@ -357,7 +357,8 @@ describe('the chart', () => {
     expect(pathsOf(byDefault, 'responses-extproc-untouched')).toEqual(['/v1/models', '/v1/chat/completions']);
     expect(pathsOf(byDefault, 'responses-extproc')).toEqual(['/v1/responses', '/v1/conversations', '/v1/models']);
     const none = render(`gateway.kind=${kind}`, 'gateway.routes=null');
-    expect(none.filter(({ kind: one }) => one === 'HTTPRoute')).toHaveLength(1);
+    const withUpstream = none.filter(({ kind: one, spec }) => one === 'HTTPRoute' && 'backendRefs' in spec.rules[0]);
+    expect(withUpstream).toHaveLength(1);
   });
 
   test('a typo is reported at its own path', () => {

@@ -26,9 +26,10 @@ const MiB = 1024 * 1024;
 
 const listener = listenerOf(translated.listeners);
 const manager = managerOf(listener);
-const routes: Resource[] = translated.routes.flatMap((config) =>
-  config['virtualHosts'].flatMap((host: Resource) => host['routes']),
-);
+/** Those that lead to the upstream. */
+const routes: Resource[] = translated.routes
+  .flatMap((config) => config['virtualHosts'].flatMap((host: Resource) => host['routes'] as Resource[]))
+  .filter(({ route }) => route !== undefined);
 const environment = environmentOf(objectOf(manifests, 'Deployment'));
 
 function listenerOf(listeners: readonly Resource[]): Resource {
@@ -69,6 +70,7 @@ describe('what Envoy Gateway makes of envoy/gateway', () => {
       'EnvoyExtensionPolicy/responses-extproc',
       'GatewayClass/llm-responses-extproc',
       'HTTPRoute/responses-extproc',
+      'HTTPRoute/responses-extproc-loop',
       'HTTPRoute/responses-extproc-untouched',
     ]);
     for (const [name, conditions] of told) {
@@ -295,8 +297,16 @@ test('a translator that is not there makes the routes answer 500, not pass', () 
   for (const route of affected) expect(route.directResponse).toMatchObject({ status: 500 });
 });
 
+/** The words of a direct response, which Envoy 1.36 does not know: it ignores the field, but not in a file. */
+function withoutBodyFormat(config: Resource[]): Resource[] {
+  return JSON.parse(JSON.stringify(config), (key, value) => (key === 'bodyFormat' ? undefined : value));
+}
+
 describe.each([...envoyVersions])('Envoy %s on this configuration', (version, install) => {
-  const configuration = ofEnvoyGateway(translated, environment);
+  const configuration = ofEnvoyGateway(
+    version.startsWith('1.36.') ? { ...translated, routes: withoutBodyFormat(translated.routes) } : translated,
+    environment,
+  );
 
   test('it is valid', () => {
     const ports = { grpc: 50051, admin: 9090 };

@@ -90,11 +90,16 @@ export interface RunningGateway {
   readonly chat: ScriptedUpstream;
 }
 
-/** A real Envoy on a gateway's configuration, one pod of the service that it finds healthy, and a scripted Chat server. */
+/** A real Envoy on a gateway's configuration, one pod of the service that it finds healthy, and a scripted Chat server; with
+ * `leadsBack` its place is taken by the Envoy itself. */
 export async function withGateway(
   { controlPlane, service, webSocket, endpoints, checks, environment }: GatewayConfiguration,
   run: (gateway: RunningGateway) => Promise<void>,
-  { binary = findEnvoy(process.env), configYaml }: { binary?: EnvoyBinary; configYaml?: string | undefined } = {},
+  {
+    binary = findEnvoy(process.env),
+    configYaml,
+    leadsBack = false,
+  }: { binary?: EnvoyBinary; configYaml?: string | undefined; leadsBack?: boolean } = {},
 ): Promise<void> {
   const chat = await startScriptedUpstream();
   const address = '127.0.1.1';
@@ -114,7 +119,7 @@ export async function withGateway(
       ...{ binary, controlPlane, service, ports, configYaml },
       ...{
         pods: [{ address }],
-        upstream: chat.port,
+        upstream: leadsBack ? listen : chat.port,
         listen,
         endpoints: { ...endpoints, [webSocket]: [{ address, port }] },
       },

@@ -10,11 +10,16 @@ export interface RouteSample {
 }
 
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE'];
-const upgrade = {
-  connection: 'Upgrade',
-  upgrade: 'websocket',
-  'sec-websocket-version': '13',
-  'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
+
+/** What a request needs for a route that matches this header. */
+const headersFor: Readonly<Record<string, RouteSample['headers']>> = {
+  upgrade: {
+    connection: 'Upgrade',
+    upgrade: 'websocket',
+    'sec-websocket-version': '13',
+    'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
+  },
+  'cdn-loop': { 'cdn-loop': 'responses-extproc,responses-extproc,responses-extproc' },
 };
 
 /**
@@ -29,24 +34,27 @@ export function samplesOf(routeConfig: Resource): RouteSample[] {
           path,
           pathSeparatedPrefix,
           prefix,
+          safeRegex,
           headers = [],
           queryParameters = [],
           caseSensitive,
           ...unknown
         } = match;
-        const base: string = path ?? pathSeparatedPrefix ?? prefix;
+        const everything = safeRegex?.regex === '/.*' ? '/' : undefined;
+        const base: string | undefined = path ?? pathSeparatedPrefix ?? prefix ?? everything;
         if (base === undefined || Object.keys(unknown).length > 0 || caseSensitive === false)
           throw new Error(`No sample is known for this match: ${JSON.stringify(match)}`);
         const query = queryParameters.map(({ name }: Resource) => `${name}=1`).join('&');
         const paths = path === undefined ? [base, `${base.replace(/\/$/, '')}/below`] : [base];
-        const isUpgrade = headers.length === 1 && headers[0].name === 'upgrade';
-        if (headers.length > 0 && !isUpgrade) throw new Error(`No sample is known for ${JSON.stringify(headers)}`);
+        const needed = headers.length === 0 ? {} : headersFor[headers[0].name];
+        if (needed === undefined || headers.length > 1)
+          throw new Error(`No sample is known for ${JSON.stringify(headers)}`);
         return paths.flatMap((one) =>
-          (isUpgrade ? ['GET'] : methods).map((method) => ({
+          ('upgrade' in needed ? ['GET'] : methods).map((method) => ({
             host: domain.replace(/^\*$/, 'any.example').replace(/^\*\./, 'some.').replace(/:\*$/, ':8443'),
             method,
             path: query === '' ? one : `${one}?${query}`,
-            headers: isUpgrade ? upgrade : {},
+            headers: needed,
           })),
         );
       }),

@@ -140,7 +140,8 @@ export function responsesRouteOf(config: EnvoyConfig): EnvoyRoute {
   return routeOf(config, 'responses');
 }
 
-function routeOf(config: EnvoyConfig, wanted: string): EnvoyRoute {
+/** The route of this name. Throws when there is none. */
+export function routeOf(config: EnvoyConfig, wanted: string): EnvoyRoute {
   const { routes } = connectionManagerOf(config).route_config.virtual_hosts[0];
   const route = routes.find(({ name }) => name === wanted);
   if (route === undefined) throw new Error(`envoy.yaml has no route ${wanted}`);

@@ -139,11 +139,14 @@ hostnames: {{ toJson . }}
 {{- end }}
 
 {{- define "rx.upstream" -}}
+{{- $pass := ($.Files.Get "files/loop.json" | fromJson).header -}}
 {{- with .Values.gateway.upstream -}}
 filters:
   # The upstream does not learn who the client is; the access log does.
   - type: RequestHeaderModifier
-    requestHeaderModifier: { remove: [x-envoy-external-address, x-envoy-internal, x-forwarded-for{{ if and $.Values.gateway.auth.jwt.jwksUri (eq $.Values.gateway.kind "istio") }}, authorization{{ end }}] }
+    requestHeaderModifier:
+      add: [{ name: {{ $pass.key }}, value: {{ $pass.value }} }] # each pass, so that a loop is noticed
+      remove: [x-envoy-external-address, x-envoy-internal, x-forwarded-for{{ if and $.Values.gateway.auth.jwt.jwksUri (eq $.Values.gateway.kind "istio") }}, authorization{{ end }}]
 backendRefs: [{ {{ with .group }}group: {{ . }}, {{ end }}kind: {{ .kind }}, name: {{ .name }}{{ with .port }}, port: {{ . }}{{ end }} }]
 {{- end }}
 {{- end }}
