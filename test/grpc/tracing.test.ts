@@ -215,8 +215,8 @@ describe('without an endpoint', () => {
       readdirSync(root, { recursive: true, encoding: 'utf8' }).filter(
         (file) => file.endsWith('.ts') && pattern.test(readFileSync(join(root, file), 'utf8')),
       );
-    expect(importing(/from '@opentelemetry/)).toEqual(['telemetry/tracing.ts']);
+    expect(importing(/from '@opentelemetry/)).toEqual(['service/telemetry/tracing.ts']);
     expect(importing(/^import (?!type)[^;]*\/tracing\.ts'/m)).toEqual([]);
-    expect(importing(/await import\('\.\.\/telemetry\/tracing\.ts'\)/)).toEqual(['program/serve.ts']);
+    expect(importing(/await import\('\.\.\/telemetry\/tracing\.ts'\)/)).toEqual(['service/program/serve.ts']);
   });
 });
