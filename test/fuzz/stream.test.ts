@@ -6,7 +6,7 @@ import { SseDecoder, SseLimitError } from '../../src/filter/wire/sse/decode.ts';
 import { eventsOf } from '../../src/tools/inspect/view/event-lines.ts';
 import { chunks, contexts } from '../support/chat-chunks.ts';
 import { codePoint } from '../support/code-point.ts';
-import { type ContextSettings, createTestContext } from '../support/context.ts';
+import { type ContextSettings, createTestContext, emptyResponse, minimalEcho } from '../support/context.ts';
 import { faultsOfStream } from '../support/invariants.ts';
 import { faultsOfEvent, faultsOfResponse } from '../support/published-schema.ts';
 import { runStream, withoutKeepalives } from '../support/run-stream.ts';
@@ -94,6 +94,51 @@ it('a field that no one knows changes nothing, wherever it is', { timeout }, () 
     options,
   );
 });
+
+it('where extensions are passed, only they are added to a stream', { timeout }, () => {
+  const extension = fc.record({
+    name: fc.constantFrom('acme:trace', 'acme:note'),
+    data: fc.jsonValue({ maxDepth: 2 }),
+  });
+  const message = fc.oneof(
+    { weight: 4, arbitrary: chunks.map((value) => ({ text: sse([value]), value })) },
+    {
+      weight: 1,
+      arbitrary: extension.map(({ name, data }) => ({ text: `event: ${name}\n${sse([data])}`, value: null })),
+    },
+  );
+  fc.assert(
+    fc.property(
+      fc.array(message, { maxLength: 12 }),
+      contexts,
+      fc.integer({ min: 1, max: 50 }),
+      (list, settings, size) => {
+        count('extensions');
+        const passing = { ...settings, profileFlags: { ...settings.profileFlags, passExtensions: true } };
+        const marked = list.map(({ text, value }) => (isObject(value) ? sse([withUnknown(value)]) : text)).join('');
+        const upstream = Buffer.from(`${marked}data: [DONE]\n\n`);
+        const read = (pieces: Iterable<Uint8Array>, context: ContextSettings, committed = true) =>
+          withoutKeepalives(runStream(pieces, createTestContext(context), { committed }).bytes);
+        const text = read([upstream], passing);
+        expect(faultsOfStream(text, { extensions: true })).toEqual([]);
+        expect(read(inPiecesOf(size, upstream), passing, false)).toBe(read([upstream], passing, false));
+        expect(withoutExtensions(text)).toEqual(withoutExtensions(read([upstream], settings)));
+      },
+    ),
+    options,
+  );
+});
+
+/** The events that are not an upstream's own, without their numbers and what is added to the Response. */
+function withoutExtensions(stream: string): unknown[] {
+  return eventsOf(stream)
+    .filter(({ type }) => !type.includes(':'))
+    .map(({ sequence_number: _, response, ...event }) =>
+      isObject(response) ? { ...event, response: ownFields.map((name) => response[name]) } : event,
+    );
+}
+
+const ownFields = Object.keys(emptyResponse(minimalEcho));
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);

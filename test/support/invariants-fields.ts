@@ -63,9 +63,15 @@ const resourceFields =
   'top_logprobs reasoning usage max_output_tokens max_tool_calls store background service_tier metadata ' +
   'safety_identifier prompt_cache_key user? prompt_cache_retention?';
 
-/** What is wrong with an event's fields. */
-export function fieldFaults(event: Fields): string[] {
+/** `provider:type`, as the specification names a provider's own events. */
+export function isExtensionType(type: unknown): boolean {
+  return typeof type === 'string' && /^[^:\s]+:\S+$/.test(type);
+}
+
+/** What is wrong with an event's fields. One of a provider's own may have any, where such are allowed. */
+export function fieldFaults(event: Fields, extensions: boolean): string[] {
   const type = String(event['type']);
+  if (extensions && isExtensionType(type)) return [];
   const known = fields[type.replace(/^response\./, '')];
   if (known === undefined) return [`${type} is not an event of the API`];
   const faults = keyFaults(event, `type sequence_number ${known}`, type);
@@ -79,9 +85,10 @@ export function fieldFaults(event: Fields): string[] {
   return faults;
 }
 
-/** What is wrong with a snapshot of the response, given the event that carries it. */
-export function resourceFaults(type: string, response: Fields): string[] {
-  const faults = keyFaults(response, resourceFields, 'response');
+/** What is wrong with a snapshot of the response, given the event that carries it. With `extensions` the last may have more fields. */
+export function resourceFaults(type: string, response: Fields, extensions: boolean): string[] {
+  const isLast = !['response.created', 'response.in_progress'].includes(type);
+  const faults = keyFaults(response, resourceFields, 'response', extensions && isLast);
   const status = type === 'response.created' ? 'in_progress' : type.replace('response.', '');
   if (response['status'] !== status) faults.push(`status is ${response['status']}`);
   if ((response['completed_at'] !== null) !== (status === 'completed'))
@@ -136,13 +143,13 @@ function usageFaults(usage: Fields): string[] {
   return faults;
 }
 
-function keyFaults(object: Fields, known: string, what: string): string[] {
+function keyFaults(object: Fields, known: string, what: string, more = false): string[] {
   const faults: string[] = [];
   const names = known.split(' ');
   for (const name of names) {
     if (!name.endsWith('?') && object[name] === undefined) faults.push(`${what}: ${name} is missing`);
   }
-  for (const key of Object.keys(object))
+  for (const key of more ? [] : Object.keys(object))
     if (!names.includes(key) && !names.includes(`${key}?`)) faults.push(`${what}: ${key} does not belong there`);
   return faults;
 }

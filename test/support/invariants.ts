@@ -4,20 +4,27 @@
  * decisions in `docs/mapping.md`), independent of the code that wrote the stream: it imports nothing from `src`.
  */
 
-import { fieldFaults, resourceFaults } from './invariants-fields.ts';
+import { fieldFaults, isExtensionType, resourceFaults } from './invariants-fields.ts';
 import { contentRules, type Fault, type Fields, type OpenItem, place } from './invariants-items.ts';
 
-/** What is wrong with the stream, a line per fault; empty for a good one. */
-export function faultsOfStream(stream: string): string[] {
+/**
+ * What is wrong with the stream, a line per fault; empty for a good one. With `extensions` it may have events named
+ * `provider:type`, and its last Response fields that the API has not.
+ */
+export function faultsOfStream(stream: string, { extensions = false } = {}): string[] {
   const faults: string[] = [];
   const fault: Fault = (text) => faults.push(text);
   const events = framed(stream, fault);
   for (const [index, event] of events.entries()) {
     if (event['sequence_number'] !== index) fault(`event ${index} has sequence_number ${event['sequence_number']}`);
-    for (const text of fieldFaults(event)) fault(`event ${index}: ${text}`);
+    for (const text of fieldFaults(event, extensions)) fault(`event ${index}: ${text}`);
   }
-  checkOrder(events, fault);
-  checkItems(events, fault);
+  checkOrder(events, extensions, fault);
+  // Of an upstream's own events only their place is known.
+  checkItems(
+    events.filter(({ type }) => !isExtensionType(type)),
+    fault,
+  );
   return faults;
 }
 
@@ -47,7 +54,7 @@ function framed(stream: string, fault: Fault): Fields[] {
 
 const terminals = ['response.completed', 'response.incomplete', 'response.failed'];
 
-function checkOrder(events: readonly Fields[], fault: Fault): void {
+function checkOrder(events: readonly Fields[], extensions: boolean, fault: Fault): void {
   if (events[0]?.['type'] !== 'response.created') fault('the first event is not response.created');
   if (events[1]?.['type'] !== 'response.in_progress') fault('the second event is not response.in_progress');
   for (const [index, event] of events.entries()) {
@@ -61,15 +68,19 @@ function checkOrder(events: readonly Fields[], fault: Fault): void {
   }
   const last = events.at(-1);
   if (last === undefined || !terminals.includes(String(last['type']))) fault('the stream has no terminal event');
-  checkResources(events, fault);
+  checkResources(
+    events.filter(({ type }) => !isExtensionType(type)),
+    extensions,
+    fault,
+  );
 }
 
 /** All snapshots are of one response; fields set by the request never change. */
-function checkResources(events: readonly Fields[], fault: Fault): void {
+function checkResources(events: readonly Fields[], extensions: boolean, fault: Fault): void {
   const snapshots = events.filter((event) => event['response'] !== undefined);
   const first = snapshots[0]?.['response'] as Fields | undefined;
   for (const { type, response } of snapshots as { type: string; response: Fields }[]) {
-    for (const text of resourceFaults(type, response)) fault(`${type}: ${text}`);
+    for (const text of resourceFaults(type, response, extensions)) fault(`${type}: ${text}`);
     for (const key of ['id', 'created_at', 'instructions', 'tools', 'metadata'])
       if (JSON.stringify(response[key]) !== JSON.stringify(first?.[key]))
         fault(`${type}: ${key} changes within the stream`);

@@ -62,10 +62,10 @@ export function faultsOfError(error: unknown): string[] {
   return faults(published().error, error as JsonObject);
 }
 
-/** Likewise for a stream event. Only events of OpenAI's custom and shell tools may be missing from the published schema. */
+/** Likewise for a stream event. Only events of OpenAI's custom and shell tools and a provider's own may be missing from the published schema. */
 export function faultsOfEvent(event: unknown): string[] {
   const { type, response, item, ...rest } = event as JsonObject;
-  if (/^response\.(custom_tool_call_input|shell_call_command)\./.test(String(type))) return [];
+  if (/^response\.(custom_tool_call_input|shell_call_command)\.|:/.test(String(type))) return [];
   const validate = published().events.get(String(type));
   if (validate === undefined) return [`the published schema has no event ${type}`];
   if (item !== undefined && isExtensionItem(item)) return [];

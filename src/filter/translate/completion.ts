@@ -45,10 +45,10 @@ export function translateCompletion(completion: unknown, context: ResponseContex
   if (body === null || choice === null || message === null)
     throw upstreamError ?? errorOfWords(completion, context.profile.contextOverflow) ?? notACompletion();
 
-  const unread = new UnreadNames();
-  unread.fieldsOf(body);
   const log = new EventLog(context, context.stream);
   const writer = new ResponseWriter(context, log, uncounted);
+  const unread = new UnreadNames(writer.extensions);
+  unread.fieldsOf(body);
   writer.model = textOf(body.model);
   writer.serviceTier = textOf(body.service_tier);
   if (context.stream) writer.start();

@@ -47,7 +47,7 @@ export class StreamTranslator {
   readonly #retained = new RetainedBytes();
   readonly #response: ResponseWriter;
   readonly #template = new DeltaTemplate();
-  readonly #unreadNames = new UnreadNames();
+  readonly #unreadNames: UnreadNames;
   #finishReason: string | null = null;
   readonly #parts = new ChoiceParts();
   /** The choice that the reason is of. */
@@ -64,6 +64,7 @@ export class StreamTranslator {
     this.#context = context;
     this.#log = new EventLog(context);
     this.#response = new ResponseWriter(context, this.#log, this.#retained);
+    this.#unreadNames = new UnreadNames(this.#response.extensions);
   }
 
   /** `response.created` and `response.in_progress`, once; the other methods emit them first if this was not called. */
@@ -184,8 +185,8 @@ export class StreamTranslator {
     const named = eventName === 'error' ? errorOfEvent(value, contextOverflow) : null;
     const error = errorOfValue(value, contextOverflow) ?? named;
     if (error === null && eventName?.includes(':') && chunk?.choices == null) {
-      // An extension of the provider's (`acme:trace`): SDKs throw on events that they do not know.
-      this.#unreadNames.event(eventName);
+      // An extension of the provider's (`acme:trace`): some SDKs throw on events that they do not know.
+      if (!this.#response.passEvent(eventName, chunk)) this.#unreadNames.event(eventName);
       return;
     }
     if (chunk === null && error === null) {

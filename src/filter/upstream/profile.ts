@@ -265,6 +265,12 @@ export const profileFlags = {
     .boolean()
     .describe('The last chunk may repeat the whole text.')
     .register(unprobed, { because: 'Some answers of one vendor did this, which is recognised by its host.' }),
+  passExtensions: z
+    .boolean()
+    .describe(
+      'Events that it names `provider:type` and fields of its own go to the client, whose library must take types that it does not know; elsewhere they are left out and counted.',
+    )
+    .register(unprobed, { because: 'It depends on the clients: some throw on events that they do not know.' }),
 } as const;
 
 export type FlagName = keyof typeof profileFlags;

@@ -173,3 +173,23 @@ describe('the rule checker finds', () => {
     expect(faultsOfStream(stream).join('\n')).toMatch(fault);
   });
 });
+
+describe('what an upstream has of its own', () => {
+  const event = 'event: acme:trace\ndata: {"type":"acme:trace","output_index":9,"sequence_number":0}';
+  const withEvent = (place: number) => counted(joined(blocks.toSpliced(place, 0, event)));
+  const withField = (type: string) => changed(type, (own) => Object.assign(own['response'] as object, { acme: 1 }));
+
+  it('is a fault where it is not passed', () => {
+    expect(faultsOfStream(withEvent(4)).join('\n')).toMatch(/acme:trace is not an event of the API/);
+    expect(faultsOfStream(withField('response.incomplete')).join('\n')).toMatch(/acme does not belong there/);
+  });
+
+  it('is none where it is passed, between the first and the last event, and on the last Response', () => {
+    const faults = (stream: string) => faultsOfStream(stream, { extensions: true }).join('\n');
+    expect(faults(withEvent(4))).toBe('');
+    expect(faults(withField('response.incomplete'))).toBe('');
+    expect(faults(withEvent(0))).toMatch(/first event is not/);
+    expect(faults(withEvent(at('response.incomplete') + 1))).toMatch(/is not the last event/);
+    expect(faults(withField('response.created'))).toMatch(/acme does not belong there/);
+  });
+});

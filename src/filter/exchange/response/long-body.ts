@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer';
 import { jsonParts } from '../../wire/json/parts.ts';
-import type { ResponseStreamEvent } from '../../wire/schema/stream-events.ts';
-import { doneEvent } from '../../wire/sse/encode.ts';
+import { isExtension, type ResponseStreamEvent } from '../../wire/schema/stream-events.ts';
+import { doneEvent, encodeSseEvents } from '../../wire/sse/encode.ts';
 import { maxPieceBytes } from '../pieces.ts';
 
 /** Bytes for the client: whole, or if there are many, in pieces that are generated as they are sent. */
@@ -53,6 +53,10 @@ export function longJson(value: unknown): LongBody {
 export function longEvents(events: readonly ResponseStreamEvent[], isEnd: boolean): LongBody {
   return new LongBody(function* () {
     for (const event of events) {
+      if (isExtension(event)) {
+        yield encodeSseEvents([event]);
+        continue;
+      }
       yield `event: ${event.type}\ndata: `;
       yield* jsonParts(event);
       yield '\n\n';

@@ -16,28 +16,44 @@ const messageFields = {
   ...{ reasoning_details: 0, thinking: 0, thinking_blocks: 0, extra_content: 0 },
 } satisfies Record<keyof LooseMessage, 0>;
 
-/** Names of one answer that are counted; an upstream could make up any number of them. */
-const maxNames = 32;
-const maxNameLength = 100;
+/** Names of one answer that are counted or kept; an upstream could make up any number of them. */
+export const maxNames = 32;
+export const maxNameLength = 100;
 
-/** What an upstream's answer has that nothing here reads, by name: events called `provider:type`, and fields. */
+/** Keeps fields for the client. False for one that it cannot have. */
+export interface FieldKeeper {
+  keep(name: string, value: unknown): boolean;
+}
+
+/**
+ * What an upstream's answer has that nothing here reads and the client does not get, by name: events called `provider:type`,
+ * and fields.
+ */
 export class UnreadNames {
+  /** Null where the client gets none. */
+  readonly #keeper: FieldKeeper | null;
   // Most answers have none.
   #found: Map<string, UnknownType> | null = null;
+
+  constructor(keeper: FieldKeeper | null) {
+    this.#keeper = keeper;
+  }
 
   event(name: string): void {
     this.#add('event', name);
   }
 
-  /** A completion or a chunk. Null fields say nothing. */
+  /** A completion or a chunk. Fields that are null or `''` say nothing: the fast path may not see them. */
   fieldsOf(chunk: LooseChunk): void {
-    this.#fields(chunk, chunkFields, '');
+    // Without choices it may be an error in words, which clients get with credentials removed.
+    const keeper = Array.isArray(chunk.choices) ? this.#keeper : null;
+    this.#fields(chunk, chunkFields, '', keeper);
     for (const entry of arrayOf(chunk.choices)) {
       const choice = objectOf<LooseChoice>(entry);
       if (choice === null) continue;
-      this.#fields(choice, choiceFields, 'choices[].');
-      this.#fields(objectOf<LooseMessage>(choice.message) ?? {}, messageFields, 'message.');
-      this.#fields(objectOf<LooseMessage>(choice.delta) ?? {}, messageFields, 'message.');
+      this.#fields(choice, choiceFields, 'choices[].', keeper);
+      this.#fields(objectOf<LooseMessage>(choice.message) ?? {}, messageFields, 'message.', keeper);
+      this.#fields(objectOf<LooseMessage>(choice.delta) ?? {}, messageFields, 'message.', keeper);
     }
   }
 
@@ -45,9 +61,11 @@ export class UnreadNames {
     return this.#found === null ? [] : [...this.#found.values()];
   }
 
-  #fields(value: object, known: object, path: string): void {
+  #fields(value: object, known: object, path: string, keeper: FieldKeeper | null): void {
     for (const name in value) {
-      if (Object.hasOwn(known, name) || (value as Record<string, unknown>)[name] === null) continue;
+      if (Object.hasOwn(known, name)) continue;
+      const field = (value as Record<string, unknown>)[name];
+      if (field === null || field === '' || keeper?.keep(name, field)) continue;
       this.#add('field', path + name);
     }
   }

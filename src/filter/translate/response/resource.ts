@@ -17,6 +17,8 @@ export interface ResourceState {
   readonly error: ApiError | null;
   /** Set when incomplete. */
   readonly incompleteReason: 'max_output_tokens' | 'content_filter' | null;
+  /** Fields of the upstream's own, none of which is one of ours. */
+  readonly extensions: Readonly<Record<string, unknown>> | null;
 }
 
 /** The Response resource with all its fields (docs/answers.md §1.1): the body of a JSON answer, and in every lifecycle event. */
@@ -38,5 +40,6 @@ export function resourceOf(context: ResponseContext, state: ResourceState): Resp
     service_tier: state.serviceTier || echo.service_tier,
     store: false,
     background: false,
+    ...state.extensions,
   };
 }

@@ -5,6 +5,7 @@ import type { OutputItem, ResponseResource, ResponseStatus, Usage } from '../../
 import type { Outcome } from '../chat/finish.ts';
 import type { Fold, ResponseContext } from '../context.ts';
 import { EventLog } from './event-log.ts';
+import { Extensions, extensionEventOf } from './extensions.ts';
 import { type ChunkExtras, OutputWriter } from './output-writer.ts';
 import { resourceOf } from './resource.ts';
 import { missingCall } from './tool-calls.ts';
@@ -19,6 +20,8 @@ export class ResponseWriter {
   usage: Usage | null = null;
   model: string | null = null;
   serviceTier: string | null = null;
+  /** What the upstream adds of its own; null where the client does not get it, or an item that all the output becomes. */
+  readonly extensions: Extensions | null;
   #context: ResponseContext;
   /** The items that the output has become; null where it is sent as it comes. */
   #folded: readonly OutputItem[] | null;
@@ -36,6 +39,7 @@ export class ResponseWriter {
     this.log = log;
     const isFolded = context.answer.fold !== null;
     this.#folded = isFolded ? [] : null;
+    this.extensions = context.profile.passExtensions && !isFolded ? new Extensions(retained) : null;
     this.#outputLog = isFolded ? new EventLog(context, false) : log;
     this.output = new OutputWriter(this.#outputLog, context, retained);
   }
@@ -46,6 +50,15 @@ export class ResponseWriter {
     this.#started = true;
     this.log.emit({ type: 'response.created', response: this.#resource(null) });
     this.log.emit({ type: 'response.in_progress', response: this.#resource(null) });
+  }
+
+  /** Sends an event of the upstream's own at once, as it is of no item. False where it does not go to the client. */
+  passEvent(name: string, value: object | null): boolean {
+    const event = this.extensions === null || !this.#context.stream ? null : extensionEventOf(name, value);
+    if (event === null) return false;
+    this.start();
+    this.log.emit(event);
+    return true;
   }
 
   /** Writes what a delta adds; an error is the model's. */
@@ -101,6 +114,7 @@ export class ResponseWriter {
     this.#started = true;
     this.#context = { ...this.#context, echo: { ...this.#context.echo, instructions: null, tools: [], metadata: {} } };
     this.log.drop();
+    this.extensions?.drop();
     this.output = new OutputWriter(new EventLog(this.#context, false), this.#context, new RetainedBytes(false));
     this.fail(error);
   }
@@ -161,6 +175,7 @@ export class ResponseWriter {
       serviceTier: this.serviceTier,
       error: this.#failure,
       incompleteReason,
+      extensions: this.#status === 'in_progress' ? null : (this.extensions?.fields() ?? null),
     });
   }
 }

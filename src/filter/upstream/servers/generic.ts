@@ -69,5 +69,6 @@ export const generic: BuiltInProfile = {
     reasoningTokensExtra: false,
     contextOverflow: [],
     dedupeTail: false,
+    passExtensions: false,
   },
 };

@@ -93,14 +93,25 @@ type OutputEvent =
 
 type ErrorEvent = { readonly type: 'error' } & ErrorEventFields;
 
+/** An event of the upstream's own, named `provider:type`. Its fields are text, so that none is taken for one of ours. */
+export interface ExtensionEvent {
+  readonly type: `${string}:${string}`;
+  /** As in a JSON object, without the braces. */
+  readonly fields: string;
+}
+
 /** Every event we emit, without its `sequence_number`: that is assigned in exactly one place. */
-export type UnnumberedEvent = LifecycleEvent | OutputEvent | ErrorEvent;
+export type UnnumberedEvent = LifecycleEvent | OutputEvent | ErrorEvent | ExtensionEvent;
 
 /** An event as it leaves: numbered from 0, without gaps, `error` included. */
 export type ResponseStreamEvent = UnnumberedEvent & { readonly sequence_number: number };
 
 export function isDelta<Event extends UnnumberedEvent>(event: Event): event is Event & Delta {
   return 'delta' in event;
+}
+
+export function isExtension(event: ResponseStreamEvent): event is ExtensionEvent & ResponseStreamEvent {
+  return 'fields' in event;
 }
 
 export function isOfItem<Event extends UnnumberedEvent>(event: Event): event is Event & ItemEvent {

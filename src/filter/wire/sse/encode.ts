@@ -1,5 +1,5 @@
 import { Buffer } from 'node:buffer';
-import type { ResponseStreamEvent } from '../schema/stream-events.ts';
+import { type ExtensionEvent, isExtension, type ResponseStreamEvent } from '../schema/stream-events.ts';
 
 /** The end of every stream, as the specification requires. */
 export const doneEvent = Buffer.from('data: [DONE]\n\n');
@@ -37,7 +37,12 @@ function encodeEvent(event: ResponseStreamEvent): string {
       if (event.obfuscation !== undefined) break;
       return `event: response.reasoning_summary_text.delta\ndata: {"type":"response.reasoning_summary_text.delta","item_id":"${event.item_id}","output_index":${event.output_index},"summary_index":${event.summary_index},"delta":${quoted(event.delta)},"sequence_number":${event.sequence_number}}\n\n`;
   }
-  return `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
+  return `event: ${event.type}\ndata: ${isExtension(event) ? jsonOfExtension(event) : JSON.stringify(event)}\n\n`;
+}
+
+/** The names of such types need no escaping. */
+function jsonOfExtension({ type, fields, sequence_number }: ExtensionEvent & ResponseStreamEvent): string {
+  return `{"type":"${type}",${fields === '' ? '' : `${fields},`}"sequence_number":${sequence_number}}`;
 }
 
 /** Longer than nearly all tokens; from here on `JSON.stringify` is faster than a loop. */

@@ -29,6 +29,11 @@ export function eventLines(stream: string): string[] {
 
 /** One event as such a line. */
 export function lineOf(event: StreamEvent): string {
+  // Of an upstream's own event nothing is known.
+  if (event.type.includes(':')) {
+    const { type, sequence_number: _number, ...own } = event;
+    return `${type} ${json(own)}`;
+  }
   const name = event.type.replace(/^response\./, '');
   return [name, placeOf(event), ...payloadOf(event)].filter((word) => word !== '').join(' ');
 }

@@ -11,6 +11,7 @@ const state = {
   serviceTier: null,
   error: null,
   incompleteReason: null,
+  extensions: null,
 } as const;
 const at = (now: number) => ({ ...createTestContext(), now: () => now });
 

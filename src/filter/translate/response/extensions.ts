@@ -1,0 +1,75 @@
+import type { RetainedBytes } from '../../memory/retained-bytes.ts';
+import { hashEntry, heapBytesOf } from '../../memory/value-cost.ts';
+import type { ResponseResource } from '../../wire/schema/response-resource.ts';
+import type { ExtensionEvent } from '../../wire/schema/stream-events.ts';
+import { jsonTextOf } from '../chat/loose.ts';
+import { type FieldKeeper, maxNameLength, maxNames } from '../chat/unread-names.ts';
+
+/** The Response's own fields, which no upstream's takes the place of: all of the type's, and one that OpenAI's SDKs add. */
+const ownFields = {
+  ...{ id: 0, object: 0, created_at: 0, completed_at: 0, status: 0, error: 0, incomplete_details: 0, model: 0 },
+  ...{ previous_response_id: 0, instructions: 0, output: 0, tools: 0, tool_choice: 0, parallel_tool_calls: 0 },
+  ...{ truncation: 0, text: 0, temperature: 0, top_p: 0, presence_penalty: 0, frequency_penalty: 0 },
+  ...{ top_logprobs: 0, reasoning: 0, usage: 0, max_output_tokens: 0, max_tool_calls: 0, store: 0, background: 0 },
+  ...{ service_tier: 0, metadata: 0, safety_identifier: 0, prompt_cache_key: 0, user: 0 },
+  ...{ prompt_cache_retention: 0, prompt_cache_options: 0, input_transformations: 0, output_text: 0 },
+} satisfies Record<keyof ResponseResource | 'output_text', 0>;
+
+/** Characters of one field's JSON. */
+const maxFieldLength = 64 * 1024;
+
+/** What an upstream adds of its own to an answer, for a client that may have it (`passExtensions`). */
+export class Extensions implements FieldKeeper {
+  readonly #retained: RetainedBytes;
+  /** By name, as JSON: it says at once how long a value is, and whether it is nested deeper than JSON can be written. */
+  readonly #fields = new Map<string, string>();
+
+  constructor(retained: RetainedBytes) {
+    this.#retained = retained;
+  }
+
+  /** Keeps a field for the Response; the last value counts. False where the Response cannot have it: it is ours, or too much. */
+  keep(name: string, value: unknown): boolean {
+    if (Object.hasOwn(ownFields, name) || name.length > maxNameLength) return false;
+    const json = jsonTextOf(value);
+    this.#remove(name);
+    if (json === '' || json.length > maxFieldLength || this.#fields.size >= maxNames) return false;
+    this.#fields.set(name, json);
+    this.#retained.add(bytesOf(name, json));
+    return true;
+  }
+
+  fields(): Readonly<Record<string, unknown>> {
+    return Object.fromEntries([...this.#fields].map(([name, json]) => [name, JSON.parse(json)]));
+  }
+
+  drop(): void {
+    for (const name of this.#fields.keys()) this.#remove(name);
+  }
+
+  #remove(name: string): void {
+    const json = this.#fields.get(name);
+    if (json === undefined) return;
+    this.#fields.delete(name);
+    this.#retained.release(bytesOf(name, json));
+  }
+}
+
+function bytesOf(name: string, json: string): number {
+  return hashEntry + heapBytesOf(name) + heapBytesOf(json);
+}
+
+/** A provider's name for an event, in characters that need no escaping anywhere. */
+const eventName = /^[\w.-]+:[\w.:-]+$/;
+
+/** The client's event for one of the upstream's own. Null if it is none that a stream can have. */
+export function extensionEventOf(name: string, value: object | null): ExtensionEvent | null {
+  if (value === null || name.length > maxNameLength || !isEventName(name)) return null;
+  const { type: _type, sequence_number: _number, ...fields } = value as { type?: unknown; sequence_number?: unknown };
+  const json = jsonTextOf(fields);
+  return json === '' ? null : { type: name, fields: json.slice(1, -1) };
+}
+
+function isEventName(name: string): name is ExtensionEvent['type'] {
+  return eventName.test(name);
+}
