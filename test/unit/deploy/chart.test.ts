@@ -82,7 +82,9 @@ describe.each(manifestFolders)('the manifests of %s', (folder) => {
     const kinds = new Set(objects.map(({ kind }) => kind));
     for (const kind of ['Service', 'HorizontalPodAutoscaler', 'PodDisruptionBudget', 'NetworkPolicy', 'Gateway'])
       expect(kinds).toContain(kind);
-    expect(objects.filter(({ kind }) => kind === 'HTTPRoute')).toHaveLength(2);
+    // Envoy Gateway ends a loop by a route of its own, Istio by a patch.
+    const ofLoop = folder === 'envoy/gateway' ? 1 : 0;
+    expect(objects.filter(({ kind }) => kind === 'HTTPRoute')).toHaveLength(2 + ofLoop);
   });
 
   test('the service takes the environment they give it', () => {
