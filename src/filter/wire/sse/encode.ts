@@ -1,5 +1,5 @@
 import { Buffer } from 'node:buffer';
-import { type ExtensionEvent, isExtension, type ResponseStreamEvent } from '../schema/stream-events.ts';
+import { isExtension, type ResponseStreamEvent } from '../schema/stream-events.ts';
 
 /** The end of every stream, as the specification requires. */
 export const doneEvent = Buffer.from('data: [DONE]\n\n');
@@ -37,11 +37,14 @@ function encodeEvent(event: ResponseStreamEvent): string {
       if (event.obfuscation !== undefined) break;
       return `event: response.reasoning_summary_text.delta\ndata: {"type":"response.reasoning_summary_text.delta","item_id":"${event.item_id}","output_index":${event.output_index},"summary_index":${event.summary_index},"delta":${quoted(event.delta)},"sequence_number":${event.sequence_number}}\n\n`;
   }
-  return `event: ${event.type}\ndata: ${isExtension(event) ? jsonOfExtension(event) : JSON.stringify(event)}\n\n`;
+  return `event: ${event.type}\ndata: ${jsonOf(event)}\n\n`;
 }
 
-/** The names of such types need no escaping. */
-function jsonOfExtension({ type, fields, sequence_number }: ExtensionEvent & ResponseStreamEvent): string {
+/** A function of its own, so that the fast path above stays small. */
+function jsonOf(event: ResponseStreamEvent): string {
+  if (!isExtension(event)) return JSON.stringify(event);
+  // The names of such types need no escaping.
+  const { type, fields, sequence_number } = event;
   return `{"type":"${type}",${fields === '' ? '' : `${fields},`}"sequence_number":${sequence_number}}`;
 }
 
