@@ -24,11 +24,11 @@ ENV NODE_ENV=production \
     MALLOC_ARENA_MAX=1 \
     MALLOC_TRIM_THRESHOLD_=131072 \
     PATH=/nodejs/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+# Whoever breaks into the service cannot change what it runs. Before WORKDIR, which makes the folder for this user.
+USER 0:0
 WORKDIR /app
 COPY --from=build /app/package.json ./
 COPY --from=build /app/proto proto
-# As root, like the rest: who breaks into the service cannot change what it runs.
-USER 0:0
 COPY --from=build /app/dist dist
 # What V8 compiles at a start, kept for every later one (src/service/program/bundle-main.ts): made by the Node and with the flags that will run.
 RUN ["node", "--single-threaded-gc", "--max-semi-space-size=16", "-e", "process.env.LISTEN = 'unix:/tmp/start.sock'; process.env.DRAIN_DELAY_MS = '0'; setTimeout(process.kill, 3000, process.pid, 'SIGTERM'); require('/app/dist/main.js')"]
