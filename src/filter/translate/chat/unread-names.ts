@@ -43,7 +43,7 @@ export class UnreadNames {
     this.#add('event', name);
   }
 
-  /** A completion or a chunk. Fields that are null or `''` say nothing: the fast path may not see them. */
+  /** A completion or a chunk. Fields that are null or `''` say nothing: a chunk that is not parsed may have them. */
   fieldsOf(chunk: LooseChunk): void {
     // Without choices it may be an error in words, which clients get with credentials removed.
     const keeper = Array.isArray(chunk.choices) ? this.#keeper : null;
