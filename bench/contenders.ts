@@ -17,6 +17,8 @@ export type ContenderName = 'noop' | 'service';
 export interface Contender {
   readonly name: ContenderName;
   readonly filter: Started;
+  /** What the filter used while it was asked for the first time. */
+  readonly firstRequestCpuSeconds: number;
   /** Sends a slice of load; returns its results and its cost. */
   measure(options: Omit<LoadOptions, 'port' | 'api'>): Promise<Slice>;
   /** The longest pause of the filter's event loop during that work, in ms. */
@@ -80,11 +82,14 @@ export async function startContender(
       });
     return config;
   };
-  const { envoy, port } = await startEnvoy(folder, { configOf, api, threads: workers ?? 1, cores: coresOf(workers) });
+  const { envoy, port, firstRequestCpuSeconds } = await startEnvoy(folder, {
+    ...{ configOf, api, threads: workers ?? 1, cores: coresOf(workers), filterPid: filter.child.pid },
+  });
 
   return {
     name,
     filter,
+    firstRequestCpuSeconds,
     async measure(options) {
       const before = { envoy: cpuSeconds(envoy.pid), filter: cpuSeconds(filter.child.pid) };
       const report = await runLoad({ ...options, port, api });
@@ -113,13 +118,14 @@ interface EnvoyStart {
   readonly api: LoadOptions['api'];
   readonly threads: number;
   readonly cores: string;
+  readonly filterPid: number;
 }
 
 /** Starts Envoy and waits until it serves. If another process takes one of its ports meanwhile, Envoy exits and is started with others. */
 async function startEnvoy(
   folder: string,
-  { configOf, api, threads, cores }: EnvoyStart,
-): Promise<{ readonly envoy: Child; readonly port: number }> {
+  { configOf, api, threads, cores, filterPid }: EnvoyStart,
+): Promise<{ readonly envoy: Child; readonly port: number; readonly firstRequestCpuSeconds: number }> {
   const file = join(folder, 'envoy.json');
   const output: string[] = [];
   for (let attempt = 0; attempt < 3; attempt++) {
@@ -133,8 +139,9 @@ async function startEnvoy(
     void envoy.ended.then(() => gone.abort());
     try {
       await untilListening(port, AbortSignal.any([gone.signal, AbortSignal.timeout(30_000)]));
+      const cpuBefore = cpuSeconds(filterPid);
       await untilServing({ port, api }, gone.signal);
-      return { envoy, port };
+      return { envoy, port, firstRequestCpuSeconds: cpuSeconds(filterPid) - cpuBefore };
     } catch (error) {
       if (!gone.signal.aborted) throw error;
     }

@@ -16,7 +16,7 @@ export interface LoadOptions {
   /** Each connection sends this many requests, one after the other … */
   readonly requests?: number;
   /** … or as many as it can for this long. */
-  readonly seconds?: number;
+  readonly seconds?: number | undefined;
   /** Connections begin spread over this time. */
   readonly rampSeconds?: number;
   /** Bytes of conversation in each request. */

@@ -18,6 +18,7 @@ import { runSlowStreams, slowHeadings } from './slow-streams.ts';
 import { runStart, startHeadings } from './start-up.ts';
 import { type Cell, tableOf } from './table.ts';
 import { buildOwnTree } from './trees.ts';
+import { runWarmUp, warmUpHeadings, warmUpNote } from './warm-up.ts';
 import { runWebSocket, webSocketHeadings, webSocketNote } from './websocket.ts';
 
 type Rows = Promise<readonly (readonly Cell[])[]>;
@@ -41,6 +42,7 @@ const tables: Readonly<Record<PartName, { note?: string; headings: readonly stri
   slow: { headings: slowHeadings, rows: runSlowStreams },
   websocket: { note: webSocketNote, headings: webSocketHeadings, rows: runWebSocket },
   start: { headings: startHeadings, rows: runStart },
+  warm: { note: warmUpNote, headings: warmUpHeadings, rows: (rounds) => runWarmUp(rounds, note) },
   micro: { headings: microHeadings, rows: async () => microRows() },
   pairs: { headings: pairHeadings, rows: async () => pairRows() },
 };
