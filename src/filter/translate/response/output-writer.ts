@@ -75,7 +75,12 @@ export class OutputWriter {
 
   /** Writes what a delta adds. Errors are the model's: a call that is not allowed. */
   add(delta: LooseMessage, extras: ChunkExtras): ApiError | null {
-    if (extras.isMessage && this.hasItems()) return this.#addParts(this.#withoutTagged(delta), extras, true);
+    if (extras.isMessage) {
+      const isBegun = this.hasItems();
+      const message = isBegun ? this.#withoutTagged(delta) : delta;
+      this.#forgetHeldText(message, isBegun);
+      if (isBegun) return this.#addParts(message, extras, true);
+    }
     return this.#addParts(this.#lastStretch(delta), extras, false);
   }
 
@@ -255,6 +260,13 @@ export class OutputWriter {
     const { text, refusal } = contentOf(message.content);
     const content = readToEnd(new ThinkTagReader(this.#context.profile), text).text;
     return { ...message, content, refusal: textOf(message.refusal) || refusal };
+  }
+
+  /** What is held back of the deltas is in the text of a whole message too. */
+  #forgetHeldText({ content }: LooseMessage, isBegun: boolean): void {
+    if (contentOf(content).text === '') return;
+    this.#space = '';
+    if (!isBegun) this.#tags = newTagReader(this.#context.profile);
   }
 
   /** Reasoning from a field. A server that has one for it leaves no tags in the text. */
