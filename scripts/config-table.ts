@@ -1,11 +1,11 @@
-/** The tables of variables in README.md and docs/operating.md. */
+/** The tables of variables in README.md and docs/settings.md. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Setting, type SettingTable, settingsIn } from '../src/service/settings/setting.ts';
 import { settings } from '../src/service/settings/settings.ts';
 import { type Generator, withSection } from './generator.ts';
 
-/** The variables on the first page: what most people set. All of them are in docs/operating.md. */
+/** The variables on the first page: what most people set. All of them are in docs/settings.md. */
 export const readmeVariables = [
   'LISTEN',
   'ADMIN_LISTEN',
@@ -27,7 +27,7 @@ const headings: Readonly<Record<keyof typeof settings, string>> = {
 /** All variables, a table for each group. */
 function allTables(): string {
   const groups = Object.entries(settings) as [keyof typeof settings, SettingTable][];
-  return groups.map(([group, table]) => `### ${headings[group]}\n\n${tableOf(settingsIn(table))}`).join('\n\n');
+  return groups.map(([group, table]) => `## ${headings[group]}\n\n${tableOf(settingsIn(table))}`).join('\n\n');
 }
 
 /** The variables with these names, in that order. Throws when there is no such variable. */
@@ -55,7 +55,7 @@ export const configTables: Generator = {
     const read = (name: string) => readFileSync(join(import.meta.dirname, '..', name), 'utf8');
     return {
       'README.md': withSection(read('README.md'), 'variables', tableOf(settingsNamed(readmeVariables))),
-      'docs/operating.md': withSection(read('docs/operating.md'), 'variables', allTables()),
+      'docs/settings.md': withSection(read('docs/settings.md'), 'variables', allTables()),
     };
   },
 };

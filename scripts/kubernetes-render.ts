@@ -80,7 +80,7 @@ function withOwnSchemas(text: string): string {
   const variables = settingsIn(settings).filter(({ variable }) => !derived.includes(variable));
   schema.properties.config = {
     type: 'object',
-    description: 'Environment variables of the service: docs/operating.md, “Settings”. Written by npm run generate.',
+    description: 'Environment variables of the service: docs/settings.md. Written by npm run generate.',
     additionalProperties: false,
     properties: Object.fromEntries(
       variables.map(({ variable, form, meaning }) => [variable, { description: meaning, ...form.json }]),

@@ -1,4 +1,4 @@
-/** The table of metrics in docs/operating.md. */
+/** The table of metrics in docs/watching.md. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
@@ -14,8 +14,8 @@ export const metricTable: Generator = {
   name: 'table of metrics',
   source: 'src/service/telemetry/metric-rows.ts',
   files: () => {
-    const document = readFileSync(join(import.meta.dirname, '../docs/operating.md'), 'utf8');
-    return { 'docs/operating.md': withSection(document, 'metrics', table()) };
+    const document = readFileSync(join(import.meta.dirname, '../docs/watching.md'), 'utf8');
+    return { 'docs/watching.md': withSection(document, 'metrics', table()) };
   },
 };
 

@@ -8,18 +8,21 @@ export interface ReadmeCommands {
   readonly printed: string;
 }
 
-/** The first block of README.md in a language (`ts`), unchanged. Throws when there is none. */
+/** The blocks of README.md in a language (`ts`), unchanged. */
+function readmeBlocks(readme: string, language: string): readonly string[] {
+  return [...readme.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, 'gms'))].map(([, block = '']) => block);
+}
+
+/** The first of them. Throws when there is none. */
 export function readmeBlock(readme: string, language: string): string {
-  const block = new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, 'ms').exec(readme)?.[1];
+  const [block] = readmeBlocks(readme, language);
   if (block === undefined) throw new Error(`README.md has no block of ${language}.`);
   return block;
 }
 
-/** Reads them from the text of README.md: its first `sh` block and its first `console` block. Throws when one is missing. */
+/** Reads them from the text of README.md: its first two `sh` blocks and its first `text` block. Throws when one is missing. */
 export function readmeCommands(readme: string): ReadmeCommands {
-  const start = readmeBlock(readme, 'sh').trim();
-  const [, curl, printed] = /^\$ (.*?[^\\])\n(.*)$/s.exec(readmeBlock(readme, 'console')) ?? [];
-  if (curl === undefined || printed === undefined)
-    throw new Error('The console block of README.md is not “$ command” and its output.');
-  return { start, curl, printed };
+  const [start, curl] = readmeBlocks(readme, 'sh').map((block) => block.trim());
+  if (start === undefined || curl === undefined) throw new Error('README.md has fewer than two blocks of sh.');
+  return { start, curl, printed: readmeBlock(readme, 'text') };
 }

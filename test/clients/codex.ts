@@ -111,7 +111,7 @@ function configOf({ url, model, provider = 'custom', settings = [], providerSett
 /** The lines that README.md gives for config.toml, with another address and model. */
 function readmeLines(url: string, model: string): string {
   const lines = readmeBlock(readFileSync(join(import.meta.dirname, '../../README.md'), 'utf8'), 'toml');
-  return lines.replace('http://127.0.0.1:10000', url).replace('"your-model"', JSON.stringify(model));
+  return lines.replaceAll('http://127.0.0.1:10000', url).replace('"your-model"', JSON.stringify(model));
 }
 
 function run(args: readonly string[], home: string, project: string): Promise<CodexRun> {

@@ -55,15 +55,15 @@ describe('docs/monitoring', () => {
       );
   });
 
-  it('describes every metric of the service in docs/operating.md, and no other', () => {
-    const operating = readFileSync(join(monitoringFolder, '../operating.md'), 'utf8');
-    const described = [...operating.matchAll(/^\| `(responses_extproc_[a-z_]+)`/gm)].map(([, name]) => name);
+  it('describes every metric of the service in docs/watching.md, and no other', () => {
+    const page = readFileSync(join(monitoringFolder, '../watching.md'), 'utf8');
+    const described = [...page.matchAll(/^\| `(responses_extproc_[a-z_]+)`/gm)].map(([, name]) => name);
     const served = [...scrape.matchAll(/^# TYPE (responses_extproc_[a-z_]+) /gm)].map(([, name]) => name);
     expect([...new Set(described)].sort()).toEqual([...new Set(served)].sort());
   });
 
-  it('explains every alert in docs/operating.md', () => {
-    const operating = readFileSync(join(monitoringFolder, '../operating.md'), 'utf8');
-    for (const { alert } of rules) expect(operating).toContain(`\`${alert}\``);
+  it('explains every alert in docs/watching.md', () => {
+    const page = readFileSync(join(monitoringFolder, '../watching.md'), 'utf8');
+    for (const { alert } of rules) expect(page).toContain(`\`${alert}\``);
   });
 });

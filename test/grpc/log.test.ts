@@ -53,9 +53,9 @@ function answer(status: string, text: string): ExchangeEvent[] {
 
 const completion = `{"model":"big","choices":[{"message":{"content":"${secret}"},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":4,"total_tokens":7}}`;
 
-test('a line has the fields of the example in docs/operating.md, and no others', async () => {
+test('a line has the fields of the example in docs/watching.md, and no others', async () => {
   const line = await logged([requestHeaders, body({ input: 'Hi' }), ...answer('200', completion)]);
-  const page = readFileSync(join(import.meta.dirname, '../../docs/operating.md'), 'utf8');
+  const page = readFileSync(join(import.meta.dirname, '../../docs/watching.md'), 'utf8');
   const example = JSON.parse(/^\{"level".*"msg":"exchange"\}$/m.exec(page)?.[0] ?? '{}') as object;
   expect(Object.keys(line).toSorted()).toEqual(Object.keys(example).toSorted());
 });

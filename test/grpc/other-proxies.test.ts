@@ -6,7 +6,7 @@ import type { ExtProcCall } from '../support/extproc-client.ts';
 import { type RunningService, startService } from '../support/service.ts';
 
 /**
- * Proxies other than Envoy, as docs/agentgateway.md and docs/gcp-callouts.md have them configured, played by a plain
+ * Proxies other than Envoy, as docs/other-proxies.md has them configured, played by a plain
  * client: which modes they use, whether they say so, how bodies are cut, where the end is said.
  */
 interface Proxy {

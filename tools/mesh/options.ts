@@ -25,7 +25,7 @@ Runs Envoy with the Responses translator in front of a Chat Completions server.
                        or a profile of UPSTREAM_PROFILES_FILE
   --help               show this text
 
-Every variable of the service (docs/operating.md, "Settings") may be set too: LOG_LEVEL=debug npm start
+Every variable of the service (docs/settings.md) may be set too: LOG_LEVEL=debug npm start
 LOG_FORMAT=json prints all log lines as they are; short, one line for each request, which is what a terminal gets.
 ENVOY_BIN=/path/to/envoy runs that Envoy instead of the pinned one.`;
 

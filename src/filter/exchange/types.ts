@@ -48,7 +48,7 @@ export type RequestEvent = Extract<ExchangeEvent, { type: `request_${string}` }>
 export type ResponseEvent = Extract<ExchangeEvent, { type: `response_${string}` }>;
 
 /**
- * The parts of an answer that Envoy's access log, rate limits and headers may use: `docs/operating.md` lists the fields.
+ * The parts of an answer that Envoy's access log, rate limits and headers may use: `envoy/README.md` lists the fields.
  */
 export type UsageMetadata = Readonly<Record<string, string | number>>;
 

@@ -1,7 +1,7 @@
 import type { Profile } from '../upstream/profile.ts';
 import type { Trace } from './request/trace.ts';
 
-/** The operator's settings, and the profile; docs/operating.md has their variables, defaults and meanings. */
+/** The operator's settings, and the profile; docs/settings.md has their variables, defaults and meanings. */
 export interface TranslationSettings extends OperatorSettings {
   readonly profile: Profile;
   /** Set while items before the user's latest messages are read: their media are no wish of now. */

@@ -1,6 +1,6 @@
 import type { Counter, Gauge, Histogram } from 'prom-client';
 
-/** A metric: what it is made from, and what its row in `docs/operating.md` says. */
+/** A metric: what it is made from, and what its row in `docs/watching.md` says. */
 export interface MetricRow {
   readonly type: 'counter' | 'gauge' | 'histogram';
   readonly name: string;

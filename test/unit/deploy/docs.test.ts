@@ -5,7 +5,7 @@ import { parse, parseAllDocuments } from 'yaml';
 
 const root = join(import.meta.dirname, '../../..');
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
-const pages = ['docs/kubernetes.md', 'docs/scaling.md', 'docs/agentgateway.md', 'docs/gcp-callouts.md'];
+const pages = ['docs/kubernetes.md', 'docs/scaling.md', 'docs/other-proxies.md'];
 
 test.each(pages)('the YAML of %s is YAML', (page) => {
   const blocks = [...read(page).matchAll(/^```yaml\n([\s\S]*?)^```/gm)].map(([, block = '']) => block);

@@ -10,7 +10,7 @@ const sources = globSync('src/**/*.ts', { cwd: root }).map((path) => ({
   text: readFileSync(join(root, path), 'utf8'),
 }));
 
-it('what is registered has a row in docs/operating.md, which is written from the rows', async () => {
+it('what is registered has a row in docs/watching.md, which is written from the rows', async () => {
   const state = { ready: true, exchanges: 0, bufferedBytes: 0, profilesRejected: false, lostLogLines: 0 };
   const { registry } = createMetrics({ version: '1', maxModels: 1, worker: null, state: () => state });
   const ofSupervisor = createSupervisorMetrics(() => ({ readyWorkers: 2, restarts: 0, lostLogLines: 0 }));
@@ -18,7 +18,7 @@ it('what is registered has a row in docs/operating.md, which is written from the
     .map(({ name }) => name)
     .filter((name) => !/^(process|nodejs)_/.test(name));
   expect(names.length).toBeGreaterThan(Object.keys(metricRows).length);
-  const docs = readFileSync(join(root, 'docs/operating.md'), 'utf8');
+  const docs = readFileSync(join(root, 'docs/watching.md'), 'utf8');
   for (const name of names) expect(docs, `${name}: npm run generate`).toContain(`| \`${name}\` |`);
 });
 
