@@ -151,7 +151,7 @@ function envoyPart(wanted: readonly Scenario[]): Part | null {
       const figures: [Figure[], Figure[]] = [[], []];
       const order = swapped ? ([1, 0] as const) : ([0, 1] as const);
       try {
-        for (const { root } of sides) contenders.push(await startContender('service', upstream.port, { root }));
+        for (const { root } of sides) contenders.push(await startContender('service', upstream.port, root));
         for (const side of order) {
           await contenders[side]?.measure({ ...warmUp, seconds: 2 });
           await contenders[side]?.measure({ ...warmUp, stream: false, seconds: 1 });

@@ -133,49 +133,6 @@ function keyOf(scenario: string, contender: ContenderName): string {
   return `${scenario} ${contender}`;
 }
 
-export const workerHeadings = ['scenario', 'workers', 'per second', '×', 'filter CPU µs', 'Envoy CPU µs'];
-
-/** Throughput with one and with two workers, each with its own address and thread of Envoy, on all cores. */
-export async function runWorkers(rounds: number): Promise<Cell[][]> {
-  const upstream = await startUpstream();
-  const rows: Cell[][] = [];
-  const saturating = [...scenarios.filter(({ name }) => name !== 'paced'), history];
-  const contenders = new Map<number, Contender>();
-  const slices = new Map<string, Slice[]>();
-  try {
-    for (const workers of [1, 2]) contenders.set(workers, await startContender('service', upstream.port, { workers }));
-    for (const contender of contenders.values()) await contender.measure({ ...warmUp });
-    for (let round = 0; round < rounds; round++)
-      for (const scenario of saturating)
-        for (const [workers, contender] of contenders) {
-          const slice = await contender.measure(scenario.load);
-          if (slice.failures.length > 0) throw new Error(`${scenario.name}: ${slice.failures[0]}`);
-          const key = `${scenario.name} ${workers}`;
-          slices.set(key, [...(slices.get(key) ?? []), slice]);
-        }
-  } finally {
-    for (const contender of contenders.values()) await contender.stop();
-    await upstream.child.stop();
-  }
-  for (const scenario of saturating) {
-    const rate = (workers: number) =>
-      median((slices.get(`${scenario.name} ${workers}`) ?? []).map((slice) => rateOf(scenario, slice)));
-    for (const workers of [1, 2]) {
-      const all = slices.get(`${scenario.name} ${workers}`) ?? [];
-      const cost = (part: 'filter' | 'envoy') => median(all.map((slice) => costOf(scenario, slice, part)));
-      rows.push([
-        scenario.name,
-        `${workers}`,
-        rate(workers),
-        workers === 1 ? '' : ratio(rate(2), rate(1)),
-        cost('filter'),
-        cost('envoy'),
-      ]);
-    }
-  }
-  return rows;
-}
-
 /** Tokens or requests a second. */
 export function rateOf({ unit }: Scenario, slice: Slice): number {
   return (unit === 'token' ? slice.tokens : slice.requests) / slice.seconds;

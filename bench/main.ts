@@ -7,19 +7,15 @@
 import { cpus } from 'node:os';
 import { findEnvoy } from '../tools/mesh/envoy-binary.ts';
 import { type BenchArguments, type PartName, parseBenchArguments, parts } from './arguments.ts';
-import { capacityHeadings, capacityNote, runCapacity } from './capacity.ts';
 import { compareWith, comparisonHeadings } from './comparison.ts';
-import { runScenarios, runWorkers, scenarioHeadings, scenarios, workerHeadings } from './envoy-scenarios.ts';
+import { runScenarios, scenarioHeadings, scenarios } from './envoy-scenarios.ts';
 import { pairHeadings, pairRows } from './fast-paths.ts';
 import { headings as microHeadings, microRows } from './micro.ts';
 import { recordTable } from './results.ts';
-import { runSizes, sizeHeadings } from './sizes.ts';
-import { runSlowStreams, slowHeadings } from './slow-streams.ts';
 import { runStart, startHeadings } from './start-up.ts';
 import { type Cell, tableOf } from './table.ts';
 import { buildOwnTree } from './trees.ts';
 import { runWarmUp, warmUpHeadings, warmUpNote } from './warm-up.ts';
-import { runWebSocket, webSocketHeadings, webSocketNote } from './websocket.ts';
 
 type Rows = Promise<readonly (readonly Cell[])[]>;
 
@@ -36,11 +32,6 @@ const tables: Readonly<Record<PartName, { note?: string; headings: readonly stri
     headings: scenarioHeadings,
     rows: (rounds) => runScenarios(rounds, note),
   },
-  workers: { headings: workerHeadings, rows: runWorkers },
-  capacity: { note: capacityNote, headings: capacityHeadings, rows: (rounds) => runCapacity(rounds, note) },
-  sizes: { headings: sizeHeadings, rows: runSizes },
-  slow: { headings: slowHeadings, rows: runSlowStreams },
-  websocket: { note: webSocketNote, headings: webSocketHeadings, rows: runWebSocket },
   start: { headings: startHeadings, rows: runStart },
   warm: { note: warmUpNote, headings: warmUpHeadings, rows: (rounds) => runWarmUp(rounds, note) },
   micro: { headings: microHeadings, rows: async () => microRows() },

@@ -13,15 +13,6 @@ export function cpuSeconds(pid: number): number {
   return family(pid).reduce((sum, member) => sum + (scheduledSeconds(member) ?? tickSeconds(member)), 0);
 }
 
-/** CPU seconds of each process that a process has started, by its id. */
-export function cpuSecondsOfChildren(pid: number): ReadonlyMap<number, number> {
-  return new Map(
-    family(pid)
-      .slice(1)
-      .map((member) => [member, scheduledSeconds(member) ?? tickSeconds(member)]),
-  );
-}
-
 function scheduledSeconds(pid: number): number | null {
   try {
     const tasks = readdirSync(`/proc/${pid}/task`);

@@ -18,7 +18,7 @@ export type Results = { readonly [Name in TableName]?: RecordedTable };
 
 const file = join(import.meta.dirname, 'results.json');
 
-/** The last recording of each table: every figure in the documentation that was measured. */
+/** The last recording of each table: the figures of the documentation that are measured again with each recording. */
 export function readResults(): Results {
   return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Results) : {};
 }

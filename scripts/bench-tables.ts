@@ -5,7 +5,7 @@ import { readResults, type TableName } from '../bench/results.ts';
 import { tableOf } from '../bench/table.ts';
 import { type Generator, withSection } from './generator.ts';
 
-const shown = ['envoy', 'workers', 'sizes', 'slow', 'start', 'micro'] as const;
+const shown = ['envoy', 'start', 'micro'] as const;
 
 export const benchTables: Generator = {
   name: 'figures of the bench',
@@ -53,13 +53,10 @@ function comparison(): string {
 
 /** Figures for capacity planning, from the same runs. */
 function sizing(): string {
-  const streams = 1000;
-  const most = figureOf('slow', 'service', 'MB most');
   return [
     '| | |',
     '|---|---|',
     `| an idle process | ${figureOf('start', 'the service, until it listens', 'MB resident')} MB resident |`,
-    `| ${streams.toLocaleString('en')} streams at once, five tokens a second for 15 seconds | ${most} MB resident, ${figureOf('slow', 'service', 'KiB for a stream')} KiB for a stream |`,
     `| a token that arrives alone | ${figureOf('envoy', 'paced (per token)', 'filter CPU µs', 'service')} µs of CPU |`,
     `| a small JSON answer | ${figureOf('envoy', 'json (per request)', 'filter CPU µs', 'service')} µs of CPU |`,
   ].join('\n');
@@ -127,7 +124,7 @@ function scaling(): Readonly<Record<string, string>> {
 /** Share of a core at which the autoscaler adds a replica. */
 const use = 0.6;
 
-/** Memory of a token in a stream with few of them: `node bench/stream-memory.ts`. */
+/** CPU µs of a token in a slow stream, as docs/scaling.md says. */
 const slowToken = 100;
 const streamsOfMemory = 7500;
 
