@@ -22,8 +22,8 @@ export const metricTable: Generator = {
 function table(): string {
   const ofSupervisor = supervisorRows.filter(({ name }) => !stateRows.some((row) => row.name === name));
   return [
-    '| metric | type | labels | what |',
-    '|---|---|---|---|',
+    '| metric | labels | what |',
+    '|---|---|---|',
     ...[...Object.values<MetricRow>(metricRows), ...stateRows].map((row) => lineOf(row, '')),
     ...webSocketRows.map((row) => lineOf(row, 'With `WEBSOCKET_LISTEN`. ')),
     ...ofSupervisor.map((row) => lineOf(row, 'With `WORKERS`. ')),
@@ -32,5 +32,5 @@ function table(): string {
 
 function lineOf({ name, type, labels = [], help, more }: MetricRow, prefix: string): string {
   const what = more === undefined ? help : `${help} ${more}`;
-  return `| \`${name}\` | ${type} | ${labels.map((label) => `\`${label}\``).join(', ')} | ${prefix}${what} |`;
+  return `| \`${name}\`<br>${type} | ${labels.map((label) => `\`${label}\``).join(', ')} | ${prefix}${what} |`;
 }

@@ -7,7 +7,6 @@ import { type FlagName, type ModelRule, profileFlags, unprobed } from '../src/fi
 import { builtInProfiles } from '../src/filter/upstream/profiles.ts';
 import { profilesFileJsonSchema, takenBy } from '../src/filter/upstream/profiles-file.ts';
 import { effortTable } from '../src/filter/upstream/servers/effort-table.ts';
-import { allEvidence } from '../src/tools/doctor/evidence/all-evidence.ts';
 import { type Generator, withSection } from './generator.ts';
 
 export const profileDocs: Generator = {
@@ -40,11 +39,13 @@ function sectionOf(row: BuiltInProfile): string {
   if (base === null) return `${heading}${rules}`;
   const flags = Object.keys(profileFlags).filter((flag): flag is FlagName => flag in reasons);
   const rows = flags.map((flag) => `| \`${flag}\` | ${code(profile[flag])} | ${cell(reasons[flag] ?? '')} |`);
-  const ofModels = ownRulesOf(profile).flatMap(({ match, flags: some, reason = '' }) =>
-    Object.entries(some).map(
-      ([flag, value]) => `| \`${flag}\` for models ${code(match)} | ${code(value)} | ${cell(reason)} |`,
-    ),
-  );
+  const ofModels = ownRulesOf(profile)
+    .filter((rule) => !base.profile.models.includes(rule))
+    .flatMap(({ match, flags: some, reason = '' }) =>
+      Object.entries(some).map(
+        ([flag, value]) => `| \`${flag}\` for models ${code(match)} | ${code(value)} | ${cell(reason)} |`,
+      ),
+    );
   const table = [...rows, ...ofModels];
   const as = base.profile.name === 'generic' ? '' : `\n\nAs \`${base.profile.name}\`, but:`;
   return `${heading}${rules}${as}\n\n| Flag | Value | Why |\n| --- | --- | --- |\n${table.join('\n')}`;
@@ -88,18 +89,17 @@ function flagTable(): string {
   const rows = (Object.keys(profileFlags) as FlagName[]).map((flag) => {
     const meaning = profileFlags[flag].description ?? '';
     const usual = generic === undefined ? '' : `; ${code(generic[flag])} in \`generic\``;
-    return `| \`${flag}\` | ${cell(takenBy(flag))}${usual} | ${cell(meaning)} ${probesOf(flag)} |`;
+    return `| \`${flag}\` | ${cell(takenBy(flag))}${usual} | ${cell(meaning)}${notProbed(flag)} |`;
   });
   const about =
-    'Behind each meaning stand the probes of [`doctor`](doctor.md#probes) that say what a server does, or why none can.';
+    '[`doctor`](doctor.md#probes) has the probes that say what a server does; a flag that none can show says why.';
   return `## Flags\n\n${about}\n\n| Flag | Takes | Meaning |\n| --- | --- | --- |\n${rows.join('\n')}`;
 }
 
-function probesOf(flag: FlagName): string {
+/** Why no request can show it; empty for a flag that `doctor` probes. */
+function notProbed(flag: FlagName): string {
   const reason = unprobed.get(profileFlags[flag])?.because;
-  if (reason !== undefined) return `Not probed. ${cell(reason)}`;
-  const probes = allEvidence.filter(({ flags }) => flags.includes(flag)).flatMap((row) => row.probes);
-  return `Probed by ${probes.length === 0 ? 'the URL' : [...new Set(probes)].map((probe) => `\`${probe}\``).join(', ')}.`;
+  return reason === undefined ? '' : ` Not probed. ${cell(reason)}`;
 }
 
 function code(value: unknown): string {

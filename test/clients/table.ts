@@ -26,16 +26,29 @@ export function outcomesOf(report: Report): Outcomes {
 
 const marks = { passed: '✓', failed: '✗' };
 
-/** The table of docs/clients.md: a row for each feature, a column for each client with the versions that are pinned. */
+/** Columns that fit GitHub's page. */
+const widest = 5;
+
+/** The tables of docs/clients.md: a row for each feature, a column for each client with the versions that are pinned. */
 export function tableOf(outcomes: Outcomes): string {
   const ids = Object.keys(clients) as ClientId[];
-  const rows = (Object.keys(features) as Feature[]).map((feature) => {
-    const cells = ids.map((id) => {
-      const outcome = outcomes[`${id} ${feature}`];
-      return outcome === undefined ? '–' : marks[outcome];
+  const groups = Array.from({ length: Math.ceil(ids.length / widest) }, (_, group) =>
+    ids.slice(group * widest, (group + 1) * widest),
+  );
+  return groups.map((group) => tableOfGroup(group, outcomes)).join('\n\n');
+}
+
+/** Without the features that were tested with none of these clients. */
+function tableOfGroup(ids: readonly ClientId[], outcomes: Outcomes): string {
+  const rows = (Object.keys(features) as Feature[])
+    .filter((feature) => ids.some((id) => outcomes[`${id} ${feature}`] !== undefined))
+    .map((feature) => {
+      const cells = ids.map((id) => {
+        const outcome = outcomes[`${id} ${feature}`];
+        return outcome === undefined ? '–' : marks[outcome];
+      });
+      return [features[feature], ...cells];
     });
-    return [features[feature], ...cells];
-  });
   const titles = ids.map((id) => titleOf(clients[id]));
   return [['', ...titles], ['---', ...ids.map(() => ':-:')], ...rows]
     .map((cells) => `| ${cells.join(' | ')} |`)
@@ -49,7 +62,7 @@ function titleOf(client: Client): string {
 const begin = '<!-- Written by `npm run test:clients -- --update` -->\n\n';
 const end = '\n\n<!-- End of the table -->';
 
-/** The table as a page has it. Throws when the page has no place for one. */
+/** The tables as a page has them. Throws when the page has no place for one. */
 export function tableIn(page: string): string {
   const from = page.indexOf(begin);
   const to = page.indexOf(end, from);
@@ -57,7 +70,7 @@ export function tableIn(page: string): string {
   return page.slice(from + begin.length, to);
 }
 
-/** The page with another table in the same place. */
+/** The page with other tables in the same place. */
 export function withTable(page: string, table: string): string {
   return page.replace(`${begin}${tableIn(page)}${end}`, () => `${begin}${table}${end}`);
 }
