@@ -9,15 +9,15 @@ import { describe, expect, test } from 'vitest';
  */
 const floors: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
   filter: {
+    'wire/bytes': [],
     'wire/credentials': [],
     'wire/json': [],
     'wire/schema': [],
     'wire/sse': ['wire/schema'],
     machine: [],
-    memory: [],
     upstream: [],
-    translate: ['memory', 'upstream', 'wire/credentials', 'wire/json', 'wire/schema'],
-    exchange: ['machine', 'memory', 'translate', 'upstream', 'wire/json', 'wire/schema', 'wire/sse'],
+    translate: ['upstream', 'wire/credentials', 'wire/json', 'wire/schema'],
+    exchange: ['machine', 'translate', 'upstream', 'wire/bytes', 'wire/json', 'wire/schema', 'wire/sse'],
     extproc: ['exchange'],
   },
   service: {
@@ -40,18 +40,18 @@ const floors: Readonly<Record<string, Readonly<Record<string, readonly string[]>
 
 /** What a room of a higher floor may not use of a lower one. */
 const closed: Readonly<Record<string, readonly string[]>> = {
-  'service/websocket': ['filter/exchange', 'filter/translate', 'filter/extproc', 'filter/upstream', 'filter/memory'],
+  'service/websocket': ['filter/exchange', 'filter/translate', 'filter/extproc', 'filter/upstream'],
 };
 
 /** Rooms without sockets, clock, randomness or environment, all of the filter among them: the packages and built-ins they may use. */
 const pure: Readonly<Record<string, readonly string[]>> = {
+  'filter/wire/bytes': [],
   'filter/wire/credentials': [],
   'filter/wire/json': [],
   'filter/wire/schema': ['zod'],
   // The global `Buffer` is looked up anew each time it is used.
   'filter/wire/sse': ['node:buffer'],
   'filter/machine': [],
-  'filter/memory': [],
   'filter/upstream': ['re2js', 'yaml', 'zod'],
   // Ids that must come out the same for the same request are hashed.
   'filter/translate': ['node:crypto', 'zod'],

@@ -1,9 +1,9 @@
-import { heapBytesOf } from '../memory/value-cost.ts';
+import { bytesOfJson } from '../translate/kept.ts';
 import { JsonBytes } from '../wire/json/parts.ts';
 import type { CreateResponseEcho } from '../wire/schema/response-resource.ts';
 
-/** A larger field is kept as bytes. */
-const largeFieldBytes = 64 * 1024;
+/** A field of longer JSON is kept as bytes. */
+const largeFieldLength = 64 * 1024;
 
 const fields = ['instructions', 'tools', 'tool_choice', 'text', 'metadata'] as const;
 
@@ -13,31 +13,20 @@ export function repeatsMuch(echo: CreateResponseEcho): boolean {
   return false;
 }
 
-export interface KeptEcho {
-  readonly echo: CreateResponseEcho;
-  readonly heapBytes: number;
-  /** Outside the heap. */
-  readonly bytes: number;
-}
-
 /**
- * The part of the request that the response repeats, and its size. Large fields are kept as bytes: once, however many
- * events repeat them, and outside V8's heap, where a tool with many keys takes twenty times the size of its text.
+ * The part of the request that the response repeats, and the bytes that it takes. Large fields are kept as JSON: once,
+ * however many events repeat them, and outside V8's heap, where a tool with many keys takes twenty times the size of its text.
  */
-export function keepLarge(echo: CreateResponseEcho): KeptEcho {
+export function keepLarge(echo: CreateResponseEcho): { readonly echo: CreateResponseEcho; readonly bytes: number } {
   const kept: Partial<Record<(typeof fields)[number], JsonBytes>> = {};
-  let heapBytes = 0;
   let bytes = 0;
   for (const field of fields) {
-    const value = echo[field];
-    const inHeap = heapBytesOf(value);
-    if (inHeap < largeFieldBytes) {
-      heapBytes += inHeap;
-      continue;
-    }
-    const json = new JsonBytes(value);
-    kept[field] = json;
-    bytes += json.bytes.length;
+    const json = JSON.stringify(echo[field]);
+    if (json.length >= largeFieldLength) {
+      const large = new JsonBytes(json);
+      kept[field] = large;
+      bytes += large.bytes.length;
+    } else bytes += typeof echo[field] === 'string' ? json.length : bytesOfJson(json);
   }
-  return { echo: bytes === 0 ? echo : { ...echo, ...kept }, heapBytes, bytes };
+  return { echo: { ...echo, ...kept }, bytes };
 }

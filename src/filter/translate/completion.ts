@@ -1,4 +1,3 @@
-import { uncounted } from '../memory/retained-bytes.ts';
 import { ApiError } from '../wire/schema/api-error.ts';
 import type { LooseChoice, LooseChunk, LooseMessage } from '../wire/schema/chat-completion.ts';
 import type { ResponseResource } from '../wire/schema/response-resource.ts';
@@ -12,6 +11,7 @@ import { UnreadNames } from './chat/unread-names.ts';
 import { usageOf } from './chat/usage.ts';
 import type { ResponseContext } from './context.ts';
 import { errorOfValue, errorOfWords } from './error.ts';
+import { Kept } from './kept.ts';
 import type { UnknownType } from './request/dropped.ts';
 import { EventLog } from './response/event-log.ts';
 import { ResponseWriter } from './response/response-writer.ts';
@@ -46,7 +46,7 @@ export function translateCompletion(completion: unknown, context: ResponseContex
     throw upstreamError ?? errorOfWords(completion, context.profile.contextOverflow) ?? notACompletion();
 
   const log = new EventLog(context, context.stream);
-  const writer = new ResponseWriter(context, log, uncounted);
+  const writer = new ResponseWriter(context, log, new Kept());
   const unread = new UnreadNames(writer.extensions);
   unread.fieldsOf(body);
   writer.model = textOf(body.model);

@@ -1,8 +1,8 @@
-import { uncounted } from '../memory/retained-bytes.ts';
 import type { ResponseResource } from '../wire/schema/response-resource.ts';
 import type { ResponseStreamEvent } from '../wire/schema/stream-events.ts';
 import { noUsage } from './chat/usage.ts';
 import type { ResponseContext } from './context.ts';
+import { Kept } from './kept.ts';
 import { EventLog } from './response/event-log.ts';
 import { ResponseWriter } from './response/response-writer.ts';
 
@@ -13,7 +13,7 @@ export function emptyAnswer(context: ResponseContext): {
   readonly events: readonly ResponseStreamEvent[];
 } {
   const log = new EventLog(context, context.stream);
-  const writer = new ResponseWriter(context, log, uncounted);
+  const writer = new ResponseWriter(context, log, new Kept());
   writer.start();
   writer.usage = noUsage;
   const response = writer.end({ status: 'completed', hasCalled: false });

@@ -1,4 +1,3 @@
-import { RetainedBytes } from '../memory/retained-bytes.ts';
 import { ApiError } from '../wire/schema/api-error.ts';
 import type { LooseChoice, LooseChunk, LooseMessage } from '../wire/schema/chat-completion.ts';
 import type { Logprob, ResponseResource, ResponseStatus, Usage } from '../wire/schema/response-resource.ts';
@@ -14,6 +13,7 @@ import { UnreadNames } from './chat/unread-names.ts';
 import { usageOf } from './chat/usage.ts';
 import type { ResponseContext } from './context.ts';
 import { errorOfEvent, errorOfText, errorOfValue, errorOfWords } from './error.ts';
+import { Kept } from './kept.ts';
 import type { UnknownType } from './request/dropped.ts';
 import { EventLog } from './response/event-log.ts';
 import { ResponseWriter } from './response/response-writer.ts';
@@ -44,7 +44,7 @@ const maxMalformedInRow = 3;
 export class StreamTranslator {
   readonly #context: ResponseContext;
   readonly #log: EventLog;
-  readonly #retained = new RetainedBytes();
+  readonly #kept = new Kept();
   readonly #response: ResponseWriter;
   readonly #template = new DeltaTemplate();
   readonly #unreadNames: UnreadNames;
@@ -63,7 +63,7 @@ export class StreamTranslator {
   constructor(context: ResponseContext) {
     this.#context = context;
     this.#log = new EventLog(context);
-    this.#response = new ResponseWriter(context, this.#log, this.#retained);
+    this.#response = new ResponseWriter(context, this.#log, this.#kept);
     this.#unreadNames = new UnreadNames(this.#response.extensions);
   }
 
@@ -121,8 +121,7 @@ export class StreamTranslator {
   shed(error: ApiError): ResponseStreamEvent[] {
     if (this.ended()) return [];
     this.#response.shed(error);
-    this.#retained.save(this.#retained.held() - this.#retained.total());
-    this.#retained.release(this.#retained.total());
+    this.#kept.bytes = 0;
     return this.#log.take();
   }
 
@@ -156,14 +155,9 @@ export class StreamTranslator {
     return this.#response.outputTokens();
   }
 
-  /** Bytes of heap for the terminal event, which repeats the whole output. */
-  retainedBytes(): number {
-    return this.#retained.total();
-  }
-
-  /** Those that are in use before it. */
-  heldBytes(): number {
-    return this.#retained.held();
+  /** Bytes kept for the terminal event, which repeats the whole output. */
+  keptBytes(): number {
+    return this.#kept.bytes;
   }
 
   summary(): StreamSummary {

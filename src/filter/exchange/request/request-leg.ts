@@ -1,8 +1,8 @@
 import { checkMove } from '../../machine/moves.ts';
-import { GrowingBytes } from '../../memory/growing-bytes.ts';
-import { heapBytesOf } from '../../memory/value-cost.ts';
+import { bytesOfValue } from '../../translate/kept.ts';
 import type { TranslatedOperation } from '../../translate/operations/operation.ts';
 import { responses } from '../../translate/operations/responses.ts';
+import { GrowingBytes } from '../../wire/bytes/growing-bytes.ts';
 import { ApiError } from '../../wire/schema/api-error.ts';
 import { type HeaderTiming, headerTimingOf } from '../header-timing.ts';
 import { immediateAnswer, immediateResponse } from '../immediate-response.ts';
@@ -210,11 +210,10 @@ export class RequestLeg {
     if (!context.answer.asksUpstream) return this.#answer(event, prepared);
     this.#letGo();
     const { hold, sessionHeader } = this.#options;
-    const found = context.foundTools.size === 0 ? 0 : heapBytesOf([...context.foundTools.values()]);
+    const found = context.foundTools.size === 0 ? 0 : bytesOfValue([...context.foundTools.values()]);
     const kept = this.#isSmall() ? null : keepLarge(context.echo);
     // What the response repeats stays in memory until it has ended.
-    hold('context', (kept?.heapBytes ?? 0) + found);
-    hold('echo', kept?.bytes ?? 0);
+    hold('context', (kept?.bytes ?? 0) + found);
     this.#outcome = {
       type: 'translated',
       context: kept === null ? context : { ...context, echo: kept.echo },

@@ -71,7 +71,7 @@ export class EventStreamReader implements UpstreamBodyReader {
     const translator = this.#translator;
     state.isComplete = translator.ended();
     state.isFinishing = translator.finishSeen();
-    state.bufferedBytes = this.#decoder.pending() + translator.heldBytes();
+    state.bufferedBytes = this.#decoder.pending() + translator.keptBytes();
     state.outputTokens = translator.usage()?.output_tokens ?? translator.outputTokens();
     return out;
   }
@@ -81,7 +81,7 @@ export class EventStreamReader implements UpstreamBodyReader {
     try {
       const out = this.#read(this.#decoder.push(bytes));
       // The terminal event repeats the whole output, so all of it is kept; the chunks around it are not.
-      if (translator.retainedBytes() > this.#limits.maxResponseBytes && !translator.ended())
+      if (translator.keptBytes() > this.#limits.maxResponseBytes && !translator.ended())
         return joined(out, this.#fail(tooLarge('an output', this.#limits.maxResponseBytes)));
       if (!this.#committed || translator.ended() || !translator.finishSeen() || translator.usage() === null) return out;
       // If each message has one reply, the next message may be trailers, and a reply to them carries no body.
@@ -184,7 +184,7 @@ export class EventStreamReader implements UpstreamBodyReader {
 
   /** Can an event that repeats the kept output be long? */
   #isLong(): boolean {
-    return this.#repeatsMuch || this.#translator.retainedBytes() >= longBodyBytes;
+    return this.#repeatsMuch || this.#translator.keptBytes() >= longBodyBytes;
   }
 
   #areLong(events: readonly ResponseStreamEvent[]): boolean {

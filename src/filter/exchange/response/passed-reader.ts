@@ -1,4 +1,4 @@
-import { GrowingBytes } from '../../memory/growing-bytes.ts';
+import { GrowingBytes } from '../../wire/bytes/growing-bytes.ts';
 import { scanJson } from '../../wire/json/scan.ts';
 import { newAnswerState, type UpstreamBodyReader } from './upstream-body-reader.ts';
 

@@ -1,7 +1,7 @@
-import { GrowingBytes } from '../../memory/growing-bytes.ts';
 import type { ResponseContext } from '../../translate/context.ts';
 import { translateError } from '../../translate/error.ts';
 import { StreamTranslator } from '../../translate/stream.ts';
+import { GrowingBytes } from '../../wire/bytes/growing-bytes.ts';
 import { JsonEnd } from '../../wire/json/json-end.ts';
 import { ApiError } from '../../wire/schema/api-error.ts';
 import { isDelta, type ResponseStreamEvent } from '../../wire/schema/stream-events.ts';

@@ -1,8 +1,10 @@
-import { type RetainedBytes, RetainedList, uncounted } from '../../memory/retained-bytes.ts';
-import { hashEntry } from '../../memory/value-cost.ts';
 import type { LooseAnnotation, LooseChunk, LooseCitation, LooseMessage } from '../../wire/schema/chat-completion.ts';
 import type { UrlCitation } from '../../wire/schema/response-resource.ts';
+import { Kept } from '../kept.ts';
 import { arrayOf, countOf, objectOf, objectsOf, textOf } from './loose.ts';
+
+/** A citation beside its texts, and its places in the list and the sets. */
+const citationBytes = 300;
 
 /**
  * Citations without their repeats: servers send the whole list again in every late chunk. A page without a range is left
@@ -10,19 +12,18 @@ import { arrayOf, countOf, objectOf, objectsOf, textOf } from './loose.ts';
  * exactly the same.
  */
 export class CitationList {
-  readonly #retained: RetainedBytes;
-  readonly #all: RetainedList<UrlCitation>;
+  readonly #kept: Kept;
+  readonly #all: UrlCitation[] = [];
   readonly #urls = new Set<string>();
   readonly #keys = new Set<string>();
-  #keyBytes = 0;
+  #bytes = 0;
 
-  constructor(retained: RetainedBytes) {
-    this.#retained = retained;
-    this.#all = new RetainedList(retained);
+  constructor(kept: Kept) {
+    this.#kept = kept;
   }
 
   all(): readonly UrlCitation[] {
-    return this.#all.all();
+    return this.#all;
   }
 
   /** Adds the new ones, and returns them. */
@@ -30,11 +31,10 @@ export class CitationList {
     return citations.filter((citation) => this.#isNew(citation));
   }
 
-  /** The list is being discarded. */
-  release(): void {
-    this.#retained.release(this.#keyBytes);
-    this.#keyBytes = 0;
-    this.#all.release();
+  /** It is counted no more. */
+  discard(): void {
+    this.#kept.bytes -= this.#bytes;
+    this.#bytes = 0;
   }
 
   #isNew(citation: UrlCitation): boolean {
@@ -44,9 +44,10 @@ export class CitationList {
     const key = JSON.stringify([url, title, start_index, end_index]);
     if (this.#keys.has(key)) return false;
     this.#keys.add(key);
-    this.#retained.add(2 * hashEntry);
-    this.#keyBytes += 2 * hashEntry + this.#retained.addValue(key);
     this.#all.push(citation);
+    const bytes = citationBytes + 2 * key.length;
+    this.#bytes += bytes;
+    this.#kept.bytes += bytes;
     return true;
   }
 }
@@ -63,7 +64,7 @@ export function citationsOf(body: LooseChunk | null, message: LooseMessage | nul
   if (message?.annotations != null) addAnnotations(found, message.annotations);
   if (body !== null) addPages(found, body);
   if (message !== null) addPages(found, message);
-  return found.length === 0 ? none : new CitationList(uncounted).add(found);
+  return found.length === 0 ? none : new CitationList(new Kept()).add(found);
 }
 
 function addAnnotations(found: UrlCitation[], annotations: unknown): void {

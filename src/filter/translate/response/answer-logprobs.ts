@@ -1,5 +1,5 @@
-import type { RetainedBytes } from '../../memory/retained-bytes.ts';
 import type { Logprob } from '../../wire/schema/response-resource.ts';
+import { bytesOfValue, type Kept } from '../kept.ts';
 
 /** Tokens after the text that do not show in it: end markers, and the first bytes of an incomplete character. */
 const maxTrailingTokens = 4;
@@ -19,10 +19,10 @@ const maxWaitingTokens = 512;
 export class AnswerLogprobs {
   #waiting: Logprob[] = [];
   #sizes: number[] = [];
-  readonly #retained: RetainedBytes;
+  readonly #kept: Kept;
 
-  constructor(retained: RetainedBytes) {
-    this.#retained = retained;
+  constructor(kept: Kept) {
+    this.#kept = kept;
   }
 
   /** Adds those of one chunk. What no text took of many chunks before is reasoning or markup, and is dropped. */
@@ -31,7 +31,9 @@ export class AnswerLogprobs {
     if (excess > 0) this.#drop(excess);
     for (const logprob of logprobs) {
       this.#waiting.push(logprob);
-      this.#sizes.push(this.#retained.addValue(logprob));
+      const size = bytesOfValue(logprob);
+      this.#sizes.push(size);
+      this.#kept.bytes += size;
     }
   }
 
@@ -47,7 +49,7 @@ export class AnswerLogprobs {
 
   #drop(count: number): void {
     this.#waiting.splice(0, count);
-    for (const size of this.#sizes.splice(0, count)) this.#retained.release(size);
+    for (const size of this.#sizes.splice(0, count)) this.#kept.bytes -= size;
   }
 }
 

@@ -3,9 +3,9 @@ import type { ItemStatus } from '../../wire/schema/response-resource.ts';
 import type { ClientTool } from '../client-tools/client-tool.ts';
 import { clientTools } from '../client-tools/client-tools.ts';
 import type { ResponseContext } from '../context.ts';
+import { GrowingText } from '../kept.ts';
 import { CustomInputDecoder } from './custom-input.ts';
 import type { EventLog } from './event-log.ts';
-import { GrowingText } from './growing-text.ts';
 import type { ClosingStatus, OpenItem, Output } from './output.ts';
 import {
   argumentsOf,
@@ -170,8 +170,8 @@ class CustomCallWriter extends CallWriter {
 
   constructor(named: NamedCall, parts: Parts) {
     super(named, itemOf(named, 'in_progress', '', true, parts.context), parts);
-    this.#input = new GrowingText(parts.output.retained);
-    parts.output.retained.add(decoderBytes);
+    this.#input = new GrowingText(parts.output.kept);
+    parts.output.kept.bytes += decoderBytes;
   }
 
   add(text: string): void {

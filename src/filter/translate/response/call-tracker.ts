@@ -1,7 +1,5 @@
-import type { RetainedBytes } from '../../memory/retained-bytes.ts';
-import { hashEntry, stringNode } from '../../memory/value-cost.ts';
 import type { CallFragment } from '../chat/call-entries.ts';
-import { GrowingText } from './growing-text.ts';
+import { GrowingText, type Kept } from '../kept.ts';
 
 /** One tool call as gathered from its fragments. */
 export interface TrackedCall {
@@ -22,6 +20,10 @@ export interface TrackedCall {
 
 /** A call without its texts: objects, and its places in the lists and maps of calls. */
 const callBytes = 350;
+/** What V8 adds to a piece of a name. */
+const nameBytes = 48;
+/** What an id has beside its text: its places in two maps. */
+const idBytes = 180;
 
 /**
  * Decides which call a fragment belongs to. Servers agree on little: ids are missing, empty, repeated, change with every
@@ -45,11 +47,11 @@ export class CallTracker {
   readonly #byIdAndIndex = new Map<string, TrackedCall>();
   readonly #byIndex = new Map<number, TrackedCall>();
   readonly #toolNames: ReadonlySet<string>;
-  readonly #retained: RetainedBytes;
+  readonly #kept: Kept;
   readonly #sortedNames: readonly string[];
 
-  constructor(toolNames: ReadonlySet<string>, retained: RetainedBytes) {
-    this.#retained = retained;
+  constructor(toolNames: ReadonlySet<string>, kept: Kept) {
+    this.#kept = kept;
     this.#toolNames = toolNames;
     this.#sortedNames = [...toolNames].sort();
   }
@@ -163,8 +165,7 @@ export class CallTracker {
     if (name === '' || call.isSent || name === call.name) return;
     if (call.name !== '' && !this.#begins(call.name + name) && this.#toolNames.has(call.name)) return;
     call.name += name;
-    this.#retained.addValue(name);
-    this.#retained.add(stringNode);
+    this.#kept.bytes += nameBytes + name.length;
   }
 
   /** Is there a tool of that name, or one whose name begins with it? */
@@ -185,7 +186,7 @@ export class CallTracker {
   }
 
   #open({ id, index, isCustom }: Pick<CallFragment, 'id' | 'index' | 'isCustom'>): TrackedCall {
-    const text = new GrowingText(this.#retained);
+    const text = new GrowingText(this.#kept);
     const call: TrackedCall = {
       upstreamId: '',
       index,
@@ -197,7 +198,7 @@ export class CallTracker {
       isSent: false,
     };
     this.#calls.push(call);
-    this.#retained.add(callBytes);
+    this.#kept.bytes += callBytes;
     if (index !== null) this.#byIndex.set(index, call);
     if (id !== '') this.#remember(call, id);
     return call;
@@ -205,8 +206,7 @@ export class CallTracker {
 
   #remember(call: TrackedCall, id: string): void {
     call.upstreamId = id;
-    this.#retained.addValue(id);
-    this.#retained.add(2 * (hashEntry + stringNode));
+    this.#kept.bytes += idBytes + id.length;
     this.#byId.set(id, call);
     this.#byIdAndIndex.set(`${id} ${call.index}`, call);
   }

@@ -1,4 +1,3 @@
-import { PackedList, type RetainedBytes } from '../../memory/retained-bytes.ts';
 import type { LooseReasoningDetail, LooseThinkingBlock } from '../../wire/schema/chat-completion.ts';
 import type { OpaqueFields } from '../../wire/schema/chat-request.ts';
 import { joinOpaqueFields } from '../chat/call-entries.ts';
@@ -9,6 +8,7 @@ import {
   type ReasoningSource,
 } from '../chat/reasoning-source.ts';
 import type { ResponseContext } from '../context.ts';
+import { bytesOfValue, JsonList, type Kept } from '../kept.ts';
 import { carriedDetails, type ReasoningExtras } from './reasoning-item.ts';
 
 /** What one call, or the message, must have back. */
@@ -19,26 +19,26 @@ export interface CarriedExtra {
 }
 
 /** The object and closure of an extra, and its place in the list. */
-const extraEntry = 150;
+const extraBytes = 150;
 
 /** What goes back to the upstream in the envelope of a reasoning item, gathered until the item is closed. */
 export class EnvelopeContents {
-  readonly #retained: RetainedBytes;
-  #details: PackedList<LooseReasoningDetail>;
+  readonly #kept: Kept;
+  readonly #details: JsonList<LooseReasoningDetail>;
   readonly #extras: CarriedExtra[] = [];
-  #blocks: PackedList<LooseThinkingBlock>;
+  readonly #blocks: JsonList<LooseThinkingBlock>;
   readonly #context: Pick<ResponseContext, 'wantsEncryptedReasoning' | 'profile'>;
-  /** Of what is in the lists, known when it comes: they are unpacked only for the end. */
+  /** Of what is in the lists, known when it comes: they are read again only for the end. */
   #hasCarriedDetail = false;
   #hasWholeBlock = false;
   #areWhole = false;
   #extraBytes = 0;
 
-  constructor(retained: RetainedBytes, context: Pick<ResponseContext, 'wantsEncryptedReasoning' | 'profile'>) {
-    this.#retained = retained;
+  constructor(kept: Kept, context: Pick<ResponseContext, 'wantsEncryptedReasoning' | 'profile'>) {
+    this.#kept = kept;
     this.#context = context;
-    this.#details = new PackedList(retained);
-    this.#blocks = new PackedList(retained);
+    this.#details = new JsonList(kept);
+    this.#blocks = new JsonList(kept);
   }
 
   /** `reasoning_details` and `thinking_blocks` entries of a delta, as sent. */
@@ -52,17 +52,16 @@ export class EnvelopeContents {
   /** All of them, of a whole message, in place of what its deltas had: they go back as they are. */
   setWhole(entries: Omit<ReasoningSource, 'text'>): void {
     this.#areWhole = true;
-    this.#details.release();
-    this.#blocks.release();
-    this.#details = new PackedList(this.#retained);
-    this.#blocks = new PackedList(this.#retained);
+    this.#details.clear();
+    this.#blocks.clear();
     this.add(entries);
   }
 
   addExtra(extra: CarriedExtra): void {
     this.#extras.push(extra);
-    this.#retained.add(extraEntry);
-    this.#extraBytes += extraEntry + this.#retained.addValue(extra.fields);
+    const bytes = extraBytes + bytesOfValue(extra.fields);
+    this.#extraBytes += bytes;
+    this.#kept.bytes += bytes;
   }
 
   /** Must it be sent even in an item without text? */
@@ -96,10 +95,10 @@ export class EnvelopeContents {
   }
 
   /** The item is closed and its envelope written: frees all this. */
-  release(): void {
-    this.#details.release();
-    this.#blocks.release();
-    this.#retained.release(this.#extraBytes);
+  clear(): void {
+    this.#details.clear();
+    this.#blocks.clear();
+    this.#kept.bytes -= this.#extraBytes;
     this.#extraBytes = 0;
   }
 }

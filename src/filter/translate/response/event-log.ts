@@ -1,7 +1,7 @@
-import type { RetainedBytes } from '../../memory/retained-bytes.ts';
 import { isDelta, type ResponseStreamEvent, type UnnumberedEvent } from '../../wire/schema/stream-events.ts';
 import type { NewId, ResponseContext } from '../context.ts';
 import { estimatedOutput } from '../estimate.ts';
+import type { Kept } from '../kept.ts';
 import { HeldEvents } from './held-events.ts';
 
 /** A delta and its padding are together a multiple of this, so that sizes on the wire reveal little about the text. */
@@ -37,8 +37,8 @@ export class EventLog {
   }
 
   /** From now on, events of items after that one are held. */
-  holdAfter(outputIndex: number, retained: RetainedBytes): void {
-    if (this.#isWanted) this.#held ??= new HeldEvents(outputIndex, retained);
+  holdAfter(outputIndex: number, kept: Kept): void {
+    if (this.#isWanted) this.#held ??= new HeldEvents(outputIndex, kept);
   }
 
   /** Emits held events, up to those of that item; later ones are still held. With null, none are. */

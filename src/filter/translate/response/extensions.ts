@@ -1,9 +1,8 @@
-import type { RetainedBytes } from '../../memory/retained-bytes.ts';
-import { hashEntry, heapBytesOf } from '../../memory/value-cost.ts';
 import type { ResponseResource } from '../../wire/schema/response-resource.ts';
 import type { ExtensionEvent } from '../../wire/schema/stream-events.ts';
 import { jsonTextOf } from '../chat/loose.ts';
 import { type FieldKeeper, maxNameLength, maxNames } from '../chat/unread-names.ts';
+import type { Kept } from '../kept.ts';
 
 /** The Response's own fields, which no upstream's takes the place of: all of the type's, and one that OpenAI's SDKs add. */
 const ownFields = {
@@ -15,17 +14,19 @@ const ownFields = {
   ...{ prompt_cache_retention: 0, prompt_cache_options: 0, input_transformations: 0, output_text: 0 },
 } satisfies Record<keyof ResponseResource | 'output_text', 0>;
 
+/** What a field takes beside its name and its JSON. */
+const fieldBytes = 100;
 /** Characters of one field's JSON. */
 const maxFieldLength = 64 * 1024;
 
 /** What an upstream adds of its own to an answer, for a client that may have it (`passExtensions`). */
 export class Extensions implements FieldKeeper {
-  readonly #retained: RetainedBytes;
+  readonly #kept: Kept;
   /** By name, as JSON: it says at once how long a value is, and whether it is nested deeper than JSON can be written. */
   readonly #fields = new Map<string, string>();
 
-  constructor(retained: RetainedBytes) {
-    this.#retained = retained;
+  constructor(kept: Kept) {
+    this.#kept = kept;
   }
 
   /** Keeps a field for the Response; the last value counts. False where the Response cannot have it: it is ours, or too much. */
@@ -35,7 +36,7 @@ export class Extensions implements FieldKeeper {
     this.#remove(name);
     if (json === '' || json.length > maxFieldLength || this.#fields.size >= maxNames) return false;
     this.#fields.set(name, json);
-    this.#retained.add(bytesOf(name, json));
+    this.#kept.bytes += bytesOf(name, json);
     return true;
   }
 
@@ -51,12 +52,12 @@ export class Extensions implements FieldKeeper {
     const json = this.#fields.get(name);
     if (json === undefined) return;
     this.#fields.delete(name);
-    this.#retained.release(bytesOf(name, json));
+    this.#kept.bytes -= bytesOf(name, json);
   }
 }
 
 function bytesOf(name: string, json: string): number {
-  return hashEntry + heapBytesOf(name) + heapBytesOf(json);
+  return fieldBytes + name.length + json.length;
 }
 
 /** A provider's name for an event, in characters that need no escaping anywhere. */

@@ -1,6 +1,5 @@
-import type { RetainedBytes } from '../../memory/retained-bytes.ts';
-import { heapBytesOf, stringNode } from '../../memory/value-cost.ts';
 import { isOfItem, type UnnumberedEvent } from '../../wire/schema/stream-events.ts';
+import type { Kept } from '../kept.ts';
 
 /** The events of one item; its deltas are joined, and grow in place. */
 interface HeldItem {
@@ -10,19 +9,21 @@ interface HeldItem {
 
 type GrowingDelta = UnnumberedEvent & { delta: string };
 
-/** An event's object beside its values, and its place in the list. */
-const eventBytes = 120;
+/** An event beside its delta, and its place in the list. What else is long in it is counted where its item keeps it. */
+const eventBytes = 400;
+/** What V8 keeps of a piece of a delta beside its text. */
+const pieceBytes = 64;
 
 /** The events of items, held until an earlier item is closed, in the order of the items. */
 export class HeldEvents {
-  readonly #retained: RetainedBytes;
+  readonly #kept: Kept;
   readonly #items = new Map<number, HeldItem>();
   /** Events up to those of this item are not held. */
   #through: number;
 
-  constructor(through: number, retained: RetainedBytes) {
+  constructor(through: number, kept: Kept) {
     this.#through = through;
-    this.#retained = retained;
+    this.#kept = kept;
   }
 
   /** Holds the event if it has to wait; otherwise does nothing and returns false. */
@@ -32,10 +33,10 @@ export class HeldEvents {
     const last = item.events.at(-1);
     if (last !== undefined && isCallDelta(event) && last.type === event.type) {
       (last as GrowingDelta).delta += event.delta;
-      this.#count(item, stringNode + heapBytesOf(event.delta));
+      this.#count(item, pieceBytes + event.delta.length);
     } else {
       item.events.push(event);
-      this.#count(item, eventBytes + heapBytesOf(event));
+      this.#count(item, eventBytes + (isCallDelta(event) ? event.delta.length : 0));
     }
     return true;
   }
@@ -48,7 +49,7 @@ export class HeldEvents {
     for (const [index, item] of this.#items) {
       if (index > this.#through) break;
       for (const event of item.events) taken.push(event);
-      this.#retained.release(item.bytes);
+      this.#kept.bytes -= item.bytes;
       this.#items.delete(index);
     }
     return taken;
@@ -65,7 +66,7 @@ export class HeldEvents {
 
   #count(item: HeldItem, bytes: number): void {
     item.bytes += bytes;
-    this.#retained.add(bytes);
+    this.#kept.bytes += bytes;
   }
 }
 

@@ -1,4 +1,3 @@
-import { type RetainedBytes, RetainedList } from '../../memory/retained-bytes.ts';
 import type {
   Logprob,
   OutputItem,
@@ -8,8 +7,8 @@ import type {
 } from '../../wire/schema/response-resource.ts';
 import { CitationList } from '../chat/citations.ts';
 import type { ResponseContext } from '../context.ts';
+import { GrowingText, JsonList, type Kept } from '../kept.ts';
 import type { EventLog } from './event-log.ts';
-import { GrowingText } from './growing-text.ts';
 import type { ClosingStatus, OpenItem, Output } from './output.ts';
 
 type OpenPart = OpenText | { readonly type: 'refusal'; readonly text: GrowingText };
@@ -18,7 +17,7 @@ interface OpenText {
   readonly type: 'output_text';
   readonly text: GrowingText;
   /** Made when the first comes, like the citations: most texts have neither. */
-  logprobs: RetainedList<Logprob> | null;
+  logprobs: JsonList<Logprob> | null;
   citations: CitationList | null;
 }
 
@@ -33,7 +32,7 @@ export class MessageItemWriter implements OpenItem {
   readonly outputIndex: number;
   readonly #log: EventLog;
   readonly #id: string;
-  readonly #retained: RetainedBytes;
+  readonly #kept: Kept;
   readonly #content: (OutputTextPart | RefusalPart)[] = [];
   readonly #hasTools: boolean;
   #part: OpenPart | null = null;
@@ -43,7 +42,7 @@ export class MessageItemWriter implements OpenItem {
     this.#log = log;
     this.#id = newId('msg');
     this.#hasTools = toolNames.size > 0;
-    this.#retained = output.retained;
+    this.#kept = output.kept;
     this.outputIndex = output.add({
       id: this.#id,
       type: 'message',
@@ -60,7 +59,7 @@ export class MessageItemWriter implements OpenItem {
     if (delta === '') return;
     open.text.append(delta);
     if (logprobs.length > 0) {
-      open.logprobs ??= new RetainedList(this.#retained);
+      open.logprobs ??= new JsonList(this.#kept);
       for (const logprob of logprobs) open.logprobs.push(logprob);
     }
     this.#log.emit({
@@ -99,7 +98,7 @@ export class MessageItemWriter implements OpenItem {
   cite(citations: readonly UrlCitation[]): void {
     const part = this.#part;
     if (part?.type !== 'output_text') return;
-    part.citations ??= new CitationList(this.#retained);
+    part.citations ??= new CitationList(this.#kept);
     let index = part.citations.all().length;
     for (const annotation of part.citations.add(citations))
       this.#log.emit({
@@ -137,7 +136,7 @@ export class MessageItemWriter implements OpenItem {
 
   #openText(): OpenText {
     if (this.#part?.type === 'output_text') return this.#part;
-    const text = new GrowingText(this.#retained);
+    const text = new GrowingText(this.#kept);
     const opened: OpenText = { type: 'output_text', text, logprobs: null, citations: null };
     this.#open(opened, { type: 'output_text', text: '', annotations: [], logprobs: [] });
     return opened;
@@ -145,7 +144,7 @@ export class MessageItemWriter implements OpenItem {
 
   #openRefusal(): OpenPart {
     if (this.#part?.type === 'refusal') return this.#part;
-    const opened: OpenPart = { type: 'refusal', text: new GrowingText(this.#retained) };
+    const opened: OpenPart = { type: 'refusal', text: new GrowingText(this.#kept) };
     this.#open(opened, { type: 'refusal', refusal: '' });
     return opened;
   }
@@ -167,7 +166,7 @@ export class MessageItemWriter implements OpenItem {
     if (part === null) return;
     let closed: OutputTextPart | RefusalPart;
     if (part.type === 'output_text') {
-      const logprobs = part.logprobs?.all() ?? noLogprobs;
+      const logprobs = part.logprobs?.toBeWritten() ?? noLogprobs;
       const text = part.text.toString();
       this.#log.emit({
         type: 'response.output_text.done',
@@ -197,7 +196,7 @@ export class MessageItemWriter implements OpenItem {
       part: closed,
     });
     this.#content.push(closed);
-    this.#retained.add(partBytes);
+    this.#kept.bytes += partBytes;
     this.#part = null;
   }
 }

@@ -1,4 +1,3 @@
-import type { RetainedBytes } from '../../memory/retained-bytes.ts';
 import type { ApiError } from '../../wire/schema/api-error.ts';
 import type { LooseAudio, LooseMessage } from '../../wire/schema/chat-completion.ts';
 import type { Logprob, OutputItem, UrlCitation } from '../../wire/schema/response-resource.ts';
@@ -10,6 +9,7 @@ import { objectOf, textOf } from '../chat/loose.ts';
 import { type ReasoningSource, reasoningOf } from '../chat/reasoning-source.ts';
 import { newTagReader, ThinkTagReader, type ThinkTagTexts } from '../chat/think-tags.ts';
 import type { ResponseContext } from '../context.ts';
+import type { Kept } from '../kept.ts';
 import { AnswerLogprobs } from './answer-logprobs.ts';
 import { EnvelopeContents } from './envelope-contents.ts';
 import type { EventLog } from './event-log.ts';
@@ -50,7 +50,7 @@ export class OutputWriter {
   readonly #log: EventLog;
   readonly #context: ResponseContext;
   readonly #output: Output;
-  readonly #retained: RetainedBytes;
+  readonly #kept: Kept;
   #calls: ToolCalls | null = null;
   #wholeCalls: WholeCalls | null = null;
   #current: Current | null = null;
@@ -65,11 +65,11 @@ export class OutputWriter {
   /** What the envelope of the next reasoning item will hold. */
   #pendingEnvelope: EnvelopeContents | null = null;
 
-  constructor(log: EventLog, context: ResponseContext, retained: RetainedBytes) {
+  constructor(log: EventLog, context: ResponseContext, kept: Kept) {
     this.#log = log;
     this.#context = context;
-    this.#retained = retained;
-    this.#output = new Output(log, retained);
+    this.#kept = kept;
+    this.#output = new Output(log, kept);
     this.#tags = newTagReader(context.profile);
   }
 
@@ -171,7 +171,7 @@ export class OutputWriter {
     if (this.#current?.type === 'message') {
       this.#current.item.cite(citations);
     } else if (!this.#hadMessage) {
-      this.#earlyCitations ??= new CitationList(this.#retained);
+      this.#earlyCitations ??= new CitationList(this.#kept);
       this.#earlyCitations.add(citations);
     }
   }
@@ -292,7 +292,7 @@ export class OutputWriter {
   /** That of the open reasoning item, or of the next. */
   #envelope(): EnvelopeContents {
     if (this.#current?.type === 'reasoning') return this.#current.item.envelope();
-    this.#pendingEnvelope ??= new EnvelopeContents(this.#retained, this.#context);
+    this.#pendingEnvelope ??= new EnvelopeContents(this.#kept, this.#context);
     return this.#pendingEnvelope;
   }
 
@@ -352,7 +352,7 @@ export class OutputWriter {
   }
 
   #pushLogprobs(logprobs: readonly Logprob[]): void {
-    this.#logprobs ??= new AnswerLogprobs(this.#retained);
+    this.#logprobs ??= new AnswerLogprobs(this.#kept);
     this.#logprobs.push(logprobs);
   }
 
@@ -380,7 +380,7 @@ export class OutputWriter {
     if (this.#earlyCitations === null) return;
     const early = this.#earlyCitations;
     this.#earlyCitations = null;
-    early.release();
+    early.discard();
     message.cite(early.all());
   }
 

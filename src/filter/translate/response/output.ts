@@ -1,5 +1,5 @@
-import type { RetainedBytes } from '../../memory/retained-bytes.ts';
 import type { OutputItem } from '../../wire/schema/response-resource.ts';
+import type { Kept } from '../kept.ts';
 import type { EventLog } from './event-log.ts';
 
 export type ClosingStatus = 'completed' | 'incomplete';
@@ -33,20 +33,20 @@ export class Output {
   /** The first item that is not closed: the one whose events are sent. */
   #firstOpen = 0;
   /** Counts what the items keep. */
-  readonly retained: RetainedBytes;
+  readonly kept: Kept;
 
-  constructor(log: EventLog, retained: RetainedBytes) {
+  constructor(log: EventLog, kept: Kept) {
     this.#log = log;
-    this.retained = retained;
+    this.kept = kept;
   }
 
   /** Sends `output_item.added` at the next index and gives that index. */
   add(item: OutputItem): number {
     const index = this.#size++;
     this.closeWhole();
-    if (this.#firstOpen < index) this.#log.holdAfter(this.#firstOpen, this.retained);
+    if (this.#firstOpen < index) this.#log.holdAfter(this.#firstOpen, this.kept);
     this.#log.emit({ type: 'response.output_item.added', output_index: index, item });
-    this.retained.add(itemBytes);
+    this.kept.bytes += itemBytes;
     return index;
   }
 

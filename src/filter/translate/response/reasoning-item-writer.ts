@@ -1,9 +1,8 @@
-import type { RetainedBytes } from '../../memory/retained-bytes.ts';
 import type { OutputItem } from '../../wire/schema/response-resource.ts';
 import type { ResponseContext } from '../context.ts';
+import { GrowingText, type Kept } from '../kept.ts';
 import { EnvelopeContents } from './envelope-contents.ts';
 import type { EventLog } from './event-log.ts';
-import { GrowingText } from './growing-text.ts';
 import type { ClosingStatus, OpenItem, Output } from './output.ts';
 import { type ReasoningExtras, reasoningItemOf } from './reasoning-item.ts';
 
@@ -21,15 +20,15 @@ export class ReasoningItemWriter implements OpenItem {
   readonly #context: ResponseContext;
   readonly #id: string;
   readonly #text: GrowingText;
-  readonly #retained: RetainedBytes;
+  readonly #kept: Kept;
   #envelope: EnvelopeContents | null;
 
   /** `envelope` holds what came before the item did. */
   constructor(log: EventLog, output: Output, context: ResponseContext, envelope: EnvelopeContents | null) {
     this.#envelope = envelope;
-    this.#retained = output.retained;
-    output.retained.add(partsBytes);
-    this.#text = new GrowingText(output.retained);
+    this.#kept = output.kept;
+    output.kept.bytes += partsBytes;
+    this.#text = new GrowingText(output.kept);
     this.#log = log;
     this.#context = context;
     this.#id = context.newId('rs');
@@ -78,7 +77,7 @@ export class ReasoningItemWriter implements OpenItem {
 
   /** What the item carries back to the upstream beside its text. */
   envelope(): EnvelopeContents {
-    this.#envelope ??= new EnvelopeContents(this.#retained, this.#context);
+    this.#envelope ??= new EnvelopeContents(this.#kept, this.#context);
     return this.#envelope;
   }
 
@@ -86,9 +85,9 @@ export class ReasoningItemWriter implements OpenItem {
     const text = this.#text.toString();
     if (text !== '') this.#closePart(text);
     const extras = this.#envelope?.extras() ?? noExtras;
-    this.#envelope?.release();
+    this.#envelope?.clear();
     const item = reasoningItemOf({ id: this.#id, status, text, ...extras }, this.#context);
-    if (item.encrypted_content !== undefined) this.#retained.addValue(item.encrypted_content);
+    this.#kept.bytes += item.encrypted_content?.length ?? 0;
     return item;
   }
 

@@ -1,9 +1,9 @@
-import { RetainedBytes } from '../../memory/retained-bytes.ts';
 import { ApiError } from '../../wire/schema/api-error.ts';
 import type { LooseMessage } from '../../wire/schema/chat-completion.ts';
 import type { OutputItem, ResponseResource, ResponseStatus, Usage } from '../../wire/schema/response-resource.ts';
 import type { Outcome } from '../chat/finish.ts';
 import type { Fold, ResponseContext } from '../context.ts';
+import { Kept } from '../kept.ts';
 import { EventLog } from './event-log.ts';
 import { Extensions, extensionEventOf } from './extensions.ts';
 import { type ChunkExtras, OutputWriter } from './output-writer.ts';
@@ -33,15 +33,15 @@ export class ResponseWriter {
   #failure: ApiError | null = null;
   #final: ResponseResource | null = null;
 
-  constructor(context: ResponseContext, log: EventLog, retained: RetainedBytes) {
+  constructor(context: ResponseContext, log: EventLog, kept: Kept) {
     this.#context = context;
     this.#id = context.newId('resp');
     this.log = log;
     const isFolded = context.answer.fold !== null;
     this.#folded = isFolded ? [] : null;
-    this.extensions = context.profile.passExtensions && !isFolded ? new Extensions(retained) : null;
+    this.extensions = context.profile.passExtensions && !isFolded ? new Extensions(kept) : null;
     this.#outputLog = isFolded ? new EventLog(context, false) : log;
-    this.output = new OutputWriter(this.#outputLog, context, retained);
+    this.output = new OutputWriter(this.#outputLog, context, kept);
   }
 
   /** Emits `response.created` and `response.in_progress`, once. */
@@ -115,7 +115,7 @@ export class ResponseWriter {
     this.#context = { ...this.#context, echo: { ...this.#context.echo, instructions: null, tools: [], metadata: {} } };
     this.log.drop();
     this.extensions?.drop();
-    this.output = new OutputWriter(new EventLog(this.#context, false), this.#context, new RetainedBytes(false));
+    this.output = new OutputWriter(new EventLog(this.#context, false), this.#context, new Kept());
     this.fail(error);
   }
 

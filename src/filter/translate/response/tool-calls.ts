@@ -53,7 +53,7 @@ export class ToolCalls {
   constructor(parts: CallParts) {
     this.#parts = parts;
     this.#found = new FoundTools(parts);
-    this.#tracker = new CallTracker(parts.context.toolNames, parts.output.retained);
+    this.#tracker = new CallTracker(parts.context.toolNames, parts.output.kept);
   }
 
   /**
@@ -213,7 +213,7 @@ export class ToolCalls {
     tracked.unsent = tracked.text.toString();
     this.#hasSent = true;
     const { text, isCustom } = tracked;
-    this.#parts.output.retained.add(writtenBytes);
+    this.#parts.output.kept.bytes += writtenBytes;
     const written = { name, text, isCustom, isWhole: () => isWhole(call) };
     call.item = openCallItem(written, this.#idOf(call), this.#parts);
     // Before another item begins: that may close this one.

@@ -7,8 +7,8 @@ import { parseExactly } from './exact.ts';
 export class JsonBytes {
   readonly bytes: Buffer;
 
-  constructor(value: unknown) {
-    this.bytes = Buffer.from(JSON.stringify(value));
+  constructor(json: string) {
+    this.bytes = Buffer.from(json);
   }
 
   /** What `JSON.stringify` writes. */

@@ -27,7 +27,7 @@ export interface OutputTextPart {
   readonly type: 'output_text';
   readonly text: string;
   readonly annotations: readonly UrlCitation[];
-  readonly logprobs: readonly Logprob[];
+  readonly logprobs: readonly Logprob[] | KeptJson;
 }
 
 export interface RefusalPart {
@@ -145,7 +145,7 @@ export interface FunctionToolEcho {
 /** Tools as clients sent them where they are not functions (custom, namespace, tool_search). */
 export type ToolEcho = FunctionToolEcho | { readonly type: string; readonly [key: string]: unknown };
 
-/** A large value of the request that waits for its answer as the bytes of its JSON. */
+/** A large value that is kept as the bytes of its JSON until it is written. */
 export interface KeptJson {
   readonly bytes: Uint8Array;
   toJSON(): unknown;

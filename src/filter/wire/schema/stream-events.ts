@@ -1,5 +1,6 @@
 import type {
   ErrorEventFields,
+  KeptJson,
   Logprob,
   OutputItem,
   OutputTextPart,
@@ -60,7 +61,7 @@ type OutputEvent =
   | (InContent & {
       readonly type: 'response.output_text.done';
       readonly text: string;
-      readonly logprobs: readonly Logprob[];
+      readonly logprobs: readonly Logprob[] | KeptJson;
     })
   | (InContent & {
       readonly type: 'response.output_text.annotation.added';

@@ -1,20 +1,23 @@
 import { describe, expect, it } from 'vitest';
 import { keepLarge, repeatsMuch } from '../../../../src/filter/exchange/kept-echo.ts';
-import { heapBytesOf } from '../../../../src/filter/memory/value-cost.ts';
 import { JsonBytes } from '../../../../src/filter/wire/json/parts.ts';
 import type { CreateResponseEcho } from '../../../../src/filter/wire/schema/response-resource.ts';
 import { createTestContext } from '../../../support/context.ts';
 
 const { echo } = createTestContext();
 const fields = ['instructions', 'tools', 'tool_choice', 'text', 'metadata'] as const;
-const counted = (given: CreateResponseEcho) => fields.reduce((bytes, field) => bytes + heapBytesOf(given[field]), 0);
-/** A string of that size on the heap, with its header. */
-const textOf = (size: number) => 'x'.repeat(size - 16);
+/** Texts are counted once, objects three times. */
+const counted = (given: CreateResponseEcho) =>
+  fields.reduce((bytes, field) => {
+    const { length } = JSON.stringify(given[field]);
+    return bytes + (typeof given[field] === 'string' ? length : 3 * length);
+  }, 0);
+/** A string of that length as JSON. */
+const textOf = (length: number) => 'x'.repeat(length - 2);
 
 describe('what a response repeats of its request', () => {
-  it('is kept as it is where it is small', () => {
-    expect(keepLarge(echo)).toEqual({ echo, heapBytes: counted(echo), bytes: 0 });
-    expect(keepLarge(echo).echo).toBe(echo);
+  it('is kept as it is where it is small, and is counted as three times its JSON', () => {
+    expect(keepLarge(echo)).toEqual({ echo, bytes: counted(echo) });
     expect(repeatsMuch(echo)).toBe(false);
   });
 
@@ -22,13 +25,10 @@ describe('what a response repeats of its request', () => {
     const large = { ...echo, [field]: textOf(64 * 1024) } as CreateResponseEcho;
     const kept = keepLarge(large);
     expect(kept.echo[field]).toBeInstanceOf(JsonBytes);
-    expect(kept).toMatchObject({
-      heapBytes: counted(large) - 64 * 1024,
-      bytes: Buffer.byteLength(JSON.stringify(large[field])),
-    });
+    expect(kept.bytes).toBe(counted(large));
     expect(JSON.parse(JSON.stringify(kept.echo))).toEqual(JSON.parse(JSON.stringify(large)));
     expect(repeatsMuch(kept.echo)).toBe(true);
-    const smaller = { ...echo, [field]: textOf(64 * 1024 - 8) } as CreateResponseEcho;
-    expect(keepLarge(smaller)).toEqual({ echo: smaller, heapBytes: counted(smaller), bytes: 0 });
+    const smaller = { ...echo, [field]: textOf(64 * 1024 - 1) } as CreateResponseEcho;
+    expect(keepLarge(smaller)).toEqual({ echo: smaller, bytes: counted(smaller) });
   });
 });

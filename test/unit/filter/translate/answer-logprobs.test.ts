@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { RetainedBytes, uncounted } from '../../../../src/filter/memory/retained-bytes.ts';
+import { Kept } from '../../../../src/filter/translate/kept.ts';
 import { AnswerLogprobs } from '../../../../src/filter/translate/response/answer-logprobs.ts';
 import { growthOf, maxLinearGrowth } from '../../../support/growth.ts';
 
@@ -12,7 +12,7 @@ const logprob = (token: string, bytes: readonly number[] = [...Buffer.from(token
 
 /** What each text takes, as tokens. */
 function taken(chunks: readonly (readonly [tokens: readonly string[], text: string])[]): string[][] {
-  const logprobs = new AnswerLogprobs(new RetainedBytes());
+  const logprobs = new AnswerLogprobs(new Kept());
   return chunks.map(([tokens, text]) => {
     logprobs.push(tokens.map((token) => logprob(token)));
     const own = text === '' ? [] : logprobs.take(text);
@@ -68,7 +68,7 @@ describe('the logprobs of the answer', () => {
   });
 
   it('are found where a character is cut between two tokens of which one came early', () => {
-    const logprobs = new AnswerLogprobs(new RetainedBytes());
+    const logprobs = new AnswerLogprobs(new Kept());
     const [first, ...others] = Buffer.from('漢');
     logprobs.push([logprob('a'), logprob('\uFFFD', [first ?? 0])]);
     expect(logprobs.take('a')).toHaveLength(1);
@@ -77,17 +77,17 @@ describe('the logprobs of the answer', () => {
   });
 
   it('that no text takes are not kept for ever, and are counted while they are', () => {
-    const retained = new RetainedBytes();
-    const logprobs = new AnswerLogprobs(retained);
+    const kept = new Kept();
+    const logprobs = new AnswerLogprobs(kept);
     const push = () => logprobs.push([logprob('thought')]);
     for (let count = 0; count < 513; count++) push();
-    const most = retained.total();
+    const most = kept.bytes;
     expect(most).toBeGreaterThan(512 * 50);
     for (let count = 0; count < 512; count++) push();
-    expect(retained.total()).toBe(most);
+    expect(kept.bytes).toBe(most);
     logprobs.push([logprob('answer')]);
     logprobs.take('answer');
-    expect(retained.total()).toBe(0);
+    expect(kept.bytes).toBe(0);
   });
 
   it.each<[string, (count: number) => { tokens: readonly string[]; text: string }]>([
@@ -99,7 +99,7 @@ describe('the logprobs of the answer', () => {
       const { tokens, text } = of(count);
       const all = tokens.map((token) => logprob(token));
       return () => {
-        const logprobs = new AnswerLogprobs(uncounted);
+        const logprobs = new AnswerLogprobs(new Kept());
         logprobs.push(all);
         logprobs.take(text);
       };

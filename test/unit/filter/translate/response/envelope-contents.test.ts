@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { RetainedBytes } from '../../../../../src/filter/memory/retained-bytes.ts';
+import { Kept } from '../../../../../src/filter/translate/kept.ts';
 import { EnvelopeContents } from '../../../../../src/filter/translate/response/envelope-contents.ts';
 import { createTestContext } from '../../../../support/context.ts';
 
@@ -9,17 +9,17 @@ describe('what waits for the envelope of a reasoning item', () => {
     ['blocks', (contents) => contents.add({ details: [], blocks: [{ type: 'thinking', thinking: 'a' }] })],
     ['extras', (contents) => contents.addExtra({ fields: { extra_content: { a: 1 } }, callId: () => 'c' })],
   ])('is counted until it is written, and once: %s', (_what, add) => {
-    const retained = new RetainedBytes();
-    const contents = new EnvelopeContents(retained, createTestContext());
-    const empty = retained.total();
+    const kept = new Kept();
+    const contents = new EnvelopeContents(kept, createTestContext());
+    const empty = kept.bytes;
     for (let round = 0; round < 2; round += 1) {
       add(contents);
-      const one = retained.total() - empty;
+      const one = kept.bytes - empty;
       expect(one).toBeGreaterThan(0);
-      contents.release();
-      expect(retained.total()).toBe(empty);
-      contents.release();
-      expect(retained.total()).toBe(empty);
+      contents.clear();
+      expect(kept.bytes).toBe(empty);
+      contents.clear();
+      expect(kept.bytes).toBe(empty);
     }
   });
 });

@@ -1,6 +1,5 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseExactly } from '../../../../../src/filter/wire/json/exact.ts';
 import { JsonBytes, jsonParts } from '../../../../../src/filter/wire/json/parts.ts';
 
 const partsOf = (value: unknown) => Array.from(jsonParts(value), String);
@@ -35,7 +34,7 @@ describe('JSON in parts', () => {
   });
 
   it('writes what is kept as bytes as often as wanted', () => {
-    const kept = new JsonBytes({ a: 'x'.repeat(100_000) });
+    const kept = new JsonBytes(JSON.stringify({ a: 'x'.repeat(100_000) }));
     const list = [1, kept, { kept }];
     expect(partsOf(list).join('')).toBe(
       JSON.stringify([1, { a: 'x'.repeat(100_000) }, { kept: { a: 'x'.repeat(100_000) } }]),
@@ -44,7 +43,7 @@ describe('JSON in parts', () => {
   });
 
   it('keeps numbers that JavaScript has not', () => {
-    const kept = new JsonBytes(parseExactly('{"most":18446744073709551615}'));
+    const kept = new JsonBytes('{"most":18446744073709551615}');
     expect(partsOf([kept]).join('')).toBe('[{"most":18446744073709551615}]');
     expect(JSON.stringify([kept])).toBe('[{"most":18446744073709551615}]');
   });

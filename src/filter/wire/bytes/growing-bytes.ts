@@ -1,5 +1,3 @@
-import { retainable } from './retainable.ts';
-
 /**
  * Bytes that come in pieces and are wanted whole. They are gathered in one buffer that doubles: thousands of separate
  * pieces would fragment the C library's heap, which does not give such memory back.
@@ -44,3 +42,11 @@ export class GrowingBytes {
 }
 
 const noBytes = Buffer.alloc(0);
+
+/**
+ * The bytes in a form that is safe to keep. Node reads from a socket once for many calls, so a small view would keep
+ * the whole buffer alive: a view of less than half of its buffer is copied.
+ */
+function retainable<Bytes extends Uint8Array>(bytes: Bytes): Bytes | Buffer {
+  return bytes.length * 2 < bytes.buffer.byteLength ? Buffer.from(bytes) : bytes;
+}

@@ -1,7 +1,7 @@
 /**
  * Compares what a stream translator counts with how the heap grows, for each kind of endless stream. A script, because it
  * needs its own small heap, and no concurrent compiler that refers to its objects:
- * `node --expose-gc --no-concurrent-recompilation test/support/measure-retained.ts` prints a JSON line for each kind.
+ * `node --expose-gc --no-concurrent-recompilation test/support/measure-kept.ts` prints a JSON line for each kind.
  */
 
 import { setImmediate } from 'node:timers/promises';
@@ -25,7 +25,7 @@ async function usedHeap(): Promise<number> {
 
 function streamOf(chunkOf: ChunkOf, counted: number): StreamTranslator {
   const translator = new StreamTranslator(endlessContext());
-  for (let index = 0; index < mostChunks && translator.retainedBytes() < counted; index++) {
+  for (let index = 0; index < mostChunks && translator.keptBytes() < counted; index++) {
     const json = JSON.stringify(chunkOf(index));
     translator.pushRawJson(json) ?? translator.push(JSON.parse(json), null, json);
   }
@@ -41,7 +41,7 @@ interface Measurement {
 async function measureOnce(chunkOf: ChunkOf): Promise<Measurement> {
   const before = await usedHeap();
   const translator = streamOf(chunkOf, enough);
-  return { grown: (await usedHeap()) - before, counted: translator.heldBytes() };
+  return { grown: (await usedHeap()) - before, counted: translator.keptBytes() };
 }
 
 /** The absolute error of the count: 0 is exact. */
