@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createBoundedLabel, createMetrics, forgetSeries, labelIdleMs } from '../../src/service/telemetry/metrics.ts';
 import { connectExtProc, type ExtProcClient } from '../support/extproc-client.ts';
-import { beginStream, endStream, sendRequest } from '../support/scripted-exchange.ts';
+import { beginStream, endStream, sendRequest, sendWords } from '../support/scripted-exchange.ts';
 import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts';
 
 const genAi = { gen_ai_operation_name: 'chat', gen_ai_provider_name: 'openai' };
@@ -186,6 +186,16 @@ describe('metrics', () => {
       const [, name = ''] = /^([a-z_0-9]+)(?:\{.*\})? (?:[-+]?[0-9.e+-]+|[-+]?inf|nan)$/i.exec(line) ?? [];
       expect(types.has(name) || types.has(name.replace(/_(bucket|sum|count)$/, '')), line).toBe(true);
     }
+  });
+
+  it('count an answer that was repaired, once for each kind', async () => {
+    const { call } = await sendRequest(client, bodyOf('m-0'));
+    await beginStream(call);
+    sendWords(call, 'ping');
+    sendWords(call, 'ping');
+    await endStream(call);
+    call.cancel();
+    await expect.poll(() => count('repaired_answers_total', { kind: 'skipped_data' })).toBe(1);
   });
 });
 

@@ -62,6 +62,11 @@ export async function endStream(call: ExtProcCall): Promise<void> {
   await untilText(call, 'response.completed');
 }
 
+/** Data of the upstream's that is not JSON, in the middle of its stream. */
+export function sendWords(call: ExtProcCall, words: string): void {
+  call.send({ type: 'response_body', body: Buffer.from(`data: ${words}\n\n`), endOfStream: false });
+}
+
 function sendChunk(call: ExtProcCall, chunk: object): void {
   call.send({ type: 'response_body', body: Buffer.from(`data: ${JSON.stringify(chunk)}\n\n`), endOfStream: false });
 }

@@ -1,3 +1,4 @@
+import type { Repair } from '../translate/chat/repairs.ts';
 import type { UnknownType } from '../translate/request/dropped.ts';
 import type { ApiError } from '../wire/schema/api-error.ts';
 import type { CreateResponseEcho, Usage } from '../wire/schema/response-resource.ts';
@@ -66,6 +67,8 @@ export interface ExchangeSummary
   readonly dropped: readonly string[];
   /** Types in the request, and events and fields of the answer, that this version does not know. */
   readonly unknownTypes: readonly UnknownType[];
+  /** What was repaired in the answer. */
+  readonly repairs: readonly Repair[];
   readonly bytes: {
     readonly requestIn: number;
     readonly requestOut: number;
@@ -116,6 +119,7 @@ export function summaryOf(reports: ExchangeReports): ExchangeSummary {
     events,
     dropped: translated?.dropped ?? [],
     unknownTypes: [...(translated?.unknownTypes ?? []), ...response.unread],
+    repairs: response.repairs,
     bytes: {
       requestIn: request.clientBytes,
       requestOut: request.upstreamBytes,

@@ -7,6 +7,7 @@ import { citationsOf } from './chat/citations.ts';
 import { isError, isNormalEnd, outcomeOf } from './chat/finish.ts';
 import { logprobsOf } from './chat/logprobs.ts';
 import { objectOf, textOf } from './chat/loose.ts';
+import type { Repair } from './chat/repairs.ts';
 import { UnreadNames } from './chat/unread-names.ts';
 import { usageOf } from './chat/usage.ts';
 import type { ResponseContext } from './context.ts';
@@ -29,6 +30,7 @@ export interface TranslatedCompletion {
   readonly outputTokens: number;
   /** Fields that nothing here reads. */
   readonly unread: readonly UnknownType[];
+  readonly repairs: readonly Repair[];
 }
 
 /**
@@ -72,6 +74,7 @@ export function translateCompletion(completion: unknown, context: ResponseContex
     finishReason: textOf(choice.finish_reason) || null,
     outputTokens: writer.outputTokens(),
     unread: unread.names(),
+    repairs: writer.repairs.kinds(),
   };
 }
 

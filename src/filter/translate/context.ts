@@ -11,6 +11,7 @@ import type {
 } from '../wire/schema/response-resource.ts';
 import type { ResponseStreamEvent } from '../wire/schema/stream-events.ts';
 import type { Outcome } from './chat/finish.ts';
+import type { Repair } from './chat/repairs.ts';
 import type { UnknownType } from './request/dropped.ts';
 import type { ReasoningCarrier } from './settings.ts';
 
@@ -68,6 +69,7 @@ export interface AnswerReport {
   readonly finishReason: string | null;
   /** Events and fields of the answer that nothing here reads. */
   readonly unread: readonly UnknownType[];
+  readonly repairs: readonly Repair[];
 }
 
 /**

@@ -9,6 +9,7 @@ import { type DeltaField, type FastDelta, fastDeltaOf } from './chat/fast-delta.
 import { isError, isNormalEnd, outcomeOf, truncated } from './chat/finish.ts';
 import { logprobsOf } from './chat/logprobs.ts';
 import { objectOf, textOf } from './chat/loose.ts';
+import type { Repair } from './chat/repairs.ts';
 import { UnreadNames } from './chat/unread-names.ts';
 import { usageOf } from './chat/usage.ts';
 import type { ResponseContext } from './context.ts';
@@ -26,12 +27,11 @@ export interface StreamSummary {
   readonly events: number;
   /** The upstream's name for the model, or null. */
   readonly model: string | null;
-  /** Data that was not JSON and was skipped. */
-  readonly malformed: number;
   /** Tool calls left out because they had no name. */
   readonly nameless: number;
   /** Events and fields that nothing here reads. */
   readonly unread: readonly UnknownType[];
+  readonly repairs: readonly Repair[];
 }
 
 /** Malformed pieces of data in a row after which the stream fails. */
@@ -93,11 +93,16 @@ export class StreamTranslator {
     return text !== null && this.#grow(this.#template.field(), text) ? this.#log.take() : null;
   }
 
-  /** Takes data that is not JSON. It is skipped; several pieces in a row fail the stream, and so does an end without output or without a finish reason. */
-  malformed(text: string): ResponseStreamEvent[] {
+  /**
+   * Takes data that is not JSON. A chunk that was torn fails the stream: without it, the rest of a call would run. What never was
+   * JSON is skipped; several pieces in a row fail the stream, and so does an end without output or without a finish reason. `isLast`: the
+   * body ended with it, and `finish` says what that means.
+   */
+  malformed(text: string, isLast = false): ResponseStreamEvent[] {
     if (this.ended()) return [];
     this.#unread ??= errorOfText(text, this.#context.profile.contextOverflow);
-    this.#skip();
+    if (!isLast && beginsLikeJson.test(text) && !this.#isOver()) this.#failWith(this.#unread ?? tornChunk());
+    else this.#skip();
     return this.#log.take();
   }
 
@@ -166,9 +171,9 @@ export class StreamTranslator {
       finishReason: this.#finishReason,
       events: this.#log.count(),
       model: this.#response.model,
-      malformed: this.#malformed,
       nameless: this.#response.output.nameless(),
       unread: this.#unreadNames.names(),
+      repairs: this.#response.repairs.kinds(),
     };
   }
 
@@ -271,9 +276,18 @@ export class StreamTranslator {
   #skip(): void {
     this.#malformed += 1;
     this.#malformedInRow += 1;
-    if (this.#malformedInRow < maxMalformedInRow) return;
+    this.#response.repairs.note('skipped_data');
+    if (this.#malformedInRow >= maxMalformedInRow) this.#failWith(this.#invalid());
+  }
+
+  /** After the finish reason of an answer's only choice nothing follows that a client would act on. */
+  #isOver(): boolean {
+    return this.#finishReason !== null && !this.#parts.areSeveral();
+  }
+
+  #failWith(error: ApiError): void {
     this.#response.start();
-    this.#response.fail(this.#invalid());
+    this.#response.fail(error);
   }
 
   #finish(reason: 'done' | 'eof'): void {
@@ -317,11 +331,24 @@ function messageOf({ delta, message }: LooseChoice): LooseMessage | null {
   return partial === null || isEmptyDelta(partial) ? whole : null;
 }
 
+/** A line of data that does. */
+const beginsLikeJson = /^\s*(?:\{|\[\s*\{)/m;
+
 /** The index of no choice. */
 const several = Symbol('several choices');
 
+function tornChunk(): ApiError {
+  return invalidUpstream(
+    'The upstream’s stream has data that begins like JSON and is not: part of it may have been lost.',
+  );
+}
+
 function invalidResponse(): ApiError {
-  return new ApiError('The upstream answered with something that is not a Chat Completions stream.', {
+  return invalidUpstream('The upstream answered with something that is not a Chat Completions stream.');
+}
+
+function invalidUpstream(message: string): ApiError {
+  return new ApiError(message, {
     status: 502,
     type: 'server_error',
     code: 'invalid_upstream_response',

@@ -63,6 +63,7 @@ function lineOf(summary: ExchangeSummary, traceId: string | null): object {
     output_tokens: tokens?.output_tokens ?? null,
     events: summary.events,
     dropped: summary.dropped.slice(0, maxDroppedNames),
+    repairs: summary.repairs,
     request_bytes: [bytes.requestIn, bytes.requestOut],
     response_bytes: [bytes.responseIn, bytes.responseOut],
   };

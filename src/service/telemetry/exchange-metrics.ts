@@ -32,6 +32,7 @@ export function createExchangeMetrics(metrics: Metrics): ExchangeObserver {
           metrics.events.inc(summary.events);
           metrics.dropped.inc(summary.dropped.length);
           for (const { kind, type } of summary.unknownTypes) metrics.unknownTypes.inc({ kind, type: typeLabel(type) });
+          for (const kind of summary.repairs) metrics.repairs.inc({ kind });
           countTokens(summary);
           countEstimate(summary, outcome);
           observeModel(summary, how, times);

@@ -1,4 +1,5 @@
 import type { Counter, Gauge, Histogram } from 'prom-client';
+import { repairKinds } from '../../filter/translate/chat/repairs.ts';
 
 /** A metric: what it is made from, and what its row in `docs/watching.md` says. */
 export interface MetricRow {
@@ -171,6 +172,14 @@ export const metricRows = {
     help: 'Items, parts and tools of a type this version does not know, and events (`provider:type`) and fields of upstreams that it does not read, by kind and name; an exchange counts each once.',
     labels: ['kind', 'type'],
     more: '64 types have a label of their own, the rest are `other`; one that was not seen for an hour makes room.',
+  },
+  repairs: {
+    type: 'counter',
+    name: 'responses_extproc_repaired_answers_total',
+    help: 'Answers of upstreams in which something was repaired, or left out so that the rest could be used, by kind; an exchange counts each once.',
+    labels: ['kind'],
+    values: repairKinds,
+    more: 'Kinds: `skipped_data` (data of a stream that was not JSON).',
   },
   dropped: {
     type: 'counter',

@@ -28,6 +28,8 @@ export interface ExchangeRow {
   readonly reasoning_tokens: number | null;
   readonly finish_reason: string | null;
   readonly dropped: number;
+  /** What was repaired in the answer. */
+  readonly repairs: readonly string[];
   /** Pieces received from the upstream, and sent to the client. */
   readonly pieces: readonly [number, number];
   readonly first_event_ms: number | null;
@@ -74,6 +76,7 @@ export function rowOf(exchange: StoredExchange): ExchangeRow {
     reasoning_tokens: tokens?.reasoning_tokens ?? null,
     finish_reason: facts.finishReason,
     dropped: facts.dropped.length,
+    repairs: facts.repairs,
     pieces: [pieces.chat_response.length, pieces.client_response.length],
     first_event_ms: rounded(pieces.client_response[0]?.atMs ?? null),
     duration_ms: rounded(facts.durationMs),

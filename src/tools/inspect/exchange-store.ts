@@ -84,6 +84,7 @@ export const noFacts: ExchangeFacts = {
   model: null,
   stream: null,
   dropped: [],
+  repairs: [],
   outcome: null,
   status: null,
   upstreamStatus: null,

@@ -241,12 +241,13 @@ class ExchangeRecord implements ExchangeTap {
   }
 
   #factsOf(summary: ExchangeSummary): ExchangeFacts {
-    const { requestId, profile, dropped, status, upstreamStatus, errorCode, finishReason, tokens, events } = summary;
+    const { requestId, profile, dropped, status, upstreamStatus, errorCode, finishReason, tokens, events, repairs } =
+      summary;
     const model = summary.model ?? summary.asked.model;
     return {
       model: model === null ? null : this.#redactor.text(model),
       stream: summary.stream ?? summary.asked.stream,
-      ...{ requestId, profile, dropped, status, upstreamStatus, errorCode, finishReason, tokens, events },
+      ...{ requestId, profile, dropped, status, upstreamStatus, errorCode, finishReason, tokens, events, repairs },
       outcome: null,
       cause: null,
       durationMs: null,

@@ -14,6 +14,7 @@ export interface ExchangeFacts
     | 'model'
     | 'stream'
     | 'dropped'
+    | 'repairs'
     | 'status'
     | 'upstreamStatus'
     | 'errorCode'

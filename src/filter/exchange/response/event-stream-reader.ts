@@ -34,6 +34,8 @@ export class EventStreamReader implements UpstreamBodyReader {
   readonly #translator: StreamTranslator;
   /** Each lifecycle event repeats a long part of the request. */
   readonly #repeatsMuch: boolean;
+  /** The upstream's body has ended. */
+  #isLast = false;
   readonly state: AnswerState;
 
   constructor(context: ResponseContext, { committed, limits }: UpstreamBodyOptions, state = newAnswerState()) {
@@ -94,6 +96,7 @@ export class EventStreamReader implements UpstreamBodyReader {
   #finish(): ClientBytes {
     const translator = this.#translator;
     try {
+      this.#isLast = true;
       const out = this.#read(this.#decoder.finish());
       return translator.ended() ? out : joined(out, this.#encode(translator.finish('eof')));
     } catch (thrown) {
@@ -102,7 +105,7 @@ export class EventStreamReader implements UpstreamBodyReader {
   }
 
   #report(): UpstreamBodyReport {
-    const { status, model, finishReason, events, unread } = this.#translator.summary();
+    const { status, model, finishReason, events, unread, repairs } = this.#translator.summary();
     return {
       error: this.#translator.failure(),
       usage: this.#translator.usage(),
@@ -111,6 +114,7 @@ export class EventStreamReader implements UpstreamBodyReader {
       model,
       finishReason,
       unread,
+      repairs,
       events,
     };
   }
@@ -154,7 +158,7 @@ export class EventStreamReader implements UpstreamBodyReader {
         return data.done ? bothOf(events, translator.finish('done')) : events;
       }
       case 'malformed':
-        return event === 'error' ? translator.push(text, event) : translator.malformed(text);
+        return event === 'error' ? translator.push(text, event) : translator.malformed(text, this.#isLast);
     }
   }
 

@@ -82,6 +82,7 @@ export const emptyReport: UpstreamBodyReport = {
   usage: null,
   outputTokens: 0,
   unread: [],
+  repairs: [],
 };
 
 export function newAnswerState(): AnswerState {

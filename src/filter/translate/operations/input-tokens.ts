@@ -30,6 +30,7 @@ const counted = {
   model: null,
   usage: null,
   unread: [],
+  repairs: [],
   finishReason: null,
   outputTokens: 0,
 } as const;

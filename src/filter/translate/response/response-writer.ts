@@ -2,6 +2,7 @@ import { ApiError } from '../../wire/schema/api-error.ts';
 import type { LooseMessage } from '../../wire/schema/chat-completion.ts';
 import type { OutputItem, ResponseResource, ResponseStatus, Usage } from '../../wire/schema/response-resource.ts';
 import type { Outcome } from '../chat/finish.ts';
+import { Repairs } from '../chat/repairs.ts';
 import type { Fold, ResponseContext } from '../context.ts';
 import { Kept } from '../kept.ts';
 import { EventLog } from './event-log.ts';
@@ -15,6 +16,7 @@ type IncompleteReason = 'max_output_tokens' | 'content_filter';
 /** Writes one response from `response.created` to its terminal event, whether the upstream answers in chunks or in one piece. */
 export class ResponseWriter {
   readonly log: EventLog;
+  readonly repairs = new Repairs();
   output: OutputWriter;
   /** What the upstream has reported so far; each event's Response shows it. */
   usage: Usage | null = null;

@@ -98,6 +98,7 @@ function Title({ shown, model }: { readonly shown: ShownExchange; readonly model
     ['Status', statusOf(file)],
     ['Profile', row.profile],
     ...(row.finish_reason === null ? [] : [['Finish', row.finish_reason] as const]),
+    ...(row.repairs.length === 0 ? [] : [['Repaired', row.repairs.join(', ').replaceAll('_', ' ')] as const]),
     ['Client', row.client ?? '–'],
     [
       'Conversation',

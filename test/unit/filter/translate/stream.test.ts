@@ -111,9 +111,9 @@ describe('a stream translator', () => {
       finishReason: 'length',
       events: 9,
       model: 'real',
-      malformed: 1,
       nameless: 1,
       unread: [],
+      repairs: ['skipped_data'],
     });
   });
 

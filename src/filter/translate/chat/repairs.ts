@@ -1,0 +1,21 @@
+/**
+ * What may be repaired in an upstream's answer, so that clients can use it, or left out of it, for the metric and the log:
+ *
+ * - `skipped_data`: data in a stream that was not JSON.
+ */
+export const repairKinds = ['skipped_data'] as const;
+export type Repair = (typeof repairKinds)[number];
+
+/** The repairs of one answer, each once. Most answers have none. */
+export class Repairs {
+  #kinds: Set<Repair> | null = null;
+
+  note(kind: Repair): void {
+    this.#kinds ??= new Set();
+    this.#kinds.add(kind);
+  }
+
+  kinds(): readonly Repair[] {
+    return this.#kinds === null ? [] : [...this.#kinds];
+  }
+}
