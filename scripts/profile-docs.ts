@@ -36,18 +36,17 @@ function sectionOf(row: BuiltInProfile): string {
   const { profile, base, about, reasons } = row;
   const heading = `## ${profile.name}\n\n${about}\n\n${namesOf(row)}`;
   const rules = profile.models.length === ownRulesOf(profile).length ? '' : `\n\n${templateNote}`;
-  if (base === null) return `${heading}${rules}`;
   const flags = Object.keys(profileFlags).filter((flag): flag is FlagName => flag in reasons);
   const rows = flags.map((flag) => `| \`${flag}\` | ${code(profile[flag])} | ${cell(reasons[flag] ?? '')} |`);
   const ofModels = ownRulesOf(profile)
-    .filter((rule) => !base.profile.models.includes(rule))
+    .filter((rule) => base?.base == null || !base.profile.models.includes(rule))
     .flatMap(({ match, flags: some, reason = '' }) =>
       Object.entries(some).map(
         ([flag, value]) => `| \`${flag}\` for models ${code(match)} | ${code(value)} | ${cell(reason)} |`,
       ),
     );
   const table = [...rows, ...ofModels];
-  const as = base.profile.name === 'generic' ? '' : `\n\nAs \`${base.profile.name}\`, but:`;
+  const as = base?.base == null ? '' : `\n\nAs \`${base.profile.name}\`, but:`;
   return `${heading}${rules}${as}\n\n| Flag | Value | Why |\n| --- | --- | --- |\n${table.join('\n')}`;
 }
 

@@ -7,7 +7,10 @@ interface Body {
   readonly messages: readonly {
     readonly role: string;
     readonly content?: unknown;
+    readonly tool_call_id?: string;
     readonly tool_calls?: readonly {
+      readonly id: string;
+      readonly function?: { readonly name: string };
       readonly extra_content?: { readonly google?: { readonly thought_signature?: string } };
     }[];
   }[];
@@ -149,6 +152,54 @@ export const serverGuards: readonly ServerGuard[] = [
     },
   },
 ];
+
+/** What servers and models want of calls and tools, and no probe of `doctor` asks them. */
+export const toolGuards: readonly ServerGuard[] = [
+  ...['openai', 'azure'].map((profile) => ({
+    profile,
+    source: 'litellm#11392, azure-dev#7324',
+    check({ messages }: Body) {
+      for (const [index, { tool_calls = [], tool_call_id = '' }] of messages.entries()) {
+        for (const id of [tool_call_id, ...tool_calls.map((call) => call.id)])
+          if (id.length > 40)
+            refuse(`Invalid 'messages[${index}].tool_calls[0].id': string too long. Expected maximum length 40`);
+      }
+    },
+  })),
+  ...['anthropic', 'openrouter', 'generic', 'bedrock', 'vertex', 'databricks'].map((profile) => ({
+    profile,
+    model: 'anthropic/claude-opus-5',
+    source: 'bifrost#5097, opencode#1279',
+    check({ messages }: Body) {
+      const ids = messages.flatMap(({ tool_calls = [] }) => tool_calls.map(({ id }) => id));
+      const outputs = messages.flatMap(({ tool_call_id: id }) => (id === undefined ? [] : [id]));
+      for (const id of [...ids, ...outputs])
+        if (!/^[a-zA-Z0-9_-]{1,64}$/.test(id)) refuse("tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'");
+      if (new Set(ids).size < ids.length) refuse('`tool_use` ids must be unique');
+    },
+  })),
+  ...['vllm', 'sglang', 'generic', 'openrouter'].map((profile) => ({
+    profile,
+    model: 'moonshotai/Kimi-K2.7-Code',
+    source: 'kimchi#1063, vllm#50782: not a refusal, but a turn that ends empty',
+    check: (body: Body) => namesAndNumbers(body, 'functions.'),
+  })),
+  {
+    profile: 'openrouter',
+    model: 'moonshotai/kimi-k3',
+    source: 'fireconnect#16: the form of its own ids',
+    check: (body) => namesAndNumbers(body, ''),
+  },
+];
+
+function namesAndNumbers({ messages }: Body, prefix: string): void {
+  const calls = messages.flatMap(({ tool_calls = [] }) => tool_calls);
+  for (const { id, function: called } of calls) {
+    const start = `${prefix}${called?.name}:`;
+    if (!id.startsWith(start) || !/^\d+$/.test(id.slice(start.length))) refuse(`${id} names no function`);
+  }
+  if (new Set(calls.map(({ id }) => id)).size < calls.length) refuse('the id of two calls');
+}
 
 function refuse(message: string): never {
   throw new Error(message);

@@ -1,5 +1,20 @@
 import type { ModelRule } from './profile.ts';
 
+/** Kimi's call ids, which its template shows to the model in place of the function's name; its own API writes them anew itself. */
+export const kimiIds: readonly ModelRule[] = [
+  {
+    match: /kimi-?k2/i,
+    reason:
+      'Their template shows the id and nothing else of a call. With ids of another model 1 turn in 10 acted, with their own 12 in 12 (kimchi#1063, vllm#50782, kimi-code#2503); they count over the whole conversation (Moonshot’s `tool_call_guidance.md`).',
+    flags: { callIdForm: 'functions.NAME:N' },
+  },
+  {
+    match: /kimi-?k[3-9]/i,
+    reason: 'The form of their own ids, in Moonshot’s guide to tool calls and at Fireworks (fireconnect#16).',
+    flags: { callIdForm: 'NAME:N' },
+  },
+];
+
 /**
  * What chat templates refuse, by the model's name, on servers that run the template of the model. An empty text is sent where
  * an assistant message holds only calls: several templates use the length of the content, or search it.
@@ -13,7 +28,7 @@ export const templateRules: readonly ModelRule[] = [
       systemMessages: 'leading_only',
       alternateRoles: true,
       needsUser: true,
-      nineCharacterIds: true,
+      callIdForm: 'alphanumeric_9',
       emptyAssistantContent: 'empty',
     },
   },
@@ -44,4 +59,5 @@ export const templateRules: readonly ModelRule[] = [
     reason: 'Its template looks for Harmony’s markers in the content, which null has none of.',
     flags: { emptyAssistantContent: 'empty' },
   },
+  ...kimiIds,
 ];

@@ -198,7 +198,11 @@ export const profileFlags = {
     ),
   audio: z.boolean().describe('Takes `input_audio` parts; as for images.'),
   video: z.boolean().describe('Takes `video_url` parts; as for images.'),
-  nineCharacterIds: z.boolean().describe('Tool call ids must be nine letters or digits.'),
+  callIdForm: z
+    .enum(['any', 'any_40', 'word_64', 'alphanumeric_9', 'functions.NAME:N', 'NAME:N'])
+    .describe(
+      'The form of tool call ids: at most 40 characters; at most 64 letters, digits, `_` and `-`; nine letters or digits; or the function’s name and the number of calls before this one. Others, and those that repeat, are replaced.',
+    ),
   toolMessageName: z
     .boolean()
     .describe('Tool messages repeat the function’s name.')

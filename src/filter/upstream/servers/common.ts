@@ -1,5 +1,5 @@
 import type { OtelName } from '../built-in-profile.ts';
-import type { ProfileFlags, ToolChoiceSupport } from '../profile.ts';
+import type { ModelRule, ProfileFlags, ToolChoiceSupport } from '../profile.ts';
 import { effortTable } from './effort-table.ts';
 
 /** What several servers have in common: values of flags, with the reasons where these are the same too. */
@@ -18,6 +18,14 @@ export const ignoredChoice: ToolChoiceSupport = { sent: false, required: null, n
 
 export const threeEfforts = { minimal: 'low', xhigh: 'high', max: 'high' };
 export const gptOssEfforts = { ...threeEfforts, none: 'low' };
+
+/** Claude, behind any API: it passes ids on to Anthropic’s. */
+export const claudeIds: ModelRule = {
+  match: /claude/i,
+  reason:
+    "A 400, “tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'”, for `functions.exec:0` of Kimi (bifrost#5097, opencode#1279); “`tool_use` ids must be unique” (opencode#1279).",
+  flags: { callIdForm: 'word_64' },
+};
 
 type Cell<Name extends keyof ProfileFlags> = readonly [value: ProfileFlags[Name], reason: string];
 

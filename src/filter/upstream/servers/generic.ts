@@ -1,6 +1,6 @@
 import type { BuiltInProfile } from '../built-in-profile.ts';
 import { templateRules } from '../chat-templates.ts';
-import { namedChoice, unlisted } from './common.ts';
+import { claudeIds, namedChoice, unlisted } from './common.ts';
 
 /** What nearly every server understands. */
 export const generic: BuiltInProfile = {
@@ -12,7 +12,7 @@ export const generic: BuiltInProfile = {
   reasons: {},
   profile: {
     name: 'generic',
-    models: templateRules,
+    models: [...templateRules, claudeIds],
     path: '/v1/chat/completions',
     tokenizePath: null,
     maxTokensField: 'max_tokens',
@@ -51,7 +51,7 @@ export const generic: BuiltInProfile = {
     image: true,
     audio: true,
     video: false,
-    nineCharacterIds: false,
+    callIdForm: 'any',
     toolMessageName: false,
     assistantAfterTool: false,
     assistantPrefix: false,

@@ -1,6 +1,7 @@
 import { server } from '../built-in-profile.ts';
-import { templateRules } from '../chat-templates.ts';
+import { kimiIds, templateRules } from '../chat-templates.ts';
 import {
+  claudeIds,
   gptOssEfforts,
   newerLimit,
   noNull,
@@ -75,6 +76,7 @@ export const openrouter = server({
     cacheControl: [true, 'Passed on to Anthropic, Gemini and Qwen models.'],
     video: [true, '`video_url` gets a 200 there, for models that take it (observed).'],
   },
+  models: [claudeIds, ...kimiIds],
 });
 
 export const together = server({
@@ -151,6 +153,7 @@ export const bedrock = server({
     ],
   },
   models: [
+    claudeIds,
     {
       match: /voxtral/i,
       reason: 'They take audio: `input_audio` gets a 200 there (observed).',
@@ -173,6 +176,7 @@ export const databricks = server({
     parallelToolCalls: [false, 'Not in its API. †'],
     stubTools: [true, 'Its Claude models come from Bedrock and refuse calls in the history without tools. †'],
   },
+  models: [claudeIds],
 });
 
 export const huggingface = server({

@@ -1,6 +1,7 @@
 import { server } from '../built-in-profile.ts';
 import type { ModelRule } from '../profile.ts';
 import {
+  claudeIds,
   dashscopeChoice,
   fullChoice,
   ignoredChoice,
@@ -54,6 +55,10 @@ export const openai = server({
     arrayContent: [true, 'Several text parts may stay parts.'],
     refusalField: [true, 'A refusal in the history has its own field.'],
     file: ['openai', 'PDF as data, or files uploaded with the same key.'],
+    callIdForm: [
+      'any_40',
+      '“string too long. Expected a string with maximum length 40”, for ids of other vendors’ gateways (litellm#11392, azure-dev#7324).',
+    ],
     customTools: ['native', 'Free-form tools with grammars.'],
     thinkTags: ['off', 'Its answers hold no reasoning: a tag in them is text.'],
     toolChoice: [fullChoice, '`allowed_tools` too.'],
@@ -105,7 +110,7 @@ export const mistral = server({
     emptyAssistantContent: ['empty', 'Null is refused.'],
     file: ['mistral', 'Documents, by URL or as data.'],
     audio: noSound,
-    nineCharacterIds: [true, 'Others are refused (opencode#1680, vllm#9019).'],
+    callIdForm: ['alphanumeric_9', 'Others are refused (opencode#1680, vllm#9019).'],
     toolMessageName: [true, 'Its tool messages have one.'],
     needsUser: [true, 'A conversation with assistant messages only is refused (mistral-common `validator.py`).'],
     assistantAfterTool: [
@@ -190,6 +195,7 @@ export const vertex = server({
       `${aboutGeminiEfforts} Claude takes xhigh and max there.`,
     ),
   },
+  models: [claudeIds],
 });
 
 export const anthropic = server({
@@ -207,6 +213,7 @@ export const anthropic = server({
     strict: [false, 'Ignored there: arguments may not fit the schema. It is named as left out.'],
     cacheControl: [true, 'Its own field for cache breakpoints. †'],
   },
+  models: [claudeIds],
 });
 
 export const xai = server({

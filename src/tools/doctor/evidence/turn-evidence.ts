@@ -24,7 +24,7 @@ export const turnEvidence: readonly EvidenceRow[] = [
     },
   },
   ofCallForm('tool_result_empty', ({ content }) => content === '', { emptyAssistantContent: 'empty' }),
-  ofCallForm('tool_result_ids', ({ nineCharacterIds }) => nineCharacterIds, { nineCharacterIds: true }),
+  ofCallForm('tool_result_ids', ({ nineCharacterIds }) => nineCharacterIds, { callIdForm: 'alphanumeric_9' }),
   ofCallForm('tool_result_signed', ({ signature }) => signature, { geminiSignatures: true }),
   shows('two_users', failed, { alternateRoles: true }),
   shows('assistant_first', failed, { alternateRoles: true }),

@@ -55,10 +55,10 @@ const expectedForServers: Readonly<Record<string, { base: string; flags: object;
 };
 
 const expectedForTemplates: Readonly<Record<string, { flags: object; code: number }>> = {
-  'open-mistral-nemo-2407': { flags: { nineCharacterIds: true, alternateRoles: true }, code: 0 },
+  'open-mistral-nemo-2407': { flags: { callIdForm: 'alphanumeric_9', alternateRoles: true }, code: 0 },
   'Devstral-2-123B-Instruct-2512': { flags: { alternateRoles: true, emptyAssistantContent: 'empty' }, code: 0 },
   'mistralai/Mistral-Small-3.2-24B-Instruct-2506': {
-    flags: { assistantAfterTool: true, nineCharacterIds: true, needsUser: true },
+    flags: { assistantAfterTool: true, callIdForm: 'alphanumeric_9', needsUser: true },
     code: 0,
   },
   // A turn after a tool is no alternation there: no tools for that model.

@@ -1,35 +1,5 @@
-import { createHash } from 'node:crypto';
 import type { ChatContentPart, ChatMessage, ChatToolCall } from '../../../wire/schema/chat-request.ts';
-import { type MessagePass, mapRole } from './message-pass.ts';
-
-/** Ids of nine letters or digits, as Mistral demands. */
-export const shortenCallIds: MessagePass = {
-  name: 'shortenCallIds',
-  appliesTo: (profile) => profile.nineCharacterIds,
-  run(messages) {
-    // A call and its output have one id, and hashing it is most of the work.
-    const known = new Map<string, string>();
-    const idOf = (callId: string): string => {
-      const id = known.get(callId) ?? nineCharacterId(callId);
-      known.set(callId, id);
-      return id;
-    };
-    return messages.map((message) => {
-      if (message.tool_call_id !== undefined) return { ...message, tool_call_id: idOf(message.tool_call_id) };
-      if (message.tool_calls === undefined) return message;
-      return { ...message, tool_calls: message.tool_calls.map((call) => ({ ...call, id: idOf(call.id) })) };
-    });
-  },
-};
-
-const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
-
-/** Others get a hash, the same for the same id. */
-function nineCharacterId(callId: string): string {
-  if (/^[A-Za-z0-9]{9}$/.test(callId)) return callId;
-  const hash = createHash('sha256').update(callId).digest();
-  return Array.from(hash.subarray(0, 9), (byte) => alphabet[byte % alphabet.length]).join('');
-}
+import { type MessagePass, mapRole, nameOfCall } from './message-pass.ts';
 
 /** Tool messages repeat the name of the function. */
 export const nameToolMessages: MessagePass = {
@@ -41,14 +11,10 @@ export const nameToolMessages: MessagePass = {
       if (message.tool_calls !== undefined) calls = message.tool_calls;
       if (message.role !== 'tool') return message;
       const call = calls.find(({ id }) => id === message.tool_call_id);
-      return call === undefined ? message : { ...message, name: nameOf(call) };
+      return call === undefined ? message : { ...message, name: nameOfCall(call) };
     });
   },
 };
-
-function nameOf(call: ChatToolCall): string {
-  return call.type === 'custom' ? call.custom.name : call.function.name;
-}
 
 /** Tool messages hold text alone: other parts of a turn's outputs follow in one message of the user's. */
 export const moveToolMedia: MessagePass = {

@@ -1,5 +1,5 @@
 import type { Profile } from '../../../upstream/profile.ts';
-import type { ChatMessage } from '../../../wire/schema/chat-request.ts';
+import type { ChatMessage, ChatToolCall } from '../../../wire/schema/chat-request.ts';
 
 export type Messages = readonly ChatMessage[];
 
@@ -22,4 +22,9 @@ export function mapRole(
   change: (message: ChatMessage) => ChatMessage,
 ): Messages {
   return messages.map((message) => (message.role === role ? change(message) : message));
+}
+
+/** The name of the called tool. */
+export function nameOfCall(call: ChatToolCall): string {
+  return call.type === 'custom' ? call.custom.name : call.function.name;
 }

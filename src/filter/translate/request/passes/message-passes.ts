@@ -1,6 +1,6 @@
 import type { Profile } from '../../../upstream/profile.ts';
 import { fillInReasoning, leaveOutOldReasoning, signFirstCall } from './adapt-reasoning.ts';
-import { fillNullContent, moveToolMedia, nameToolMessages, shortenCallIds, splitCalls } from './adapt-tool-messages.ts';
+import { fillNullContent, moveToolMedia, nameToolMessages, splitCalls } from './adapt-tool-messages.ts';
 import {
   addUser,
   alternateRoles,
@@ -12,6 +12,7 @@ import {
 import { leaveOutEmptyTurns } from './leave-out-empty-turns.ts';
 import { mergeSystemMessages, renameDeveloperRole } from './merge-system-messages.ts';
 import type { MessagePass, Messages } from './message-pass.ts';
+import { rewriteCallIds } from './rewrite-call-ids.ts';
 
 /**
  * Every quirk of messages, in the order in which they are applied: first those that need the conversation as the client
@@ -22,7 +23,7 @@ export const messagePasses: readonly MessagePass[] = [
   leaveOutOldReasoning,
   signFirstCall,
   leaveOutEmptyTurns,
-  shortenCallIds,
+  rewriteCallIds,
   nameToolMessages,
   moveToolMedia,
   renameDeveloperRole,

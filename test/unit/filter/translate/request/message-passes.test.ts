@@ -60,8 +60,8 @@ const cases: Readonly<Record<string, PassCase>> = {
       user('d'),
     ],
   },
-  shortenCallIds: {
-    flags: { nineCharacterIds: true },
+  rewriteCallIds: {
+    flags: { callIdForm: 'alphanumeric_9' },
     before: [calling('aB3dE6gH9'), tool('aB3dE6gH9'), { ...calling('call_1') }, tool('call_1')],
     after: [
       calling('aB3dE6gH9'),
@@ -212,7 +212,7 @@ const flags = fc.record(
     singleCalls: fc.boolean(),
     assistantAfterTool: fc.boolean(),
     assistantPrefix: fc.boolean(),
-    nineCharacterIds: fc.boolean(),
+    callIdForm: fc.constantFrom('any', 'any_40', 'word_64', 'alphanumeric_9', 'functions.NAME:N', 'NAME:N'),
     toolMessageName: fc.boolean(),
     geminiSignatures: fc.boolean(),
     developerRole: fc.constantFrom('keep', 'system'),
