@@ -9,7 +9,6 @@ import { findEnvoy } from '../tools/mesh/envoy-binary.ts';
 import { type BenchArguments, type PartName, parseBenchArguments, parts } from './arguments.ts';
 import { compareWith, comparisonHeadings } from './comparison.ts';
 import { runScenarios, scenarioHeadings, scenarios } from './envoy-scenarios.ts';
-import { pairHeadings, pairRows } from './fast-paths.ts';
 import { headings as microHeadings, microRows } from './micro.ts';
 import { recordTable } from './results.ts';
 import { runStart, startHeadings } from './start-up.ts';
@@ -35,7 +34,6 @@ const tables: Readonly<Record<PartName, { note?: string; headings: readonly stri
   start: { headings: startHeadings, rows: runStart },
   warm: { note: warmUpNote, headings: warmUpHeadings, rows: (rounds) => runWarmUp(rounds, note) },
   micro: { headings: microHeadings, rows: async () => microRows() },
-  pairs: { headings: pairHeadings, rows: async () => pairRows() },
 };
 
 const wanted = argumentsOf();

@@ -4,10 +4,9 @@ import { loadDefinitions } from './methods.ts';
 
 /**
  * A `ProcessingRequest` from its bytes. Fast path: headers and bodies in the exact form in which Envoy writes them are
- * read by hand, at half the cost; anything else (other or repeated fields, another order, text that is not ASCII, lengths
- * that do not add up) is left to protobufjs. Throws what protobufjs throws, or `ProtocolError`. Delete `readByHand` when
- * protobufjs reads a body in less than 1.5 times its CPU time (`bench/micro.ts`), or when Envoy's form changes:
- * docs/decisions/0007-hand-written-decoders.md.
+ * read by hand; anything else (other or repeated fields, another order, text that is not ASCII, lengths
+ * that do not add up) is left to protobufjs. Throws what protobufjs throws, or `ProtocolError`. What it saves, and when to
+ * delete `readByHand`: docs/decisions/0007-hand-written-decoders.md.
  */
 export function deserializeRequest(bytes: Buffer): DecodedRequest {
   return readByHand(bytes) ?? decodeRequest(loadDefinitions().processMethod.requestDeserialize(bytes));

@@ -5,9 +5,8 @@ import { loadDefinitions } from './methods.ts';
 
 /**
  * A reply as the bytes of its `ProcessingResponse`, exactly as protobufjs writes `encodeReply(reply)`. Fast path: headers
- * and bodies are written by hand, without intermediate objects, at a quarter of the cost; the rare kinds go through
- * protobufjs. `roomInFront` bytes are left free in front. Delete the hand-written part when protobufjs takes less than
- * 1.5 times its CPU time (`bench/micro.ts`): docs/decisions/0007-hand-written-decoders.md.
+ * and bodies are written by hand, without intermediate objects; the rare kinds go through protobufjs. `roomInFront` bytes
+ * are left free in front. What it saves, and when to delete it: docs/decisions/0007-hand-written-decoders.md.
  */
 export function serializeReply(reply: ExchangeReply, modes: BodyModes, roomInFront = 0): Buffer {
   switch (reply.type) {

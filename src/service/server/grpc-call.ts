@@ -49,10 +49,9 @@ export interface GrpcCallListener {
  * Answers a new HTTP/2 stream as a gRPC call (“gRPC over HTTP/2”): `accept` gets the call and returns its listener.
  * Messages longer than `maxMessageBytes` end it.
  *
- * Fast path, in place of grpc-js's own calls. Gains: grpc-js copies each message twice, waits for a promise and goes through
- * an object stream both ways, which costs more than a token's translation; and what it makes for each call (metadata, two
- * layers of interceptors, a duplex stream) a tenth of a small JSON answer (docs/decisions/0005). Delete it, with
- * `message-frames.ts`, when `npm run bench -- --only envoy` shows no difference without it.
+ * Fast path, in place of grpc-js's own calls: it copies each message twice, waits for a promise and goes through
+ * an object stream both ways, and makes metadata, two layers of interceptors and a duplex stream for each call. What that would
+ * cost, and when to go back to it: docs/decisions/0005.
  */
 export function acceptCall(
   stream: ServerHttp2Stream,

@@ -144,8 +144,7 @@ export class EventStreamReader implements UpstreamBodyReader {
 
   #translate({ event, data: text }: Extract<SseMessage, { type: 'event' }>): ResponseStreamEvent[] {
     const translator = this.#translator;
-    // Fast path: a plain delta is translated from its JSON text without parsing it, which saves some 0.9 µs of 2.6 µs a
-    // token. Delete it when JSON.parse of a chunk costs less than `pushRawJson`: compare them in `bench/micro.ts`.
+    // Fast path: a plain delta is translated from its JSON text without parsing it (`DeltaTemplate`).
     const deltas = event === null ? translator.pushRawJson(text) : null;
     if (deltas !== null) return deltas;
     const data = readSseData(text);
