@@ -28,11 +28,9 @@ export interface RequestPath {
 export function routeOf(headers: HeaderMap): Route {
   const method = headers.get(':method') ?? 'GET';
   const target = headers.get(':path') ?? '';
-  const plain = plainRoutes.get(target);
-  if (plain?.operation.method === method && !isWebSocket(headers)) return plain;
   const [path, query] = pathAndQuery(target);
   const raw = (path.endsWith('/') ? path.slice(0, -1) : path).split('/');
-  const segments = path.includes('%') ? raw.map(decodeSegment) : raw;
+  const segments = raw.map(decodeSegment);
   const at = segments.findLastIndex((segment, index) => segment === 'v1' && isOwn(segments[index + 1]));
   if (at === -1) {
     const meant = meantPath(path);
@@ -67,17 +65,6 @@ export function completes(route: Route): boolean {
 
 const translated = operations.filter((operation) => operation.type === 'translated');
 const passed = operations.filter((operation) => operation.type === 'passed');
-
-/**
- * Fast path of `routeOf`, by the path: nearly every request has one of these. Delete it when taking a path apart costs less
- * than 1.5 times as much (`npm run bench -- --only pairs`).
- */
-const plainRoutes = new Map(
-  translated.map((operation) => [
-    `/${operation.path.join('/')}`,
-    { type: 'translate', operation, path: { prefix: '', apiVersion: '' } } as const,
-  ]),
-);
 
 function passedOperation(method: string, segments: readonly string[], query: string): PassedOperation | null {
   const isAsked = ({ method: its, path, parameter }: PassedOperation) =>
