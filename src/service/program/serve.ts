@@ -55,7 +55,7 @@ export async function serve(config: Config, log: Log, output: LogOutput): Promis
   const tls = tlsOf(config, log, metrics);
   const profiles = profilesOf(config, log, metrics);
   const inspection = config.INSPECT === 'on' ? await loadInspection(config) : null;
-  const observers: ExchangeObserver[] = [createExchangeLog(log, output), createExchangeMetrics(metrics)];
+  const observers: ExchangeObserver[] = [createExchangeLog(log), createExchangeMetrics(metrics)];
   if (inspection !== null) observers.push(inspection.recorder.observer);
   if (tracing !== null) observers.push(createExchangeTrace(tracing));
   const warnOfHandshake = createOccasionalWarning(log, 'a TLS handshake failed');

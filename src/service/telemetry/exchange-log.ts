@@ -1,16 +1,14 @@
-import type { DestinationStream } from 'pino';
 import type { ExchangeSummary } from '../../filter/exchange/summary.ts';
 import { shownErrorCode } from './error-codes.ts';
 import { parentOf } from './exchange-trace.ts';
-import { createLineWriter, type Log } from './log.ts';
+import type { Log } from './log.ts';
 import type { CallEnd, ExchangeObserver } from './observer.ts';
 
 /**
  * Logs one line per exchange when it ends: names, outcome, sizes and durations. Never a body, a client's header, or a
- * message that may repeat what the client wrote. `destination` is the one that the log writes to.
+ * message that may repeat what the client wrote.
  */
-export function createExchangeLog(log: Log, destination: DestinationStream): ExchangeObserver {
-  const write = createLineWriter(log, destination);
+export function createExchangeLog(log: Log): ExchangeObserver {
   return {
     onStart(_exchange, metadata) {
       let traceId: string | null = null;
@@ -29,7 +27,7 @@ export function createExchangeLog(log: Log, destination: DestinationStream): Exc
             first_byte_ms: times.firstByte === null ? null : Math.round(times.firstByte),
             ...causeOf(cause ?? summary.errorCause),
           };
-          write(level, line, 'exchange');
+          log[level](line, 'exchange');
         },
       };
     },
