@@ -179,7 +179,7 @@ export const metricRows = {
     help: 'Answers of upstreams in which something was repaired, or left out so that the rest could be used, by kind; an exchange counts each once.',
     labels: ['kind'],
     values: repairKinds,
-    more: 'Kinds: `skipped_data` (data of a stream that was not JSON).',
+    more: 'Kinds: `skipped_data` (data of a stream that was not JSON), `repeated_call` (a tool call that came twice under one id).',
   },
   dropped: {
     type: 'counter',

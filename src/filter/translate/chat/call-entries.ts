@@ -45,10 +45,16 @@ export function fragmentOf(entry: LooseToolCall): CallFragment {
   return {
     id: textOf(entry.id),
     index: countOf(entry.index),
-    name: textOf((custom ?? called)?.name),
+    name: nameOf(custom ?? called),
     text: typeof text === 'object' && text !== null ? jsonTextOf(text) : textOf(text),
     isCustom: custom !== null,
   };
+}
+
+/** A blank name names nothing. */
+function nameOf(called: LooseFunctionCall | LooseCustomCall | null): string {
+  const name = textOf(called?.name);
+  return name.trim() === '' ? '' : name;
 }
 
 function isBlank({ name, input }: LooseCustomCall): boolean {

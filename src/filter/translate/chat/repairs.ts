@@ -2,8 +2,9 @@
  * What may be repaired in an upstream's answer, so that clients can use it, or left out of it, for the metric and the log:
  *
  * - `skipped_data`: data in a stream that was not JSON.
+ * - `repeated_call`: a tool call that came twice.
  */
-export const repairKinds = ['skipped_data'] as const;
+export const repairKinds = ['skipped_data', 'repeated_call'] as const;
 export type Repair = (typeof repairKinds)[number];
 
 /** The repairs of one answer, each once. Most answers have none. */

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { CallFragment } from '../chat/call-entries.ts';
 import { GrowingText, type Kept } from '../kept.ts';
 
@@ -14,6 +15,8 @@ export interface TrackedCall {
   readonly isCustom: boolean;
   /** `text` is `{}`, which some servers send before the arguments: it is the arguments only if no more of them come. */
   holdsPlaceholder: boolean;
+  /** The call before it of the same id, which it may repeat. */
+  readonly repeats: TrackedCall | null;
   /** Its item was sent: name and id can no longer change. */
   isSent: boolean;
 }
@@ -58,7 +61,7 @@ export class CallTracker {
 
   /** The call a fragment belongs to. It extends the call's id and name; its text is for `growText`. */
   track(fragment: CallFragment): TrackedCall {
-    const call = this.#find(fragment) ?? this.#open(fragment);
+    const call = this.#find(fragment) ?? this.#open(fragment, this.#known(fragment));
     if (fragment.id !== '' && call.upstreamId === '' && !call.isSent) this.#remember(call, fragment.id);
     this.#growName(call, fragment.name);
     return call;
@@ -71,7 +74,7 @@ export class CallTracker {
 
   /** Another call of the same tool and index: what follows is that call's, also under the id of the first (R5). */
   splitOff(call: TrackedCall): TrackedCall {
-    const other = this.#open({ id: '', index: call.index, isCustom: false });
+    const other = this.#open({ id: '', index: call.index, isCustom: false }, call.upstreamId === '' ? null : call);
     other.name = call.name;
     if (call.upstreamId !== '') {
       this.#byId.set(call.upstreamId, other);
@@ -116,23 +119,29 @@ export class CallTracker {
     return this.#sortedNames[this.#firstFrom(name) + 1]?.startsWith(name) ?? false;
   }
 
-  /** Calls without a name so far. */
+  /** Calls without a name so far, of which there is anything else. */
   nameless(): number {
-    return this.#calls.filter(({ name }) => name === '').length;
+    return this.#calls.filter(({ name, upstreamId, text }) => name === '' && !(upstreamId === '' && text.isEmpty()))
+      .length;
   }
 
   #find(fragment: CallFragment): TrackedCall | null {
     if (fragment.id === '')
       return fragment.index === null ? this.#ofLast(fragment) : this.#ofIndex(fragment, fragment.index);
-    const known = this.#byIdAndIndex.get(`${fragment.id} ${fragment.index}`) ?? this.#byId.get(fragment.id);
+    const known = this.#known(fragment);
     // R1
-    if (known !== undefined) return this.#isCollision(known, fragment) ? null : known;
+    if (known !== null) return this.#isCollision(known, fragment) ? null : known;
     const candidate = fragment.index === null ? this.#calls.at(-1) : this.#byIndex.get(fragment.index);
     if (candidate === undefined) return null;
     // R2a
     if (candidate.upstreamId === '' && !candidate.isSent && this.#isNameOf(candidate, fragment.name)) return candidate;
     // R2b, R2c
     return fragment.name === '' ? candidate : null;
+  }
+
+  /** The latest call of that id. */
+  #known({ id, index }: CallFragment): TrackedCall | null {
+    return this.#byIdAndIndex.get(`${id} ${index}`) ?? this.#byId.get(id) ?? null;
   }
 
   /** R1: two calls of one id. */
@@ -185,7 +194,10 @@ export class CallTracker {
     return low;
   }
 
-  #open({ id, index, isCustom }: Pick<CallFragment, 'id' | 'index' | 'isCustom'>): TrackedCall {
+  #open(
+    { id, index, isCustom }: Pick<CallFragment, 'id' | 'index' | 'isCustom'>,
+    repeats: TrackedCall | null,
+  ): TrackedCall {
     const text = new GrowingText(this.#kept);
     const call: TrackedCall = {
       upstreamId: '',
@@ -194,6 +206,7 @@ export class CallTracker {
       text,
       unsent: '',
       isCustom,
+      repeats,
       holdsPlaceholder: false,
       isSent: false,
     };
@@ -224,6 +237,24 @@ function isNext(call: TrackedCall, fragment: CallFragment): boolean {
 /** Arguments without the empty object that some servers write in front of them: `{}{"city":"Oslo"}`. */
 export function withoutPlaceholder(text: string): string {
   return /^\{\}\s*\{/.test(text) ? text.slice(2).trimStart() : text;
+}
+
+/** Is it the same call once more: by the same name, with arguments that are the same JSON? */
+export function isSameCall(
+  one: { readonly name: string; readonly text: { toString(): string } },
+  other: { readonly name: string; readonly text: { toString(): string } },
+): boolean {
+  return one.name === other.name && isSameJson(one.text.toString(), other.text.toString());
+}
+
+function isSameJson(one: string, other: string): boolean {
+  if (one === other) return true;
+  try {
+    return isDeepStrictEqual(JSON.parse(one), JSON.parse(other));
+  } catch {
+    // Not JSON, or nested deeper than the stack is.
+    return false;
+  }
 }
 
 /** Arguments are an object: the last character settles nearly every case, so that a long text is rarely parsed in vain. */

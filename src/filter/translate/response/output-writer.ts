@@ -7,6 +7,7 @@ import { contentOf, stretchesOf } from '../chat/content-parts.ts';
 import type { DeltaField } from '../chat/fast-delta.ts';
 import { objectOf, textOf } from '../chat/loose.ts';
 import { type ReasoningSource, reasoningOf } from '../chat/reasoning-source.ts';
+import type { Repairs } from '../chat/repairs.ts';
 import { newTagReader, ThinkTagReader, type ThinkTagTexts } from '../chat/think-tags.ts';
 import type { ResponseContext } from '../context.ts';
 import type { Kept } from '../kept.ts';
@@ -49,6 +50,7 @@ const maxLeadingSpace = 256;
 export class OutputWriter {
   readonly #log: EventLog;
   readonly #context: ResponseContext;
+  readonly #repairs: Repairs;
   readonly #output: Output;
   readonly #kept: Kept;
   #calls: ToolCalls | null = null;
@@ -65,7 +67,8 @@ export class OutputWriter {
   /** What the envelope of the next reasoning item will hold. */
   #pendingEnvelope: EnvelopeContents | null = null;
 
-  constructor(log: EventLog, context: ResponseContext, kept: Kept) {
+  constructor(log: EventLog, context: ResponseContext, kept: Kept, repairs: Repairs) {
+    this.#repairs = repairs;
     this.#log = log;
     this.#context = context;
     this.#kept = kept;
@@ -413,6 +416,7 @@ export class OutputWriter {
       log: this.#log,
       output: this.#output,
       context: this.#context,
+      repairs: this.#repairs,
       beforeCall: () => this.#beforeCall(),
     };
   }

@@ -43,7 +43,7 @@ export class ResponseWriter {
     this.#folded = isFolded ? [] : null;
     this.extensions = context.profile.passExtensions && !isFolded ? new Extensions(kept) : null;
     this.#outputLog = isFolded ? new EventLog(context, false) : log;
-    this.output = new OutputWriter(this.#outputLog, context, kept);
+    this.output = new OutputWriter(this.#outputLog, context, kept, this.repairs);
   }
 
   /** Emits `response.created` and `response.in_progress`, once. */
@@ -117,7 +117,7 @@ export class ResponseWriter {
     this.#context = { ...this.#context, echo: { ...this.#context.echo, instructions: null, tools: [], metadata: {} } };
     this.log.drop();
     this.extensions?.drop();
-    this.output = new OutputWriter(new EventLog(this.#context, false), this.#context, new Kept());
+    this.output = new OutputWriter(new EventLog(this.#context, false), this.#context, new Kept(), this.repairs);
     this.fail(error);
   }
 

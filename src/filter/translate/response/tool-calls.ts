@@ -4,10 +4,11 @@ import { ApiError } from '../../wire/schema/api-error.ts';
 import type { LooseMessage, LooseToolCall } from '../../wire/schema/chat-completion.ts';
 import { uniqueCallId } from '../call-ids.ts';
 import { type CallFragment, callEntriesOf, fragmentOf, opaqueFieldsOf } from '../chat/call-entries.ts';
+import type { Repairs } from '../chat/repairs.ts';
 import { clientTools } from '../client-tools/client-tools.ts';
 import type { ResponseContext } from '../context.ts';
 import { type CallItemWriter, invalidCall, openCallItem } from './call-item-writers.ts';
-import { CallTracker, isCompleteJson, type TrackedCall, withoutPlaceholder } from './call-tracker.ts';
+import { CallTracker, isCompleteJson, isSameCall, type TrackedCall, withoutPlaceholder } from './call-tracker.ts';
 import type { CarriedExtra } from './envelope-contents.ts';
 import type { EventLog } from './event-log.ts';
 import { FoundTools } from './found-tools.ts';
@@ -19,6 +20,7 @@ export interface CallParts {
   readonly log: EventLog;
   readonly output: Output;
   readonly context: ResponseContext;
+  readonly repairs: Repairs;
   /** Closes an open message or reasoning item: a call's item is about to be added. */
   readonly beforeCall: () => void;
 }
@@ -27,6 +29,8 @@ interface Call {
   readonly tracked: TrackedCall;
   callId: string | null;
   item: CallItemWriter | null;
+  /** It said once more what an earlier one of its id did. */
+  isRepeated: boolean;
   /** Made when another item begins before this call is closed. */
   scanner: JsonEnd | null;
 }
@@ -82,7 +86,7 @@ export class ToolCalls {
     for (const call of ready) {
       const { name, text } = call.tracked;
       const mayGrow = text.isEmpty() && this.#tracker.isNameOpen(name);
-      if (call.item === null && (name === '' || mayGrow || this.#needsMore(call))) continue;
+      if (call.item === null && (name === '' || mayGrow || this.#needsMore(call) || this.#isRepeated(call))) continue;
       const error = this.#sendOne(call);
       if (error !== null) return error;
     }
@@ -105,7 +109,8 @@ export class ToolCalls {
   /** The end of the answer: sends calls whose name could still have grown. */
   finish(): ApiError | null {
     for (const call of this.#calls.values()) {
-      const error = call.item !== null || call.tracked.name === '' ? null : this.#sendOne(call);
+      const isToSend = call.item === null && call.tracked.name !== '' && !this.#isRepeated(call);
+      const error = isToSend ? this.#sendOne(call) : null;
       if (error !== null) return error;
     }
     return null;
@@ -113,7 +118,10 @@ export class ToolCalls {
 
   /** An error when a call holds nothing that its client could run, or half of it. */
   unrunnable(): ApiError | null {
-    return firstUnrunnable(Array.from(this.#calls.values(), ({ item }) => item));
+    return (
+      firstUnrunnable(Array.from(this.#calls.values(), ({ item }) => item)) ??
+      (this.nameless() > 0 ? namelessCall() : null)
+    );
   }
 
   /** Calls seen whose name never came. */
@@ -130,7 +138,7 @@ export class ToolCalls {
     this.#growing = null;
     let call = this.#calls.get(tracked);
     if (call === undefined) {
-      call = { tracked, callId: null, item: null, scanner: null };
+      call = { tracked, callId: null, item: null, isRepeated: false, scanner: null };
       this.#calls.set(tracked, call);
       this.#waiting.add(call);
     }
@@ -185,7 +193,7 @@ export class ToolCalls {
 
   /** What comes after the arguments of a call that is closed is dropped: they were whole, and more would spoil them. */
   #growText(call: Call, text: string): void {
-    if (call.item !== null && !this.#parts.output.isOpen(call.item.outputIndex)) return;
+    if (call.isRepeated || (call.item !== null && !this.#parts.output.isOpen(call.item.outputIndex))) return;
     const { holdsPlaceholder } = call.tracked;
     this.#tracker.growText(call.tracked, text);
     if (holdsPlaceholder) call.scanner = null;
@@ -195,7 +203,9 @@ export class ToolCalls {
   /** Calls keep the model's order: one whose name could have grown until now is sent first. */
   #openInOrder(call: Call): ApiError | null {
     for (const earlier of this.#waiting) {
+      if (earlier !== call && earlier.tracked.repeats !== null && this.#needsMore(earlier)) continue;
       this.#waiting.delete(earlier);
+      if (this.#isRepeated(earlier)) continue;
       const error = earlier.tracked.name === '' ? null : this.#open(earlier);
       if (error !== null || earlier === call) return error;
     }
@@ -221,11 +231,22 @@ export class ToolCalls {
     return null;
   }
 
-  /** The item shows its arguments from the start, so it waits for all of them. */
+  /** A call that was said twice is one: clients run what they get. */
+  #isRepeated(call: Call): boolean {
+    const { tracked } = call;
+    if (call.isRepeated || tracked.repeats === null || !isSameCall(tracked, tracked.repeats)) return call.isRepeated;
+    call.isRepeated = true;
+    this.#waiting.delete(call);
+    this.#parts.repairs.note('repeated_call');
+    return true;
+  }
+
+  /** It waits for all of its arguments if its item shows them from the start, or they may be those of a call that it repeats. */
   #needsMore({ tracked }: Call): boolean {
     const { text, isCustom, holdsPlaceholder } = tracked;
     const { kind } = restoredToolOf({ name: this.#nameOf(tracked), isCustom }, this.#parts.context);
-    const waits = kind !== 'function' && kind !== 'custom' && clientTools[kind].isRunnable !== undefined;
+    const isShown = kind !== 'function' && kind !== 'custom' && clientTools[kind].isRunnable !== undefined;
+    const waits = isShown || (tracked.repeats?.name === tracked.name && !isCustom);
     return waits && (holdsPlaceholder || !isCompleteJson(text.toString()));
   }
 
@@ -250,6 +271,7 @@ export class WholeCalls {
   readonly #parts: CallParts;
   readonly #calls: { readonly call: CallFragment; readonly callId: string }[] = [];
   readonly #items: CallItemWriter[] = [];
+  readonly #lastOfId = new Map<string, Pick<CallFragment, 'name' | 'text'>>();
   #nameless = 0;
   #error: ApiError | null = null;
 
@@ -261,7 +283,7 @@ export class WholeCalls {
     for (const entry of entries) {
       const fragment = fragmentOf(entry);
       if (fragment.name === '') {
-        this.#nameless += 1;
+        if (fragment.id !== '' || fragment.text !== '') this.#nameless += 1;
         continue;
       }
       const call = {
@@ -273,7 +295,8 @@ export class WholeCalls {
         this.#error = toolNotAllowed(call.name);
         break;
       }
-      const [text = '', ...others] = call.isCustom ? [call.text] : objectsIn(call.text);
+      const [text, ...others] = this.#newTexts(call);
+      if (text === undefined) continue;
       const callId = callIdFor(call.id, callIds, parts.context);
       callIds.add(callId);
       const fields = opaqueFieldsOf(entry);
@@ -283,6 +306,21 @@ export class WholeCalls {
         this.#calls.push({ call: { ...call, text: other }, callId: parts.context.newId('call') });
     }
     this.extras = extras;
+  }
+
+  /** Its arguments, each of several objects in a row being a call's; without those that the call before it of the same id has. */
+  #newTexts({ id, name, text, isCustom }: CallFragment): readonly string[] {
+    if (isCustom) return [text];
+    const texts = objectsIn(text);
+    if (id === '') return texts;
+    return texts.filter((one) => {
+      const call = { name, text: one };
+      const last = this.#lastOfId.get(id);
+      this.#lastOfId.set(id, call);
+      if (last === undefined || !isSameCall(last, call)) return true;
+      this.#parts.repairs.note('repeated_call');
+      return false;
+    });
   }
 
   /** Sends all of them. The last stays open, and those that were cut: their status is that of the answer. */
@@ -305,7 +343,7 @@ export class WholeCalls {
 
   /** An error when a call holds nothing that its client could run, or half of it. */
   unrunnable(): ApiError | null {
-    return firstUnrunnable(this.#items);
+    return firstUnrunnable(this.#items) ?? (this.#nameless > 0 ? namelessCall() : null);
   }
 
   /** Is there a call that has a name? */
