@@ -1,7 +1,7 @@
 import { status } from '@grpc/grpc-js';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { ExchangeEvent } from '../../src/filter/exchange/types.ts';
-import { createOverloadGuard } from '../../src/service/server/overload.ts';
+import { OverloadGuard } from '../../src/service/memory/overload.ts';
 import type { ExchangeObserver, ExchangeWatch } from '../../src/service/telemetry/observer.ts';
 import { defaultModes, headersOf } from '../support/exchange-options.ts';
 import { type RunningService, startService, until } from '../support/service.ts';
@@ -21,7 +21,7 @@ const body: ExchangeEvent = {
 };
 
 const roomyGuard = () =>
-  createOverloadGuard(
+  new OverloadGuard(
     { maxExchanges: 0, maxBufferedBytes: 0 },
     {
       limit: 2 ** 40,

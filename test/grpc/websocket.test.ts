@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
-import { createOverloadGuard } from '../../src/service/server/overload.ts';
+import { OverloadGuard } from '../../src/service/memory/overload.ts';
 import {
   type ClosedConnection,
   startWebSocketEndpoint,
@@ -29,7 +29,7 @@ afterAll(() => proxy.close());
 let closed: ClosedConnection[];
 let refused: string[];
 let endpoint: WebSocketEndpoint;
-let guard: ReturnType<typeof createOverloadGuard>;
+let guard: OverloadGuard;
 beforeEach(() => {
   closed = [];
   refused = [];
@@ -37,7 +37,7 @@ beforeEach(() => {
 afterEach(() => endpoint.drain(0, 0));
 
 async function start(options: Partial<WebSocketOptions> = {}, maxBufferedBytes = 64 * MiB): Promise<void> {
-  guard = createOverloadGuard(
+  guard = new OverloadGuard(
     { maxExchanges: 0, maxBufferedBytes },
     {
       limit: 1024 * MiB,
@@ -222,7 +222,7 @@ describe('memory', () => {
     expect(endpoint.keptBytes).toBeGreaterThan(600 * KiB);
     const admission = guard.admit();
     if (!('release' in admission)) throw admission;
-    expect(admission.hold('received', 900 * KiB)).toBeNull();
+    expect(admission.hold(900 * KiB, 900 * KiB)).toBeNull();
     expect({ bytes: endpoint.keptBytes, evictions: endpoint.evictions }).toEqual({ bytes: 0, evictions: 1 });
     admission.release();
     expect(await client.turn({ model: 'keeps', previous_response_id: 'resp_1', input: '?' })).toMatchObject([
@@ -258,7 +258,7 @@ describe('memory', () => {
     });
     release();
     client.socket.terminate();
-    await expect.poll(() => guard.held()).toBe(0);
+    await expect.poll(() => guard.held).toBe(0);
   });
 
   test('that a message has no room in while it arrives closes its connection with 1013', async () => {
@@ -268,7 +268,7 @@ describe('memory', () => {
     expect(await client.closed).toEqual({ code: 1013, reason: 'server_overloaded' });
     expect(await closedLine()).toMatchObject({ code: 1013, reason: 'server_overloaded' });
     release();
-    await expect.poll(() => guard.held()).toBe(0);
+    await expect.poll(() => guard.held).toBe(0);
   });
 
   test('is all given back when connections are gone', async () => {
@@ -279,7 +279,7 @@ describe('memory', () => {
     expect(endpoint.keptBytes).toBeGreaterThan(200 * KiB);
     for (const client of clients) client.socket.terminate();
     await expect.poll(() => endpoint.keptBytes).toBe(0);
-    expect({ connections: endpoint.connections, buffered: guard.held() }).toEqual({
+    expect({ connections: endpoint.connections, buffered: guard.held }).toEqual({
       connections: 0,
       buffered: 0,
     });

@@ -16,8 +16,8 @@ import type { ExchangeEvent } from '../../src/filter/exchange/types.ts';
 import type { ProcessingRequest } from '../../src/filter/extproc/generated/envoy/service/ext_proc/v3/ProcessingRequest.ts';
 import type { ProcessingResponse__Output as ProcessingResponse } from '../../src/filter/extproc/generated/envoy/service/ext_proc/v3/ProcessingResponse.ts';
 import { processMethod } from '../../src/filter/extproc/messages.ts';
+import { OverloadGuard } from '../../src/service/memory/overload.ts';
 import { frameHeadBytes, MessageFrameReader, putFrameHead } from '../../src/service/server/message-frames.ts';
-import { createOverloadGuard, type OverloadGuard } from '../../src/service/server/overload.ts';
 import { headersOf } from '../support/exchange-options.ts';
 import { messageOf } from '../support/extproc-client.ts';
 import { type RunningService, startService, until } from '../support/service.ts';
@@ -42,7 +42,7 @@ afterEach(async () => {
 });
 
 async function start(environment: Record<string, string> = {}, options = {}): Promise<void> {
-  guard = createOverloadGuard(
+  guard = new OverloadGuard(
     { maxExchanges: 0, maxBufferedBytes: 0 },
     { limit: 1e12, live: 0, refresh: () => false, collect: () => false, giveBack: () => false },
     () => {},
@@ -161,7 +161,7 @@ const noBytes = Buffer.alloc(0);
 /** Whatever came before: no call is left, none of its places, and no stream. */
 async function expectNothingLeft(): Promise<void> {
   await until(() => running.running === 0);
-  expect([guard.exchanges, guard.held()]).toEqual([0, 0]);
+  expect([guard.exchanges, guard.held]).toEqual([0, 0]);
   // Who has the status of a call resets what it has not sent.
   for (const { stream, status: ended } of calls) if (ended !== null) reset(stream, constants.NGHTTP2_NO_ERROR);
   await until(() => streams.every(({ destroyed }) => destroyed));

@@ -1,3 +1,4 @@
+import { ApiError } from '../../src/filter/wire/schema/api-error.ts';
 import { type Connection, type ConnectionHost, createConnection } from '../../src/service/websocket/connection.ts';
 import { createConversations } from '../../src/service/websocket/conversations.ts';
 import type { AnswerListener } from '../../src/service/websocket/turn.ts';
@@ -22,6 +23,13 @@ export interface SessionOptions {
   readonly maxValues?: number;
 }
 
+const overload = new ApiError('The gateway is overloaded: too many bytes are waiting. Try again in 2s.', {
+  status: 503,
+  type: 'server_error',
+  code: 'server_overloaded',
+  headers: { 'retry-after': '2' },
+});
+
 /** A session with counted ids and a fixed clock. */
 export function startWebSocketSession(
   options: SessionOptions = {},
@@ -30,7 +38,9 @@ export function startWebSocketSession(
   let lines: string[] = [];
   let held = 0;
   const answers = new Map<number, AnswerListener>();
-  const conversations = createConversations(() => conversations.evict(conversations.bytes - maxKept));
+  const conversations = createConversations((bytes) => {
+    if (bytes > maxKept) conversations.evict(bytes - maxKept);
+  });
   const host: ConnectionHost = {
     limits: {
       maxLanes,
@@ -52,15 +62,13 @@ export function startWebSocketSession(
     send: (text) => lines.push(`server: ${text}`),
     close: (code, reason) => lines.push(`close: ${code} ${reason}`),
     hold(bytes) {
-      if (held + bytes > maxHeld) return null;
+      if (held + bytes > maxHeld) return overload;
       held += bytes;
-      let given = bytes;
-      return {
-        release() {
-          held -= given;
-          given = 0;
-        },
-      };
+      return null;
+    },
+    taken() {},
+    release(bytes) {
+      held -= bytes;
     },
     turnEnded: (outcome, code) => lines.push(`ended: ${outcome}${code === null ? '' : ` ${code}`}`),
   };

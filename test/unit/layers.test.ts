@@ -21,10 +21,10 @@ const floors: Readonly<Record<string, Readonly<Record<string, readonly string[]>
     extproc: ['exchange'],
   },
   service: {
-    memory: [],
     settings: [],
+    memory: ['settings'],
     // A client of the proxy: what becomes of a turn is the exchange's business.
-    websocket: [],
+    websocket: ['memory'],
     telemetry: ['settings', 'websocket'],
     server: ['memory', 'settings', 'telemetry'],
     program: ['memory', 'server', 'settings', 'telemetry', 'websocket'],

@@ -5,7 +5,7 @@ import { ResponseLeg } from './response/response-leg.ts';
 import type { Pace, Steps } from './steps.ts';
 import { type ExchangeSummary, summaryOf } from './summary.ts';
 import { type ExchangeTap, tapped } from './tap.ts';
-import type { ExchangeEvent, ExchangeReply, Replies, RequestEvent } from './types.ts';
+import type { ExchangeEvent, ExchangeReply, Hold, Replies, RequestEvent } from './types.ts';
 import { nextUpdateAfter, usageMetadataOf, withMetadata } from './usage-metadata.ts';
 
 /** One HTTP request and its response: Envoy's messages in, the replies to them out. No clock, no sockets. */
@@ -21,6 +21,7 @@ export class Exchange {
   /** Output tokens at which Envoy is told again. */
   #nextUpdate = 1;
   #responseId: string | null = null;
+  readonly #held = { request: 0, response: 0 };
 
   constructor(options: ExchangeOptions) {
     const clock: typeof options.clock = {
@@ -33,8 +34,19 @@ export class Exchange {
     };
     this.#options = options;
     this.#tap = options.tap;
-    this.#requestLeg = new RequestLeg({ ...options, clock });
-    this.#responseLeg = new ResponseLeg(options, () => this.#requestLeg.report().requestId);
+    this.#requestLeg = new RequestLeg({ ...options, clock, hold: this.#holdOf('request') });
+    this.#responseLeg = new ResponseLeg(
+      { ...options, hold: this.#holdOf('response') },
+      () => this.#requestLeg.report().requestId,
+    );
+  }
+
+  /** Tells what both legs hold as one number. */
+  #holdOf(leg: 'request' | 'response'): Hold {
+    return (bytes, body) => {
+      this.#held[leg] = bytes;
+      return this.#options.hold(this.#held.request + this.#held.response, body);
+    };
   }
 
   /** All replies of `repliesTo` at once. */

@@ -23,18 +23,10 @@ export interface BodyModes {
 }
 
 /**
- * What a call holds, by kind. In V8's heap: `parsed` values of a body while it is translated, the `context` that an
- * answer needs of its request, and the state of a `stream`. Outside it: pieces `received` of an incomplete body, the
- * `chat` body that is being made, the parts of the request kept as bytes to be repeated (`echo`), and what is `unsent`:
- * written, but not yet read by the proxy.
+ * Tells how many bytes an exchange holds from now on; `body` of them are of a body that is yet to be parsed. Returns the error
+ * for its client if there is no room for what will be made of that body; the exchange then holds nothing.
  */
-export type HeldKind = 'parsed' | 'context' | 'stream' | 'received' | 'chat' | 'echo' | 'unsent';
-
-/**
- * Sets how many bytes of a kind an exchange holds from now on. Returns the error for its client when that is too much; the
- * exchange then holds nothing.
- */
-export type Hold = (kind: HeldKind, bytes: number) => ApiError | null;
+export type Hold = (bytes: number, body?: number) => ApiError | null;
 
 export type ExchangeEvent =
   | { readonly type: 'request_headers'; readonly headers: HeaderMap; readonly endOfStream: boolean }

@@ -1,71 +1,62 @@
-import type { HeldKind } from '../../filter/exchange/types.ts';
-
-const heapKinds: ReadonlySet<HeldKind> = new Set<HeldKind>(['parsed', 'context', 'stream']);
-
-const heldKinds: readonly HeldKind[] = ['parsed', 'context', 'stream', 'received', 'chat', 'echo', 'unsent'];
-
-/** Bytes held by all calls of the process, in V8's heap and outside it. */
+/** What all calls and connections of the process hold, in bytes. */
 export class Ledger {
-  heap = 0;
-  outside = 0;
-  readonly #byKind: Record<HeldKind, number> = nothing();
+  bytes = 0;
+  /** Those outside V8's heap: bodies that are yet to be parsed, and what is kept as bytes for later. */
+  bodies = 0;
 
-  of(kind: HeldKind): number {
-    return this.#byKind[kind];
-  }
-
-  add(kind: HeldKind, bytes: number): void {
-    this.#byKind[kind] += bytes;
-    if (heapKinds.has(kind)) this.heap += bytes;
-    else this.outside += bytes;
-  }
-
-  total(): number {
-    return this.heap + this.outside;
+  /** The others, which are or may be in it. */
+  get heap(): number {
+    return this.bytes - this.bodies;
   }
 }
 
-/** What one call holds. It counts from `open` to `close`. */
+/** What one of them holds. It counts until `close`. */
 export class Account {
   readonly #ledger: Ledger;
-  readonly #held: Record<HeldKind, number> = nothing();
-  #total = 0;
+  #held = 0;
+  #body = 0;
+  #unsent = 0;
   #isOpen = true;
 
   constructor(ledger: Ledger) {
     this.#ledger = ledger;
   }
 
-  /** Sets how many bytes of that kind the call holds. */
-  set(kind: HeldKind, bytes: number): void {
-    const change = bytes - this.#held[kind];
-    if (change === 0 || !this.#isOpen) return;
-    this.#held[kind] = bytes;
-    this.#total += change;
-    this.#ledger.add(kind, change);
+  /** Bytes of a body that is yet to be parsed. */
+  get body(): number {
+    return this.#body;
   }
 
-  of(kind: HeldKind): number {
-    return this.#held[kind];
+  /** What it says that it holds. */
+  get held(): number {
+    return this.#held;
   }
 
-  total(): number {
-    return this.#total;
+  /** The same, with what is unsent. */
+  get total(): number {
+    return this.#held + this.#unsent;
   }
 
-  /** The call no longer holds anything. */
-  clear(): void {
-    for (const kind of heldKinds) this.set(kind, 0);
+  /** Sets what it holds, and how much of that is of a body. */
+  set(held: number, body: number): void {
+    if (!this.#isOpen) return;
+    this.#ledger.bytes += held - this.#held;
+    this.#ledger.bodies += body - this.#body;
+    this.#held = held;
+    this.#body = body;
   }
 
-  /** The same, and will not again. */
+  /** Sets what was written and not yet read by the other side. */
+  setUnsent(bytes: number): void {
+    if (!this.#isOpen) return;
+    this.#ledger.bytes += bytes - this.#unsent;
+    this.#unsent = bytes;
+  }
+
+  /** It holds nothing any more, and will not again. */
   close(): void {
-    this.clear();
+    this.set(0, 0);
+    this.setUnsent(0);
     this.#isOpen = false;
   }
-}
-
-/** Written out, so that they all have one hidden class in V8. */
-function nothing(): Record<HeldKind, number> {
-  return { parsed: 0, context: 0, stream: 0, received: 0, chat: 0, echo: 0, unsent: 0 };
 }

@@ -1,5 +1,5 @@
 import type { Subcommand } from '../../tools/cli/terminal.ts';
-import { fitToMemory } from '../server/fit-to-memory.ts';
+import { fitToMemory } from '../memory/fit-to-memory.ts';
 import { describeProfiles, openProfiles } from '../server/profile-source.ts';
 import { workerNumber } from '../server/workers.ts';
 import { ConfigError, readConfig, redactConfig } from '../settings/config.ts';

@@ -1,5 +1,5 @@
+import type { OverloadGuard } from '../memory/overload.ts';
 import { parseHostPort } from '../server/admin.ts';
-import type { OverloadGuard } from '../server/overload.ts';
 import { removeStaleSocket } from '../server/server.ts';
 import type { Config } from '../settings/config.ts';
 import type { Log } from '../telemetry/log.ts';

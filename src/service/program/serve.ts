@@ -1,7 +1,7 @@
 import { setLogger } from '@grpc/grpc-js';
+import { createHeapGauge } from '../memory/heap.ts';
+import { OverloadGuard } from '../memory/overload.ts';
 import { startAdminServer } from '../server/admin.ts';
-import { createHeapGauge } from '../server/heap.ts';
-import { createOverloadGuard } from '../server/overload.ts';
 import { describeProfiles, openProfiles, type ProfileSource } from '../server/profile-source.ts';
 import { createService } from '../server/server.ts';
 import { createTlsCredentials, type TlsCredentials } from '../server/tls.ts';
@@ -39,13 +39,13 @@ export async function serve(config: Config, log: Log, output: LogOutput): Promis
     state: () => ({
       ready: ready(),
       exchanges: guard.exchanges,
-      bufferedBytes: guard.held(),
+      bufferedBytes: guard.held,
       profilesRejected: profiles.problem() !== null,
       lostLogLines: output.lost,
     }),
   });
   const memory = memoryOfProcess();
-  const guard = createOverloadGuard(
+  const guard = new OverloadGuard(
     { maxExchanges: config.MAX_EXCHANGES, maxBufferedBytes: config.MAX_BUFFERED_BYTES },
     createHeapGauge(memory.heap),
     (limit) => metrics.overload.inc({ limit }),
@@ -70,7 +70,7 @@ export async function serve(config: Config, log: Log, output: LogOutput): Promis
     onAvailability(available) {
       worker?.setReady(ready());
       if (available) log.info('available again: ready');
-      else log.warn({ exchanges: guard.exchanges, buffered_bytes: guard.held() }, 'overloaded: not ready');
+      else log.warn({ exchanges: guard.exchanges, buffered_bytes: guard.held }, 'overloaded: not ready');
     },
     onHandshakeFailure(reason, address) {
       metrics.tlsHandshakeFailures.inc();

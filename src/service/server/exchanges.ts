@@ -1,16 +1,16 @@
 import { Exchange } from '../../filter/exchange/exchange.ts';
 import type { ExchangeOptions } from '../../filter/exchange/options.ts';
-import type { BodyModes, Hold } from '../../filter/exchange/types.ts';
+import type { BodyModes } from '../../filter/exchange/types.ts';
 import type { CallMetadata } from '../../filter/extproc/call-metadata.ts';
 import type { TranslationSettings } from '../../filter/translate/settings.ts';
 import type { Profile } from '../../filter/upstream/profile.ts';
 import { ApiError } from '../../filter/wire/schema/api-error.ts';
+import type { Admission } from '../memory/overload.ts';
 import type { Config } from '../settings/config.ts';
 import { valuesOf } from '../settings/setting.ts';
 import { settings } from '../settings/settings.ts';
 import { newId } from './ids.ts';
 import { type OperatorFiles, readOperatorFiles } from './operator-files.ts';
-import type { Admission } from './overload.ts';
 import type { OpenExchange } from './process.ts';
 import type { ProfileSource } from './profile-source.ts';
 
@@ -80,7 +80,6 @@ export function createExchangeFactory(
       const modes = given ?? ofExchange.modes;
       // A route that names a profile uses that profile's path, not UPSTREAM_PATH, which belongs to the configured one.
       const configuredPath = name === null ? ofExchange.upstreamPath : null;
-      const hold: Hold = (kind, bytes) => admitted?.hold(kind, bytes) ?? null;
       let exchange: Exchange;
       try {
         exchange = createExchange({
@@ -89,14 +88,19 @@ export function createExchangeFactory(
           settings: settingsFor(profile ?? configuredProfile()),
           upstreamPath: path ?? configuredPath,
           refusal: problem === null ? overload : misconfigured(),
-          hold,
+          hold: (bytes, body) => admitted?.hold(bytes, body) ?? null,
           clock,
         });
       } catch (thrown) {
         admitted?.release();
         throw thrown;
       }
-      return { exchange, modes, hold, close: () => admitted?.release() };
+      return {
+        exchange,
+        modes,
+        setUnsent: (bytes) => admitted?.setUnsent(bytes),
+        close: () => admitted?.release(),
+      };
     },
   };
 }

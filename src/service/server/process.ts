@@ -3,28 +3,21 @@ import { status } from '@grpc/grpc-js';
 import type { Exchange } from '../../filter/exchange/exchange.ts';
 import { ProtocolError } from '../../filter/exchange/protocol-error.ts';
 import type { Pace } from '../../filter/exchange/steps.ts';
-import type {
-  BodyModes,
-  ExchangeEvent,
-  ExchangeReply,
-  Hold,
-  Replies,
-  RequestEvent,
-} from '../../filter/exchange/types.ts';
+import type { BodyModes, ExchangeEvent, ExchangeReply, Replies, RequestEvent } from '../../filter/exchange/types.ts';
 import type { DecodedRequest } from '../../filter/extproc/decode.ts';
 import { deserializeRequest } from '../../filter/extproc/deserialize-request.ts';
 import { serializeReply } from '../../filter/extproc/serialize-reply.ts';
 import type { ApiError } from '../../filter/wire/schema/api-error.ts';
+import type { Holder } from '../memory/overload.ts';
 import type { CallEnd, CallTimes, ExchangeObserver, ExchangeWatch } from '../telemetry/observer.ts';
 import type { GrpcCall, GrpcCallListener } from './grpc-call.ts';
 import { frameHeadBytes } from './message-frames.ts';
-import type { SheddableCall } from './overload.ts';
 import type { StepQueue } from './step-queue.ts';
 import type { Ticker, TickListener } from './ticker.ts';
 
 export interface ProcessOptions {
   /** The exchange for this call, in the modes its first message names. */
-  open(modes: BodyModes | null, call: SheddableCall): OpenExchange;
+  open(modes: BodyModes | null, call: Holder): OpenExchange;
   /** Called with the bytes of each message. */
   readonly worked: (bytes: number) => void;
   /** Where bodies wait for their turn; those of one step do not wait for those of many. */
@@ -41,8 +34,8 @@ export interface OpenExchange {
   readonly exchange: Exchange;
   /** The modes in force. */
   readonly modes: BodyModes;
-  /** Counts what the call holds. */
-  readonly hold: Hold;
+  /** Counts what was written and not yet read by the proxy. */
+  setUnsent(bytes: number): void;
   /** Releases what the exchange holds; the call has ended. */
   close(): void;
 }
@@ -59,7 +52,7 @@ export function processCall(call: GrpcCall, options: ProcessOptions): GrpcCallLi
 }
 
 /** A class rather than closures, so that a token that arrives alone finds all of the call's state in one object. */
-class ProcessCall implements GrpcCallListener, TickListener, SheddableCall {
+class ProcessCall implements GrpcCallListener, TickListener, Holder {
   tickSlot = -1;
   readonly #call: GrpcCall;
   readonly #options: ProcessOptions;
@@ -118,11 +111,11 @@ class ProcessCall implements GrpcCallListener, TickListener, SheddableCall {
   }
 
   blocked(bytes: number): void {
-    this.#opened?.hold('unsent', bytes);
+    this.#opened?.setUnsent(bytes);
   }
 
   drained(): void {
-    this.#opened?.hold('unsent', 0);
+    this.#opened?.setUnsent(0);
     if (this.#long !== null) this.#sendLong();
   }
 

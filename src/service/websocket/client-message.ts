@@ -1,6 +1,6 @@
 import type { Buffer } from 'node:buffer';
 import { invalid, type TurnError } from './errors.ts';
-import { parseRaw, type RawFields, readRawFields } from './raw-fields.ts';
+import { parseRaw, type RawFields, readOwnField, readRawFields } from './raw-fields.ts';
 
 /** A client's text message, decoded. */
 export type ClientMessage =
@@ -8,6 +8,8 @@ export type ClientMessage =
   | { readonly type: 'steer'; readonly steer: Readonly<Record<string, unknown>>; readonly inputIsValid: boolean }
   | { readonly type: 'invalid'; readonly error: TurnError; readonly streamId: string | null };
 
+/** It is sent back. */
+const maxSteerBytes = 1024 * 1024;
 /** The id is repeated in every event. */
 const maxStreamIdLength = 256;
 
@@ -17,10 +19,7 @@ export function readClientMessage(data: Buffer, maxValues: number): ClientMessag
     const fields = readRawFields(data);
     if (fields === null)
       return refused(invalid('invalid_json', null, 'The message must be a JSON object with a `type`.'));
-    return readFields(fields, (name) => {
-      const raw = fields.get(name);
-      return raw === undefined ? undefined : parseRaw(raw, maxValues);
-    });
+    return readFields(fields, data.length, maxValues);
   } catch (error) {
     return refused(unreadable(error));
   }
@@ -37,10 +36,14 @@ export function unreadable(error: unknown): TurnError {
   throw error;
 }
 
-function readFields(fields: RawFields, read: (name: string) => unknown): ClientMessage {
+function readFields(fields: RawFields, bytes: number, maxValues: number): ClientMessage {
+  const read = (name: string) => readOwnField(fields, name, maxValues);
   const type = read('type');
   if (type === 'response.steer') {
-    const [previous_response_id, input] = [read('previous_response_id'), read('input')];
+    if (bytes > maxSteerBytes) throw new RangeError(`A 'response.steer' may have ${maxSteerBytes} bytes.`);
+    const raw = fields.get('input');
+    const input = raw === undefined ? undefined : parseRaw(raw, maxValues);
+    const previous_response_id = read('previous_response_id');
     const inputIsValid = typeof input === 'string' || (Array.isArray(input) && input.length > 0);
     return { type: 'steer', steer: { previous_response_id, input }, inputIsValid };
   }

@@ -1,5 +1,6 @@
 import type { Buffer } from 'node:buffer';
 import { checkMove } from '../../filter/machine/moves.ts';
+import type { ApiError } from '../../filter/wire/schema/api-error.ts';
 import { readClientMessage, steerFailed } from './client-message.ts';
 import type { Conversation, Conversations } from './conversations.ts';
 import { errorMessage, invalid, type TurnError } from './errors.ts';
@@ -26,8 +27,11 @@ export interface ConnectionHost {
   send(text: string): void;
   /** Closes the WebSocket once everything sent has left. Called at most once. */
   close(code: number, reason: string): void;
-  /** Counts bytes waiting for their turn; null if there is no room for them. */
-  hold(bytes: number): { release(): void } | null;
+  /** Counts the bytes of a message whose turn has not ended; returns the error for its client if there is no room for them. */
+  hold(bytes: number): ApiError | null;
+  /** The proxy has all of them: they are not to be parsed any more. */
+  taken(bytes: number): void;
+  release(bytes: number): void;
   turnEnded(outcome: TurnOutcome, code: string | null): void;
 }
 
@@ -87,7 +91,7 @@ export function createConnection(host: ConnectionHost): Connection {
 
   function find(responseId: string): Conversation | null {
     for (const { last } of lanes.values())
-      if (last?.responseId === responseId) return conversations.has(last) ? last : null;
+      if (last?.responseId === responseId) return last.items === null ? null : last;
     return null;
   }
 
@@ -144,17 +148,22 @@ export function createConnection(host: ConnectionHost): Connection {
       refuse(tooMany('too_many_waiting_responses', null, message), streamId);
       return;
     }
-    const held = host.hold(bytes);
-    if (held === null) {
-      refuse(overloaded, streamId);
+    const overload = host.hold(bytes);
+    if (overload !== null) {
+      refuse({ status: overload.status, error: overload.toObject(), headers: overload.headers }, streamId);
       return;
     }
+    let untaken = bytes;
+    const taken = () => {
+      host.taken(untaken);
+      untaken = 0;
+    };
     number += 1;
     const turnHost: TurnHost = {
       forward(body, ofTurn, answer) {
         const forwarded = host.forward(body, ofTurn, {
           headers(head) {
-            held.release(); // the proxy has all of it
+            taken();
             answer.headers(head);
           },
           body: (piece) => answer.body(piece),
@@ -177,7 +186,8 @@ export function createConnection(host: ConnectionHost): Connection {
         for (const candidate of lanes.values()) if (candidate.last?.responseId === responseId) setLast(candidate, null);
       },
       ended(outcome, code) {
-        held.release();
+        taken();
+        host.release(bytes);
         host.turnEnded(outcome, code);
         turnEnded(lane, turn);
       },
@@ -278,14 +288,3 @@ function farewellError(why: Farewell): TurnError {
   if (why === 'time_limit') return invalid(code, null, message);
   return { status: 503, error: { type: 'server_error', code, param: null, message } };
 }
-
-const overloaded: TurnError = {
-  status: 503,
-  error: {
-    type: 'server_error',
-    code: 'server_overloaded',
-    param: null,
-    message: 'The gateway is overloaded: too many bytes are waiting. Try again in 2s.',
-  },
-  headers: { 'retry-after': '2' },
-};

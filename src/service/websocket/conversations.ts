@@ -7,7 +7,8 @@ import { Buffer } from 'node:buffer';
  */
 export interface Conversation {
   readonly responseId: string;
-  readonly items: readonly Buffer[];
+  /** Null once it was evicted. */
+  items: readonly Buffer[] | null;
   readonly bytes: number;
 }
 
@@ -15,8 +16,6 @@ export interface Conversation {
 export interface Conversations {
   /** Keeps it, evicting older ones if necessary. One that does not fit at all is dropped at once. */
   keep(conversation: Conversation): void;
-  /** Whether it is still kept. */
-  has(conversation: Conversation): boolean;
   forget(conversation: Conversation): void;
   /** Evicts the oldest until this many bytes are free. */
   evict(bytes: number): void;
@@ -29,33 +28,32 @@ export interface Conversations {
 /** Objects and buffers of a conversation, besides its bytes. */
 const conversationOverheadBytes = 512;
 
-/** `makeRoom` is called whenever one was added; it calls `evict` if the total is too large. */
-export function createConversations(makeRoom: () => void): Conversations {
+/** `resized` is called with the total whenever it has changed; it may call `evict`. */
+export function createConversations(resized: (bytes: number) => void): Conversations {
   // In the order of insertion: a continued conversation is inserted again.
   const kept = new Set<Conversation>();
   let bytes = 0;
   let evictions = 0;
 
-  function forget(conversation: Conversation): boolean {
-    if (!kept.delete(conversation)) return false;
+  function forget(conversation: Conversation): void {
+    if (!kept.delete(conversation)) return;
     bytes -= conversation.bytes + conversationOverheadBytes;
-    return true;
+    resized(bytes);
   }
 
   return {
     keep(conversation) {
       kept.add(conversation);
       bytes += conversation.bytes + conversationOverheadBytes;
-      makeRoom();
+      resized(bytes);
     },
-    has: (conversation) => kept.has(conversation),
-    forget(conversation) {
-      forget(conversation);
-    },
+    forget,
     evict(wanted) {
       const least = bytes - wanted;
       for (const conversation of kept) {
         if (bytes <= least) return;
+        // Its connection still refers to it.
+        conversation.items = null;
         forget(conversation);
         evictions += 1;
       }
@@ -72,13 +70,17 @@ export function createConversations(makeRoom: () => void): Conversations {
 /** Smaller pieces are copied into one, so that a long conversation is not a list of small buffers. */
 const smallPieceBytes = 64 * 1024;
 
-/** The conversation after a response: the one before it, the request's own input, the response's output. */
+/**
+ * The conversation after a response: the one before it, the request's own input, the response's output. Null if the one before
+ * it was evicted meanwhile.
+ */
 export function conversationOf(
   responseId: string,
   before: Conversation | null,
   input: Buffer | null,
   output: Buffer | null,
-): Conversation {
+): Conversation | null {
+  if (before?.items === null) return null;
   const items = before === null ? [] : [...before.items];
   for (const piece of [input, output]) {
     if (piece === null) continue;

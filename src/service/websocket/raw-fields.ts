@@ -21,6 +21,17 @@ export function readRawFields(bytes: Buffer): RawFields | null {
   return new Map(object.members.map(({ name, start, end }) => [name, bytes.subarray(start, end)]));
 }
 
+/** Longer values of the protocol's own fields are not read: a name, an id, a flag. */
+const maxOwnBytes = 4096;
+
+/** The value of one of the protocol's own fields; undefined if it is absent. Throws as `parseRaw`, and `RangeError` for a long one. */
+export function readOwnField(fields: RawFields, name: string, maxValues: number): unknown {
+  const raw = fields.get(name);
+  if (raw === undefined) return undefined;
+  if (raw.length > maxOwnBytes) throw new RangeError(`'${name}' is too long: more than ${maxOwnBytes} bytes.`);
+  return parseRaw(raw, maxValues);
+}
+
 /**
  * The value of such bytes. Throws `SyntaxError` if they are not JSON, `RangeError` if they hold more than `maxValues`
  * values.

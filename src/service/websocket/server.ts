@@ -4,6 +4,8 @@ import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type WebSocket, WebSocketServer } from 'ws';
+import type { ApiError } from '../../filter/wire/schema/api-error.ts';
+import type { OverloadGuard } from '../memory/overload.ts';
 import { type Connection, type ConnectionLimits, createConnection } from './connection.ts';
 import { type Conversations, createConversations } from './conversations.ts';
 import { createForwarder } from './forward.ts';
@@ -28,21 +30,8 @@ export interface WebSocketOptions {
   readonly observer: WebSocketObserver;
 }
 
-/** The process's budget for bodies. */
-export interface MemoryGuard {
-  /** Counts bytes; null if there is no room for them. */
-  hold(bytes: number): HeldBytes | null;
-  /**
-   * Counts `store.bytes` too, and calls `store.evict` when others need that room; call the result after the store has
-   * grown.
-   */
-  addEvictable(store: Pick<Conversations, 'bytes' | 'evict'>): () => void;
-}
-export interface HeldBytes {
-  /** False when there is no room for more; the previous count then stays. */
-  resize(bytes: number): boolean;
-  release(): void;
-}
+/** The process's ledger, and its policy for memory. */
+export type MemoryGuard = Pick<OverloadGuard, 'refusal' | 'enter' | 'addStore' | 'worked'>;
 
 /** Callbacks for log and metrics. */
 export interface WebSocketObserver {
@@ -83,8 +72,17 @@ export interface WebSocketEndpoint {
 
 /** Bytes pending for a client that reads slowly, above which its turns are paused. */
 const maxUnsentBytes = 256 * 1024;
-/** A partial message is counted from this size on. */
-const maxUncountedBytes = 64 * 1024;
+/** What an open connection takes with nothing in it: its socket, its buffers, the objects around it. */
+const connectionBytes = 20 * 1024;
+/** What a frame has beside its payload, at least. */
+const frameHeadBytes = 6;
+/** A message may be so many fragments: each costs memory besides its bytes, and clients send one, or a few. */
+const maxFragments = 1024;
+/** Sockets beyond the connections that may be open: handshakes, health checks, and those that are refused. */
+const spareSockets = 256;
+/** What a client may send after the close for want of memory, and how long it has to read why. */
+const maxBytesAfterClose = 64 * 1024;
+const cutDelayMs = 1000;
 const retryAfterHeader = { 'retry-after': '2' };
 const responsesPath = /\/responses\/?$/;
 /** Client ids that are safe to repeat in logs and headers. */
@@ -94,18 +92,19 @@ const usableId = /^[\w.:-]{1,128}$/;
 export async function startWebSocketEndpoint(options: WebSocketOptions): Promise<WebSocketEndpoint> {
   const { listen, limits, maxConnections, memory, observer, origins, pingMs } = options;
   const forwarder = createForwarder(options.forwardTo);
-  let makeRoom = () => {};
-  const conversations = createConversations(() => makeRoom());
-  makeRoom = memory.addEvictable(conversations);
+  const conversations: Conversations = createConversations((bytes) => resized(bytes));
+  const resized = memory.addStore(conversations);
   const sockets = new Set<OpenSocket>();
   let draining = false;
   let accepting = true;
 
   const server = createServer((request, response) => answerHttp(request, response, () => draining));
+  server.maxConnections = maxConnections + spareSockets;
   const upgrades = new WebSocketServer({
     noServer: true,
     clientTracking: false,
     maxPayload: options.maxMessageBytes,
+    maxFragments,
     // Events are small: compression would cost 256 KiB for each connection.
     perMessageDeflate: false,
   });
@@ -129,7 +128,8 @@ export async function startWebSocketEndpoint(options: WebSocketOptions): Promise
     if (!accepting) return refusal(503, 'server_error', 'server_shutting_down', 'The server is going away.');
     if (sockets.size >= maxConnections)
       return refusal(503, 'server_error', 'server_overloaded', 'The gateway has too many connections.');
-    return null;
+    const short = memory.refusal();
+    return short === null ? null : refusal(503, 'server_error', 'server_overloaded', short.message);
   }
 
   function accept(webSocket: WebSocket, socket: Socket, request: IncomingMessage): void {
@@ -205,7 +205,9 @@ function openSocket(
   socket: Socket,
   id: string,
   { lifetimeMs, memory, observer, writeTimeoutMs }: WebSocketOptions,
-  create: (host: Pick<Parameters<typeof createConnection>[0], 'send' | 'close' | 'hold' | 'turnEnded'>) => Connection,
+  create: (
+    host: Pick<Parameters<typeof createConnection>[0], 'send' | 'close' | 'hold' | 'taken' | 'release' | 'turnEnded'>,
+  ) => Connection,
 ): OpenSocket {
   const startedAt = performance.now();
   const turns: Partial<Record<TurnOutcome, number>> = {};
@@ -213,21 +215,61 @@ function openSocket(
   let alive = true;
   let blocked = false;
   let stuck: NodeJS.Timeout | null = null;
-  /** Bytes of a message that has not arrived completely. */
+  /** Memory is short: nothing is read. */
+  let isPaused = false;
+  let isCut = false;
+  /** Bytes of a message that has not arrived completely, and of those whose turns have not ended. */
   let arriving = 0;
-  let held: HeldBytes | null = null;
+  let lastRead = 0;
+  let messages = 0;
+  /** Of those, what the proxy has not taken. */
+  let untaken = 0;
+  let sentAfterClose = 0;
+
+  const account = memory.enter({
+    pause: () => setPaused(true),
+    resume: () => setPaused(false),
+    shed: (error) => cutForMemory(error),
+  });
+  account.hold(connectionBytes);
+
+  /** Tells what it holds. Returns the error for its client if there is no room for that; until it is gone, it still counts. */
+  function tell(): ApiError | null {
+    const bytes = connectionBytes + arriving + messages;
+    const overload = account.hold(bytes, arriving + untaken);
+    if (overload !== null) account.hold(bytes);
+    return overload;
+  }
 
   const connection = create({
     send(text) {
       if (webSocket.readyState !== webSocket.OPEN) return;
       webSocket.send(text);
       if (!blocked && socket.writableLength > maxUnsentBytes) block();
+      if (blocked) account.setUnsent(socket.writableLength);
     },
     close(code, why) {
       reason ??= why;
       webSocket.close(code, why);
     },
-    hold: memory.hold,
+    hold(bytes) {
+      messages += bytes;
+      untaken += bytes;
+      const overload = tell();
+      if (overload === null) return null;
+      messages -= bytes;
+      untaken -= bytes;
+      tell();
+      return overload;
+    },
+    taken(bytes) {
+      untaken -= bytes;
+      tell();
+    },
+    release(bytes) {
+      messages -= bytes;
+      tell();
+    },
     turnEnded(outcome) {
       turns[outcome] = (turns[outcome] ?? 0) + 1;
       observer.turnEnded(outcome);
@@ -239,11 +281,33 @@ function openSocket(
     webSocket.terminate();
   }
 
+  /** For want of memory. The client has a moment to read why; what it sends meanwhile is not read. */
+  function cutForMemory({ code }: ApiError): void {
+    if (isCut) return;
+    isCut = true;
+    reason ??= code;
+    connection.closed();
+    webSocket.close(1013, code);
+    setTimeout(() => webSocket.terminate(), cutDelayMs).unref();
+  }
+
   function block(): void {
     blocked = true;
-    connection.setBlocked(true);
-    webSocket.pause(); // nor are further messages read, whose answers would wait as well
     watch(taken());
+    read();
+  }
+
+  function setPaused(now: boolean): void {
+    isPaused = now;
+    read();
+  }
+
+  /** Reads on or stops reading: messages, whose answers would wait as well, and answers. */
+  function read(): void {
+    const isHalted = blocked || isPaused;
+    connection.setBlocked(isHalted);
+    if (isHalted) webSocket.pause();
+    else webSocket.resume();
   }
 
   /** How much of what was written the system has accepted. */
@@ -260,40 +324,49 @@ function openSocket(
   }
 
   socket.on('drain', () => {
+    account.setUnsent(0);
     if (!blocked) return;
     blocked = false;
     if (stuck !== null) clearTimeout(stuck);
-    webSocket.resume();
-    connection.setBlocked(false);
+    read();
   });
 
   // Before the library reads them.
   socket.prependListener('data', (bytes: Buffer) => {
     alive = true;
+    if (isCut) {
+      sentAfterClose += bytes.length;
+      if (sentAfterClose > maxBytesAfterClose) socket.pause();
+      return;
+    }
     arriving += bytes.length;
-    if (arriving <= maxUncountedBytes) return;
-    held ??= memory.hold(0);
-    if (held?.resize(arriving) === true) return;
-    reason ??= 'server_overloaded';
-    webSocket.close(1013, 'server_overloaded');
+    lastRead = bytes.length;
+    memory.worked(bytes.length);
+  });
+  // After that: a message that is complete has been answered, if only with an error.
+  socket.on('data', () => {
+    const overload = isCut ? null : tell();
+    if (overload !== null) cutForMemory(overload);
   });
 
-  function arrived(): void {
-    arriving = 0;
-    held?.release();
-    held = null;
+  /** A frame of control is not a part of the message that it came in. */
+  function control(payload: Buffer): void {
+    arriving = Math.max(arriving - payload.length - frameHeadBytes, 0);
+    tell();
   }
 
   webSocket.on('message', (data: Buffer, isBinary) => {
-    arrived();
+    // What is left came with the end of this one, and is the beginning of the next.
+    arriving = Math.min(Math.max(arriving - data.length, 0), lastRead);
+    tell();
     if (webSocket.readyState !== webSocket.OPEN) return;
     if (isBinary) {
       reason ??= 'binary_message';
       webSocket.close(1003, 'Only text messages are accepted.');
     } else connection.message(data);
   });
-  webSocket.on('ping', arrived);
-  webSocket.on('pong', arrived);
+  webSocket.on('ping', control);
+  webSocket.on('pong', control);
   // Protocol errors, and messages that are too large: the library answers with the close code.
   webSocket.on('error', (error: Error & { code?: string }) => {
     reason ??= (error.code ?? 'protocol_error').toLowerCase();
@@ -306,8 +379,8 @@ function openSocket(
     webSocket.once('close', (code) => {
       clearTimeout(lifetime);
       if (stuck !== null) clearTimeout(stuck);
-      arrived();
-      connection.closed();
+      account.release();
+      if (!isCut) connection.closed();
       const { bytesRead: bytesIn, bytesWritten: bytesOut } = socket;
       observer.closed({ id, code, reason, durationMs: performance.now() - startedAt, turns, bytesIn, bytesOut });
       resolve();
@@ -320,7 +393,7 @@ function openSocket(
     cut,
     ping() {
       // Nothing is read from a client that does not read, so its pong would not be seen.
-      if (blocked || webSocket.readyState !== webSocket.OPEN) return;
+      if (blocked || isPaused || webSocket.readyState !== webSocket.OPEN) return;
       if (!alive) {
         cut('no_pong');
         return;

@@ -2,7 +2,7 @@ import { Buffer } from 'node:buffer';
 import { unreadable } from './client-message.ts';
 import { type Conversation, itemsOf } from './conversations.ts';
 import { invalid, type TurnError } from './errors.ts';
-import { parseRaw, type RawFields } from './raw-fields.ts';
+import { type RawFields, readOwnField } from './raw-fields.ts';
 
 /** A `response.create`, decoded when its turn begins. */
 export interface TurnRequest {
@@ -22,7 +22,7 @@ const own = new Set(['type', 'stream_id', 'previous_response_id', 'stream', 'str
 /** The id of the response that is to be continued, if the request names one as a string. */
 export function previousIdOf(fields: RawFields): string | null {
   try {
-    const id = JSON.parse(String(fields.get('previous_response_id') ?? 'null')) as unknown;
+    const id = readOwnField(fields, 'previous_response_id', 1);
     return typeof id === 'string' ? id : null;
   } catch {
     return null;
@@ -50,10 +50,7 @@ function readFields(
   find: (responseId: string) => Conversation | null,
   maxValues: number,
 ): TurnRequest | TurnError {
-  const read = (name: string) => {
-    const raw = given.get(name);
-    return raw === undefined ? null : parseRaw(raw, maxValues);
-  };
+  const read = (name: string) => readOwnField(given, name, maxValues) ?? null;
   const [stream, background] = [read('stream'), read('background')];
   // Codex sends `stream: true`, which is what happens anyway.
   if (stream !== null && stream !== true)

@@ -206,8 +206,10 @@ export class Turn implements AnswerListener {
     this.#send(this.#previousId === null ? data : JSON.stringify(continued));
     const outcome = terminal[type as keyof typeof terminal] as TurnOutcome | undefined;
     if (outcome === undefined) return;
-    if (outcome !== 'failed')
-      this.#host.keep(conversationOf(response.id, this.#previous, this.#input, itemsOfOutput(response.output)));
+    if (outcome !== 'failed') {
+      const kept = conversationOf(response.id, this.#previous, this.#input, itemsOfOutput(response.output));
+      if (kept !== null) this.#host.keep(kept);
+    }
     this.#finish('answer_body', outcome, null);
   }
 

@@ -58,13 +58,13 @@ export function* parseJson(
 const smallBodyBytes = 64 * 1024;
 
 /**
- * Upper bound of what a body takes while it is translated, with garbage made on the way: its text, its strings, the text of
+ * Upper bound of what a body takes while it is translated, with garbage made on the way: itself, its text, its strings, the text of
  * the upstream's body and of what the response repeats, 200 bytes for each value and its key; outside the heap the
  * upstream's body in pieces, whole, and in the message that carries it. `npm run test:sizing` has the shapes that cost the
  * most.
  */
 function holdAll(bytes: number, values: number, hold: Hold): ApiError | null {
-  return hold('parsed', 8 * bytes + 200 * values) ?? hold('chat', 4 * bytes);
+  return hold(13 * bytes + 200 * values, bytes);
 }
 
 /**

@@ -33,7 +33,7 @@ export function* readRequestBody(
   if (bytes.length > limits.maxRequestBytes) throw tooLarge(`exceeds ${limits.maxRequestBytes} bytes`);
   const plain = decompress(bytes, headers.contentEncoding, limits.maxRequestBytes);
   // Before parsing: a small body may become a large value.
-  const overload = plain === bytes ? null : hold('received', bytes.length + plain.length);
+  const overload = plain === bytes ? null : hold(bytes.length + plain.length, bytes.length + plain.length);
   if (overload !== null) throw overload;
   if (plain.length === 0) throw ApiError.invalidRequest('invalid_json', null, 'The request body is empty.');
   if (plain !== bytes) yield;

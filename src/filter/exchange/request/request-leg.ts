@@ -153,7 +153,7 @@ export class RequestLeg {
       return this.#refuse(event.type, this.#tooLarge());
     if (event.endOfStream)
       return this.#refuse(event.type, ApiError.invalidRequest('missing_body', null, 'The request has no body.'));
-    const overload = this.#options.hold('received', this.#announcedBytes);
+    const overload = this.#options.hold(this.#announcedBytes, this.#announcedBytes);
     if (overload !== null) return this.#refuse(event.type, overload);
     this.#path = route.path;
     this.#operation = route.operation;
@@ -182,7 +182,8 @@ export class RequestLeg {
     this.#clientBytes += body.length;
     if (this.#clientBytes > this.#options.bodyLimits.maxRequestBytes) return this.#refuse(type, this.#tooLarge());
     if (this.#headerTiming === 'replaceable' && !endOfStream) return this.#refuse(type, partialBody());
-    const overload = this.#options.hold('received', Math.max(this.#announcedBytes, this.#clientBytes));
+    const bytes = Math.max(this.#announcedBytes, this.#clientBytes);
+    const overload = this.#options.hold(bytes, bytes);
     if (overload !== null) return this.#refuse(type, overload);
     const isLast = endOfStream || this.#headerTiming === 'with_body';
     if (isLast && this.#body === null) return yield* this.#translate(type, body);
@@ -213,7 +214,7 @@ export class RequestLeg {
     const found = context.foundTools.size === 0 ? 0 : bytesOfValue([...context.foundTools.values()]);
     const kept = this.#isSmall() ? null : keepLarge(context.echo);
     // What the response repeats stays in memory until it has ended.
-    hold('context', (kept?.bytes ?? 0) + found);
+    hold((kept?.bytes ?? 0) + found);
     this.#outcome = {
       type: 'translated',
       context: kept === null ? context : { ...context, echo: kept.echo },
@@ -282,8 +283,6 @@ export class RequestLeg {
   /** The Response needs nothing of the upstream. */
   #answer(event: RequestEvent['type'], { context, dropped, unknownTypes }: PreparedRequest): ExchangeReply[] {
     const answer = immediateAnswer(context, { dropped, requestId: this.#headers.get('x-request-id') ?? null });
-    const overload = this.#options.hold('chat', answer.body.length);
-    if (overload !== null) return this.#refuse(event, overload);
     this.#letGo();
     this.#outcome = { type: 'answered', context, dropped, unknownTypes, inputTokens: null };
     this.#move(event, 'answered');
@@ -293,7 +292,7 @@ export class RequestLeg {
   /** Of the request nothing is held any more. */
   #letGo(): void {
     this.#body = null;
-    for (const kind of ['received', 'parsed', 'chat'] as const) this.#options.hold(kind, 0);
+    this.#options.hold(0);
   }
 
   #refuse(event: RequestEvent['type'], refusal: ApiError): ExchangeReply[] {

@@ -47,7 +47,7 @@ export class EventStreamReader implements UpstreamBodyReader {
     this.#translator = new StreamTranslator(context);
     this.#repeatsMuch = repeatsMuch(context.echo);
     this.state = state;
-    state.keeps = 'stream';
+    state.parsesWhole = false;
     state.disposition = committed ? 'translated' : null;
     state.report = () => this.#report();
   }

@@ -236,7 +236,7 @@ export class ResponseLeg {
       const isError = (this.#upstreamStatus ?? 0) >= 300;
       return joined(out, reader.end(isError ? undefined : undecodable(damage)));
     }
-    const overload = this.#options.hold(state.keeps, state.bufferedBytes);
+    const overload = this.#options.hold(state.bufferedBytes, state.parsesWhole ? state.bufferedBytes : 0);
     return overload === null ? out : joined(out, reader.end(overload));
   }
 

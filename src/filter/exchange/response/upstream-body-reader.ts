@@ -31,9 +31,10 @@ export interface AnswerState {
   isFinishing: boolean;
   /** The bytes returned so far include a delta of a stream. */
   hasToken: boolean;
-  /** Bytes that stay in memory until more arrive, or until the answer ends; by kind. */
+  /** Bytes that stay in memory until more arrive, or until the answer ends. */
   bufferedBytes: number;
-  keeps: 'received' | 'stream';
+  /** They are of a body that is parsed once it is whole. */
+  parsesWhole: boolean;
   /** Tokens of the output so far, as the upstream counts them or estimated. */
   outputTokens: number;
   report: () => UpstreamBodyReport;
@@ -92,7 +93,7 @@ export function newAnswerState(): AnswerState {
     isFinishing: false,
     hasToken: false,
     bufferedBytes: 0,
-    keeps: 'received',
+    parsesWhole: true,
     outputTokens: 0,
     report: () => emptyReport,
   };

@@ -164,7 +164,7 @@ test('without the query nothing is changed, in either direction', () => {
 
 test('a list that takes more memory than there is becomes an error', () => {
   const overloaded = new ApiError('Too much.', { status: 503, type: 'server_error', code: 'server_overloaded' });
-  const { client, exchange } = run({ options: { hold: (_kind, bytes) => (bytes > 10 ? overloaded : null) } });
+  const { client, exchange } = run({ options: { hold: (bytes) => (bytes > 10 ? overloaded : null) } });
   expect(headersIn(client)[0]).toMatchObject({ set: { ':status': '503' } });
   expect(exchange.summary()).toMatchObject({ outcome: 'upstream_error', errorCode: 'server_overloaded' });
 });

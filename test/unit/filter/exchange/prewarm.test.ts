@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { Exchange } from '../../../../src/filter/exchange/exchange.ts';
 import type { BodyMode, ExchangeReply } from '../../../../src/filter/exchange/types.ts';
-import { ApiError } from '../../../../src/filter/wire/schema/api-error.ts';
 import { exchangeOptions, headersOf } from '../../../support/exchange-options.ts';
 import { faultsOfResponse } from '../../../support/published-schema.ts';
 import { createTestSettings } from '../../../support/settings.ts';
@@ -103,19 +102,6 @@ test('a body that ends in trailers is answered as well', () => {
   exchange.handle({ type: 'request_body', body, endOfStream: false });
   expect(immediateOf(exchange.handle({ type: 'request_trailers' })).status).toBe(200);
   expect(exchange.summary().outcome).toBe('completed');
-});
-
-test('what it would take to answer is counted', () => {
-  const overload = new ApiError('Overloaded.', { status: 503, type: 'server_error', code: 'server_overloaded' });
-  const held: Record<string, number> = {};
-  const hold = (limit: number) => (kind: string, bytes: number) => {
-    held[kind] = bytes;
-    return kind === 'chat' && bytes > limit ? overload : null;
-  };
-  const body = { input: 'Hi', generate: false, instructions: 'x'.repeat(2000), stream: true };
-  expect(run(body, 'BUFFERED', { hold: hold(6000) }).answer.status).toBe(503);
-  expect(run(body, 'BUFFERED', { hold: hold(12_000) }).answer.status).toBe(200);
-  expect(held).toEqual({ received: 0, parsed: 0, chat: 0 });
 });
 
 test('a server that keeps prompts is asked', () => {

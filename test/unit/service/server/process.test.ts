@@ -5,9 +5,9 @@ import type { ExchangeEvent } from '../../../../src/filter/exchange/types.ts';
 import { processMethod } from '../../../../src/filter/extproc/messages.ts';
 import { ApiError } from '../../../../src/filter/wire/schema/api-error.ts';
 import { takeCollector } from '../../../../src/service/memory/collector.ts';
+import type { Holder } from '../../../../src/service/memory/overload.ts';
 import type { GrpcCall, GrpcCallListener } from '../../../../src/service/server/grpc-call.ts';
 import { frameHeadBytes } from '../../../../src/service/server/message-frames.ts';
-import type { SheddableCall } from '../../../../src/service/server/overload.ts';
 import { type ProcessOptions, processCall } from '../../../../src/service/server/process.ts';
 import { createStepQueue } from '../../../../src/service/server/step-queue.ts';
 import { createTicker } from '../../../../src/service/server/ticker.ts';
@@ -37,7 +37,7 @@ const busyQueues = (): ProcessOptions['queues'] => ({
 
 /** Options of a call that nobody observes, with an exchange of its own. */
 const callOptions = (given: Pick<ProcessOptions, 'ticker'> & Partial<ProcessOptions>): ProcessOptions => ({
-  open: () => ({ exchange: new Exchange(exchangeOptions()), modes: defaultModes, hold: () => null, close() {} }),
+  open: () => ({ exchange: new Exchange(exchangeOptions()), modes: defaultModes, setUnsent() {}, close() {} }),
   observers: [],
   worked() {},
   queues: busyQueues(),
@@ -54,10 +54,10 @@ const headers: ExchangeEvent = {
 
 /** Opens exchanges, and notes their calls as the guard knows them. */
 const noting =
-  (calls: SheddableCall[]): ProcessOptions['open'] =>
+  (calls: Holder[]): ProcessOptions['open'] =>
   (_modes, call) => {
     calls.push(call);
-    return { exchange: new Exchange(exchangeOptions()), modes: defaultModes, hold: () => null, close() {} };
+    return { exchange: new Exchange(exchangeOptions()), modes: defaultModes, setUnsent() {}, close() {} };
   };
 
 type Send = (event: ExchangeEvent) => void;
@@ -88,7 +88,7 @@ test.each(['closed', 'halfClosed'] as const)('a call that is %s no longer refers
       open() {
         const opened = new Exchange(exchangeOptions());
         exchange = new WeakRef(opened);
-        return { exchange: opened, modes: defaultModes, hold: () => null, close() {} };
+        return { exchange: opened, modes: defaultModes, setUnsent() {}, close() {} };
       },
       observers: [
         {
@@ -130,7 +130,7 @@ test('of bodies that are completed together in a busy turn each waits for its ow
     const listener = processCall(
       { ...idleCall, send: () => void sent.push(name) },
       callOptions({
-        open: () => ({ exchange: new Exchange(options), modes: defaultModes, hold: () => null, close() {} }),
+        open: () => ({ exchange: new Exchange(options), modes: defaultModes, setUnsent() {}, close() {} }),
         ticker,
         queues,
       }),
@@ -161,7 +161,7 @@ test('a call that the guard fails because of its own message opens no second exc
   const close = () => {
     closed += 1;
   };
-  const sheddable: SheddableCall[] = [];
+  const sheddable: Holder[] = [];
   let isShort = false;
   const listener = processCall(
     idleCall,
@@ -170,7 +170,7 @@ test('a call that the guard fails because of its own message opens no second exc
         opened += 1;
         sheddable.push(call);
         const exchange = new Exchange(exchangeOptions());
-        return { exchange, modes: defaultModes, hold: () => null, close };
+        return { exchange, modes: defaultModes, setUnsent() {}, close };
       },
       ticker,
       worked() {
@@ -233,7 +233,7 @@ test('bursts of many answers wait in a busy turn, tokens do not, and nothing is 
 test('a call that is failed while a burst of its answer waits tells its client, and sends nothing after that', async () => {
   const ticker = createTicker(1000);
   const sent: string[] = [];
-  const sheddable: SheddableCall[] = [];
+  const sheddable: Holder[] = [];
   const listener = processCall(
     { ...idleCall, send: (frame) => void sent.push(frame.includes('response.failed') ? 'failed' : 'other') },
     callOptions({
@@ -315,7 +315,7 @@ test.each([
 
 test('a call that the guard resumes while a burst waits is not read before that', async () => {
   const ticker = createTicker(1000);
-  const sheddable: SheddableCall[] = [];
+  const sheddable: Holder[] = [];
   let isReading = true;
   const read = (is: boolean) => () => {
     isReading = is;
@@ -383,7 +383,7 @@ test.each([1, 5])('a body of %d MiB is answered before a call that the caller ha
   const listener = processCall(
     { ...idleCall, send: () => void sent.push('reply'), end: () => void sent.push('end') },
     callOptions({
-      open: () => ({ exchange: new Exchange(options), modes: defaultModes, hold: () => null, close() {} }),
+      open: () => ({ exchange: new Exchange(options), modes: defaultModes, setUnsent() {}, close() {} }),
       ticker,
     }),
   );
@@ -404,7 +404,7 @@ function timesOf(request: object, path: string, contentType: string, answer: str
   const call: GrpcCall = { ...idleCall };
   let times: CallTimes | null = null;
   const listener = processCall(call, {
-    open: () => ({ exchange: new Exchange(exchangeOptions()), modes: defaultModes, hold: () => null, close() {} }),
+    open: () => ({ exchange: new Exchange(exchangeOptions()), modes: defaultModes, setUnsent() {}, close() {} }),
     observers: [
       {
         onStart: () => ({

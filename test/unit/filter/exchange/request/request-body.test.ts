@@ -182,20 +182,20 @@ describe('memory', () => {
 
   it('is reserved for what a compressed body becomes, before it is parsed', () => {
     const compressed = gzipSync(body);
-    const reserved: [string, number][] = [];
-    const hold: Hold = (kind, bytes) => {
-      reserved.push([kind, bytes]);
+    const reserved: [number, number | undefined][] = [];
+    const hold: Hold = (held, ofBody) => {
+      reserved.push([held, ofBody]);
       return null;
     };
     read(compressed, { contentEncoding: 'gzip', hold });
-    expect(reserved).toEqual([['received', compressed.length + body.length]]);
+    expect(reserved).toEqual([[compressed.length + body.length, compressed.length + body.length]]);
     read(body, { hold });
     expect(reserved).toHaveLength(1);
   });
 
   it('that is not there refuses the body unparsed', () => {
     const full = new ApiError('full', { status: 503, type: 'server_error', code: 'server_overloaded' });
-    const hold: Hold = (_kind, bytes) => (bytes > 500 ? full : null);
+    const hold: Hold = (bytes) => (bytes > 500 ? full : null);
     expect(refusal(gzipSync('x'.repeat(900)), { contentEncoding: 'gzip', hold })).toEqual([
       503,
       'server_error',

@@ -11,8 +11,7 @@ const overload = new ApiError('Too much at once.', { status: 503, type: 'server_
 /** An exchange whose reservation can be looked at: what it holds now, and above which number of bytes it is refused. */
 function reserving(most = Number.POSITIVE_INFINITY) {
   let held = 0;
-  const hold: Hold = (kind, bytes) => {
-    if (kind !== 'received') return null;
+  const hold: Hold = (bytes) => {
     if (bytes > most) return overload;
     held = bytes;
     return null;

@@ -143,16 +143,16 @@ test.each(['data: ', 'event: message\n', 'id: 1\n', 'retry: 5\n', ': hello\n\n',
   },
 );
 
-test('bytes that do not tell their kind are counted as received', () => {
-  const held: [string, number][] = [];
-  const hold: Hold = (kind, bytes) => {
-    held.push([kind, bytes]);
+test('bytes that do not tell their kind are counted as a body', () => {
+  const held: [number, number | undefined][] = [];
+  const hold: Hold = (bytes, body) => {
+    held.push([bytes, body]);
     return null;
   };
   play(ask({ stream: true }), answered({}, '  ', 'da'), { hold });
   expect(held.slice(-2)).toEqual([
-    ['received', 2],
-    ['received', 4],
+    [2, 2],
+    [4, 4],
   ]);
 });
 
@@ -310,7 +310,7 @@ describe('limits', () => {
 
   test.each(['-5', '-1e300', '1e9', 'many', '5, 5', ''])('a length that is none announces nothing: %j', (length) => {
     const kept: number[] = [];
-    const hold: Hold = (_kind, bytes) => {
+    const hold: Hold = (bytes) => {
       kept.push(bytes);
       return null;
     };
@@ -320,7 +320,7 @@ describe('limits', () => {
 
   test('an exchange is turned away when the process has no room, whichever side grows', () => {
     const full = new ApiError('full', { status: 503, type: 'server_error', code: 'server_overloaded' });
-    const room = (most: number): { hold: Hold } => ({ hold: (_kind, bytes) => (bytes > most ? full : null) });
+    const room = (most: number): { hold: Hold } => ({ hold: (bytes) => (bytes > most ? full : null) });
     const played = [
       play(ask({}, { 'content-length': '400' }), answered(json, completion), room(399)),
       play(ask(), answered(json, completion), room(10)),
@@ -332,7 +332,7 @@ describe('limits', () => {
 
   test('a stream is ended when the process has no room for what it keeps', () => {
     const full = new ApiError('full', { status: 503, type: 'server_error', code: 'server_overloaded' });
-    const hold: Hold = (_kind, bytes) => (bytes > 1500 ? full : null);
+    const hold: Hold = (bytes) => (bytes > 1500 ? full : null);
     const text = Array.from({ length: 20 }, () => chunk({ content: 'x'.repeat(100) }));
     const { client } = play(ask({ stream: true }), answered(sse, ...text, chunk({}, 'stop')), { hold });
     expect(eventLines(String(client.body)).at(-2)).toBe('failed server_overloaded');
@@ -342,7 +342,7 @@ describe('limits', () => {
   test('what is kept is given back', () => {
     const kept: number[] = [];
     play(ask(), answered(json, completion), {
-      hold(_kind, bytes) {
+      hold(bytes) {
         kept.push(bytes);
         return null;
       },
@@ -353,8 +353,8 @@ describe('limits', () => {
 
   test('what the response repeats of its request stays counted', () => {
     const kept: number[] = [];
-    const hold: Hold = (kind, bytes) => {
-      if (kind === 'context') kept.push(bytes);
+    const hold: Hold = (bytes, body) => {
+      if (body === undefined) kept.push(bytes);
       return null;
     };
     play(ask({ instructions: 'x'.repeat(50_000) }), answered(json, completion), { hold });
@@ -370,8 +370,8 @@ describe('limits', () => {
 
 test('the definitions of tools that an answer may load stay counted', () => {
   const kept: number[] = [];
-  const hold: Hold = (kind, bytes) => {
-    if (kind === 'context') kept.push(bytes);
+  const hold: Hold = (bytes, body) => {
+    if (body === undefined) kept.push(bytes);
     return null;
   };
   const description = 'x'.repeat(30_000);

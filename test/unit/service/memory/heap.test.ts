@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { heapLimit, MeasuredHeap } from '../../../../src/service/server/heap.ts';
+import { heapLimit, MeasuredHeap } from '../../../../src/service/memory/heap.ts';
 
 const MiB = 1024 * 1024;
 

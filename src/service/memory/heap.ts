@@ -1,6 +1,6 @@
 import { constants, PerformanceObserver } from 'node:perf_hooks';
 import { getHeapStatistics } from 'node:v8';
-import { collectAndGiveBack, takeCollector } from '../memory/collector.ts';
+import { collectAndGiveBack, takeCollector } from './collector.ts';
 
 /** The state of the JavaScript heap. */
 export interface HeapGauge {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 
-const source = join(import.meta.dirname, '../../src/service/program/process-memory.ts');
+const source = join(import.meta.dirname, '../../../../src/service/program/process-memory.ts');
 
 /** The collections that a process asked for which starts, waits and ends. */
 async function requestedCollections(work: string): Promise<number> {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ApiError } from '../../../../src/filter/wire/schema/api-error.ts';
-import { type Admission, createOverloadGuard, type OverloadGuard } from '../../../../src/service/server/overload.ts';
+import { type Admission, OverloadGuard } from '../../../../src/service/memory/overload.ts';
 
 const MiB = 1024 * 1024;
 
@@ -18,7 +18,7 @@ function guardOf(limits: { maxExchanges?: number; maxBufferedBytes?: number; liv
     collect: () => false,
     giveBack: () => false,
   };
-  const guard = createOverloadGuard({ maxExchanges: 0, maxBufferedBytes: 0, ...limits }, heap, (reason) => {
+  const guard = new OverloadGuard({ maxExchanges: 0, maxBufferedBytes: 0, ...limits }, heap, (reason) => {
     refusals.push(reason);
   });
   return { guard, refusals, heap, refreshes };
@@ -66,29 +66,29 @@ describe('the limit on bytes', () => {
     const { guard, refusals } = guardOf({ maxBufferedBytes: 100 });
     const first = admissionOf(guard.admit());
     const second = admissionOf(guard.admit());
-    expect(first.hold('received', 60)).toBeNull();
-    expect(second.hold('received', 40)).toBeNull();
-    expect(second.hold('received', 41)).toMatchObject({ status: 503, code: 'server_overloaded' });
+    expect(first.hold(60, 60)).toBeNull();
+    expect(second.hold(40, 40)).toBeNull();
+    expect(second.hold(41, 41)).toMatchObject({ status: 503, code: 'server_overloaded' });
     expect(refusals).toEqual(['buffered_bytes']);
-    expect(guard.held()).toBe(60);
-    expect(first.hold('received', 0)).toBeNull();
-    expect(guard.held()).toBe(0);
+    expect(guard.held).toBe(60);
+    expect(first.hold(0, 0)).toBeNull();
+    expect(guard.held).toBe(0);
   });
 
   it('never refuses what shrinks, even with no memory left', () => {
     const { guard, heap } = guardOf({ maxBufferedBytes: 100 });
     const admission = admissionOf(guard.admit());
-    admission.hold('received', 90);
+    admission.hold(90, 90);
     heap.live = heap.limit;
-    expect(admission.hold('received', 80)).toBeNull();
+    expect(admission.hold(80, 80)).toBeNull();
   });
 
   it('counts nothing for an exchange that has ended', () => {
     const { guard } = guardOf({ maxBufferedBytes: 100 });
     const admission = admissionOf(guard.admit());
     admission.release();
-    expect(admission.hold('received', 50)).toBeNull();
-    expect(guard.held()).toBe(0);
+    expect(admission.hold(50, 50)).toBeNull();
+    expect(guard.held).toBe(0);
   });
 });
 
@@ -105,30 +105,30 @@ describe('memory', () => {
     const { guard, heap } = guardOf({ live: 100 * MiB });
     const running = Array.from({ length: 5 }, () => {
       const admission = admissionOf(guard.admit());
-      expect(admission.hold('received', MiB)).toBeNull();
-      expect(admission.hold('stream', 110 * MiB)).toBeNull();
+      expect(admission.hold(MiB, MiB)).toBeNull();
+      expect(admission.hold(110 * MiB)).toBeNull();
       return admission;
     });
     expect(guard.admit()).toMatchObject({ status: 503 });
     running.pop()?.release();
     const next = admissionOf(guard.admit());
-    expect(next.hold('received', 20 * MiB)).toMatchObject({ status: 503 });
+    expect(next.hold(20 * MiB, 20 * MiB)).toMatchObject({ status: 503 });
     // The measurement saw that they keep less than was thought; what ends now is in it.
     heap.live = 150 * MiB;
-    expect(admissionOf(guard.admit()).hold('received', 30 * MiB)).toBeNull();
+    expect(admissionOf(guard.admit()).hold(30 * MiB, 30 * MiB)).toBeNull();
     for (const admission of running) admission.release();
-    expect(admissionOf(guard.admit()).hold('received', 39 * MiB)).toMatchObject({ status: 503 });
+    expect(admissionOf(guard.admit()).hold(39 * MiB, 39 * MiB)).toMatchObject({ status: 503 });
     heap.live = 40 * MiB;
-    expect(admissionOf(guard.admit()).hold('received', 39 * MiB)).toBeNull();
+    expect(admissionOf(guard.admit()).hold(39 * MiB, 39 * MiB)).toBeNull();
   });
 
   it('takes a body only if parsing it cannot fill the heap', () => {
     const { guard, heap } = guardOf({ live: 300 * MiB });
     const admission = admissionOf(guard.admit());
-    expect(admission.hold('received', 29 * MiB)).toBeNull();
-    expect(admission.hold('received', 30 * MiB)).toMatchObject({ status: 503 });
+    expect(admission.hold(29 * MiB, 29 * MiB)).toBeNull();
+    expect(admission.hold(30 * MiB, 30 * MiB)).toMatchObject({ status: 503 });
     heap.live = 0;
-    expect(admission.hold('received', 31 * MiB)).toBeNull();
+    expect(admission.hold(31 * MiB, 31 * MiB)).toBeNull();
   });
 });
 
@@ -158,9 +158,9 @@ describe('availability', () => {
   it('follows the buffered bytes and the live heap', () => {
     const { guard, heap } = guardOf({ maxBufferedBytes: MiB });
     const admission = admissionOf(guard.admit());
-    admission.hold('received', MiB - 1000);
+    admission.hold(MiB - 1000, MiB - 1000);
     expect([1, 2, 3].map(() => guard.checkAvailability())).toEqual([true, true, false]);
-    admission.hold('received', 0);
+    admission.hold(0, 0);
     expect(guard.checkAvailability()).toBe(true);
     heap.live = 601 * MiB;
     expect([1, 2, 3].map(() => guard.checkAvailability())).toEqual([true, true, false]);
@@ -214,7 +214,7 @@ describe('what the process has of its container', () => {
     const refusals: string[] = [];
     const limits = { maxExchanges: 0, maxBufferedBytes: 0 };
     const clock = { ms: 0 };
-    const guard = createOverloadGuard(
+    const guard = new OverloadGuard(
       limits,
       heap,
       (reason) => refusals.push(reason),
@@ -230,7 +230,7 @@ describe('what the process has of its container', () => {
         shed: ({ code }: ApiError) => void log.push(`${code} ${name}`),
       };
       const admission = admissionOf(guard.admit(call));
-      admission.hold('stream', bytes);
+      admission.hold(bytes);
       return admission;
     };
     return { guard, resident, log, open, refusals, clock };
@@ -251,9 +251,9 @@ describe('what the process has of its container', () => {
     const { guard, resident } = guardOfContainer();
     resident.now = 800 * MiB;
     guard.checkAvailability();
-    expect(admissionOf(guard.admit()).hold('parsed', 100 * MiB)).toMatchObject({ status: 503 });
+    expect(admissionOf(guard.admit()).hold(100 * MiB, 4 * MiB)).toMatchObject({ status: 503 });
     resident.afterCollection = 200 * MiB;
-    expect(admissionOf(guard.admit()).hold('parsed', 100 * MiB)).toBeNull();
+    expect(admissionOf(guard.admit()).hold(100 * MiB, 4 * MiB)).toBeNull();
   });
 
   it('pauses the calls that hold the most while it is short, and lets them go on', () => {
@@ -279,7 +279,7 @@ describe('what the process has of its container', () => {
     resident.afterCollection = 780 * MiB;
     guard.worked(5 * MiB);
     expect(log).toEqual(['server_overloaded largest']);
-    expect(guard.held()).toBe(40 * MiB + 100_000);
+    expect(guard.held).toBe(40 * MiB + 100_000);
   });
 
   it('fails none where V8 has kept the pages of what was collected: they are given back first', () => {
@@ -373,7 +373,7 @@ describe('what the process has of its container', () => {
 
   it('gives nothing back of what calls and the heap hold', () => {
     const { guard, resident, open } = guardOfContainer(300 * MiB);
-    open('large', 90 * MiB).hold('unsent', 400 * MiB);
+    open('large', 90 * MiB).setUnsent(400 * MiB);
     resident.now = 900 * MiB;
     resident.afterCollection = 900 * MiB;
     resident.afterGivingBack = 300 * MiB;
@@ -388,6 +388,72 @@ describe('what the process has of its container', () => {
     resident.afterCollection = 300 * MiB;
     guard.worked(5 * MiB);
     expect(log).toEqual([]);
+  });
+
+  /** A store that keeps so many bytes for later. */
+  function keep(guard: OverloadGuard, bytes: number) {
+    const store = {
+      bytes,
+      evict(wanted: number) {
+        store.bytes = Math.max(store.bytes - wanted, 0);
+        resized(store.bytes);
+      },
+    };
+    const resized = guard.addStore(store);
+    resized(bytes);
+    return store;
+  }
+
+  it('forgets what is kept for later before it refuses what is new', () => {
+    const { guard, resident } = guardOfContainer();
+    const store = keep(guard, 500 * MiB);
+    resident.now = 860 * MiB;
+    guard.checkAvailability();
+    resident.afterCollection = 300 * MiB;
+    admissionOf(guard.admit()).release();
+    expect(store.bytes).toBe(240 * MiB);
+  });
+
+  it('forgets it before it refuses a body', () => {
+    const { guard, resident } = guardOfContainer();
+    const store = keep(guard, 500 * MiB);
+    resident.now = 800 * MiB;
+    guard.checkAvailability();
+    const admission = admissionOf(guard.admit());
+    resident.afterCollection = 500 * MiB;
+    expect(admission.hold(100 * MiB, 4 * MiB)).toBeNull();
+    expect(store.bytes).toBe(200 * MiB);
+  });
+
+  it('forgets it before it cuts those that hold the most, and cuts no more than that leaves', () => {
+    const { guard, resident, log, open } = guardOfContainer();
+    open('large', 100 * MiB);
+    open('largest', 110 * MiB);
+    const store = keep(guard, 100 * MiB);
+    resident.now = 780 * MiB;
+    resident.afterCollection = 780 * MiB;
+    guard.worked(5 * MiB);
+    expect({ kept: store.bytes, log }).toEqual({ kept: 0, log: ['server_overloaded largest'] });
+  });
+
+  it('counts what others than exchanges hold, and cuts them as it cuts exchanges', () => {
+    const { guard, resident, log, open } = guardOfContainer();
+    open('call', 100 * MiB);
+    const connection = {
+      pause() {},
+      resume() {},
+      shed: ({ code }: ApiError) => void log.push(`${code} connection`),
+    };
+    const account = guard.enter(connection);
+    account.hold(100 * MiB);
+    account.setUnsent(90 * MiB);
+    expect({ held: guard.held, exchanges: guard.exchanges }).toEqual({ held: 290 * MiB, exchanges: 1 });
+    resident.now = 780 * MiB;
+    resident.afterCollection = 780 * MiB;
+    guard.worked(5 * MiB);
+    expect(log).toEqual(['server_overloaded connection']);
+    account.release();
+    expect({ held: guard.held, exchanges: guard.exchanges }).toEqual({ held: 100 * MiB, exchanges: 1 });
   });
 
   it('does the same for the heap', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { fitToMemory } from '../../../../src/service/server/fit-to-memory.ts';
+import { fitToMemory } from '../../../../src/service/memory/fit-to-memory.ts';
 import { readConfig } from '../../../../src/service/settings/config.ts';
 
 const MiB = 1024 * 1024;

@@ -1,0 +1,361 @@
+import { ApiError } from '../../filter/wire/schema/api-error.ts';
+import type { HeapGauge, ResidentMemory } from './heap.ts';
+import { Account, Ledger } from './ledger.ts';
+import { MemoryMeter } from './memory-meter.ts';
+
+/** The limit that refused an exchange. */
+export type OverloadReason = 'exchanges' | 'buffered_bytes' | 'memory';
+
+export interface OverloadLimits {
+  /** Maximum concurrent exchanges; 0 for no limit. */
+  readonly maxExchanges: number;
+  /** Maximum bytes of bodies that are yet to be parsed; 0 for no limit. */
+  readonly maxBufferedBytes: number;
+}
+
+/** Whoever holds memory: a call of the proxy's, a client's WebSocket. */
+export interface Holder {
+  /** Pauses and resumes reading from the other side. */
+  pause(): void;
+  resume(): void;
+  /** Ends it with this error and frees what it holds: cheap, and immediate. */
+  shed(error: ApiError): void;
+}
+
+/** Memory that can be freed at any time, at the price of an error for the client that needed it. */
+export interface EvictableStore {
+  /** Frees at least this many bytes, or all it has. */
+  evict(bytes: number): void;
+}
+
+/** A holder's entry in the ledger. */
+export interface Admission {
+  /**
+   * Sets how many bytes the holder holds; `body` of them are of a body that is yet to be parsed. Returns the error for its
+   * client if there is no room for what will be made of that body; it then holds nothing.
+   */
+  hold(bytes: number, body?: number): ApiError | null;
+  /** Sets how many bytes were written that the other side has not read yet. */
+  setUnsent(bytes: number): void;
+  /** Ends the admission and frees what it holds; later calls do nothing. */
+  release(): void;
+}
+
+/** JSON.parse takes up to 21 bytes of heap per byte of body (`[{},{},…`), and a body is parsed in one go. */
+const heapBytesPerBodyByte = 22;
+
+/** Shares of the heap that may be live, and of the memory available that the process may have. */
+const heapShares = {
+  /** Above it nothing new is admitted. */
+  busy: 0.6,
+  /** Above it those that hold the most are cut. */
+  short: 0.8,
+  /** Nothing is taken that would lead above it. */
+  full: 0.95,
+};
+const memoryShares = {
+  /** Above it garbage is collected. */
+  busy: 0.6,
+  /** Above it those that hold the most are paused, and cut if a collection does not help. */
+  short: 0.75,
+  /** Above it nothing new is admitted, and nothing is taken that would take more. */
+  full: 0.85,
+};
+/** How many checks in a row must find no room before the service is unavailable: a short burst only gets 503s. */
+const checksUntilUnavailable = 3;
+/** What is new is refused for so long; then those that hold the most are cut for it. */
+const longestRefusalMs = 500;
+/** It is available again below this share of each limit that made it unavailable. */
+const recoveryShare = 0.85;
+/** With less room for bodies than this, hardly any request fits. */
+const smallBodyBytes = 64 * 1024;
+const retryAfterSeconds = 2;
+/** Who holds less is not worth pausing or cutting. */
+const smallHolderBytes = 256 * 1024;
+
+/**
+ * The one place that decides what becomes of whom when memory is short: what is new is refused, garbage is collected, what is
+ * kept for later is forgotten, then those that hold the most are paused or cut. It goes by the ledger of what all of them
+ * say they hold, and by the process's actual memory.
+ */
+export class OverloadGuard {
+  readonly #limits: OverloadLimits;
+  readonly #ledger = new Ledger();
+  readonly #meter: MemoryMeter;
+  readonly #refused: (reason: OverloadReason) => void;
+  readonly #now: () => number;
+  readonly #holders = new Map<Account, Holder>();
+  readonly #paused = new Set<Holder>();
+  readonly #stores = new Map<Account, EvictableStore>();
+  #exchanges = 0;
+  #admitted = 0;
+  /** Exchanges that ended since the heap was last to be measured. */
+  #endedSinceRefresh = 0;
+  #isAvailable = true;
+  #checksWithoutRoom = 0;
+  /** Since when memory keeps out what is new; null while it does not. */
+  #busySince: number | null = null;
+
+  /** `refused` is called with each refusal; `now` is a clock in milliseconds. */
+  constructor(
+    limits: OverloadLimits,
+    heap: HeapGauge,
+    refused: (reason: OverloadReason) => void,
+    resident: ResidentMemory = { limit: Number.POSITIVE_INFINITY, bytes: () => 0 },
+    now = () => performance.now(),
+  ) {
+    this.#limits = limits;
+    this.#meter = new MemoryMeter(this.#ledger, heap, resident);
+    this.#refused = refused;
+    this.#now = now;
+  }
+
+  /** Exchanges that run now. */
+  get exchanges(): number {
+    return this.#exchanges;
+  }
+
+  /** Exchanges admitted since the start. */
+  get admitted(): number {
+    return this.#admitted;
+  }
+
+  /** Bytes that are held, as counted. */
+  get held(): number {
+    return this.#ledger.bytes;
+  }
+
+  /** Admits one more exchange, or returns the error for its client. `call` may be paused and shed when memory is short. */
+  admit(call?: Holder): Admission | ApiError {
+    const { maxExchanges } = this.#limits;
+    if (maxExchanges > 0 && this.#exchanges >= maxExchanges) return this.#refuse('exchanges');
+    const refusal = this.refusal();
+    if (refusal !== null) return refusal;
+    this.#exchanges += 1;
+    this.#admitted += 1;
+    return this.enter(call, () => {
+      this.#exchanges -= 1;
+      this.#endedSinceRefresh += 1;
+    });
+  }
+
+  /** The error for whoever would come now, if memory keeps out what is new. */
+  refusal(): ApiError | null {
+    // While those that hold the most are paused, there may be no work that would look.
+    if (this.#keepsOut() && (this.#isRoomDue() || this.#evictForMemory() > 0)) this.#relieve();
+    return this.#keepsOut() ? this.#refuse('memory') : null;
+  }
+
+  /** Enters a holder; `released` is called when it ends. */
+  enter(holder?: Holder, released = () => {}): Admission {
+    const account = new Account(this.#ledger);
+    if (holder !== undefined) this.#holders.set(account, holder);
+    let isReleased = false;
+    return {
+      hold: (bytes, body = 0) => this.#hold(account, bytes, body),
+      setUnsent: (bytes) => account.setUnsent(bytes),
+      release: () => {
+        if (isReleased) return;
+        isReleased = true;
+        account.close();
+        this.#holders.delete(account);
+        if (holder !== undefined) this.#paused.delete(holder);
+        released();
+      },
+    };
+  }
+
+  /**
+   * Enters what is kept for later: it counts with the bodies, and is evicted before anybody is refused, paused or cut for
+   * want of room. The result is to be called with its size whenever that has changed.
+   */
+  addStore(store: EvictableStore): (bytes: number) => void {
+    const account = new Account(this.#ledger);
+    this.#stores.set(account, store);
+    return (bytes) => {
+      const hasGrown = bytes > account.body;
+      account.set(bytes, bytes);
+      if (hasGrown) this.#exceedsBytes();
+    };
+  }
+
+  /**
+   * To be called with the bytes of each message: what is made of them soon becomes garbage, which only the process's size
+   * shows.
+   */
+  worked(bytes: number): void {
+    if (this.#meter.worked(bytes)) this.#relieve();
+  }
+
+  /**
+   * Whether requests are admitted, for readiness and health; call it regularly. With hysteresis: false once several
+   * calls in a row found that every request would be refused, true again once there is room to spare. It also measures
+   * the process's memory, and frees some if it is short.
+   */
+  checkAvailability(): boolean {
+    this.#relieve();
+    if (this.#hasRoom(this.#isAvailable ? 1 : recoveryShare)) {
+      this.#isAvailable = true;
+      this.#checksWithoutRoom = 0;
+      return true;
+    }
+    if (this.#isBusy(recoveryShare)) this.#refreshHeap();
+    this.#checksWithoutRoom += 1;
+    if (this.#checksWithoutRoom >= checksUntilUnavailable) this.#isAvailable = false;
+    return this.#isAvailable;
+  }
+
+  #hold(account: Account, bytes: number, body: number): ApiError | null {
+    const growth = bytes - account.held;
+    if (growth > 0) this.#meter.lookIfDue();
+    account.set(bytes, body);
+    // Only of a body is anything more to come. The rest is in memory already; when that is short, the largest are cut.
+    if (growth <= 0 || body === 0) return null;
+    const isTooMuch = this.#exceedsBytes();
+    if (!isTooMuch && this.#fits(account, growth)) return null;
+    account.set(0, 0);
+    return this.#refuse(isTooMuch ? 'buffered_bytes' : 'memory');
+  }
+
+  /** Whether there is room for what a holder holds, together with what will be made of it; `growth` is not allocated yet. */
+  #fits(account: Account, growth: number): boolean {
+    const toCome = Math.max(account.body * heapBytesPerBodyByte - (account.held - account.body), 0);
+    const isRoom = () => {
+      const { heap, memory } = this.#meter.shares(toCome);
+      return heap <= heapShares.full && memory <= memoryShares.full;
+    };
+    if (isRoom()) return true;
+    if (this.#meter.shares().memory <= memoryShares.busy) return false;
+    this.#evictForMemory();
+    if (!this.#meter.collect(true)) return false;
+    this.#meter.isToCome(growth);
+    return isRoom();
+  }
+
+  /** Whether the bytes of bodies exceed the limit although every store has given back what it could. */
+  #exceedsBytes(): boolean {
+    const { maxBufferedBytes } = this.#limits;
+    if (maxBufferedBytes === 0) return false;
+    this.#evict(this.#ledger.bodies - maxBufferedBytes);
+    return this.#ledger.bodies > maxBufferedBytes;
+  }
+
+  /** Frees so many bytes of what is kept for later. Returns how many it freed. */
+  #evict(bytes: number): number {
+    const before = this.#ledger.bytes;
+    for (const store of this.#stores.values()) {
+      const wanted = bytes - (before - this.#ledger.bytes);
+      if (wanted > 0) store.evict(wanted);
+    }
+    const evicted = before - this.#ledger.bytes;
+    this.#meter.wasEvicted(evicted);
+    return evicted;
+  }
+
+  /** The same, as many as the process has too many. */
+  #evictForMemory(): number {
+    return this.#evict(this.#meter.excess({ heap: Number.POSITIVE_INFINITY, memory: memoryShares.busy }));
+  }
+
+  /** Whether a small request would be admitted at this share of the limits. */
+  #hasRoom(share: number): boolean {
+    const { maxExchanges, maxBufferedBytes } = this.#limits;
+    if (maxExchanges > 0 && this.#exchanges >= maxExchanges * share) return false;
+    const waiting = [...this.#stores.keys()].reduce((bytes, { body }) => bytes - body, this.#ledger.bodies);
+    if (maxBufferedBytes > 0 && waiting + smallBodyBytes > maxBufferedBytes * share && waiting > 0) return false;
+    return !this.#isBusy(share);
+  }
+
+  #isBusy(share = 1): boolean {
+    const { heap, memory } = this.#meter.shares();
+    return heap > heapShares.busy * share || memory > memoryShares.full * share;
+  }
+
+  /** Whether memory keeps out what is new. */
+  #keepsOut(): boolean {
+    this.#busySince = this.#isBusy() ? (this.#busySince ?? this.#now()) : null;
+    return this.#busySince !== null;
+  }
+
+  /** Whether it is time to cut somebody for what is new. */
+  #isRoomDue(): boolean {
+    return this.#busySince !== null && this.#now() - this.#busySince >= longestRefusalMs;
+  }
+
+  /** Frees memory until what is left fits and does not keep everybody else out for long. */
+  #relieve(): void {
+    const meter = this.#meter;
+    meter.look();
+    const makesRoom = this.#keepsOut() && this.#isRoomDue();
+    const isShort = () => {
+      const { heap, memory } = meter.shares();
+      return memory > memoryShares.short || heap > heapShares.short || (makesRoom && this.#isBusy());
+    };
+    if (meter.shares().memory <= memoryShares.busy && !isShort()) {
+      this.#resumeAll();
+      return;
+    }
+    const isMeasured = meter.collect(isShort());
+    if (isMeasured && makesRoom) this.#busySince = this.#now();
+    if (!isShort()) return;
+    // Down to where nothing needs to be done: just below the threshold, one collection would follow another.
+    const heap = makesRoom ? heapShares.busy * recoveryShare : heapShares.busy;
+    const excess = meter.excess({ heap, memory: memoryShares.busy });
+    if (!isMeasured) for (const [, holder] of this.#largest(excess)) this.#pause(holder);
+    else for (const [account, holder] of this.#largest(excess - this.#evict(excess))) this.#cut(account, holder);
+  }
+
+  /** Those that hold the most: so many that they hold more than these bytes together. */
+  #largest(bytes: number): (readonly [Account, Holder])[] {
+    const sizes = [...this.#holders].filter(([account]) => account.total > smallHolderBytes);
+    sizes.sort(([one], [other]) => other.total - one.total);
+    let found = 0;
+    const end = sizes.findIndex(([account]) => {
+      const isEnough = found > bytes;
+      found += account.total;
+      return isEnough;
+    });
+    return end === -1 ? sizes : sizes.slice(0, end);
+  }
+
+  #cut(account: Account, holder: Holder): void {
+    const heapBefore = this.#ledger.heap;
+    holder.shed(this.#refuse('memory'));
+    account.close();
+    this.#meter.wasCut(heapBefore - this.#ledger.heap);
+    this.#holders.delete(account);
+    this.#paused.delete(holder);
+  }
+
+  #pause(holder: Holder): void {
+    if (this.#paused.has(holder)) return;
+    this.#paused.add(holder);
+    holder.pause();
+  }
+
+  #resumeAll(): void {
+    for (const holder of this.#paused) holder.resume();
+    this.#paused.clear();
+  }
+
+  #refuse(reason: OverloadReason): ApiError {
+    this.#refused(reason);
+    if (reason === 'memory') this.#refreshHeap();
+    return new ApiError(`The gateway is overloaded: ${why[reason]}. Try again in ${retryAfterSeconds}s.`, {
+      status: 503,
+      type: 'server_error',
+      code: 'server_overloaded',
+      headers: { 'retry-after': String(retryAfterSeconds) },
+    });
+  }
+
+  #refreshHeap(): void {
+    if (this.#meter.refresh(this.#endedSinceRefresh > this.#exchanges)) this.#endedSinceRefresh = 0;
+  }
+}
+
+const why: Readonly<Record<OverloadReason, string>> = {
+  exchanges: 'too many requests at once',
+  buffered_bytes: 'too many bytes are waiting',
+  memory: 'memory is short',
+};
