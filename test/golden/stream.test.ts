@@ -10,7 +10,7 @@ import { faultsOfStream } from '../support/invariants.ts';
 import { faultsOfEvent, faultsOfResponse } from '../support/published-schema.ts';
 import { runStream, type StreamRun, withoutKeepalives } from '../support/run-stream.ts';
 import { readWithSdk, type SdkReading } from '../support/sdk-accumulator.ts';
-import { everyCut } from '../support/split.ts';
+import { everyCutOfEvents } from '../support/split.ts';
 import { upstreamOf } from '../support/upstream-notation.ts';
 
 /**
@@ -59,7 +59,7 @@ function testCase(golden: GoldenCase): void {
       const expected = withoutKeepalives(bytes);
       const same = (cut: Buffer) => cut.equals(bytes) || withoutKeepalives(cut) === expected;
       let cuts = 0;
-      for (const { how, pieces } of everyCut(upstreamOf(golden))) {
+      for (const { how, pieces } of everyCutOfEvents(upstreamOf(golden))) {
         cuts += 1;
         const run = runStream(pieces, context());
         if (!same(run.bytes)) expect.fail(`other bytes when ${how}`);
