@@ -172,7 +172,7 @@ function chosenOf(choice: unknown, names: readonly string[]): string | undefined
 function wordsFor(body: ProbedBody, said: string): string {
   if (body.response_format?.type === 'json_schema') return '{"city":"Oslo","population":700000}';
   if (body.response_format?.type === 'json_object') return '{"town":"Oslo"}';
-  if (said.includes('Count')) return 'one two three four five six seven eight nine ten '.repeat(40);
+  if (said.includes('Count')) return 'one two three four five six seven eight nine ten '.repeat(8);
   if (said.includes('alpha')) return 'alpha bravo charlie delta';
   if (said.includes('image_url')) return 'Red.';
   if (said.includes('17 degrees')) return 'It is 17 degrees in Oslo.';

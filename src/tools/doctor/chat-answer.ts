@@ -71,8 +71,17 @@ const maxEventBytes = 1024 * 1024;
 /** Bytes of a stream whose events are held at a time. */
 const pieceBytes = 64 * 1024;
 
+/** An answer is charged and judged, sometimes by more than one probe: it is read once. */
+const known = new WeakMap<Answer, ChatAnswer>();
+
 /** Reads an answer to a Chat request. Never throws. */
 export function readChatAnswer(answer: Answer): ChatAnswer {
+  const read = known.get(answer) ?? readAnswer(answer);
+  known.set(answer, read);
+  return read;
+}
+
+function readAnswer(answer: Answer): ChatAnswer {
   if (answer.outcome === 'too_large') return { type: 'broken', message: answer.reason };
   if (answer.outcome === 'unreachable') return { type: 'unanswered', message: answer.reason };
   if (answer.outcome === 'timed_out') return { type: 'unanswered', message: `${answer.reason} (--timeout)` };
