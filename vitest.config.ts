@@ -44,14 +44,14 @@ export default defineConfig({
           include: ['test/unit/**/*.test.ts', 'test/golden/**/*.test.ts', 'test/fuzz/**/*.test.ts'],
         },
       },
-      // The properties of `unit` again, a minute each: `npm run fuzz`.
+      // The properties of `unit` again, a minute or all of their runs each: `npm run fuzz`.
       {
         test: {
           ...shared,
           ...loadedByNode,
           name: 'fuzz',
-          include: ['test/fuzz/**/*.test.ts'],
-          env: { ...shared.env, FUZZ_SECONDS: '60' },
+          include: ['test/fuzz/**/*.test.ts', 'test/unit/{filter,service}/**/*.test.ts'],
+          env: { ...shared.env, FUZZ_SECONDS: '60', PROPERTY_RUNS: 'all' },
         },
       },
       {

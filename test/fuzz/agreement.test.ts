@@ -12,7 +12,7 @@ const seconds = Number(process.env['FUZZ_SECONDS'] ?? 0);
 const options =
   seconds > 0
     ? { numRuns: 1e9, interruptAfterTimeLimit: seconds * 1000, markInterruptAsFailure: false }
-    : { numRuns: 500 };
+    : { numRuns: 100 };
 
 interface Call {
   readonly id: string | undefined;

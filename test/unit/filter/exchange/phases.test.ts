@@ -7,6 +7,7 @@ import type { BodyMode, ExchangeEvent } from '../../../../src/filter/exchange/ty
 import { checkMove } from '../../../../src/filter/machine/moves.ts';
 import { exchangeOptions, headersOf } from '../../../support/exchange-options.ts';
 import { describeMoves } from '../../../support/moves.ts';
+import { runs } from '../../../support/property-runs.ts';
 
 describeMoves('the request leg', requestMoves, 'awaiting_headers', ['translated', 'passed', 'answered', 'refused']);
 describeMoves('the response leg', responseMoves, 'awaiting_headers', ['passed', 'ended']);
@@ -77,6 +78,6 @@ test('whatever comes in whatever order, the answer is replies or a protocol erro
       }
       exchange.summary();
     }),
-    { numRuns: 2000 },
+    { numRuns: runs(2000) },
   );
 });

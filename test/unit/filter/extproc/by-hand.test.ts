@@ -9,6 +9,7 @@ import type { ProcessingRequest } from '../../../../src/filter/extproc/generated
 import { processMethod } from '../../../../src/filter/extproc/messages.ts';
 import { serializeReply } from '../../../../src/filter/extproc/serialize-reply.ts';
 import { codePoint } from '../../../support/code-point.ts';
+import { runs } from '../../../support/property-runs.ts';
 
 const mode = fc.constantFrom<BodyMode>('NONE', 'BUFFERED', 'STREAMED', 'BUFFERED_PARTIAL', 'FULL_DUPLEX_STREAMED');
 const body = fc.oneof(
@@ -61,7 +62,7 @@ describe('a response written by hand', () => {
         // With room for what a transport puts in front.
         expect(serializeReply(value, { request, response }, 5).subarray(5).equals(general)).toBe(true);
       }),
-      { numRuns: 1000 },
+      { numRuns: runs(1000) },
     );
   });
 });
@@ -167,7 +168,7 @@ describe('a request read by hand', () => {
   });
 
   it('is what protobufjs reads', () => {
-    fc.assert(fc.property(bytes, expectAgreement), { numRuns: 1000 });
+    fc.assert(fc.property(bytes, expectAgreement), { numRuns: runs(1000) });
   });
 
   it('also with fields of a later version, at the end or inside', () => {
@@ -188,7 +189,7 @@ describe('a request read by hand', () => {
         const cut = where % (sent.length + 1);
         expectAgreement(Buffer.concat([sent.subarray(0, cut), Buffer.from(field), sent.subarray(cut)]));
       }),
-      { numRuns: 1000 },
+      { numRuns: runs(1000) },
     );
   });
 
@@ -230,7 +231,7 @@ describe('a request read by hand', () => {
         if (damaged.length > 0) damaged[where % Math.min(damaged.length, 64)] = byte;
         expectAgreement(damaged);
       }),
-      { numRuns: 3000 },
+      { numRuns: runs(3000) },
     );
   });
 });

@@ -8,6 +8,7 @@ import {
 import { healthService as reference } from '../../../../src/filter/extproc/messages.ts';
 import { healthService } from '../../../../src/filter/extproc/methods.ts';
 import { codePoint } from '../../../support/code-point.ts';
+import { runs } from '../../../support/property-runs.ts';
 
 const serialize = (request: object) => reference['Check']?.requestSerialize(request) as Buffer;
 const deserialize = (bytes: Buffer) => reference['Check']?.requestDeserialize(bytes);
@@ -43,7 +44,7 @@ test('whatever it is sent, it reads as protobufjs does', () => {
     fc.property(request, (bytes) => {
       expect(outcome(healthService.Watch.requestDeserialize, bytes)).toEqual(outcome(deserialize, bytes));
     }),
-    { numRuns: 2000 },
+    { numRuns: runs(2000) },
   );
 });
 

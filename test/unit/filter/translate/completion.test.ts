@@ -4,6 +4,7 @@ import { translateCompletion } from '../../../../src/filter/translate/completion
 import { ApiError } from '../../../../src/filter/wire/schema/api-error.ts';
 import type { ResponseResource } from '../../../../src/filter/wire/schema/response-resource.ts';
 import { createTestContext } from '../../../support/context.ts';
+import { runs } from '../../../support/property-runs.ts';
 import { faultsOfResponse } from '../../../support/published-schema.ts';
 
 /** JSON in which the fields that are read turn up often, with right and wrong values. */
@@ -126,7 +127,7 @@ describe('translateCompletion', () => {
       fc.property(fc.oneof(json, completion, whole), settings, (value, given) => {
         outcomeOf(value, given);
       }),
-      { numRuns: 2000 },
+      { numRuns: runs(2000) },
     );
   });
 
@@ -136,7 +137,7 @@ describe('translateCompletion', () => {
         const response = outcomeOf(value, given);
         if (response !== null) checkRules(response);
       }),
-      { numRuns: 2000 },
+      { numRuns: runs(2000) },
     );
   });
 

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { errorOfValue, translateError } from '../../../../src/filter/translate/error.ts';
 import { ApiError } from '../../../../src/filter/wire/schema/api-error.ts';
+import { runs } from '../../../support/property-runs.ts';
 
 const answer = (body: string, status = 500) => ({ status, contentType: null, body, retryAfter: null });
 
@@ -106,7 +107,7 @@ describe('translateError', () => {
         expect(error.message).not.toBe('');
         expect(Buffer.byteLength(error.message)).toBeLessThanOrEqual(2048 + 64);
       }),
-      { numRuns: 1000 },
+      { numRuns: runs(1000) },
     );
   });
 });

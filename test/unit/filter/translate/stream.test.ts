@@ -10,6 +10,7 @@ import { eventsOf } from '../../../../src/tools/inspect/view/event-lines.ts';
 import { createTestContext } from '../../../support/context.ts';
 import { growthOf, maxLinearGrowth } from '../../../support/growth.ts';
 import { faultsOfStream } from '../../../support/invariants.ts';
+import { runs } from '../../../support/property-runs.ts';
 import { runStream } from '../../../support/run-stream.ts';
 import { inPiecesOf } from '../../../support/split.ts';
 
@@ -278,7 +279,7 @@ describe('the two roads to a response', () => {
         const last = translator.finish('done').at(-1) as { response: ResponseResource };
         expect(withoutIds(last.response)).toEqual(withoutIds(asJson(answer).response));
       }),
-      { numRuns: 1000 },
+      { numRuns: runs(1000) },
     );
   });
 
@@ -292,7 +293,7 @@ describe('the two roads to a response', () => {
         const last = translator.finish('done').at(-1) as { response: ResponseResource };
         expect(withoutIds(last.response)).toEqual(withoutIds(asJson(answer).response));
       }),
-      { numRuns: 1000 },
+      { numRuns: runs(1000) },
     );
   });
 
@@ -305,7 +306,7 @@ describe('the two roads to a response', () => {
         const isSummary = reasoningEvents === 'summary';
         if (isSummary) expect(faultsOfStream(`${encodeSseEvents(events)}data: [DONE]\n\n`)).toEqual([]);
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
 });

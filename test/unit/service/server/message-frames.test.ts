@@ -3,6 +3,7 @@ import { StreamDecoder } from '@grpc/grpc-js/build/src/stream-decoder.js';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { frameHeadBytes, MessageFrameReader, putFrameHead } from '../../../../src/service/server/message-frames.ts';
+import { runs } from '../../../support/property-runs.ts';
 import { inPiecesOf } from '../../../support/split.ts';
 
 const maxBytes = 4 * 1024 * 1024;
@@ -52,7 +53,7 @@ describe('messages', () => {
           expect(read.every((bytes, index) => bytes.equals(general[index] ?? Buffer.of(1)))).toBe(true);
         },
       ),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { connectionMoves, turnMoves } from '../../../../src/service/websocket/phases.ts';
 import { describeMoves } from '../../../support/moves.ts';
+import { runs } from '../../../support/property-runs.ts';
 import { perform, startWebSocketSession } from '../../../support/websocket-session.ts';
 
 describeMoves('a connection', connectionMoves, 'open', ['closed']);
@@ -85,6 +86,6 @@ test('whatever happens in whatever order, each turn ends once and nothing stays 
       expect([...answers.values()].filter((state) => state !== 'over')).toEqual([]);
       expect(lines.filter((line) => line.startsWith('close:')).length).toBeLessThan(2);
     }),
-    { numRuns: 2000 },
+    { numRuns: runs(2000) },
   );
 });

@@ -142,9 +142,10 @@ function refusal(message: string): Recorded {
   return { status: 401, answer: JSON.stringify({ error: { message, type: 'invalid_request_error' } }) };
 }
 
+const { config, profile } = explainSetupOf({});
+
 /** All that the inspector keeps of the exchange, as one text. */
 function kept(recorded: Recorded, cuts: readonly number[]): string {
-  const { config, profile } = explainSetupOf({});
   const store = createExchangeStore();
   const recorder = createRecorder(store);
   let id = 0;

@@ -7,6 +7,7 @@ import { ApiError } from '../../../../../src/filter/wire/schema/api-error.ts';
 import { eventLines } from '../../../../../src/tools/inspect/view/event-lines.ts';
 import { carry, type HttpMessage, play } from '../../../../support/envoy-model.ts';
 import { exchangeOptions, headersOf } from '../../../../support/exchange-options.ts';
+import { runs } from '../../../../support/property-runs.ts';
 import { inPiecesOf } from '../../../../support/split.ts';
 
 function ask(fields: object = {}, headers: Record<string, string> = {}): HttpMessage {
@@ -572,7 +573,7 @@ test('the client gets the same, however the upstream’s bytes are cut', () => {
       const request = ask({ stream: streamed });
       expect(shown(play(request, { ...answer, pieces }, options()))).toEqual(shown(play(request, answer, options())));
     }),
-    { numRuns: 400 },
+    { numRuns: runs(400) },
   );
 });
 

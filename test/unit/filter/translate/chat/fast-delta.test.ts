@@ -6,6 +6,7 @@ import { StreamTranslator } from '../../../../../src/filter/translate/stream.ts'
 import { contexts } from '../../../../support/chat-chunks.ts';
 import { codePoint } from '../../../../support/code-point.ts';
 import { createTestContext } from '../../../../support/context.ts';
+import { runs } from '../../../../support/property-runs.ts';
 
 type Place = 'chunk' | 'choice' | 'delta' | 'call' | 'function';
 
@@ -155,7 +156,7 @@ describe('the short way', () => {
         });
         expect(fromJson).toEqual(general);
       }),
-      { numRuns: 2000 },
+      { numRuns: runs(2000) },
     );
   });
 

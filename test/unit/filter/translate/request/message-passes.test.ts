@@ -6,6 +6,7 @@ import { profileOf } from '../../../../../src/filter/upstream/profiles.ts';
 import type { ChatMessage } from '../../../../../src/filter/wire/schema/chat-request.ts';
 import { faultsOfChat } from '../../../../support/chat-rules.ts';
 import { growthOf, maxLinearGrowth } from '../../../../support/growth.ts';
+import { runs } from '../../../../support/property-runs.ts';
 
 const generic = profileOf('generic') as Profile;
 /** A server with no quirk but the one that every server has. */
@@ -278,6 +279,6 @@ it('after the last pass every promise of the profile is kept, and calls and outp
       expect(brokenPromises(written, profile)).toEqual([]);
       expect(faultsOfChat({ model: 'm', messages: JSON.parse(JSON.stringify(written)) })).toEqual([]);
     }),
-    { numRuns: 3000 },
+    { numRuns: runs(3000) },
   );
 });

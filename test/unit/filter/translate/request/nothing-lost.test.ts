@@ -7,6 +7,7 @@ import { ApiError } from '../../../../../src/filter/wire/schema/api-error.ts';
 import { createResponseFields } from '../../../../../src/filter/wire/schema/create-response.ts';
 import { createCountedIds } from '../../../../support/context.ts';
 import { profilesWithTools } from '../../../../support/profiles-with-tools.ts';
+import { runs } from '../../../../support/property-runs.ts';
 import { createTestSettings } from '../../../../support/settings.ts';
 
 /**
@@ -184,7 +185,7 @@ describe('a marked value of a random request', () => {
           expect(outcome.upstream.includes(mark) || isNamed, `${mark} (${name}) in ${profile}`).toBe(true);
         }
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 

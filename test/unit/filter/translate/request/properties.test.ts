@@ -5,6 +5,7 @@ import { ApiError } from '../../../../../src/filter/wire/schema/api-error.ts';
 import { faultsOfChat } from '../../../../support/chat-rules.ts';
 import { createCountedIds } from '../../../../support/context.ts';
 import { profilesWithTools } from '../../../../support/profiles-with-tools.ts';
+import { runs } from '../../../../support/property-runs.ts';
 import { createTestSettings, type SettingsOverrides } from '../../../../support/settings.ts';
 
 const translate = (body: unknown, settings: SettingsOverrides): TranslatedRequest =>
@@ -139,7 +140,7 @@ describe('any valid request', () => {
         const { chat } = translate(body, { profile: name });
         expect(faultsOfChat(JSON.parse(JSON.stringify(chat)))).toEqual([]);
       }),
-      { numRuns: 1000 },
+      { numRuns: runs(1000) },
     );
   });
 
@@ -153,7 +154,7 @@ describe('any valid request', () => {
         const { chat } = translate({ model: 'm', input }, { profile: name, ...settings });
         expect(faultsOfChat(JSON.parse(JSON.stringify(chat)))).toEqual([]);
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 
@@ -291,7 +292,7 @@ describe('any JSON at all', () => {
           expect(() => JSON.parse(outcome.toJson())).not.toThrow();
         } else expect(faultsOfChat(JSON.parse(JSON.stringify(outcome.chat)))).toEqual([]);
       }),
-      { numRuns: 3000 },
+      { numRuns: runs(3000) },
     );
   });
 });

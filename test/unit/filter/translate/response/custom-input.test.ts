@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { CustomInputDecoder } from '../../../../../src/filter/translate/response/custom-input.ts';
+import { runs } from '../../../../support/property-runs.ts';
 
 function decode(pieces: readonly string[]): { deltas: string[]; isReading: boolean } {
   const decoder = new CustomInputDecoder();
@@ -98,7 +99,7 @@ describe('the input of a wrapped custom tool', () => {
           for (const delta of deltas) expect(Buffer.from(delta).toString()).toBe(delta);
         },
       ),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 

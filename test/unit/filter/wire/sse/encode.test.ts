@@ -3,6 +3,7 @@ import { expect, it } from 'vitest';
 import type { ResponseStreamEvent } from '../../../../../src/filter/wire/schema/stream-events.ts';
 import { doneEvent, encodeSseEvents, keepAliveComment } from '../../../../../src/filter/wire/sse/encode.ts';
 import { codePoint } from '../../../../support/code-point.ts';
+import { runs } from '../../../../support/property-runs.ts';
 
 const text = fc.oneof(fc.string({ unit: codePoint }), fc.string({ unit: 'binary-ascii' }));
 /** Ids are ours. */
@@ -38,7 +39,7 @@ it('each event is its type and one line of the JSON that JSON.stringify gives (p
       const expected = list.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join('');
       expect(encodeSseEvents(list).toString('utf8')).toBe(expected);
     }),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   );
 });
 

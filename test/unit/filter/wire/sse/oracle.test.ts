@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { SseDecoder, type SseMessage } from '../../../../../src/filter/wire/sse/decode.ts';
 import { codePoint } from '../../../../support/code-point.ts';
+import { runs } from '../../../../support/property-runs.ts';
 import { inPiecesOf } from '../../../../support/split.ts';
 
 /** The messages of a body as `eventsource-parser` reads them. */
@@ -69,7 +70,7 @@ test('whatever is in the stream, it is what eventsource-parser reads', () => {
     fc.property(body, fc.integer({ min: 1, max: 40 }), (bytes, size) => {
       expect(readInPieces(bytes, size)).toEqual(readByOracle(bytes));
     }),
-    { numRuns: 2000 },
+    { numRuns: runs(2000) },
   );
 });
 
