@@ -123,7 +123,7 @@ function checkTools(body: JsonObject, faults: string[]): void {
   const names = tools.map((tool: JsonObject, index) => {
     const detail = tool[String(tool['type'])] as JsonObject | undefined;
     const name = String(detail?.['name']);
-    if (!/^[a-zA-Z0-9_-]{1,64}$/.test(name)) faults.push(`tools[${index}] is named ${name}`);
+    if (!/^[a-zA-Z0-9_-]{1,128}$/.test(name)) faults.push(`tools[${index}] is named ${name}`);
     if (tool['type'] === 'function' && (detail?.['parameters'] as JsonObject | undefined)?.['type'] === undefined)
       faults.push(`tools[${index}] has no schema with a type`);
     return name;

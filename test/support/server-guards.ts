@@ -14,7 +14,10 @@ interface Body {
       readonly extra_content?: { readonly google?: { readonly thought_signature?: string } };
     }[];
   }[];
-  readonly tools?: readonly { readonly type?: string; readonly function?: { readonly strict?: boolean } }[];
+  readonly tools?: readonly {
+    readonly type?: string;
+    readonly function?: { readonly name: string; readonly strict?: boolean };
+  }[];
   readonly tool_choice?: unknown;
   readonly reasoning_effort?: string;
   readonly response_format?: { readonly type: string };
@@ -166,6 +169,12 @@ export const toolGuards: readonly ServerGuard[] = [
       }
     },
   })),
+  ...['generic', 'openai', 'deepseek', 'gemini', 'dashscope'].map((profile) => ({
+    profile,
+    source:
+      'LibreChat#7435 (OpenAI), ida-pro-mcp#129 (DeepSeek), oh-my-claudecode#235 (Gemini), Qwen3-VL#2069 (DashScope): names of more than 64 characters',
+    check: namesUpTo64,
+  })),
   ...['anthropic', 'openrouter', 'generic', 'bedrock', 'vertex', 'databricks'].map((profile) => ({
     profile,
     model: 'anthropic/claude-opus-5',
@@ -191,6 +200,12 @@ export const toolGuards: readonly ServerGuard[] = [
     check: (body) => namesAndNumbers(body, ''),
   },
 ];
+
+function namesUpTo64({ messages, tools = [] }: Body): void {
+  const names = messages.flatMap(({ tool_calls = [] }) => tool_calls.map((call) => call.function?.name));
+  for (const name of [...names, ...tools.map((tool) => tool.function?.name)])
+    if ((name ?? '').length > 64) refuse("Invalid 'function.name': string too long. Expected maximum length 64");
+}
 
 function namesAndNumbers({ messages }: Body, prefix: string): void {
   const calls = messages.flatMap(({ tool_calls = [] }) => tool_calls);

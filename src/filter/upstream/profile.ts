@@ -224,6 +224,10 @@ export const profileFlags = {
   // What is sent: tools
   tools: z.boolean().describe('Takes tools; elsewhere a request that offers some is refused here.'),
   strict: z.boolean().describe('Understands `strict` of functions and of JSON schemas.'),
+  maxToolName: z
+    .literal([64, 128])
+    .describe('Characters that the name of a tool may have: a longer one is shortened, and restored in the answer.')
+    .register(unprobed, { because: 'Names are shortened for every server that is not known to take longer ones.' }),
   customTools: z
     .enum(['native', 'wrapped', 'wrapped_strict'])
     .describe('Takes custom tools; otherwise each is wrapped in a function, which may be marked `strict`.'),

@@ -102,7 +102,7 @@ export const mappingRows: readonly MappingRow[] = [
   { anchor: 'row-part-cache_control', fields: ['cache_control'], rule: 'Passed on where the upstream knows it, elsewhere left out and named.' },
   { anchor: 'row-part-encrypted_content', fields: ['encrypted_content'], rule: 'Mapped if it is plain text; ciphertext is left out and named.' },
   { anchor: 'row-tools-type', fields: ['tools[].type'], rule: '`function`, `custom` (also in Chat\'s nested form), `namespace` and `tool_search` are mapped; web search and image generation (`web_search`, `web_search_2025_08_26`, `web_search_preview`, `web_search_preview_2025_03_11`, `image_generation`) are left out and named as `DROPPED_TOOLS` says, other hosted tools (`file_search`, `computer`, `computer_use_preview`, `mcp`, `code_interpreter`, `programmatic_tool_calling`) are refused. Tools of an unknown type are left out and named (`UNKNOWN_ITEMS`).' },
-  { anchor: 'row-tools-name', fields: ['tools[].name'], rule: 'Mapped. Letters, digits, `_` and `-`, at most 64 of them; each name only once.' },
+  { anchor: 'row-tools-name', fields: ['tools[].name'], rule: 'Mapped. Letters, digits, `_` and `-`, at most 128 of them; one that is too long for the server is shortened; each name only once.' },
   { anchor: 'row-tools-description', fields: ['tools[].description'], rule: 'Mapped.' },
   { anchor: 'row-tools-parameters', fields: ['tools[].parameters'], rule: 'Mapped with all its keys, in their order; a schema without a type gets `"object"`.' },
   { anchor: 'row-tools-strict', fields: ['tools[].strict'], rule: 'Mapped when given, never added; the Response says `false` where it is not. `true` is named where the upstream does not support it.' },
@@ -167,6 +167,6 @@ export const mappingRows: readonly MappingRow[] = [
   { anchor: 'row-d17', fields: [], rule: 'Efforts that the published schema does not have (`minimal`, `max`).' },
   { anchor: 'row-d18', fields: [], rule: '`tool_search`.' },
   { anchor: 'row-d19', fields: [], rule: '`item_reference`.' },
-  { anchor: 'row-d20', fields: [], rule: 'Flat names over 64 characters.' },
+  { anchor: 'row-d20', fields: [], rule: 'Names over 64 characters, or 128 where the server takes them (`maxToolName`).' },
   { anchor: 'row-d21', fields: [], rule: 'A WebSocket upgrade.' },
 ];

@@ -1,3 +1,4 @@
+import { toolNamePattern } from '../../filter/wire/schema/create-response.ts';
 import { type Path, pathOf, valueAt, without, withValue } from './fields.ts';
 import { isSame, recordOf } from './json-values.ts';
 import type { RefusedRun, RequestRun } from './run-request.ts';
@@ -63,7 +64,7 @@ function harmlessAt(place: Path, value: unknown, param: string): unknown {
   if (list === 'include') return 'reasoning.encrypted_content';
   if (list === 'tools') {
     const name = valueAt(value, ['name']);
-    const isUsable = typeof name === 'string' && /^[\w-]{1,64}$/.test(name) && !param.endsWith('.name');
+    const isUsable = typeof name === 'string' && toolNamePattern.test(name) && !param.endsWith('.name');
     return { type: 'function', name: isUsable ? name : `removed_${index}` };
   }
   if (list === 'input' && place.length === 2) return harmlessItem(value, param);

@@ -2,10 +2,11 @@ import * as z from 'zod';
 import { callName, isJsonObject, jsonObject, list, maxNamespaceLength } from '../../wire/schema/create-response.ts';
 import type { ClientToolCallItem } from '../../wire/schema/response-resource.ts';
 import { jsonOf, jsonTextOf } from '../chat/loose.ts';
-import { flattenToolName } from '../request/flatten-tool-name.ts';
+import { chatToolName } from '../request/chat-tool-name.ts';
 import { argumentsOf, callOf } from '../request/parse/items/function-call-items.ts';
 import { itemType } from '../request/parse/items/input-builder.ts';
 import { toolType } from '../request/parse/tools-builder.ts';
+import type { TranslationSettings } from '../settings.ts';
 import { type ClientTool, offerAs } from './client-tool.ts';
 
 export interface ToolSearchCallItem extends ClientToolCallItem {
@@ -55,7 +56,7 @@ export const toolSearch: ClientTool<ToolSearchCallItem> = {
           input.dropped.push(`${at}.tool_search_output`);
           return;
         }
-        const names = foundNames(tools, input.settings.limits.maxTools);
+        const names = foundNames(tools, input.settings);
         const text = names.length === 0 ? 'No tools were found.' : `Tools found: ${names.join(', ')}.`;
         input.add({ kind: 'output', param: at, callId: call_id, content: [{ type: 'text', text }] });
       },
@@ -80,20 +81,21 @@ function searchArgumentsOf(text: string): unknown {
 }
 
 /**
- * The names under which the model sees these tools. Of more than `limit` different ones the rest are left out: the list
+ * The names under which the model sees these tools. Of more than the limit of different ones the rest are left out: the list
  * itself is refused then.
  */
-function foundNames(tools: readonly unknown[], limit: number): string[] {
+function foundNames(tools: readonly unknown[], { profile, limits }: TranslationSettings): string[] {
+  const limit = limits.maxTools;
   const names = new Set<string>();
   for (const tool of tools) {
     if (!isJsonObject(tool) || typeof tool['name'] !== 'string') continue;
     const { name, tools: members } = tool;
     if (!Array.isArray(members)) {
-      names.add(name);
+      names.add(chatToolName(name, null, profile));
     } else if (name.length <= maxNamespaceLength) {
       for (const member of members) {
         if (isJsonObject(member) && typeof member['name'] === 'string')
-          names.add(flattenToolName(name, member['name']));
+          names.add(chatToolName(member['name'], name, profile));
         if (names.size > limit) break;
       }
     }

@@ -2,8 +2,8 @@ import type { Profile } from '../../upstream/profile.ts';
 import type { ChatFunctionTool, ChatTool } from '../../wire/schema/chat-request.ts';
 import type { ToolEcho } from '../../wire/schema/response-resource.ts';
 import type { RestoredTool } from '../context.ts';
+import { chatToolName } from './chat-tool-name.ts';
 import type { Dropped } from './dropped.ts';
-import { flattenToolName } from './flatten-tool-name.ts';
 import type { CustomDefinition, FunctionDefinition, ToolDefinition } from './parsed.ts';
 import { carry } from './trace.ts';
 
@@ -76,10 +76,11 @@ export function createToolTable(definitions: readonly ToolDefinition[], profile:
   return {
     offered,
     find(name, namespace) {
-      if (namespace != null && namespace !== '')
-        // A deferred function is in a namespace of its own name.
-        return byName.get(flattenToolName(namespace, name)) ?? (namespace === name ? byName.get(name) : undefined);
-      return byName.get(name) ?? byShortName.get(name) ?? undefined;
+      const tool = byName.get(chatToolName(name, namespace, profile));
+      if (tool !== undefined) return tool;
+      if (namespace == null || namespace === '') return byShortName.get(name) ?? undefined;
+      // A deferred function is in a namespace of its own name.
+      return namespace === name ? byName.get(chatToolName(name, null, profile)) : undefined;
     },
   };
 }

@@ -2,8 +2,8 @@ import type { Profile } from '../../upstream/profile.ts';
 import type { ChatContentPart, ChatMessage, ChatToolCall } from '../../wire/schema/chat-request.ts';
 import { upstreamCallId } from '../call-ids.ts';
 import type { Turn } from './assistant-turn.ts';
+import { chatToolName } from './chat-tool-name.ts';
 import { chatPartsOf, isPlainText, joinText } from './content-to-chat.ts';
-import { flattenToolName } from './flatten-tool-name.ts';
 import type { PairedCall } from './pair-calls.ts';
 import type { InputContent, InputMessage } from './parsed.ts';
 import { opaqueFieldsOf, replayedReasoning } from './replay-reasoning.ts';
@@ -62,7 +62,7 @@ export function messagesOfTurn(turn: Turn, profile: Profile, tools: ToolTable): 
 function toolCallOf(call: PairedCall, turn: Turn, profile: Profile, tools: ToolTable): ChatToolCall {
   const { callId, takesText, input } = call;
   const id = upstreamCallId(callId);
-  const name = chatNameOf(call, tools);
+  const name = chatNameOf(call, profile, tools);
   const kept = opaqueFieldsOf(turn, callId);
   if (!takesText) return { id, type: 'function', function: { name, arguments: input }, ...kept };
   if (profile.customTools === 'native') return { id, type: 'custom', custom: { name, input }, ...kept };
@@ -70,8 +70,8 @@ function toolCallOf(call: PairedCall, turn: Turn, profile: Profile, tools: ToolT
 }
 
 /** The name its tool is offered by in this request, or would be. */
-function chatNameOf({ name, namespace }: PairedCall, tools: ToolTable): string {
-  return tools.find(name, namespace)?.name ?? (namespace ? flattenToolName(namespace, name) : name);
+function chatNameOf({ name, namespace }: PairedCall, profile: Profile, tools: ToolTable): string {
+  return tools.find(name, namespace)?.name ?? chatToolName(name, namespace, profile);
 }
 
 function toolMessageOf({ callId, outputs }: PairedCall, profile: Profile): ChatMessage {

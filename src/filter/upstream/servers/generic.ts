@@ -59,6 +59,7 @@ export const generic: BuiltInProfile = {
     phase: false,
     tools: true,
     strict: true,
+    maxToolName: 64,
     customTools: 'wrapped',
     parallelToolCalls: true,
     toolStream: false,

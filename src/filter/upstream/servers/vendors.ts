@@ -212,6 +212,7 @@ export const anthropic = server({
     audio: noSound,
     strict: [false, 'Ignored there: arguments may not fit the schema. It is named as left out.'],
     cacheControl: [true, 'Its own field for cache breakpoints. †'],
+    maxToolName: [128, '“String should have at most 128 characters” (claude-code#96152).'],
   },
   models: [claudeIds],
 });

@@ -204,7 +204,7 @@ export const chatVideoPart = z.object({ video_url: z.union([z.string(), jsonObje
 export const chatVideo = z.object({ url: z.string() });
 
 /** Tools by `type`. */
-export const toolNamePattern = /^[a-zA-Z0-9_-]{1,64}$/;
+export const toolNamePattern = /^[a-zA-Z0-9_-]{1,128}$/;
 const toolName = z.string().regex(toolNamePattern);
 export const functionTool = z.object({
   name: toolName,

@@ -17,6 +17,7 @@ import { createTestSettings } from '../../../support/settings.ts';
 const tools = [
   { type: 'function', name: 'look' },
   { type: 'custom', name: 'patch' },
+  { type: 'function', name: 'mcp__chrome_devtools_mcp_chrome_devtools_performance_analyze_insight' },
   {
     type: 'namespace',
     name: 'mcp__a_server_whose_name_is_much_too_long',
@@ -39,7 +40,7 @@ const words = fc.string({ minLength: 1, maxLength: 12 }).filter((value) => !['',
 const turn: fc.Arbitrary<Turn> = fc.record({
   content: fc.option(words),
   reasoning: fc.option(words),
-  calls: fc.array(fc.record({ tool: fc.nat(2), payload: fc.string({ maxLength: 8 }) }), { maxLength: 3 }),
+  calls: fc.array(fc.record({ tool: fc.nat(3), payload: fc.string({ maxLength: 8 }) }), { maxLength: 3 }),
   inOrder: fc.boolean(),
   keepsIds: fc.boolean(),
 });

@@ -12,7 +12,7 @@ import { createTestSettings } from '../../../support/settings.ts';
 type Body = Parameters<ServerGuard['check']>[0];
 
 const requests = goldenRequests();
-const withoutQuirks: Profile = { ...(profileOf('generic') as Profile), models: [] };
+const withoutQuirks: Profile = { ...(profileOf('generic') as Profile), models: [], maxToolName: 128 };
 
 describe.each([...serverGuards, ...toolGuards])('$profile $model', (guard) => {
   it(`is sent nothing it refuses, by any golden request (${guard.source})`, () => {

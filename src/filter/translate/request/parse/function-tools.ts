@@ -1,3 +1,4 @@
+import type { Profile } from '../../../upstream/profile.ts';
 import {
   customTool,
   functionTool,
@@ -7,8 +8,8 @@ import {
   namespaceTool,
 } from '../../../wire/schema/create-response.ts';
 import type { ToolEcho } from '../../../wire/schema/response-resource.ts';
+import { chatToolName } from '../chat-tool-name.ts';
 import { knownKeys } from '../dropped.ts';
-import { flattenToolName } from '../flatten-tool-name.ts';
 import type { CustomDefinition, FunctionDefinition } from '../parsed.ts';
 import { quote, unsupportedParameter } from '../request-errors.ts';
 import { withoutEncrypted } from './encrypted-parameters.ts';
@@ -72,13 +73,23 @@ function functionAt(tool: Tool, at: string, namespace: Namespace | null, tools: 
   const read = readShape(namespace === null ? functionTool : namespacedFunctionTool, tool, at);
   const parameters = read.parameters == null ? null : withoutEncrypted(read.parameters);
   if (parameters !== null && parameters !== read.parameters) dropped.push(`${at}.parameters.encrypted`);
-  return { kind: 'function', ...namedAs('function', read, at, namespace), parameters, strict: read.strict ?? null };
+  return {
+    kind: 'function',
+    ...namedAs('function', read, at, namespace, settings.profile),
+    parameters,
+    strict: read.strict ?? null,
+  };
 }
 
-function customAt(tool: Tool, at: string, namespace: Namespace | null, { dropped }: ToolsBuilder): CustomDefinition {
+function customAt(
+  tool: Tool,
+  at: string,
+  namespace: Namespace | null,
+  { dropped, settings }: ToolsBuilder,
+): CustomDefinition {
   dropped.pushUnknownKeys(tool, customKeys, 'tools[]');
   const read = readShape(namespace === null ? customTool : namespacedCustomTool, tool, at);
-  return { kind: 'custom', ...namedAs('custom', read, at, namespace), format: read.format ?? null };
+  return { kind: 'custom', ...namedAs('custom', read, at, namespace, settings.profile), format: read.format ?? null };
 }
 
 const functionKeys = knownKeys(...Object.keys(functionTool.shape));
@@ -91,15 +102,17 @@ function namedAs(
   read: { readonly name: string; readonly description?: string | null | undefined; readonly async?: unknown },
   param: string,
   namespace: Namespace | null,
+  profile: Profile,
 ): Pick<FunctionDefinition, 'param' | 'chatName' | 'origin' | 'description'> {
   const { name, description = null } = read;
   // Whether its output may come later, which its calls repeat.
   const isAsync = read.async === true ? { async: true as const } : {};
   const origin = { kind, name, ...isAsync };
-  if (namespace === null) return { param, chatName: name, origin, description };
+  const chatName = chatToolName(name, namespace?.name, profile);
+  if (namespace === null) return { param, chatName, origin, description };
   return {
     param,
-    chatName: flattenToolName(namespace.name, name),
+    chatName,
     origin: { ...origin, namespace: namespace.name },
     description: [namespace.preface, description ?? ''].filter((text) => text !== '').join('\n\n'),
   };
