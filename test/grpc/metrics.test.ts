@@ -158,6 +158,9 @@ describe('metrics', () => {
     call.cancel();
     await expect.poll(() => count('unknown_types_total', { kind: 'item', type: 'memo' })).toBe(1);
     expect(await count('unknown_types_total', { kind: 'tool', type: 'time_travel' })).toBe(1);
+    expect(await count('dropped_total', { kind: 'content' })).toBe(2);
+    expect(await count('dropped_total', { kind: 'tool' })).toBe(1);
+    expect(await count('dropped_total', { kind: 'field' })).toBe(0);
   });
 
   it('count the events and fields of upstreams that nobody reads, by name, once for each answer', async () => {

@@ -1,5 +1,6 @@
 import type { ExchangeSummary } from '../../filter/exchange/summary.ts';
 import { otelNameOf } from '../../filter/upstream/profiles.ts';
+import { droppedKind } from './dropped-kinds.ts';
 import { errorTypeOf } from './error-codes.ts';
 import { createBoundedLabel, forgetSeries, type Metrics, otherLabel } from './metrics.ts';
 import type { CallEnd, CallTimes, ExchangeObserver } from './observer.ts';
@@ -30,7 +31,7 @@ export function createExchangeMetrics(metrics: Metrics): ExchangeObserver {
           if (summary.upstreamStatus !== null)
             metrics.translationSeconds.observe({ leg: 'response' }, times.work.response / 1000);
           metrics.events.inc(summary.events);
-          metrics.dropped.inc(summary.dropped.length);
+          for (const name of summary.dropped) metrics.dropped.inc({ kind: droppedKind(name) });
           for (const { kind, type } of summary.unknownTypes) metrics.unknownTypes.inc({ kind, type: typeLabel(type) });
           for (const kind of summary.repairs) metrics.repairs.inc({ kind });
           countTokens(summary);

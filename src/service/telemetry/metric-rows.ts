@@ -1,5 +1,6 @@
 import type { Counter, Gauge, Histogram } from 'prom-client';
 import { repairKinds } from '../../filter/translate/chat/repairs.ts';
+import { droppedKinds } from './dropped-kinds.ts';
 
 /** A metric: what it is made from, and what its row in `docs/watching.md` says. */
 export interface MetricRow {
@@ -184,7 +185,10 @@ export const metricRows = {
   dropped: {
     type: 'counter',
     name: 'responses_extproc_dropped_total',
-    help: 'Parts of requests dropped because the upstream has no equivalent (x-responses-dropped).',
+    help: 'What was dropped from requests (x-responses-dropped), by kind.',
+    labels: ['kind'],
+    values: droppedKinds,
+    more: 'Kinds: `content` (items and parts that the model does not see), `reasoning`, `tool`, `field` (“Reading x-responses-dropped” in docs/mapping.md).',
   },
   webSocketTurns: {
     type: 'counter',

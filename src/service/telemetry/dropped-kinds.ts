@@ -1,0 +1,13 @@
+/** What a name of `x-responses-dropped` stands for, as the counter's label: docs/mapping.md, "Reading x-responses-dropped". */
+export const droppedKinds = ['content', 'reasoning', 'tool', 'field'] as const;
+type DroppedKind = (typeof droppedKinds)[number];
+
+/**
+ * The kind of a name: an item or a part that the model does not see, earlier reasoning, a tool that it is not offered, or a
+ * field that is not sent. The first three have an index before their type; a field is named once for all of its places.
+ */
+export function droppedKind(name: string): DroppedKind {
+  if (/\btools\[\d+\]\.(?!strict$|parameters\.encrypted$)/.test(name)) return 'tool';
+  if (name === 'input[].reasoning' || name.endsWith('.item_reference')) return 'reasoning';
+  return name === 'input[].content' || /^input\[\d+\]\./.test(name) ? 'content' : 'field';
+}
