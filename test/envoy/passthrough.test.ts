@@ -54,18 +54,22 @@ test('POST /v1/chat/completions streams through untranslated', async () => {
   expect(mesh.upstream.received('chat')[0]?.body.toString()).toBe('{"model":"chat","stream":true}');
 });
 
-test.each(['/v1/responsesx', '/v1/responses_log', '/other/v1/responses', '/'])(
-  '%s is no path of the API, and reaches nobody',
-  async (path) => {
-    mesh.upstream.script(path, { body: ['theirs'] });
-    const response = await mesh.post({ model: 'x', input: 'y' }, { path, headers: { 'x-test-script': path } });
-    expect(response.status).toBe(404);
-    expect(await response.json()).toMatchObject({
-      error: { code: 'not_found', message: expect.stringMatching(/^The gateway passes no such path/) },
-    });
-    expect(mesh.upstream.received(path)).toEqual([]);
-  },
-);
+test.each([
+  ...['/v1/responsesx', '/v1/responses_log', '/other/v1/responses', '/'],
+  // Base URLs without /v1, and with it twice.
+  ...['/responses', '/v1/v1/responses', '/V1/Responses'],
+])('%s is no path of the API, and reaches nobody; the error names the right one', async (path) => {
+  mesh.upstream.script(path, { body: ['theirs'] });
+  const response = await mesh.post({ model: 'x', input: 'y' }, { path, headers: { 'x-test-script': path } });
+  expect(response.status).toBe(404);
+  expect(await response.json()).toMatchObject({
+    error: {
+      code: 'not_found',
+      message: expect.stringContaining('The Responses API is at /v1/responses: a base URL ends in /v1'),
+    },
+  });
+  expect(mesh.upstream.received(path)).toEqual([]);
+});
 
 test('OPTIONS on /v1/responses passes: a browser asks the upstream', async () => {
   mesh.upstream.script('preflight', { status: 204, headers: { 'access-control-allow-origin': '*' }, body: [] });
