@@ -510,6 +510,8 @@ describe('the command', () => {
     expect(status).toBe(0);
     const options = 'profile profiles-file model path field response status full json help'.split(' ');
     for (const option of options) expect(stdout).toContain(`--${option}`);
+    // A clone has no command of the package's name.
+    expect(stdout).toMatch(/^Usage: npm run explain -- \[options\] \[FILE\]/);
     for (const code of [0, 1, 2, 3]) expect(stdout).toMatch(new RegExp(`^ {2}${code} {2}\\w`, 'm'));
   });
 

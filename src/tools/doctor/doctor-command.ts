@@ -4,9 +4,10 @@ import { createInterface } from 'node:readline/promises';
 import { styleFor } from '../cli/style.ts';
 import type { Subcommand, Terminal } from '../cli/terminal.ts';
 import { callFormOf } from './chat-body.ts';
-import { type DoctorOptions, helpText, readOptions, WrongUsage } from './doctor-options.ts';
+import { type DoctorOptions, helpText, MissingModel, readOptions, WrongUsage } from './doctor-options.ts';
 import { allProbes } from './probes/all-probes.ts';
-import { proposeProfile } from './proposal.ts';
+import { modelsIn } from './probes/server-probes.ts';
+import { type Proposal, proposeProfile } from './proposal.ts';
 import { announcement, jsonReport, type Report, textReport, verdictOf } from './report.ts';
 import { runProbes, worstCase } from './run-probes.ts';
 import { createSend, type Send } from './send-probe.ts';
@@ -24,7 +25,9 @@ export const doctor: Subcommand = async (args, terminal) => {
     if (options?.save != null) checkSavePath(options.save);
   } catch (error) {
     if (!(error instanceof WrongUsage)) throw error;
-    stderr.write(`${error.message} Run with --help to see the options.\n`);
+    const models = error instanceof MissingModel ? await modelsOf(error) : null;
+    const known = models === null ? '' : ` The server has: ${models}.`;
+    stderr.write(`${error.message}${known} Run with --help to see the options.\n`);
     return usageErrorExitCode;
   }
   if (options === null) {
@@ -54,8 +57,28 @@ export const doctor: Subcommand = async (args, terminal) => {
     writeFileSync(save, report.proposal.file, { flag: 'wx' });
     stderr.write(`The profile is in ${save}.\n`);
   } else if (save !== null) stderr.write(`${save} was not written: the run was not completed.\n`);
+  if (!json && report.proposal !== null) stdout.write(tryLine(chatUrl, report.proposal, { key, save }));
   return exitCodes[report.verdict.outcome];
 };
+
+/** The models that the server lists, for a person; null where it gives no list. */
+async function modelsOf({ chatUrl, key }: MissingModel): Promise<string | null> {
+  const answer = await createSend({ chatUrl, key, timeoutMs: 5000 })({ path: 'models' }, { probe: 'models', index: 0 });
+  const models = modelsIn(answer);
+  return models === null ? null : withoutKey(models, key);
+}
+
+/** The command that runs the whole mesh with that server, in a clone; nothing in it is secret. */
+function tryLine(
+  chatUrl: URL,
+  { name, differences }: Proposal,
+  { key, save }: Pick<DoctorOptions, 'key' | 'save'>,
+): string {
+  const file = differences.length === 0 ? '' : `UPSTREAM_PROFILES_FILE=${save ?? 'FILE'} `;
+  const withKey = key === null ? '' : 'UPSTREAM_KEY=… ';
+  const base = shownUrl(chatUrl).replace(/\/chat\/completions$/, '');
+  return `To try it in a clone:\n  ${file}${withKey}npm start -- --upstream ${base} --profile ${name}\n`;
+}
 
 /** Shows a run while it is in progress. */
 export interface Watcher {

@@ -23,6 +23,18 @@ export class WrongUsage extends Error {
   override readonly name = 'WrongUsage';
 }
 
+/** No model is named; the server can be asked which it has. */
+export class MissingModel extends WrongUsage {
+  readonly chatUrl: URL;
+  readonly key: string | null;
+
+  constructor(chatUrl: URL, key: string | null) {
+    super('--model is missing: the name the server knows the model by.');
+    this.chatUrl = chatUrl;
+    this.key = key;
+  }
+}
+
 const options = {
   model: { type: 'string', short: 'm' },
   key: { type: 'string' },
@@ -51,15 +63,14 @@ export function readOptions(
   const [url, ...more] = positionals;
   if (url === undefined) throw new WrongUsage('The URL of the server is missing.');
   if (more.length > 0) throw new WrongUsage(`Only one URL can be probed at a time; also given: ${more.join(' ')}.`);
-  if (values.model === undefined || values.model === '')
-    throw new WrongUsage('--model is missing: the name the server knows the model by.');
   const key = values.key ?? env[values['key-env']] ?? '';
   if (/[^\x21-\x7e]/.test(key))
     throw new WrongUsage('The key contains characters that cannot be part of a key (white space?).');
+  const target = { chatUrl: chatUrlOf(url), key: key === '' ? null : key };
+  if (values.model === undefined || values.model === '') throw new MissingModel(target.chatUrl, target.key);
   return {
-    chatUrl: chatUrlOf(url),
+    ...target,
     model: values.model,
-    key: key === '' ? null : key,
     json: values.json,
     save: values.save ?? null,
     limits: {
@@ -104,8 +115,8 @@ function countOf(values: Readonly<Record<CountName, string>>, name: CountName): 
   return count;
 }
 
-export const helpText = `Usage: responses-extproc doctor URL --model NAME [options]
-       npm run doctor -- URL --model NAME [options]           (in the clone)
+export const helpText = `Usage: npm run doctor -- URL --model NAME [options]           (in a clone)
+       responses-extproc doctor URL --model NAME [options]    (where the package is installed; in the image: doctor URL …)
 
 Asks a Chat Completions server the way agents use it: text and streams, tool calls and the turns after them, roles, JSON
 schemas, images, reasoning, limits and errors. Prints what works, the profile (UPSTREAM_PROFILE) that fits, the flags in
@@ -145,10 +156,10 @@ Results:
 Exit codes:
   0  an agent can work with this server (with the profile that is named)
   1  something that an agent needs does not work: text, streams, tool calls, or the turn after one
-  2  wrong usage
+  2  wrong usage; where --model is missing, the server was asked for its models, and nothing else was sent
   3  the run ended before that was clear: unreachable, key refused, rate limit, a limit of the options
 
 Examples:
-  responses-extproc doctor http://127.0.0.1:8080 --model qwen3-8b --save profiles.yaml
-  UPSTREAM_API_KEY=… responses-extproc doctor https://api.example.com/v1 -m big-model --json
+  npm run doctor -- http://127.0.0.1:8080 --model qwen3-8b --save profiles.yaml
+  UPSTREAM_API_KEY=… npm run -s doctor -- https://api.example.com/v1 -m big-model --json
 `;

@@ -47,6 +47,8 @@ export function explainFields(
           dropped.some((name) => isNotDropped(name, other)) ||
           // A variable chose between this and a refusal.
           (kind === 'variable' && fate === 'rewritten' && other.type === 'refused' && isOfField(other, field));
+    // Rules that a profile does not have may be why a field is lost, never why it is sent as it is.
+    const isSent = (fate === 'renamed' || fate === 'rewritten') && dropped.length === 0;
     const hasCause = fate !== 'absent' && (fate !== 'sent' || dropped.length > 0);
     return {
       field,
@@ -55,7 +57,7 @@ export function explainFields(
       becomes: becomes.map(shown),
       in_response: [...repeated.keys()],
       dropped,
-      causes: hasCause ? because(isDecided) : [],
+      causes: hasCause ? because(isDecided).filter((cause) => !isSent || !isEmptyTable(cause.value)) : [],
       rule: row.rule,
       link: linkOf(row, linkBase),
     };
@@ -82,6 +84,11 @@ function partsOf(path: Path, body: unknown): readonly Path[] {
   const name = pathText(path);
   const parts = fieldsOf(body).filter((part) => isWithin(pathText(part), name));
   return parts.length === 0 ? [path] : parts;
+}
+
+/** `[]` or `{}`. */
+function isEmptyTable(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && Object.keys(value).length === 0;
 }
 
 function shown({ path, value }: Place): ChatPlace {

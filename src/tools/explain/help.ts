@@ -1,5 +1,7 @@
 /** The text of `explain --help`. */
-export const helpText = `Usage: responses-extproc explain [options] [FILE]
+export const helpText = `Usage: npm run explain -- [options] [FILE]                  (in a clone)
+       docker run -i IMAGE explain [options] [FILE]
+       responses-extproc explain [options] [FILE]           (where the package is installed)
 
 Shows what the service makes of a Responses request: the Chat Completions request that the upstream gets (path, headers,
 body), and what became of each field: sent, renamed, rewritten, only seen in the Response, dropped, left out or refused.
@@ -9,7 +11,7 @@ and names the row of docs/mapping.md. Nothing is sent anywhere.
 FILE is the JSON body of a request; or {"method", "path", "headers", "body"}; or an exchange that was downloaded from the
 inspector, which has its profile and its answer with it. Without FILE, or with -, it is read from standard input.
 
-Settings are those of the service: the same environment variables (responses-extproc --help), and these options:
+Settings are those of the service: the same environment variables (docs/settings.md), and these options:
 
   -p, --profile NAME        the upstream's profile, instead of UPSTREAM_PROFILE; its path comes with it
       --profiles-file FILE  profiles of your own, instead of UPSTREAM_PROFILES_FILE
@@ -35,8 +37,8 @@ Exit codes:
   3  the recorded answer becomes an error, or a Response that failed
 
 Examples:
-  responses-extproc explain --profile vllm request.json
-  curl -s … | responses-extproc explain --json | jq '.fields[] | select(.fate == "dropped")'
-  responses-extproc explain request.json --response answer.sse
-  responses-extproc explain exchange.json
+  npm run explain -- --profile vllm request.json
+  npm run -s explain -- --json request.json | jq '.fields[] | select(.fate == "dropped")'
+  npm run explain -- request.json --response answer.sse
+  npm run explain -- exchange.json
 `;

@@ -74,15 +74,29 @@ function deniedIn(answers: readonly (Answer | undefined)[]): Finding | null {
   return denied === undefined ? null : { result: 'not_tested', detail: `status ${denied.status}: access denied` };
 }
 
+/** The rows of a list of models; null where the answer is none. */
+function listedIn({ status, body }: Answer): readonly LooseListed[] | null {
+  const list = status === 200 ? objectOf<{ data?: unknown }>(jsonOf(body)) : null;
+  return list === null ? null : objectsOf<LooseListed>(list.data);
+}
+
+/** The models that an answer lists, for a person; null where it lists none. */
+export function modelsIn(answer: Answer): string | null {
+  const names = (listedIn(answer) ?? []).map(({ id }) => textOf(id)).filter((name) => name !== '');
+  const more = names.length > mostListed ? ` and ${names.length - mostListed} more` : '';
+  return names.length === 0 ? null : `${names.slice(0, mostListed).join(', ')}${more}`;
+}
+
+const mostListed = 20;
+
 function judgeModels([answer]: readonly Answer[], { model }: Known): Finding {
   const facts: Facts = { ...idleOf(answer) };
-  const list = answer?.status === 200 ? objectOf<{ data?: unknown }>(jsonOf(answer.body)) : null;
+  const models = answer === undefined ? null : listedIn(answer);
   const denied = deniedIn([answer]);
   if (denied !== null) return { ...denied, facts };
   if (answer !== undefined && answer.status === 0) return { result: 'not_tested', detail: answer.reason, facts };
-  if (answer === undefined || list === null)
+  if (answer === undefined || models === null)
     return { result: 'refused', detail: answer?.reason || `status ${answer?.status ?? 0}`, facts };
-  const models = objectsOf<LooseListed>(list.data);
   const names = models.map(({ id }) => textOf(id));
   // Ollama's names have a tag; `latest` is the default.
   const listed = models.find(({ id }) => id === model) ?? models.find(({ id }) => id === `${model}:latest`);

@@ -431,6 +431,11 @@ describe('--save', () => {
     expect(profile?.refusedFields).toEqual(['stop']);
     expect(out).toContain('UPSTREAM_PROFILE=probed-my-model-1');
     expect(err).toContain(path);
+    expect(out).toMatch(
+      new RegExp(
+        `UPSTREAM_PROFILES_FILE=${path} npm start -- --upstream http://\\S+/v1 --profile probed-my-model-1\n$`,
+      ),
+    );
   });
 
   it('overwrites nothing, and says so before anything is spent', async () => {
@@ -464,6 +469,18 @@ describe('the command line', () => {
     [['http://x.test', '-m', 'm', '--shine'], "Unknown option '--shine'"],
   ])('that is wrong is refused: %j', async (args, message) => {
     expect(await runDoctor(args)).toEqual({ code: 2, out: '', err: expect.stringContaining(message) });
+  });
+
+  it('without a model lists those of the server', async () => {
+    const respond = () => ({ status: 200, body: '{"object":"list","data":[{"id":"tiny"},{"id":"big"}]}' });
+    await withServer({ respond }, async (server, url) => {
+      expect(await runDoctor([url])).toMatchObject({
+        code: 2,
+        out: '',
+        err: expect.stringMatching(/^--model is missing: .* The server has: tiny, big\. Run with --help/),
+      });
+      expect(server.requests.map(({ path }) => path)).toEqual(['/v1/models']);
+    });
   });
 
   it('has help that names every option and exit code', async () => {

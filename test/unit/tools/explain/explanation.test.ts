@@ -87,6 +87,13 @@ describe('a field', () => {
     expect(field.causes.find(({ name }) => name === 'effortRules')?.reason).toEqual(expect.any(String));
   });
 
+  it('is not told of rules that the profile does not have, unless it is lost without them', () => {
+    const effort = fieldOf('reasoning.effort', { reasoning: { effort: 'high' } });
+    expect(effort).toMatchObject({ fate: 'renamed', dropped: [] });
+    expect(namesOf(effort)).not.toContain('effortRules');
+    expect(namesOf(fieldOf('service_tier', { service_tier: 'flex' }))).toEqual(['serviceTiers']);
+  });
+
   it('that the server has no field for is only in the Response', () => {
     const field = fieldOf('user', { user: 'u' });
     expect(field).toMatchObject({ fate: 'in_response', becomes: [], in_response: ['user'] });
