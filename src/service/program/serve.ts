@@ -97,7 +97,7 @@ export async function serve(config: Config, log: Log, output: LogOutput): Promis
           config: () => ({ version, ...redactConfig(config), ...describeProfiles(profiles) }),
           routes: inspection?.inspector ?? null,
         });
-  if (admin !== null && inspection !== null) warnOfInspector(log, admin.address);
+  if (admin !== null && inspection !== null) logInspector(log, admin.address);
   const { address: websocket = null } = webSocket ?? {};
   log.info(
     { version, listen, websocket, admin: admin?.address ?? null, profile: config.UPSTREAM_PROFILE },
@@ -138,9 +138,10 @@ async function loadInspection(config: Config) {
   return { recorder: createRecorder(store), inspector };
 }
 
-/** Logs where the inspector is, and what it exposes. */
-function warnOfInspector(log: Log, address: string): void {
-  log.warn(
+/** Logs where the inspector is, and what it exposes: a warning, unless only this machine can reach it. */
+function logInspector(log: Log, address: string): void {
+  const level = /^(127\.|\[::1\]:)/.test(address) ? 'info' : 'warn';
+  log[level](
     { url: `http://${address}/inspect` },
     'INSPECT=on: anyone who can reach the admin port sees the contents of requests and answers',
   );

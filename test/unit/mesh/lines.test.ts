@@ -45,6 +45,10 @@ describe('a request in the terminal of npm start is one short line', () => {
     expect(
       shortServiceLine(JSON.stringify({ level: 'fatal', time: at, reason: 'MAX_TOOLS: …', msg: 'cannot start' })),
     ).toBe('service | fatal: cannot start MAX_TOOLS: …');
+    const corrected = { level: 'info', time: at, profiles: ['team-vllm'], msg: 'profiles file read again' };
+    expect(shortServiceLine(JSON.stringify(corrected))).toBe(
+      'service | info: profiles file read again profiles=["team-vllm"]',
+    );
     expect(shortServiceLine('no JSON')).toBe('service | no JSON');
     expect(shortEnvoyLine('[critical] no JSON')).toBe('envoy   | [critical] no JSON');
   });
