@@ -24,10 +24,49 @@ const headings: Readonly<Record<keyof typeof settings, string>> = {
   webSocket: 'WebSockets',
 };
 
-/** All variables, a table for each group. */
+/** Who sets a variable. One that nobody needs is removed. */
+const needs: readonly (readonly [who: string, variables: string])[] = [
+  ['every installation', 'LISTEN ADMIN_LISTEN LOG_LEVEL UPSTREAM_PROFILE'],
+  ['a server that no profile fits, or a path of its own', 'UPSTREAM_PROFILES_FILE UPSTREAM_PATH'],
+  ['more than one core on a host', 'WORKERS'],
+  ['containers of another size than the chart’s', 'MAX_EXCHANGES MAX_BUFFERED_BYTES WEBSOCKET_MAX_CONNECTIONS'],
+  ['rollouts with other health checks or longer streams', 'DRAIN_DELAY_MS DRAIN_TIMEOUT_MS'],
+  ['a proxy on another host', 'TLS_CERT_FILE TLS_KEY_FILE TLS_CLIENT_CA_FILE'],
+  ['developers who look at exchanges', 'INSPECT INSPECT_SEND_TO INSPECT_PRICES ADMIN_HOSTS'],
+  ['gateways of many models', 'METRICS_MAX_MODELS DEFAULT_MODEL'],
+  [
+    'operators with a collector of OpenTelemetry',
+    'OTEL_EXPORTER_OTLP_ENDPOINT OTEL_EXPORTER_OTLP_TRACES_ENDPOINT OTEL_TRACES_SAMPLER_ARG OTEL_BSP_SCHEDULE_DELAY OTEL_SERVICE_NAME',
+  ],
+  ['several upstreams with a prefix cache each', 'SESSION_HEADER SESSION_HASH_KEY_FILE'],
+  ['proxies that send no `protocol_config`', 'REQUEST_BODY_MODE RESPONSE_BODY_MODE'],
+  [
+    'larger prompts, files, answers or tool lists than usual, or a promise of smaller ones',
+    'MAX_REQUEST_BYTES MAX_RESPONSE_BYTES MAX_ERROR_BYTES MAX_SSE_EVENT_BYTES MAX_REQUEST_VALUES MAX_INPUT_ITEMS MAX_TEXT_BYTES MAX_IMAGE_URL_BYTES MAX_FILE_BYTES MAX_TOOLS MAX_NESTING',
+  ],
+  ['slow models, and load balancers that close idle connections', 'UPSTREAM_IDLE_TIMEOUT_MS HEARTBEAT_INTERVAL_MS'],
+  ['clients that expect a state, or none', 'OMITTED_STORE CONTEXT_MANAGEMENT'],
+  ['clients that read one kind of reasoning events', 'REASONING_EVENTS'],
+  ['clients that check answers against the published schema', 'STRICT_ECHO'],
+  [
+    'whoever would rather have a refusal than a request with parts left out, or the reverse',
+    'DROPPED_TOOLS UNSUPPORTED_ITEMS UNKNOWN_ITEMS UNKNOWN_FIELDS LATEST_IMAGES',
+  ],
+  ['agents that cut their history', 'ORPHAN_OUTPUTS MISSING_OUTPUTS'],
+  ['agents that compact conversations', 'COMPACTION_PROMPT_FILE COMPACTION_MAX_TOKENS MODEL_CONTEXT_WINDOW'],
+  ['Codex', 'MODEL_CATALOG_FILE CATALOG_INSTRUCTIONS_FILE'],
+  ['clients on WebSockets', 'WEBSOCKET_LISTEN WEBSOCKET_FORWARD_TO WEBSOCKET_MAX_LANES WEBSOCKET_LIFETIME_MS'],
+  ['pages in browsers', 'WEBSOCKET_ORIGINS'],
+];
+
+const neededBy = new Map(needs.flatMap(([who, variables]) => variables.split(' ').map((name) => [name, who] as const)));
+
+/** All variables, a table for each group. Throws for a variable without a need, and for a need without a variable. */
 function allTables(): string {
   const groups = Object.entries(settings) as [keyof typeof settings, SettingTable][];
-  return groups.map(([group, table]) => `## ${headings[group]}\n\n${tableOf(settingsIn(table))}`).join('\n\n');
+  const unknown = settingsNamed([...neededBy.keys()]).length - settingsIn(settings).length;
+  if (unknown !== 0) throw new Error('scripts/config-table.ts: each variable has one need, or is removed.');
+  return groups.map(([group, table]) => `## ${headings[group]}\n\n${tableOf(settingsIn(table), true)}`).join('\n\n');
 }
 
 /** The variables with these names, in that order. Throws when there is no such variable. */
@@ -39,13 +78,15 @@ export function settingsNamed(names: readonly string[]): readonly Setting[] {
   });
 }
 
-function tableOf(shown: readonly Setting[]): string {
+function tableOf(shown: readonly Setting[], withNeed = false): string {
   const rows = shown.map(({ variable, form, fallback, meaning }) => {
     const value = fallback === '' ? '' : `\`${fallback}\``;
     const about = form.values === null ? meaning : `${meaning} ${form.values}`;
-    return `| \`${variable}\` | ${value} | ${about.replaceAll('|', '\\|')} |`;
+    const need = withNeed ? ` ${neededBy.get(variable)} |` : '';
+    return `| \`${variable}\` | ${value} | ${about.replaceAll('|', '\\|')} |${need}`;
   });
-  return ['| variable | default | meaning |', '|---|---|---|', ...rows].join('\n');
+  const head = ['| variable | default | meaning |', '|---|---|---|'];
+  return [...(withNeed ? [`${head[0]} needed by |`, `${head[1]}---|`] : head), ...rows].join('\n');
 }
 
 export const configTables: Generator = {

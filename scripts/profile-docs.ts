@@ -88,11 +88,36 @@ function flagTable(): string {
   const rows = (Object.keys(profileFlags) as FlagName[]).map((flag) => {
     const meaning = profileFlags[flag].description ?? '';
     const usual = generic === undefined ? '' : `; ${code(generic[flag])} in \`generic\``;
-    return `| \`${flag}\` | ${cell(takenBy(flag))}${usual} | ${cell(meaning)}${notProbed(flag)} |`;
+    return `| \`${flag}\` | ${cell(takenBy(flag))}${usual} | ${cell(meaning)}${notProbed(flag)} | ${neededBy(flag)} |`;
   });
   const about =
     '[`doctor`](doctor.md#probes) has the probes that say what a server does; a flag that none can show says why.';
-  return `## Flags\n\n${about}\n\n| Flag | Takes | Meaning |\n| --- | --- | --- |\n${rows.join('\n')}`;
+  return `## Flags\n\n${about}\n\n| Flag | Takes | Meaning | Needed by |\n| --- | --- | --- | --- |\n${rows.join('\n')}`;
+}
+
+/** Who sets the flags that no built-in profile does. */
+const ofOperators: { readonly [Name in FlagName]?: string } = {
+  guardrails: 'operators of LiteLLM or NeMo Guardrails',
+  image: 'operators of models that take text alone',
+  phase: 'operators whose server knows `phase`',
+  implicitThink: 'operators whose chat template opens the reasoning',
+  contextOverflow: 'operators whose server words it in its own way',
+  passExtensions: 'operators whose clients know extensions of the server',
+};
+
+/** Who sets the flag to another value than `generic`. Throws where nobody does. */
+function neededBy(flag: FlagName): string {
+  const [generic, ...others] = builtInProfiles.map(({ profile }) => profile);
+  const names = others.filter((profile) => code(profile[flag]) !== code(generic?.[flag])).map(({ name }) => name);
+  const isIn = (rules: readonly ModelRule[]) => rules.some(({ flags }) => flag in flags);
+  const ofModels = others.filter((profile) => isIn(ownRulesOf(profile))).map(({ name }) => `models of ${name}`);
+  const needs = [...names, ...ofModels, ...(isIn(templateRules) ? ['chat templates'] : [])];
+  const operators = ofOperators[flag];
+  if ((operators === undefined) === (needs.length === 0))
+    throw new Error(
+      `${flag}: is set by a built-in profile, or by operators whom scripts/profile-docs.ts names, or removed.`,
+    );
+  return operators ?? `${needs.slice(0, 4).join(', ')}${needs.length > 4 ? ` and ${needs.length - 4} more` : ''}`;
 }
 
 /** Why no request can show it; empty for a flag that `doctor` probes. */

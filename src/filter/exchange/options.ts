@@ -31,5 +31,4 @@ export interface ExchangeSettings {
   };
   readonly stallTimeoutMs: number;
   readonly heartbeatMs: number;
-  readonly finishGraceMs: number;
 }

@@ -31,7 +31,6 @@ export interface OperatorSettings {
 }
 
 export interface CompactionSettings {
-  readonly foreignItems: 'drop' | 'reject';
   readonly prompt: string;
   readonly maxTokens: number;
   /** Tokens; null where it is unknown. */

@@ -25,7 +25,7 @@ export async function openWebSocket(
     forwardTo: config.WEBSOCKET_FORWARD_TO,
     limits: {
       maxLanes: config.WEBSOCKET_MAX_LANES,
-      maxWaiting: config.WEBSOCKET_MAX_WAITING,
+      maxWaiting: 32,
       maxEventBytes: config.MAX_RESPONSE_BYTES,
       maxErrorBytes: config.MAX_ERROR_BYTES,
       maxValues: config.MAX_REQUEST_VALUES,
@@ -34,8 +34,8 @@ export async function openWebSocket(
     maxMessageBytes: config.MAX_REQUEST_BYTES,
     origins: config.WEBSOCKET_ORIGINS,
     lifetimeMs: config.WEBSOCKET_LIFETIME_MS,
-    pingMs: config.WEBSOCKET_PING_INTERVAL_MS,
-    writeTimeoutMs: config.WEBSOCKET_WRITE_TIMEOUT_MS,
+    pingMs: 30_000,
+    writeTimeoutMs: 60_000,
     memory: guard,
     observer: createWebSocketObserver(log, metrics),
   });

@@ -165,28 +165,10 @@ const ofWebSocket = [
     'Maximum lanes (`stream_id`) of a WebSocket, which is how many of its turns run at once.',
   ),
   setting(
-    'WEBSOCKET_MAX_WAITING',
-    limit(0, 10_000),
-    '32',
-    'Maximum turns of a WebSocket that wait for others; more are refused with an error 429.',
-  ),
-  setting(
     'WEBSOCKET_LIFETIME_MS',
     milliseconds(1000, 86_400_000),
     '3600000',
     'How long a WebSocket may stay open; after that it closes once the running turn has ended.',
-  ),
-  setting(
-    'WEBSOCKET_PING_INTERVAL_MS',
-    milliseconds(100, 3_600_000),
-    '30000',
-    'Time between two pings of a WebSocket; a client that has not answered one by the next is disconnected.',
-  ),
-  setting(
-    'WEBSOCKET_WRITE_TIMEOUT_MS',
-    milliseconds(100, 3_600_000),
-    '60000',
-    'How long a WebSocket’s client may leave waiting data unread before it is disconnected.',
   ),
 ];
 
@@ -293,12 +275,6 @@ const ofExchange = {
     '0',
     'Idle time after which an SSE comment is sent to the client; 0 disables it.',
   ),
-  finishGraceMs: setting(
-    'FINISH_GRACE_MS',
-    milliseconds(0, 60_000),
-    '2000',
-    'How long an upstream may keep its stream open after the finish reason.',
-  ),
 } satisfies TableOf<ExchangeSettings>;
 
 const contextWindow = optional(
@@ -389,12 +365,6 @@ const ofTranslation = {
     'Echo only values that the published schema allows (`schema: null`, no `minimal` effort).',
   ),
   compaction: {
-    foreignItems: setting(
-      'FOREIGN_COMPACTION',
-      choice('drop', 'reject'),
-      'drop',
-      'A `compaction` item that another server made: drop it and name it, or reject the request.',
-    ),
     prompt: contentOf(
       'COMPACTION_PROMPT_FILE',
       filePath,

@@ -55,6 +55,9 @@ interface OpenBody {
 
 const noBytes = Buffer.alloc(0);
 
+/** How long an upstream may keep its stream open after the finish reason: usage may follow. */
+const finishGraceMs = 2000;
+
 const noHeaders: HeaderMap = new Map();
 
 /** Carries the upstream's response to the client, in every body mode. */
@@ -317,7 +320,7 @@ export class ResponseLeg {
 
   /** Timeouts and heartbeats; only full duplex allows replies that answer no message. */
   #onTick(at: number, current: OpenBody): Replies {
-    const { stallTimeoutMs, heartbeatMs, finishGraceMs } = this.#options;
+    const { stallTimeoutMs, heartbeatMs } = this.#options;
     const { reader, stream } = current;
     const { state } = reader;
     const upstreamSilence = this.#lastUpstreamActivity.elapsed(at);

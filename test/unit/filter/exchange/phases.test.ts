@@ -61,14 +61,14 @@ test('whatever comes in whatever order, the answer is replies or a protocol erro
   fc.assert(
     fc.property(modes, modes, orderly, fc.boolean(), (request, response, events: ExchangeEvent[], sorted) => {
       const exchange = new Exchange(
-        exchangeOptions({ modes: { request, response }, stallTimeoutMs: 10, heartbeatMs: 5, finishGraceMs: 5 }),
+        exchangeOptions({ modes: { request, response }, stallTimeoutMs: 4000, heartbeatMs: 2000 }),
       );
       const order = ['request_headers', 'request_body', 'request_trailers', 'response_headers', 'response_body', ''];
       const place = (one: ExchangeEvent) => (order.indexOf(one.type) + order.length) % order.length;
       let last = false;
       for (const [index, one] of (sorted ? events.toSorted((a, b) => place(a) - place(b)) : events).entries()) {
         try {
-          const replies = [...exchange.handle(one), ...exchange.tick(index * 7)];
+          const replies = [...exchange.handle(one), ...exchange.tick(index * 2800)];
           if (last) expect(replies).toEqual([]);
           last ||= replies.some((reply) => reply.type === 'immediate_response');
         } catch (thrown) {

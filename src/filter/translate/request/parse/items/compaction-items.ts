@@ -1,6 +1,6 @@
 import { compactionItem, compactionTriggerItem } from '../../../../wire/schema/create-response.ts';
 import { decodeCompactionEnvelope } from '../../../compaction-envelope.ts';
-import { invalidValue, unsupportedParameter } from '../../request-errors.ts';
+import { invalidValue } from '../../request-errors.ts';
 import { summaryMessage } from '../../summary-request.ts';
 import { withinTextLimit } from '../parse-content.ts';
 import { type ItemType, itemType } from './input-builder.ts';
@@ -19,12 +19,6 @@ export function compaction(type: string): ItemType {
     if (envelope !== 'foreign') {
       input.add(summaryMessage(withinTextLimit(envelope.text, param, input.settings)));
       return;
-    }
-    if (input.settings.compaction.foreignItems === 'reject') {
-      throw unsupportedParameter(
-        param,
-        `Items of type '${type}' that another server made cannot be read here. Send the conversation as items instead.`,
-      );
     }
     input.dropped.push(`${at}.${type}`);
   });
