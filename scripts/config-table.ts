@@ -82,11 +82,10 @@ function tableOf(shown: readonly Setting[], withNeed = false): string {
   const rows = shown.map(({ variable, form, fallback, meaning }) => {
     const value = fallback === '' ? '' : `\`${fallback}\``;
     const about = form.values === null ? meaning : `${meaning} ${form.values}`;
-    const need = withNeed ? ` ${neededBy.get(variable)} |` : '';
-    return `| \`${variable}\` | ${value} | ${about.replaceAll('|', '\\|')} |${need}`;
+    const need = withNeed ? ` _For ${neededBy.get(variable)}._` : '';
+    return `| \`${variable}\` | ${value} | ${about.replaceAll('|', '\\|')}${need} |`;
   });
-  const head = ['| variable | default | meaning |', '|---|---|---|'];
-  return [...(withNeed ? [`${head[0]} needed by |`, `${head[1]}---|`] : head), ...rows].join('\n');
+  return ['| variable | default | meaning |', '|---|---|---|', ...rows].join('\n');
 }
 
 export const configTables: Generator = {

@@ -88,11 +88,11 @@ function flagTable(): string {
   const rows = (Object.keys(profileFlags) as FlagName[]).map((flag) => {
     const meaning = profileFlags[flag].description ?? '';
     const usual = generic === undefined ? '' : `; ${code(generic[flag])} in \`generic\``;
-    return `| \`${flag}\` | ${cell(takenBy(flag))}${usual} | ${cell(meaning)}${notProbed(flag)} | ${neededBy(flag)} |`;
+    return `| \`${flag}\` | ${cell(takenBy(flag))}${usual} | ${cell(meaning)}${notProbed(flag)} _For ${neededBy(flag)}._ |`;
   });
   const about =
     '[`doctor`](doctor.md#probes) has the probes that say what a server does; a flag that none can show says why.';
-  return `## Flags\n\n${about}\n\n| Flag | Takes | Meaning | Needed by |\n| --- | --- | --- | --- |\n${rows.join('\n')}`;
+  return `## Flags\n\n${about}\n\n| Flag | Takes | Meaning |\n| --- | --- | --- |\n${rows.join('\n')}`;
 }
 
 /** Who sets the flags that no built-in profile does. */

@@ -174,11 +174,11 @@ function systemMessage(text: string | null | undefined): InputMessage | null {
   return text == null || text === '' ? null : { kind: 'message', role: 'developer', content: [{ type: 'text', text }] };
 }
 
-function streamOptions({ includeUsage, obfuscationOff }: Profile): ChatCompletionRequest['stream_options'] {
-  if (!includeUsage && !obfuscationOff) return undefined;
+function streamOptions({ includeUsage, openaiOnly }: Profile): ChatCompletionRequest['stream_options'] {
+  if (!includeUsage && !openaiOnly) return undefined;
   return {
     ...(includeUsage ? { include_usage: true } : {}),
-    ...(obfuscationOff ? { include_obfuscation: false } : {}),
+    ...(openaiOnly ? { include_obfuscation: false } : {}),
   };
 }
 
@@ -212,7 +212,7 @@ function putVendorFields(chat: ChatWriter, request: CreateResponse, profile: Pro
   if (profile.user) chat.copy('user', 'user');
   if (profile.safetyIdentifier) chat.copy('safety_identifier', 'safety_identifier');
   if (profile.promptCacheKey) chat.copy('prompt_cache_key', 'prompt_cache_key');
-  if (profile.promptCacheOptions) chat.copy('prompt_cache_retention', 'prompt_cache_retention');
+  if (profile.openaiOnly) chat.copy('prompt_cache_retention', 'prompt_cache_retention');
   putCacheOptions(chat, request.prompt_cache_options, profile, dropped);
 }
 
@@ -220,7 +220,7 @@ function putVendorFields(chat: ChatWriter, request: CreateResponse, profile: Pro
 function putCacheOptions(
   chat: ChatWriter,
   options: CreateResponse['prompt_cache_options'],
-  { promptCacheOptions }: Profile,
+  { openaiOnly }: Profile,
   dropped: Dropped,
 ): void {
   if (options == null) return;
@@ -229,7 +229,7 @@ function putCacheOptions(
     const isChats = key === 'mode' || (key === 'ttl' && value !== '12h');
     // `prewarm: true` is a request of another kind.
     if (value === null || typeof value === 'boolean') continue;
-    if (promptCacheOptions && isChats) sent[key] = value;
+    if (openaiOnly && isChats) sent[key] = value;
     else if (value !== 'implicit' && value !== '30m') dropped.push(`prompt_cache_options.${key}`);
   }
   if (Object.keys(sent).length > 0) chat.put('prompt_cache_options', sent, 'prompt_cache_options');

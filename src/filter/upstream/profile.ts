@@ -57,13 +57,6 @@ export const profileFlags = {
   // What is sent: fields
   maxTokensField: z.enum(['max_tokens', 'max_completion_tokens']).describe('Field for `max_output_tokens`.'),
   includeUsage: z.boolean().describe('Understands `stream_options.include_usage`.'),
-  obfuscationOff: z
-    .boolean()
-    .describe('Understands `stream_options.include_obfuscation: false`, which is then sent: padding is added here.')
-    .register(unprobed, {
-      because:
-        'Servers that do not know the option answer as if it were not there; a stream without padding proves nothing.',
-    }),
   refusedFields: z
     .array(z.enum(['presence_penalty', 'frequency_penalty', 'logprobs', 'stop']))
     .describe('Chat fields the server refuses or does not know; a request that needs one is refused here.'),
@@ -79,12 +72,6 @@ export const profileFlags = {
   promptCacheKey: z.boolean().describe('Takes `prompt_cache_key`.').register(unprobed, {
     because: 'What is cached shows only when long prompts are repeated, and may come from a cache without keys.',
   }),
-  promptCacheOptions: z
-    .boolean()
-    .describe('Takes `prompt_cache_retention`, `prompt_cache_options`, and breakpoints in content parts.')
-    .register(unprobed, {
-      because: 'What is cached shows only when long prompts are repeated, and how long it is kept only after hours.',
-    }),
   prefixCache: z
     .boolean()
     .describe(
@@ -101,10 +88,12 @@ export const profileFlags = {
   defaults: z
     .record(z.string(), z.json())
     .describe('Fields every request is sent with, unless the client sends its own; an object is merged key by key.'),
-  moderation: z
+  openaiOnly: z
     .boolean()
-    .describe('Takes `moderation`.')
-    .register(unprobed, { because: 'One vendor has the field, and is recognised by its host.' }),
+    .describe(
+      'Takes what only OpenAI’s own API has: `moderation`; `prompt_cache_retention`, `prompt_cache_options` and breakpoints in content parts; the image detail `original`, which elsewhere is `high`, and named; `stream_options.include_obfuscation: false`, which is then sent, since padding is added here.',
+    )
+    .register(unprobed, { because: 'One vendor has them, and is recognised by its host.' }),
   guardrails: z
     .boolean()
     .describe('Takes `guardrails` (LiteLLM and NeMo Guardrails do); elsewhere a request that asks for some is refused.')
@@ -187,10 +176,6 @@ export const profileFlags = {
     .register(unprobed, {
       because: 'The shapes belong to vendors that are recognised by their hosts; pages are paid for as images.',
     }),
-  originalDetail: z
-    .boolean()
-    .describe('Takes the image detail `original`; elsewhere it is `high`, and named.')
-    .register(unprobed, { because: 'It changes how finely an image is read, which one answer does not show.' }),
   image: z
     .union([z.boolean(), z.enum(['omit'])])
     .describe(

@@ -149,7 +149,7 @@ describe('a field', () => {
     expect(detail).toMatchObject({ fate: 'rewritten', link: 'docs/mapping.md#row-input-content-detail' });
     expect(detail?.becomes).toMatchObject([{ value: 'high' }]);
     expect(detail?.dropped).toEqual(['input[].content[].detail.original']);
-    expect(namesOf(detail ?? { causes: [] })).toContain('originalDetail');
+    expect(namesOf(detail ?? { causes: [] })).toContain('openaiOnly');
     expect(absent?.fate).toBe('absent');
   });
 

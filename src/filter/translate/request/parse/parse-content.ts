@@ -241,7 +241,7 @@ function parseImage(
     return refuseOrOmit('uploaded_image', notHeld, settings, dropped);
   }
   if (!settings.profile.image) return refuseOrOmit('image', refusal, settings, dropped);
-  const isReduced = detail === 'original' && !settings.profile.originalDetail;
+  const isReduced = detail === 'original' && !settings.profile.openaiOnly;
   if (isReduced) dropped.push('input[].content[].detail.original');
   return {
     type: 'image',
@@ -292,7 +292,7 @@ function cacheHints(part: Record<string, unknown>, { profile }: TranslationSetti
   const { prompt_cache_breakpoint, cache_control } = part;
   if (prompt_cache_breakpoint == null && cache_control == null) return null;
   return {
-    ...(prompt_cache_breakpoint != null && profile.promptCacheOptions ? { prompt_cache_breakpoint } : {}),
+    ...(prompt_cache_breakpoint != null && profile.openaiOnly ? { prompt_cache_breakpoint } : {}),
     ...(cache_control != null && profile.cacheControl ? { cache_control } : {}),
   };
 }

@@ -198,7 +198,7 @@ function checkMeaning(name: keyof CreateResponseFields, value: unknown, settings
         `The context is not managed here. Shorten 'input' yourself when it grows too long.`,
       );
     case 'moderation':
-      if (settings.profile.moderation) return;
+      if (settings.profile.openaiOnly) return;
       throw unsupportedParameter(name, `Moderation is not available here. Call a moderation service yourself.`);
     case 'guardrails':
       if (settings.profile.guardrails || (Array.isArray(value) && value.length === 0)) return;

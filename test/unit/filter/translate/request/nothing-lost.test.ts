@@ -119,7 +119,7 @@ function partsOf(body: object, profile: string | object): Map<string, readonly s
 }
 
 /** What is recorded is compared with what happens: a part that is there because of a field says so, and no other does. */
-describe.each([...profilesWithTools, { extends: 'openai', guardrails: true, moderation: true }])(
+describe.each([...profilesWithTools, { extends: 'openai', guardrails: true }])(
   'for %s, what a part was made of is recorded',
   (profile) => {
     const without = partsOf(plain, profile);
