@@ -8,6 +8,7 @@ import {
   chatService,
   type GatewayConfiguration,
   type GatewayKind,
+  gatewayKinds,
   ofEnvoyGateway,
   ofIstio,
   type RunningGateway,
@@ -15,7 +16,7 @@ import {
   runHelmTest,
   withGateway,
 } from './gateways.ts';
-import { routedSpellings, waysToName } from './host-spellings.ts';
+import { type Ask, routedSpellings, statusesOf, waysToName } from './host-spellings.ts';
 import { translateForIstio } from './istio.ts';
 import { committedManifests, environmentOf, type KubernetesObject, objectOf, parseObjects } from './manifests.ts';
 import { type RouteSample, samplesOf, statusOf } from './route-samples.ts';
@@ -152,54 +153,56 @@ describe.each(guards)('under %s with gateway.auth.%s', { timeout }, (kind, auth)
       { leadsBack: true },
     );
   });
+});
 
-  const hosts: readonly (readonly [string, string, readonly string[]])[] = [
-    ['of one host', 'api.example.com', ['gateway.hostnames={api.example.com}']],
-    ['of a wildcard', 'some.example.com', ['gateway.hostnames={*.example.com}']],
-    ['of all hosts', 'some.example.com', []],
-  ];
-  const shared = ['gateway.create=false', 'gateway.auth.jwt.wholeGateway=true'];
-  const onOthersGateway =
-    kind === 'istio'
-      ? hosts.map(([of, host, values]) => [`${of}, on others’ Gateway`, host, [...values, ...shared]] as const)
+const hosts: readonly (readonly [string, string, readonly string[]])[] = [
+  ['of one host', 'api.example.com', ['gateway.hostnames={api.example.com}']],
+  ['of a wildcard', 'some.example.com', ['gateway.hostnames={*.example.com}']],
+  ['of all hosts', 'some.example.com', []],
+];
+const shared = ['gateway.create=false', 'gateway.auth.jwt.wholeGateway=true'];
+
+test.each([
+  ...gatewayKinds.flatMap((kind) => hosts.map((one) => [kind, ...one] as const)),
+  ...hosts.map(([of, host, values]) => ['istio', `${of}, on others’ Gateway,`, host, [...values, ...shared]] as const),
+])(
+  'under %s routes %s ask for a key in every spelling that Envoy routes',
+  { timeout },
+  async (kind, of, host, values) => {
+    const gatewayObject = values.includes('gateway.create=false')
+      ? [objectOf(committedManifests('envoy/istio'), 'Gateway')]
       : [];
-
-  test.each([...hosts, ...onOthersGateway])(
-    'routes %s ask for a key in every spelling that Envoy routes',
-    async (_of, host, values) => {
-      const gatewayObject = values.includes('gateway.create=false')
-        ? [objectOf(committedManifests(`envoy/istio`), 'Gateway')]
-        : [];
-      const objects = (...more: readonly string[]) => [...gatewayObject, ...rendered(...more)];
-      const without = values.filter((value) => !value.includes('auth'));
-      const spellings: string[] = [];
-      const named: string[] = [];
-      await withGateway(configurationOf(kind, objects(...without)), async (gateway) => {
+    const configuration = (...more: readonly string[]) =>
+      configurationOf(kind, [...gatewayObject, ...render(`gateway.kind=${kind}`, ...more)]);
+    const spellings: string[] = [];
+    const named: { ask: Ask; one: string; how: string }[] = [];
+    await withGateway(configuration(...values.filter((value) => !value.includes('auth'))), async (gateway) => {
+      answer(gateway);
+      spellings.push(...(await routedSpellings(gateway.url, [host, `${host}:80`])));
+      for (const [way, ask] of waysToName)
+        for (const one of [host, `${host}:8080`, host.toUpperCase()])
+          if ((await ask(gateway.url, one)) === 200) named.push({ ask, one, how: `${way}: ${one}` });
+    });
+    console.log(`${kind}, ${of}: ${spellings.length} spellings, ${named.map(({ how }) => how).join(', ')}`);
+    expect(spellings).toContain(host);
+    expect(spellings.some((one) => /:\d/.test(one))).toBe(true);
+    const asked = ['HTTP/1.0', 'HTTP/2', 'the target'].map((way) => `${way}: ${host}`);
+    expect(named.map(({ how }) => how)).toEqual(expect.arrayContaining(asked));
+    const auths = guards.flatMap(([one, auth]) => (one === kind ? [auth] : []));
+    expect(auths).not.toEqual([]);
+    for (const auth of auths)
+      await withGateway(configuration(...values, ...valuesOf(auth)), async (gateway) => {
         answer(gateway);
-        spellings.push(...(await routedSpellings(gateway.url, [host, `${host}:80`])));
-        for (const [way, ask] of waysToName)
-          for (const one of [host, `${host}:8080`, host.toUpperCase()])
-            if ((await ask(gateway.url, one)) === 200) named.push(`${way}: ${one}`);
-      });
-      console.log(`${kind}, ${auth}, ${_of}: ${spellings.length} spellings, ${named.join(', ')}`);
-      expect(spellings).toContain(host);
-      expect(spellings.some((one) => /:\d/.test(one))).toBe(true);
-      expect(named).toEqual(expect.arrayContaining([`HTTP/1.0: ${host}`, `HTTP/2: ${host}`, `the target: ${host}`]));
-      await withGateway(configurationOf(kind, objects(...values, ...valuesOf(auth))), async (gateway) => {
-        answer(gateway);
-        const sample = { method: 'GET', path: '/v1/models', headers: {} };
-        const got: [string, number][] = [];
-        for (const one of spellings) got.push([one, await statusOf(gateway.url, { ...sample, host: one })]);
-        for (const [way, ask] of waysToName)
-          for (const one of [host, `${host}:8080`, host.toUpperCase()])
-            if (named.includes(`${way}: ${one}`)) got.push([`${way}: ${one}`, await ask(gateway.url, one)]);
+        const statuses = await statusesOf(gateway.url, spellings);
+        const got = spellings.map((one, index) => [one, statuses[index] ?? 0] as const);
+        for (const { ask, one, how } of named) got.push([how, await ask(gateway.url, one)]);
         expect(got.filter(([, status]) => status !== 401 && status !== 403)).toEqual([]);
         expect(gateway.chat.all).toEqual([]);
-        expect(await statusOf(gateway.url, { ...sample, host }, credentialsFor(auth))).toBe(200);
+        const sample = { method: 'GET', path: '/v1/models', headers: {}, host };
+        expect(await statusOf(gateway.url, sample, credentialsFor(auth))).toBe(200);
       });
-    },
-  );
-});
+  },
+);
 
 test('on a Gateway that several use under Istio, a token opens the hosts that it is for, and no other', {
   timeout,

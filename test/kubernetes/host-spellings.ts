@@ -34,11 +34,13 @@ function raw(text: (host: string) => string): Ask {
     new Promise((resolve) => {
       const socket = connect(Number(new URL(url).port), '127.0.0.1', () => socket.write(text(host), 'latin1'));
       let answer = '';
+      const status = () => Number(/^HTTP\/1\.[01] (\d{3})/.exec(answer)?.[1] ?? 0);
       socket.on('data', (bytes) => {
         answer += bytes.toString('latin1');
+        if (status() !== 0) socket.destroy(); // Envoy itself would wait for seconds before it closes
       });
       socket.on('error', () => {}); // `close` follows
-      socket.on('close', () => resolve(Number(/^HTTP\/1\.[01] (\d+)/.exec(answer)?.[1] ?? 0)));
+      socket.on('close', () => resolve(status()));
     });
 }
 
@@ -80,20 +82,25 @@ export function editsOf(host: string): string[] {
 
 /** The spellings that this Envoy routes, of all that differ from one of these hosts in a byte: found by asking it. */
 export async function routedSpellings(url: string, hosts: readonly string[]): Promise<string[]> {
+  const tried = [...new Set(hosts.flatMap((host) => [host, ...editsOf(host)]))];
+  const statuses = await statusesOf(url, tried);
+  return tried.filter((_, index) => statuses[index] === 200);
+}
+
+/** The status of a `GET` for each of these hosts, over a few connections. Rejects where no answer comes. */
+export async function statusesOf(url: string, hosts: readonly string[]): Promise<number[]> {
   const agent = new Agent({ keepAlive: true, maxSockets: 32 });
   const ask = (host: string) =>
-    new Promise<number>((resolve) => {
+    new Promise<number>((resolve, reject) => {
       request(`${url}${path}`, { agent, headers: { host } })
         .once('response', (response) => {
           response.resume().once('close', () => resolve(response.statusCode ?? 0));
         })
-        .once('error', () => resolve(0))
+        .once('error', reject)
         .end();
     });
   try {
-    const tried = [...new Set(hosts.flatMap((host) => [host, ...editsOf(host)]))];
-    const statuses = await Promise.all(tried.map(ask));
-    return tried.filter((_, index) => statuses[index] === 200);
+    return await Promise.all(hosts.map(ask));
   } finally {
     agent.destroy();
   }
