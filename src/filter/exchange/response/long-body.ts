@@ -1,5 +1,5 @@
 import { Buffer } from 'node:buffer';
-import { jsonParts } from '../../wire/json/parts.ts';
+import { jsonParts, withoutLineSeparators } from '../../wire/json/parts.ts';
 import { isExtension, type ResponseStreamEvent } from '../../wire/schema/stream-events.ts';
 import { doneEvent, encodeSseEvents } from '../../wire/sse/encode.ts';
 import { maxPieceBytes } from '../pieces.ts';
@@ -58,7 +58,7 @@ export function longEvents(events: readonly ResponseStreamEvent[], isEnd: boolea
         continue;
       }
       yield `event: ${event.type}\ndata: `;
-      yield* jsonParts(event);
+      for (const part of jsonParts(event)) yield typeof part === 'string' ? withoutLineSeparators(part) : part;
       yield '\n\n';
     }
     if (isEnd) yield doneEvent;

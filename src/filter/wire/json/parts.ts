@@ -8,13 +8,28 @@ export class JsonBytes {
   readonly bytes: Buffer;
 
   constructor(json: string) {
-    this.bytes = Buffer.from(json);
+    this.bytes = Buffer.from(withoutLineSeparators(json));
   }
 
   /** What `JSON.stringify` writes. */
   toJSON(): unknown {
     return parseExactly(this.bytes.toString());
   }
+}
+
+/**
+ * JSON in which U+2028, U+2029 and U+0085 are escaped: JSON has them in strings alone, and some readers of event streams (httpx's
+ * `iter_lines`, httpx-sse before 0.4.2) take them for line ends.
+ */
+export function withoutLineSeparators(json: string): string {
+  return lineSeparator.test(json) ? json.replaceAll(lineSeparators, escaped) : json;
+}
+
+const lineSeparator = /[\u0085\u2028\u2029]/;
+const lineSeparators = /[\u0085\u2028\u2029]/g;
+
+function escaped(separator: string): string {
+  return `\\u${separator.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
 
 /** Approximate length of a part. */

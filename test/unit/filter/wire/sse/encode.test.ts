@@ -1,10 +1,17 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { longEvents, wholeOf } from '../../../../../src/filter/exchange/response/long-body.ts';
 import type { ResponseStreamEvent } from '../../../../../src/filter/wire/schema/stream-events.ts';
 import { doneEvent, encodeSseEvents, keepAliveComment } from '../../../../../src/filter/wire/sse/encode.ts';
 import { codePoint } from '../../../../support/code-point.ts';
 import { runs } from '../../../../support/property-runs.ts';
 
+/** JSON with the separators that some readers take for line ends escaped. */
+const jsonOf = (value: unknown) =>
+  JSON.stringify(value).replaceAll(
+    /[\u0085\u2028\u2029]/g,
+    (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
 const text = fc.oneof(fc.string({ unit: codePoint }), fc.string({ unit: 'binary-ascii' }));
 /** Ids are ours. */
 const id = fc.stringMatching(/^(msg|rs|fc)_[0-9a-z]{1,48}$/);
@@ -33,17 +40,30 @@ const events: fc.Arbitrary<ResponseStreamEvent> = fc
     );
   });
 
+it('no character that a client might take for a line end stands in an event', () => {
+  const delta = 'a\u0085b\u2028c\u2029d';
+  const place = { item_id: 'msg_1', output_index: 0, content_index: 0 };
+  const list: ResponseStreamEvent[] = [
+    { type: 'response.output_text.delta', ...place, delta, logprobs: [], sequence_number: 1 },
+    { type: 'response.output_text.done', ...place, text: delta, logprobs: [], sequence_number: 2 },
+  ];
+  const bytes = encodeSseEvents(list).toString();
+  expect(bytes).not.toMatch(/[\u0085\u2028\u2029]/);
+  expect(bytes).toContain(String.raw`"delta":"a\u0085b\u2028c\u2029d"`);
+  expect(wholeOf(longEvents(list, false)).toString()).toBe(bytes);
+});
+
 it('each event is its type and one line of the JSON that JSON.stringify gives (property)', () => {
   fc.assert(
     fc.property(fc.array(events, { maxLength: 4 }), (list) => {
-      const expected = list.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join('');
+      const expected = list.map((event) => `event: ${event.type}\ndata: ${jsonOf(event)}\n\n`).join('');
       expect(encodeSseEvents(list).toString('utf8')).toBe(expected);
     }),
     { numRuns: runs(500) },
   );
 });
 
-it.each([0, 0x1f, 0x20, 0x22, 0x5c, 0x7f, 0x2028, 0xd7ff, 0xd800, 0xdbff, 0xdc00, 0xdfff, 0xe000, 0xffff])(
+it.each([0, 0x1f, 0x20, 0x22, 0x5c, 0x7f, 0xd7ff, 0xd800, 0xdbff, 0xdc00, 0xdfff, 0xe000, 0xffff])(
   'the code unit %i alone is written as JSON.stringify writes it',
   (code) => {
     const place = { item_id: 'msg_1', output_index: 0, content_index: 0, sequence_number: 1 };
