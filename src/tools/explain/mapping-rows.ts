@@ -63,7 +63,7 @@ export const mappingRows: readonly MappingRow[] = [
   { anchor: 'row-unknown-keys-of-text', fields: ['text', 'reasoning'], rule: 'Refused with `UNKNOWN_FIELDS=reject`, otherwise left out and named: Chat has no object in which to forward it.' },
   { anchor: 'row-input-type', fields: ['input[].type'], rule: 'The kind of item; optional for messages. If the type is unknown, the text is kept and the item is named (`UNKNOWN_ITEMS`); if it is refused, the error lists every accepted type.' },
   { anchor: 'row-input-id', fields: ['input[].id', 'input[].status'], rule: 'Left out: client bookkeeping.' },
-  { anchor: 'row-input-phase', fields: ['input[].phase'], rule: 'Passed on where the upstream knows it, elsewhere left out and named.' },
+  { anchor: 'row-input-phase', fields: ['input[].phase'], rule: 'Passed on where the upstream knows it, elsewhere left out: it is what the answer was given here, so nothing is lost. One of a message that is not the assistant\'s is named.' },
   { anchor: 'row-unknown-keys-of-items', fields: [], rule: 'Named as dropped, once.' },
   { anchor: 'row-input-role', fields: ['input[].role'], rule: 'Mapped; `developer` becomes `system` where the upstream does not know it.' },
   { anchor: 'row-chat-calls', fields: ['tool_calls', 'tool_call_id'], rule: 'Refused: these are Chat\'s fields. Calls and outputs are items.' },

@@ -100,6 +100,44 @@ const claudeTurn = fc
     return { id, message, deltas };
   });
 
+describe('a client that sends all output back, as the SDKs do', () => {
+  const answers = [
+    { content: 'Well.' },
+    { refusal: 'No.' },
+    { content: 'I look.', tool_calls: [callOf('look')] },
+    { content: null, tool_calls: [callOf('patch'), callOf('files__read')] },
+  ];
+  const reasoning = [
+    { reasoning_content: 'Hm.', content: 'Well.' },
+    { reasoning_content: 'Hm.', content: null, tool_calls: [callOf('look')] },
+  ];
+
+  it.each([
+    ['generic', answers],
+    ['openai', answers],
+    // Servers that take reasoning back; elsewhere it is left out and named.
+    ['vllm', [...answers, ...reasoning]],
+    ['openrouter', [...answers, ...reasoning]],
+    ['deepseek', [...answers, ...reasoning]],
+  ] as const)('loses nothing that is named in ten turns, behind %s', (profile, said) => {
+    const settings = createTestSettings({ profile });
+    const clock = { now: () => 1, newId: createCountedIds() };
+    const input: object[] = [question];
+    for (let turn = 0; turn < 10; turn++) {
+      const { context, dropped } = translateRequest({ ...request, input }, settings, clock);
+      expect(dropped).toEqual([]);
+      const message = said[turn % said.length];
+      const { output } = JSON.parse(JSON.stringify(translateCompletion({ choices: [{ message }] }, context).response));
+      input.push(...output, ...outputsOf(output), question);
+    }
+  });
+});
+
+function callOf(name: string): object {
+  const args = name === 'patch' ? { input: 'x' } : { payload: 'x' };
+  return { id: `call_${name}`, type: 'function', function: { name, arguments: JSON.stringify(args) } };
+}
+
 /** Anthropic's refusal, as LiteLLM passes it on: of a turn with calls that lacks its thinking, or has it changed. */
 function refusalOfClaude(messages: readonly ChatMessage[], said: readonly ClaudeMessage[]): string | null {
   const assistants = messages.filter(({ role }) => role === 'assistant');
