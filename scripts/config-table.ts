@@ -47,6 +47,7 @@ const needs: readonly (readonly [who: string, variables: string])[] = [
   ['slow models, and load balancers that close idle connections', 'UPSTREAM_IDLE_TIMEOUT_MS HEARTBEAT_INTERVAL_MS'],
   ['clients that expect a state, or none', 'OMITTED_STORE CONTEXT_MANAGEMENT'],
   ['clients that read one kind of reasoning events', 'REASONING_EVENTS'],
+  ['agents that stop at an answer without a word', 'REASONING_ALONE'],
   ['clients that check answers against the published schema', 'STRICT_ECHO'],
   [
     'whoever would rather have a refusal than a request with parts left out, or the reverse',

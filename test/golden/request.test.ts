@@ -73,8 +73,11 @@ describe.each(cases)('$where: $title ($profile)', (golden) => {
   });
 });
 
-/** Those of the catalog decide about a list of models and no request: `test/unit/filter/translate/catalog.test.ts`. */
-const { catalog: _ofCatalog, ...requestSettings } = settingTable.translation;
+/**
+ * Those of the catalog decide about a list of models and no request: `test/unit/filter/translate/catalog.test.ts`; `reasoningAlone` about
+ * answers: B10 in `stream-reasoning.md`.
+ */
+const { catalog: _ofCatalog, reasoningAlone: _ofAnswers, ...requestSettings } = settingTable.translation;
 
 it.each(namesIn(requestSettings))('the setting %s has a case in which it decides', (path) => {
   const deciding = cases.filter((golden) => {

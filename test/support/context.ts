@@ -34,6 +34,7 @@ export interface ContextSettings {
   readonly kind?: keyof typeof kinds;
   readonly stream?: boolean;
   readonly reasoningEvents?: ReasoningCarrier;
+  readonly reasoningAlone?: 'completed' | 'failed';
   readonly wantsEncryptedReasoning?: boolean;
   readonly wantsLogprobs?: boolean;
   readonly obfuscate?: boolean;
@@ -85,6 +86,7 @@ export function createTestContext(settings: ContextSettings = {}): ResponseConte
     wantsLogprobs: settings.wantsLogprobs ?? false,
     obfuscate: settings.obfuscate ?? false,
     reasoningEvents: settings.reasoningEvents ?? 'summary',
+    reasoningAlone: settings.reasoningAlone ?? 'completed',
     profile: { ...profile, ...settings.profileFlags },
     createdAt,
     now: () => completedAt,

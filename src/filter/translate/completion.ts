@@ -54,7 +54,7 @@ export function translateCompletion(completion: unknown, context: ResponseContex
   writer.model = textOf(body.model);
   writer.serviceTier = textOf(body.service_tier);
   if (context.stream) writer.start();
-  writer.usage = usageOf(body, context.profile);
+  writer.usage = usageOf(body, context.profile, writer.repairs);
   const callError = writer.addWhole(message, {
     logprobs: context.wantsLogprobs ? logprobsOf(choice.logprobs) : [],
     citations: citationsOf(body, message),

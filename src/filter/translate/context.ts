@@ -95,6 +95,7 @@ export interface ResponseContext {
   /** Pads delta events (`stream_options.include_obfuscation: true`). */
   readonly obfuscate: boolean;
   readonly reasoningEvents: ReasoningCarrier;
+  readonly reasoningAlone: 'completed' | 'failed';
   readonly profile: Profile;
   /** Unix seconds at which the request was read. */
   readonly createdAt: number;

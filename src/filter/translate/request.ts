@@ -153,6 +153,7 @@ export function translateRequest(
       wantsLogprobs: wanted.logprobs,
       obfuscate,
       reasoningEvents: settings.reasoningEvents,
+      reasoningAlone: settings.reasoningAlone,
       profile,
       createdAt: Math.floor(clock.now()),
       now: () => Math.floor(clock.now()),

@@ -15,6 +15,7 @@ export interface OperatorSettings {
   readonly defaultModel: string | null;
   readonly omittedStore: 'accept' | 'reject';
   readonly reasoningEvents: ReasoningCarrier;
+  readonly reasoningAlone: 'completed' | 'failed';
   /** Types of tools. */
   readonly droppedTools: readonly string[];
   readonly unsupportedItems: 'reject' | 'drop';

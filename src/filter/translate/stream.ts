@@ -225,7 +225,7 @@ export class StreamTranslator {
   #read(chunk: LooseChunk): void {
     const response = this.#response;
     this.#unreadNames.fieldsOf(chunk);
-    response.usage = usageOf(chunk, this.#context.profile) ?? response.usage;
+    response.usage = usageOf(chunk, this.#context.profile, response.repairs) ?? response.usage;
     response.model ??= textOf(chunk.model) || null;
     response.serviceTier = textOf(chunk.service_tier) || response.serviceTier;
     const choices = choicesOf(chunk);

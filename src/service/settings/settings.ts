@@ -309,6 +309,12 @@ const ofTranslation = {
     'summary',
     'Events that carry the upstream’s reasoning text.',
   ),
+  reasoningAlone: setting(
+    'REASONING_ALONE',
+    choice('completed', 'failed'),
+    'completed',
+    'An answer of reasoning and nothing else that ends normally: completed, as OpenAI’s API has it, or failed, so that agents try again and do not stop without a word.',
+  ),
   droppedTools: setting(
     'DROPPED_TOOLS',
     list,

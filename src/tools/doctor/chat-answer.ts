@@ -231,6 +231,7 @@ function contextFor(stream: boolean): ResponseContext {
     wantsLogprobs: false,
     obfuscate: false,
     reasoningEvents: 'summary',
+    reasoningAlone: 'completed',
     profile: { ...generic, thinkTags: 'off' },
     createdAt: 0,
     now: () => 0,

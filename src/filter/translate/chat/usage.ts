@@ -2,6 +2,7 @@ import type { Profile } from '../../upstream/profile.ts';
 import type { LooseChunk, LooseGroqExtras, LooseTokenDetails, LooseUsage } from '../../wire/schema/chat-completion.ts';
 import type { Usage } from '../../wire/schema/response-resource.ts';
 import { choiceOf, countOf, objectOf } from './loose.ts';
+import type { Repairs } from './repairs.ts';
 
 /** That of an answer that took nothing. */
 export const noUsage: Usage = {
@@ -15,29 +16,54 @@ export const noUsage: Usage = {
 /**
  * The usage a completion or a chunk carries, in whatever spelling and place its vendor puts it (docs/answers.md §1.7); null if
  * it carries none. Counts are cumulative everywhere: of a stream's usages the last one that is not null stands.
+ *
+ * What it gives never contradicts itself: no part is more than its whole, and input and output are the total. `repairs` is told
+ * where the upstream's did.
  */
-export function usageOf(carrier: LooseChunk, profile: Pick<Profile, 'reasoningTokensExtra'>): Usage | null {
+export function usageOf(
+  carrier: LooseChunk,
+  profile: Pick<Profile, 'reasoningTokensExtra'>,
+  repairs: Repairs,
+): Usage | null {
   const usage = foundIn(carrier);
   if (usage === null) return null;
 
-  const input = countOf(usage.prompt_tokens) ?? countOf(usage.input_tokens) ?? 0;
-  const givenTotal = countOf(usage.total_tokens);
+  const prompt = countOf(usage.prompt_tokens) ?? countOf(usage.input_tokens) ?? 0;
+  const total = countOf(usage.total_tokens);
   const reasoning = reasoningTokens(usage);
   const completion =
-    countOf(usage.completion_tokens) ?? countOf(usage.output_tokens) ?? Math.max(0, (givenTotal ?? 0) - input);
+    countOf(usage.completion_tokens) ?? countOf(usage.output_tokens) ?? Math.max(0, (total ?? 0) - prompt);
   // xAI bills reasoning beside the completion; the Responses API counts it inside. The total tells, behind any gateway.
-  const isExtra = profile.reasoningTokensExtra || (reasoning > 0 && givenTotal === input + completion + reasoning);
+  const isExtra = profile.reasoningTokensExtra || (reasoning > 0 && total === prompt + completion + reasoning);
   const output = isExtra ? completion + reasoning : completion;
+  const [cached, written] = [cachedTokens(usage), cacheWrites(usage)];
+  const input = isCacheBeside(usage, { prompt, output, total, cached, written }) ? prompt + cached + written : prompt;
+  if (cached > prompt || written > prompt || reasoning > output || (total !== null && total !== input + output))
+    repairs.note('usage');
   return {
     input_tokens: input,
     input_tokens_details: {
-      cached_tokens: Math.min(cachedTokens(usage), input),
-      cache_write_tokens: Math.min(cacheWrites(usage), input), // openai-python requires it
+      cached_tokens: Math.min(cached, input), // xAI counts whole blocks
+      cache_write_tokens: Math.min(written, input), // openai-python requires it
     },
     output_tokens: output,
-    output_tokens_details: { reasoning_tokens: reasoning },
-    total_tokens: isExtra ? input + output : (givenTotal ?? input + output),
+    output_tokens_details: { reasoning_tokens: reasoning > output ? 0 : reasoning },
+    total_tokens: input + output,
   };
+}
+
+/**
+ * Was the cache counted beside the prompt, as Anthropic does and gateways in front of it? The total says so; without one, or under
+ * Anthropic's names, more in the cache than in the prompt proves it (litellm#40277).
+ */
+function isCacheBeside(
+  { cache_read_input_tokens: reads, cache_creation_input_tokens: writes }: LooseUsage,
+  counts: { prompt: number; output: number; total: number | null; cached: number; written: number },
+): boolean {
+  const { prompt, output, total, cached, written } = counts;
+  const cache = cached + written;
+  if (cache > 0 && total === prompt + output + cache) return true;
+  return cache > prompt && (total === null || countOf(reads) !== null || countOf(writes) !== null);
 }
 
 /** The body's own, Groq's `x_groq.usage`, Kimi's `choices[0].usage`. `{}` counts as none. */
@@ -64,6 +90,7 @@ function detailsOf(details: unknown): LooseTokenDetails | null {
 function cachedTokens(usage: LooseUsage): number {
   return (
     countOf(detailsOf(usage.prompt_tokens_details)?.cached_tokens) ??
+    countOf(detailsOf(usage.prompt_token_details)?.cached_tokens) ?? // Mistral
     countOf(usage.prompt_cache_hit_tokens) ?? // DeepSeek
     countOf(usage.cached_tokens) ?? // Kimi
     countOf(usage.num_cached_tokens) ?? // Mistral

@@ -11,6 +11,9 @@ import { type ChunkExtras, OutputWriter } from './output-writer.ts';
 import { resourceOf } from './resource.ts';
 import { missingCall } from './tool-calls.ts';
 
+/** The words that every SDK knows in a Response. */
+const tiersOfAnswers = new Set(['auto', 'default', 'flex', 'priority', 'scale']);
+
 type IncompleteReason = 'max_output_tokens' | 'content_filter';
 
 /** Writes one response from `response.created` to its terminal event, whether the upstream answers in chunks or in one piece. */
@@ -87,7 +90,8 @@ export class ResponseWriter {
       case 'incomplete':
         return this.#end('incomplete', outcome.reason);
       case 'completed': {
-        const unrunnable = this.output.unrunnableCall() ?? this.#missingCall(outcome.hasCalled);
+        const unrunnable =
+          this.output.unrunnableCall() ?? this.#missingCall(outcome.hasCalled) ?? this.#reasoningAlone();
         if (unrunnable !== null) return this.fail(unrunnable);
         this.output.ensureOutput();
         return this.#end('completed', null);
@@ -145,6 +149,24 @@ export class ResponseWriter {
     return hasCalled && !this.output.hasAnswer() ? missingCall() : null;
   }
 
+  /** The API's word for the upstream's tier: some SDKs (async-openai, openai-java) refuse a Response with any other. */
+  #tier(): string | null {
+    const { serviceTiers } = this.#context.profile;
+    const given = this.serviceTier;
+    if (given === null || given === '') return null;
+    for (const [tier, word] of Object.entries(serviceTiers)) if (word === given) return tier;
+    if (tiersOfAnswers.has(given)) return given;
+    this.repairs.note('service_tier');
+    return null;
+  }
+
+  /** OpenAI's API completes it; agents stop at it without a word. */
+  #reasoningAlone(): ApiError | null {
+    if (this.output.hasAnswer() || !this.output.hasItems()) return null;
+    this.repairs.note('reasoning_alone');
+    return this.#context.reasoningAlone === 'failed' ? reasoningAlone() : null;
+  }
+
   #end(status: 'completed' | 'incomplete', reason: IncompleteReason | null): ResponseResource {
     this.output.close(status);
     this.#status = status;
@@ -174,12 +196,20 @@ export class ResponseWriter {
       output: this.#status === 'in_progress' ? [] : (this.#folded ?? this.output.items()),
       usage: this.usage,
       model: this.model,
-      serviceTier: this.serviceTier,
+      serviceTier: this.#tier(),
       error: this.#failure,
       incompleteReason,
       extensions: this.#status === 'in_progress' ? null : (this.extensions?.fields() ?? null),
     });
   }
+}
+
+function reasoningAlone(): ApiError {
+  return new ApiError('The model ended its answer after reasoning alone.', {
+    status: 502,
+    type: 'model_error',
+    code: 'reasoning_alone',
+  });
 }
 
 /** Output that becomes one item has no calls in it: none can be made there, and no tool was offered. */

@@ -175,6 +175,8 @@ export interface LooseUsage {
   readonly output_tokens?: unknown;
   readonly total_tokens?: unknown;
   readonly prompt_tokens_details?: unknown;
+  /** Mistral. */
+  readonly prompt_token_details?: unknown;
   readonly completion_tokens_details?: unknown;
   readonly input_tokens_details?: unknown;
   readonly output_tokens_details?: unknown;

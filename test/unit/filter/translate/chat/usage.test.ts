@@ -1,8 +1,13 @@
-import { describe, expect, test } from 'vitest';
+import { readdirSync, readFileSync } from 'node:fs';
+import fc from 'fast-check';
+import { describe, expect, it, test } from 'vitest';
+import { Repairs } from '../../../../../src/filter/translate/chat/repairs.ts';
 import { usageOf } from '../../../../../src/filter/translate/chat/usage.ts';
+import type { Usage } from '../../../../../src/filter/wire/schema/response-resource.ts';
 
 const totals = { prompt_tokens: 10, completion_tokens: 7 };
-const ofUsage = (usage: object) => usageOf({ usage: { ...totals, ...usage } }, { reasoningTokensExtra: false });
+const ofUsage = (usage: object) =>
+  usageOf({ usage: { ...totals, ...usage } }, { reasoningTokensExtra: false }, new Repairs());
 
 describe('each vendor’s spelling', () => {
   test.each([
@@ -10,6 +15,7 @@ describe('each vendor’s spelling', () => {
     { prompt_cache_hit_tokens: 4 },
     { cached_tokens: 4 },
     { num_cached_tokens: 4 },
+    { prompt_token_details: { cached_tokens: 4 } },
     { cache_read_input_tokens: 4 },
     { input_tokens_details: { cached_tokens: 4 } },
   ])('of tokens read from a cache: %j', (usage) => {
@@ -29,7 +35,7 @@ describe('each vendor’s spelling', () => {
 
 test.each([
   [
-    { cached_tokens: 11, cache_creation_input_tokens: 11 },
+    { cached_tokens: 11, prompt_tokens_details: { cache_write_tokens: 11 }, total_tokens: 17 },
     { cached_tokens: 10, cache_write_tokens: 10 },
   ],
   [
@@ -38,4 +44,49 @@ test.each([
   ],
 ])('no more than the input is cached, and no part of a token: %j', (usage, details) => {
   expect(ofUsage(usage)?.input_tokens_details).toEqual(details);
+});
+
+/** No part is more than its whole, and the parts are the total. */
+function expectConsistent(usage: Usage | null): void {
+  if (usage === null) return;
+  const { input_tokens: input, output_tokens: output, input_tokens_details: of, total_tokens: total } = usage;
+  expect(of.cached_tokens).toBeLessThanOrEqual(input);
+  expect(of.cache_write_tokens).toBeLessThanOrEqual(input);
+  expect(usage.output_tokens_details.reasoning_tokens).toBeLessThanOrEqual(output);
+  expect(total).toBe(input + output);
+}
+
+describe('no usage contradicts itself', () => {
+  const count = fc.oneof(fc.integer({ min: 0, max: 40 }), fc.constant(undefined), fc.constantFrom(null, -1, 0.5, '3'));
+  const details = fc.record({ cached_tokens: count, cache_write_tokens: count, reasoning_tokens: count });
+
+  it('whatever an upstream counts (property)', () => {
+    const usages = fc.record({
+      ...{ prompt_tokens: count, completion_tokens: count, total_tokens: count, cached_tokens: count },
+      ...{ cache_read_input_tokens: count, cache_creation_input_tokens: count, reasoning_tokens: count },
+      ...{ prompt_tokens_details: details, completion_tokens_details: details },
+    });
+    fc.assert(
+      fc.property(usages, fc.boolean(), (usage, reasoningTokensExtra) => {
+        expectConsistent(usageOf({ usage }, { reasoningTokensExtra }, new Repairs()));
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it('in the recordings, which need no repair', () => {
+    const folder = new URL('../../../../recordings/', import.meta.url);
+    const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.sse'));
+    const chunks = files.flatMap((name) =>
+      readFileSync(new URL(name, folder), 'utf8')
+        .split('\n')
+        .filter((line) => line.startsWith('data: {'))
+        .map((line) => JSON.parse(line.slice('data: '.length)) as object),
+    );
+    const repairs = new Repairs();
+    const usages = chunks.map((chunk) => usageOf(chunk, { reasoningTokensExtra: false }, repairs));
+    for (const usage of usages) expectConsistent(usage);
+    expect(usages.filter((usage) => usage !== null).length).toBeGreaterThan(40);
+    expect(repairs.kinds()).toEqual([]);
+  });
 });
