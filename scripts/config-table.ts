@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Setting, type SettingTable, settingsIn } from '../src/service/settings/setting.ts';
-import { settings } from '../src/service/settings/settings.ts';
+import { settings } from '../src/service/settings/settings-table.ts';
 import { type Generator, withSection } from './generator.ts';
 
 /** The variables on the first page: what most people set. All of them are in docs/settings.md. */

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { parse } from 'yaml';
 import { profilesFileJsonSchema } from '../src/filter/upstream/profiles-file.ts';
 import { settingsIn } from '../src/service/settings/setting.ts';
-import { settings } from '../src/service/settings/settings.ts';
+import { settings } from '../src/service/settings/settings-table.ts';
 import { connectionManagerOf, routeOf } from '../tools/mesh/envoy-config.ts';
 import type { Generator } from './generator.ts';
 

@@ -1,7 +1,7 @@
 /**
  * `npm run mutate [-- FILE…|ROOM…] [--sample N] [--seed N | --again]`: puts small mistakes into the sources, one at a time in a copy of
  * the tree, and runs the unit, golden and property tests that come to the place until one fails. A mistake that no test sees is a survivor: it
- * needs a case, or a line in `scripts/mutation/accepted.json` with the reason why it may stay. Without arguments: the rooms
+ * needs a case, or a line in `scripts/mutation/accepted.json` with the reason why it may stay. Without arguments: the folders
  * `translate`, `sse`, `exchange`, `extproc`. Exit code 1 if less than 95 % of the others are seen.
  * `--again` tries the survivors of the last report.
  *
@@ -39,7 +39,7 @@ const root = join(import.meta.dirname, '..');
 const folder = join(root, '.cache/mutate');
 const tree = join(folder, 'tree');
 const coverage = join(folder, 'coverage');
-const rooms = ['src/filter/translate', 'src/filter/wire/sse', 'src/filter/exchange', 'src/filter/extproc'];
+const folders = ['src/filter/translate', 'src/filter/wire/sse', 'src/filter/exchange', 'src/filter/extproc'];
 const wanted = 0.95;
 /** Tests of nothing but time, which take as long as all others together. */
 const measuring = /\/(cost|linear)\.test\.ts$/;
@@ -53,7 +53,7 @@ const { values, positionals } = parseArgs({
   options: { sample: { type: 'string' }, seed: { type: 'string', default: '1' }, again: { type: 'boolean' } },
 });
 const originals = new Map(
-  sourcesOf(positionals.length === 0 ? rooms : positionals).map((file) => [
+  sourcesOf(positionals.length === 0 ? folders : positionals).map((file) => [
     file,
     readFileSync(join(root, file), 'utf8'),
   ]),
@@ -208,17 +208,17 @@ function testsOf(file: string): string[] {
 }
 
 /**
- * The golden cases, the properties, and the unit tests of the file's own room, of the four rooms an answer passes, of memory and
+ * The golden cases, the properties, and the unit tests of the file's own folder, of the four folders an answer passes, of memory and
  * the server, and of `explain` for what it records.
  */
 function nearTests(file: string): RegExp {
   const traced = /\btrace\b/.test(originals.get(file) ?? '') ? ['src/tools/explain'] : [];
-  const names = [file, ...rooms, 'src/filter/memory', 'src/service/server', ...traced].map(roomOf);
+  const names = [file, ...folders, 'src/service/memory', 'src/service/server', ...traced].map(folderOf);
   return new RegExp(`^test/(golden|fuzz|unit/(${names.join('|')}))/`);
 }
 
 /** `filter/translate` of a path in it, `filter/wire/sse` of one there. */
-function roomOf(path: string): string {
+function folderOf(path: string): string {
   return /^src\/((?:filter\/wire|[^/]+)\/[^/]+)/.exec(path)?.[1] ?? '';
 }
 
@@ -299,17 +299,17 @@ function report(done: readonly Outcome[]): { score: number; text: string } {
     const counted = some.filter(({ mutant, killedBy }) => killedBy !== null || reasonOf(mutant) === undefined);
     return { counted: counted.length, seen: counted.filter(({ killedBy }) => killedBy !== null).length };
   };
-  const names = [...new Set(done.map(({ mutant }) => roomOf(mutant.file)))];
-  const byRoom = names.map((name) => [name, done.filter(({ mutant }) => roomOf(mutant.file) === name)] as const);
-  const rows = [...byRoom, ['all', done] as const].map(([room, some]) => {
+  const names = [...new Set(done.map(({ mutant }) => folderOf(mutant.file)))];
+  const byFolder = names.map((name) => [name, done.filter(({ mutant }) => folderOf(mutant.file) === name)] as const);
+  const rows = [...byFolder, ['all', done] as const].map(([folder, some]) => {
     const { counted, seen } = scoreOf(some);
-    return `| ${room} | ${some.length} | ${seen} | ${counted - seen} | ${some.length - counted} | ${percent(seen / counted)} |`;
+    return `| ${folder} | ${some.length} | ${seen} | ${counted - seen} | ${some.length - counted} | ${percent(seen / counted)} |`;
   });
   const list = open.map(
     ({ mutant }) => `- ${mutant.file}:${mutant.line}\n  - \`${mutant.before}\`\n  - \`${mutant.after}\``,
   );
   const text = [
-    '| room | mutants | seen | survived | accepted | score |\n|---|---|---|---|---|---|',
+    '| folder | mutants | seen | survived | accepted | score |\n|---|---|---|---|---|---|',
     ...rows,
     ...(list.length === 0 ? [] : [`\nSurvivors:\n`, ...list]),
   ].join('\n');

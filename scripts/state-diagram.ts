@@ -2,12 +2,12 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { requestMoves, responseMoves } from '../src/filter/exchange/phases.ts';
-import { connectionMoves, turnMoves } from '../src/service/websocket/phases.ts';
+import { connectionMoves, turnMoves } from '../src/service/websocket/websocket-phases.ts';
 import { type Generator, withSection } from './generator.ts';
 
 export const stateDiagrams: Generator = {
   name: 'state diagrams',
-  source: 'src/filter/exchange/phases.ts, src/service/websocket/phases.ts',
+  source: 'src/filter/exchange/phases.ts, src/service/websocket/websocket-phases.ts',
   files: () => {
     const page = readFileSync(join(import.meta.dirname, '../docs/architecture.md'), 'utf8');
     const legs = `The request leg:\n\n${diagramOf(requestMoves)}\n\nThe response leg:\n\n${diagramOf(responseMoves)}`;

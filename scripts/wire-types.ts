@@ -7,7 +7,7 @@ import type { Generator } from './generator.ts';
 
 const root = join(import.meta.dirname, '..');
 
-// The options of `loadSync` in `src/filter/extproc/messages.ts`, which decide the shape of the values.
+// The options of `loadSync` in `src/filter/extproc/proto-definitions.ts`, which decide the shape of the values.
 const shape = ['--keepCase', '--longs=Number', '--enums=String'];
 const imports = ['--targetFileExtension=.ts', '--importFileExtension=.ts'];
 // Relative, because the generated files name the file they were made from.

@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { processMethod } from '../../src/filter/extproc/messages.ts';
+import { processMethod } from '../../src/filter/extproc/proto-definitions.ts';
 import { connectExtProc, type ExtProcClient } from '../support/extproc-client.ts';
 import { residentMiB } from '../support/memory.ts';
 import { beginStream, endStream, sendRequest } from '../support/scripted-exchange.ts';

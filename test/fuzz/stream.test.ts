@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { afterAll, expect, it } from 'vitest';
 import { translateCompletion } from '../../src/filter/translate/completion.ts';
 import { ApiError } from '../../src/filter/wire/schema/api-error.ts';
-import { SseDecoder, SseLimitError } from '../../src/filter/wire/sse/decode.ts';
+import { SseDecoder, SseLimitError } from '../../src/filter/wire/sse/sse-decoder.ts';
 import { eventsOf } from '../../src/tools/inspect/view/event-lines.ts';
 import { chunks, contexts } from '../support/chat-chunks.ts';
 import { codePoint } from '../support/code-point.ts';

@@ -4,7 +4,7 @@ import { operations } from '../../src/filter/translate/operations/operations.ts'
 import { type TranslatedRequest, translateRequest } from '../../src/filter/translate/request.ts';
 import { ApiError } from '../../src/filter/wire/schema/api-error.ts';
 import { isSetting, type SettingTable } from '../../src/service/settings/setting.ts';
-import { settings as settingTable } from '../../src/service/settings/settings.ts';
+import { settings as settingTable } from '../../src/service/settings/settings-table.ts';
 import { faultsOfChat } from '../support/chat-rules.ts';
 import { createCountedIds, emptyResponse, kinds, minimalEcho } from '../support/context.ts';
 import { blockOf, type GoldenCase, goldenCases } from '../support/golden.ts';

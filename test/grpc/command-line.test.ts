@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { settingsIn } from '../../src/service/settings/setting.ts';
-import { settings } from '../../src/service/settings/settings.ts';
+import { settings } from '../../src/service/settings/settings-table.ts';
 import { serviceFromSources, serviceMain } from '../support/service-main.ts';
 
 const root = join(import.meta.dirname, '../..');

@@ -1,6 +1,6 @@
 import { Client, type ClientReadableStream, credentials, type ServiceError, status } from '@grpc/grpc-js';
 import { afterEach, describe, expect, test } from 'vitest';
-import { healthService } from '../../src/filter/extproc/messages.ts';
+import { healthService } from '../../src/filter/extproc/proto-definitions.ts';
 import { defaultModes, headersOf } from '../support/exchange-options.ts';
 import { type RunningService, startService } from '../support/service.ts';
 

@@ -6,7 +6,7 @@ import { gzipSync } from 'node:zlib';
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ProcessingRequest } from '../../src/filter/extproc/generated/envoy/service/ext_proc/v3/ProcessingRequest.ts';
-import { processMethod } from '../../src/filter/extproc/messages.ts';
+import { processMethod } from '../../src/filter/extproc/proto-definitions.ts';
 import { residentMiB } from '../support/memory.ts';
 import { type ServiceProcess, startServiceProcess, withDescriptors } from '../support/service-process.ts';
 

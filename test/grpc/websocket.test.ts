@@ -10,7 +10,7 @@ import {
   startWebSocketEndpoint,
   type WebSocketEndpoint,
   type WebSocketOptions,
-} from '../../src/service/websocket/server.ts';
+} from '../../src/service/websocket/websocket-server.ts';
 import { anyFreePort } from '../../tools/mesh/ports.ts';
 import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts';
 import { cut, eventStream, type ScriptedUpstream, startScriptedUpstream } from '../support/upstream.ts';

@@ -15,7 +15,7 @@ import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { ExchangeEvent } from '../../src/filter/exchange/types.ts';
 import type { ProcessingRequest } from '../../src/filter/extproc/generated/envoy/service/ext_proc/v3/ProcessingRequest.ts';
 import type { ProcessingResponse__Output as ProcessingResponse } from '../../src/filter/extproc/generated/envoy/service/ext_proc/v3/ProcessingResponse.ts';
-import { processMethod } from '../../src/filter/extproc/messages.ts';
+import { processMethod } from '../../src/filter/extproc/proto-definitions.ts';
 import { OverloadGuard } from '../../src/service/memory/overload.ts';
 import { frameHeadBytes, MessageFrameReader, putFrameHead } from '../../src/service/server/message-frames.ts';
 import { headersOf } from '../support/exchange-options.ts';

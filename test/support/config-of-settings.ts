@@ -1,7 +1,7 @@
 import type { OperatorFiles } from '../../src/service/server/operator-files.ts';
 import { type Config, readConfig } from '../../src/service/settings/config.ts';
 import { isSetting, type SettingTable } from '../../src/service/settings/setting.ts';
-import { settings } from '../../src/service/settings/settings.ts';
+import { settings } from '../../src/service/settings/settings-table.ts';
 import type { Setup } from '../../src/tools/explain/run-request.ts';
 import { createTestSettings, type SettingsOverrides } from './settings.ts';
 

@@ -2,7 +2,7 @@ import { Client, type ClientDuplexStream, credentials, Metadata, type StatusObje
 import type { BodyModes, ExchangeEvent } from '../../src/filter/exchange/types.ts';
 import type { ProcessingRequest } from '../../src/filter/extproc/generated/envoy/service/ext_proc/v3/ProcessingRequest.ts';
 import type { ProcessingResponse__Output as ProcessingResponse } from '../../src/filter/extproc/generated/envoy/service/ext_proc/v3/ProcessingResponse.ts';
-import { processMethod } from '../../src/filter/extproc/messages.ts';
+import { processMethod } from '../../src/filter/extproc/proto-definitions.ts';
 
 /** Plays Envoy's side of ext_proc over a real connection. */
 export interface ExtProcClient {

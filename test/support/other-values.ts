@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { settingsIn } from '../../src/service/settings/setting.ts';
-import { settings } from '../../src/service/settings/settings.ts';
+import { settings } from '../../src/service/settings/settings-table.ts';
 import { createAuthority } from './certificates.ts';
 
 /** A legal value for each variable of the service that is not its default. */

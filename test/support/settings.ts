@@ -4,7 +4,7 @@ import { profileOf } from '../../src/filter/upstream/profiles.ts';
 import { readProfilesFile } from '../../src/filter/upstream/profiles-file.ts';
 import { readConfig } from '../../src/service/settings/config.ts';
 import { valuesOf } from '../../src/service/settings/setting.ts';
-import { settings } from '../../src/service/settings/settings.ts';
+import { settings } from '../../src/service/settings/settings-table.ts';
 
 type Nested = 'limits' | 'compaction' | 'catalog';
 

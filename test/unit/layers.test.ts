@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { dirname, join, relative, resolve } from 'node:path';
+import { basename, dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 
 /**
- * The three floors and their rooms, each with the rooms of its own floor that it may use: rooms above it alone, so that data
+ * The three floors and their folders, each with the folders of its own floor that it may use: folders above it alone, so that data
  * goes one way. Beyond that, `service` may use all of `filter`, and `tools` both.
  */
 const floors: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
@@ -38,7 +38,7 @@ const floors: Readonly<Record<string, Readonly<Record<string, readonly string[]>
   },
 };
 
-/** What a room of a higher floor may not use of a lower one. */
+/** What a folder of a higher floor may not use of a lower one. */
 const closed: Readonly<Record<string, readonly string[]>> = {
   'service/websocket': ['filter/exchange', 'filter/translate', 'filter/extproc', 'filter/upstream'],
 };
@@ -53,8 +53,8 @@ const pure: Readonly<Record<string, readonly string[]>> = {
   'filter/wire/sse': ['node:buffer'],
   'filter/machine': [],
   'filter/upstream': ['re2js', 'yaml', 'zod'],
-  // Ids that must come out the same for the same request are hashed.
-  'filter/translate': ['node:crypto', 'zod'],
+  // Ids that must come out the same for the same request are hashed; arguments are compared by value.
+  'filter/translate': ['node:crypto', 'node:util', 'zod'],
   // A session is recognised by a keyed hash.
   'filter/exchange': ['minizlib', 'node:buffer', 'node:crypto', 'node:zlib'],
   // Of node:http2 the type of its headers alone.
@@ -67,10 +67,10 @@ const root = fileURLToPath(new URL('../../src', import.meta.url));
 const files = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((file) => /\.tsx?$/.test(file));
 const pureFiles = files.filter((file) => placeOf(file).join('/') in pure);
 
-/** The floor of a file, and its room there. */
-function placeOf(file: string): readonly [floor: string, room: string] {
-  const [, floor = '', room = ''] = /^(\w+)\/((?:wire\/)?\w+)\//.exec(file) ?? [];
-  return [floor, room];
+/** The floor of a file, and its folder there. */
+function placeOf(file: string): readonly [floor: string, folder: string] {
+  const [, floor = '', folder = ''] = /^(\w+)\/((?:wire\/)?\w+)\//.exec(file) ?? [];
+  return [floor, folder];
 }
 
 /** What a file imports, lazily too. */
@@ -86,27 +86,27 @@ function filesImportedBy(file: string): string[] {
 
 /** May the file at `from` import the one at `to`? */
 function isAllowed(from: string, to: string): boolean {
-  const [floor, room] = placeOf(from);
-  const [otherFloor, otherRoom] = placeOf(to);
-  if (closed[`${floor}/${room}`]?.includes(`${otherFloor}/${otherRoom}`)) return false;
+  const [floor, folder] = placeOf(from);
+  const [otherFloor, otherFolder] = placeOf(to);
+  if (closed[`${floor}/${folder}`]?.includes(`${otherFloor}/${otherFolder}`)) return false;
   if (floor !== otherFloor) return Object.keys(floors).indexOf(otherFloor) < Object.keys(floors).indexOf(floor);
-  return room === otherRoom || floors[floor]?.[room]?.includes(otherRoom) === true;
+  return folder === otherFolder || floors[floor]?.[folder]?.includes(otherFolder) === true;
 }
 
-test('every room of the filter is pure', () => {
+test('every folder of the filter is pure', () => {
   expect(Object.keys(pure)).toEqual(
-    expect.arrayContaining(Object.keys(floors['filter'] ?? {}).map((room) => `filter/${room}`)),
+    expect.arrayContaining(Object.keys(floors['filter'] ?? {}).map((folder) => `filter/${folder}`)),
   );
 });
 
-test('the floors and rooms are all here, each room below those that it uses', () => {
+test('the floors and folders are all here, each folder below those that it uses', () => {
   const inside = files.filter((file) => file.includes('/'));
-  for (const [floor, rooms] of Object.entries(floors)) {
-    const names = Object.keys(rooms);
+  for (const [floor, folders] of Object.entries(floors)) {
+    const names = Object.keys(folders);
     const found = inside.filter((file) => file.startsWith(`${floor}/`)).map((file) => placeOf(file)[1]);
     expect(names.toSorted(), floor).toEqual([...new Set(found)].sort());
     for (const [place, name] of names.entries())
-      expect(names.slice(0, place), name).toEqual(expect.arrayContaining([...(rooms[name] ?? [])]));
+      expect(names.slice(0, place), name).toEqual(expect.arrayContaining([...(folders[name] ?? [])]));
   }
   expect(Object.keys(floors).sort()).toEqual([...new Set(inside.map((file) => placeOf(file)[0]))].sort());
 });
@@ -137,6 +137,11 @@ describe('imports', () => {
   });
 });
 
+test('a file’s name says which it is: none occurs twice', () => {
+  const names = files.filter((file) => !file.includes('/generated/')).map((file) => basename(file));
+  expect(names.filter((name, at) => names.indexOf(name) !== at)).toEqual([]);
+});
+
 test('only the programs read the environment, and workers the number they were given', () => {
   const readers = files.filter((file) => /\bprocess\.(env|argv)\b/.test(readFileSync(join(root, file), 'utf8')));
   expect(readers.filter((file) => file.includes('/') && !file.startsWith('service/program/'))).toEqual([
@@ -144,7 +149,7 @@ test('only the programs read the environment, and workers the number they were g
   ]);
 });
 
-test('the filter and other pure rooms hold no clock and no dice', () => {
+test('the filter and other pure folders hold no clock and no dice', () => {
   for (const file of pureFiles)
     expect(readFileSync(join(root, file), 'utf8'), file).not.toMatch(
       /Date\.now|new Date\(|Math\.random|performance\.now|setTimeout|setInterval/,

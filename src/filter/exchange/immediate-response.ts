@@ -1,7 +1,7 @@
 import type { ResponseContext } from '../translate/context.ts';
 import { emptyAnswer } from '../translate/empty-answer.ts';
 import type { ApiError } from '../wire/schema/api-error.ts';
-import { doneEvent, encodeSseEvents } from '../wire/sse/encode.ts';
+import { doneEvent, encodeSseEvents } from '../wire/sse/encode-events.ts';
 import { translatedHeaders } from './response/response-headers.ts';
 import type { ExchangeReply } from './types.ts';
 

@@ -1,5 +1,5 @@
 import type { BodyMode, BodyModes, ExchangeEvent, HeaderMap } from '../exchange/types.ts';
-import { type DecodedRequest, decodeRequest } from './decode.ts';
+import { type DecodedRequest, decodeRequest } from './decode-request.ts';
 import { loadDefinitions } from './methods.ts';
 
 /**

@@ -3,11 +3,11 @@ import { type HealthCheckResponse, readHealthRequest, writeHealthResponse } from
 
 // Loaded when a message first needs them: protobufjs and the definitions are a third of a start, and 7 MB.
 const require = createRequire(import.meta.url);
-let loaded: typeof import('./messages.ts') | undefined;
+let loaded: typeof import('./proto-definitions.ts') | undefined;
 
 /** proto-loader's definitions; the first call takes some 30 ms. Throws when a file of `proto/` is missing or invalid. */
-export function loadDefinitions(): typeof import('./messages.ts') {
-  loaded ??= require('./messages.ts') as typeof import('./messages.ts');
+export function loadDefinitions(): typeof import('./proto-definitions.ts') {
+  loaded ??= require('./proto-definitions.ts') as typeof import('./proto-definitions.ts');
   return loaded;
 }
 

@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer';
 import type { BodyModes, ExchangeReply, HeaderMutation, UsageMetadata } from '../exchange/types.ts';
-import { encodeReply, headerText, isHeaderName, metadataNamespace } from './encode.ts';
+import { encodeReply, headerText, isHeaderName, metadataNamespace } from './encode-reply.ts';
 import { loadDefinitions } from './methods.ts';
 
 /**

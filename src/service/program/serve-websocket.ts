@@ -5,7 +5,7 @@ import type { Config } from '../settings/config.ts';
 import type { Log } from '../telemetry/log.ts';
 import { addWebSocketMetrics, type Metrics } from '../telemetry/metrics.ts';
 import { createWebSocketObserver } from '../telemetry/websocket.ts';
-import type { WebSocketEndpoint } from '../websocket/server.ts';
+import type { WebSocketEndpoint } from '../websocket/websocket-server.ts';
 
 /**
  * Opens the listener for WebSockets of `WEBSOCKET_LISTEN`. Its code and the library are loaded here, so that a service
@@ -15,7 +15,7 @@ export async function openWebSocket(
   config: Config,
   { guard, log, metrics, isWorker }: { guard: OverloadGuard; log: Log; metrics: Metrics; isWorker: boolean },
 ): Promise<WebSocketEndpoint> {
-  const { startWebSocketEndpoint } = await import('../websocket/server.ts');
+  const { startWebSocketEndpoint } = await import('../websocket/websocket-server.ts');
   const address = config.WEBSOCKET_LISTEN;
   // With workers the supervisor does this: another worker may just have bound it.
   if (!isWorker) await removeStaleSocket(address);

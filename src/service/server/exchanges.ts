@@ -8,7 +8,7 @@ import { ApiError } from '../../filter/wire/schema/api-error.ts';
 import type { Admission } from '../memory/overload.ts';
 import type { Config } from '../settings/config.ts';
 import { valuesOf } from '../settings/setting.ts';
-import { settings } from '../settings/settings.ts';
+import { settings } from '../settings/settings-table.ts';
 import { newId } from './ids.ts';
 import { type OperatorFiles, readOperatorFiles } from './operator-files.ts';
 import type { OpenExchange } from './process.ts';

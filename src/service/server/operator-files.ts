@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { type Config, ConfigError } from '../settings/config.ts';
 import { type FileForm, settingsIn } from '../settings/setting.ts';
-import { settings } from '../settings/settings.ts';
+import { settings } from '../settings/settings-table.ts';
 
 /** The contents of the operator's files, by the variable that names each; null where it is unset. */
 export type OperatorFiles = Readonly<Record<string, unknown>>;

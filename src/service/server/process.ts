@@ -4,7 +4,7 @@ import type { Exchange } from '../../filter/exchange/exchange.ts';
 import { ProtocolError } from '../../filter/exchange/protocol-error.ts';
 import type { Pace } from '../../filter/exchange/steps.ts';
 import type { BodyModes, ExchangeEvent, ExchangeReply, Replies, RequestEvent } from '../../filter/exchange/types.ts';
-import type { DecodedRequest } from '../../filter/extproc/decode.ts';
+import type { DecodedRequest } from '../../filter/extproc/decode-request.ts';
 import { deserializeRequest } from '../../filter/extproc/deserialize-request.ts';
 import { serializeReply } from '../../filter/extproc/serialize-reply.ts';
 import type { ApiError } from '../../filter/wire/schema/api-error.ts';

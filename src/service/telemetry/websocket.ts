@@ -1,4 +1,4 @@
-import type { WebSocketObserver } from '../websocket/server.ts';
+import type { WebSocketObserver } from '../websocket/websocket-server.ts';
 import type { Log } from './log.ts';
 import type { Metrics } from './metrics.ts';
 

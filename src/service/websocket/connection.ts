@@ -4,9 +4,9 @@ import type { ApiError } from '../../filter/wire/schema/api-error.ts';
 import { readClientMessage, steerFailed } from './client-message.ts';
 import type { Conversation, Conversations } from './conversations.ts';
 import { errorMessage, invalid, type TurnError } from './errors.ts';
-import { type ConnectionPhase, connectionMoves } from './phases.ts';
 import type { RawFields } from './raw-fields.ts';
 import { type ForwardTurn, Turn, type TurnHost, type TurnOutcome } from './turn.ts';
+import { type ConnectionPhase, connectionMoves } from './websocket-phases.ts';
 
 export interface ConnectionLimits {
   /** Maximum lanes at once, the unnamed one included. */

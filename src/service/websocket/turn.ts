@@ -1,11 +1,11 @@
 import type { Buffer } from 'node:buffer';
 import { checkMove } from '../../filter/machine/moves.ts';
-import { SseDecoder, SseLimitError, type SseMessage } from '../../filter/wire/sse/decode.ts';
+import { SseDecoder, SseLimitError, type SseMessage } from '../../filter/wire/sse/sse-decoder.ts';
 import { type Conversation, conversationOf, itemsOfOutput } from './conversations.ts';
 import { errorMessage, failed, type TurnError } from './errors.ts';
-import { type TurnEvent, type TurnPhase, turnMoves } from './phases.ts';
 import type { RawFields } from './raw-fields.ts';
 import { bodyOf, previousIdOf, readTurnRequest } from './turn-request.ts';
+import { type TurnEvent, type TurnPhase, turnMoves } from './websocket-phases.ts';
 
 /** How a turn ended: as its Response did, with an error message, or without any because the connection is gone. */
 export type TurnOutcome = 'completed' | 'incomplete' | 'failed' | 'error' | 'aborted';

@@ -15,7 +15,7 @@ import type { LooseChunk, LooseMessage } from '../../filter/wire/schema/chat-com
 import type { CreateResponseEcho, OutputItem, Usage } from '../../filter/wire/schema/response-resource.ts';
 import { isDelta } from '../../filter/wire/schema/stream-events.ts';
 import { readSseData } from '../../filter/wire/sse/data.ts';
-import { SseDecoder, SseLimitError, type SseMessage } from '../../filter/wire/sse/decode.ts';
+import { SseDecoder, SseLimitError, type SseMessage } from '../../filter/wire/sse/sse-decoder.ts';
 import { toolNames } from './chat-body.ts';
 import type { Answer } from './probe-types.ts';
 

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { usageProblem } from '../../service/program/messages.ts';
+import { usageProblem } from '../../service/program/error-texts.ts';
 import type { Limits } from './run-probes.ts';
 
 /** What the command line asks for. */

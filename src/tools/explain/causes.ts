@@ -2,7 +2,7 @@ import { type FlagName, type Profile, profileFlags } from '../../filter/upstream
 import { profileForModel } from '../../filter/upstream/profile-for-model.ts';
 import { builtInProfiles } from '../../filter/upstream/profiles.ts';
 import { settingsIn } from '../../service/settings/setting.ts';
-import { settings } from '../../service/settings/settings.ts';
+import { settings } from '../../service/settings/settings-table.ts';
 import { isSame } from './json-values.ts';
 import type { RequestRun, Setup } from './run-request.ts';
 

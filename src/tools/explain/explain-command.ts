@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { usageProblem } from '../../service/program/messages.ts';
+import { usageProblem } from '../../service/program/error-texts.ts';
 import { repository, version } from '../../service/program/version.ts';
 import { readOperatorFiles } from '../../service/server/operator-files.ts';
 import { openProfiles } from '../../service/server/profile-source.ts';

@@ -7,7 +7,7 @@ import {
   readExchangeFile,
   saysItIsAnExchange,
 } from '../../filter/wire/schema/exchange-file.ts';
-import { messageOf } from '../../service/program/messages.ts';
+import { messageOf } from '../../service/program/error-texts.ts';
 import { valueAt } from './fields.ts';
 import { recordOf } from './json-values.ts';
 import type { RecordedAnswer } from './run-answer.ts';

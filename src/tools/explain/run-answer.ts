@@ -1,6 +1,6 @@
 import type { Exchange } from '../../filter/exchange/exchange.ts';
 import type { ExchangeReply, HeaderMap } from '../../filter/exchange/types.ts';
-import { SseDecoder } from '../../filter/wire/sse/decode.ts';
+import { SseDecoder } from '../../filter/wire/sse/sse-decoder.ts';
 
 /** An upstream's answer: its bytes in pieces, `atMs` after the exchange began, if known. */
 export interface RecordedAnswer {

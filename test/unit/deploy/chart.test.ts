@@ -6,7 +6,7 @@ import { parse } from 'yaml';
 import { manifestFolders } from '../../../scripts/kubernetes-render.ts';
 import { readConfig } from '../../../src/service/settings/config.ts';
 import { settingsIn } from '../../../src/service/settings/setting.ts';
-import { settings } from '../../../src/service/settings/settings.ts';
+import { settings } from '../../../src/service/settings/settings-table.ts';
 import { committedManifests, environmentOf, objectOf } from '../../kubernetes/manifests.ts';
 
 const root = join(import.meta.dirname, '../../..');

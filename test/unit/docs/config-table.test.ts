@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { readmeVariables, settingsNamed } from '../../../scripts/config-table.ts';
 import { settingsIn } from '../../../src/service/settings/setting.ts';
-import { settings } from '../../../src/service/settings/settings.ts';
+import { settings } from '../../../src/service/settings/settings-table.ts';
 
 const readme = readFileSync(join(import.meta.dirname, '../../../README.md'), 'utf8');
 

@@ -3,8 +3,8 @@ import { StreamTranslator } from '../../translate/stream.ts';
 import { ApiError } from '../../wire/schema/api-error.ts';
 import { isDelta, type ResponseStreamEvent } from '../../wire/schema/stream-events.ts';
 import { readSseData } from '../../wire/sse/data.ts';
-import { SseDecoder, SseLimitError, type SseMessage } from '../../wire/sse/decode.ts';
-import { doneEvent, encodeSseEvents, keepAliveComment } from '../../wire/sse/encode.ts';
+import { doneEvent, encodeSseEvents, keepAliveComment } from '../../wire/sse/encode-events.ts';
+import { SseDecoder, SseLimitError, type SseMessage } from '../../wire/sse/sse-decoder.ts';
 import { repeatsMuch } from '../kept-echo.ts';
 import { type ClientBytes, joined, longBodyBytes, longEvents, longJson } from './long-body.ts';
 import {

@@ -1,6 +1,6 @@
 import type { ResponseContext } from '../../translate/context.ts';
 import type { ResponseStreamEvent } from '../../wire/schema/stream-events.ts';
-import type { SseMessage } from '../../wire/sse/decode.ts';
+import type { SseMessage } from '../../wire/sse/sse-decoder.ts';
 import { EventStreamReader } from './event-stream-reader.ts';
 import type { AnswerState, UpstreamBodyOptions } from './upstream-body-reader.ts';
 

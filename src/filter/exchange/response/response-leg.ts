@@ -2,7 +2,7 @@ import { checkMove } from '../../machine/moves.ts';
 import { translateError } from '../../translate/error.ts';
 import type { PassedOperation } from '../../translate/operations/operation.ts';
 import { ApiError } from '../../wire/schema/api-error.ts';
-import { keepAliveComment } from '../../wire/sse/encode.ts';
+import { keepAliveComment } from '../../wire/sse/encode-events.ts';
 import {
   type ContentCodingError,
   type ContentDecoder,

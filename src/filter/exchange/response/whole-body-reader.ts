@@ -5,7 +5,7 @@ import { GrowingBytes } from '../../wire/bytes/growing-bytes.ts';
 import { JsonEnd } from '../../wire/json/json-end.ts';
 import { ApiError } from '../../wire/schema/api-error.ts';
 import { isDelta, type ResponseStreamEvent } from '../../wire/schema/stream-events.ts';
-import { doneEvent, encodeSseEvents } from '../../wire/sse/encode.ts';
+import { doneEvent, encodeSseEvents } from '../../wire/sse/encode-events.ts';
 import { repeatsMuch } from '../kept-echo.ts';
 import { type ClientBytes, longBodyBytes, longEvents, longJson } from './long-body.ts';
 import {

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { ProtocolError } from '../../../../src/filter/exchange/protocol-error.ts';
 import type { BodyModes, ExchangeEvent, ExchangeReply } from '../../../../src/filter/exchange/types.ts';
-import { decodeRequest } from '../../../../src/filter/extproc/decode.ts';
-import { encodeReply } from '../../../../src/filter/extproc/encode.ts';
+import { decodeRequest } from '../../../../src/filter/extproc/decode-request.ts';
+import { encodeReply } from '../../../../src/filter/extproc/encode-reply.ts';
 import type { ProcessingRequest } from '../../../../src/filter/extproc/generated/envoy/service/ext_proc/v3/ProcessingRequest.ts';
-import { processMethod } from '../../../../src/filter/extproc/messages.ts';
+import { processMethod } from '../../../../src/filter/extproc/proto-definitions.ts';
 import { messageOf } from '../../../support/extproc-client.ts';
 
 const duplex: BodyModes = { request: 'FULL_DUPLEX_STREAMED', response: 'FULL_DUPLEX_STREAMED' };

@@ -5,8 +5,8 @@ import {
   type ServingStatus,
   writeHealthResponse,
 } from '../../../../src/filter/extproc/health-messages.ts';
-import { healthService as reference } from '../../../../src/filter/extproc/messages.ts';
 import { healthService } from '../../../../src/filter/extproc/methods.ts';
+import { healthService as reference } from '../../../../src/filter/extproc/proto-definitions.ts';
 import { codePoint } from '../../../support/code-point.ts';
 import { runs } from '../../../support/property-runs.ts';
 

@@ -5,7 +5,7 @@ import type { ResponseContext } from '../../../../src/filter/translate/context.t
 import { StreamTranslator } from '../../../../src/filter/translate/stream.ts';
 import { ApiError } from '../../../../src/filter/wire/schema/api-error.ts';
 import type { ResponseResource } from '../../../../src/filter/wire/schema/response-resource.ts';
-import { encodeSseEvents } from '../../../../src/filter/wire/sse/encode.ts';
+import { encodeSseEvents } from '../../../../src/filter/wire/sse/encode-events.ts';
 import { eventsOf } from '../../../../src/tools/inspect/view/event-lines.ts';
 import { createTestContext } from '../../../support/context.ts';
 import { growthOf, maxLinearGrowth } from '../../../support/growth.ts';

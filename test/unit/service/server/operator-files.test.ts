@@ -6,7 +6,7 @@ import { readOperatorFiles } from '../../../../src/service/server/operator-files
 import { ConfigError, readConfig } from '../../../../src/service/settings/config.ts';
 import { defaultCatalogInstructions, defaultCompactionPrompt } from '../../../../src/service/settings/default-texts.ts';
 import { valuesOf } from '../../../../src/service/settings/setting.ts';
-import { settings } from '../../../../src/service/settings/settings.ts';
+import { settings } from '../../../../src/service/settings/settings-table.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'operator-files-'));
 

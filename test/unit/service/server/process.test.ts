@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { Exchange } from '../../../../src/filter/exchange/exchange.ts';
 import type { ExchangeEvent } from '../../../../src/filter/exchange/types.ts';
-import { processMethod } from '../../../../src/filter/extproc/messages.ts';
+import { processMethod } from '../../../../src/filter/extproc/proto-definitions.ts';
 import { ApiError } from '../../../../src/filter/wire/schema/api-error.ts';
 import { takeCollector } from '../../../../src/service/memory/collector.ts';
 import type { Holder } from '../../../../src/service/memory/overload.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { ConfigError, readConfig, redactConfig } from '../../../../src/service/settings/config.ts';
 import { settingsIn } from '../../../../src/service/settings/setting.ts';
-import { settings } from '../../../../src/service/settings/settings.ts';
+import { settings } from '../../../../src/service/settings/settings-table.ts';
 
 function messageOf(environment: Record<string, string>): string {
   try {

@@ -3,7 +3,7 @@ import { longEvents, wholeOf } from '../../../../../src/filter/exchange/response
 import { translateCompletion } from '../../../../../src/filter/translate/completion.ts';
 import { StreamTranslator } from '../../../../../src/filter/translate/stream.ts';
 import { ApiError } from '../../../../../src/filter/wire/schema/api-error.ts';
-import { encodeSseEvents } from '../../../../../src/filter/wire/sse/encode.ts';
+import { encodeSseEvents } from '../../../../../src/filter/wire/sse/encode-events.ts';
 import { type ContextSettings, createTestContext } from '../../../../support/context.ts';
 import { faultsOfStream } from '../../../../support/invariants.ts';
 import { runStream } from '../../../../support/run-stream.ts';

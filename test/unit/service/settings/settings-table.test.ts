@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { isSetting, type SettingTable, settingsIn } from '../../../../src/service/settings/setting.ts';
-import { settings } from '../../../../src/service/settings/settings.ts';
+import { settings } from '../../../../src/service/settings/settings-table.ts';
 
 const source = join(import.meta.dirname, '../../../../src');
 /** The words of all code outside src/service/settings: comments and texts read nothing. */
@@ -22,7 +22,7 @@ function readersOf(table: SettingTable): [variable: string, word: string][] {
 }
 
 test.each(readersOf(settings))('%s is read, as %s', (variable, word) => {
-  const advice = `nothing in src/ reads \`${word}\`: use ${variable} where it applies, or remove its row from src/service/settings/settings.ts`;
+  const advice = `nothing in src/ reads \`${word}\`: use ${variable} where it applies, or remove its row from src/service/settings/settings-table.ts`;
   expect(words.has(word), advice).toBe(true);
 });
 

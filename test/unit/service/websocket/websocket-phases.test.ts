@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { connectionMoves, turnMoves } from '../../../../src/service/websocket/phases.ts';
+import { connectionMoves, turnMoves } from '../../../../src/service/websocket/websocket-phases.ts';
 import { describeMoves } from '../../../support/moves.ts';
 import { runs } from '../../../support/property-runs.ts';
 import { perform, startWebSocketSession } from '../../../support/websocket-session.ts';
