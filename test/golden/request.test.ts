@@ -26,6 +26,13 @@ describe.each(cases)('$where: $title ($profile)', (golden) => {
     it('is refused with the error written beside it', () => {
       expect(thrownBy(golden, settings)).toEqual(JSON.parse(error));
     });
+    it('is refused with a message that names the field, and what to send instead', () => {
+      const { param, message } = (JSON.parse(error) as { error: ApiError }).error;
+      expect(message).toMatch(remedy);
+      // As it is written, or in words: “Background responses need a store”.
+      const [name = ''] = /[a-z_]+$/i.exec(param ?? '') ?? [];
+      expect(message.toLowerCase().replaceAll(/[ -]/g, '_')).toContain(name.toLowerCase().replace(/s$|_id$/, ''));
+    });
     it('is refused with an error the published schema allows', () => {
       expect(faultsOfError(JSON.parse(error).error)).toEqual([]);
     });
@@ -87,6 +94,9 @@ it.each(namesIn(requestSettings))('the setting %s has a case in which it decides
   });
   expect(deciding, `Write a case in test/golden/request-*.md that sets ${path.join('.')}.`).not.toEqual([]);
 });
+
+/** An instruction, what was expected, or the values that there are. */
+const remedy = /\b(Send|Use|Leave|Offer|Call|Shorten|Choose|Expected|Supported|Must|Missing required parameter)\b/i;
 
 function namesIn(table: SettingTable): (readonly [readonly string[]])[] {
   return Object.entries(table).flatMap(([name, entry]) =>

@@ -21,7 +21,8 @@ const formFields = new Set(
  */
 export const summary = {
   conversation({ instructions, max_output_tokens }, input, { compaction, trace }, dropped) {
-    if (input.length === 0) throw invalidValue('input', `'input' holds no conversation that could be compacted.`);
+    if (input.length === 0)
+      throw invalidValue('input', `'input' holds no conversation that could be compacted. Send its messages.`);
     const maxTokens = summaryTokens(compaction, max_output_tokens);
     const fitted = fitConversation(input, instructions, compaction, maxTokens, dropped);
     const asking = compactionRequest(compaction);

@@ -49,7 +49,11 @@ export function translateToolChoice(
   /** One of the three modes, over these tools. */
   function choiceOfMode(mode: ToolChoiceMode, tools: readonly OfferedTool[]): Pick<ToolChoice, 'chat' | 'tools'> {
     if (mode === 'required') {
-      if (tools.length === 0) throw invalidValue(param, `'tool_choice' is 'required', but no tools are offered.`);
+      if (tools.length === 0)
+        throw invalidValue(
+          param,
+          `'tool_choice' is 'required', but no tools are offered. Offer some, or leave 'tool_choice' out.`,
+        );
       if (!support.sent) {
         dropped.push(param);
         return { chat: undefined, tools };
@@ -57,7 +61,7 @@ export function translateToolChoice(
       if (support.required === null) {
         throw unsupportedValue(
           param,
-          `This upstream cannot be required to call a tool. Use 'auto', or name a function: {"type": "function", "name": …}.`,
+          `This upstream cannot be required to call a tool. Send 'auto' as 'tool_choice', or name a function: {"type": "function", "name": …}.`,
         );
       }
       return { chat: support.required, tools };
@@ -89,7 +93,8 @@ export function translateToolChoice(
 
   function offeredBy({ name, namespace, param: at }: ChosenTool): OfferedTool {
     const tool = table.find(name, namespace);
-    if (tool === undefined) throw invalidValue(at, `Tool choice ${quote(name)} not found in 'tools'.`);
+    if (tool === undefined)
+      throw invalidValue(at, `Tool choice ${quote(name)} not found in 'tools'. Choose one that is offered there.`);
     return tool;
   }
 

@@ -47,7 +47,7 @@ export const namespaceTools: ToolType = toolType(namespaceTool, null, ({ name, d
     if (type !== 'function' && type !== 'custom') {
       throw unsupportedParameter(
         `${memberAt}.type`,
-        `A namespace may hold tools of type 'function' and 'custom', not ${quote(type)}.`,
+        `A namespace may hold tools of type 'function' and 'custom', not ${quote(type)}. Leave it out, or offer it as a function.`,
       );
     }
     // Only the first member repeats the description: nothing is lost, and little is repeated.

@@ -76,7 +76,7 @@ function parsePart(
   if (known === undefined) return parseUnknownPart(type, part, at, settings, dropped);
   const keys = settings.profile.cacheControl ? known.cachedKeys : known.keys;
   dropped.pushUnknownKeys(part, keys, 'input[].content[]');
-  if (!known.speakers.includes(speaker)) throw misplaced(type, speaker, at);
+  if (!known.speakers.includes(speaker)) throw misplaced(type, known.speakers, speaker, at);
   checkSize(part, known.media, at, settings);
   return known.read(part, at, settings, dropped);
 }
@@ -236,7 +236,7 @@ function parseImage(
     if (file_id == null) throw missingParameter(`${at}.image_url`);
     const notHeld = unsupportedParameter(
       `${at}.file_id`,
-      `Uploaded files are not held here. Send the image itself in 'image_url', as a URL or as data:image/…;base64,….`,
+      `Uploaded files are not held here: 'file_id' leads to none. Send the image itself in 'image_url', as a URL or as data:image/…;base64,….`,
     );
     return refuseOrOmit('uploaded_image', notHeld, settings, dropped);
   }
@@ -279,12 +279,18 @@ function parseVideo(url: string, at: string, settings: TranslationSettings, drop
 }
 
 function notSupported(at: string, what: string, profile: string): ApiError {
-  return unsupportedParameter(at, `The upstream (profile '${profile}') takes no ${what} in messages.`);
+  return unsupportedParameter(
+    at,
+    `The upstream (profile '${profile}') takes no ${what} in messages. Send text instead.`,
+  );
 }
 
-function misplaced(type: string, speaker: Speaker, at: string): ApiError {
-  const where = speaker === 'tool' ? 'a tool output' : `a message of role '${speaker}'`;
-  return invalidValue(`${at}.type`, `Invalid value: ${quote(type)} for '${at}.type'. It may not stand in ${where}.`);
+function misplaced(type: string, allowed: readonly Speaker[], speaker: Speaker, at: string): ApiError {
+  const place = (one: Speaker) => (one === 'tool' ? 'a tool output' : `a message of role '${one}'`);
+  return invalidValue(
+    `${at}.type`,
+    `Invalid value: ${quote(type)} for '${at}.type'. It may not stand in ${place(speaker)}. Send it in ${allowed.map(place).join(' or ')}.`,
+  );
 }
 
 /** A prompt cache hint only helps a server that supports it. */

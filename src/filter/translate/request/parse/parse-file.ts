@@ -29,7 +29,7 @@ export function parseFile(
     if (profile.file === 'none') {
       return notTaken(
         `${at}.file_data`,
-        `The upstream (profile '${profile.name}') does not accept files of type ${quote(mime)}. Send their text, or their pages as images.`,
+        `The upstream (profile '${profile.name}') does not accept files of type ${quote(mime)} in 'file_data'. Send their text, or their pages as images.`,
       );
     }
     const url = file_data.startsWith('data:') ? file_data : `data:${mime};base64,${file_data}`;
@@ -41,14 +41,14 @@ export function parseFile(
     }
     return notTaken(
       `${at}.file_url`,
-      `The upstream (profile '${profile.name}') does not accept files by URL, and this server does not fetch them. Send the content in 'file_data'.`,
+      `The upstream (profile '${profile.name}') does not accept files by URL ('file_url'), and this server does not fetch them. Send the content in 'file_data'.`,
     );
   }
   if (file_id == null) throw missingParameter(`${at}.file_data`);
   if (profile.file === 'openai') return { type: 'file', fileId: file_id };
   return notTaken(
     `${at}.file_id`,
-    `Uploaded files are not held here. Send the content in 'file_data', as data:…;base64,….`,
+    `Uploaded files are not held here: 'file_id' leads to none. Send the content in 'file_data', as data:…;base64,….`,
   );
 
   function notTaken(param: string, message: string): InputText {
@@ -91,7 +91,10 @@ function fileOf(given: string, filename: string | null | undefined, at: string):
     return { mime: mimeByExtension.get(extension) ?? 'application/pdf', data: given, isBase64: true };
   }
   if (comma > maxDataUrlHeader) {
-    throw invalidValue(`${at}.file_data`, `Invalid '${at}.file_data': what stands before the comma is too long.`);
+    throw invalidValue(
+      `${at}.file_data`,
+      `Invalid '${at}.file_data': what stands before the comma is too long. Send data:TYPE;base64,….`,
+    );
   }
   const [mime = '', ...parameters] = given.slice('data:'.length, comma).toLowerCase().split(';');
   const isBase64 = parameters.at(-1)?.trim() === 'base64';
@@ -101,12 +104,12 @@ function fileOf(given: string, filename: string | null | undefined, at: string):
 function decodeText({ data, isBase64 }: FileData, at: string): string {
   const param = `${at}.file_data`;
   if (isBase64 && /[^\w+/=\s-]/.test(data)) {
-    throw invalidValue(param, `Invalid '${param}': it is not base64.`);
+    throw invalidValue(param, `Invalid '${param}': it is not base64. Send data:…;base64,… or base64 alone.`);
   }
   try {
     if (!isBase64) return decodeURIComponent(data);
     return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(data, 'base64'));
   } catch {
-    throw invalidValue(param, `Invalid '${param}': the file says it is text, but it is not UTF-8.`);
+    throw invalidValue(param, `Invalid '${param}': the file says it is text, but it is not UTF-8. Send it in UTF-8.`);
   }
 }

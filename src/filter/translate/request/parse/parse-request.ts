@@ -195,7 +195,7 @@ function checkMeaning(name: keyof CreateResponseFields, value: unknown, settings
       if (settings.contextManagement === 'accept' || (Array.isArray(value) && value.length === 0)) return;
       throw unsupportedParameter(
         name,
-        `The context is not managed here. Shorten 'input' yourself when it grows too long.`,
+        `The context is not managed here. Leave 'context_management' out, and shorten 'input' yourself when it grows too long.`,
       );
     case 'moderation':
       if (settings.profile.openaiOnly) return;
@@ -230,7 +230,10 @@ function checkModel(model: string): void {
     );
   }
   if (model === '.' || model === '..' || /\p{Surrogate}/u.test(model)) {
-    throw invalidValue('model', `Invalid value: ${quote(model)} for 'model'. It is not a name a model can have.`);
+    throw invalidValue(
+      'model',
+      `Invalid value: ${quote(model)} for 'model'. It is not a name a model can have. Send the name by which the upstream knows the model.`,
+    );
   }
 }
 
@@ -257,7 +260,10 @@ function parseInclude(include: readonly unknown[], { profile }: TranslationSetti
       continue;
     }
     if (profile.refusedFields.includes('logprobs')) {
-      throw unsupportedValue(at, `The upstream (profile '${profile.name}') gives no log probabilities.`);
+      throw unsupportedValue(
+        at,
+        `The upstream (profile '${profile.name}') gives no log probabilities. Leave 'message.output_text.logprobs' out of 'include'.`,
+      );
     }
   }
   return wanted;
@@ -273,7 +279,7 @@ function checkReasoning({ mode, context }: NonNullable<CreateResponseFields['rea
   if (context != null && !['auto', 'current_turn', 'all_turns'].includes(context)) {
     throw unsupportedValue(
       'reasoning.context',
-      `Supported values are: 'auto', 'current_turn', 'all_turns'. Leave out the reasoning items that should not count.`,
+      `Invalid value: ${quote(context)} for 'reasoning.context'. Supported values are: 'auto', 'current_turn', 'all_turns'. Leave out the reasoning items that should not count.`,
     );
   }
 }
@@ -370,5 +376,9 @@ function refuseUnknownKeys(
 }
 
 function unknownParameter(name: string): ApiError {
-  return ApiError.invalidRequest('unknown_parameter', shorten(name), `Unknown parameter: '${shorten(name)}'.`);
+  return ApiError.invalidRequest(
+    'unknown_parameter',
+    shorten(name),
+    `Unknown parameter: '${shorten(name)}'. Leave it out.`,
+  );
 }

@@ -31,7 +31,7 @@ export function parseTextFormat(
   if (strict === true && profile.jsonSchema === 'prompt') {
     throw unsupportedValue(
       param,
-      `This upstream cannot enforce a JSON schema. Send "strict": false to have the schema described to the model instead.`,
+      `This upstream cannot enforce the JSON schema of 'text.format'. Send "strict": false to have the schema described to the model instead.`,
     );
   }
   return { type, name, schema, strict: strict ?? null, description: description ?? null };

@@ -99,7 +99,7 @@ function parseAllowed(entry: unknown, at: string, settings: TranslationSettings,
   }
   throw unsupportedValue(
     `${at}.type`,
-    `Only tools that the client runs can be allowed here, such as those of type 'function'.`,
+    `Only tools that the client runs can be allowed here, such as those of type 'function'. Leave the others out.`,
   );
 }
 

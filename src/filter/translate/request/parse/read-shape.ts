@@ -54,7 +54,10 @@ function errorOf(issue: Issue, root: unknown, param: string): ApiError {
 /** The unions here are of plain types (a string or an array), or discriminated by `type`. */
 function unionError(issue: Issue & { code: 'invalid_union' }, at: string, value: unknown): ApiError {
   if (issue.errors.length === 0) {
-    return value === undefined ? missingParameter(at) : invalidValue(at, `Invalid value: ${quote(value)} for '${at}'.`);
+    if (value === undefined) return missingParameter(at);
+    const known = 'options' in issue && issue.options !== undefined ? issue.options.map(quote).join(', ') : '';
+    const supported = known === '' ? '' : ` Supported values are: ${known}.`;
+    return invalidValue(at, `Invalid value: ${quote(value)} for '${at}'.${supported}`);
   }
   if (value === undefined) return missingParameter(at);
   const expected = issue.errors.map(([first]) => {

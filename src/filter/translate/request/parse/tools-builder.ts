@@ -86,7 +86,7 @@ export class ToolsBuilder {
       if (this.isOwn) {
         throw invalidValue(
           `${tool.param}.name`,
-          `Invalid value for '${tool.param}.name': a tool named ${quote(tool.chatName)} already exists.`,
+          `Invalid value for '${tool.param}.name': a tool named ${quote(tool.chatName)} already exists. Choose another name.`,
         );
       }
       this.#definitions[place] = tool;
