@@ -1,7 +1,7 @@
 import type { Profile } from '../upstream/profile.ts';
 import { redactText } from '../wire/credentials/text.ts';
 import { ApiError, type ApiErrorType } from '../wire/schema/api-error.ts';
-import type { LooseChoice, LooseChunk, LooseError } from '../wire/schema/chat-completion.ts';
+import type { LooseChoice, LooseChunk, LooseError, LooseGroqExtras } from '../wire/schema/chat-completion.ts';
 import { saysContextOverflow } from './chat/context-overflow.ts';
 import { type ErrorReading, isNonEmpty, readErrorBody, readErrorValue } from './chat/error-body.ts';
 import { arrayOf, objectOf } from './chat/loose.ts';
@@ -98,6 +98,9 @@ function errorIn(value: unknown): unknown {
   const body = objectOf<LooseChunk>(value);
   if (body === null) return null;
   if (isNonEmpty(body.error) || body.error === true || body.object === 'error' || body.type === 'error') return body;
+  // Groq: why a stream was stopped early.
+  const groq = body.x_groq == null ? undefined : objectOf<LooseGroqExtras>(body.x_groq)?.error;
+  if (isNonEmpty(groq)) return groq;
   const minimax = objectOf<LooseError>(body.base_resp);
   if (minimax !== null && isNonEmpty(minimax.status_msg) && minimax.status_code !== 0) return minimax;
   // In any choice: more than one is never asked for, so the others are parts of the answer, and one would be missing.
@@ -159,7 +162,7 @@ function errorOf(reading: ErrorReading, status: number, retryAfterHeader: string
   return new ApiError(kind.status === 429 ? withRetryHint(message, reading, retryAfterHeader) : message, {
     status: kind.status,
     type: kind.type,
-    code: kind.code === 'invalid_tool_call' ? kind.code : reading.code || kind.code,
+    code: kind.isCodeOwn ? kind.code : reading.code || kind.code,
     param: clientParam(reading.param) ?? kind.param ?? null,
     ...(retryAfter !== null && { headers: { 'retry-after': retryAfter } }),
   });
@@ -200,6 +203,8 @@ interface Kind {
   readonly status: number;
   readonly type: ApiErrorType;
   readonly code: string;
+  /** The upstream's own code is not shown. */
+  readonly isCodeOwn?: true;
   /** The field that must be meant. */
   readonly param?: string;
 }
@@ -224,16 +229,27 @@ row([502, 520, 521, 522, 523, 525, 526, 527], 502, 'server_error', 'upstream_una
 row([503, 529], 503, 'server_error', 'server_overloaded');
 row([504, 524], 504, 'server_error', 'upstream_timeout');
 
+/** Types and codes of a 429 that no waiting ends: the account has nothing left. */
+const outOfMoney = new Set([
+  'insufficient_quota', // OpenAI
+  'exceeded_current_quota_error', // Moonshot
+  '1113', // Zhipu
+  'insufficient_balance', // MiniMax, gateways
+  'billing_hard_limit_reached', // OpenAI
+]);
+
 function kindOf(status: number, { type, message, provider, code }: ErrorReading): Kind {
   // Whatever the status: at llama.cpp's 500 SDKs try three times, and OpenRouter's 404 says nothing of the model.
   if (saysUnsupportedMedia(message.slice(0, maxMessageBytes)))
     return { status: 400, type: 'invalid_request', code: 'unsupported_value', param: 'input' };
   // Groq: the model wrote a call that could not be read. Another try may do better, so it is no error of the request.
-  if (code === 'tool_use_failed') return { status: 502, type: 'model_error', code: 'invalid_tool_call' };
+  if (code === 'tool_use_failed')
+    return { status: 502, type: 'model_error', code: 'invalid_tool_call', isCodeOwn: true };
   const known = kinds.get(status);
   if (status === 404 && /model/i.test(message))
     return { status, type: 'not_found', code: 'model_not_found', param: 'model' };
-  if (known?.status === 429 && type === 'insufficient_quota') return { ...known, code: 'insufficient_quota' };
+  if (known?.status === 429 && (outOfMoney.has(type) || outOfMoney.has(code)))
+    return { ...known, code: 'insufficient_quota', isCodeOwn: true };
   if (status === 500 && provider !== null) return { status, type: 'model_error', code: 'upstream_error' };
   if (known !== undefined) return known;
   if (status >= 300 && status <= 399) return { status: 502, type: 'server_error', code: 'upstream_redirect' };

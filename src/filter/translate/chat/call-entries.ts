@@ -71,7 +71,7 @@ export function isThought(delta: LooseMessage): boolean {
 /** Fields of a call or a message that must be sent back. */
 type OpaqueCarrier = Pick<
   LooseToolCall,
-  'extra_content' | 'thoughtSignature' | 'provider_specific_fields' | 'function'
+  'extra_content' | 'thoughtSignature' | 'thought_signature' | 'provider_specific_fields' | 'function'
 >;
 
 /** What the server wants back with a call or a message, in its original fields; null if nothing. */
@@ -91,7 +91,7 @@ export function opaqueFieldsOf(carrier: OpaqueCarrier): OpaqueFields | null {
  */
 function extraContentOf(carrier: OpaqueCarrier): ExtraContent | null {
   if (carrier.extra_content == null) {
-    const signature = textOf(carrier.thoughtSignature);
+    const signature = textOf(carrier.thoughtSignature) || textOf(carrier.thought_signature);
     return signature === '' ? null : { google: { thought_signature: signature } };
   }
   const vendors = Object.entries(objectOf<LooseExtraContent>(carrier.extra_content) ?? {}).flatMap(

@@ -88,7 +88,12 @@ function fieldsOf(object: LooseError): ErrorReading {
   const { code, status, param } = object;
   return {
     ...nothing,
-    message: textOf(object.message) || textOf(object.msg) || textOf(object.error_message) || textOf(object.status_msg),
+    message:
+      textOf(object.message) ||
+      textOf(object.Message) ||
+      textOf(object.msg) ||
+      textOf(object.error_message) ||
+      textOf(object.status_msg),
     code: wordOf(code) || wordOf(status).toLowerCase() || wordOf(object.status_code),
     type: textOf(object.type) || textOf(object.error_type),
     param: typeof param === 'string' && param !== '' ? param : null,

@@ -85,8 +85,9 @@ export interface LooseToolCall {
   readonly function?: unknown;
   readonly custom?: unknown;
   readonly extra_content?: unknown;
-  /** Google's own name for a signature, from proxies. */
+  /** Google's own name for a signature, from proxies, and as some spell it. */
   readonly thoughtSignature?: unknown;
+  readonly thought_signature?: unknown;
   /** LiteLLM. */
   readonly provider_specific_fields?: unknown;
 }
@@ -204,6 +205,7 @@ export interface LooseTokenDetails {
 
 /** Groq's `x_groq`. */
 export interface LooseGroqExtras {
+  readonly error?: unknown;
   readonly usage?: unknown;
 }
 
@@ -212,6 +214,8 @@ export interface LooseError {
   readonly error?: unknown;
   readonly errors?: unknown;
   readonly message?: unknown;
+  /** AWS. */
+  readonly Message?: unknown;
   readonly msg?: unknown;
   readonly error_message?: unknown;
   /** MiniMax. */

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { overflowTable } from '../../../../../src/filter/translate/chat/context-overflow.ts';
 import { translateError } from '../../../../../src/filter/translate/error.ts';
 import { readProfilesFile } from '../../../../../src/filter/upstream/profiles-file.ts';
 import { createTestContext } from '../../../../support/context.ts';
@@ -28,7 +29,21 @@ describe.each(overflowWordings)('%s says “%s”', (_, message) => {
   });
 });
 
+it('each row of the table has a server’s error', () => {
+  for (const { of, wording } of overflowTable)
+    expect(
+      overflowWordings.filter(([, message]) => new RegExp(wording, 'i').test(message)),
+      of,
+    ).not.toEqual([]);
+});
+
 describe('what is no overflow', () => {
+  it('a wish for more output than there may be (Cohere): compacting the conversation would not help', () => {
+    const message =
+      'too many tokens: max tokens must be less than or equal to 4096, the maximum output length for this model - received 8192.';
+    expect(errorUnder(400, { message })).toMatchObject({ status: 400, code: 'invalid_request' });
+  });
+
   it.each([
     'Rate limit reached: daily token limit exceeded.',
     'Token limit exceeded, please wait 20 seconds.',
