@@ -15,7 +15,7 @@ export function deserializeRequest(bytes: Buffer): DecodedRequest {
 /** Where the next byte is read. */
 let at = 0;
 
-/** The same where the message is in Envoy's form; null for any other. */
+/** A message in Envoy's form; null for any other. */
 export function readByHand(bytes: Buffer): DecodedRequest | null {
   at = 1;
   const end = readEnd(bytes, bytes.length);

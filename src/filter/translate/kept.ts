@@ -16,7 +16,7 @@ export function bytesOfJson(json: string): number {
   return 3 * json.length;
 }
 
-/** The same of a value. */
+/** About what the objects of the value's own JSON take. */
 export function bytesOfValue(value: object): number {
   return bytesOfJson(jsonTextOf(value));
 }

@@ -37,7 +37,7 @@ export interface ResidentMemory {
 const minMeasurementAgeMs = 1_000;
 /** Maximum share of the time spent in forced collections that are not urgent. */
 const maxCollectionTimeShare = 1 / 20;
-/** The same of those that give pages back: without them calls would be failed for pages that are empty. */
+/** Maximum share of the time spent in collections that give pages back: without them calls would be failed for pages that are empty. */
 const maxGiveBackTimeShare = 1 / 5;
 /** Minimum time between two urgent ones. */
 const minUrgentIntervalMs = 100;

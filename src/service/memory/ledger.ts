@@ -4,7 +4,7 @@ export class Ledger {
   /** Those outside V8's heap: bodies that are yet to be parsed, and what is kept as bytes for later. */
   bodies = 0;
 
-  /** The others, which are or may be in it. */
+  /** Those that are or may be in V8's heap. */
   get heap(): number {
     return this.bytes - this.bodies;
   }
@@ -32,7 +32,7 @@ export class Account {
     return this.#held;
   }
 
-  /** The same, with what is unsent. */
+  /** What is held, with what is unsent. */
   get total(): number {
     return this.#held + this.#unsent;
   }

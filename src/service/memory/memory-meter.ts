@@ -83,7 +83,7 @@ export class MemoryMeter {
     this.#cutSinceMeasured += heapBytes;
   }
 
-  /** The same of what was outside the heap. */
+  /** What was held outside the heap is garbage now. */
   wasEvicted(bytes: number): void {
     this.#evictedSinceMeasured += bytes;
   }

@@ -252,7 +252,7 @@ export class OverloadGuard {
     return evicted;
   }
 
-  /** The same, as many as the process has too many. */
+  /** Evicts as many bytes as the process has too many. */
   #evictForMemory(): number {
     return this.#evict(this.#meter.excess({ heap: Number.POSITIVE_INFINITY, memory: memoryShares.busy }));
   }

@@ -41,7 +41,7 @@ export interface ServiceOptions {
   readonly pingTimeoutMs?: number;
   /** Stream resets tolerated on one connection, as a burst and per second; beyond that it is closed. */
   readonly resetLimits?: ResetLimits;
-  /** The same for calls that were not answered, on all connections together. */
+  /** Resets of calls that were not answered, tolerated on all connections together; beyond that those that reset most are closed. */
   readonly unansweredResetLimits?: ResetLimits;
   /** Milliseconds within which a connection must open its first call, and a call send its first message. */
   readonly firstCallMs?: number;

@@ -104,7 +104,7 @@ export function createLogOutput(fd: number): LogOutput {
 }
 
 /**
- * The same pipe, opened again so that a write to it never waits: a pipe that nobody reads would block a thread of the pool
+ * The pipe of `fd`, opened again so that a write to it never waits: a pipe that nobody reads would block a thread of the pool
  * forever, and the exit of the process with it. Anything else, or a pipe that cannot be reopened, is used as it is. (A
  * file must stay as it is: its position is shared with standard error.)
  */

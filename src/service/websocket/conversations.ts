@@ -113,7 +113,7 @@ export function itemsOf(input: Buffer): Buffer | null {
 const messageHead = Buffer.from('{"type":"message","role":"user","content":');
 const messageEnd = Buffer.from('}');
 
-/** The same of a Response's `output`. */
+/** The items of a Response's `output` as JSON, without brackets. Null where it has none. */
 export function itemsOfOutput(output: unknown): Buffer | null {
   return Array.isArray(output) && output.length > 0 ? Buffer.from(JSON.stringify(output).slice(1, -1)) : null;
 }

@@ -30,7 +30,7 @@ export function printable(text: string): string {
   return text.replaceAll(/\p{Cc}|\p{Bidi_Control}/gu, escaped);
 }
 
-/** The same for the whole output, except line ends and the colours of `Style`: everything printed passes through it last. */
+/** The whole output with control characters as escapes, except line ends and the colours of `Style`: everything printed passes through it last. */
 export function withoutActive(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: the style's own colours begin with one
   return text.replaceAll(/(?!\n|\x1b\[\d{1,2}m)(?:\p{Cc}|\p{Bidi_Control})/gu, printable);

@@ -113,7 +113,7 @@ function setupOf(options: Options, env: Terminal['env'], ofExchange: string | nu
   return { config, profile, files: readOperatorFiles(config) };
 }
 
-/** The same request for another model. An unreadable one is left for the service to refuse. */
+/** The request for another model. An unreadable one is left for the service to refuse. */
 function withModel(request: ClientRequest, model: string): ClientRequest {
   try {
     const body = withValue(readJson(request.body), ['model'], model);

@@ -103,7 +103,7 @@ function answerOf({ status, headers: given, pieces }: NonNullable<ExchangeFile['
 type Chunks = RecordedAnswer['chunks'];
 type Chunk = Chunks extends Iterable<infer One> ? One : never;
 
-/** The same bytes cut where an event ends, each with the time at which its last byte arrived. JSON is one chunk. */
+/** The bytes of an answer cut where an event ends, each piece with the time at which its last byte arrived. JSON is one chunk. */
 function chunksOf(pieces: readonly Chunk[], type: string): Chunks {
   const whole = pieces.length === 1 && pieces[0] !== undefined ? pieces[0].bytes : Buffer.concat(bytesIn(pieces));
   const times = pieces.map(({ atMs, bytes }) => ({ atMs, length: bytes.length }));

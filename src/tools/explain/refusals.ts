@@ -51,7 +51,7 @@ function mend({ body, isLenient, run }: RefusedBody): Pick<RefusedBody, 'body' |
     return { body: without(without(body, place), ['tool_choice']), isLenient };
   const harmless = harmlessAt(place, value, param);
   return {
-    // The others keep their indices.
+    // The other elements of a list keep their indices.
     body: harmless === null ? without(body, place) : withValue(body, place, harmless),
     isLenient: isLenient || losesItsPartner(place, value),
   };

@@ -52,7 +52,7 @@ export interface SentRun extends UpstreamRun {
   readonly dropped: readonly string[];
   /** Which parts the request's fields became. */
   readonly trace: Trace;
-  /** The same by place, made when it is asked for. */
+  /** The trace by place, made when it is asked for. */
   readonly places: Places;
 }
 
@@ -78,7 +78,7 @@ interface PassedRun {
   readonly type: 'passed';
 }
 
-/** The same request with another body. */
+/** The request with another body. */
 export function withBody(request: ClientRequest, value: unknown): ClientRequest {
   const headers = new Map(request.headers);
   for (const name of ['content-encoding', 'content-length']) headers.delete(name);

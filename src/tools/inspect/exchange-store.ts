@@ -107,7 +107,7 @@ export class StoredExchange {
   readonly omitted: Readonly<Record<BodyName, number>>;
   /** Counts what was recorded: a page compares it with what it has shown. */
   version = 0;
-  /** The same for everything but pieces. */
+  /** Counts what was recorded besides pieces. */
   shape = 0;
   readonly #maxBytes: number;
   /** So many more bytes are held; fewer if negative. */

@@ -70,7 +70,7 @@ export class RequestLeg {
     return runSteps(this.handleInSteps(event));
   }
 
-  /** The same, for a body whose translation may take long. Until the last step the leg takes no other event. */
+  /** As `handle`, for a body whose translation may take long. Until the last step the leg takes no other event. */
   *handleInSteps(event: RequestEvent): Steps<ExchangeReply[]> {
     checkEvent(requestMoves, this.#phase, event.type);
     const replies = yield* this.#handle(event);

@@ -7,7 +7,7 @@ export const redactionMark = '[redacted]';
 const headerWord =
   /^(auth|oauth|authorization|authentication|cookies?|keys?|token|secrets?|pass|passwords?|passwd|passcode|passphrase|pwd|pin|credentials?|creds?|jwt|signature|sig|assertion|bearer|pat)$/;
 
-/** The same for a JSON field: fewer, since the APIs themselves use `token`, `keys` and `signature`. */
+/** A JSON field with one of these words in its name carries a credential. Fewer than for headers, since the APIs themselves use `token`, `keys` and `signature`. */
 const fieldWord =
   /^(authorization|cookies?|secrets?|passwords?|passwd|passcode|passphrase|pwd|credentials?|creds?|jwt|bearer|pat)$/;
 
@@ -15,7 +15,7 @@ const fieldWord =
 const owner =
   /^(api|access|private|secret|auth|oauth|session|refresh|id|subscription|client|security|signing|encryption|bearer|bot|user|master|admin|personal|service|account|deploy|webhook|csrf|xsrf|ssh|storage|shared|sas|hmac|license|vault|root)$/;
 
-/** The same in one word: `apikey`, `accesstoken`, `clientsecret`, `mypassword`. */
+/** Owner and kind of a credential in one word: `apikey`, `accesstoken`, `clientsecret`, `mypassword`. */
 const inOneWord =
   /(api|access|private|secret|auth|session|refresh|id|subscription|client|security|signing|encryption|bearer|bot|user|master|admin|service|account|storage|shared|vault)(key|token)s?$|(secret|password|passwd|passphrase)s?$/;
 

@@ -171,7 +171,7 @@ export function chatRequestJson(chat: ChatCompletionRequest, passthrough: Passth
   return JSON.stringify(bodyOf(chat, passthrough));
 }
 
-/** The same text in pieces, cut between fields, messages and content parts: anything large is a piece by itself. */
+/** The text of `chatRequestJson` in pieces, cut between fields, messages and content parts: anything large is a piece by itself. */
 export function* chatRequestPieces(chat: ChatCompletionRequest, passthrough: Passthrough): Generator<string> {
   let before = '{';
   for (const [name, value] of Object.entries(bodyOf(chat, passthrough))) {

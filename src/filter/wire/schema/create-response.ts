@@ -193,7 +193,7 @@ export const audioPart = z.object({
   format: z.string().nullish(),
 });
 export const videoPart = z.object({ video_url: z.string() });
-/** The same parts in Chat's form, with a nested object. */
+/** Images, sounds and files in Chat's form, with a nested object. */
 export const chatImagePart = z.object({
   image_url: z.union([z.string(), jsonObject]),
   prompt_cache_breakpoint: z.unknown().optional(),

@@ -1,6 +1,6 @@
 /** A turn on a WebSocket, by the id of its request. */
 export interface WebSocketTurn {
-  /** The same for all turns of a connection. */
+  /** The connection: all of its turns have it. */
   readonly connection: string;
   readonly number: number;
 }
