@@ -117,6 +117,9 @@ export interface Probe {
   readonly means: Partial<Readonly<Record<Result, string>>>;
 }
 
+/** A probe as its group lists it; it makes one request unless it says otherwise. */
+export type ProbeRow = Omit<Probe, 'group' | 'requests'> & { readonly requests?: number };
+
 /** Output tokens of a request of which only the status matters. */
 export const fewTokens = 16;
 

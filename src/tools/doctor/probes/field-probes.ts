@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer';
 import { chat, getWeather, user, weatherQuestion } from '../chat-body.ts';
 import { acceptance, isObject, judgeCalls, judged, quote, sayingNothing } from '../judge.ts';
-import { found, type Probe } from '../probe-types.ts';
+import { found, type ProbeRow } from '../probe-types.ts';
 
 const askCity = [user('Name one city and the number of people who live there. Answer in JSON.')];
 
@@ -17,12 +17,10 @@ const cityFormat = { type: 'json_schema', json_schema: { name: 'city', strict: t
 const redPng =
   'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAEAAAABACAIAAAAlC+aJAAAAT0lEQVR42u3PQQkAAAgEsItw/dMZxQi+hcEKLNO+FgEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQGBywLQTQDx3uY1cQAAAABJRU5ErkJggg==';
 
-export const fieldProbes: readonly Probe[] = [
+export const fieldProbes: readonly ProbeRow[] = [
   {
     name: 'json_schema',
-    group: 'fields',
     asks: 'an answer by a strict JSON schema',
-    requests: 1,
     tokens: 'many',
     request: (known) => [chat(known, 'many', { messages: askCity, response_format: cityFormat })],
     judge: ([answer]) =>
@@ -42,9 +40,7 @@ export const fieldProbes: readonly Probe[] = [
   },
   {
     name: 'json_object',
-    group: 'fields',
     asks: 'an answer that is any JSON',
-    requests: 1,
     tokens: 'many',
     request: (known) =>
       found(known.findings, 'json_schema', 'refused', 'ignored', 'broken')
@@ -60,9 +56,7 @@ export const fieldProbes: readonly Probe[] = [
   },
   {
     name: 'schema_with_tools',
-    group: 'fields',
     asks: 'a schema and tools at once',
-    requests: 1,
     tokens: 'many',
     request: (known) =>
       found(known.findings, 'json_schema', 'works') && found(known.findings, 'tool_call', 'works')
@@ -77,9 +71,7 @@ export const fieldProbes: readonly Probe[] = [
   },
   {
     name: 'image',
-    group: 'fields',
     asks: 'an image',
-    requests: 1,
     tokens: 'many',
     request: (known) => [
       chat(known, 'many', {
@@ -108,9 +100,7 @@ export const fieldProbes: readonly Probe[] = [
   },
   {
     name: 'audio',
-    group: 'fields',
     asks: 'audio',
-    requests: 1,
     tokens: 'few',
     request: (known) => [
       chat(known, 'few', {
@@ -127,9 +117,7 @@ export const fieldProbes: readonly Probe[] = [
   },
   {
     name: 'logprobs',
-    group: 'fields',
     asks: 'logprobs',
-    requests: 1,
     tokens: 'few',
     request: (known) => [chat(known, 'few', { messages: [user('Say hello.')], logprobs: true, top_logprobs: 2 })],
     judge: ([answer]) =>
@@ -145,9 +133,7 @@ export const fieldProbes: readonly Probe[] = [
   },
   {
     name: 'stop',
-    group: 'fields',
     asks: 'stop',
-    requests: 1,
     tokens: 'many',
     request: (known) => [
       chat(known, 'many', { messages: [user('Repeat exactly: alpha bravo charlie delta')], stop: ['charlie'] }),
@@ -166,9 +152,7 @@ export const fieldProbes: readonly Probe[] = [
   penalty('frequency_penalty'),
   {
     name: 'unknown_field',
-    group: 'fields',
     asks: 'an unknown field',
-    requests: 1,
     tokens: 'few',
     request: (known) => [chat(known, 'few', { messages: [user('Say hello.')], x_unknown_field: true })],
     judge: acceptance,
@@ -176,12 +160,10 @@ export const fieldProbes: readonly Probe[] = [
   },
 ];
 
-function penalty(name: 'presence_penalty' | 'frequency_penalty'): Probe {
+function penalty(name: 'presence_penalty' | 'frequency_penalty'): ProbeRow {
   return {
     name,
-    group: 'fields',
     asks: name,
-    requests: 1,
     tokens: 'few',
     request: (known) => [chat(known, 'few', { messages: [user('Say hello.')], [name]: 0.5 })],
     judge: acceptance,

@@ -3,19 +3,17 @@ import { arrayOf, jsonOf, objectsOf } from '../../../filter/translate/chat/loose
 import { readChatAnswer } from '../chat-answer.ts';
 import { chat, contextWindowOf, user } from '../chat-body.ts';
 import { judged } from '../judge.ts';
-import { type Answer, type Finding, factOf, type Known, type Probe, type ProbeRequest } from '../probe-types.ts';
+import { type Answer, type Finding, factOf, type Known, type ProbeRequest, type ProbeRow } from '../probe-types.ts';
 
 const sayHello = [user('Say hello.')];
 
 /** Larger context windows are not tested: it would cost too much. */
 export const maxOverflowTokens = 10_000;
 
-export const limitProbes: readonly Probe[] = [
+export const limitProbes: readonly ProbeRow[] = [
   {
     name: 'error_model',
-    group: 'limits',
     asks: 'a model that does not exist',
-    requests: 1,
     tokens: 'few',
     expectsRefusal: true,
     request: (known) => [chat(known, 'few', { messages: sayHello, model: 'no-such-model-0' })],
@@ -24,9 +22,7 @@ export const limitProbes: readonly Probe[] = [
   },
   {
     name: 'error_field',
-    group: 'limits',
     asks: 'a field of the wrong type',
-    requests: 1,
     tokens: 'few',
     expectsRefusal: true,
     request: (known) => [chat(known, 'few', { messages: 'hello' })],
@@ -39,9 +35,7 @@ export const limitProbes: readonly Probe[] = [
   },
   {
     name: 'error_key',
-    group: 'limits',
     asks: 'a wrong key',
-    requests: 1,
     tokens: 'few',
     expectsRefusal: true,
     request: (known) =>
@@ -51,9 +45,7 @@ export const limitProbes: readonly Probe[] = [
   },
   {
     name: 'overflow',
-    group: 'limits',
     asks: 'a prompt larger than the context window',
-    requests: 1,
     tokens: 'few',
     request(known): readonly ProbeRequest[] | string {
       const window = contextWindowOf(known.findings);
@@ -71,7 +63,6 @@ export const limitProbes: readonly Probe[] = [
   },
   {
     name: 'cancel',
-    group: 'limits',
     asks: 'that a disconnect frees the server',
     requests: 4,
     tokens: 'many',

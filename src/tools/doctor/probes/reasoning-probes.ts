@@ -1,7 +1,7 @@
 import { hasReasoned, type ReadAnswer, readChatAnswer, tagsIn } from '../chat-answer.ts';
 import { callFormOf, chat, finishedCalls, getWeather, user, weatherQuestion } from '../chat-body.ts';
 import { acceptance, judged } from '../judge.ts';
-import { type Answer, type Facts, type Finding, factOf, found, type Known, type Probe } from '../probe-types.ts';
+import { type Answer, type Facts, type Finding, factOf, found, type Known, type ProbeRow } from '../probe-types.ts';
 import { tagFact } from './text-probes.ts';
 
 const riddle = [user('How many prime numbers are there between 10 and 40? Think first, then give the number.')];
@@ -13,12 +13,10 @@ export const efforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'ma
 /** Fields in which servers take earlier reasoning back, as the flag names them. */
 export const replayFields = ['reasoning_content', 'reasoning'] as const;
 
-export const reasoningProbes: readonly Probe[] = [
+export const reasoningProbes: readonly ProbeRow[] = [
   {
     name: 'reasoning',
-    group: 'reasoning',
     asks: 'reasoning, and where it comes',
-    requests: 1,
     tokens: 'many',
     request: (known) => [chat(known, 'many', { messages: riddle })],
     judge: judgeReasoning,
@@ -30,11 +28,9 @@ export const reasoningProbes: readonly Probe[] = [
   fieldProbe('reasoning_split', { reasoning_split: true }),
   fieldProbe('reasoning_format', { reasoning_format: 'parsed' }),
   ...efforts.map(
-    (effort): Probe => ({
+    (effort): ProbeRow => ({
       name: `effort_${effort}`,
-      group: 'reasoning',
       asks: `reasoning_effort "${effort}"`,
-      requests: 1,
       tokens: 'few',
       request: (known) => [chat(known, 'few', { messages: riddle, reasoning_effort: effort })],
       judge: effort === 'none' ? judgeNoEffort : acceptance,
@@ -46,7 +42,6 @@ export const reasoningProbes: readonly Probe[] = [
   ),
   {
     name: 'reasoning_replay',
-    group: 'reasoning',
     asks: 'earlier reasoning given back',
     requests: 1 + replayFields.length,
     tokens: 'few',
@@ -61,12 +56,10 @@ export const reasoningProbes: readonly Probe[] = [
 ];
 
 /** Reasoning inside the text, and a field that is known to move it out. */
-function fieldProbe(name: 'reasoning_split' | 'reasoning_format', field: object): Probe {
+function fieldProbe(name: 'reasoning_split' | 'reasoning_format', field: object): ProbeRow {
   return {
     name,
-    group: 'reasoning',
     asks: `reasoning out of the text by ${name}`,
-    requests: 1,
     tokens: 'many',
     request: (known) => {
       if (factOf(known.findings, 'tags') === undefined) return 'no reasoning in the text';

@@ -3,7 +3,7 @@ import { contextWindowIn, takesImages } from '../../../filter/translate/operatio
 import type { Engine } from '../../../filter/upstream/built-in-profile.ts';
 import { builtInProfiles } from '../../../filter/upstream/profiles.ts';
 import { shorten } from '../chat-answer.ts';
-import { type Answer, type Facts, type Finding, factOf, type Known, type Probe } from '../probe-types.ts';
+import { type Answer, type Facts, type Finding, factOf, type Known, type ProbeRow } from '../probe-types.ts';
 
 interface LooseListed {
   readonly id?: unknown;
@@ -17,12 +17,10 @@ const engines = builtInProfiles.flatMap(({ profile: { name }, recognisedBy }) =>
   'engine' in recognisedBy ? [{ name, ...recognisedBy.engine }] : [],
 );
 
-export const serverProbes: readonly Probe[] = [
+export const serverProbes: readonly ProbeRow[] = [
   {
     name: 'models',
-    group: 'server',
     asks: 'the list of models',
-    requests: 1,
     tokens: 'none',
     request: () => [{ path: 'models' }],
     judge: judgeModels,
@@ -34,7 +32,6 @@ export const serverProbes: readonly Probe[] = [
   },
   {
     name: 'software',
-    group: 'server',
     asks: 'which engine it is',
     requests: 5,
     tokens: 'none',
@@ -47,7 +44,6 @@ export const serverProbes: readonly Probe[] = [
   },
   {
     name: 'gateway',
-    group: 'server',
     asks: 'which gateway is in front of it',
     requests: 2,
     tokens: 'none',
@@ -57,9 +53,7 @@ export const serverProbes: readonly Probe[] = [
   },
   {
     name: 'window',
-    group: 'server',
     asks: 'the context window, where Ollama tells it',
-    requests: 1,
     tokens: 'none',
     request: ({ model, findings }) =>
       factOf(findings, 'software') === 'ollama' ? [{ path: '/api/show', body: { model } }] : 'only Ollama has this',

@@ -1,7 +1,7 @@
 import { hasReasoned, type ReadAnswer, tagsIn } from '../chat-answer.ts';
 import { chat, user } from '../chat-body.ts';
 import { judged, quote, sayingNothing } from '../judge.ts';
-import type { Answer, Facts, Finding, Probe, ProbeRequest } from '../probe-types.ts';
+import type { Answer, Facts, Finding, ProbeRequest, ProbeRow } from '../probe-types.ts';
 import { fewTokens, found } from '../probe-types.ts';
 
 const sayHello = [user('Reply with the single word: hello')];
@@ -11,16 +11,14 @@ const maxCharactersPerToken = 20;
 
 const count = [user('Count from 1 to 200 in words, one number after another.')];
 
-export const textProbes: readonly Probe[] = [
+export const textProbes: readonly ProbeRow[] = [
   limitProbe('max_tokens'),
   limitProbe('max_completion_tokens'),
   shortLimitProbe('max_tokens'),
   shortLimitProbe('max_completion_tokens'),
   {
     name: 'text',
-    group: 'text',
     asks: 'a text, as JSON',
-    requests: 1,
     tokens: 'many',
     essential: true,
     request: (known) => [chat(known, 'many', { messages: sayHello })],
@@ -29,9 +27,7 @@ export const textProbes: readonly Probe[] = [
   },
   {
     name: 'stream',
-    group: 'text',
     asks: 'a text, as a stream',
-    requests: 1,
     tokens: 'many',
     essential: true,
     request: (known) => [chat(known, 'many', { messages: countToTwenty, stream: true })],
@@ -44,9 +40,7 @@ export const textProbes: readonly Probe[] = [
   },
   {
     name: 'stream_usage',
-    group: 'text',
     asks: 'usage in a stream (stream_options)',
-    requests: 1,
     tokens: 'few',
     request: (known) => [
       chat(known, 'few', { messages: sayHello, stream: true, stream_options: { include_usage: true } }),
@@ -65,12 +59,10 @@ export const textProbes: readonly Probe[] = [
 ];
 
 /** Asked first, since it bounds the cost of the other probes. */
-function limitProbe(name: 'max_tokens' | 'max_completion_tokens'): Probe {
+function limitProbe(name: 'max_tokens' | 'max_completion_tokens'): ProbeRow {
   return {
     name,
-    group: 'text',
     asks: `a limit by ${name}`,
-    requests: 1,
     tokens: 'few',
     request: ({ model }): ProbeRequest[] => [{ path: 'chat', body: { model, messages: count, [name]: fewTokens } }],
     judge: ([answer]) =>
@@ -90,12 +82,10 @@ function limitProbe(name: 'max_tokens' | 'max_completion_tokens'): Probe {
 const minTokenLimit = 2;
 
 /** An answer that ended by itself does not show whether the limit was read: one that it must reach does. */
-function shortLimitProbe(name: 'max_tokens' | 'max_completion_tokens'): Probe {
+function shortLimitProbe(name: 'max_tokens' | 'max_completion_tokens'): ProbeRow {
   return {
     name: `${name}_short`,
-    group: 'text',
     asks: `a limit by ${name} that every answer reaches`,
-    requests: 1,
     tokens: 'few',
     request: ({ model, findings }) =>
       found(findings, name, 'accepted')

@@ -1,17 +1,15 @@
 import type { AnsweredCall } from '../chat-answer.ts';
 import { chat, getTime, getWeather, strictWeather, twoCities, user, weatherQuestion } from '../chat-body.ts';
 import { acceptance, describeCalls, judgeCalls, judged, showsMarkup } from '../judge.ts';
-import { type Answer, type Finding, found, type Known, type Probe, type ProbeRequest } from '../probe-types.ts';
+import { type Answer, type Finding, found, type Known, type ProbeRequest, type ProbeRow } from '../probe-types.ts';
 
 const ask = [user(weatherQuestion)];
 const both = [getWeather, getTime];
 
-export const toolProbes: readonly Probe[] = [
+export const toolProbes: readonly ProbeRow[] = [
   {
     name: 'tools',
-    group: 'tools',
     asks: 'tools, offered',
-    requests: 1,
     tokens: 'few',
     request: (known) => [chat(known, 'few', { messages: ask, tools: both })],
     judge: acceptance,
@@ -19,9 +17,7 @@ export const toolProbes: readonly Probe[] = [
   },
   {
     name: 'tools_no_effort',
-    group: 'tools',
     asks: 'tools, with the effort none',
-    requests: 1,
     tokens: 'few',
     request: (known) =>
       found(known.findings, 'tools', 'refused', 'broken')
@@ -34,9 +30,7 @@ export const toolProbes: readonly Probe[] = [
   },
   {
     name: 'tool_call',
-    group: 'tools',
     asks: 'a tool call, as JSON',
-    requests: 1,
     tokens: 'many',
     essential: true,
     request: (known) => [chat(known, 'many', { messages: ask, tools: both })],
@@ -49,9 +43,7 @@ export const toolProbes: readonly Probe[] = [
   },
   {
     name: 'tool_stream',
-    group: 'tools',
     asks: 'a tool call, as a stream',
-    requests: 1,
     tokens: 'many',
     essential: true,
     request: (known) => [chat(known, 'many', { messages: ask, tools: both, stream: true })],
@@ -64,9 +56,7 @@ export const toolProbes: readonly Probe[] = [
   },
   {
     name: 'tool_required',
-    group: 'tools',
     asks: 'tool_choice "required"',
-    requests: 1,
     tokens: 'many',
     request: choosing('required'),
     judge: calls('get_weather'),
@@ -74,9 +64,7 @@ export const toolProbes: readonly Probe[] = [
   },
   {
     name: 'tool_any',
-    group: 'tools',
     asks: 'tool_choice "any", another word for it',
-    requests: 1,
     tokens: 'many',
     request: (known) =>
       found(known.findings, 'tool_required', 'refused') ? choosing('any')(known) : '“required” is not refused',
@@ -85,9 +73,7 @@ export const toolProbes: readonly Probe[] = [
   },
   {
     name: 'tool_named',
-    group: 'tools',
     asks: 'tool_choice with a name',
-    requests: 1,
     tokens: 'many',
     // The question suits the other tool: only the choice can lead to this one.
     request: choosing({ type: 'function', function: { name: 'get_time' } }),
@@ -96,9 +82,7 @@ export const toolProbes: readonly Probe[] = [
   },
   {
     name: 'tool_allowed',
-    group: 'tools',
     asks: 'tool_choice "allowed_tools"',
-    requests: 1,
     tokens: 'many',
     request: choosing({
       type: 'allowed_tools',
@@ -112,9 +96,7 @@ export const toolProbes: readonly Probe[] = [
   },
   {
     name: 'tool_none',
-    group: 'tools',
     asks: 'tool_choice "none"',
-    requests: 1,
     tokens: 'many',
     request: choosing('none'),
     judge: ([answer]) =>
@@ -127,9 +109,7 @@ export const toolProbes: readonly Probe[] = [
   },
   {
     name: 'tool_parallel',
-    group: 'tools',
     asks: 'two calls in one answer, as a stream',
-    requests: 1,
     tokens: 'many',
     request: (known) => [chat(known, 'many', { messages: [user(twoCities)], tools: [getWeather], stream: true })],
     judge: ([answer]) =>
@@ -144,9 +124,7 @@ export const toolProbes: readonly Probe[] = [
   },
   {
     name: 'parallel_off',
-    group: 'tools',
     asks: 'parallel_tool_calls: false',
-    requests: 1,
     tokens: 'many',
     request: (known) => [
       chat(known, 'many', { messages: [user(twoCities)], tools: [getWeather], parallel_tool_calls: false }),
@@ -161,9 +139,7 @@ export const toolProbes: readonly Probe[] = [
   },
   {
     name: 'tool_strict',
-    group: 'tools',
     asks: 'a function that is strict',
-    requests: 1,
     tokens: 'few',
     request: (known) => [chat(known, 'few', { messages: ask, tools: [strictWeather] })],
     judge: acceptance,
@@ -171,9 +147,7 @@ export const toolProbes: readonly Probe[] = [
   },
   {
     name: 'tool_custom',
-    group: 'tools',
     asks: 'a custom (free-form) tool',
-    requests: 1,
     tokens: 'few',
     request: (known) => [
       chat(known, 'few', {

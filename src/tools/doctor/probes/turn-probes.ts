@@ -12,7 +12,7 @@ import {
   weatherQuestion,
 } from '../chat-body.ts';
 import { acceptance, judged, quote, sayingNothing } from '../judge.ts';
-import { type Answer, type Finding, found, type Known, type Probe, type ProbeRequest } from '../probe-types.ts';
+import { type Answer, type Finding, found, type Known, type ProbeRequest, type ProbeRow } from '../probe-types.ts';
 
 const plainForm: CallForm = { content: null, nineCharacterIds: false, signature: false };
 const tools = [getWeather];
@@ -27,13 +27,11 @@ const formNames: Readonly<Record<string, string>> = {
   tool_result_signed: 'the same, with a thought signature',
 };
 
-export const turnProbes: readonly Probe[] = [
+export const turnProbes: readonly ProbeRow[] = [
   ...[...callForms].map(([name, form]) => resultProbe(name, form)),
   {
     name: 'tool_result_parts',
-    group: 'turns',
     asks: 'a tool’s output as parts',
-    requests: 1,
     tokens: 'few',
     request: (known) => withForm(known, (form) => partsOf(form)),
     judge: acceptance,
@@ -41,9 +39,7 @@ export const turnProbes: readonly Probe[] = [
   },
   {
     name: 'two_calls',
-    group: 'turns',
     asks: 'two finished calls in one message',
-    requests: 1,
     tokens: 'few',
     request: (known) => withForm(known, (form) => [user('Weather?'), ...finishedCalls(form, ['Oslo', 'Rome'])]),
     judge: acceptance,
@@ -51,9 +47,7 @@ export const turnProbes: readonly Probe[] = [
   },
   {
     name: 'calls_without_tools',
-    group: 'turns',
     asks: 'finished calls, no tools offered',
-    requests: 1,
     tokens: 'few',
     request: (known) => {
       const form = callFormOf(known.findings);
@@ -65,9 +59,7 @@ export const turnProbes: readonly Probe[] = [
   },
   {
     name: 'user_after_tool',
-    group: 'turns',
     asks: 'a user after a tool’s output',
-    requests: 1,
     tokens: 'few',
     request: (known) =>
       withForm(known, (form) => [user(weatherQuestion), ...finishedCalls(form, ['Oslo']), user('And tomorrow?')]),
@@ -114,12 +106,10 @@ export const turnProbes: readonly Probe[] = [
   ),
 ];
 
-function turn(name: string, asks: string, messages: readonly object[], means: Probe['means']): Probe {
+function turn(name: string, asks: string, messages: readonly object[], means: ProbeRow['means']): ProbeRow {
   return {
     name,
-    group: 'turns',
     asks,
-    requests: 1,
     tokens: 'few',
     request: (known) => [chat(known, 'few', { messages })],
     judge: acceptance,
@@ -128,13 +118,11 @@ function turn(name: string, asks: string, messages: readonly object[], means: Pr
 }
 
 /** The turn that every agent's loop consists of; a form is tried only if those before it were refused. */
-function resultProbe(name: string, form: CallForm): Probe {
+function resultProbe(name: string, form: CallForm): ProbeRow {
   const isFirst = name === 'tool_result';
   return {
     name,
-    group: 'turns',
     asks: formNames[name] ?? name,
-    requests: 1,
     tokens: isFirst ? 'many' : 'few',
     request(known): readonly ProbeRequest[] | string {
       if (found(known.findings, 'tool_call', 'refused', 'broken')) return 'tools are not taken';
