@@ -30,6 +30,11 @@ describe('an event stream is read', () => {
     ['comments', ': hello\n:\n\n', [{ type: 'comment' }, { type: 'comment' }]],
     ['a comment within an event', 'data: a\n: hello\ndata: b\n\n', [{ type: 'comment' }, event('a\nb')]],
     ['a byte order mark at the start', '\ufeffdata: a\n\n', [event('a')]],
+    [
+      'a byte order mark elsewhere as part of a name',
+      'data: a\n\n\ufeffdata: b\n\ndata: c\n\n',
+      [event('a'), event('c')],
+    ],
     ['an event that lacks its blank line', 'data: a', [event('a')]],
     ['a bare JSON line as an event of its own', '{"a":1}\n{"b":2}\n', [event('{"a":1}'), event('{"b":2}')]],
     ['a bare JSON line after data that lacks its blank line', 'data: a\n{"b":2}\n', [event('a'), event('{"b":2}')]],
