@@ -1,21 +1,23 @@
 /**
- * `npm run mutate [-- FILE…|ROOM…] [--sample N] [--seed N | --again]`: puts small mistakes into the sources, one at a time in a copy of
- * the tree, and runs the unit, golden and property tests that come to the place until one fails. A mistake that no test sees is a survivor: it
+ * `npm run mutate [-- FILE…|ROOM…] [--sample N] [--seed N | --again]`: puts small mistakes into the sources of a copy of the tree, and
+ * runs the unit, golden and property tests that come to the place until one fails. A mistake that no test sees is a survivor: it
  * needs a case, or a line in `scripts/mutation/accepted.json` with the reason why it may stay. Without arguments: the folders
  * `translate`, `sse`, `exchange`, `extproc`. Exit code 1 if less than 95 % of the others are seen.
  * `--again` tries the survivors of the last report.
  *
- * Stryker 10 does not work here: Node itself loads the modules of these tests, so what a module computes once is not computed
- * again for a mutant, and mutants of tables and constants seem to survive.
+ * The mistakes of a sample are all in the sources at once, each behind a switch (`mutation/switches.ts`), so that sources and tests are
+ * loaded once. Those in what a module computes when it is loaded, tables and constants, are tried one by one in a new process.
+ * Stryker 10 does the first and not the second, so that mistakes in tables seem to survive.
  */
-import { type ChildProcess, fork, spawnSync } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { createRandom } from '../bench/fixtures.ts';
-import { readCoverage } from './mutation/coverage.ts';
 import { type Mutant, mutantsOf } from './mutation/mutants.ts';
-import type { Progress, Task } from './mutation/runner.ts';
+import { withSwitches } from './mutation/switches.ts';
+import type { Line, Task } from './mutation/task.ts';
 
 /** A survivor that stays; `before` and `after` as in the report. */
 interface Accepted extends Pick<Mutant, 'file' | 'before' | 'after'> {
@@ -23,30 +25,21 @@ interface Accepted extends Pick<Mutant, 'file' | 'before' | 'after'> {
 }
 interface Outcome {
   readonly mutant: Mutant;
-  /** The test that failed, or `timed out`; null for a survivor. */
+  /** The test that failed, or `never ends`; null for a survivor. */
   readonly killedBy: string | null;
-}
-
-interface Verdict {
-  readonly killedBy: string | null;
-  /** The process must be replaced. */
-  readonly stuck: boolean;
-  /** The test file that failed without a failing test. */
-  readonly failedIn: string | null;
 }
 
 const root = join(import.meta.dirname, '..');
 const folder = join(root, '.cache/mutate');
 const tree = join(folder, 'tree');
-const coverage = join(folder, 'coverage');
 const folders = ['src/filter/translate', 'src/filter/wire/sse', 'src/filter/exchange', 'src/filter/extproc'];
 const wanted = 0.95;
-/** Tests of nothing but time, which take as long as all others together. */
-const measuring = /\/(cost|linear)\.test\.ts$/;
-/** CPU time of the runner on one test file after which the mutant counts as an endless loop. The slowest file takes 20 s. */
-const patienceCpuMs = 90_000;
+/** Tests of nothing but time and memory, which take as long as all others together. */
+const measuring = /\/(cost|linear|size|nesting|kept|endless-streams|memory)\.test\.ts$/;
+/** CPU time without a word after which a mutant counts as endless: most of its loops are counted, and end by themselves. */
+const patienceCpuMs = 300_000;
 /** The same in wall-clock time, for a mutant that waits forever. */
-const patienceMs = 900_000;
+const patienceMs = 1_800_000;
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -67,52 +60,109 @@ console.log(`${mutants.length} of ${all.length} mutants, seed ${values.seed}`);
 
 copyTree();
 const imports = importsOfTests();
-const costs = new Map<string, number>();
-/** How many mistakes a test file has seen, in all and in one folder of sources. */
-const kills = new Map<string, number>();
-let child = await startRunner();
-const clean = await run(child, [...new Set(mutants.flatMap(({ file }) => testsOf(file)))], { recordInto: coverage });
-if (clean.killedBy !== null) throw new Error(`Without any mistake this fails: ${clean.killedBy}`);
-const executes = readCoverage(coverage);
-
-const outcomes: Outcome[] = [];
-for (const mutant of mutants) {
-  const killedBy = await outcomeOf(mutant);
-  outcomes.push({ mutant, killedBy });
-  const at = `${mutant.file}:${mutant.line}`;
-  console.log(`${outcomes.length}/${mutants.length} ${killedBy === null ? 'SURVIVED' : 'seen'} ${at} ${mutant.kind}`);
-  if (killedBy === null) console.log(`  - ${mutant.before}\n  + ${mutant.after}`);
-  report(outcomes);
-}
-child.disconnect();
-const { score, text } = report(outcomes);
-console.log(`\n${text}`);
+const numbered = new Map(mutants.map((mutant, index) => [index + 1, mutant]));
+const fixed = putSwitches();
+const outcomes = new Map<number, string | null>();
+/** The CPU time of all processes that have ended, in ms. */
+let cpuMs = 0;
+await trySwitched([...numbered.keys()].filter((number) => !fixed.has(number)));
+for (const number of fixed) tell(number, await tryFixed(numbered.get(number) as Mutant));
+const { score, text } = report();
+console.log(`\n${text}\n\n${Math.round(cpuMs / 1000)} s of CPU`);
 process.exitCode = score >= wanted ? 0 : 1;
 
-/**
- * What saw the mutant. If no test failed but a file or the process did, the cause may be an earlier mutant or the machine:
- * a new process decides, once it has run that file without any mistake. Throws if that fails too.
- */
-async function outcomeOf(mutant: Mutant): Promise<string | null> {
-  const first = await runWith(mutant);
-  if (first.failedIn === null) return first.killedBy;
-  child.kill('SIGKILL');
-  child = await startRunner();
-  const unchanged = await run(child, [first.failedIn]);
-  if (unchanged.killedBy !== null) throw new Error(`Without any mistake this fails: ${unchanged.killedBy}`);
-  return (await runWith(mutant)).killedBy;
+/** Puts all mutants into the sources; gives those that no switch can turn on. */
+function putSwitches(): ReadonlySet<number> {
+  const all = new Set<number>();
+  for (const file of sourcesOf(folders.concat(positionals))) {
+    const own = new Map([...numbered].filter(([, mutant]) => mutant.file === file));
+    const switched = withSwitches(file, readFileSync(join(root, file), 'utf8'), own);
+    writeFileSync(join(tree, file), switched.text);
+    for (const number of switched.fixed) all.add(number);
+  }
+  return all;
 }
 
-async function runWith(mutant: Mutant): Promise<Verdict> {
+function tell(number: number, killedBy: string | null): void {
+  outcomes.set(number, killedBy);
+  const { file, line, kind, before, after } = numbered.get(number) as Mutant;
+  console.log(`${outcomes.size}/${mutants.length} ${killedBy === null ? 'SURVIVED' : 'seen'} ${file}:${line} ${kind}`);
+  if (killedBy === null) console.log(`  - ${before}\n  + ${after}`);
+  report();
+}
+
+async function trySwitched(numbers: readonly number[]): Promise<void> {
+  if (numbers.length === 0) return;
+  let current = 0;
+  const tests = [...new Set(numbers.flatMap((number) => testsOf((numbered.get(number) as Mutant).file)))];
+  const ended = await run({ tests, numbers, last: mutants.length }, (line) => {
+    if (line.type === 'unusable')
+      console.log(`Not used, since it fails without any mistake: ${line.name}: ${line.problem}`);
+    if (line.type === 'tries') current = line.number;
+    if (line.type === 'tried') tell(line.number, line.killedBy);
+  });
+  if (ended !== null) return;
+  if (current === 0) throw new Error('The tests do not run.');
+  if (!outcomes.has(current)) tell(current, 'never ends');
+  await trySwitched(numbers.slice(numbers.indexOf(current) + 1));
+}
+
+async function tryFixed(mutant: Mutant): Promise<string | null> {
+  const switched = readFileSync(join(tree, mutant.file), 'utf8');
   writeFileSync(join(tree, mutant.file), mutant.text);
-  const tests = testsOf(mutant.file).filter((test) => executes(test, mutant.file, mutant.offset));
-  const outcome = await run(child, byPromise(tests, dirname(mutant.file)), { among: dirname(mutant.file) });
-  writeFileSync(join(tree, mutant.file), originals.get(mutant.file) ?? '');
-  if (outcome.stuck) {
-    child.kill('SIGKILL');
-    child = await startRunner();
+  const near = mutant.file.replace(/^src/, 'unit').split('/');
+  const nearness = (test: string) => test.split('/').filter((name, index) => near[index - 1] === name).length;
+  const tests = testsOf(mutant.file).sort((one, other) => nearness(other) - nearness(one));
+  const ended = await run({ tests, numbers: null, last: 0 }, () => {});
+  writeFileSync(join(tree, mutant.file), switched);
+  return ended === null ? 'never ends' : ended.killedBy;
+}
+
+/** The last line of a run; null if it had to be ended, or ended by itself. */
+async function run(
+  task: Omit<Task, 'out'>,
+  onLine: (line: Line) => void,
+): Promise<Extract<Line, { type: 'end' }> | null> {
+  const [out, path] = [join(folder, 'out.jsonl'), join(folder, 'task.json')];
+  writeFileSync(out, '');
+  writeFileSync(path, JSON.stringify({ ...task, out } satisfies Task));
+  const args = ['run', '--config', join(import.meta.dirname, 'mutation/vitest.config.ts')];
+  const env = {
+    ...process.env,
+    MUTATION_TASK: path,
+    MUTATION_TREE: tree,
+    NODE_COMPILE_CACHE: join(folder, 'compile-cache'),
+  };
+  const child = spawn(join(root, 'node_modules/.bin/vitest'), args, {
+    cwd: root,
+    stdio: 'ignore',
+    env,
+    detached: true,
+  });
+  let over = false;
+  child.once('close', () => {
+    over = true;
+  });
+  let read = 0;
+  let last: Line | null = null;
+  let since = { clock: performance.now(), cpu: 0 };
+  for (let isLast = false; !isLast; ) {
+    isLast = over;
+    const lines = readFileSync(out, 'utf8').split('\n');
+    for (const line of lines.slice(read, -1)) {
+      last = JSON.parse(line) as Line;
+      onLine(last);
+    }
+    const now = { clock: performance.now(), cpu: Math.max(since.cpu, cpuMsOf(child)) };
+    if (lines.length - 1 > read) since = now;
+    read = lines.length - 1;
+    if (last?.type === 'end' || now.cpu - since.cpu > patienceCpuMs || now.clock - since.clock > patienceMs)
+      isLast = true;
+    if (isLast) cpuMs += now.cpu;
+    else await sleep(200);
   }
-  return outcome;
+  if (!over) process.kill(-(child.pid as number), 'SIGKILL');
+  return last?.type === 'end' ? last : null;
 }
 
 /** TypeScript files of these files and folders, without what is generated. */
@@ -150,14 +200,17 @@ function survivorsIn(list: readonly Mutant[]): Mutant[] {
   );
 }
 
-/** Copies all files of the tree as they are now; links the packages. */
+/** Copies all files of the tree as they are now, its tests with our `vitest`; links the packages. */
 function copyTree(): void {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(tree, { recursive: true });
-  mkdirSync(coverage);
   const { stdout } = spawnSync('git', ['ls-files', '-co', '--exclude-standard'], { cwd: root, encoding: 'utf8' });
   for (const file of stdout.split('\n').filter((name) => name !== '' && existsSync(join(root, name))))
-    cpSync(join(root, file), join(tree, file));
+    if (/^test\/.*\.ts$/.test(file)) {
+      mkdirSync(dirname(join(tree, file)), { recursive: true });
+      const ours = `from '${join(import.meta.dirname, 'mutation/collect.ts')}'`;
+      writeFileSync(join(tree, file), readFileSync(join(root, file), 'utf8').replaceAll("from 'vitest'", ours));
+    } else cpSync(join(root, file), join(tree, file));
   symlinkSync(join(root, 'node_modules'), join(tree, 'node_modules'));
 }
 
@@ -222,74 +275,22 @@ function folderOf(path: string): string {
   return /^src\/((?:filter\/wire|[^/]+)\/[^/]+)/.exec(path)?.[1] ?? '';
 }
 
-/** First the tests that saw the most mistakes so far per second; those in the same folder count the most. */
-function byPromise(tests: readonly string[], among: string): string[] {
-  const promise = (test: string) =>
-    (5 * (kills.get(`${among} ${test}`) ?? 0) + (kills.get(test) ?? 0) + 0.2) / (costs.get(test) ?? 1);
-  return tests.toSorted((a, b) => promise(b) - promise(a));
-}
-
-async function startRunner(): Promise<ChildProcess> {
-  const started = fork(join(import.meta.dirname, 'mutation/runner.ts'), {
-    cwd: tree,
-    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-  });
-  await new Promise<void>((resolve, reject) => {
-    started.once('message', () => resolve());
-    started.once('exit', (code) => reject(new Error(`The runner ended with ${code}.`)));
-  });
-  return started;
-}
-
-/** CPU time of a process so far, in ms; 0 where there is no `/proc`, so that only the clock decides. */
+/** CPU time of a process and its children so far, in ms; 0 where there is no `/proc`, so that only the clock decides. */
 function cpuMsOf({ pid }: ChildProcess): number {
-  const path = `/proc/${pid}/stat`;
-  if (!existsSync(path)) return 0;
-  // After the name in brackets: state is field 0, user and system time are 11 and 12, in hundredths of a second.
-  const fields = readFileSync(path, 'utf8').split(') ').at(-1)?.split(' ') ?? [];
-  return 10 * (Number(fields[11]) + Number(fields[12]));
-}
-
-/** Runs these test files until one fails: for a mistake in the folder `among`, or to record what they execute. */
-function run(
-  runner: ChildProcess,
-  files: readonly string[],
-  { recordInto = null, among = '' }: { recordInto?: string | null; among?: string } = {},
-): Promise<Verdict> {
-  return new Promise((resolve) => {
-    const end = (killedBy: string | null, stuck: boolean, failedIn: string | null = null) => {
-      clearInterval(timer);
-      runner.removeAllListeners('message');
-      runner.removeAllListeners('exit');
-      resolve({ killedBy, stuck, failedIn });
-    };
-    const now = () => ({ clock: performance.now(), cpu: cpuMsOf(runner) });
-    let lastWord = now();
-    const timer = setInterval(() => {
-      const { clock, cpu } = now();
-      if (cpu - lastWord.cpu > patienceCpuMs || clock - lastWord.clock > patienceMs) end('timed out', true);
-    }, 1000);
-    runner.on('message', (progress: Progress) => {
-      lastWord = now();
-      if (progress.type === 'file') {
-        const { file, failed, ms } = progress;
-        if (!failed) costs.set(file, ms);
-        else for (const key of [file, `${among} ${file}`]) kills.set(key, (kills.get(key) ?? 0) + 1);
-      }
-      if (progress.type === 'done')
-        end(
-          progress.killedBy === null ? null : `${progress.killedBy}: ${progress.test}`,
-          false,
-          progress.inTest ? null : progress.killedBy,
-        );
-    });
-    runner.once('exit', () => end('ended the process', true));
-    runner.send({ files, recordInto } satisfies Task);
-  });
+  const children = `/proc/${pid}/task/${pid}/children`;
+  if (!existsSync(children)) return 0;
+  const pids = [String(pid), ...readFileSync(children, 'utf8').trim().split(' ')];
+  const stats = pids.map((one) => `/proc/${one}/stat`).filter((path) => existsSync(path));
+  // After the name in brackets: state is field 0; user and system time, own and of children, are 11 to 14, in hundredths of a second.
+  const fields = stats.map((path) => readFileSync(path, 'utf8').split(') ').at(-1)?.split(' ') ?? []);
+  return fields.reduce((sum, [...all]) => sum + 10 * all.slice(11, 15).reduce((ms, one) => ms + Number(one), 0), 0);
 }
 
 /** Writes what is known so far; gives the score and the report's text. */
-function report(done: readonly Outcome[]): { score: number; text: string } {
+function report(): { score: number; text: string } {
+  const done = [...outcomes].map(
+    ([number, killedBy]): Outcome => ({ mutant: numbered.get(number) as Mutant, killedBy }),
+  );
   const accepted = JSON.parse(readFileSync(join(import.meta.dirname, 'mutation/accepted.json'), 'utf8')) as Accepted[];
   const reasonOf = ({ file, before, after }: Mutant) =>
     accepted.find((one) => one.file === file && one.before === before && one.after === after)?.reason;
@@ -308,14 +309,25 @@ function report(done: readonly Outcome[]): { score: number; text: string } {
   const list = open.map(
     ({ mutant }) => `- ${mutant.file}:${mutant.line}\n  - \`${mutant.before}\`\n  - \`${mutant.after}\``,
   );
+  const isOf = (one: Accepted) => (mutant: Mutant) =>
+    mutant.file === one.file && mutant.before === one.before && mutant.after === one.after;
+  const stale = accepted
+    .filter((one) => (originals.has(one.file) ? !all.some(isOf(one)) : !existsSync(join(root, one.file))))
+    .map(({ file, before, after }) => `- ${file}\n  - \`${before}\`\n  - \`${after}\``);
   const text = [
     '| folder | mutants | seen | survived | accepted | score |\n|---|---|---|---|---|---|',
     ...rows,
     ...(list.length === 0 ? [] : [`\nSurvivors:\n`, ...list]),
+    ...(stale.length === 0 ? [] : ['\nAccepted, and there is no such mistake any more:\n', ...stale]),
   ].join('\n');
   const { counted, seen } = scoreOf(done);
   writeFileSync(join(folder, 'report.md'), `${text}\n`);
-  const plain = done.map(({ mutant: { text: _text, ...mutant }, killedBy }) => ({ ...mutant, killedBy }));
+  const plain = done.map(
+    ({ mutant: { text: _text, start: _start, end: _end, replacement: _replacement, ...mutant }, killedBy }) => ({
+      ...mutant,
+      killedBy,
+    }),
+  );
   writeFileSync(join(folder, 'report.json'), `${JSON.stringify({ seed: values.seed, outcomes: plain }, null, 1)}\n`);
   return { score: seen / counted, text };
 }

@@ -10,11 +10,16 @@ export interface Mutant {
   readonly kind: string;
   readonly before: string;
   readonly after: string;
+  /** The mistake: what stands there from `start` to `end` is replaced. */
+  readonly start: number;
+  readonly end: number;
+  readonly replacement: string;
   /** The file's text with the mistake in it. */
   readonly text: string;
 }
 
-interface Node {
+/** A node of a source's syntax. */
+export interface Node {
   readonly type: string;
   readonly start: number;
   readonly end: number;
@@ -77,6 +82,7 @@ export function mutantsOf(file: string, text: string): Mutant[] {
       kind,
       before: line(text),
       after: line(mutated),
+      ...{ start, end, replacement },
       text: mutated,
     };
   });
@@ -97,7 +103,8 @@ function visit(
   }
 }
 
-function isNode(value: unknown): value is Node {
+/** Is it a node, rather than a name or a value? */
+export function isNode(value: unknown): value is Node {
   return typeof value === 'object' && value !== null && typeof (value as Node).type === 'string' && 'start' in value;
 }
 
