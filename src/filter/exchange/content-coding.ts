@@ -1,5 +1,12 @@
 import { Buffer } from 'node:buffer';
-import { brotliDecompressSync, gunzipSync, inflateRawSync, inflateSync, zstdDecompressSync } from 'node:zlib';
+import {
+  brotliDecompressSync,
+  constants,
+  gunzipSync,
+  inflateRawSync,
+  inflateSync,
+  zstdDecompressSync,
+} from 'node:zlib';
 import { BrotliDecompress, Gunzip, Inflate, InflateRaw, type ZlibBaseOptions, ZstdDecompress } from 'minizlib';
 
 /** A coding of `content-encoding` that can be decoded. */
@@ -9,6 +16,8 @@ export type ContentCoding = keyof typeof codecs;
 export interface ContentDecoder {
   /** Encoded bytes cut anywhere in, the bytes they decode to out: of a damaged body those before the damage. */
   push(bytes: Uint8Array): Buffer;
+  /** Bytes of what was decoded that its layers keep, because what comes may repeat them. */
+  windowBytes(): number;
   /** Why nothing more can be decoded; null until then. */
   failure(): ContentCodingError | null;
 }
@@ -60,11 +69,12 @@ export function createContentDecoder(codings: readonly ContentCoding[]): Content
   const layers = codings.toReversed().map(createLayer);
   return {
     push: (bytes) => layers.reduce((decoded, layer) => layer.push(decoded), asBuffer(bytes)),
+    windowBytes: () => layers.reduce((bytes, layer) => bytes + layer.windowBytes(), 0),
     failure: () => layers.map((layer) => layer.failure()).find((failure) => failure !== null) ?? null,
   };
 }
 
-const identity: ContentDecoder = { push: asBuffer, failure: () => null };
+const identity: ContentDecoder = { push: asBuffer, windowBytes: () => 0, failure: () => null };
 
 /** Decodes a whole body to at most `maxBytes`. Throws `ContentCodingError`. */
 export function decodeContent(body: Uint8Array, codings: readonly ContentCoding[], maxBytes: number): Uint8Array {
@@ -83,6 +93,8 @@ function decodeWhole(bytes: Uint8Array, coding: ContentCoding, maxBytes: number)
 }
 
 function damaged(coding: ContentCoding, cause: unknown): ContentCodingError {
+  if ((cause as NodeJS.ErrnoException).code === 'ZSTD_error_frameParameter_windowTooLarge')
+    return new ContentCodingError('damaged', 'needs a window of more than 8 MiB to be decoded from zstd', { cause });
   return new ContentCodingError('damaged', `is not valid ${coding}`, { cause });
 }
 
@@ -95,15 +107,22 @@ type Engine = Gunzip | Inflate | InflateRaw | BrotliDecompress | ZstdDecompress;
 interface Codec {
   /** An engine for pieces, chosen by the first byte. */
   open(first: number): Engine;
+  /** The window that a body asks for which begins with these bytes. */
+  windowOf(start: Uint8Array): number;
   /** Decodes a whole body; throws with the code ERR_BUFFER_TOO_LARGE beyond the limit. */
   decode(bytes: Uint8Array, options: { readonly maxOutputLength: number }): Buffer;
 }
 
 // A decompressor gives out all it can whatever the flush, so an event does not wait in it for the next one. minizlib writes its
-// defaults into the object it is given; its types omit `maxOutputLength`, which it passes to node:zlib with the others.
-const bounded = (): ZlibBaseOptions => ({ flush: 0, ...{ maxOutputLength } });
+// defaults into the object it is given; its types omit `maxOutputLength` and `params`, which it passes to node:zlib with the others.
+const bounded = (params = {}): ZlibBaseOptions => ({ flush: 0, ...{ maxOutputLength, params } });
 
-const gzip: Codec = { open: () => new Gunzip(bounded()), decode: gunzipSync };
+const deflateWindow = () => 32 * 1024;
+const gzip: Codec = { open: () => new Gunzip(bounded()), windowOf: deflateWindow, decode: gunzipSync };
+
+/** A window of zstd is at most 8 MiB in a content coding (RFC 9659). */
+const maxZstdWindowLog = 23;
+const zstdParams = { [constants.ZSTD_d_windowLogMax]: maxZstdWindowLog };
 
 const codecs = {
   gzip,
@@ -111,11 +130,32 @@ const codecs = {
   // The name stands for the zlib format; some senders use raw deflate (RFC 9110 §8.4.1.2).
   deflate: {
     open: (first) => (isZlibHeader(first) ? new Inflate(bounded()) : new InflateRaw(bounded())),
+    windowOf: deflateWindow,
     decode: (bytes, options) => (isZlibHeader(bytes[0] ?? 0) ? inflateSync : inflateRawSync)(bytes, options),
   },
-  br: { open: () => new BrotliDecompress(bounded()), decode: brotliDecompressSync },
-  zstd: { open: () => new ZstdDecompress(bounded()), decode: zstdDecompressSync },
+  br: { open: () => new BrotliDecompress(bounded()), windowOf: brotliWindow, decode: brotliDecompressSync },
+  zstd: {
+    open: () => new ZstdDecompress(bounded(zstdParams)),
+    windowOf: zstdWindow,
+    decode: (bytes, options) => zstdDecompressSync(bytes, { ...options, params: zstdParams }),
+  },
 } satisfies Record<string, Codec>;
+
+/** RFC 7932 §9.1. */
+function brotliWindow([first = 0]: Uint8Array): number {
+  if ((first & 1) === 0) return 1 << 16;
+  const [high, low] = [(first >> 1) & 7, (first >> 4) & 7];
+  return 1 << (high !== 0 ? 17 + high : low === 0 ? 17 : 8 + low);
+}
+
+/** RFC 8878 §3.1.1.1; as much as it may be where the frame's header does not say, or is cut. */
+function zstdWindow(start: Uint8Array): number {
+  const isSingleSegment = ((start[4] ?? 0) & 0x20) !== 0;
+  const descriptor = start[5];
+  if (isSingleSegment || descriptor === undefined) return 1 << maxZstdWindowLog;
+  const base = 2 ** (10 + (descriptor >> 3));
+  return Math.min(base + (base / 8) * (descriptor & 7), 1 << maxZstdWindowLog);
+}
 
 /** The compression method in the low bits is 8 in the zlib format (RFC 1950 §2.2). */
 function isZlibHeader(first: number): boolean {
@@ -128,9 +168,11 @@ function createLayer(coding: ContentCoding): ContentDecoder {
   let out: Buffer[] = [];
   let bytesIn = 0;
   let bytesOut = 0;
+  let windowBytes = 0;
 
-  function open(first: number): Engine {
-    const opened = codecs[coding].open(first);
+  function open(start: Uint8Array): Engine {
+    const opened = codecs[coding].open(start[0] ?? 0);
+    windowBytes = codecs[coding].windowOf(start);
     opened.on('data', (bytes: Buffer) => {
       bytesOut += bytes.length;
       out.push(bytes);
@@ -145,7 +187,7 @@ function createLayer(coding: ContentCoding): ContentDecoder {
     push(bytes) {
       out = [];
       for (let at = 0; at < bytes.length && failure === null; at += sliceBytes) {
-        engine ??= open(bytes[at] ?? 0);
+        engine ??= open(bytes);
         const slice = asBuffer(bytes.subarray(at, at + sliceBytes));
         bytesIn += slice.length;
         engine.write(slice);
@@ -156,6 +198,7 @@ function createLayer(coding: ContentCoding): ContentDecoder {
       }
       return out.length === 1 ? (out[0] as Buffer) : Buffer.concat(out);
     },
+    windowBytes: () => windowBytes,
     failure: () => failure,
   };
 }

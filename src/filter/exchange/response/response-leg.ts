@@ -239,7 +239,8 @@ export class ResponseLeg {
       const isError = (this.#upstreamStatus ?? 0) >= 300;
       return joined(out, reader.end(isError ? undefined : undecodable(damage)));
     }
-    const overload = this.#options.hold(state.bufferedBytes, state.parsesWhole ? state.bufferedBytes : 0);
+    const { bufferedBytes, parsesWhole } = state;
+    const overload = this.#options.hold(bufferedBytes + decoder.windowBytes(), parsesWhole ? bufferedBytes : 0);
     return overload === null ? out : joined(out, reader.end(overload));
   }
 

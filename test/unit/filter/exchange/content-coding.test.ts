@@ -1,6 +1,8 @@
 import { hash } from 'node:crypto';
 import {
   type BrotliCompress,
+  brotliCompressSync,
+  constants,
   createBrotliCompress,
   createDeflate,
   createDeflateRaw,
@@ -177,4 +179,42 @@ describe('a compressed body', () => {
       expect(() => decodeContent(bomb, names, MiB / 2)).toThrow(/exceeds 524288 bytes/);
     },
   );
+});
+
+describe('what a decoder keeps because what comes may repeat it', () => {
+  const bytes = Buffer.from(Array.from({ length: 100_000 }, (_, index) => hash('sha256', `${index}`)).join(''), 'hex');
+  const zstd = (windowLog: number, of = bytes) =>
+    zstdCompressSync(of, { params: { [constants.ZSTD_c_windowLog]: windowLog } });
+  const br = (windowLog: number) =>
+    brotliCompressSync(bytes.subarray(0, 1000), { params: { [constants.BROTLI_PARAM_LGWIN]: windowLog } });
+
+  test.each<[string, string, Buffer, number]>([
+    ...[10, 15, 16, 17, 18, 22, 24].map((log): [string, string, Buffer, number] => [
+      `brotli of 2^${log}`,
+      'br',
+      br(log),
+      2 ** log,
+    ]),
+    ['zstd of 1 MiB', 'zstd', zstd(20), MiB],
+    ['zstd that does not say', 'zstd', zstd(20, bytes.subarray(0, 100)), 8 * MiB],
+    ['gzip', 'gzip', gzipSync('a'), 32 * 1024],
+    ['deflate', 'deflate', deflateSync('a'), 32 * 1024],
+    ['two', 'br, zstd', zstd(20, Buffer.concat([br(18), bytes])), MiB + 2 ** 18],
+    ['none', '', bytes, 0],
+  ])('is the window that the body asks for: %s', (_, header, body, expected) => {
+    const decoder = createContentDecoder(parseContentCodings(header) ?? []);
+    expect(decoder.windowBytes()).toBe(0);
+    decoder.push(body);
+    expect(decoder.windowBytes()).toBe(expected);
+  });
+
+  test('is at most 8 MiB for zstd (RFC 9659)', () => {
+    const many = Buffer.concat([bytes, bytes, bytes]);
+    expect(decode('zstd', [zstd(23, many)])).toEqual(many);
+    const body = zstd(24, many);
+    expect(() => decodeContent(body, ['zstd'], 100 * MiB)).toThrow('needs a window of more than 8 MiB');
+    const decoder = createContentDecoder(['zstd']);
+    expect(decoder.push(body).length).toBe(0);
+    expect(decoder.failure()?.message).toContain('needs a window of more than 8 MiB');
+  });
 });
