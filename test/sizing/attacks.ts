@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { gzipSync } from 'node:zlib';
+import { brotliCompressSync, constants, gzipSync, zstdCompressSync } from 'node:zlib';
 import type { BodyModes } from '../../src/filter/exchange/types.ts';
 import type { ExtProcCall, ExtProcClient } from '../support/extproc-client.ts';
 import { sendRequest } from '../support/scripted-exchange.ts';
@@ -175,6 +175,24 @@ function answers(
   };
 }
 
+/** Streams of comments, compressed like this, that go on when all of it has come. */
+function compressed(count: number, coding: string, megabytes: number, compress: (bytes: Buffer) => Buffer): Attack {
+  return (...to) => {
+    // As long on the wire as a compressed answer may be.
+    const comments = times(10 * megabytes).map(() => `: ${noise(1000)}${'x'.repeat(99_000)}\n\n`);
+    const body = compress(Buffer.from(comments.join('')));
+    return openAll(to, count, stream, async (call) => {
+      answerHeaders(call, { ...eventStream, 'content-encoding': coding });
+      const pieces = times(Math.ceil(body.length / pieceBytes)).map((at) =>
+        body.subarray(at * pieceBytes, (at + 1) * pieceBytes),
+      );
+      const next = () => pieces.shift() ?? Buffer.alloc(0);
+      const pause = () => new Promise((resolve) => setTimeout(resolve, 20));
+      await sendUntil(call, 'response_body', body.length, next, pause);
+    });
+  };
+}
+
 const completion = (content: string) => ({
   model: 'm',
   choices: [{ index: 0, message: { role: 'assistant', content }, finish_reason: 'stop' }],
@@ -260,6 +278,12 @@ export const attacks: Readonly<Record<string, Attack>> = {
       sendAnswer(call, body);
     });
   },
+  'windows of 128 MiB in zstd': compressed(10, 'zstd', 150, (bytes) =>
+    zstdCompressSync(bytes, { params: { [constants.ZSTD_c_windowLog]: 27 } }),
+  ),
+  'windows of 16 MiB in brotli': compressed(40, 'br', 20, (bytes) =>
+    brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_LGWIN]: 24, [constants.BROTLI_PARAM_QUALITY]: 5 } }),
+  ),
   'bodies that never end': (...to) => {
     const piece = Buffer.from(text(pieceBytes));
     const headers = { ':method': 'POST', ':path': '/v1/responses', 'content-type': 'application/json' };

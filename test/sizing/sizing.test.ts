@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import type { Socket } from 'node:net';
 import { cpus } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -8,9 +9,43 @@ import { connectExtProc, type ExtProcCall, type ExtProcClient } from '../support
 import { createMemoryCgroup, type MemoryCgroup } from '../support/memory-cgroup.ts';
 import { beginStream, endStream, sendRequest } from '../support/scripted-exchange.ts';
 import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts';
-import { attacks } from './attacks.ts';
+import { openWebSocket } from '../support/websocket-client.ts';
+import { type Attack, attacks } from './attacks.ts';
+import { startTurnServer, webSocketAttacks } from './websocket-attacks.ts';
 
 const MiB = 1024 * 1024;
+/** The turns of WebSockets are answered here. */
+const turns = await startTurnServer();
+afterAll(() => {
+  turns.server.close();
+  turns.server.closeAllConnections();
+});
+
+/** An attack on either listener; it gives what ends it. */
+type Begin = (
+  service: ServiceProcess,
+  client: ExtProcClient,
+  calls: ExtProcCall[],
+  sockets: Socket[],
+) => Promise<unknown>;
+const onCalls =
+  (attack: Attack): Begin =>
+  (_service, client, calls) =>
+    attack(client, calls);
+const all: readonly (readonly [string, Begin])[] = [
+  ...Object.entries(attacks).map(([name, attack]) => [name, onCalls(attack)] as const),
+  ...Object.entries(webSocketAttacks).map(
+    ([name, attack]) =>
+      [
+        `WebSocket: ${name}`,
+        ((service, _client, _calls, sockets) => attack(webSocketOf(service), sockets)) as Begin,
+      ] as const,
+  ),
+];
+
+const webSocketOf = (service: ServiceProcess) =>
+  String(service.log.find(({ msg }) => msg === 'listening')?.['websocket']);
+
 const small = JSON.stringify({ model: 'm-1', input: 'Hi', stream: true });
 
 /** The rows of docs/operating.md, "Sizing": MiB of the container and of the heap. The chart's default is among them. */
@@ -84,7 +119,13 @@ describe.each(rows)('a container of %i MiB with %i MB of heap and the image’s 
   let client: ExtProcClient;
   beforeEach(async () => {
     cgroup = createMemoryCgroup(container * MiB);
-    const environment = { MALLOC_ARENA_MAX: '1', MALLOC_TRIM_THRESHOLD_: '131072', NODE_DISABLE_COMPILE_CACHE: '1' };
+    const environment = {
+      MALLOC_ARENA_MAX: '1',
+      MALLOC_TRIM_THRESHOLD_: '131072',
+      NODE_DISABLE_COMPILE_CACHE: '1',
+      WEBSOCKET_LISTEN: '127.0.0.1:0',
+      WEBSOCKET_FORWARD_TO: turns.url,
+    };
     const nodeOptions = ['--single-threaded-gc', '--max-semi-space-size=16', `--max-old-space-size=${heap}`];
     service = await startServiceProcess(environment, { nodeOptions, wrap: cgroup.run });
     client = connectExtProc(service.listen[0] ?? '');
@@ -111,8 +152,31 @@ describe.each(rows)('a container of %i MiB with %i MB of heap and the image’s 
     }
   }
 
-  test.each(Object.entries(attacks))('%s: it lives, serves others, and is small again', async (name, attack) => {
-    for (let warm = 0; warm < 20; warm += 1) await served();
+  /** The same over a WebSocket of somebody else's. */
+  async function servedTurn(): Promise<number> {
+    const startedAt = cpuMs(service.child.pid);
+    let isOver = false;
+    void service.child.ended.then(() => {
+      isOver = true;
+    });
+    while (!isOver) {
+      const other = await openWebSocket(`http://${webSocketOf(service)}/v1/responses`).catch(() => null);
+      const last = await other?.turn({ model: 'keeps', input: 'Hi' }).then(
+        (messages) => messages.at(-1),
+        () => undefined,
+      );
+      other?.socket.terminate();
+      if (last?.type === 'response.completed') return cpuMs(service.child.pid) - startedAt;
+      await sleep(50);
+    }
+    throw new Error('The service has ended.');
+  }
+
+  test.each(all)('%s: it lives, serves others, and is small again', async (name, attack) => {
+    for (let warm = 0; warm < 20; warm += 1) {
+      await served();
+      await servedTurn();
+    }
     // The first refusal loads what refusals need.
     (await sendRequest(client, '{')).call.cancel();
     await sleep(2000);
@@ -123,15 +187,17 @@ describe.each(rows)('a container of %i MiB with %i MB of heap and the image’s 
     });
     const attacker = connectExtProc(service.listen[0] ?? '');
     const calls: ExtProcCall[] = [];
+    const sockets: Socket[] = [];
     const sizes: number[] = [];
     const timer = setInterval(() => ended === null && sizes.push(allResidentMiB(service.child.pid)), 250);
     let longest = 0;
     let over = false;
-    const attacked = attack(attacker, calls).finally(() => {
+    const attacked = attack(service, attacker, calls, sockets).finally(() => {
       over = true;
     });
     while (!over && ended === null) {
       longest = Math.max(longest, await served().catch(() => 0));
+      longest = Math.max(longest, await servedTurn().catch(() => 0));
       await sleep(100);
     }
     if (ended === null) await attacked;
@@ -139,6 +205,7 @@ describe.each(rows)('a container of %i MiB with %i MB of heap and the image’s 
     const open = calls.length;
     const held = ended === null ? await service.metric('responses_extproc_buffered_bytes') : 0;
     for (const call of calls) call.cancel();
+    for (const socket of sockets) socket.destroy();
     attacker.close();
     const startedAt = performance.now();
     const isIdleSize = () => allResidentMiB(service.child.pid) <= idle.all + 8;
@@ -165,6 +232,7 @@ describe.each(rows)('a container of %i MiB with %i MB of heap and the image’s 
     expect(longest).toBeLessThan(mostOthersCpuMs);
     expect(after.own).toBeLessThanOrEqual(idle.own + mostKept);
     await served();
+    await servedTurn();
     expect(await service.metric('responses_extproc_active_exchanges')).toBe(0);
   });
 });

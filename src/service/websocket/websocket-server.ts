@@ -76,13 +76,12 @@ const maxUnsentBytes = 256 * 1024;
 const connectionBytes = 20 * 1024;
 /** What a frame has beside its payload, at least. */
 const frameHeadBytes = 6;
+/** The code with which a connection is closed for want of memory. */
+const tryAgainLater = 1013;
 /** A message may be so many fragments: each costs memory besides its bytes, and clients send one, or a few. */
 const maxFragments = 1024;
 /** Sockets beyond the connections that may be open: handshakes, health checks, and those that are refused. */
 const spareSockets = 256;
-/** What a client may send after the close for want of memory, and how long it has to read why. */
-const maxBytesAfterClose = 64 * 1024;
-const cutDelayMs = 1000;
 const retryAfterHeader = { 'retry-after': '2' };
 const responsesPath = /\/responses\/?$/;
 /** Client ids that are safe to repeat in logs and headers. */
@@ -224,7 +223,6 @@ function openSocket(
   let messages = 0;
   /** Of those, what the proxy has not taken. */
   let untaken = 0;
-  let sentAfterClose = 0;
 
   const account = memory.enter({
     pause: () => setPaused(true),
@@ -281,14 +279,14 @@ function openSocket(
     webSocket.terminate();
   }
 
-  /** For want of memory. The client has a moment to read why; what it sends meanwhile is not read. */
+  /** For want of memory: once the client has been sent why, nothing more is read, and what it holds is freed. */
   function cutForMemory({ code }: ApiError): void {
     if (isCut) return;
     isCut = true;
     reason ??= code;
     connection.closed();
-    webSocket.close(1013, code);
-    setTimeout(() => webSocket.terminate(), cutDelayMs).unref();
+    webSocket.close(tryAgainLater, code);
+    socket.destroySoon();
   }
 
   function block(): void {
@@ -334,11 +332,6 @@ function openSocket(
   // Before the library reads them.
   socket.prependListener('data', (bytes: Buffer) => {
     alive = true;
-    if (isCut) {
-      sentAfterClose += bytes.length;
-      if (sentAfterClose > maxBytesAfterClose) socket.pause();
-      return;
-    }
     arriving += bytes.length;
     lastRead = bytes.length;
     memory.worked(bytes.length);
@@ -382,7 +375,17 @@ function openSocket(
       account.release();
       if (!isCut) connection.closed();
       const { bytesRead: bytesIn, bytesWritten: bytesOut } = socket;
-      observer.closed({ id, code, reason, durationMs: performance.now() - startedAt, turns, bytesIn, bytesOut });
+      // There is no closing handshake then.
+      const closeCode = isCut ? tryAgainLater : code;
+      observer.closed({
+        id,
+        code: closeCode,
+        reason,
+        durationMs: performance.now() - startedAt,
+        turns,
+        bytesIn,
+        bytesOut,
+      });
       resolve();
     });
   });

@@ -1,0 +1,168 @@
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { openWebSocket } from '../support/websocket-client.ts';
+
+/** Attacks the listener for WebSockets at this address, leaves its sockets open, and resolves when all of it is sent. */
+export type WebSocketAttack = (address: string, sockets: Socket[]) => Promise<unknown>;
+
+const MB = 1_000_000;
+const KiB = 1024;
+const times = (count: number) => Array.from({ length: count }, (_, index) => index);
+const event = (fields: Readonly<Record<string, unknown>>) =>
+  `event: ${String(fields['type'])}\ndata: ${JSON.stringify(fields)}\n\n`;
+
+/** The proxy to which turns go: the model says how it answers. */
+export async function startTurnServer(): Promise<{ readonly url: string; readonly server: Server }> {
+  const server = createServer((request, response) => {
+    let head = '';
+    request.on('data', (bytes: Buffer) => {
+      if (head.length < 200) head += bytes.toString('latin1', 0, 200);
+    });
+    request.on('end', () => answer(head, response));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`, server };
+}
+
+let responses = 0;
+
+function answer(head: string, response: ServerResponse): void {
+  const id = `resp_${++responses}`;
+  if (head.includes('"silent"')) return;
+  response.writeHead(200, { 'content-type': 'text/event-stream' });
+  response.write(event({ type: 'response.created', response: { id } }));
+  if (head.includes('"endless"')) {
+    const delta = event({ type: 'response.output_text.delta', delta: 'x'.repeat(16 * KiB) });
+    const more = () => {
+      while (!response.destroyed && response.write(delta));
+    };
+    response.on('drain', more);
+    more();
+    return;
+  }
+  response.end(event({ type: 'response.completed', response: { id, output: [] } }));
+}
+
+/** A client's frame; the mask is one that changes nothing. */
+function frame(payload: Buffer, { opcode = 1, isLast = true } = {}): Buffer {
+  const { length } = payload;
+  const head = length < 126 ? Buffer.alloc(6) : length < 65_536 ? Buffer.alloc(8) : Buffer.alloc(14);
+  head[0] = (isLast ? 0x80 : 0) | opcode;
+  head[1] = 0x80 | (length < 126 ? length : length < 65_536 ? 126 : 127);
+  if (length >= 65_536) head.writeBigUInt64BE(BigInt(length), 2);
+  else if (length >= 126) head.writeUInt16BE(length, 2);
+  return Buffer.concat([head, payload]);
+}
+
+const text = (content: string) => frame(Buffer.from(content));
+const create = (fields: object) => text(JSON.stringify({ type: 'response.create', ...fields }));
+const ping = frame(Buffer.alloc(0), { opcode: 9 });
+
+/** An open socket of a WebSocket, or null where it was refused. Nothing that it gets is looked at. */
+function openRaw(address: string, sockets: Socket[], { isWhole = true, reads = true } = {}): Promise<Socket | null> {
+  const [host = '', port] = address.split(':');
+  return new Promise((resolve) => {
+    const socket = connect(Number(port), host);
+    sockets.push(socket);
+    socket.on('error', () => {});
+    socket.once('close', () => resolve(null));
+    const head = `GET /v1/responses HTTP/1.1\r\nhost: x\r\nupgrade: websocket\r\nconnection: upgrade\r\nsec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n`;
+    socket.write(isWhole ? `${head}\r\n` : `${head}x-more: ${'x'.repeat(8 * KiB)}`);
+    if (!isWhole) resolve(socket);
+    socket.once('data', (bytes) => {
+      if (!reads) socket.pause();
+      resolve(bytes.toString('latin1').startsWith('HTTP/1.1 101') ? socket : null);
+    });
+    if (reads) socket.on('data', () => {});
+  });
+}
+
+/** Sends it all, as fast as the other side reads, unless the socket is closed before; `forMs` at most. */
+async function sendAll(socket: Socket, frames: Iterable<Buffer>, forMs = 20_000): Promise<void> {
+  const until = performance.now() + forMs;
+  for (const bytes of frames) {
+    if (socket.destroyed || performance.now() > until) return;
+    if (socket.write(bytes)) continue;
+    const isDrained = () => !socket.writableNeedDrain || socket.destroyed || performance.now() > until;
+    while (!isDrained()) await sleep(10);
+  }
+}
+
+/** So many connections, each of which sends these frames. */
+function flood(count: number, frames: (index: number) => Iterable<Buffer>, options = {}): WebSocketAttack {
+  return (address, sockets) =>
+    Promise.all(
+      times(count).map(async (index) => {
+        // So many at once would be an attack on the CPU: each handshake takes its time.
+        await sleep(Math.floor(index / 50) * 250);
+        const socket = await openRaw(address, sockets, options);
+        if (socket !== null) await sendAll(socket, frames(index));
+      }),
+    );
+}
+
+function* fragments(bytes: number, each: number, between: Buffer | null = null): Generator<Buffer> {
+  yield frame(Buffer.from('{"input":"'), { isLast: false });
+  const piece = frame(Buffer.alloc(each, 'x'), { opcode: 0, isLast: false });
+  for (let sent = 0; sent < bytes; sent += each) {
+    yield piece;
+    if (between !== null) yield between;
+  }
+}
+
+/** Turns, one after the other, each of which continues the one before. */
+async function converse(address: string, inputs: readonly string[]): Promise<void> {
+  const client = await openWebSocket(`http://${address}/v1/responses`).catch(() => null);
+  if (client === null) return;
+  let previous = {};
+  for (const input of inputs) {
+    const last = (await client.turn({ model: 'keeps', input, ...previous }).catch(() => [])).at(-1);
+    if (last?.response === undefined) return;
+    previous = { previous_response_id: last.response.id };
+  }
+}
+
+const long = (bytes: number) => 'lorem ipsum dolor '.repeat(Math.ceil(bytes / 18));
+
+/** By what comes: the first seven have ended a process before a connection had an account, the others are their neighbours. */
+export const webSocketAttacks: Readonly<Record<string, WebSocketAttack>> = {
+  'a message of 450,000 names': flood(4, () => [
+    text(`{${times(450_000).map((index) => `"name${index}":1`)},"type":"response.create"}`),
+  ]),
+  'messages in fragments with a ping after each': flood(50, () => fragments(20 * MB, 64_000, ping)),
+  'messages that never end': flood(100, () => fragments(20 * MB, 64_000)),
+  'fragments of one byte': flood(600, function* () {
+    // Many frames in a write, as a network would join them.
+    const many = Buffer.concat(times(1000).map(() => frame(Buffer.from('x'), { opcode: 0, isLast: false })));
+    yield frame(Buffer.from('{'), { isLast: false });
+    for (let sent = 0; sent < 16; sent += 1) yield many;
+  }),
+  'echoes that nobody reads': flood(40, () => [text(`{"type":"response.steer","input":"${long(9 * MB)}"}`)], {
+    reads: false,
+  }),
+  'nine thousand beginnings of a message': flood(9000, () => fragments(60_000, 20_000)),
+  'conversations of 5 MB': (address) => Promise.all(times(36).map(() => converse(address, [long(5 * MB)]))),
+  'handshakes that never end': flood(5000, () => [], { isWhole: false }),
+  'requests that wait for a silent proxy': flood(60, () =>
+    times(32).map((index) => create({ model: 'silent', stream_id: `s${index % 8}`, input: long(300_000) })),
+  ),
+  'answers that nobody reads': flood(300, () => [create({ model: 'endless', input: 'Hi' })], { reads: false }),
+  'ids of 9 MB': flood(60, () => [
+    create({
+      model: 'keeps',
+      previous_response_id: 'x'.repeat(4.5 * MB),
+      stream_id: 'y'.repeat(4.5 * MB),
+      input: 'Hi',
+    }),
+  ]),
+  'conversations that grow': (address) =>
+    Promise.all(
+      times(20).map(() =>
+        converse(
+          address,
+          times(8).map(() => long(MB)),
+        ),
+      ),
+    ),
+};
