@@ -3,6 +3,12 @@
  * how requests are translated or what the profiles say.
  */
 
+interface Schema {
+  readonly type?: unknown;
+  readonly properties?: unknown;
+  readonly required?: unknown;
+}
+
 interface Body {
   readonly messages: readonly {
     readonly role: string;
@@ -16,7 +22,7 @@ interface Body {
   }[];
   readonly tools?: readonly {
     readonly type?: string;
-    readonly function?: { readonly name: string; readonly strict?: boolean };
+    readonly function?: { readonly name: string; readonly strict?: boolean; readonly parameters?: Schema };
   }[];
   readonly tool_choice?: unknown;
   readonly reasoning_effort?: string;
@@ -156,6 +162,29 @@ export const serverGuards: readonly ServerGuard[] = [
   },
 ];
 
+const openAi = {
+  source: 'litellm#38839, langchain-mcp-adapters#137',
+  refused: ['anyOf', 'oneOf', 'allOf', 'enum', 'const', 'not'],
+  hasProperties: true,
+};
+const claude = { source: 'claude-code#27337', refused: ['anyOf', 'oneOf', 'allOf'], hasProperties: false };
+
+/** Servers that want an object’s schema for the parameters of a function: what may not stand at its root, and whether it must have properties. */
+const schemaRules: readonly (Pick<ServerGuard, 'profile' | 'model' | 'source'> & {
+  readonly refused: readonly string[];
+  readonly hasProperties: boolean;
+})[] = [
+  { profile: 'openai', ...openAi },
+  { profile: 'azure', ...openAi },
+  { profile: 'anthropic', ...claude },
+  { profile: 'openrouter', model: 'anthropic/claude-opus-5', ...claude },
+  { profile: 'bedrock', model: 'anthropic.claude-opus-5', ...claude },
+  { profile: 'xai', source: 'opencodex#122, codex2api#580', refused: ['anyOf', 'oneOf'], hasProperties: false },
+  { profile: 'moonshot', source: 'MiqroForge-Desktop#1165, GitNexus#2703', refused: ['anyOf'], hasProperties: false },
+  { profile: 'gemini', source: 'OmniRoute#3360, kilocode#5333', refused: [], hasProperties: false },
+  { profile: 'deepseek', source: 'vercel/ai#7924', refused: [], hasProperties: false },
+];
+
 /** What servers and models want of calls and tools, and no probe of `doctor` asks them. */
 export const toolGuards: readonly ServerGuard[] = [
   ...['openai', 'azure'].map((profile) => ({
@@ -193,6 +222,19 @@ export const toolGuards: readonly ServerGuard[] = [
     source: 'kimchi#1063, vllm#50782: not a refusal, but a turn that ends empty',
     check: (body: Body) => namesAndNumbers(body, 'functions.'),
   })),
+  ...schemaRules.map(({ refused, hasProperties, ...named }) => ({
+    ...named,
+    check: (body: Body) => checkRoots(body, refused, hasProperties),
+  })),
+  {
+    profile: 'groq',
+    source: 'strix#1088',
+    check({ tools = [] }) {
+      for (const tool of tools)
+        if (tool.function?.parameters?.required !== undefined && tool.function.parameters.properties === undefined)
+          refuse("invalid JSON schema for tool: 'required' present but 'properties' is missing");
+    },
+  },
   {
     profile: 'openrouter',
     model: 'moonshotai/kimi-k3',
@@ -200,6 +242,19 @@ export const toolGuards: readonly ServerGuard[] = [
     check: (body) => namesAndNumbers(body, ''),
   },
 ];
+
+function checkRoots({ tools = [] }: Body, refused: readonly string[], hasProperties: boolean): void {
+  for (const { function: called } of tools) {
+    const { parameters } = called ?? {};
+    if (parameters === undefined) continue;
+    if (parameters.type == null || Array.isArray(parameters.type))
+      refuse(`schema must be a JSON Schema of 'type: "object"', got 'type: ${parameters.type}'`);
+    if (parameters.type !== 'object') continue; // a client's mistake
+    const keyword = refused.find((one) => one in parameters);
+    if (keyword !== undefined) refuse(`schema must have type 'object' and not have '${keyword}' at the top level`);
+    if (hasProperties && parameters.properties === undefined) refuse('object schema missing properties');
+  }
+}
 
 function namesUpTo64({ messages, tools = [] }: Body): void {
   const names = messages.flatMap(({ tool_calls = [] }) => tool_calls.map((call) => call.function?.name));

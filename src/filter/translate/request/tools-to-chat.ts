@@ -1,10 +1,11 @@
 import type { Profile } from '../../upstream/profile.ts';
-import type { ChatFunctionTool, ChatTool } from '../../wire/schema/chat-request.ts';
+import type { ChatTool } from '../../wire/schema/chat-request.ts';
 import type { ToolEcho } from '../../wire/schema/response-resource.ts';
 import type { RestoredTool } from '../context.ts';
 import { chatToolName } from './chat-tool-name.ts';
 import type { Dropped } from './dropped.ts';
 import type { CustomDefinition, FunctionDefinition, ToolDefinition } from './parsed.ts';
+import { toolSchemaToChat } from './tool-schema-to-chat.ts';
 import { carry } from './trace.ts';
 
 /** A tool as it is offered to the upstream. */
@@ -59,12 +60,19 @@ export function createToolTable(definitions: readonly ToolDefinition[], profile:
     strict,
     cacheControl,
   }: FunctionDefinition): ChatTool {
-    if (strict === true && !profile.strict) dropped.push(`${param}.strict`);
+    let isLoosened = false;
+    const schema = toolSchemaToChat(parameters, profile, (keyword) => {
+      isLoosened = true;
+      dropped.push(`${param}.parameters.${keyword}`);
+    });
+    // Strict schemas have rules of their own, which a schema made of several would not keep.
+    const isStrict = profile.strict && !isLoosened;
+    if (strict === true && !isStrict) dropped.push(`${param}.strict`);
     const about = {
       name,
       ...described(description),
-      parameters: completeSchema(parameters),
-      ...(strict !== null && profile.strict ? { strict } : {}),
+      parameters: schema,
+      ...(strict !== null && isStrict ? { strict } : {}),
     };
     return {
       type: 'function',
@@ -100,16 +108,6 @@ function customOf({ chatName: name, description, format }: CustomDefinition, pro
   const text = [description ?? '', rules].filter((paragraph) => paragraph !== '').join('\n\n');
   const strict = profile.customTools === 'wrapped_strict' ? { strict: true } : {};
   return { type: 'function', function: { name, ...described(text), parameters: wrapperParameters, ...strict } };
-}
-
-/** Keys up to which a schema is copied to add its `type`. JSON Schema has some sixty keywords. */
-const maxCompletedKeys = 1000;
-
-/** The parameters as an object schema, which servers demand. */
-function completeSchema(parameters: FunctionDefinition['parameters']): ChatFunctionTool['function']['parameters'] {
-  if (parameters === null) return { type: 'object', properties: {} };
-  if (parameters['type'] !== undefined || Object.keys(parameters).length > maxCompletedKeys) return parameters;
-  return { type: 'object', ...parameters };
 }
 
 function described(description: string | null): { description?: string } {

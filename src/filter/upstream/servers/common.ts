@@ -19,12 +19,12 @@ export const ignoredChoice: ToolChoiceSupport = { sent: false, required: null, n
 export const threeEfforts = { minimal: 'low', xhigh: 'high', max: 'high' };
 export const gptOssEfforts = { ...threeEfforts, none: 'low' };
 
-/** Claude, behind any API: it passes ids on to Anthropic’s. */
-export const claudeIds: ModelRule = {
+/** Claude, behind any API: gateways pass call ids and schemas on to Anthropic’s. */
+export const claudeRule: ModelRule = {
   match: /claude/i,
   reason:
-    "A 400, “tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'”, for `functions.exec:0` of Kimi (bifrost#5097, opencode#1279); “`tool_use` ids must be unique” (opencode#1279).",
-  flags: { callIdForm: 'word_64' },
+    "A 400, “tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'”, for `functions.exec:0` of Kimi (bifrost#5097, opencode#1279); “`tool_use` ids must be unique” (opencode#1279); and “input_schema does not support oneOf, allOf, or anyOf at the top level” (opencode#35516).",
+  flags: { callIdForm: 'word_64', toolSchemaRoot: 'plain_object' },
 };
 
 type Cell<Name extends keyof ProfileFlags> = readonly [value: ProfileFlags[Name], reason: string];

@@ -1,6 +1,6 @@
 import type { BuiltInProfile } from '../built-in-profile.ts';
 import { templateRules } from '../chat-templates.ts';
-import { claudeIds, namedChoice, unlisted } from './common.ts';
+import { claudeRule, namedChoice, unlisted } from './common.ts';
 
 /** What nearly every server understands. */
 export const generic: BuiltInProfile = {
@@ -12,7 +12,7 @@ export const generic: BuiltInProfile = {
   reasons: {},
   profile: {
     name: 'generic',
-    models: [...templateRules, claudeIds],
+    models: [...templateRules, claudeRule],
     path: '/v1/chat/completions',
     tokenizePath: null,
     maxTokensField: 'max_tokens',
@@ -56,6 +56,7 @@ export const generic: BuiltInProfile = {
     phase: false,
     tools: true,
     strict: true,
+    toolSchemaRoot: 'any',
     maxToolName: 64,
     customTools: 'wrapped',
     parallelToolCalls: true,

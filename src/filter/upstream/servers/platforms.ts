@@ -1,7 +1,7 @@
 import { server } from '../built-in-profile.ts';
 import { kimiIds, templateRules } from '../chat-templates.ts';
 import {
-  claudeIds,
+  claudeRule,
   gptOssEfforts,
   newerLimit,
   noNull,
@@ -43,6 +43,7 @@ export const groq = server({
     reasoningReplay: ['reasoning', 'Reads earlier reasoning from this field.'],
     reasoningScope: ['tool_turns', 'Its models ignore what is older than the last question; it would cost tokens.'],
     audio: noSound,
+    toolSchemaRoot: ['object', "“'required' present but 'properties' is missing” (strix#1088)."],
   },
   models: [
     {
@@ -76,7 +77,7 @@ export const openrouter = server({
     cacheControl: [true, 'Passed on to Anthropic, Gemini and Qwen models.'],
     video: [true, '`video_url` gets a 200 there, for models that take it (observed).'],
   },
-  models: [claudeIds, ...kimiIds],
+  models: [claudeRule, ...kimiIds],
 });
 
 export const together = server({
@@ -153,7 +154,7 @@ export const bedrock = server({
     ],
   },
   models: [
-    claudeIds,
+    claudeRule,
     {
       match: /voxtral/i,
       reason: 'They take audio: `input_audio` gets a 200 there (observed).',
@@ -176,7 +177,7 @@ export const databricks = server({
     parallelToolCalls: [false, 'Not in its API. †'],
     stubTools: [true, 'Its Claude models come from Bedrock and refuse calls in the history without tools. †'],
   },
-  models: [claudeIds],
+  models: [claudeRule],
 });
 
 export const huggingface = server({

@@ -1,7 +1,7 @@
 import { server } from '../built-in-profile.ts';
 import type { ModelRule } from '../profile.ts';
 import {
-  claudeIds,
+  claudeRule,
   dashscopeChoice,
   fullChoice,
   ignoredChoice,
@@ -62,6 +62,10 @@ export const openai = server({
     customTools: ['native', 'Free-form tools with grammars.'],
     thinkTags: ['off', 'Its answers hold no reasoning: a tag in them is text.'],
     toolChoice: [fullChoice, '`allowed_tools` too.'],
+    toolSchemaRoot: [
+      'plain_object',
+      "“schema must have type 'object' and not have 'oneOf'/'anyOf'/'allOf'/'enum'/'const'/'not' at the top level” (litellm#38839); “object schema missing properties” (langchain-mcp-adapters#137).",
+    ],
   },
   models: toolsWithoutReasoning,
 });
@@ -151,6 +155,10 @@ export const deepseek = server({
     ],
     emptyAssistantContent: noNull,
     audio: noSound,
+    toolSchemaRoot: [
+      'object',
+      "“schema must be a JSON Schema of 'type: \"object\"', got 'type: null'” (vercel/ai#7924).",
+    ],
   },
 });
 
@@ -174,6 +182,10 @@ export const gemini = server({
       true,
       'Gemini 3 answers 400 to a call without a thought signature (ai.google.dev, Thought signatures; LibreChat agents#37).',
     ],
+    toolSchemaRoot: [
+      'plain_object',
+      '“functionDeclaration parameters schema should be of type OBJECT” (OmniRoute#3360); a list of types is a 400 (kilocode#5333).',
+    ],
   },
 });
 
@@ -192,7 +204,7 @@ export const vertex = server({
       `${aboutGeminiEfforts} Claude takes xhigh and max there.`,
     ),
   },
-  models: [claudeIds],
+  models: [claudeRule],
 });
 
 export const anthropic = server({
@@ -210,8 +222,12 @@ export const anthropic = server({
     strict: [false, 'Ignored there: arguments may not fit the schema. It is named as left out.'],
     cacheControl: [true, 'Its own field for cache breakpoints. †'],
     maxToolName: [128, '“String should have at most 128 characters” (claude-code#96152).'],
+    toolSchemaRoot: [
+      'plain_object',
+      '“input_schema does not support oneOf, allOf, or anyOf at the top level” (claude-code#27337).',
+    ],
   },
-  models: [claudeIds],
+  models: [claudeRule],
 });
 
 export const xai = server({
@@ -233,6 +249,10 @@ export const xai = server({
     audio: noSound,
     reasoningTokensExtra: [true, 'Reasoning tokens are counted beside completion tokens; they are added.'],
     dedupeTail: [true, 'Older versions repeat the whole text in the last chunk.'],
+    toolSchemaRoot: [
+      'plain_object',
+      '“tool parameter root must be an object type (root schema is an anyOf/oneOf union with a non-object branch)” (opencodex#122, codex2api#580).',
+    ],
   },
   models: [
     {
@@ -282,6 +302,10 @@ export const moonshot = server({
     audio: noSound,
     video: [true, 'Takes `video_url` parts.'],
     toolChoice: [modeChoice, 'The three words only. †'],
+    toolSchemaRoot: [
+      'plain_object',
+      '“tools.function.parameters.type is required and must be "object"” (MiqroForge-Desktop#1165), and none beside `anyOf` (GitNexus#2703).',
+    ],
   },
   models: [
     {

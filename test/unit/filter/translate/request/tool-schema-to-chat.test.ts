@@ -1,0 +1,92 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { toolSchemaToChat } from '../../../../../src/filter/translate/request/tool-schema-to-chat.ts';
+import { growthOf, maxLinearGrowth } from '../../../../support/growth.ts';
+
+type Schema = Readonly<Record<string, unknown>>;
+
+function plain(schema: Schema): { readonly schema: Schema; readonly lost: readonly string[] } {
+  const lost: string[] = [];
+  const made = toolSchemaToChat(schema, { toolSchemaRoot: 'plain_object' }, (keyword) => lost.push(keyword));
+  return { schema: made, lost };
+}
+
+const many = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, index) => [`p${index}`, {}]));
+
+describe('a root that is a union', () => {
+  it('has what it refers to, and references that go in circles end', () => {
+    const branch = { properties: { a: { type: 'string' } }, required: ['a'] };
+    const { schema } = plain({ anyOf: [{ $ref: '#/definitions/b' }], definitions: { b: branch } });
+    expect(schema).toMatchObject({ type: 'object', ...branch });
+    const circle = { type: 'object', anyOf: [{ $ref: '#/$defs/a' }], $defs: { a: { anyOf: [{ $ref: '#/$defs/a' }] } } };
+    expect(plain(circle)).toEqual({ schema: { ...circle, properties: {} }, lost: [] });
+  });
+
+  it.each([
+    ['a reference to nothing', { $ref: '#/$defs/none' }],
+    ['a reference elsewhere', { $ref: 'https://a.test/schema' }],
+    ['a name that every object has', { $ref: '#/$defs/constructor' }],
+    ['no schema', true],
+    ['no object', { type: 'string' }],
+  ])('has nothing of %s', (_, branch) => {
+    expect(plain({ type: 'object', oneOf: [branch], $defs: {} }).schema['properties']).toEqual({});
+  });
+
+  it('keeps a property of any name', () => {
+    const { schema } = plain(JSON.parse('{"anyOf":[{"properties":{"__proto__":{"type":"string"}}}]}'));
+    expect(Object.keys(schema['properties'] as object)).toEqual(['__proto__']);
+  });
+
+  it('of more properties and branches than anyone reads stays as it is', () => {
+    const large = { type: 'object', anyOf: [{ properties: many(1001) }] };
+    expect(plain(large)).toEqual({ schema: { ...large, properties: {} }, lost: [] });
+    const broad = { type: 'object', properties: {}, anyOf: Array.from({ length: 1001 }, () => ({})) };
+    expect(plain(broad)).toEqual({ schema: broad, lost: [] });
+    const keys = { ...many(1001), anyOf: [] };
+    expect(plain(keys)).toEqual({ schema: keys, lost: [] });
+  });
+
+  it('takes time in proportion to the schema, also where it refers to itself again and again', () => {
+    const growth = growthOf(100, (count) => {
+      const again = Array.from({ length: count }, () => ({ $ref: '#/$defs/a' }));
+      const schema = { anyOf: again, $defs: { a: { properties: many(count), anyOf: again } } };
+      return () => plain(schema);
+    });
+    expect(growth).toBeLessThan(maxLinearGrowth);
+  });
+});
+
+const property = fc.record(
+  { type: fc.constantFrom('string', 'number'), enum: fc.array(fc.string()) },
+  { requiredKeys: [] },
+);
+const name = fc.constantFrom('a', 'b', 'c');
+
+/** A schema whose unions have branches of that kind. */
+const schemaWith = (branch: fc.Arbitrary<Schema>): fc.Arbitrary<Schema> =>
+  fc.record(
+    {
+      type: fc.constantFrom('object', null, ['object', 'null'], 'string'),
+      properties: fc.dictionary(name, property),
+      required: fc.uniqueArray(name),
+      anyOf: fc.array(branch, { maxLength: 3 }),
+      oneOf: fc.array(branch, { maxLength: 3 }),
+      allOf: fc.array(branch, { maxLength: 3 }),
+    },
+    { requiredKeys: [] },
+  );
+const anySchema = schemaWith(schemaWith(fc.constant({})));
+
+it('any root that may be an object becomes one, without a union; every property of its own stays, and what it requires', () => {
+  fc.assert(
+    fc.property(anySchema, (given) => {
+      fc.pre(given['type'] !== 'string');
+      const { schema } = plain(given);
+      expect(schema['type']).toBe('object');
+      for (const keyword of ['anyOf', 'oneOf', 'allOf']) expect(schema).not.toHaveProperty(keyword);
+      const properties = Object.keys(schema['properties'] as object);
+      expect(properties).toEqual(expect.arrayContaining(Object.keys(given['properties'] ?? {})));
+      expect(schema['required'] ?? []).toEqual(expect.arrayContaining((given['required'] as string[]) ?? []));
+    }),
+  );
+});
