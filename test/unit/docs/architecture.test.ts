@@ -18,8 +18,8 @@ function declares(source: string, symbol: string): boolean {
   return new RegExp(`^  (async )?\\*?#?${method}\\(`, 'm').test(body);
 }
 
-test('the tour of docs/architecture.md has a request, a token and a refusal', () => {
-  expect(document.match(/^1\. /gm)).toHaveLength(3);
+test('the tour of docs/architecture.md has a request, a token, a refusal and a call', () => {
+  expect(document.match(/^1\. /gm)).toHaveLength(4);
   expect(stops.length).toBeGreaterThan(20);
 });
 
@@ -29,10 +29,10 @@ test.each(stops)('the tour stops at $file:$symbol, which exists', ({ file, symbo
   expect(declares(readFileSync(path, 'utf8'), symbol), symbol).toBe(true);
 });
 
-test('the tables of rooms have every floor and every room', () => {
+test('the tables of folders have every floor and every folder', () => {
   for (const floor of foldersIn('src')) {
     expect(document).toContain(`**\`src/${floor}/\`**`);
-    for (const room of foldersIn(`src/${floor}`)) expect(document, floor).toContain(`| \`${room}/\` |`);
+    for (const folder of foldersIn(`src/${floor}`)) expect(document, floor).toContain(`| \`${folder}/\` |`);
   }
 });
 
