@@ -35,8 +35,8 @@ describe.each(cases.filter((golden) => !blockOf(golden, 'upstream')?.includes('l
 
 /** Reasoning and what only carries an envelope, then the content in its parts or halves, then what follows it. */
 function inParts(message: Record<string, unknown>): Record<string, unknown>[] {
-  const { content, refusal, tool_calls, function_call, ...first } = message;
-  const given = { refusal, tool_calls, function_call };
+  const { content, refusal, images, tool_calls, function_call, ...first } = message;
+  const given = { refusal, images, tool_calls, function_call };
   const last = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
   const middle = typeof content === 'string' ? Math.ceil(content.length / 2) : 0;
   const parts = typeof content === 'string' ? [content.slice(0, middle), content.slice(middle)] : [content];

@@ -37,6 +37,12 @@ const ofMessage: Record<keyof LooseMessage, Record<string, ChunkOf> | null> = {
     'text and refusals by turns': (index) => delta(index % 2 === 0 ? { refusal: 'a b c' } : { content: 'd e f' }),
   },
   audio: { transcripts: (index) => delta({ audio: { transcript: word(index) } }) },
+  images: {
+    pictures: (index) =>
+      delta({ images: [{ type: 'image_url', image_url: { url: `data:image/png;base64,${long(index)}` } }] }),
+    'addresses of pictures': (index) =>
+      delta({ images: [{ type: 'image_url', image_url: { url: `https://x/${index}` } }] }),
+  },
   tool_calls: {
     'arguments of one call': (index) =>
       call(0, index === 0 ? { name: 'f', arguments: '{"a":"' } : { arguments: word(index) }),

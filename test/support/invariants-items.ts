@@ -170,6 +170,8 @@ function itemDone(done: Fields, item: OpenItem, fault: Fault): void {
     return;
   }
   if (!['completed', 'incomplete'].includes(String(done['status']))) fault(`${item.id} is done as ${done['status']}`);
+  if (item.type === 'image_generation_call' && (item.start['result'] !== null || !done['result']))
+    fault(`${item.id} has its picture too early, or never`);
   if (item.parts.some(({ isDone }) => !isDone)) fault(`${item.id} is done before its part`);
   if (item.type === 'function_call' || item.type === 'custom_tool_call') {
     const text = done['arguments'] ?? done['input'];

@@ -118,4 +118,5 @@ const extensionItems = new Set([
   'shell_call',
   'local_shell_call',
   'apply_patch_call',
+  'image_generation_call',
 ]);

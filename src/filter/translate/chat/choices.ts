@@ -10,6 +10,7 @@ const kinds: Readonly<Record<keyof LooseMessage, Kind | null>> = {
   content: 'text',
   refusal: 'text',
   audio: 'text',
+  images: 'text',
   annotations: 'text',
   search_results: 'text',
   citations: 'text',

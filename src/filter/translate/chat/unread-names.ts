@@ -11,7 +11,7 @@ const choiceFields = {
   ...{ index: 0, message: 0, delta: 0, finish_reason: 0, logprobs: 0, usage: 0, error: 0 },
 } satisfies Record<keyof LooseChoice, 0>;
 const messageFields = {
-  ...{ role: 0, content: 0, refusal: 0, audio: 0, tool_calls: 0, function_call: 0, annotations: 0 },
+  ...{ role: 0, content: 0, refusal: 0, audio: 0, images: 0, tool_calls: 0, function_call: 0, annotations: 0 },
   ...{ search_results: 0, citations: 0, reasoning_content: 0, reasoning: 0, reasoning_text: 0 },
   ...{ reasoning_details: 0, thinking: 0, thinking_blocks: 0, extra_content: 0 },
 } satisfies Record<keyof LooseMessage, 0>;

@@ -6,6 +6,7 @@ import { CitationList } from '../chat/citations.ts';
 import { contentOf, stretchesOf } from '../chat/content-parts.ts';
 import type { DeltaField } from '../chat/fast-delta.ts';
 import { objectOf, textOf } from '../chat/loose.ts';
+import { pictureIn, pictureUrlsOf } from '../chat/pictures.ts';
 import { type ReasoningSource, reasoningOf } from '../chat/reasoning-source.ts';
 import type { Repairs } from '../chat/repairs.ts';
 import { newTagReader, ThinkTagReader, type ThinkTagTexts } from '../chat/think-tags.ts';
@@ -16,6 +17,7 @@ import { EnvelopeContents } from './envelope-contents.ts';
 import type { EventLog } from './event-log.ts';
 import { MessageItemWriter } from './message-item-writer.ts';
 import { type ClosingStatus, Output } from './output.ts';
+import { writePicture } from './picture-item.ts';
 import { ReasoningItemWriter } from './reasoning-item-writer.ts';
 import { type CallParts, namelessCall, ToolCalls, WholeCalls } from './tool-calls.ts';
 
@@ -34,6 +36,9 @@ type Current =
   | { readonly type: 'reasoning'; readonly item: ReasoningItemWriter };
 
 const noLogprobs: readonly Logprob[] = [];
+
+/** What keeps a picture's address beside its text. */
+const addressBytes = 64;
 
 /**
  * White space beyond this many characters is text: templates write a few line feeds, and what is held back must be bounded.
@@ -57,6 +62,8 @@ export class OutputWriter {
   #wholeCalls: WholeCalls | null = null;
   #current: Current | null = null;
   #hadMessage = false;
+  /** Those that were written: gateways repeat them. Null until one comes. */
+  #pictures: Set<string> | null = null;
   #tags: ThinkTagReader | null;
   /** White space before any text: held back, because before calls it is only a template's markup (docs/answers.md §1.3). */
   #space = '';
@@ -105,6 +112,7 @@ export class OutputWriter {
     if (delta.audio != null) this.#readText(transcriptOf(delta), extras.isLast);
     if (extras.citations.length > 0) this.cite(extras.citations);
     this.#refuse(textOf(delta.refusal) || content.refusal);
+    this.#draw(delta);
     const own = opaqueFieldsOf({ extra_content: delta.extra_content });
     if (own !== null) this.#envelope().addExtra({ fields: own, callId: ofMessage });
     const calls = this.#callsFor(delta);
@@ -142,6 +150,7 @@ export class OutputWriter {
     else this.#text(tagged.text, false);
     if (extras.citations.length > 0) this.cite(extras.citations);
     this.#refuse(content.refusal || textOf(message.refusal));
+    this.#draw(message);
     return calls?.send() ?? null;
   }
 
@@ -219,7 +228,7 @@ export class OutputWriter {
   /** Has more arrived than reasoning? */
   hasAnswer(): boolean {
     const hasCall = (this.#calls ?? this.#wholeCalls)?.hasSent() ?? false;
-    return this.#hadMessage || hasCall || (this.#space !== '' && !this.hasItems());
+    return this.#hadMessage || this.#pictures !== null || hasCall || (this.#space !== '' && !this.hasItems());
   }
 
   /** Nothing has arrived that shows in the output. */
@@ -402,6 +411,23 @@ export class OutputWriter {
     if (delta === '') return;
     this.#flushTags();
     this.#messageItem().refusal(delta);
+  }
+
+  /** Pictures become items of their own; of one that is elsewhere there is only its address, which the text has then. */
+  #draw(message: LooseMessage): void {
+    for (const url of pictureUrlsOf(message)) {
+      if (this.#pictures?.has(url)) continue;
+      this.#flushTags();
+      const picture = pictureIn(url);
+      if (picture === null) this.#text(`![](${url})`, false);
+      else {
+        this.#closeCurrent();
+        writePicture(picture, this.#output, this.#context);
+      }
+      this.#pictures ??= new Set();
+      this.#pictures.add(url);
+      this.#output.kept.bytes += url.length + addressBytes;
+    }
   }
 
   /** Null until a delta has a call. */

@@ -47,6 +47,8 @@ export interface LooseMessage {
   readonly content?: unknown;
   readonly refusal?: unknown;
   readonly audio?: unknown;
+  /** Pictures that the model made: OpenRouter, Gemini. */
+  readonly images?: unknown;
   readonly tool_calls?: unknown;
   /** The API before `tool_calls`. */
   readonly function_call?: unknown;
@@ -71,6 +73,12 @@ export interface LooseContentPart {
   readonly thinking?: unknown;
   readonly summary?: unknown;
   readonly refusal?: unknown;
+  readonly image_url?: unknown;
+}
+
+/** The `image_url` of a picture, where it is no string. */
+export interface LooseImageUrl {
+  readonly url?: unknown;
 }
 
 export interface LooseAudio {

@@ -109,6 +109,16 @@ export interface ToolSearchOutputItem {
   readonly tools: readonly ToolEcho[];
 }
 
+/** A picture that the model made. */
+export interface ImageGenerationCallItem {
+  readonly id: string;
+  readonly type: 'image_generation_call';
+  readonly status: 'in_progress' | 'completed';
+  /** Base64; null until it is there. */
+  readonly result: string | null;
+  readonly output_format: 'png' | 'jpeg' | 'webp' | 'gif';
+}
+
 /** A conversation's summary, in place of the conversation. */
 export interface CompactionItem {
   readonly id: string;
@@ -123,6 +133,7 @@ export type OutputItem =
   | CustomToolCallItem
   | ClientToolCallItem
   | ToolSearchOutputItem
+  | ImageGenerationCallItem
   | CompactionItem;
 
 export interface Usage {

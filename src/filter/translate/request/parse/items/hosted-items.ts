@@ -1,5 +1,6 @@
 import { arrayOf, objectOf, objectsOf, textOf } from '../../../chat/loose.ts';
 import { unsupportedParameter } from '../../request-errors.ts';
+import { parseContent } from '../parse-content.ts';
 import type { ItemType } from './input-builder.ts';
 
 interface LooseHostedItem {
@@ -32,7 +33,6 @@ const hostedTexts: Readonly<Record<string, (item: LooseHostedItem) => string>> =
   },
   computer_call: nothing,
   computer_call_output: nothing,
-  image_generation_call: (item) => noted('Generated an image', [textOf(item.revised_prompt)]),
   code_interpreter_call(item) {
     const logs = objectsOf<{ logs?: unknown }>(item.outputs).map((output) => textOf(output.logs));
     return noted('Ran code', [textOf(item.code), ...logs]);
@@ -60,10 +60,48 @@ const mcpApprovalResponse: ItemType = {
   },
 };
 
+/**
+ * A picture that the model made: to a server that takes pictures it goes as one, in a turn of the user, since assistants' have
+ * text alone. Elsewhere a text stands for it.
+ */
+const imageGenerationCall: ItemType = {
+  read(item, at, input) {
+    const data = textOf(item['result']);
+    if (data === '' || input.settings.profile.image !== true)
+      return hostedItem('image_generation_call', generatedImage).read(item, at, input);
+    const url = `data:image/${formatOf(data)};base64,${data}`;
+    const parts = [
+      { type: 'input_text', text: generatedImage(item) },
+      { type: 'input_image', image_url: url },
+    ];
+    input.add({
+      kind: 'message',
+      role: 'user',
+      content: parseContent(parts, 'user', `${at}.result`, input.settings, input.dropped),
+    });
+  },
+};
+
+function generatedImage({ revised_prompt: prompt }: LooseHostedItem): string {
+  return noted('Generated an image', [textOf(prompt)]) || '[Generated an image]';
+}
+
+/** By how the base64 of its first bytes begins. */
+function formatOf(data: string): string {
+  return beginnings.find(([start]) => data.startsWith(start))?.[1] ?? 'png';
+}
+
+const beginnings = [
+  ['/9j/', 'jpeg'],
+  ['UklGR', 'webp'],
+  ['R0lGOD', 'gif'],
+] as const;
+
 /** Those items by type: left out and named, with their text kept; or refused. */
 export const hostedItems: ReadonlyMap<string, ItemType> = new Map([
   ...Object.entries(hostedTexts).map(([type, textIn]) => [type, hostedItem(type, textIn)] as const),
   ['mcp_approval_response', mcpApprovalResponse],
+  ['image_generation_call', imageGenerationCall],
 ]);
 
 function hostedItem(type: string, textIn: (item: LooseHostedItem) => string): ItemType {
