@@ -14,6 +14,7 @@ interface Body {
     readonly role: string;
     readonly content?: unknown;
     readonly tool_call_id?: string;
+    readonly reasoning_content?: string;
     readonly tool_calls?: readonly {
       readonly id: string;
       readonly function?: { readonly name: string };
@@ -225,6 +226,23 @@ export const toolGuards: readonly ServerGuard[] = [
   ...schemaRules.map(({ refused, hasProperties, ...named }) => ({
     ...named,
     check: (body: Body) => checkRoots(body, refused, hasProperties),
+  })),
+  ...['kimi-k2.6', 'kimi-k3'].map((model) => ({
+    profile: 'moonshot',
+    model,
+    source: 'oh-my-pi#1077, big-AGI#1161, nanobot#4967, deer-flow#3043',
+    check(body: Body) {
+      const thinks = model === 'kimi-k3' || (body['thinking'] as { type?: string } | undefined)?.type !== 'disabled';
+      const { tool_choice: choice } = body;
+      if (thinks && (choice === 'required' || typeof choice === 'object'))
+        refuse("tool_choice 'specified' is incompatible with thinking enabled");
+      if (![undefined, 1].includes(body['temperature'] as number | undefined))
+        refuse('invalid temperature: only 1 is allowed for this model');
+      if (![undefined, 0.95].includes(body['top_p'] as number | undefined)) refuse('invalid top_p');
+      const isBare = body.messages.some((message) => message.tool_calls !== undefined && !message.reasoning_content);
+      if (model === 'kimi-k2.6' && thinks && isBare)
+        refuse('thinking is enabled but reasoning_content is missing in assistant tool call message');
+    },
   })),
   {
     profile: 'groq',

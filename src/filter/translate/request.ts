@@ -14,6 +14,7 @@ import { pairCalls } from './request/pair-calls.ts';
 import { parseRequest } from './request/parse/parse-request.ts';
 import { settingsForModel } from './request/parse/settings-for-model.ts';
 import type { CreateResponse, InputItem, InputMessage, InputReasoning } from './request/parsed.ts';
+import { withoutBackfill } from './request/passes/adapt-reasoning.ts';
 import { invalidValue, missingParameter, unsupportedParameter } from './request/request-errors.ts';
 import { translateTextFormat } from './request/text-format-to-chat.ts';
 import { translateToolChoice } from './request/tool-choice-to-chat.ts';
@@ -108,7 +109,7 @@ export function translateRequest(
     'parallel_tool_calls',
   );
   written.put(profile.maxTokensField, maxTokens, (operation.prewarms ? request.prewarm : null) ?? 'max_output_tokens');
-  putSampling(written, profile);
+  putSampling(written, request, profile, dropped);
   if (wanted.logprobs) {
     written.put('logprobs', true, 'top_logprobs', logprobsAt === -1 ? null : `include[${logprobsAt}]`);
     written.put('top_logprobs', request.top_logprobs || null, 'top_logprobs');
@@ -119,12 +120,16 @@ export function translateRequest(
   if (profile.stubTools && written.chat.tools === undefined) putStubTools(written, profile);
   const effort = request.reasoning?.effort ?? null;
   // The client's own switch is all that it wants to set of the server's reasoning.
-  const hasOwnSwitch = profile.reasoningEffort === 'thinking_and_effort' && passthrough.has('thinking');
+  const hasOwnSwitch = hasThinking(profile) && passthrough.has('thinking');
   if (!hasOwnSwitch) {
-    const made = translateEffort(effort, { model, hasTools: offered.length > 0 }, profile, dropped);
+    const tools = offered.length === 0 ? 'none' : isRequired(wanted.toolChoice) ? 'required' : 'offered';
+    const made = translateEffort(effort, { model, tools }, profile, dropped);
     written.putAll(made, trace?.setBy.effort ?? 'reasoning.effort');
   }
   const { chat } = written;
+  const backfill = profile.reasoningBackfill;
+  if (backfill?.on === 'calls_while_thinking' && isOff(chat.thinking ?? passthrough.get('thinking')))
+    written.put('messages', withoutBackfill(messages, backfill.text), null);
   putDefaults(chat, passthrough, profile);
   const echo = echoOf(request, {
     model,
@@ -164,6 +169,21 @@ export function translateRequest(
   };
 }
 
+/** Whether the profile’s server has a switch that clients of this profile set themselves. */
+function hasThinking({ reasoningEffort }: Profile): boolean {
+  return reasoningEffort === 'thinking_and_effort' || reasoningEffort === 'thinking_keep';
+}
+
+/** Whether the model has to call a tool. */
+function isRequired(choice: ChatCompletionRequest['tool_choice']): boolean {
+  if (typeof choice === 'object') return choice.type !== 'allowed_tools' || choice.allowed_tools.mode === 'required';
+  return choice === 'required' || choice === 'any';
+}
+
+function isOff(thinking: unknown): boolean {
+  return objectOf<{ readonly type?: unknown }>(thinking)?.type === 'disabled';
+}
+
 /** Text that no signed block takes back. */
 function isText(reasoning: InputReasoning, settings: TranslationSettings): boolean {
   const { text, blocks } = earlierReasoningOf(reasoning, settings);
@@ -196,9 +216,11 @@ function parallelToolCalls(
   return undefined;
 }
 
-function putSampling(chat: ChatWriter, { refusedFields }: Profile): void {
-  chat.copy('temperature', 'temperature');
-  chat.copy('top_p', 'top_p');
+function putSampling(chat: ChatWriter, request: CreateResponse, { refusedFields }: Profile, dropped: Dropped): void {
+  for (const name of ['temperature', 'top_p'] as const) {
+    if (!refusedFields.includes(name)) chat.copy(name, name);
+    else if (request[name] != null && request[name] !== 1) dropped.push(name);
+  }
   // A refused field that gets this far is zero, its default.
   if (!refusedFields.includes('presence_penalty')) chat.copy('presence_penalty', 'presence_penalty');
   if (!refusedFields.includes('frequency_penalty')) chat.copy('frequency_penalty', 'frequency_penalty');

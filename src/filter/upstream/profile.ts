@@ -58,8 +58,10 @@ export const profileFlags = {
   maxTokensField: z.enum(['max_tokens', 'max_completion_tokens']).describe('Field for `max_output_tokens`.'),
   includeUsage: z.boolean().describe('Understands `stream_options.include_usage`.'),
   refusedFields: z
-    .array(z.enum(['presence_penalty', 'frequency_penalty', 'logprobs', 'stop']))
-    .describe('Chat fields the server refuses or does not know; a request that needs one is refused here.'),
+    .array(z.enum(['temperature', 'top_p', 'presence_penalty', 'frequency_penalty', 'logprobs', 'stop']))
+    .describe(
+      'Chat fields the server refuses or does not know; a request that needs one is refused here, except for `temperature` and `top_p`, which are left out and named.',
+    ),
   verbosity: z
     .boolean()
     .describe('Takes `verbosity`.')
@@ -112,18 +114,26 @@ export const profileFlags = {
 
   // What is sent: reasoning
   reasoningEffort: z
-    .enum(['reasoning_effort', 'reasoning_object', 'thinking_type', 'thinking_and_effort', 'enable_thinking', 'none'])
+    .enum([
+      'reasoning_effort',
+      'reasoning_object',
+      'thinking_type',
+      'thinking_keep',
+      'thinking_and_effort',
+      'enable_thinking',
+      'none',
+    ])
     .describe(
-      'Field that takes the effort; `thinking_type` and `enable_thinking` are switches, which have no levels. What a request does not get is named.',
+      'Field that takes the effort; `thinking_type`, `thinking_keep` and `enable_thinking` are switches, which have no levels; `thinking_keep` also asks for earlier reasoning to be read. What a request does not get is named.',
     ),
   effortRules: z
     .array(effortRule)
     .describe('Efforts a model refuses, and what is sent to it instead; the first rule that matches the model counts.'),
   effortWithTools: z
-    .string()
+    .strictObject({ effort: z.string(), when: z.enum(['offered', 'required']) })
     .nullable()
     .describe(
-      'Effort sent with every request that offers tools, regardless of the requested one, where the server refuses others.',
+      'Effort sent with every request that offers tools, or that requires a call of one, regardless of the requested effort, where the server refuses others.',
     ),
   reasoningReplay: z
     .enum(['none', 'reasoning_content', 'reasoning', 'both', 'reasoning_details', 'mistral_thinking'])
@@ -133,7 +143,7 @@ export const profileFlags = {
     .describe('Which assistant messages get theirs back: every one, or those after the last user message.')
     .register(unprobed, { because: 'Both are taken: it is a choice of what is worth its tokens.' }),
   reasoningBackfill: z
-    .strictObject({ text: z.string(), on: z.enum(['all', 'calls']) })
+    .strictObject({ text: z.string(), on: z.enum(['all', 'calls', 'calls_while_thinking']) })
     .nullable()
     .describe('What replaces missing reasoning where the server requires the field, and on which assistant messages.')
     .register(unprobed, {

@@ -4,26 +4,28 @@ import type { Dropped } from './dropped.ts';
 
 /**
  * `reasoning.effort` as the field the profile's server reads. A null effort sends nothing, and the server's default
- * applies, unless the request `hasTools` and the profile has an effort for that. `dropped` receives `reasoning.effort`
+ * applies, unless the profile has an effort for requests with such `tools`. `dropped` receives `reasoning.effort`
  * where the server has no such field, and `reasoning.effort.max` (say) where it gets another value or only a switch.
  */
 export function translateEffort(
   asked: string | null,
-  { model, hasTools }: { readonly model: string; readonly hasTools: boolean },
+  { model, tools }: { readonly model: string; readonly tools: 'none' | 'offered' | 'required' },
   profile: Profile,
   dropped: Dropped,
 ): Pick<ChatCompletionRequest, 'reasoning_effort' | 'reasoning' | 'thinking' | 'enable_thinking'> {
-  const fixed = hasTools ? profile.effortWithTools : null;
+  const { effortWithTools: rule } = profile;
+  const isFixed = rule !== null && (tools === rule.when || tools === 'required');
+  const fixed = isFixed ? rule.effort : null;
   const effort = asked ?? fixed;
-  if (effort === null) return {};
-  const rule = profile.effortRules.find(({ models }) => models.test(model));
-  const value = fixed ?? rule?.efforts[effort] ?? effort;
+  if (effort === null) return profile.reasoningEffort === 'thinking_keep' ? keptThinking : {};
+  const levels = profile.effortRules.find(({ models }) => models.test(model));
+  const value = fixed ?? levels?.efforts[effort] ?? effort;
   if (profile.reasoningEffort === 'none') {
     dropped.push('reasoning.effort');
     return {};
   }
-  const isSwitch = profile.reasoningEffort === 'thinking_type' || profile.reasoningEffort === 'enable_thinking';
-  if (value !== effort || (isSwitch && effort !== 'none')) dropped.push(`reasoning.effort.${effort}`);
+  if (value !== effort || (switches.has(profile.reasoningEffort) && effort !== 'none'))
+    dropped.push(`reasoning.effort.${effort}`);
   switch (profile.reasoningEffort) {
     case 'reasoning_effort':
       return { reasoning_effort: value };
@@ -31,6 +33,8 @@ export function translateEffort(
       return { reasoning: value === 'none' ? { enabled: false } : { effort: value, exclude: false } };
     case 'thinking_type':
       return { thinking: { type: value === 'none' ? 'disabled' : 'enabled' } };
+    case 'thinking_keep':
+      return value === 'none' ? { thinking: { type: 'disabled' } } : keptThinking;
     case 'thinking_and_effort':
       if (value === 'none') return { thinking: { type: 'disabled' } };
       return { thinking: { type: 'enabled' }, reasoning_effort: value };
@@ -38,3 +42,12 @@ export function translateEffort(
       return { enable_thinking: value !== 'none' };
   }
 }
+
+const keptThinking = { thinking: { type: 'enabled', keep: 'all' } } as const;
+
+/** Fields without levels. */
+const switches: ReadonlySet<Profile['reasoningEffort']> = new Set([
+  'thinking_type',
+  'thinking_keep',
+  'enable_thinking',
+]);

@@ -25,7 +25,7 @@ const toolsWithoutReasoning: readonly ModelRule[] = [
     match: /gpt-5\.[4-6]/i,
     reason:
       'Over Chat they answer 400, “Function tools with reasoning_effort are not supported”, also where no effort is asked for, since they reason by default; with `none` they take tools (litellm#34569, pipecat#4043). The Responses API of the server itself has no such limit.',
-    flags: { effortWithTools: 'none' },
+    flags: { effortWithTools: { effort: 'none', when: 'offered' } },
   },
 ];
 
@@ -295,8 +295,8 @@ export const moonshot = server({
     ),
     reasoningReplay: readsReasoningContent,
     reasoningBackfill: [
-      { text: ' ', on: 'calls' },
-      'Refuses calls without reasoning (deer-flow#3043), and an empty one (crush#2696).',
+      { text: ' ', on: 'calls_while_thinking' },
+      'While it thinks, it refuses calls without reasoning (deer-flow#3043), and an empty one (crush#2696).',
     ],
     emptyAssistantContent: noNull,
     audio: noSound,
@@ -308,6 +308,29 @@ export const moonshot = server({
     ],
   },
   models: [
+    {
+      match: /kimi-k2\.[56]/i,
+      reason:
+        'A call that is required is a 400 while they think, “tool_choice specified is incompatible with thinking enabled” (oh-my-pi#1077), which they do by default: with it they are told not to.',
+      flags: { effortWithTools: { effort: 'none', when: 'required' } },
+    },
+    {
+      match: /kimi-k2\.6/i,
+      reason: 'Without `keep: "all"` the reasoning that it gets back is ignored (oh-my-pi#1839, kimi-code#1417).',
+      flags: { reasoningEffort: 'thinking_keep' },
+    },
+    {
+      match: /kimi-k(?:2\.[7-9]|[3-9])/i,
+      reason:
+        'They always think, so that no call can be required (big-AGI#1161): the tools are offered, and the choice is named as left out. A placeholder would be read as a thought of theirs: they keep earlier reasoning always (bifrost#3802).',
+      flags: { toolChoice: ignoredChoice, reasoningBackfill: null },
+    },
+    {
+      match: /kimi-k(?:2\.[5-9]|[3-9])/i,
+      reason:
+        '“invalid temperature: only 1 is allowed for this model”; `top_p` and penalties are fixed too (big-AGI#1161, nanobot#4967).',
+      flags: { refusedFields: ['temperature', 'top_p', 'presence_penalty', 'frequency_penalty'] },
+    },
     {
       match: /kimi-k[3-9]/i,
       reason: 'K3 and later have levels, in `reasoning_effort`, and refuse `thinking: {"type": "disabled"}`.',

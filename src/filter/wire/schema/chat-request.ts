@@ -36,7 +36,7 @@ export interface ChatCompletionRequest {
   /** OpenRouter. */
   readonly reasoning?: { readonly enabled: false } | { readonly effort: string; readonly exclude: boolean };
   /** DeepSeek and Moonshot. */
-  readonly thinking?: { readonly type: 'enabled' | 'disabled' };
+  readonly thinking?: { readonly type: 'enabled' | 'disabled'; readonly keep?: 'all' };
   /** DashScope. */
   readonly enable_thinking?: boolean;
 }

@@ -18,7 +18,7 @@ export const toolEvidence: readonly EvidenceRow[] = [
     probes: ['tools', 'tools_no_effort'],
     read: (findings) =>
       !takesNone(findings) && taken(findings, 'tools_no_effort')
-        ? equal('tools, tools_no_effort', { effortWithTools: 'none' })
+        ? equal('tools, tools_no_effort', { effortWithTools: { effort: 'none', when: 'offered' } })
         : null,
   },
   beside('tool_call', shows('tool_strict', failed, { strict: false })),

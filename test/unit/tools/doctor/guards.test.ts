@@ -94,7 +94,7 @@ it('a model that takes tools only without reasoning is recognised, and gets its 
   const { code, report } = await diagnose(behaviourOf(guard), guard.model);
   expect({ base: report.profile?.extends, flags: flagsOf(report), code }).toEqual({
     base: 'generic',
-    flags: { effortWithTools: 'none' },
+    flags: { effortWithTools: { effort: 'none', when: 'offered' } },
     code: 0,
   });
 });

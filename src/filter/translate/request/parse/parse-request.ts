@@ -285,6 +285,8 @@ function checkReasoning({ mode, context }: NonNullable<CreateResponseFields['rea
 }
 
 function checkRefused(name: string, value: unknown, { profile }: TranslationSettings): void {
+  // How an answer is drawn is left to the server, and named.
+  if (name === 'temperature' || name === 'top_p') return;
   const field = name === 'top_logprobs' ? 'logprobs' : name;
   if (value === 0 || !(profile.refusedFields as readonly string[]).includes(field)) return;
   throw unsupportedParameter(

@@ -1,6 +1,6 @@
 import type { ChatMessage, ChatToolCall } from '../../../wire/schema/chat-request.ts';
 import { googleExtra, signatureOf } from '../../reasoning-envelope.ts';
-import { type MessagePass, mapRole } from './message-pass.ts';
+import { type MessagePass, type Messages, mapRole } from './message-pass.ts';
 
 /** Reasoning older than the last question is left out. Must see the user's messages before others of that role are made. */
 export const leaveOutOldReasoning: MessagePass = {
@@ -54,3 +54,11 @@ export const fillInReasoning: MessagePass = {
     });
   },
 };
+
+/** The messages as they are where nothing is filled in. */
+export function withoutBackfill(messages: Messages, text: string): Messages {
+  return mapRole(messages, 'assistant', (message) => {
+    const { reasoning_content: content, ...kept } = message;
+    return content === text ? kept : message;
+  });
+}
