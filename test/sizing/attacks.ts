@@ -200,7 +200,7 @@ const completion = (content: string) => ({
 /** Its bytes are left out, as llama.cpp does: others than those of the text would be of a token that is not the answer's. */
 const token = (index: number) => ({ token: `word${index}`, logprob: -1.5 - index });
 
-/** By what comes. The first seven have ended a process of this service before it kept one account of all it holds. */
+/** By what comes; docs/operating.md has a recorded run. The first seven have ended a process of this service before it kept one account of all it holds. */
 export const attacks: Readonly<Record<string, Attack>> = {
   'gzip of 9 MB of instructions, streams kept open': bodies(
     43,
@@ -278,16 +278,20 @@ export const attacks: Readonly<Record<string, Attack>> = {
       sendAnswer(call, body);
     });
   },
-  'windows of 128 MiB in zstd': compressed(10, 'zstd', 150, (bytes) =>
-    zstdCompressSync(bytes, { params: { [constants.ZSTD_c_windowLog]: 27 } }),
-  ),
-  'windows of 16 MiB in brotli': compressed(40, 'br', 20, (bytes) =>
-    brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_LGWIN]: 24, [constants.BROTLI_PARAM_QUALITY]: 5 } }),
-  ),
   'bodies that never end': (...to) => {
     const piece = Buffer.from(text(pieceBytes));
     const headers = { ':method': 'POST', ':path': '/v1/responses', 'content-type': 'application/json' };
     const pause = () => new Promise((resolve) => setTimeout(resolve, 5));
     return openHeaders(to, 150, headers, false, (call) => sendUntil(call, 'request_body', 8 * MB, () => piece, pause));
   },
+};
+
+/** Answers whose decoders keep much: a process was ended by ten. */
+export const windowAttacks: Readonly<Record<string, Attack>> = {
+  'windows of 128 MiB in zstd': compressed(10, 'zstd', 150, (bytes) =>
+    zstdCompressSync(bytes, { params: { [constants.ZSTD_c_windowLog]: 27 } }),
+  ),
+  'windows of 16 MiB in brotli': compressed(40, 'br', 20, (bytes) =>
+    brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_LGWIN]: 24, [constants.BROTLI_PARAM_QUALITY]: 5 } }),
+  ),
 };

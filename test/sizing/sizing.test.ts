@@ -10,7 +10,7 @@ import { createMemoryCgroup, type MemoryCgroup } from '../support/memory-cgroup.
 import { beginStream, endStream, sendRequest } from '../support/scripted-exchange.ts';
 import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts';
 import { openWebSocket } from '../support/websocket-client.ts';
-import { type Attack, attacks } from './attacks.ts';
+import { type Attack, attacks, windowAttacks } from './attacks.ts';
 import { startTurnServer, webSocketAttacks } from './websocket-attacks.ts';
 
 const MiB = 1024 * 1024;
@@ -33,7 +33,7 @@ const onCalls =
   (_service, client, calls) =>
     attack(client, calls);
 const all: readonly (readonly [string, Begin])[] = [
-  ...Object.entries(attacks).map(([name, attack]) => [name, onCalls(attack)] as const),
+  ...Object.entries({ ...attacks, ...windowAttacks }).map(([name, attack]) => [name, onCalls(attack)] as const),
   ...Object.entries(webSocketAttacks).map(
     ([name, attack]) =>
       [
@@ -213,17 +213,18 @@ describe.each(rows)('a container of %i MiB with %i MB of heap and the image’s 
     clearInterval(timer);
     const after = ended === null ? residentMiB(service.child.pid) : idle;
     const highest = Math.max(...sizes);
-    recorded.push([
-      container,
-      heap,
-      name,
-      ended ?? 'lives',
-      idle.all,
-      highest,
-      after.all,
-      after.own - idle.own,
-      longest,
-    ]);
+    if (name in attacks)
+      recorded.push([
+        container,
+        heap,
+        name,
+        ended ?? 'lives',
+        idle.all,
+        highest,
+        after.all,
+        after.own - idle.own,
+        longest,
+      ]);
     const resident = sizes.filter((_, at) => at % 4 === 0);
     console.log(
       `${container}/${heap} ${name}: ${ended ?? 'lives'}; MiB idle ${idle.all}, highest ${highest}, after ${after.all}, own ${idle.own} and ${after.own} (${Math.round((performance.now() - startedAt) / 1000)} s); ${open} open, ${Math.round(held / MiB)} MiB counted; others within ${Math.round(longest)} ms of CPU; [${resident}]`,

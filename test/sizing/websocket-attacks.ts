@@ -112,15 +112,21 @@ function* fragments(bytes: number, each: number, between: Buffer | null = null):
 }
 
 /** Turns, one after the other, each of which continues the one before. */
-async function converse(address: string, inputs: readonly string[]): Promise<void> {
+async function converse(address: string, sockets: Socket[], inputs: readonly string[]): Promise<void> {
   const client = await openWebSocket(`http://${address}/v1/responses`).catch(() => null);
   if (client === null) return;
+  sockets.push((client.socket as unknown as { readonly _socket: Socket })._socket);
   let previous = {};
   for (const input of inputs) {
     const last = (await client.turn({ model: 'keeps', input, ...previous }).catch(() => [])).at(-1);
     if (last?.response === undefined) return;
     previous = { previous_response_id: last.response.id };
   }
+}
+
+/** So many, four at a time. */
+async function inTurns(count: number, run: () => Promise<void>): Promise<void> {
+  for (let begun = 0; begun < count; begun += 4) await Promise.all(times(4).map(run));
 }
 
 const long = (bytes: number) => 'lorem ipsum dolor '.repeat(Math.ceil(bytes / 18));
@@ -142,7 +148,7 @@ export const webSocketAttacks: Readonly<Record<string, WebSocketAttack>> = {
     reads: false,
   }),
   'nine thousand beginnings of a message': flood(9000, () => fragments(60_000, 20_000)),
-  'conversations of 5 MB': (address) => Promise.all(times(36).map(() => converse(address, [long(5 * MB)]))),
+  'conversations of 5 MB': (address, sockets) => inTurns(36, () => converse(address, sockets, [long(5 * MB)])),
   'handshakes that never end': flood(5000, () => [], { isWhole: false }),
   'requests that wait for a silent proxy': flood(60, () =>
     times(32).map((index) => create({ model: 'silent', stream_id: `s${index % 8}`, input: long(300_000) })),
@@ -156,13 +162,12 @@ export const webSocketAttacks: Readonly<Record<string, WebSocketAttack>> = {
       input: 'Hi',
     }),
   ]),
-  'conversations that grow': (address) =>
-    Promise.all(
-      times(20).map(() =>
-        converse(
-          address,
-          times(8).map(() => long(MB)),
-        ),
+  'conversations that grow': (address, sockets) =>
+    inTurns(20, () =>
+      converse(
+        address,
+        sockets,
+        times(8).map(() => long(MB)),
       ),
     ),
 };
