@@ -24,6 +24,7 @@ import { createPassedReader } from './passed-reader.ts';
 import { errorHeaders, keptHeaders, translatedHeaders } from './response-headers.ts';
 import { Stopwatch } from './stopwatch.ts';
 import {
+  type AnswerState,
   type Disposition,
   emptyReport,
   type UpstreamBodyReader,
@@ -53,6 +54,12 @@ interface OpenBody {
   readonly dropped: readonly string[];
 }
 
+/** What the leg has in each phase: of a body that has ended, what became of it. */
+type LegState =
+  | { readonly phase: 'awaiting_headers' | 'passing' | 'passed' }
+  | { readonly phase: 'holding_headers' | 'sending_body'; readonly body: OpenBody }
+  | { readonly phase: 'ended'; readonly answer: Readonly<AnswerState> | null };
+
 const noBytes = Buffer.alloc(0);
 
 /** How long an upstream may keep its stream open after the finish reason: usage may follow. */
@@ -68,10 +75,9 @@ export class ResponseLeg {
   readonly #lastUpstreamActivity = new Stopwatch();
   readonly #lastClientWrite = new Stopwatch();
   readonly #finish = new Stopwatch();
-  #phase: ResponsePhase = 'awaiting_headers';
+  #state: LegState = { phase: 'awaiting_headers' };
   /** The event that this phase was last found to allow: nearly always the next one is of the same kind. */
   #allowed: ResponseEvent['type'] | null = null;
-  #body: OpenBody | null = null;
   #refusal: ApiError | null = null;
   #upstreamStatus: number | null = null;
   #clientStatus: number | null = null;
@@ -89,21 +95,31 @@ export class ResponseLeg {
    * `ProtocolError` for a message that the phase does not allow.
    */
   handle(event: ResponseEvent, request: RequestOutcome): Replies {
-    if (event.type !== this.#allowed) checkEvent(responseMoves, this.#phase, event.type);
+    const state = this.#state;
+    if (event.type !== this.#allowed) checkEvent(responseMoves, state.phase, event.type);
     this.#allowed = event.type;
     this.#lastUpstreamActivity.touch();
     if (event.type === 'response_body') this.#upstreamBytes += event.body.length;
     if (event.type === 'response_headers') return this.#onHeaders(event, request);
-    if (this.#phase === 'passing' || this.#phase === 'passed') return this.#onPassing(event);
-    if (this.#phase === 'ended' || this.#body === null) return discard(event, this.#isFullDuplex());
-    if (event.type === 'response_body') return this.#onBody(event, this.#body);
-    return this.#deliver(event.type, this.#body, this.#body.reader.end(), 'trailers');
+    switch (state.phase) {
+      case 'holding_headers':
+      case 'sending_body':
+        if (event.type === 'response_body') return this.#onBody(event, state.body);
+        return this.#deliver(event.type, state.body, state.body.reader.end(), 'trailers');
+      case 'passing':
+      case 'passed':
+        return this.#onPassing(event);
+      case 'awaiting_headers':
+      case 'ended':
+        return discard(event, this.#isFullDuplex());
+    }
   }
 
   /** The replies that are due because time has passed; arguments as in `Exchange.tick`. */
   tick(at: number, blocked: boolean): Replies {
-    if (!this.#isFullDuplex() || this.#body === null || this.#phase === 'ended') return [];
-    if (!blocked) return this.#onTick(at, this.#body);
+    const body = this.#openBody();
+    if (!this.#isFullDuplex() || body === null) return [];
+    if (!blocked) return this.#onTick(at, body);
     for (const watch of [this.#lastUpstreamActivity, this.#lastClientWrite, this.#finish]) watch.touch();
     return [];
   }
@@ -114,32 +130,33 @@ export class ResponseLeg {
    * mode other than full duplex.
    */
   shed(error: ApiError): Replies | null {
-    const current = this.#body;
-    if (!this.#isFullDuplex() || current === null || this.#phase === 'ended') return null;
-    return this.#deliver('tick', current, current.reader.end(error, true), 'body');
+    const body = this.#openBody();
+    if (!this.#isFullDuplex() || body === null) return null;
+    return this.#deliver('tick', body, body.reader.end(error, true), 'body');
   }
 
   phase(): ResponsePhase {
-    return this.#phase;
+    return this.#state.phase;
   }
 
   /** The client's answer is complete, whether or not the upstream's has ended. */
   isComplete(): boolean {
-    return this.#phase === 'ended' || this.#phase === 'passed' || (this.#body?.reader.state.isComplete ?? false);
+    const { phase } = this.#state;
+    return phase === 'ended' || phase === 'passed' || (this.#answer()?.isComplete ?? false);
   }
 
   /** Tokens of the output so far, as the upstream counts them or estimated. */
   outputTokens(): number {
-    return this.#body?.reader.state.outputTokens ?? 0;
+    return this.#answer()?.outputTokens ?? 0;
   }
 
   /** A delta of a stream is among the bytes for the client. */
   hasToken(): boolean {
-    return this.#body?.reader.state.hasToken ?? false;
+    return this.#answer()?.hasToken ?? false;
   }
 
   report(): ResponseLegReport {
-    const report = this.#body?.reader.state.report() ?? emptyReport;
+    const report = this.#answer()?.report() ?? emptyReport;
     return {
       ...report,
       error: this.#refusal ?? report.error,
@@ -150,15 +167,25 @@ export class ResponseLeg {
     };
   }
 
+  #openBody(): OpenBody | null {
+    return 'body' in this.#state ? this.#state.body : null;
+  }
+
+  #answer(): Readonly<AnswerState> | null {
+    return 'answer' in this.#state ? this.#state.answer : (this.#openBody()?.reader.state ?? null);
+  }
+
   #isFullDuplex(): boolean {
     return this.#headerTiming === 'deferred';
   }
 
-  #move(cause: Cause, to: ResponsePhase): void {
-    if (to === this.#phase) return;
-    checkMove(responseMoves, this.#phase, cause, to);
-    this.#phase = to;
-    this.#allowed = null;
+  #move(cause: Cause, to: LegState): void {
+    if (to === this.#state) return;
+    if (to.phase !== this.#state.phase) {
+      checkMove(responseMoves, this.#state.phase, cause, to.phase);
+      this.#allowed = null;
+    }
+    this.#state = to;
   }
 
   #onHeaders({ type, headers, endOfStream }: HeadersEvent, request: RequestOutcome): Replies {
@@ -168,7 +195,7 @@ export class ResponseLeg {
     const operation = request.type === 'passed' ? request.operation : null;
     if (operation !== null && this.#canHold(status, headers, endOfStream)) return this.#hold(type, headers, operation);
     if (request.type === 'passed') {
-      this.#move(type, endOfStream ? 'passed' : 'passing');
+      this.#move(type, { phase: endOfStream ? 'passed' : 'passing' });
       return [{ type }];
     }
     const contentType = headers.get('content-type') ?? null;
@@ -185,15 +212,14 @@ export class ResponseLeg {
     const { bodyLimits: limits, tap } = this.#options;
     const onMessage = tap === undefined ? undefined : (events: number) => tap.onMessage(events);
     const reader = createUpstreamBodyReader({ status, contentType, retryAfter, context, committed, limits, onMessage });
-    const opened = { reader, decoder, headers, stream: context?.stream ?? false, dropped };
-    this.#body = opened;
-    this.#move(type, committed ? 'sending_body' : 'holding_headers');
+    const body = { reader, decoder, headers, stream: context?.stream ?? false, dropped };
+    this.#move(type, { phase: committed ? 'sending_body' : 'holding_headers', body });
     if (this.#isFullDuplex()) return [];
     if (this.#headerTiming === 'with_body') return [{ type }];
     // The headers are committed now, so an error can be described by its status alone.
     const isError = committed && status >= 300;
     if (isError) this.#clientStatus = byStatus().status;
-    const headersFor = isError ? this.#headersOfError(byStatus(), headers) : this.#headersOfTranslation(opened);
+    const headersFor = isError ? this.#headersOfError(byStatus(), headers) : this.#headersOfTranslation(body);
     return [{ type, headers: headersFor(null) }];
   }
 
@@ -213,8 +239,7 @@ export class ResponseLeg {
       maxResponseBytes,
     );
     const decoder = createContentDecoder([]);
-    this.#body = { reader, decoder, headers, stream: false, dropped: [] };
-    this.#move(type, 'holding_headers');
+    this.#move(type, { phase: 'holding_headers', body: { reader, decoder, headers, stream: false, dropped: [] } });
     return this.#isFullDuplex() ? [] : [{ type: 'response_headers' }];
   }
 
@@ -250,30 +275,36 @@ export class ResponseLeg {
     if (disposition instanceof ApiError) return this.#replace(cause, disposition, current.headers, end);
     // The headers wait for the decision, and nothing can be sent before them.
     if (disposition === null && this.#isFullDuplex()) return [];
-    const isFirst = this.#phase === 'holding_headers';
+    const isFirst = this.#state.phase === 'holding_headers';
     const headers = isFirst ? this.#headersOf(disposition, current) : null;
     const replies = bodyReplies(this.#headerTiming, { pieces: piecesOf(out, current.stream), end, headers });
     if (replies === null)
       return this.#refuse(cause, invalidUpstreamBody('The upstream’s response is empty.'), current.headers);
-    if (isFirst && this.#isFullDuplex()) this.#body = committed(disposition, current);
-    if (end !== 'open') return this.#commit(cause, replies, 'ended', null);
+    if (end !== 'open') return this.#commit(cause, replies, this.#ended(), null);
     // Half of an untouched body must not be ended as if it were whole: it passes, and Envoy's timeouts reset it.
-    return this.#commit(cause, replies, disposition === 'untouched' ? 'passing' : 'sending_body', null);
+    if (disposition === 'untouched') return this.#commit(cause, replies, { phase: 'passing' }, null);
+    // Once committed, the upstream's headers are not needed any more; a stream may last long and would keep them alive.
+    const sending: LegState = { phase: 'sending_body', body: { ...current, headers: noHeaders } };
+    return this.#commit(cause, replies, isFirst ? sending : this.#state, null);
   }
 
   /** Sends an error in place of the response. */
   #replace(cause: Cause, error: ApiError, headers: HeaderMap, end: BodyEnd): Replies {
     const replies = errorReplies(this.#headerTiming, error, end, this.#headersOfError(error, headers));
-    return replies === null ? this.#refuse(cause, error, headers) : this.#commit(cause, replies, 'ended', error);
+    return replies === null ? this.#refuse(cause, error, headers) : this.#commit(cause, replies, this.#ended(), error);
   }
 
   #refuse(cause: Cause, error: ApiError, headers: HeaderMap): Replies {
     const id = this.#requestId();
     const ids = id === null ? {} : { 'x-request-id': id };
-    return this.#commit(cause, [immediateResponse(error, { ...ids, ...keptHeaders(headers) })], 'ended', error);
+    return this.#commit(cause, [immediateResponse(error, { ...ids, ...keptHeaders(headers) })], this.#ended(), error);
   }
 
-  #commit(cause: Cause, replies: Replies, to: ResponsePhase, error: ApiError | null): Replies {
+  #ended(): LegState {
+    return { phase: 'ended', answer: this.#answer() };
+  }
+
+  #commit(cause: Cause, replies: Replies, to: LegState, error: ApiError | null): Replies {
     this.#move(cause, to);
     if (error !== null) {
       this.#refusal = error;
@@ -298,10 +329,11 @@ export class ResponseLeg {
   }
 
   #onPassing(event: Exclude<ResponseEvent, HeadersEvent>): ExchangeReply[] {
-    const isMore = this.#phase === 'passing' || event.type === 'response_trailers';
+    const { phase } = this.#state;
+    const isMore = phase === 'passing' || event.type === 'response_trailers';
     if (event.type === 'response_body') this.#clientBytes += event.body.length;
-    const isLast = this.#phase === 'passed' || event.type === 'response_trailers' || event.endOfStream;
-    this.#move(event.type, isLast ? 'passed' : 'passing');
+    const isLast = phase === 'passed' || event.type === 'response_trailers' || event.endOfStream;
+    this.#move(event.type, isLast === (phase === 'passed') ? this.#state : { phase: 'passed' });
     return isMore ? passThrough(event, this.#isFullDuplex()) : discard(event, this.#isFullDuplex());
   }
 
@@ -335,16 +367,16 @@ export class ResponseLeg {
     }
     const wantsHeartbeat = stream && !state.isComplete && heartbeatMs > 0;
     if (!wantsHeartbeat || clientSilence < heartbeatMs) return [];
-    return this.#deliver('tick', current, this.#phase === 'sending_body' ? keepAliveComment : reader.start(), 'open');
+    return this.#deliver(
+      'tick',
+      current,
+      this.#state.phase === 'sending_body' ? keepAliveComment : reader.start(),
+      'open',
+    );
   }
 }
 
 const isJsonType = /^application\/json\s*(;|$)/i;
-
-/** Once committed, the upstream's headers are not needed any more; a stream may last long and would keep them alive. */
-function committed(disposition: Disposition, current: OpenBody): OpenBody | null {
-  return disposition === 'untouched' ? null : { ...current, headers: noHeaders };
-}
 
 function piecesOf(bytes: ClientBytes, areEvents: boolean): readonly Buffer[] | LongBody {
   if (bytes instanceof LongBody) return bytes;
