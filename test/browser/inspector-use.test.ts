@@ -99,6 +99,26 @@ describe('text in bodies', () => {
   });
 });
 
+describe('the keyboard', () => {
+  test('moves in the list of a fresh page, and Escape gives the focus back to it', async () => {
+    await answered('keys');
+    const { page } = await open();
+    await page.getByRole('option', { name: /keys/ }).first().waitFor();
+    await page.keyboard.press('ArrowDown');
+    const first = page
+      .getByRole('listbox', { name: /newest first/ })
+      .getByRole('option')
+      .first();
+    await expect.poll(() => first.getAttribute('aria-selected')).toBe('true');
+    await page.keyboard.press('Enter');
+    await expect.poll(() => page.evaluate('document.activeElement.id')).toBe('detail-title');
+    await page.keyboard.press('Escape');
+    await expect.poll(() => page.evaluate('document.activeElement.id')).toBe('exchanges');
+    await page.keyboard.press('c');
+    await page.getByRole('region', { name: 'Conversations' }).waitFor();
+  });
+});
+
 describe('the panes', () => {
   const widthOf = (name: string) => `document.querySelector('${name}').getBoundingClientRect().width`;
 

@@ -4,7 +4,7 @@ import { webSocketTurnOf } from '../view/websocket-turn.ts';
 import { ConversationDetail, ConversationList } from './conversation-panes.tsx';
 import { Detail } from './detail.tsx';
 import type { ListedRow } from './exchange-list.ts';
-import { clientName, count, duration, pieces, size, timeOfDay, toneOf } from './format.ts';
+import { clientName, count, duration, size, timeOfDay, toneOf } from './format.ts';
 import type { Draft, Model } from './model.ts';
 import { SendDialog } from './send-dialog.tsx';
 import { Splitter } from './splitter.tsx';
@@ -22,8 +22,15 @@ export function App({ model }: { readonly model: Model }): JSX.Element {
       else if (event.key === 'p') model.list.togglePause();
       else if (event.key === 'n') model.setDraft(newDraft);
       else if (event.key === 'c') model.setConversations(!model.showsConversations);
-      else if (event.key === 'Escape') back(model);
-      else return;
+      else if (event.key === 'Escape') {
+        back(model);
+        listOf(model)?.focus();
+      } else if (document.activeElement === document.body && listKeys.has(event.key)) {
+        // On a fresh page nothing has the focus: the keys are for the list.
+        const list = listOf(model);
+        list?.focus();
+        list?.dispatchEvent(new KeyboardEvent('keydown', { key: event.key }));
+      } else return;
       event.preventDefault();
     };
     addEventListener('keydown', onKey);
@@ -113,6 +120,13 @@ export function App({ model }: { readonly model: Model }): JSX.Element {
   );
 }
 
+const listKeys: ReadonlySet<string> = new Set(['ArrowDown', 'ArrowUp', 'PageDown', 'PageUp', 'Home', 'End']);
+
+/** The list on the left. */
+function listOf({ showsConversations }: Model): HTMLElement | null {
+  return document.getElementById(showsConversations ? 'conversations' : 'exchanges');
+}
+
 const newDraft: Draft = { path: '/v1/responses', body: null };
 
 /** Closes the innermost thing that is open. */
@@ -137,7 +151,9 @@ function Status({ model }: { readonly model: Model }): JSX.Element {
 }
 
 function Empty({ model, onSend }: { readonly model: Model; readonly onSend: () => void }): JSX.Element {
-  if (model.list.total > 0) return <p class="empty">No exchange matches the filter.</p>;
+  if (model.list.total > 0)
+    return <p class="empty">{model.list.isSearching ? 'Searching the bodies …' : 'No exchange matches the filter.'}</p>;
+  if (model.connection !== 'live') return <p class="empty">{waitingFor(model)}</p>;
   return (
     <div class="empty">
       <p>No requests yet. What clients send appears here as it runs.</p>
@@ -148,12 +164,19 @@ function Empty({ model, onSend }: { readonly model: Model; readonly onSend: () =
   );
 }
 
+/** Why there is nothing to see yet. */
+function waitingFor({ connection }: Model): string {
+  return connection === 'lost'
+    ? 'The connection to the service is lost. The page tries again by itself.'
+    : 'Connecting to the service …';
+}
+
 function Row(props: { readonly listed: ListedRow; readonly isInBodies: boolean }): JSX.Element {
   const { row } = props.listed;
   const path = `${row.method ?? ''} ${row.path ?? ''}`;
   const tokens = row.output_tokens === null ? null : `${count(row.input_tokens)} → ${count(row.output_tokens)} tok`;
   const speed = row.tokens_per_second === null ? null : `${row.tokens_per_second.toFixed(0)} tok/s`;
-  const running = row.outcome === 'running' && row.pieces[1] > 0 ? pieces(row.pieces[1]) : null;
+  const running = row.outcome === 'running' && row.pieces[1] > 0 ? 'streaming' : null;
   const turn = webSocketTurnOf(row.request_id);
   const facts = [
     props.isInBodies ? 'text found' : null,
@@ -161,6 +184,7 @@ function Row(props: { readonly listed: ListedRow; readonly isInBodies: boolean }
     turn === null ? null : `ws turn ${turn.number}`,
     tokens ?? running,
     row.first_event_ms === null ? null : `first ${duration(row.first_event_ms)}`,
+    row.outcome === 'running' ? null : `${duration(row.duration_ms)} in all`,
     speed,
   ];
   return (

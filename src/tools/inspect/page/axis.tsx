@@ -20,7 +20,7 @@ export function Axis(props: {
         viewBox={`0 0 ${axisWidth} 20`}
         preserveAspectRatio="none"
         role="img"
-        aria-label={`${upstream.length} pieces from the upstream and ${client.length} to the client in ${duration(last)}`}
+        aria-label={`${upstream.length} messages from the upstream and ${client.length} to the client in ${duration(last)}`}
       >
         <path class="upstream" d={strokes(upstream, last, 1, 9)} />
         <path class="client" d={strokes(client, last, 11, 19)} />

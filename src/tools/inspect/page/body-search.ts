@@ -1,18 +1,23 @@
 /** Which exchanges have a text in their bodies: the service is asked once for each of them, when its bodies are complete. */
 export class BodySearch {
-  readonly #onFound: () => void;
+  readonly #onAnswer: () => void;
   #text = '';
   #found = new Set<number>();
   #unasked = new Set<number>();
   #timer: ReturnType<typeof setTimeout> | undefined;
   #asking: AbortController | null = null;
 
-  constructor(onFound: () => void) {
-    this.#onFound = onFound;
+  constructor(onAnswer: () => void) {
+    this.#onAnswer = onAnswer;
   }
 
   has(id: number): boolean {
     return this.#found.has(id);
+  }
+
+  /** Whether an answer of the service is awaited. */
+  get isSearching(): boolean {
+    return this.#timer !== undefined || this.#asking !== null;
   }
 
   /** Looks for another text, in these exchanges. */
@@ -50,13 +55,13 @@ export class BodySearch {
       const response = await fetch(`/inspect/search?${query}`, { signal: asking.signal });
       const { ids: found } = (await response.json()) as { ids: readonly number[] };
       for (const id of found) this.#found.add(id);
-      if (found.length > 0) this.#onFound();
     } catch {
       // The text has changed since, or the service is gone, which the page shows.
     }
     if (this.#asking !== asking) return;
     this.#asking = null;
     this.#schedule();
+    this.#onAnswer();
   }
 }
 

@@ -21,7 +21,8 @@ export function Detail({ model }: { readonly model: Model }): JSX.Element {
       <section class="detail nothing" aria-label="The selected exchange">
         <p>Select an exchange to see what it became.</p>
         <p class="keys">
-          <kbd>↑</kbd> <kbd>↓</kbd> move <kbd>/</kbd> filter <kbd>p</kbd> pause <kbd>n</kbd> send
+          <kbd>↑</kbd> <kbd>↓</kbd> move <kbd>/</kbd> filter <kbd>p</kbd> pause <kbd>c</kbd> conversations <kbd>n</kbd>{' '}
+          send
         </p>
       </section>
     );
@@ -31,6 +32,9 @@ export function Detail({ model }: { readonly model: Model }): JSX.Element {
         ← All exchanges
       </button>
       {problem === null ? null : <p class="banner bad">{problem}</p>}
+      {shown === null && problem === null ? (
+        <p class="banner">{model.connection === 'lost' ? 'The connection to the service is lost.' : 'Loading …'}</p>
+      ) : null}
       {shown === null ? null : <Shown key={shown.detail.row.id} shown={shown} model={model} />}
     </section>
   );

@@ -64,6 +64,11 @@ export class ExchangeList {
     return this.#bodySearch.has(id);
   }
 
+  /** Whether bodies are still searched for it. */
+  get isSearching(): boolean {
+    return this.#bodySearch.isSearching;
+  }
+
   get total(): number {
     return this.#rows.size;
   }

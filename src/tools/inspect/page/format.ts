@@ -50,8 +50,3 @@ export function toneOf(outcome: string): string {
 export function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
-
-/** `1 piece`, `12 pieces`. */
-export function pieces(number: number): string {
-  return `${count(number)} ${number === 1 ? 'piece' : 'pieces'}`;
-}

@@ -7,7 +7,7 @@ import { chunkLabel, eventLabel, parsed, type TimelineEntry, type TimelineRow } 
 import { Axis } from './axis.tsx';
 import { CopyButton } from './copy-button.tsx';
 import { FindCount } from './find-count.tsx';
-import { count, pieces } from './format.ts';
+import { count } from './format.ts';
 import { usualLayout } from './layout.ts';
 import { Lines, useColumns } from './lines.tsx';
 import type { Model } from './model.ts';
@@ -31,7 +31,7 @@ export function StreamSection({ shown, model }: { readonly shown: ShownExchange;
   const extra = (
     <>
       <span class="legend">
-        {pieces(timeline.upstreamTimes.length)} in · {count(timeline.clientTimes.length)} out
+        {linesOf(rows, 'upstream', 'chunk')} in · {linesOf(rows, 'client', 'event')} out
       </span>
       <FindCount found={[...found]} what="the answer" onGo={(index) => setInView({ index })} />
     </>
@@ -150,4 +150,10 @@ function Raw(props: {
       <Lines id={`raw-${props.title}`} label={props.title} lines={lines} />
     </div>
   );
+}
+
+/** `1 chunk`, `12 chunks`: the lines of a side. */
+function linesOf(rows: readonly TimelineRow[], side: 'upstream' | 'client', what: string): string {
+  const number = rows.filter((row) => row[side] !== null).length;
+  return `${count(number)} ${number === 1 ? what : `${what}s`}`;
 }
