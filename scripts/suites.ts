@@ -33,7 +33,7 @@ export const suites: readonly (readonly [name: string, ...args: string[]])[] = [
 
 /** The last run of a suite. */
 export interface LastRun {
-  /** What git says of the tree: a commit, with `-dirty` where it was changed. */
+  /** What git calls it, with `-dirty` where the tree was changed. */
   readonly commit: string;
   /** `2026-11-23` */
   readonly date: string;
@@ -119,6 +119,13 @@ async function run(name: string, args: readonly string[], commit: string): Promi
   };
 }
 
+/** The commit, with `-dirty` if the tree was changed by more than the records of earlier suites. */
+function commitOf(): string {
+  const git = (...args: string[]) => execFileSync('git', args, { cwd: root, encoding: 'utf8' }).trim();
+  const changed = git('status', '--porcelain', '--', '.', `:!${record}`, ':!CONTRIBUTING.md');
+  return git('describe', '--always') + (changed === '' ? '' : '-dirty');
+}
+
 if (import.meta.main) {
   const wanted = process.argv.slice(2);
   const unknown = wanted.filter((name) => !suites.some(([known]) => known === name));
@@ -126,8 +133,7 @@ if (import.meta.main) {
     console.error(`No suite is called ${unknown.join(', ')}: ${suites.map(([name]) => name).join(', ')}.`);
     process.exit(2);
   }
-  // Before the first is recorded, which changes the tree.
-  const commit = execFileSync('git', ['describe', '--always', '--dirty'], { cwd: root, encoding: 'utf8' }).trim();
+  const commit = commitOf();
   for (const [name, ...args] of suites) {
     if (wanted.length > 0 && !wanted.includes(name)) continue;
     const last = await run(name, args, commit);
