@@ -5,7 +5,7 @@ import { jsonTextOf } from './chat/loose.ts';
 /**
  * Counts, in bytes, what a stream keeps until its end: texts, lists as the text of their JSON, and so much for each object
  * beside. Whatever grows with a stream goes into one of the classes below, or is added where it is kept:
- * `test/unit/filter/translate/kept.test.ts` compares the count with the heap for every field of a delta.
+ * `test/faults/kept.test.ts` compares the count with the heap for every field of a delta.
  */
 export class Kept {
   bytes = 0;
