@@ -244,6 +244,18 @@ export const toolGuards: readonly ServerGuard[] = [
         refuse('thinking is enabled but reasoning_content is missing in assistant tool call message');
     },
   })),
+  ...[
+    { profile: 'groq' },
+    { profile: 'gemini', model: 'gemini-2.5-pro' },
+    { profile: 'vertex', model: 'google/gemini-2.5-flash' },
+  ].map((named) => ({
+    ...named,
+    source: 'vercel/ai#16540, symfony/ai#803',
+    check({ tools, response_format: format }: Body) {
+      if (tools !== undefined && format !== undefined)
+        refuse('json mode cannot be combined with tool/function calling');
+    },
+  })),
   {
     profile: 'groq',
     source: 'strix#1088',

@@ -61,7 +61,7 @@ export function translateRequest(
   if (profile.reasoningReplay === 'none' && input.some((item) => item.kind === 'reasoning' && isText(item, settings)))
     dropped.push('input[].reasoning');
   const tools = createToolTable(request.tools, profile, dropped);
-  const format = translateTextFormat(request.text.format, settings, dropped);
+  const format = translateTextFormat(request.text.format, tools.offered.length > 0, settings, dropped);
   const choice = translateToolChoice(request.tool_choice, tools, settings, dropped);
   const logprobsAt = request.include.indexOf('message.output_text.logprobs');
   const wanted = operation.constraints({

@@ -107,9 +107,9 @@ export const profileFlags = {
     .describe('Fields that have another name upstream: `seed` → `random_seed`.')
     .register(unprobed, { because: 'What another name would be cannot be guessed.' }),
   jsonSchema: z
-    .enum(['native', 'json_object', 'prompt'])
+    .enum(['native', 'native_without_tools', 'json_object', 'prompt'])
     .describe(
-      'How an answer is made to fit a JSON schema: by the server, as plain JSON with the schema in the prompt, or by the prompt alone.',
+      'How an answer is made to fit a JSON schema: by the server; by the server unless tools are offered, and then by the prompt; as plain JSON with the schema in the prompt; or by the prompt alone.',
     ),
 
   // What is sent: reasoning

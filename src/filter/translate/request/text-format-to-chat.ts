@@ -14,17 +14,23 @@ export interface TextFormat {
 
 const plainText: TextFormat = { chat: undefined, system: null, echo: { type: 'text' } };
 
-/** `text.format` as the profile's server takes it. `dropped` receives a `strict` the server does not know. */
+/**
+ * `text.format` as the profile's server takes it, in a request that offers tools or none. `dropped` receives a `strict` the
+ * server does not know, and `text.format` where the server takes it only without tools.
+ */
 export function translateTextFormat(
   format: TextFormatRequest,
+  hasTools: boolean,
   { profile, strictEcho }: TranslationSettings,
   dropped: Dropped,
 ): TextFormat {
   if (format.type === 'text') return plainText;
+  const isBesideTools = profile.jsonSchema === 'native_without_tools' && hasTools;
+  if (isBesideTools) dropped.push('text.format');
+  const mode = isBesideTools ? 'prompt' : profile.jsonSchema;
   if (format.type === 'json_object') {
     const echo = { type: 'json_object' };
-    if (profile.jsonSchema === 'prompt')
-      return { chat: undefined, system: 'Answer with one JSON object and nothing else.', echo };
+    if (mode === 'prompt') return { chat: undefined, system: 'Answer with one JSON object and nothing else.', echo };
     return { chat: { type: 'json_object' }, system: null, echo };
   }
   const { name, schema, strict, description } = format;
@@ -36,8 +42,9 @@ export function translateTextFormat(
     strict: strict ?? false,
   };
   const about = description === null || description === '' ? '' : `${description}\n`;
-  switch (profile.jsonSchema) {
-    case 'native': {
+  switch (mode) {
+    case 'native':
+    case 'native_without_tools': {
       if (strict === true && !profile.strict) dropped.push('text.format.strict');
       const chat: ChatResponseFormat = {
         type: 'json_schema',

@@ -40,6 +40,10 @@ export const groq = server({
       ],
       'Older Qwen models know `none` and `default` (pi#1745), others low, medium and high.',
     ),
+    jsonSchema: [
+      'native_without_tools',
+      '“json mode cannot be combined with tool/function calling” (vercel/ai#16540, agno#1065).',
+    ],
     reasoningReplay: ['reasoning', 'Reads earlier reasoning from this field.'],
     reasoningScope: ['tool_turns', 'Its models ignore what is older than the last question; it would cost tokens.'],
     audio: noSound,

@@ -168,6 +168,14 @@ const geminiEfforts = [
 ];
 const aboutGeminiEfforts = 'Gemini 3 and 2.5 Pro cannot be told not to think; no Gemini knows more than high.';
 
+/** Gemini’s older models. */
+const schemaOrTools: ModelRule = {
+  match: /gemini-(?:1|2)(?:\.|-)/i,
+  reason:
+    "A 400, “Function calling with a response mime type: 'application/json' is unsupported” (vercel/ai#16540, symfony/ai#803); Gemini 3 takes both (TanStack/ai#605).",
+  flags: { jsonSchema: 'native_without_tools' },
+};
+
 export const gemini = server({
   name: 'gemini',
   base: generic,
@@ -187,6 +195,7 @@ export const gemini = server({
       '“functionDeclaration parameters schema should be of type OBJECT” (OmniRoute#3360); a list of types is a 400 (kilocode#5333).',
     ],
   },
+  models: [schemaOrTools],
 });
 
 export const vertex = server({
@@ -204,7 +213,7 @@ export const vertex = server({
       `${aboutGeminiEfforts} Claude takes xhigh and max there.`,
     ),
   },
-  models: [claudeRule],
+  models: [claudeRule, schemaOrTools],
 });
 
 export const anthropic = server({

@@ -42,7 +42,9 @@ export const fieldEvidence: readonly EvidenceRow[] = [
     flags: ['jsonSchema'],
     probes: ['json_schema', 'json_object'],
     read(findings) {
-      if (found(findings, 'json_schema', 'works')) return equal('json_schema', { jsonSchema: 'native' });
+      if (found(findings, 'json_schema', 'works')) {
+        return equal('json_schema', { jsonSchema: 'native' }, ({ jsonSchema }) => jsonSchema.startsWith('native'));
+      }
       if (!found(findings, 'json_schema', ...failed, 'ignored')) return null;
       const fallback = found(findings, 'json_object', 'works') ? 'json_object' : 'prompt';
       return equal('json_schema, json_object', { jsonSchema: fallback });
