@@ -1,4 +1,5 @@
 import type { NewId, ResponseContext, RestoredTool } from '../../src/filter/translate/context.ts';
+import { integerPlacesOf } from '../../src/filter/translate/integer-places.ts';
 import { compact } from '../../src/filter/translate/operations/compaction.ts';
 import { inputTokens } from '../../src/filter/translate/operations/input-tokens.ts';
 import {
@@ -42,6 +43,8 @@ export interface ContextSettings {
   readonly restoredTools?: Readonly<Record<string, RestoredTool>>;
   readonly foundTools?: Readonly<Record<string, ToolEcho>>;
   readonly allowedTools?: readonly string[];
+  /** Those of functions, by name. */
+  readonly parameters?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
   readonly echo?: Partial<CreateResponseEcho>;
 }
 
@@ -80,6 +83,7 @@ export function createTestContext(settings: ContextSettings = {}): ResponseConte
     toolNames: new Set([...(settings.toolNames ?? []), ...restoredTools.keys()]),
     restoredTools,
     foundTools: new Map(Object.entries(settings.foundTools ?? {})),
+    integers: integerPlacesOf(toolsOf(settings.parameters ?? {})),
     earlierCallIds: new Set(),
     allowedTools: settings.allowedTools === undefined ? null : new Set(settings.allowedTools),
     wantsEncryptedReasoning: settings.wantsEncryptedReasoning ?? false,
@@ -92,6 +96,14 @@ export function createTestContext(settings: ContextSettings = {}): ResponseConte
     now: () => completedAt,
     newId: createCountedIds(),
   };
+}
+
+function toolsOf(parameters: NonNullable<ContextSettings['parameters']>): Parameters<typeof integerPlacesOf>[0] {
+  return Object.entries(parameters).map(([name, schema]) => ({
+    name,
+    chat: { type: 'function', function: { name, parameters: schema } },
+    origin: { kind: 'function', name },
+  }));
 }
 
 /** Ids in order of minting, counted by prefix. */

@@ -12,6 +12,7 @@ import type {
 import type { ResponseStreamEvent } from '../wire/schema/stream-events.ts';
 import type { Outcome } from './chat/finish.ts';
 import type { Repair } from './chat/repairs.ts';
+import type { IntegerPlaces } from './integer-places.ts';
 import type { UnknownType } from './request/dropped.ts';
 import type { ReasoningCarrier } from './settings.ts';
 
@@ -86,6 +87,8 @@ export interface ResponseContext {
   readonly restoredTools: ReadonlyMap<string, RestoredTool>;
   /** Offered names of deferred tools, each as a search would give it: what a client has to see before a call of it. */
   readonly foundTools: ReadonlyMap<string, ToolEcho>;
+  /** Where the arguments of tools have integers, by their offered names. */
+  readonly integers: ReadonlyMap<string, IntegerPlaces>;
   /** The ids of the conversation's calls. */
   readonly earlierCallIds: ReadonlySet<string>;
   /** The names the model may call, by `tool_choice`: one, none or `allowed_tools`; null if it does not restrict them. */

@@ -2,6 +2,7 @@ import type { Profile } from '../upstream/profile.ts';
 import type { ChatCompletionRequest, Passthrough } from '../wire/schema/chat-request.ts';
 import { objectOf } from './chat/loose.ts';
 import type { NewId, ResponseContext } from './context.ts';
+import { integerPlacesOf } from './integer-places.ts';
 import type { TranslatedOperation } from './operations/operation.ts';
 import { responses } from './operations/responses.ts';
 import { ChatWriter } from './request/chat-writer.ts';
@@ -152,6 +153,7 @@ export function translateRequest(
       toolNames: offered.length === 0 ? noNames : new Set(offered.map(nameOf)),
       restoredTools: restoredToolsOf(offered),
       foundTools: foundToolsOf(offered),
+      integers: integerPlacesOf(offered),
       earlierCallIds: callIdsOf(input),
       allowedTools: choice.allowed,
       wantsEncryptedReasoning,

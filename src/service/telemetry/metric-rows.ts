@@ -180,7 +180,7 @@ export const metricRows = {
     help: 'Answers of upstreams in which something was repaired, or left out so that the rest could be used, by kind; an exchange counts each once.',
     labels: ['kind'],
     values: repairKinds,
-    more: 'Kinds: `skipped_data` (data of a stream that was not JSON), `repeated_call` (a tool call that came twice under one id), `usage` (counts that contradict each other), `service_tier` (one for which the API has no word), `reasoning_alone` (an answer of reasoning and nothing else, which ended normally: agents stop at it; `REASONING_ALONE`).',
+    more: 'Kinds: `skipped_data` (data of a stream that was not JSON), `repeated_call` (a tool call that came twice under one id), `whole_number` (`120000.0` where a tool has an integer), `usage` (counts that contradict each other), `service_tier` (one for which the API has no word), `reasoning_alone` (an answer of reasoning and nothing else, which ended normally: agents stop at it; `REASONING_ALONE`).',
   },
   dropped: {
     type: 'counter',

@@ -224,6 +224,7 @@ function contextFor(stream: boolean): ResponseContext {
     echo: {} as CreateResponseEcho,
     toolNames,
     foundTools: new Map(),
+    integers: new Map(),
     restoredTools: new Map(),
     earlierCallIds: new Set(),
     allowedTools: null,

@@ -3,11 +3,19 @@
  *
  * - `skipped_data`: data in a stream that was not JSON.
  * - `repeated_call`: a tool call that came twice.
+ * - `whole_number`: `120000.0` in arguments where the tool's schema has an integer.
  * - `usage`: counts of tokens that contradict each other.
  * - `service_tier`: a tier for which the API has no word.
  * - `reasoning_alone`: an answer of reasoning and nothing else that ended normally. Agents stop at it without a word.
  */
-export const repairKinds = ['skipped_data', 'repeated_call', 'usage', 'service_tier', 'reasoning_alone'] as const;
+export const repairKinds = [
+  'skipped_data',
+  'repeated_call',
+  'whole_number',
+  'usage',
+  'service_tier',
+  'reasoning_alone',
+] as const;
 export type Repair = (typeof repairKinds)[number];
 
 /** The repairs of one answer, each once. Most answers have none. */

@@ -1,5 +1,6 @@
 import { ApiError } from '../../wire/schema/api-error.ts';
 import type { ItemStatus } from '../../wire/schema/response-resource.ts';
+import type { Repairs } from '../chat/repairs.ts';
 import type { ClientTool } from '../client-tools/client-tool.ts';
 import { clientTools } from '../client-tools/client-tools.ts';
 import type { ResponseContext } from '../context.ts';
@@ -16,6 +17,7 @@ import {
   emptyArguments,
   restoredToolOf,
 } from './tool-restoration.ts';
+import { WholeNumbers, withWholeNumbers } from './whole-numbers.ts';
 
 /** Writes the item of a tool call from `output_item.added` to `output_item.done`. One class for each kind of tool. */
 export interface CallItemWriter extends OpenItem {
@@ -40,6 +42,7 @@ export interface WrittenCall {
 }
 
 interface Parts {
+  readonly repairs: Repairs;
   readonly log: EventLog;
   readonly output: Output;
   readonly context: ResponseContext;
@@ -126,15 +129,24 @@ abstract class CallWriter implements CallItemWriter {
 
 class FunctionCallWriter extends CallWriter {
   readonly #name: string;
+  /** Null for tools without integers. */
+  readonly #numbers: WholeNumbers | null;
   #hasDelta = false;
 
   constructor(named: NamedCall, name: string, parts: Parts) {
     const start = itemOf(named, 'in_progress', '', false, parts.context);
     super(named, start.type === 'function_call' ? { ...start, arguments: '' } : start, parts);
     this.#name = name;
+    const places = parts.context.integers.get(named.call.name);
+    this.#numbers = places === undefined ? null : new WholeNumbers(places, () => parts.repairs.note('whole_number'));
   }
 
-  add(delta: string): void {
+  add(given: string): void {
+    const delta = this.#numbers === null ? given : this.#numbers.push(given);
+    if (delta !== '') this.#send(delta);
+  }
+
+  #send(delta: string): void {
     this.#hasDelta = true;
     this.log.emit({
       type: 'response.function_call_arguments.delta',
@@ -144,11 +156,19 @@ class FunctionCallWriter extends CallWriter {
     });
   }
 
+  #text(): string {
+    const text = this.named.call.text.toString();
+    const places = this.#numbers === null ? undefined : this.context.integers.get(this.named.call.name);
+    return places === undefined ? text : withWholeNumbers(text, places);
+  }
+
   close(status: ClosingStatus): CallItem {
-    const text = this.#hasDelta ? this.named.call.text.toString() : unsentText(this.named, status);
+    const held = this.#numbers?.finish() ?? '';
+    if (held !== '') this.#send(held);
+    const text = this.#hasDelta ? this.#text() : unsentText(this.named, status);
     const whole = argumentsOf(text, status);
     // The deltas must add up to what the done event repeats.
-    if (!this.#hasDelta && whole !== '') this.add(whole);
+    if (!this.#hasDelta && whole !== '') this.#send(whole);
     this.log.emit({
       type: 'response.function_call_arguments.done',
       item_id: this.named.id,

@@ -1,0 +1,121 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { type IntegerPlaces, integerPlacesOf } from '../../../../../src/filter/translate/integer-places.ts';
+import { WholeNumbers, withWholeNumbers } from '../../../../../src/filter/translate/response/whole-numbers.ts';
+
+const placesOf = (parameters: Record<string, unknown>, name = 'f', namespace?: string): IntegerPlaces | undefined =>
+  integerPlacesOf([
+    {
+      name,
+      chat: { type: 'function', function: { name, parameters } },
+      origin: { kind: 'function', name, ...(namespace !== undefined && { namespace }) },
+    },
+  ]).get(name);
+const integer = { type: 'integer' };
+const schema = {
+  type: 'object',
+  properties: {
+    n: integer,
+    x: { type: 'number' },
+    either: { anyOf: [integer, { type: 'null' }] },
+    both: { anyOf: [integer, { type: 'number' }] },
+    typed: { type: ['integer', 'null'] },
+    list: { type: 'array', items: integer },
+    nested: { type: 'object', properties: { deep: { $ref: '#/$defs/count' } } },
+    'a"b': integer,
+    text: { type: 'string' },
+    map: { type: 'object', additionalProperties: integer },
+    anything: { anyOf: [integer, {}] },
+    self: { $ref: '#' },
+  },
+  $defs: { count: integer },
+};
+const repaired = (text: string, parameters: Record<string, unknown> = schema) => {
+  const places = placesOf(parameters);
+  return places === undefined ? text : withWholeNumbers(text, places);
+};
+
+describe('a number of a tool’s arguments', () => {
+  it.each([
+    ['{"n":120000.0}', '{"n":120000}'],
+    ['{"n": 120000.00 , "x": 1.0}', '{"n": 120000 , "x": 1.0}'],
+    ['{"either":3.0,"typed":-4.0}', '{"either":3,"typed":-4}'],
+    ['{"list":[1.0,2.5,3.0]}', '{"list":[1,2.5,3]}'],
+    ['{"nested":{"deep":1.0},"map":{"a":2.0}}', '{"nested":{"deep":1},"map":{"a":2}}'],
+    ['{"a\\"b":1.0}', '{"a\\"b":1}'],
+    ['{"self":{"n":1.0}}', '{"self":{"n":1}}'],
+  ])('is an integer where the schema has one: %s', (given, wanted) => {
+    expect(repaired(given)).toBe(wanted);
+  });
+
+  it.each([
+    '{"n":1.5}',
+    '{"n":1.05}',
+    '{"n":1.0e3}',
+    '{"x":1.0}',
+    '{"both":1.0}',
+    '{"anything":1.0}',
+    '{"other":1.0}',
+    '{"text":"1.0, \\"n\\":1.0"}',
+    '{"n":"1.0"}',
+    '{"n":1.0',
+  ])('stays as it is elsewhere: %s', (given) => {
+    expect(repaired(given)).toBe(given);
+  });
+
+  it('of Codex’s tools is one where they read one, whatever they declare', () => {
+    const parameters = { type: 'object', properties: { session_id: { type: 'number' }, chars: { type: 'string' } } };
+    const places = placesOf(parameters, 'write_stdin');
+    expect(places && withWholeNumbers('{"session_id":7.0}', places)).toBe('{"session_id":7}');
+    expect(placesOf(parameters, 'write_stdin', 'other__')).toBeUndefined();
+    expect(placesOf(parameters, 'f')).toBeUndefined();
+    const agent = placesOf({ properties: { timeout_ms: { type: 'number' } } }, 'wait_agent', 'collaboration');
+    expect(agent && withWholeNumbers('{"timeout_ms":120000.0}', agent)).toBe('{"timeout_ms":120000}');
+  });
+
+  it('is the same however the text is cut, and whatever it is (property)', () => {
+    const places = placesOf(schema);
+    if (places === undefined) throw new Error('no places');
+    const values = fc.jsonValue({ maxDepth: 3 }).map((value) => JSON.stringify({ n: 3, list: [1], nested: value }));
+    const words = fc.constantFrom('{', '}', '[', ']', '"n":', '"', '1', '.0', '.', '5', ',', '\\', 'e3', ' ');
+    const texts = fc.oneof(
+      values,
+      fc.array(words, { maxLength: 30 }).map((list) => list.join('')),
+    );
+    fc.assert(
+      fc.property(texts, fc.integer({ min: 1, max: 4 }), (text, size) => {
+        const numbers = new WholeNumbers(places, () => {});
+        let out = '';
+        for (let at = 0; at < text.length; at += size) out += numbers.push(text.slice(at, at + size));
+        expect(out + numbers.finish()).toBe(withWholeNumbers(text, places));
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it('means what it meant (property)', () => {
+    const value = fc.jsonValue({ maxDepth: 3 });
+    const text = fc.record({
+      n: fc.integer(),
+      list: fc.array(fc.oneof(fc.integer(), fc.double({ noNaN: true }))),
+      x: value,
+    });
+    fc.assert(
+      fc.property(text, (given) => {
+        const floats = JSON.stringify(given).replace(/("n":-?\d+)/, '$1.0');
+        expect(JSON.parse(repaired(floats))).toEqual(JSON.parse(floats));
+        expect(repaired(floats)).not.toMatch(/"n":-?\d+\.0[,}]/);
+      }),
+    );
+  });
+
+  it('in a list that is nested without end costs what it is long', () => {
+    expect(repaired('['.repeat(100_000))).toHaveLength(100_000);
+  });
+
+  it('of a schema that refers to itself, or is too large, is looked for within bounds', () => {
+    const self: Record<string, unknown> = { type: 'object', properties: {} };
+    for (let at = 0; at < 60; at++) Object.assign(self['properties'] as object, { [`p${at}`]: { $ref: '#' } });
+    expect(placesOf(self)).toBeUndefined();
+  });
+});
