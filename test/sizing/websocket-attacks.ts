@@ -150,11 +150,11 @@ export const webSocketAttacks: Readonly<Record<string, WebSocketAttack>> = {
   'nine thousand beginnings of a message': flood(9000, () => fragments(60_000, 20_000)),
   'conversations of 5 MB': (address, sockets) => inTurns(36, () => converse(address, sockets, [long(5 * MB)])),
   'handshakes that never end': flood(5000, () => [], { isWhole: false }),
-  'requests that wait for a silent proxy': flood(60, () =>
+  'requests that wait for a silent proxy': flood(20, () =>
     times(32).map((index) => create({ model: 'silent', stream_id: `s${index % 8}`, input: long(300_000) })),
   ),
-  'answers that nobody reads': flood(300, () => [create({ model: 'endless', input: 'Hi' })], { reads: false }),
-  'ids of 9 MB': flood(60, () => [
+  'answers that nobody reads': flood(30, () => [create({ model: 'endless', input: 'Hi' })], { reads: false }),
+  'ids of 9 MB': flood(24, () => [
     create({
       model: 'keeps',
       previous_response_id: 'x'.repeat(4.5 * MB),

@@ -64,8 +64,10 @@ export interface Connection {
 }
 
 interface Lane {
+  readonly streamId: string | null;
   running: Turn | null;
-  readonly waiting: Turn[];
+  /** Turns, and the errors of messages that were refused meanwhile: each is answered in its place. */
+  readonly waiting: (Turn | TurnError)[];
   /** Its last response that can be continued. */
   last: Conversation | null;
 }
@@ -101,7 +103,21 @@ export function createConnection(host: ConnectionHost): Connection {
     if (conversation !== null) conversations.keep(conversation);
   }
 
+  /** Answers a message with an error once the turns before it have ended: clients take an error for the end of the turn that runs. */
   function refuse(error: TurnError, streamId: string | null): void {
+    const lane = lanes.get(streamId);
+    if (lane === undefined || lane.running === null) sendError(error, streamId);
+    else if (waiting > 2 * limits.maxWaiting) {
+      host.turnEnded('error', String(error.error.code));
+      abort();
+      host.close(1008, 'too_many_waiting_responses');
+    } else {
+      lane.waiting.push(error);
+      waiting += 1;
+    }
+  }
+
+  function sendError(error: TurnError, streamId: string | null): void {
     host.send(errorMessage(error, streamId));
     host.turnEnded('error', String(error.error.code));
   }
@@ -120,20 +136,27 @@ export function createConnection(host: ConnectionHost): Connection {
       setLast(idle[1], null);
       lanes.delete(idle[0]);
     }
-    const lane: Lane = { running: null, waiting: [], last: null };
+    const lane: Lane = { streamId, running: null, waiting: [], last: null };
     lanes.set(streamId, lane);
     return lane;
   }
 
   function startNext(lane: Lane): void {
-    if (lane.running !== null || phase !== 'open') return;
-    const next = lane.waiting.shift();
-    if (next === undefined) return;
-    waiting -= 1;
-    lane.running = next;
-    onTheWay.add(next);
-    next.start();
-    if (!next.isOnTheWay) onTheWay.delete(next);
+    while (lane.running === null && phase !== 'closed') {
+      const next = lane.waiting.shift();
+      if (next === undefined) return;
+      waiting -= 1;
+      if (!(next instanceof Turn)) sendError(next, lane.streamId);
+      else if (farewell !== null) {
+        farewellSaid = true;
+        next.cancel(farewellError(farewell));
+      } else {
+        lane.running = next;
+        onTheWay.add(next);
+        next.start();
+        if (!next.isOnTheWay) onTheWay.delete(next);
+      }
+    }
   }
 
   function createTurn(fields: RawFields, streamId: string | null, bytes: number): void {
@@ -204,9 +227,9 @@ export function createConnection(host: ConnectionHost): Connection {
   function turnEnded(lane: Lane, turn: Turn): void {
     if (lane.running === turn) lane.running = null;
     if (phase === 'closed') return;
-    move('turn_end', phase === 'open' ? 'open' : 'draining');
-    if (phase === 'open') startNext(lane);
-    else closeIfIdle();
+    move('turn_end', phase);
+    startNext(lane);
+    closeIfIdle();
   }
 
   function closeIfIdle(): void {
@@ -220,6 +243,18 @@ export function createConnection(host: ConnectionHost): Connection {
     if (!farewellSaid && why === 'time_limit') host.send(errorMessage(farewellError(why), null));
     forgetAll();
     host.close(1001, farewells[why].code);
+  }
+
+  /** Nobody listens any more: ends what runs and what waits. */
+  function abort(): void {
+    if (phase !== 'closed') move('close', 'closed');
+    const unanswered = [...onTheWay, ...[...lanes.values()].flatMap((lane) => lane.waiting.splice(0))];
+    onTheWay.clear();
+    waiting = 0;
+    for (const one of unanswered)
+      if (one instanceof Turn) one.cancel(null);
+      else host.turnEnded('error', String(one.error.code));
+    forgetAll();
   }
 
   function forgetAll(): void {
@@ -246,24 +281,11 @@ export function createConnection(host: ConnectionHost): Connection {
     end(why) {
       if (phase !== 'open') return;
       farewell = why;
-      const waitingTurns = [...lanes.values()].flatMap((lane) => lane.waiting.splice(0));
       const runs = [...lanes.values()].some(({ running }) => running !== null);
       move('farewell', runs ? 'draining' : 'closed');
-      waiting = 0;
-      for (const turn of waitingTurns) {
-        turn.cancel(farewellError(why));
-        farewellSaid = true;
-      }
       if (!runs) sayFarewell(why);
     },
-    closed() {
-      if (phase !== 'closed') move('close', 'closed');
-      const turns = [...onTheWay, ...[...lanes.values()].flatMap((lane) => lane.waiting.splice(0))];
-      onTheWay.clear();
-      waiting = 0;
-      for (const turn of turns) turn.cancel(null);
-      forgetAll();
-    },
+    closed: abort,
     setBlocked(now) {
       blocked = now;
       for (const turn of onTheWay)

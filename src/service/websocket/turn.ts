@@ -80,7 +80,8 @@ export class Turn implements AnswerListener {
   /** Of an answer that is an error. */
   #errorBody: Buffer[] = [];
   #errorBytes = 0;
-  #sawError = false;
+  /** The `error` event of the stream: the `response.failed` that follows says the same, and a turn has one end. */
+  #errorEvent: string | null = null;
 
   constructor(fields: RawFields, streamId: string | null, number: number, host: TurnHost) {
     this.#fields = fields;
@@ -137,9 +138,10 @@ export class Turn implements AnswerListener {
     if (this.#phase === 'streaming') this.#events(() => this.#decoder?.finish() ?? []);
     if (this.#phase === 'ended') this.#move('answer_end', 'ended');
     else if (this.#phase === 'reading_error') this.#refuse('answer_end', this.#errorOfAnswer());
-    // The error was an event of the stream, which the client has.
-    else if (this.#sawError) this.#finish('answer_end', 'failed', null);
-    else this.#refuse('answer_end', truncated);
+    else if (this.#errorEvent !== null) {
+      this.#send(this.#errorEvent);
+      this.#finish('answer_end', 'failed', null);
+    } else this.#refuse('answer_end', truncated);
   }
 
   broken(reason: string): void {
@@ -192,18 +194,24 @@ export class Turn implements AnswerListener {
       this.#refuse('answer_body', notEvents);
       return;
     }
-    if (name === 'error') this.#sawError = true;
     // A delta's text is forwarded unchanged; only events that contain the Response are parsed.
-    if (name === null || !withResponse.test(name)) this.#send(data);
+    if (name === 'error') this.#errorEvent = data;
+    else if (name === null || !withResponse.test(name)) this.#send(data);
     else this.#responseEvent(data);
   }
 
   #responseEvent(data: string): void {
-    const event = JSON.parse(data) as { type: string; response: { id: string; output: unknown } };
+    const event = JSON.parse(data) as {
+      type: string;
+      sequence_number: number;
+      response: { id: string; output: unknown };
+    };
     const { type, response } = event;
     // The proxy was sent the whole conversation: only this side knows that it is a continuation.
     const continued = { ...event, response: { ...response, previous_response_id: this.#previousId } };
-    this.#send(this.#previousId === null ? data : JSON.stringify(continued));
+    // It takes the number of the error that is left out.
+    if (this.#errorEvent !== null) continued.sequence_number -= 1;
+    this.#send(this.#previousId === null && this.#errorEvent === null ? data : JSON.stringify(continued));
     const outcome = terminal[type as keyof typeof terminal] as TurnOutcome | undefined;
     if (outcome === undefined) return;
     if (outcome !== 'failed') {
