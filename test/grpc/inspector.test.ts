@@ -72,10 +72,10 @@ describe('INSPECT=on', () => {
   });
   afterAll(() => shared.remove());
 
-  it('is a page of the admin port when it is on, and the log warns of it', async () => {
+  it('is a page of the admin port when it is on, and the log says so', async () => {
     const running = shared;
     const line = await running.logged(({ msg }) => String(msg).includes('INSPECT=on'));
-    expect(line).toMatchObject({ level: 'warn', url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/inspect$/) });
+    expect(line).toMatchObject({ level: 'info', url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/inspect$/) });
     expect(line['msg']).toContain('sees the contents');
     const page = await running.get('/inspect');
     expect(page.status).toBe(200);

@@ -13,7 +13,7 @@ const floors: Readonly<Record<string, Readonly<Record<string, readonly string[]>
     'wire/credentials': [],
     'wire/json': [],
     'wire/schema': [],
-    'wire/sse': ['wire/schema'],
+    'wire/sse': ['wire/json', 'wire/schema'],
     machine: [],
     upstream: [],
     translate: ['upstream', 'wire/credentials', 'wire/json', 'wire/schema'],

@@ -7,7 +7,7 @@ type DroppedKind = (typeof droppedKinds)[number];
  * field that is not sent. The first three have an index before their type; a field is named once for all of its places.
  */
 export function droppedKind(name: string): DroppedKind {
-  if (/\btools\[\d+\]\.(?!strict$|parameters\.encrypted$)/.test(name)) return 'tool';
+  if (/\btools\[\d+\]\.(?!strict$|parameters\.)/.test(name)) return 'tool';
   if (name === 'input[].reasoning' || name.endsWith('.item_reference')) return 'reasoning';
   return name === 'input[].content' || /^input\[\d+\]\./.test(name) ? 'content' : 'field';
 }

@@ -99,9 +99,9 @@ const places = {
   'before a question': { before: earlier, after: [answered, { role: 'user', content: 'And now?' }], isNow: false },
 };
 
-/** Variants that ask for nothing, of which nothing can become. */
+/** Variants that ask for nothing, or say nothing (an empty message of the assistant), of which nothing can become. */
 const silent =
-  /^ (additional_tools\.tools(\[0\] namespace\.tools)?: \[\]|configuration_update( without reasoning|\.reasoning( without effort|\.effort: null)))$/;
+  /^ (message\.content: \[\]|additional_tools\.tools(\[0\] namespace\.tools)?: \[\]|configuration_update( without reasoning|\.reasoning( without effort|\.effort: null)))$/;
 
 describe.each(['generic', 'openai', 'openrouter', 'mistral'])('for %s', (profile) => {
   describe.each(Object.entries(places))('%s', (_, { before, after, isNow }) => {
