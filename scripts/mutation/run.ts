@@ -37,8 +37,11 @@ test('all mutants are tried', { timeout: 1e9 }, async () => {
   if (task.numbers === null) say({ type: 'end', killedBy: await firstFailure(task.tests) });
   else {
     const entries: Entry[] = [];
+    const atLoad = new Set<number>();
     for (const file of task.tests) {
+      mutationSwitches.reached.fill(0);
       const loaded = await load(file);
+      for (const [number, reached] of mutationSwitches.reached.entries()) if (reached === 1) atLoad.add(number);
       if (typeof loaded === 'string') say({ type: 'unusable', name: file, problem: loaded });
       else
         for (const unit of loaded) {
@@ -49,7 +52,7 @@ test('all mutants are tried', { timeout: 1e9 }, async () => {
     }
     for (const number of task.numbers) {
       say({ type: 'tries', number });
-      say({ type: 'tried', number, ...(await tried(number, entries)) });
+      say({ type: 'tried', number, killedBy: await killerOf(number, entries), atLoad: atLoad.has(number) });
     }
     say({ type: 'end', killedBy: null });
   }
@@ -113,10 +116,10 @@ async function entriesOf(unit: Unit): Promise<Entry[] | string> {
 }
 
 /** First those that reach little else, have seen much, and cost little. */
-async function tried(number: number, entries: Entry[]): Promise<{ killedBy: string | null; ran: number }> {
+async function killerOf(number: number, entries: Entry[]): Promise<string | null> {
   const worth = ({ reached, kills, ms }: Entry) => (1 / reached.length + kills / 20 + 0.01) / (ms + 1);
   const all = entries.filter(({ reached }) => reached.includes(number)).sort((a, b) => worth(b) - worth(a));
-  for (const [index, entry] of all.entries()) {
+  for (const entry of all) {
     mutationSwitches.chosen = number;
     mutationSwitches.turns = entry.turns * 10 + 200_000;
     const problem = await run(entry.unit, (test) => entry.takes.has(test));
@@ -126,9 +129,9 @@ async function tried(number: number, entries: Entry[]): Promise<{ killedBy: stri
     entry.kills += 1;
     // A mutant may leave behind what spoils the test for all that come after it.
     if ((await run(entry.unit, (test) => entry.takes.has(test))) !== null) entries.splice(entries.indexOf(entry), 1);
-    return { killedBy: `${entry.unit.name}: ${problem}`, ran: index + 1 };
+    return `${entry.unit.name}: ${problem}`;
   }
-  return { killedBy: null, ran: all.length };
+  return null;
 }
 
 /** The first problem, or null; `ended` is told the milliseconds of each test. */

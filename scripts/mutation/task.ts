@@ -14,5 +14,11 @@ export interface Task {
 export type Line =
   | { readonly type: 'unusable'; readonly name: string; readonly problem: string }
   | { readonly type: 'tries'; readonly number: number }
-  | { readonly type: 'tried'; readonly number: number; readonly killedBy: string | null; readonly ran: number }
+  /** `atLoad`: its place is also reached when a module is loaded, where no switch is on. */
+  | {
+      readonly type: 'tried';
+      readonly number: number;
+      readonly killedBy: string | null;
+      readonly atLoad: boolean;
+    }
   | { readonly type: 'end'; readonly killedBy: string | null };
