@@ -51,30 +51,38 @@ describe('Codex', () => {
     expect(JSON.stringify(all.map(({ tools }) => tools))).not.toContain('"encrypted"');
   });
 
-  clientTest('codex', 'compaction', 'has the server sum up, twice, and still knows a fact', async () => {
-    const full = { usage: [90_000, 10] } as const;
-    mesh.upstream.script(
-      'remote-compaction',
-      call('exec_command', { cmd: 'echo the code word is heron' }, full),
-      answer({ text: 'SUMMARY ONE: the code word is heron.' }),
-      answer({ text: 'Noted.' }),
-      call('exec_command', { cmd: 'echo nothing new' }, full),
-      (request) => answer({ text: knows(request, 'SUMMARY ONE') ? 'SUMMARY TWO: heron, still.' : 'Lost.' })(request),
-      (request) => answer({ text: knows(request, 'SUMMARY TWO: heron') ? 'It was heron.' : 'I forgot.' })(request),
-    );
-    start('remote-compaction', {
-      provider: 'openai_base_url',
-      settings: ['model_auto_compact_token_limit = 50000'],
-    });
-    expect(await codex.exec('Find the code word.')).toMatchObject({ code: 0, answer: 'Noted.' });
-    expect(await codex.exec('What was it?', { resume: true })).toMatchObject({ code: 0, answer: 'It was heron.' });
+  for (const [way, model, options] of [
+    ['openai_base_url', 'remote-compaction', { provider: 'openai_base_url' }],
+    [
+      'a capability of the provider',
+      'remote-compaction-v2',
+      { providerSettings: ['[model_providers.envoy.capabilities]', 'remote_compaction = "v2"'] },
+    ],
+  ] as const)
+    clientTest('codex', 'compaction', `has the server sum up, twice, and still knows a fact, with ${way}`, async () => {
+      const full = { usage: [90_000, 10] } as const;
+      mesh.upstream.script(
+        model,
+        call('exec_command', { cmd: 'echo the code word is heron' }, full),
+        answer({ text: 'SUMMARY ONE: the code word is heron.' }),
+        answer({ text: 'Noted.' }),
+        call('exec_command', { cmd: 'echo nothing new' }, full),
+        (request) => answer({ text: knows(request, 'SUMMARY ONE') ? 'SUMMARY TWO: heron, still.' : 'Lost.' })(request),
+        (request) => answer({ text: knows(request, 'SUMMARY TWO: heron') ? 'It was heron.' : 'I forgot.' })(request),
+      );
+      start(model, {
+        ...options,
+        settings: ['model_auto_compact_token_limit = 50000'],
+      });
+      expect(await codex.exec('Find the code word.')).toMatchObject({ code: 0, answer: 'Noted.' });
+      expect(await codex.exec('What was it?', { resume: true })).toMatchObject({ code: 0, answer: 'It was heron.' });
 
-    const all = requests('remote-compaction');
-    expect(all).toHaveLength(6);
-    for (const compaction of [all[1], all[4]]) expect(compaction).not.toHaveProperty('tools');
-    expect(JSON.stringify(all[1]?.messages)).toContain('the code word is heron\\n');
-    expect(all[5]?.messages.filter(({ role }) => role === 'tool')).toEqual([]);
-  });
+      const all = requests(model);
+      expect(all).toHaveLength(6);
+      for (const compaction of [all[1], all[4]]) expect(compaction).not.toHaveProperty('tools');
+      expect(JSON.stringify(all[1]?.messages)).toContain('the code word is heron\\n');
+      expect(all[5]?.messages.filter(({ role }) => role === 'tool')).toEqual([]);
+    });
 
   clientTest('codex', 'text-only', 'goes on after a screenshot with a model that takes no images', async () => {
     const profiles = join(mkdtempSync(join(tmpdir(), 'profiles-')), 'profiles.json');
