@@ -40,12 +40,18 @@ interface LooseList {
   readonly models?: unknown;
 }
 
+/** An effort that Codex’s picker shows. */
+interface ReasoningLevel {
+  readonly effort: string;
+  readonly description: string;
+}
+
 /** The fields of a model that Codex 0.169 decodes. */
 interface CatalogEntry {
   readonly slug: string;
   readonly display_name: string;
   readonly description: string | null;
-  readonly supported_reasoning_levels: readonly never[];
+  readonly supported_reasoning_levels: readonly ReasoningLevel[];
   readonly shell_type: 'shell_command';
   readonly visibility: 'list';
   readonly supported_in_api: true;
@@ -102,17 +108,19 @@ function entryOf(
   { instructions, contextWindow, overrides }: CatalogSettings,
   profile: Profile,
 ): object {
+  const levels = reasoningLevelsOf(slug, profile);
   const entry: CatalogEntry = {
     slug,
     display_name: slug,
     description: null,
-    supported_reasoning_levels: [],
+    supported_reasoning_levels: levels,
     shell_type: 'shell_command',
     visibility: 'list',
     supported_in_api: true,
     priority,
     upgrade: null,
-    supports_reasoning_summaries: false,
+    // Codex sends an effort only where there are summaries.
+    supports_reasoning_summaries: levels.length > 0,
     support_verbosity: profile.verbosity,
     default_verbosity: null,
     apply_patch_tool_type: 'freeform',
@@ -125,6 +133,32 @@ function entryOf(
   };
   return { ...entry, ...overrides.get('*'), ...overrides.get(slug) };
 }
+
+/** Efforts from the least to the most, as Codex knows them, and what its user reads. */
+const efforts: Readonly<Record<string, string>> = {
+  none: 'No reasoning',
+  minimal: 'Very little reasoning',
+  low: 'Little reasoning, fast answers',
+  medium: 'Some reasoning',
+  high: 'Much reasoning, for hard problems',
+  xhigh: 'Very much reasoning',
+  max: 'As much reasoning as the model can do',
+};
+
+/** The efforts that reach the model as they are; none where it is not known which, where there are no levels, and beside tools that fix them. */
+function reasoningLevelsOf(slug: string, { reasoningEffort, effortRules, effortWithTools }: Profile): ReasoningLevel[] {
+  const rule = effortRules.find(({ models }) => models.test(slug));
+  if (rule === undefined || !leveled.has(reasoningEffort) || effortWithTools?.when === 'offered') return [];
+  const levels = Object.entries(efforts).filter(([effort]) => (rule.efforts[effort] ?? effort) === effort);
+  return levels.length > 1 ? levels.map(([effort, description]) => ({ effort, description })) : [];
+}
+
+/** Fields for the effort that have levels. */
+const leveled: ReadonlySet<Profile['reasoningEffort']> = new Set([
+  'reasoning_effort',
+  'reasoning_object',
+  'thinking_and_effort',
+]);
 
 /**
  * The context window, in tokens, that an entry of a list of models names; null when it names none. The configured window

@@ -50,6 +50,13 @@ export const openai = server({
       true,
       'The fields and values of openai-node 7.55. It pads its deltas by default; padding is added here, where the client asks for it.',
     ],
+    effortRules: [
+      [
+        { models: /gpt-6/i, efforts: { none: 'low', minimal: 'low' } },
+        { models: /gpt-5\.[1-9]/i, efforts: { minimal: 'low' } },
+      ],
+      'GPT-6 knows low to max; from 5.1 on there is `none` in place of `minimal`.',
+    ],
     developerRole: ['keep', 'Knows the role, which outranks the user’s.'],
     systemMessages: ['anywhere', 'System and developer messages keep their places and stay apart.'],
     arrayContent: [true, 'Several text parts may stay parts.'],

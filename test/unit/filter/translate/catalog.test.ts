@@ -55,6 +55,35 @@ test('the server’s own list stays, and has an entry of the catalog for each mo
   });
 });
 
+describe('reasoning levels', () => {
+  const levels = (id: string, profile: string) => {
+    const [entry] = modelsOf({ data: [{ id }] }, {}, profile) ?? [];
+    const listed = entry?.['supported_reasoning_levels'] as readonly { effort: string }[];
+    expect(entry?.['supports_reasoning_summaries']).toBe(listed.length > 0);
+    return listed.map(({ effort }) => effort);
+  };
+
+  test.each([
+    ['deepseek-flash', 'deepseek', ['none', 'low', 'high', 'max']],
+    ['gemini-3.1-pro-preview', 'gemini', ['low', 'medium', 'high']],
+    ['openai/gpt-oss-120b', 'groq', ['low', 'medium', 'high']],
+    ['kimi-k3', 'moonshot', ['low', 'high', 'max']],
+    ['glm-5.3', 'zai', ['low', 'high', 'max']],
+    ['gpt-6-astra', 'openai', ['low', 'medium', 'high', 'xhigh', 'max']],
+  ])('%s at %s are those that it is sent as they are', (id, profile, known) => {
+    expect(levels(id, profile)).toEqual(known);
+  });
+
+  test.each([
+    ['a model that nobody tabled', 'some-model', 'vllm'],
+    ['a switch', 'kimi-k2.6', 'moonshot'],
+    ['one level', 'qwen3-32b', 'groq'],
+    ['an effort that tools fix', 'gpt-5.6-terra', 'openai'],
+  ])('there are none for %s', (_, id, profile) => {
+    expect(levels(id, profile)).toEqual([]);
+  });
+});
+
 describe('images', () => {
   const modalities = (model: object, profile = 'vllm') =>
     modelsOf({ data: [{ id: 'm', ...model }] }, {}, profile)?.[0]?.['input_modalities'];
