@@ -64,13 +64,41 @@ export const brokenStreams: Readonly<Record<string, Script>> = {
 
 /** Streams that end badly within the arguments of a call. */
 export const brokenCalls: Readonly<Record<string, (name: string, args: string) => Script>> = {
-  'breaks off': (name, args) => ({ headers: eventStream, body: [halfCall(name, args), 50, cut] }),
-  'ends without a finish reason': (name, args) => ({ headers: eventStream, body: [halfCall(name, args)] }),
-  'ends with [DONE] alone': (name, args) => ({ headers: eventStream, body: [halfCall(name, args), done] }),
-  'ends in an error': (name, args) => ({ headers: eventStream, body: [halfCall(name, args), finish('error'), done] }),
+  'breaks off': (name, args) => ({ headers: eventStream, body: [firstPiece(name, args), 50, cut] }),
+  'ends without a finish reason': (name, args) => ({ headers: eventStream, body: [firstPiece(name, args)] }),
+  'ends with [DONE] alone': (name, args) => ({ headers: eventStream, body: [firstPiece(name, args), done] }),
+  'loses a piece of a line': (name, args) => ({
+    headers: eventStream,
+    body: [
+      firstPiece(name, args),
+      'data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"argum\n\n',
+      delta({ tool_calls: [{ index: 0, function: { arguments: '"}' } }] }),
+      finish('tool_calls'),
+      done,
+    ],
+  }),
+  'ends in an error': (name, args) => ({ headers: eventStream, body: [firstPiece(name, args), finish('error'), done] }),
 };
 
-function halfCall(name: string, args: string): string {
+/** A call in pieces, and then the whole of it once more under its id, with other white space. */
+export function saidTwice(name: string, args: object): Script {
+  const [text, again] = [JSON.stringify(args), JSON.stringify(args, null, 1)];
+  const whole = { name, arguments: again };
+  return {
+    headers: eventStream,
+    body: [
+      firstPiece(name, text.slice(0, 8)),
+      delta({ tool_calls: [{ index: 0, function: { arguments: text.slice(8) } }] }),
+      delta({ tool_calls: [{ index: 0, id: 'call_half', type: 'function', function: whole }] }),
+      finish('tool_calls'),
+      usageChunk(3, 2),
+      done,
+    ],
+  };
+}
+
+/** The first piece of a call, which may be all of it. */
+export function firstPiece(name: string, args: string): string {
   return delta({ tool_calls: [{ index: 0, id: 'call_half', type: 'function', function: { name, arguments: args } }] });
 }
 

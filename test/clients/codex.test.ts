@@ -1,7 +1,19 @@
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect } from 'vitest';
 import { startTestMesh, type TestMesh } from '../support/mesh.ts';
-import { answer, brokenCalls, brokenStreams, call, knows, overflows, rateLimited, toolNamed } from './answers.ts';
+import { done, eventStream, finish } from '../support/upstream.ts';
+import {
+  answer,
+  brokenCalls,
+  brokenStreams,
+  call,
+  firstPiece,
+  knows,
+  overflows,
+  rateLimited,
+  saidTwice,
+  toolNamed,
+} from './answers.ts';
 import { clientTest } from './clients.ts';
 import { type Codex, type CodexOptions, createCodex } from './codex.ts';
 
@@ -273,6 +285,39 @@ describe('Codex', () => {
       // It would not fit the next time either.
       expect(mesh.upstream.received(model)).toHaveLength(1);
     });
+
+  clientTest('codex', 'tools-stream', 'runs a call that is said twice once', async () => {
+    mesh.upstream.script(
+      'said-twice',
+      (request) => saidTwice(toolNamed(request, 'exec_command'), { cmd: 'echo ding >> bells.txt' }),
+      answer({ text: 'The bell rang.' }),
+    );
+    const run = await start('said-twice').exec('Ring the bell.');
+
+    expect(codex.file('bells.txt')).toBe('ding\n');
+    expect(run).toMatchObject({ code: 0, answer: 'The bell rang.' });
+    expect(run.items('command_execution')).toHaveLength(1);
+  });
+
+  clientTest('codex', 'tools-stream', 'reads a session’s number that was written as a fraction', async () => {
+    mesh.upstream.script(
+      'fraction',
+      call('exec_command', { cmd: 'echo ding; sleep 3', yield_time_ms: 300 }),
+      (request) => {
+        const session = /session ID (\d+)/.exec(JSON.stringify(request.json().messages))?.[1];
+        const args = `{"session_id": ${session}.0, "chars": ""}`;
+        return {
+          headers: eventStream,
+          body: [firstPiece(toolNamed(request, 'write_stdin'), args), finish('tool_calls'), done],
+        };
+      },
+      answer({ text: 'It rang.' }),
+    );
+    const run = await start('fraction').exec('Ring the bell.');
+
+    expect(run).toMatchObject({ code: 0, answer: 'It rang.' });
+    expect(JSON.stringify(messagesOf('fraction', 2).at(-1))).not.toContain('floating point');
+  });
 
   for (const [how, broken] of Object.entries(brokenCalls))
     clientTest(
