@@ -1,7 +1,7 @@
 /**
  * `npm run api-watch`: what the newest packages have that the docs do not mention. It reads the types of npm's newest
  * `openai` (items, content parts, tools, events, request fields, `include`, values of request fields), the kinds of items
- * named in Codex's binary, and the newest versions of Envoy, vLLM and LiteLLM on PyPI. Each finding is a line with its
+ * named in Codex's binary, its provider's keys and its WebSocket messages, and the newest versions of Envoy, vLLM and LiteLLM on PyPI. Each finding is a line with its
  * declaration; any makes it fail. Needs the registries, so it runs at night and not with the tests.
  */
 import { execFileSync } from 'node:child_process';
@@ -30,6 +30,55 @@ export function itemsNamedIn(binary: Buffer): string[] {
   const [row = ''] =
     near.match(/(?:response\.[a-z_]+?(?=response\.))+/g)?.filter((run) => run.includes('function_call_output')) ?? [];
   return row.split('response.').filter((name) => name !== '');
+}
+
+/** Rows of names in Codex’s binary: where each begins and ends, and the names that somebody has looked at. */
+export const codexRows = [
+  {
+    what: 'key of a provider',
+    from: 'model_catalog_url',
+    to: 'struct ModelProviderInfo with',
+    known: [
+      'model_catalog_url',
+      'env_key',
+      'env_key_instructions',
+      'experimental_bearer_token',
+      'gateway_oauth',
+      'aws',
+      'query_params',
+      'request_max_retries',
+      'stream_max_retries',
+      'stream_idle_timeout_ms',
+      'websocket_connect_timeout_ms',
+      'requires_openai_auth',
+      'supports_websockets',
+      'supports_standalone_web_search',
+    ],
+  },
+  {
+    what: 'capability of a provider',
+    from: 'external_web_access',
+    to: 'struct ModelProviderCapabilities with',
+    known: ['external_web_access', 'remote_compaction'],
+  },
+  {
+    what: 'message of a WebSocket',
+    from: 'response.interrupt',
+    to: 'invalid interruption',
+    known: ['response.interrupt', 'discard_partial_items'],
+  },
+] as const;
+
+/** What such a row has besides the known names, which nothing separates; `''` for nothing. Throws if there is no such row. */
+export function newInRow(binary: Buffer, { what, from, to, known }: (typeof codexRows)[number]): string {
+  const end = binary.indexOf(to, binary.indexOf(from));
+  const start = binary.lastIndexOf(from, end);
+  if (start === -1 || end === -1)
+    throw new Error(`The binary of Codex has no row for each ${what}: look for where it names them now.`);
+  const longestFirst = known.toSorted((one, other) => other.length - one.length);
+  return longestFirst
+    .reduce<string>((row, name) => row.replace(name, ' '), binary.toString('latin1', start, end))
+    .trim();
 }
 
 /** The version of a package in the docs, and the newest on PyPI. */
@@ -89,12 +138,15 @@ function run(codex: string | undefined): number {
         unpack(`@openai/codex@${codexVersion()}-linux-x64`, folder).folder,
         'vendor/x86_64-unknown-linux-musl/bin/codex',
       );
-    const items = itemsNamedIn(readFileSync(binary)).map(
-      (value) => ({ kind: 'item', value, declaration: 'Codex' }) as const,
-    );
+    const bytes = readFileSync(binary);
+    const items = itemsNamedIn(bytes).map((value) => ({ kind: 'item', value, declaration: 'Codex' }) as const);
     console.log(`Codex: ${items.length} kinds of items`);
     for (const { value } of unknownIn(items, mapping))
       tell(`item ${value}: docs/mapping.md has no row for it (Codex’s binary)`);
+    for (const row of codexRows) {
+      const added = newInRow(bytes, row);
+      if (added !== '') tell(`${row.what} ${added}: nobody has looked at it (Codex’s binary)`);
+    }
     for (const { name, package: onPyPI, page } of versions) {
       const newest = newestOnPyPI(onPyPI);
       const [major, minor] = newest.split('.');

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { itemsNamedIn, unknownIn } from '../../../scripts/api-watch.ts';
+import { codexRows, itemsNamedIn, newInRow, unknownIn } from '../../../scripts/api-watch.ts';
 import { declarationsOf, literalsOf } from '../../../scripts/published-literals.ts';
 
 const root = new URL('../../../', import.meta.url);
@@ -65,5 +65,21 @@ describe('the items that Codex names', () => {
 
   it('a binary without the row ends the run', () => {
     expect(() => itemsNamedIn(Buffer.from('response.moon'))).toThrow('no row of items');
+  });
+});
+
+describe.each(codexRows)('the row of Codex for each $what', (row) => {
+  const rowOf = (names: string) => Buffer.from(`\0other${names}${row.to} 3\0`);
+
+  it('has nothing new where all its names are known', () => {
+    expect(newInRow(rowOf(row.known.join('')), row)).toBe('');
+  });
+
+  it('tells a name that nobody has looked at', () => {
+    expect(newInRow(rowOf(`${row.known.join('')}moon_phase`), row)).toBe('moon_phase');
+  });
+
+  it('ends the run where it is gone', () => {
+    expect(() => newInRow(Buffer.from('moon'), row)).toThrow(`no row for each ${row.what}`);
   });
 });
