@@ -6,6 +6,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
+import { profileNames } from '../src/filter/upstream/profiles.ts';
 import { profilesFileJsonSchema } from '../src/filter/upstream/profiles-file.ts';
 import { settingsIn } from '../src/service/settings/setting.ts';
 import { settings } from '../src/service/settings/settings-table.ts';
@@ -26,6 +27,8 @@ const derived: readonly string[] = [
   'TLS_CERT_FILE',
   'TLS_KEY_FILE',
   'TLS_CLIENT_CA_FILE',
+  'WEBSOCKET_LISTEN',
+  'WEBSOCKET_FORWARD_TO',
 ];
 
 /** The folders of plain manifests, from the root; each has the values it is rendered with. */
@@ -74,33 +77,51 @@ function textOf(documents: readonly { text: string }[]): string {
   return documents.map(({ text }) => `---\n${text}`).join('');
 }
 
+/** The settings that `config` may set. */
+export const configurable = settingsIn(settings).filter(({ variable }) => !derived.includes(variable));
+
 /** The chart's schema with what `config` and `profiles` may hold, from the settings and the flags themselves. */
 function withOwnSchemas(text: string): string {
   const schema = JSON.parse(text);
-  const variables = settingsIn(settings).filter(({ variable }) => !derived.includes(variable));
   schema.properties.config = {
     type: 'object',
     description: 'Environment variables of the service: docs/settings.md. Written by npm run generate.',
     additionalProperties: false,
     properties: Object.fromEntries(
-      variables.map(({ variable, form, meaning }) => [variable, { description: meaning, ...form.json }]),
+      configurable.map(({ variable, form, meaning }) => [variable, { description: meaning, ...form.json }]),
     ),
   };
   const { properties = {}, definitions } = profilesFileJsonSchema();
-  schema.definitions = definitions;
+  Object.assign(schema.definitions, definitions);
+  const { propertyNames, additionalProperties } = Object(properties['profiles']);
   schema.properties.profiles = {
-    ...Object(properties['profiles']),
+    type: 'object',
     description: 'Profiles of your own: docs/upstreams.md. Written by npm run generate.',
+    patternProperties: { [propertyNames.pattern]: additionalProperties }, // Helm names another value where `propertyNames` fails
+    additionalProperties: false,
   };
   return `${JSON.stringify(schema, null, 2)}\n`;
 }
 
 const schemaPath = 'deploy/chart/values.schema.json';
 export const chartSchema: Generator = {
-  name: 'the chart’s schema of variables and profiles',
+  name: 'what the chart knows of variables and profiles',
   source: 'src/service/settings and src/filter/upstream',
-  files: () => ({ [schemaPath]: withOwnSchemas(readFileSync(join(root, schemaPath), 'utf8')) }),
+  files: () => ({
+    [schemaPath]: withOwnSchemas(readFileSync(join(root, schemaPath), 'utf8')),
+    'deploy/chart/files/settings.json': `${JSON.stringify(settingsForChart(), null, 2)}\n`,
+  }),
 };
+
+/** What the schema cannot say of the service's settings: its own profiles, and the range of numbers that are in quotes. */
+function settingsForChart(): object {
+  const rangeOf = ({ form }: (typeof configurable)[number]) => {
+    const [number] = (form.json['anyOf'] ?? []) as { type: string; minimum: number; maximum: number }[];
+    return number?.type === 'integer' ? [number.minimum, number.maximum] : null;
+  };
+  const variables = Object.fromEntries(configurable.map((setting) => [setting.variable, rangeOf(setting)]));
+  return { derived, profiles: profileNames, variables };
+}
 
 /**
  * The parts of `envoy/envoy.yaml` that other gateways use: the fields of its access log, its own errors as the API's JSON, the header

@@ -20,6 +20,8 @@ export interface ApiServer {
    * with the server's error message.
    */
   create(object: KubernetesObject, options?: { dryRun?: boolean }): Promise<string | null>;
+  /** The object as the server has it, by its kind and name; null where there is none. */
+  find(object: KubernetesObject, namespace: string): Promise<KubernetesObject | null>;
   /** Gives an object its status, which `create` ignores; what a controller or a kubelet does. Resolves as `create` does. */
   setStatus(object: KubernetesObject): Promise<string | null>;
   /** Waits until the server serves a kind that a CustomResourceDefinition defines. */
@@ -84,13 +86,19 @@ export async function startApiServer(): Promise<ApiServer> {
     return resources.get(`${apiVersion} ${kind}`);
   }
 
+  /** The path of the objects of its kind; null where the server does not know that. */
+  async function addressOf({ apiVersion, kind, metadata }: KubernetesObject): Promise<string | null> {
+    const resource = await resourceOf(apiVersion, kind);
+    if (resource === undefined) return null;
+    const group = apiVersion.includes('/') ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
+    return `${group}${resource.namespaced ? `/namespaces/${metadata.namespace ?? 'llm'}` : ''}/${resource.name}`;
+  }
+
   /** Sends an object to the address of its kind, or to what follows that. Resolves as `create` does. */
   async function send(method: string, object: KubernetesObject, rest: string): Promise<string | null> {
-    const resource = await resourceOf(object.apiVersion, object.kind);
-    if (resource === undefined) return `the server does not know ${object.apiVersion} ${object.kind}`;
-    const group = object.apiVersion.includes('/') ? `/apis/${object.apiVersion}` : `/api/${object.apiVersion}`;
-    const namespace = resource.namespaced ? `/namespaces/${object.metadata.namespace ?? 'llm'}` : '';
-    const answer = await ask(method, `${group}${namespace}/${resource.name}${rest}`, object);
+    const address = await addressOf(object);
+    if (address === null) return `the server does not know ${object.apiVersion} ${object.kind}`;
+    const answer = await ask(method, `${address}${rest}`, object);
     return answer.status < 300 ? null : (JSON.parse(answer.body) as { message: string }).message;
   }
 
@@ -102,6 +110,13 @@ export async function startApiServer(): Promise<ApiServer> {
     kubeconfig,
     create: (object, { dryRun = false } = {}) =>
       send('POST', object, `?fieldValidation=Strict${dryRun ? '&dryRun=All' : ''}`),
+    async find({ apiVersion, kind, metadata }, namespace) {
+      const answer = await ask(
+        'GET',
+        `${await addressOf({ apiVersion, kind, metadata: { ...metadata, namespace } })}/${metadata.name}`,
+      );
+      return answer.status === 200 ? JSON.parse(answer.body) : null;
+    },
     setStatus: (object) => send('PUT', object, `/${object.metadata.name}/status?fieldValidation=Strict`),
     async untilKnown(apiVersion, kind) {
       await untilReady([server], output, async () => (await resourceOf(apiVersion, kind)) !== undefined);

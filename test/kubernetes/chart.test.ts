@@ -6,7 +6,8 @@ import { parse } from 'yaml';
 import { manifestFolders, renderChart, renderManifests } from '../../scripts/kubernetes-render.ts';
 import type { Rules } from '../support/monitoring.ts';
 import { type ApiServer, startApiServer } from './api-server.ts';
-import { customResourceDefinitions } from './definitions.ts';
+import { lists } from './complete-values.ts';
+import { createDefinitions } from './definitions.ts';
 import { render } from './gateways.ts';
 import { committedManifests, environmentOf, type KubernetesObject, objectOf, parseObjects } from './manifests.ts';
 import { createPods } from './pods.ts';
@@ -24,46 +25,6 @@ const presented = 'gateway.kind=envoy-gateway,tls.secretName=tls,tls.clientCaSec
 function renderWith(...args: readonly string[]): KubernetesObject[] {
   return renderChart(args).flatMap(({ text }) => parseObjects(text));
 }
-
-/** Two entries for each list of values.yaml. */
-const lists: Readonly<Record<string, readonly [unknown, unknown]>> = {
-  imagePullSecrets: [{ name: 'one' }, { name: 'two' }],
-  extraEnv: [
-    { name: 'ONE', value: '1' },
-    { name: 'TWO', value: '2' },
-  ],
-  extraVolumes: [
-    { name: 'one', emptyDir: {} },
-    { name: 'two', emptyDir: {} },
-  ],
-  extraVolumeMounts: [
-    { name: 'one', mountPath: '/one' },
-    { name: 'two', mountPath: '/two' },
-  ],
-  tolerations: [
-    { key: 'one', operator: 'Exists' },
-    { key: 'two', operator: 'Exists' },
-  ],
-  topologySpreadConstraints: [
-    { maxSkew: 1, topologyKey: 'one', whenUnsatisfiable: 'ScheduleAnyway' },
-    { maxSkew: 2, topologyKey: 'two', whenUnsatisfiable: 'ScheduleAnyway' },
-  ],
-  'networkPolicy.proxies': [
-    { podSelector: { matchLabels: { app: 'one' } } },
-    { podSelector: { matchLabels: { app: 'two' } } },
-  ],
-  'networkPolicy.monitoring': [
-    { podSelector: { matchLabels: { app: 'three' } } },
-    { podSelector: { matchLabels: { app: 'four' } } },
-  ],
-  'networkPolicy.egress': [
-    { to: [{ podSelector: { matchLabels: { app: 'collector' } } }], ports: [{ port: 4318 }] },
-    { ports: [{ port: 53, protocol: 'UDP' }, { port: 5353 }] },
-  ],
-  'gateway.hostnames': ['one.example', 'two.example'],
-  'gateway.auth.jwt.audiences': ['audience-one', 'audience-two'],
-  'gateway.routes': ['/one', '/two'],
-};
 
 /** Arguments that give lists two entries, and what they do not go without. */
 function twoEntries(...names: readonly string[]): string[] {
@@ -153,9 +114,55 @@ describe('the chart', () => {
       'gateway.kind=envoy-gateway,gateway.create=false,gateway.namespace=a,gateway.envoyGateway.patchPolicy=true',
       /patchPolicy: needs the Gateway in the namespace/,
     ],
-  ])('%s fails with a message that names the problem', (setting, message) => {
+    ['gateway.hostnames={https://api.example.com}', /at '\/gateway\/hostnames\/0'/],
+    ['gateway.hostnames={api.example.com:8080}', /at '\/gateway\/hostnames\/0'/],
+    ['gateway.hostnames={API.example.com}', /at '\/gateway\/hostnames\/0'/],
+    ['gateway.routes={/v1//models}', /at '\/gateway\/routes\/0'/],
+    ['gateway.routes={/v1/responses/compact}', /gateway\.routes: \/v1\/responses\/compact .* would bypass it/],
+    ['gateway.routes={/v1/conversations}', /gateway\.routes: \/v1\/conversations .* would bypass it/],
+    ['podDisruptionBudget.maxUnavailable=lots', /at '\/podDisruptionBudget\/maxUnavailable'/],
+    ['podDisruptionBudget.maxUnavailable=-1', /at '\/podDisruptionBudget\/maxUnavailable'/],
+    ['gateway.istio.replicas.min=11', /gateway\.istio\.replicas: max is below min/],
+    ['gateway.envoyGateway.replicas.max=1', /gateway\.envoyGateway\.replicas: max is below min/],
+    ['resources.limits.cpu=500m', /resources\.requests\.cpu: 1 is more than limits\.cpu: 500m/],
+    ['gateway.istio.resources.limits.memory=256Mi', /gateway\.istio\.resources\.requests\.memory: 512Mi is more than/],
+    ['podLabels.app\\.kubernetes\\.io/name=mine', /podLabels: app\.kubernetes\.io\/name is the chart's own/],
+    ['extraEnv[0].name=ONE,extraEnv[0].value=1', /at '\/extraEnv\/0\/value'/],
+    ['extraEnv[0].name=LISTEN,extraEnv[0].value=x', /extraEnv: the chart sets LISTEN/],
+    ['extraEnv[0].name=WORKERS,extraEnv[0].value=two', /extraEnv: the chart sets WORKERS/],
+    ['extraEnv[0].name=NODE_OPTIONS,extraEnv[0].value=--max-old-space-size=2048', /NODE_OPTIONS from heapMiB/],
+    ['extraEnv[0].name=LOG_LEVEL,extraEnv[0].value=loud', /extraEnv: LOG_LEVEL belongs in config/],
+    [
+      'config.LOG_LEVEL=info,extraEnv[0].name=LOG_LEVEL,extraEnv[0].valueFrom.fieldRef.fieldPath=metadata.name',
+      /extraEnv: LOG_LEVEL is set already/,
+    ],
+    ['webSocket.enabled=true,config.WEBSOCKET_LISTEN=:1', /at '\/config'.*WEBSOCKET_LISTEN/],
+    ['webSocket.enabled=true,webSocket.forwardTo=http://gateway', /webSocket\.forwardTo: .* has to end with \/v1/],
+    ['webSocket.forwardTo=http://gateway/v1', /webSocket\.forwardTo: needs webSocket\.enabled/],
+    ['config.UPSTREAM_PROFILE=vlm', /config\.UPSTREAM_PROFILE: vlm is none of generic, .* nor one of profiles/],
+    ['profiles.vllm.extends=generic', /profiles\.vllm: is the name of a built-in profile/],
+    ['gateway.streamIdleTimeout=5m', /gateway\.streamIdleTimeout: 5m is not above UPSTREAM_IDLE_TIMEOUT_MS: 300000/],
+    ['config.UPSTREAM_IDLE_TIMEOUT_MS=900000', /streamIdleTimeout: 900s is not above UPSTREAM_IDLE_TIMEOUT_MS: 900000/],
+    ['gateway.upstream.kind=Backend', /gateway\.upstream: kind Backend needs group/],
+    ['gateway.upstream.group=gateway.envoyproxy.io', /gateway\.upstream: kind Service needs group ""/],
+    [
+      'gateway.upstream.kind=InferencePool,gateway.upstream.group=inference.networking.k8s.io',
+      /gateway\.upstream\.port: kind InferencePool has its own/,
+    ],
+    ['gateway.envoyGateway.backendTraffic.timeout.http.requestTimeout=5s', /backendTraffic'.*'timeout' not allowed/],
+    ['gateway.sectionName=other', /gateway\.sectionName: for a Gateway that is there already/],
+  ])('%s fails with a message that names the problem, with Helm 3 too', (setting, message) => {
     const settings = setting.startsWith('gateway.kind') ? [setting] : ['gateway.kind=istio', setting];
     expect(() => render(...settings)).toThrow(message);
+    const args = settings.flatMap((one) => ['--set', one]);
+    const chart = join(root, 'deploy/chart');
+    expect(() => runTool('helm3', ['template', 'x', chart, '--kube-version', '1.36.0', ...args])).toThrow(message);
+  });
+
+  test('a number in quotes has the same limits', () => {
+    expect(() => renderWith('--set', 'gateway.kind=istio', '--set-string', 'config.MAX_TOOLS=0')).toThrow(
+      /config\.MAX_TOOLS: 0 is not from 1 to 100000/,
+    );
   });
 
   test('every list of values.yaml is tried with two entries below', () => {
@@ -426,16 +433,9 @@ describe('a Kubernetes API server accepts', () => {
   let server: ApiServer;
   beforeAll(async () => {
     server = await startApiServer();
-    for (const definition of customResourceDefinitions()) expect(await server.create(definition)).toBeNull();
+    await createDefinitions(server);
     const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'llm' } };
     expect(await server.create(namespace)).toBeNull();
-    await server.untilKnown('gateway.envoyproxy.io/v1alpha1', 'EnvoyExtensionPolicy');
-    await server.untilKnown('networking.istio.io/v1alpha3', 'EnvoyFilter');
-    await server.untilKnown('networking.istio.io/v1', 'DestinationRule');
-    await server.untilKnown('gateway.networking.k8s.io/v1', 'BackendTLSPolicy');
-    await server.untilKnown('keda.sh/v1alpha1', 'ScaledObject');
-    await server.untilKnown('monitoring.coreos.com/v1', 'ServiceMonitor');
-    await server.untilKnown('monitoring.coreos.com/v1', 'PrometheusRule');
   });
   afterAll(() => server?.close());
 

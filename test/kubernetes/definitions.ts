@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { ApiServer } from './api-server.ts';
 import { type KubernetesObject, parseObjects } from './manifests.ts';
 import { moduleFolder, runGo, runTool } from './tools.ts';
 
@@ -13,7 +14,7 @@ const others = {
 };
 
 /** CustomResourceDefinitions of Gateway API, Envoy Gateway, Istio, KEDA and the Prometheus operator. */
-export function customResourceDefinitions(): KubernetesObject[] {
+function customResourceDefinitions(): KubernetesObject[] {
   const gateway = moduleFolder(tools, 'github.com/envoyproxy/gateway');
   const settings = [
     'crds.gatewayAPI.enabled=true',
@@ -33,6 +34,18 @@ export function customResourceDefinitions(): KubernetesObject[] {
   return [rendered, istio, keda, ...monitoring]
     .flatMap(parseObjects)
     .filter(({ kind }) => kind === 'CustomResourceDefinition');
+}
+
+/** Creates all of them, and resolves when the server knows every kind. */
+export async function createDefinitions(server: ApiServer): Promise<void> {
+  const definitions = customResourceDefinitions();
+  for (const definition of definitions) {
+    const refusal = await server.create(definition);
+    if (refusal !== null) throw new Error(`${definition.metadata.name}: ${refusal}`);
+  }
+  for (const { spec } of definitions)
+    for (const { name, served } of spec.versions)
+      if (served) await server.untilKnown(`${spec.group}/${name}`, spec.names.kind);
 }
 
 function download(module: string): string {

@@ -8,7 +8,7 @@ const root = join(import.meta.dirname, '../..');
 export interface KubernetesObject {
   apiVersion: string;
   kind: string;
-  metadata: { name: string; namespace?: string; labels?: Record<string, string> };
+  metadata: { name: string; namespace?: string; uid?: string; labels?: Record<string, string> };
   // biome-ignore lint/suspicious/noExplicitAny: each kind has its own; a wrong path fails the test that takes it.
   spec?: any;
   // biome-ignore lint/suspicious/noExplicitAny: as above.

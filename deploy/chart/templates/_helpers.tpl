@@ -5,7 +5,7 @@
 
 {{- define "rx.selector" -}}
 app.kubernetes.io/name: {{ .Chart.Name }}
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/instance: {{ toYaml .Release.Name }}
 {{- end }}
 
 {{- define "rx.labels" -}}
@@ -32,17 +32,33 @@ app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 responses-extproc/{{ .Release.Namespace }}/{{ include "rx.name" . }}
 {{- end }}
 
-{{/* Memory in bytes, from any of Kubernetes' quantities: 512Mi, 1.5Gi, 1G, 2e9, 1073741824. `name` is for the error. */}}
-{{- define "rx.bytes" -}}
-{{- $text := toString .value -}}
+{{/* A quantity of Kubernetes as a number: 500m, 512Mi, 1.5Gi, 1G, 2e9. The schema knows its form. */}}
+{{- define "rx.number" -}}
+{{- $text := toString . -}}
 {{- $unit := regexFind "([KMGTPE]i|[numkMGTPE])$" $text -}}
 {{- $units := dict "n" 1e-9 "u" 1e-6 "m" 1e-3 "" 1 "k" 1e3 "M" 1e6 "G" 1e9 "T" 1e12 "P" 1e15 "E" 1e18 "Ki" 1024 "Mi" 1048576 "Gi" 1073741824 "Ti" 1099511627776 "Pi" 1125899906842624 "Ei" 1152921504606846976 -}}
-{{- $bytes := 0 -}}
-{{- if regexMatch `^\+?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,2}|[KMGTPE]i|[numkMGTPE])?$` $text -}}
-{{- $bytes = mulf (trimSuffix $unit $text | float64) (get $units $unit) | int64 -}}
-{{- end -}}
-{{- if lt $bytes 1048576 }}{{ fail (printf "%s: %s is not a quantity of memory of 1Mi or more, such as 512Mi, 2Gi or 2147483648" .name (include "rx.text" .value)) }}{{ end -}}
-{{ $bytes }}
+{{ mulf (trimSuffix $unit $text | float64) (get $units $unit) }}
+{{- end }}
+
+{{/* Memory in bytes. `name` is for the error. */}}
+{{- define "rx.bytes" -}}
+{{- $bytes := include "rx.number" .value | float64 -}}
+{{- if or (lt $bytes 1048576.0) (gt $bytes 9e18) }}{{ fail (printf "%s: %s is not a quantity of memory of 1Mi or more, such as 512Mi, 2Gi or 2147483648" .name (include "rx.text" .value)) }}{{ end -}}
+{{ int64 $bytes }}
+{{- end }}
+
+{{/* A duration in milliseconds: 900s, 1h30m. */}}
+{{- define "rx.milliseconds" -}}
+{{- $sum := 0 -}}
+{{- $units := dict "h" 3600000 "m" 60000 "s" 1000 "ms" 1 -}}
+{{- range regexFindAll "[0-9]+(ms|[hms])" . -1 }}{{ $sum = add $sum (mul (regexFind "^[0-9]+" . | int64) (get $units (regexFind "[hms]+$" .))) }}{{ end -}}
+{{ $sum }}
+{{- end }}
+
+{{/* A duration as Envoy reads it, in seconds. */}}
+{{- define "rx.seconds" -}}
+{{- $all := include "rx.milliseconds" . | int64 -}}
+{{ div $all 1000 }}{{ with mod $all 1000 }}{{ printf ".%03d" . }}{{ end }}s
 {{- end }}
 
 {{/* The statistics of Istio's Envoys that alerts and dashboard read. */}}
@@ -78,7 +94,7 @@ envoy-{{ printf "%s-%s" $ns $name | trunc 48 }}-{{ printf "%s/%s" $ns $name | sh
 
 {{/* Labels of the proxies that Istio runs for the Gateway. */}}
 {{- define "rx.istioProxies" -}}
-{{- with .Values.gateway.istio.workloadLabels }}{{ toYaml . }}{{ else }}gateway.networking.k8s.io/gateway-name: {{ .Values.gateway.name }}{{ end }}
+{{- with .Values.gateway.istio.workloadLabels }}{{ toYaml . }}{{ else }}gateway.networking.k8s.io/gateway-name: {{ toYaml .Values.gateway.name }}{{ end }}
 {{- end }}
 
 {{/*
@@ -103,12 +119,12 @@ to: [{ operation: { hosts: {{ toJson $hosts }} } }]
     matchLabels:
       app.kubernetes.io/managed-by: envoy-gateway
       app.kubernetes.io/component: proxy
-      gateway.envoyproxy.io/owning-gateway-name: {{ .Values.gateway.name }}
+      gateway.envoyproxy.io/owning-gateway-name: {{ toYaml .Values.gateway.name }}
 {{- else if eq .Values.gateway.kind "istio" }}
 - podSelector:
     matchLabels: {{- include "rx.istioProxies" . | nindent 6 }}
   {{- with .Values.gateway.namespace }}
-  namespaceSelector: { matchLabels: { kubernetes.io/metadata.name: {{ . }} } }
+  namespaceSelector: { matchLabels: { kubernetes.io/metadata.name: {{ toYaml . }} } }
   {{- end }}
 {{- end }}
 {{- end }}
@@ -126,12 +142,12 @@ responses_extproc
 
 {{- define "rx.parentRefs" -}}
 parentRefs:
-  - name: {{ .Values.gateway.name }}
+  - name: {{ toYaml .Values.gateway.name }}
     {{- with .Values.gateway.namespace }}
-    namespace: {{ . }}
+    namespace: {{ toYaml . }}
     {{- end }}
     {{- with .Values.gateway.sectionName }}
-    sectionName: {{ . }}
+    sectionName: {{ toYaml . }}
     {{- end }}
 {{- with .Values.gateway.hostnames }}
 hostnames: {{ toJson . }}
@@ -147,7 +163,7 @@ filters:
     requestHeaderModifier:
       add: [{ name: {{ $pass.key }}, value: {{ $pass.value }} }] # each pass, so that a loop is noticed
       remove: [x-envoy-external-address, x-envoy-internal, x-forwarded-for{{ if and $.Values.gateway.auth.jwt.jwksUri (eq $.Values.gateway.kind "istio") }}, authorization{{ end }}]
-backendRefs: [{ {{ with .group }}group: {{ . }}, {{ end }}kind: {{ .kind }}, name: {{ .name }}{{ with .port }}, port: {{ . }}{{ end }} }]
+backendRefs: [{ {{ with .group }}group: {{ . }}, {{ end }}kind: {{ .kind }}, name: {{ toYaml .name }}{{ with .port }}, port: {{ . }}{{ end }} }]
 {{- end }}
 {{- end }}
 

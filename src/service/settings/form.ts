@@ -67,7 +67,7 @@ export const share: Form<number> = {
   json: {
     anyOf: [
       { type: 'number', minimum: 0, maximum: 1 },
-      { type: 'string', pattern: '^(0|1|[01]?\\.[0-9]+)$' },
+      { type: 'string', pattern: '^(0|1|0?\\.[0-9]+|1\\.0+)$' },
     ],
   },
   others: [],

@@ -1,0 +1,119 @@
+import { configurable } from '../../scripts/kubernetes-render.ts';
+import { profileNames } from '../../src/filter/upstream/profiles.ts';
+
+/** Values of the chart, by name. */
+export type Values = { [name: string]: unknown };
+
+/** Two entries for each list of values.yaml. */
+export const lists: Readonly<Record<string, readonly [unknown, unknown]>> = {
+  imagePullSecrets: [{ name: 'one' }, { name: 'two' }],
+  extraEnv: [
+    { name: 'ONE', value: '1' },
+    { name: 'TWO', valueFrom: { secretKeyRef: { name: 'two', key: 'two' } } },
+  ],
+  extraVolumes: [
+    { name: 'one', configMap: { name: 'one', items: [{ key: 'one', path: 'one' }] } },
+    { name: 'two', emptyDir: { medium: 'Memory', sizeLimit: '1Mi' } },
+  ],
+  extraVolumeMounts: [
+    { name: 'one', mountPath: '/one' },
+    { name: 'two', mountPath: '/two', subPath: 'below', readOnly: true },
+  ],
+  tolerations: [
+    { key: 'one', operator: 'Exists' },
+    { key: 'two', operator: 'Equal', value: 'x', effect: 'NoExecute', tolerationSeconds: 60 },
+  ],
+  topologySpreadConstraints: [
+    { maxSkew: 1, topologyKey: 'one', whenUnsatisfiable: 'ScheduleAnyway' },
+    { maxSkew: 2, topologyKey: 'two', whenUnsatisfiable: 'DoNotSchedule', minDomains: 2 },
+  ],
+  'networkPolicy.proxies': [
+    { podSelector: { matchLabels: { app: 'one' } } },
+    { podSelector: { matchExpressions: [{ key: 'app', operator: 'In', values: ['two'] }] } },
+  ],
+  'networkPolicy.monitoring': [{ podSelector: { matchLabels: { app: 'three' } } }, { ipBlock: { cidr: '10.0.0.0/8' } }],
+  'networkPolicy.egress': [
+    { to: [{ podSelector: { matchLabels: { app: 'collector' } } }], ports: [{ port: 4318 }] },
+    { ports: [{ port: 53, protocol: 'UDP' }, { port: 5353 }] },
+  ],
+  'gateway.hostnames': ['one.example', 'two.example'],
+  'gateway.auth.jwt.audiences': ['audience-one', 'audience-two'],
+  'gateway.routes': ['/one', '/two'],
+};
+
+const term = { matchExpressions: [{ key: 'kind', operator: 'In', values: ['cpu'] }] };
+const near = { topologyKey: 'zone', labelSelector: { matchLabels: { app: 'one' } } };
+const affinity = {
+  nodeAffinity: {
+    requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [term] },
+    preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 1, preference: term }],
+  },
+  podAntiAffinity: {
+    requiredDuringSchedulingIgnoredDuringExecution: [near],
+    preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 1, podAffinityTerm: near }],
+  },
+};
+
+const resources = { requests: { cpu: '1', memory: '1Gi' }, limits: { cpu: '2', memory: '2Gi' } };
+const jwt = { issuer: 'https://issuer.example', jwksUri: 'https://issuer.example/keys', audiences: ['one', 'two'] };
+
+/** Values over the defaults with which nearly everything of the chart is in use: each can then be made wrong. */
+export const complete: Readonly<Record<'envoy-gateway' | 'istio', Values>> = {
+  'envoy-gateway': {
+    ...everywhere(),
+    tls: {
+      ...{ secretName: 'tls', hostname: 'service.example', caConfigMap: 'ca' },
+      ...{ clientCaSecret: 'clients', clientCertificate: 'envoy' },
+    },
+    gateway: {
+      ...gatewayOf('envoy-gateway'),
+      envoyGateway: { image: 'example.com/envoy:1', backendTraffic: { useClientProtocol: false }, resources },
+    },
+  },
+  istio: {
+    ...everywhere(),
+    gateway: { ...gatewayOf('istio'), istio: { mesh: 'sidecar', workloadLabels: { app: 'gateway' }, resources } },
+  },
+};
+
+function everywhere(): Values {
+  const [image, digest] = ['example.com/responses-extproc', `sha256:${'0'.repeat(64)}`];
+  const top = Object.entries(lists).filter(([path]) => !path.includes('.'));
+  const networkPolicy = Object.fromEntries(
+    ['proxies', 'monitoring', 'egress'].map((name) => [name, lists[`networkPolicy.${name}`]]),
+  );
+  return {
+    image: { repository: image, tag: '1', digest },
+    config: Object.fromEntries(
+      configurable.flatMap(({ variable, fallback }) => (fallback === '' ? [] : [[variable, fallback]])),
+    ),
+    profiles: { mine: { extends: profileNames[0], image: 'omit', models: { '/qwen/i': { video: true } } } },
+    ...Object.fromEntries(top),
+    affinity,
+    resources,
+    networkPolicy,
+    autoscaling: { activeExchanges: { enabled: true } },
+    serviceAccount: { annotations: { 'example.com/role': 'reader' } },
+    podAnnotations: { 'example.com/note': 'text' },
+    podLabels: { team: 'llm' },
+    nodeSelector: { disk: 'ssd' },
+    priorityClassName: 'high',
+    webSocket: { enabled: true, forwardTo: 'http://gateway.example/v1' },
+    monitoring: Object.fromEntries(
+      ['serviceMonitor', 'prometheusRule', 'dashboard'].map((name) => [
+        name,
+        { enabled: true, labels: { team: 'llm' } },
+      ]),
+    ),
+  };
+}
+
+function gatewayOf(kind: string): Values {
+  return {
+    kind,
+    hostnames: ['api.example.com'],
+    tlsSecretName: 'certificate',
+    routes: lists['gateway.routes'],
+    auth: { jwt },
+  };
+}

@@ -1,0 +1,235 @@
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Ajv, type ValidateFunction } from 'ajv';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { readProfilesFile } from '../../src/filter/upstream/profiles-file.ts';
+import { readConfig } from '../../src/service/settings/config.ts';
+import { type ApiServer, startApiServer } from './api-server.ts';
+import { complete, type Values } from './complete-values.ts';
+import { createDefinitions } from './definitions.ts';
+import { environmentOf, type KubernetesObject, objectOf, parseObjects } from './manifests.ts';
+import { type Tool, toolPath } from './tools.ts';
+
+const root = join(import.meta.dirname, '../..');
+const chart = join(root, 'deploy/chart');
+const defaults: Values = parse(readFileSync(join(chart, 'values.yaml'), 'utf8'));
+const schema = JSON.parse(readFileSync(join(chart, 'values.schema.json'), 'utf8'));
+
+type Path = readonly (string | number)[];
+interface Wrong {
+  readonly path: Path;
+  readonly value: unknown;
+}
+interface Rendered {
+  readonly objects: readonly KubernetesObject[];
+  /** What Helm says, empty if it renders. */
+  readonly error: string;
+}
+
+describe.each(Object.entries(complete))('with gateway.kind=%s, each value made wrong in many ways', (kind, values) => {
+  const base: Values = JSON.parse(JSON.stringify(merged(defaults, values))); // nothing is in two places at once
+  const validate: ValidateFunction = new Ajv({ strict: false }).compile(schema);
+  // What is not about the gateway is the same for both.
+  const places = placesIn(base).filter(([first]) => kind === 'envoy-gateway' || first === 'gateway');
+  const all = places.flatMap((path) => wrongFor(valueAt(base, path)).map((value): Wrong => ({ path, value })));
+  const allowed = (wrong: Wrong) => validate(replaced(base, [wrong]));
+  const refused = all.filter((wrong) => !allowed(wrong));
+  const passed = all.filter(allowed);
+  let server: ApiServer;
+  beforeAll(async () => {
+    server = await startApiServer();
+    await createDefinitions(server);
+    expect(await server.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'llm' } })).toBeNull();
+  });
+  afterAll(() => server?.close());
+
+  test('nothing is wrong before', async () => {
+    const { objects, error } = await render('helm', base);
+    expect(error).toBe('');
+    expect(await refusals(server, objects)).toEqual([]);
+    expect(serviceRefuses(objects)).toBe('');
+  });
+
+  test.each(['helm', 'helm3'] as const)('%s refuses what the schema refuses, at its path', async (helm) => {
+    const silent: string[] = [];
+    for (const round of roundsOf(refused)) {
+      const { error } = await render(helm, replaced(base, round));
+      for (const { path, value } of round)
+        if (!namesPlace(error, path)) silent.push(`${path.join('.')}: ${JSON.stringify(value)}`);
+    }
+    expect(silent).toEqual([]);
+  });
+
+  test('any other is refused in a sentence, or the API server and the service accept all of it', async () => {
+    const known = new Map<string, Promise<string[]>>();
+    const before = new Set((await render('helm', base)).objects.map((object) => JSON.stringify(object)));
+    const bad: string[] = [];
+    let sentences = 0;
+    await inParallel(passed, async (wrong) => {
+      const what = `${wrong.path.join('.')}: ${JSON.stringify(wrong.value)}`;
+      const { objects, error } = await render('helm', replaced(base, [wrong]));
+      if (error !== '') {
+        sentences += 1;
+        if (!/validate\.yaml:\d+:\d+\): [a-zA-Z.]+[:.]/.test(error) && !/ is not a quantity of memory/.test(error))
+          bad.push(`${what}: ${error}`);
+        return;
+      }
+      const changed = objects.filter((object) => !before.has(JSON.stringify(object)));
+      for (const object of changed) {
+        const text = JSON.stringify(object);
+        if (!known.has(text)) known.set(text, refusals(server, [object]));
+        for (const refusal of (await known.get(text)) ?? []) bad.push(`${what}: ${refusal}`);
+      }
+      const message = serviceRefuses(objects);
+      if (message !== '') bad.push(`${what}: the service: ${message}`);
+    });
+    console.log(
+      `${kind}: ${all.length} values tried at ${places.length} places, ${refused.length} refused by the schema, ${sentences} in a sentence, ${passed.length - sentences} accepted`,
+    );
+    expect(bad.sort()).toEqual([]);
+    expect(sentences).toBeGreaterThan(0);
+  }, 1_800_000);
+});
+
+/** Every value in it, and every object and list with values. */
+function placesIn(value: unknown, path: Path = []): Path[] {
+  if (value === null || typeof value !== 'object') return [path];
+  const below = Object.entries(value).flatMap(([name, one]) =>
+    placesIn(one, [...path, Array.isArray(value) ? Number(name) : name]),
+  );
+  return path.length === 0 ? below : [path, ...below];
+}
+
+/** Values of other types, out of any range, and of other forms. */
+function wrongFor(value: unknown): readonly unknown[] {
+  if (typeof value === 'boolean') return ['yes', 0, [], {}];
+  if (typeof value === 'number') return ['lots', '', true, -1, 0, 1.5, 2 ** 31, 2 ** 53, 1e30, [], {}];
+  if (Array.isArray(value)) {
+    const same = [value[0], value[0]];
+    return ['x', 7, {}, [7], ['x'], [{}], [[]], same, Array.from({ length: 100 }, () => value[0])];
+  }
+  if (value !== null && typeof value === 'object') {
+    const names = ['no_such', '', 'a b', 'UPPER', '-', 'x'.repeat(300)];
+    return ['x', 7, [], ...names.flatMap((name) => ['x', { x: 1 }].map((one) => ({ ...value, [name]: one })))];
+  }
+  const numbers = ['0', '-1', '1.5', '7', '1e3', '0x1F', '99999999999999999999', '0s', '99999h', '1m1h'];
+  const words = ['', ' ', 'true', 'no', 'null', '~', 'no-such', 'UPPER', '-x', 'x-', 'x'.repeat(300), 'é'];
+  const marks = ['a b', 'a\nb', 'a: b', '#a', "'", '"', '{{ x }}', '$(X)', '*', 'a,b', '\u0000'];
+  const places = [
+    '/',
+    '//',
+    '/a//b',
+    '/a/../b',
+    '/a?b',
+    '/%2e',
+    '../a',
+    'a/b',
+    'a:80',
+    'http://',
+    'http://a:99999',
+    'http://a b',
+  ];
+  return [7, true, [], {}, ...numbers, ...words, ...marks, ...places].filter((one) => one !== value);
+}
+
+function valueAt(values: unknown, path: Path): unknown {
+  return path.reduce((value, name) => (value as Values)[name], values);
+}
+
+function replaced(values: Values, wrongs: readonly Wrong[]): Values {
+  const copy = structuredClone(values);
+  for (const { path, value } of wrongs) (valueAt(copy, path.slice(0, -1)) as Values)[path.at(-1) ?? ''] = value;
+  return copy;
+}
+
+/** As Helm lays values over the defaults. */
+function merged(under: Values, over: Values): Values {
+  const isMap = (value: unknown): value is Values =>
+    value !== null && typeof value === 'object' && !Array.isArray(value);
+  const entries = Object.entries(over).map(([name, value]) => {
+    const below = under[name];
+    return [name, isMap(value) && isMap(below) ? merged(below, value) : value];
+  });
+  return { ...under, ...Object.fromEntries(entries) };
+}
+
+/** Rounds of values, none of which is inside another: Helm names every one that is wrong at once. */
+function roundsOf(wrongs: readonly Wrong[]): Wrong[][] {
+  const rounds: { taken: Set<string>; wrongs: Wrong[] }[] = [];
+  for (const wrong of wrongs) {
+    const key = `${wrong.path.join('/')}/`;
+    const free = rounds.find(({ taken }) => ![...taken].some((one) => one.startsWith(key) || key.startsWith(one)));
+    if (free === undefined) rounds.push({ taken: new Set([key]), wrongs: [wrong] });
+    else {
+      free.taken.add(key);
+      free.wrongs.push(wrong);
+    }
+  }
+  return rounds.map((round) => round.wrongs);
+}
+
+/** Whether an error is about this place, or about something in what was put there. */
+function namesPlace(error: string, path: Path): boolean {
+  const pointer = `/${path.map((name) => String(name).replaceAll('~', '~0').replaceAll('/', '~1')).join('/')}`;
+  return error.includes(`at '${pointer}'`) || error.includes(`at '${pointer}/`);
+}
+
+function render(tool: Tool & ('helm' | 'helm3'), values: Values): Promise<Rendered> {
+  const args = ['template', 'responses-extproc', chart, '--namespace', 'llm', '--kube-version', '1.36.0'];
+  return new Promise((resolve) => {
+    const child = execFile(
+      toolOf(tool),
+      [...args, '--values', '-'],
+      { maxBuffer: 2 ** 28 },
+      (failure, stdout, stderr) => {
+        if (failure !== null) return resolve({ objects: [], error: stderr });
+        try {
+          const objects = parseObjects(stdout).filter(({ spec }) => spec?.containers === undefined); // not what `helm test` runs
+          resolve({ objects, error: '' });
+        } catch (error) {
+          resolve({ objects: [], error: `no YAML: ${error}` });
+        }
+      },
+    );
+    child.stdin?.on('error', () => {}); // it may end before it has read everything
+    child.stdin?.end(JSON.stringify(values));
+  });
+}
+
+const paths = new Map<Tool, string>();
+function toolOf(tool: Tool): string {
+  const path = paths.get(tool) ?? toolPath(tool);
+  paths.set(tool, path);
+  return path;
+}
+
+async function inParallel<One>(all: readonly One[], run: (one: One) => Promise<void>): Promise<void> {
+  const left = [...all];
+  const worker = async () => {
+    for (let one = left.shift(); one !== undefined; one = left.shift()) await run(one);
+  };
+  await Promise.all([worker(), worker(), worker()]);
+}
+
+async function refusals(server: ApiServer, objects: readonly KubernetesObject[]): Promise<string[]> {
+  const found: string[] = [];
+  for (const object of objects) {
+    const message = await server.create(object, { dryRun: true });
+    if (message !== null) found.push(`${object.kind} ${object.metadata.name}: ${message}`);
+  }
+  return found;
+}
+
+/** What the service says of its environment and its profiles; empty if it would start. */
+function serviceRefuses(objects: readonly KubernetesObject[]): string {
+  try {
+    readConfig(environmentOf(objectOf(objects, 'Deployment')));
+    for (const { data } of objects.filter(({ metadata }) => metadata.name.endsWith('-profiles')))
+      readProfilesFile(data?.['profiles.json'] ?? '', 'profiles.json');
+    return '';
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
