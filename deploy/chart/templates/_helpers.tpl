@@ -1,3 +1,25 @@
+{{/*
+Every template begins with it. A release that an older chart installed may lack values, since `helm upgrade --reuse-values` keeps
+its own instead of this chart's defaults: they get them. What null switches off stays off: lists, labels, quantities, a number of
+replicas, a port.
+*/}}
+{{- define "rx.defaults" -}}
+{{- include "rx.fill" (dict "values" .Values "defaults" (.Files.Get "files/defaults.yaml" | fromYaml)) -}}
+{{- end }}
+{{- define "rx.fill" -}}
+{{- $values := .values -}}
+{{- range $name, $default := .defaults -}}
+{{- $isMap := kindIs "map" $default -}}
+{{- if has $name (list "labels" "requests" "limits") -}}
+{{- else if hasKey $values $name -}}
+{{- if $isMap }}{{ include "rx.fill" (dict "values" (get $values $name) "defaults" $default) }}{{ end -}}
+{{- else if $isMap -}}{{- $_ := set $values $name $default -}}
+{{- else if kindIs "slice" $default -}}{{- $_ := set $values $name list -}}
+{{- else if not (has $name (list "replicas" "port")) -}}{{- $_ := set $values $name $default -}}
+{{- end -}}
+{{- end -}}
+{{- end }}
+
 {{/* A name for everything: the release's, or release-chart. */}}
 {{- define "rx.name" -}}
 {{- if contains .Chart.Name .Release.Name }}{{ .Release.Name | trunc 50 | trimSuffix "-" }}{{ else }}{{ printf "%s-%s" .Release.Name .Chart.Name | trunc 50 | trimSuffix "-" }}{{ end }}
@@ -66,9 +88,18 @@ responses-extproc/{{ .Release.Namespace }}/{{ include "rx.name" . }}
 { inclusionPrefixes: ["cluster.{{ include "rx.cluster" . }}", "http.outbound_0.0.0.0_", "server."] }
 {{- end }}
 
-{{/* The name of the GatewayClass, which has no namespace. */}}
+{{/*
+The name of the GatewayClass, which has no namespace. A release that has one without the namespace in its name keeps it: a
+Gateway that changes its class may lose its proxies for a moment.
+*/}}
 {{- define "rx.gatewayClass" -}}
-{{ printf "%s-%s" .Release.Namespace (include "rx.name" .) | trunc 63 | trimSuffix "-" }}
+{{- $former := include "rx.name" . -}}
+{{- $of := ((lookup "gateway.networking.k8s.io/v1" "GatewayClass" "" $former).metadata).annotations | default dict -}}
+{{- if and (eq (get $of "meta.helm.sh/release-name") .Release.Name) (eq (get $of "meta.helm.sh/release-namespace") .Release.Namespace) -}}
+{{ $former }}
+{{- else -}}
+{{ printf "%s-%s" .Release.Namespace $former | trunc 63 | trimSuffix "-" }}
+{{- end -}}
 {{- end }}
 
 {{/* The namespace of the Gateway. */}}
