@@ -6,10 +6,15 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { readProfilesFile } from '../../src/filter/upstream/profiles-file.ts';
 import { readConfig } from '../../src/service/settings/config.ts';
+import { findEnvoy } from '../../tools/mesh/envoy-binary.ts';
 import { type ApiServer, startApiServer } from './api-server.ts';
 import { complete, type Values } from './complete-values.ts';
 import { createDefinitions } from './definitions.ts';
+import { translateForEnvoyGateway } from './envoy-gateway.ts';
+import { chatService, type GatewayConfiguration, ofEnvoyGateway, ofIstio } from './gateways.ts';
+import { translateForIstio } from './istio.ts';
 import { environmentOf, type KubernetesObject, objectOf, parseObjects } from './manifests.ts';
+import { validateBootstrap } from './static-envoy.ts';
 import { type Tool, toolPath } from './tools.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -66,6 +71,7 @@ describe.each(Object.entries(complete))('with gateway.kind=%s, each value made w
     const known = new Map<string, Promise<string[]>>();
     const before = new Set((await render('helm', base)).objects.map((object) => JSON.stringify(object)));
     const bad: string[] = [];
+    const accepted: Wrong[] = [];
     let sentences = 0;
     await inParallel(passed, async (wrong) => {
       const what = `${wrong.path.join('.')}: ${JSON.stringify(wrong.value)}`;
@@ -82,6 +88,7 @@ describe.each(Object.entries(complete))('with gateway.kind=%s, each value made w
         if (!known.has(text)) known.set(text, refusals(server, [object]));
         for (const refusal of (await known.get(text)) ?? []) bad.push(`${what}: ${refusal}`);
       }
+      accepted.push(wrong);
       const message = serviceRefuses(objects);
       if (message !== '') bad.push(`${what}: the service: ${message}`);
     });
@@ -90,6 +97,28 @@ describe.each(Object.entries(complete))('with gateway.kind=%s, each value made w
     );
     expect(bad.sort()).toEqual([]);
     expect(sentences).toBeGreaterThan(0);
+    // Names would have to be those of other objects too.
+    const plain = merged(base, {
+      tls: { secretName: '', hostname: '', caConfigMap: '', clientCaSecret: '', clientCertificate: '' },
+      gateway: { tlsSecretName: '' },
+    });
+    const ofGateway = accepted.filter(
+      ({ path }) =>
+        path[0] === 'gateway' &&
+        !/name|auth|image|labels|monitoring/i.test(path.filter((one) => one !== 'hostnames').join('.')),
+    );
+    expect(ofGateway).not.toEqual([]);
+    for (const round of roundsOf(ofGateway)) {
+      const { objects, error } = await render('helm', replaced(plain, round));
+      const what = round.map(({ path, value }) => `${path.join('.')}: ${JSON.stringify(value)}`).join(', ');
+      expect(error, what).toBe('');
+      const configuration = translated(kind, objects);
+      const ports = { grpc: 50051, admin: 9090 };
+      expect(
+        validateBootstrap(findEnvoy(process.env), { ...configuration, ports, pods: [], upstream: 8000 }),
+        what,
+      ).toBe('');
+    }
   }, 1_800_000);
 });
 
@@ -196,6 +225,17 @@ function render(tool: Tool & ('helm' | 'helm3'), values: Values): Promise<Render
     child.stdin?.on('error', () => {}); // it may end before it has read everything
     child.stdin?.end(JSON.stringify(values));
   });
+}
+
+/** What the gateway's control plane makes of them. Throws where it does not accept one. */
+function translated(kind: string, objects: readonly KubernetesObject[]): GatewayConfiguration {
+  const environment = environmentOf(objectOf(objects, 'Deployment'));
+  if (kind === 'istio') return ofIstio(translateForIstio(objects), environment);
+  const made = translateForEnvoyGateway([...objects, ...chatService]);
+  for (const [name, conditions] of made.conditions)
+    for (const { status, type, message } of conditions)
+      if (status !== 'True') throw new Error(`${name}: ${type}: ${message}`);
+  return ofEnvoyGateway(made, environment);
 }
 
 const paths = new Map<Tool, string>();
