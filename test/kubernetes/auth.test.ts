@@ -160,7 +160,7 @@ const hosts: readonly (readonly [string, string, readonly string[]])[] = [
   ['of a wildcard', 'some.example.com', ['gateway.hostnames={*.example.com}']],
   ['of all hosts', 'some.example.com', []],
 ];
-const shared = ['gateway.create=false', 'gateway.auth.jwt.wholeGateway=true'];
+const shared = ['gateway.create=false', 'gateway.auth.jwt.wholeGateway=true', 'gateway.istio.connection=true'];
 
 test.each([
   ...gatewayKinds.flatMap((kind) => hosts.map((one) => [kind, ...one] as const)),

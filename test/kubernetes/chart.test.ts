@@ -91,14 +91,7 @@ describe('the chart', () => {
       'gateway.kind=envoy-gateway,tls.secretName=tls,tls.clientCaSecret=ca',
       /tls\.clientCaSecret: needs tls\.clientCertificate/,
     ],
-    [
-      `${presented},gateway.className=own`,
-      /tls\.clientCertificate: .* not with gateway\.className, gateway\.create=false/,
-    ],
-    [
-      `${presented},gateway.create=false`,
-      /tls\.clientCertificate: .* not with gateway\.className, gateway\.create=false/,
-    ],
+    [`${presented},gateway.create=false`, /tls\.clientCertificate: .* not with gateway\.create=false/],
     ['gateway.auth.jwt.issuer=https://issuer.example', /gateway\.auth\.jwt: without jwksUri, .* nobody needs a token/],
     ['gateway.auth.jwt.audiences={llm}', /gateway\.auth\.jwt: without jwksUri, .* nobody needs a token/],
     ['gateway.kind=envoy-gateway,gateway.auth.jwt.audiences={llm}', /gateway\.auth\.jwt: without jwksUri/],
@@ -151,6 +144,8 @@ describe('the chart', () => {
       /gateway\.upstream\.port: kind InferencePool has its own/,
     ],
     ['gateway.envoyGateway.backendTraffic.timeout.http.requestTimeout=5s', /backendTraffic'.*'timeout' not allowed/],
+    ['gateway.allowedRoutes.namespaces.from=Selector', /gateway\.allowedRoutes\.namespaces: .* go together/],
+    ['gateway.upstream.namespace=Other', /at '\/gateway\/upstream\/namespace'/],
     ['gateway.sectionName=other', /gateway\.sectionName: for a Gateway that is there already/],
   ])('%s fails with a message that names the problem, with Helm 3 too', (setting, message) => {
     const settings = setting.startsWith('gateway.kind') ? [setting] : ['gateway.kind=istio', setting];

@@ -160,7 +160,7 @@ test('two releases on one Gateway translate each its own routes', () => {
 });
 
 test('a Gateway that others use keeps its own limits of time', () => {
-  const shared = render('gateway.kind=istio', 'gateway.create=false', 'gateway.istio.connection=false');
+  const shared = render('gateway.kind=istio', 'gateway.create=false');
   const own = objectOf(manifests, 'Gateway');
   const [first = {}] = translateForIstio([own, ...shared]).listeners;
   const connections: Resource = first['filterChains'][0].filters.at(-1).typedConfig;

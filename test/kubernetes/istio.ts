@@ -18,7 +18,7 @@ export interface IstioGateway {
 
 const bootstrapTemplate = 'tools/packaging/common/envoy_bootstrap.json';
 const kinds = [
-  ...['Gateway', 'HTTPRoute', 'InferencePool', 'Service'],
+  ...['Gateway', 'HTTPRoute', 'ReferenceGrant', 'InferencePool', 'Service'],
   ...['EnvoyFilter', 'DestinationRule', 'RequestAuthentication', 'AuthorizationPolicy'],
 ];
 

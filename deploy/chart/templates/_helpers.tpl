@@ -185,6 +185,11 @@ hostnames: {{ toJson . }}
 {{- end }}
 {{- end }}
 
+{{/* The name of the Chat server's Service in the cluster. */}}
+{{- define "rx.upstreamHost" -}}
+{{ .Values.gateway.upstream.name }}.{{ .Values.gateway.upstream.namespace | default .Release.Namespace }}.svc.cluster.local
+{{- end }}
+
 {{- define "rx.upstream" -}}
 {{- $pass := ($.Files.Get "files/loop.json" | fromJson).header -}}
 {{- with .Values.gateway.upstream -}}
@@ -194,7 +199,7 @@ filters:
     requestHeaderModifier:
       add: [{ name: {{ $pass.key }}, value: {{ $pass.value }} }] # each pass, so that a loop is noticed
       remove: [x-envoy-external-address, x-envoy-internal, x-forwarded-for{{ if and $.Values.gateway.auth.jwt.jwksUri (eq $.Values.gateway.kind "istio") }}, authorization{{ end }}]
-backendRefs: [{ {{ with .group }}group: {{ . }}, {{ end }}kind: {{ .kind }}, name: {{ toYaml .name }}{{ with .port }}, port: {{ . }}{{ end }} }]
+backendRefs: [{ {{ with .group }}group: {{ . }}, {{ end }}kind: {{ .kind }}, name: {{ toYaml .name }}{{ with .namespace }}, namespace: {{ toYaml . }}{{ end }}{{ with .port }}, port: {{ . }}{{ end }} }]
 {{- end }}
 {{- end }}
 
