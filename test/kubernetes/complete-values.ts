@@ -46,10 +46,8 @@ const near = { topologyKey: 'zone', labelSelector: { matchLabels: { app: 'one' }
 const affinity = {
   nodeAffinity: {
     requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [term] },
-    preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 1, preference: term }],
   },
   podAntiAffinity: {
-    requiredDuringSchedulingIgnoredDuringExecution: [near],
     preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 1, podAffinityTerm: near }],
   },
 };

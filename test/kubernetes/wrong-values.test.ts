@@ -143,23 +143,10 @@ function wrongFor(value: unknown): readonly unknown[] {
     const names = ['no_such', '', 'a b', 'UPPER', '-', 'x'.repeat(300)];
     return ['x', 7, [], ...names.flatMap((name) => ['x', { x: 1 }].map((one) => ({ ...value, [name]: one })))];
   }
-  const numbers = ['0', '-1', '1.5', '7', '1e3', '0x1F', '99999999999999999999', '0s', '99999h', '1m1h'];
-  const words = ['', ' ', 'true', 'no', 'null', '~', 'no-such', 'UPPER', '-x', 'x-', 'x'.repeat(300), 'é'];
-  const marks = ['a b', 'a\nb', 'a: b', '#a', "'", '"', '{{ x }}', '$(X)', '*', 'a,b', '\u0000'];
-  const places = [
-    '/',
-    '//',
-    '/a//b',
-    '/a/../b',
-    '/a?b',
-    '/%2e',
-    '../a',
-    'a/b',
-    'a:80',
-    'http://',
-    'http://a:99999',
-    'http://a b',
-  ];
+  const numbers = ['0', '-1', '1.5', '1e3', '99999999999999999999', '0s', '1m1h'];
+  const words = ['', ' ', 'true', 'null', 'no-such', 'UPPER', '-x', 'x'.repeat(300), 'é'];
+  const marks = ['a b', 'a\nb', 'a: b', '#a', "'", '{{ x }}', '*', 'a,b'];
+  const places = ['/', '/a//b', '/a/../b', 'a/b', 'a:80', 'http://', 'http://a:99999', 'http://a b'];
   return [7, true, [], {}, ...numbers, ...words, ...marks, ...places].filter((one) => one !== value);
 }
 
