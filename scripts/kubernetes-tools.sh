@@ -43,6 +43,7 @@ tool() {
 for tool in "${@:-}"; do
   case $tool in
     helm | '') tool helm helm.sh/helm/v4/cmd/helm ;;&
+    render | '') build render "$version $(sha256sum <"$source/render/main.go")" go -C "$source" build -trimpath -ldflags '-s -w' -o "$bin/render" ./render ;;&
     helm3 | '') tool helm3 helm.sh/helm/v3/cmd/helm ;;&
     egctl | '') tool egctl github.com/envoyproxy/gateway/cmd/egctl ;;&
     kubectl-validate | '') tool kubectl-validate sigs.k8s.io/kubectl-validate ;;&

@@ -162,7 +162,8 @@ interface Question {
 /** The server makes its own certificate, which nobody else signs. */
 function askServer({ port, token, method, path, body }: Question): Promise<{ status: number; body: string }> {
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
-  const options = { host: '127.0.0.1', port, path, method, headers, rejectUnauthorized: false };
+  // A connection of its own: the server closes a kept one that was idle while this process waited for a tool.
+  const options = { host: '127.0.0.1', port, path, method, headers, agent: false, rejectUnauthorized: false };
   return new Promise((resolve, reject) => {
     request(options, async (response) => {
       let text = '';

@@ -332,6 +332,58 @@ describe('the chart', () => {
     expect(spec.containers[0].volumeMounts).toEqual([{ name: 'prompts', mountPath: '/prompts' }]);
   });
 
+  test('the platform may choose the user, a ConfigMap of yours may hold the profiles', () => {
+    const values = ['runAsUser=null', 'profilesConfigMap=ours', 'config.UPSTREAM_PROFILE=team', 'tls.secretName=tls'];
+    const objects = render('gateway.kind=envoy-gateway', ...values);
+    const pods = [objectOf(objects, 'Deployment').spec.template.spec, objectOf(objects, 'Pod').spec];
+    for (const { securityContext } of pods) {
+      expect(securityContext).toMatchObject({ runAsNonRoot: true });
+      expect(Object.keys(securityContext)).not.toEqual(expect.arrayContaining(['runAsUser', 'runAsGroup', 'fsGroup']));
+    }
+    expect(pods[0].volumes).toContainEqual({ name: 'profiles', configMap: { name: 'ours' } });
+    const profiles = ['profilesConfigMap=ours', 'profiles.mine.extends=vllm'];
+    expect(() => render('gateway.kind=istio', ...profiles)).toThrow(
+      /profilesConfigMap: with profiles there would be two/,
+    );
+  });
+
+  test.each([
+    ['envoy-gateway', 'http://envoy-llm-llm-fcdf3d4c.gateways.svc:8080/v1'],
+    ['istio', 'http://llm-istio.llm.svc:8080/v1'],
+  ])('under %s a Gateway has the Service that is asked for, and turns on WebSockets go there', (kind, address) => {
+    const objects = render(
+      ...[`gateway.kind=${kind}`, 'webSocket.enabled=true', 'gateway.port=8080', 'gateway.service.type=ClusterIP'],
+      ...['gateway.service.annotations.note=text', 'gateway.envoyGateway.namespace=gateways'],
+    );
+    const wanted =
+      kind === 'istio'
+        ? parse(objectOf(objects, 'ConfigMap', 'responses-extproc-gateway').data?.['service'] ?? '')
+        : objectOf(objects, 'EnvoyProxy').spec.provider.kubernetes.envoyService;
+    expect(wanted).toEqual(
+      kind === 'istio'
+        ? { metadata: { annotations: { note: 'text' } }, spec: { type: 'ClusterIP' } }
+        : { annotations: { note: 'text' }, type: 'ClusterIP' },
+    );
+    expect(environmentOf(objectOf(objects, 'Deployment'))).toMatchObject({ WEBSOCKET_FORWARD_TO: address });
+    const policy = JSON.stringify(objectOf(objects, 'NetworkPolicy').spec);
+    if (kind === 'envoy-gateway') expect(policy).toContain('"kubernetes.io/metadata.name":"gateways"');
+  });
+
+  test('TLS means port 443, a wildcard means a host in it, and the cluster has the domain that it has', () => {
+    const objects = render(
+      ...['gateway.kind=istio', 'gateway.tlsSecretName=certificate', 'gateway.hostnames={*.example.com}'],
+      ...['gateway.istio.clusterDomain=cluster.example'],
+    );
+    expect(objectOf(objects, 'Gateway').spec.listeners).toMatchObject([{ name: 'https', port: 443 }]);
+    expect(objectOf(render('gateway.kind=istio'), 'Gateway').spec.listeners).toMatchObject([
+      { name: 'http', port: 80 },
+    ]);
+    const [, url, host] = objectOf(objects, 'Pod').spec.containers[0].args;
+    expect([url, host]).toEqual(['https://llm-istio.llm.svc:443/v1/responses', 'any.example.com']);
+    expect(JSON.stringify(objects)).not.toContain('svc.cluster.local');
+    expect(JSON.stringify(objectOf(objects, 'EnvoyFilter'))).toContain('responses-extproc.llm.svc.cluster.example');
+  });
+
   test('clients of the service show a certificate where they have to', () => {
     const objects = render(
       'gateway.kind=envoy-gateway',

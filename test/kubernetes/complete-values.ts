@@ -113,5 +113,6 @@ function gatewayOf(kind: string): Values {
     tlsSecretName: 'certificate',
     routes: lists['gateway.routes'],
     auth: { jwt },
+    service: { type: 'LoadBalancer', annotations: { 'example.com/internal': 'true' } },
   };
 }

@@ -7,6 +7,7 @@ const root = join(import.meta.dirname, '../..');
 export type Tool =
   | 'helm'
   | 'helm3'
+  | 'render'
   | 'egctl'
   | 'kubectl-validate'
   | 'actionlint'

@@ -1,7 +1,7 @@
 {{/*
 Every template begins with it. A release that an older chart installed may lack values, since `helm upgrade --reuse-values` keeps
 its own instead of this chart's defaults: they get them. What null switches off stays off: lists, labels, quantities, a number of
-replicas, a port.
+replicas, a port, a user.
 */}}
 {{- define "rx.defaults" -}}
 {{- include "rx.fill" (dict "values" .Values "defaults" (.Files.Get "files/defaults.yaml" | fromYaml)) -}}
@@ -15,7 +15,7 @@ replicas, a port.
 {{- if $isMap }}{{ include "rx.fill" (dict "values" (get $values $name) "defaults" $default) }}{{ end -}}
 {{- else if $isMap -}}{{- $_ := set $values $name $default -}}
 {{- else if kindIs "slice" $default -}}{{- $_ := set $values $name list -}}
-{{- else if not (has $name (list "replicas" "port")) -}}{{- $_ := set $values $name $default -}}
+{{- else if not (has $name (list "replicas" "port" "runAsUser")) -}}{{- $_ := set $values $name $default -}}
 {{- end -}}
 {{- end -}}
 {{- end }}
@@ -114,13 +114,28 @@ Gateway that changes its class may lose its proxies for a moment.
 {{- if eq .Values.gateway.kind "istio" -}}
 {{ $name }}-{{ .Values.gateway.className | default "istio" }}.{{ $ns }}.svc
 {{- else -}}
-envoy-{{ printf "%s-%s" $ns $name | trunc 48 }}-{{ printf "%s/%s" $ns $name | sha256sum | trunc 8 }}.envoy-gateway-system.svc
+envoy-{{ printf "%s-%s" $ns $name | trunc 48 | trimSuffix "-" }}-{{ printf "%s/%s" $ns $name | sha256sum | trunc 8 }}.{{ .Values.gateway.envoyGateway.namespace }}.svc
 {{- end }}
+{{- end }}
+
+{{/* The port of the Gateway. */}}
+{{- define "rx.port" -}}
+{{ .Values.gateway.port | default (ternary 80 443 (empty .Values.gateway.tlsSecretName)) | int64 }}
+{{- end }}
+
+{{/* A host that the routes are for; empty if they are for all. */}}
+{{- define "rx.host" -}}
+{{ first .Values.gateway.hostnames | default "" | replace "*" "any" }}
+{{- end }}
+
+{{/* A Service's name in the cluster, as Istio names it. */}}
+{{- define "rx.clusterHost" -}}
+{{ .name }}.{{ .namespace }}.svc.{{ .root.Values.gateway.istio.clusterDomain }}
 {{- end }}
 
 {{/* Where turns on WebSockets go. */}}
 {{- define "rx.forwardTo" -}}
-{{- with .Values.webSocket.forwardTo }}{{ . }}{{ else }}{{ printf "http://%s:%d/v1" (include "rx.gatewayService" .) (int64 .Values.gateway.port) }}{{ end }}
+{{- with .Values.webSocket.forwardTo }}{{ . }}{{ else }}{{ printf "http://%s:%d/v1" (include "rx.gatewayService" .) (include "rx.port" . | int64) }}{{ end }}
 {{- end }}
 
 {{/* Labels of the proxies that Istio runs for the Gateway. */}}
@@ -145,7 +160,7 @@ to: [{ operation: { hosts: {{ toJson $hosts }} } }]
 {{- if .Values.networkPolicy.proxies }}
 {{- toYaml .Values.networkPolicy.proxies | nindent 0 }}
 {{- else if eq .Values.gateway.kind "envoy-gateway" }}
-- namespaceSelector: { matchLabels: { kubernetes.io/metadata.name: envoy-gateway-system } }
+- namespaceSelector: { matchLabels: { kubernetes.io/metadata.name: {{ toYaml .Values.gateway.envoyGateway.namespace }} } }
   podSelector:
     matchLabels:
       app.kubernetes.io/managed-by: envoy-gateway
@@ -165,7 +180,7 @@ to: [{ operation: { hosts: {{ toJson $hosts }} } }]
 {{- if eq .Values.gateway.kind "envoy-gateway" -}}
 envoyextensionpolicy/{{ .Release.Namespace }}/{{ include "rx.name" . }}/extproc/0
 {{- else if eq .Values.gateway.kind "istio" -}}
-outbound|50051||{{ include "rx.name" . }}.{{ .Release.Namespace }}.svc.cluster.local
+outbound|50051||{{ include "rx.serviceHost" . }}
 {{- else -}}
 responses_extproc
 {{- end }}
@@ -185,9 +200,12 @@ hostnames: {{ toJson . }}
 {{- end }}
 {{- end }}
 
-{{/* The name of the Chat server's Service in the cluster. */}}
+{{/* The names of the Chat server's Service, and of the service's own. */}}
 {{- define "rx.upstreamHost" -}}
-{{ .Values.gateway.upstream.name }}.{{ .Values.gateway.upstream.namespace | default .Release.Namespace }}.svc.cluster.local
+{{ include "rx.clusterHost" (dict "root" . "name" .Values.gateway.upstream.name "namespace" (.Values.gateway.upstream.namespace | default .Release.Namespace)) }}
+{{- end }}
+{{- define "rx.serviceHost" -}}
+{{ include "rx.clusterHost" (dict "root" . "name" (include "rx.name" .) "namespace" .Release.Namespace) }}
 {{- end }}
 
 {{- define "rx.upstream" -}}
@@ -221,7 +239,8 @@ backendRefs: [{ {{ with .group }}group: {{ . }}, {{ end }}kind: {{ .kind }}, nam
 {{/* Envoy's name for the gateway's connections, as its metrics carry it: a regular expression. */}}
 {{- define "rx.connections" -}}
 {{- if eq .Values.gateway.kind "envoy-gateway" -}}
-https?-{{ ternary (add 10000 .Values.gateway.port) .Values.gateway.port (lt (int64 .Values.gateway.port) 1024) }}
+{{- $port := include "rx.port" . | int64 -}}
+https?-{{ ternary (add 10000 $port) $port (lt $port 1024) }}
 {{- else if eq .Values.gateway.kind "istio" -}}
 outbound_0.0.0.0_.*
 {{- end }}
