@@ -58,8 +58,7 @@ test.each(gatewayKinds)('under %s the Gateway takes routes of other namespaces w
       },
     };
     const objects = [...render(`gateway.kind=${kind}`, ...values), stranger];
-    const made =
-      kind === 'istio' ? translateForIstio(objects) : translateForEnvoyGateway([...objects, ...chatService]);
+    const made = kind === 'istio' ? translateForIstio(objects) : translateForEnvoyGateway([...objects, ...chatService]);
     return JSON.stringify(made.routes);
   };
   expect(routesOf()).not.toContain('stranger.example');

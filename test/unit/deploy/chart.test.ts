@@ -15,7 +15,9 @@ const read = (path: string) => readFileSync(join(root, path), 'utf8');
 describe('the chart’s values', () => {
   const schema = read('deploy/chart/values.schema.json');
   // Conditions (`if`) name fields whose types are said elsewhere.
-  const validate = new Ajv({ strict: true, strictRequired: false, strictTypes: false, allowUnionTypes: true }).compile(JSON.parse(schema));
+  const validate = new Ajv({ strict: true, strictRequired: false, strictTypes: false, allowUnionTypes: true }).compile(
+    JSON.parse(schema),
+  );
   const defaults = parse(read('deploy/chart/values.yaml')) as object;
 
   test('the defaults satisfy the schema, and the schema knows every one of them', () => {
