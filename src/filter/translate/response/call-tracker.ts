@@ -74,7 +74,7 @@ export class CallTracker {
 
   /** Another call of the same tool and index: what follows is that call's, also under the id of the first (R5). */
   splitOff(call: TrackedCall): TrackedCall {
-    const other = this.#open({ id: '', index: call.index, isCustom: false }, call.upstreamId === '' ? null : call);
+    const other = this.#open({ index: call.index, isCustom: false }, call.upstreamId === '' ? null : call);
     other.name = call.name;
     if (call.upstreamId !== '') {
       this.#byId.set(call.upstreamId, other);
@@ -194,10 +194,7 @@ export class CallTracker {
     return low;
   }
 
-  #open(
-    { id, index, isCustom }: Pick<CallFragment, 'id' | 'index' | 'isCustom'>,
-    repeats: TrackedCall | null,
-  ): TrackedCall {
+  #open({ index, isCustom }: Pick<CallFragment, 'index' | 'isCustom'>, repeats: TrackedCall | null): TrackedCall {
     const text = new GrowingText(this.#kept);
     const call: TrackedCall = {
       upstreamId: '',
@@ -213,7 +210,6 @@ export class CallTracker {
     this.#calls.push(call);
     this.#kept.bytes += callBytes;
     if (index !== null) this.#byIndex.set(index, call);
-    if (id !== '') this.#remember(call, id);
     return call;
   }
 

@@ -67,6 +67,15 @@ describe('a response written by hand', () => {
   });
 });
 
+it('metadata written by hand has room for long values and for many', () => {
+  const modes = { request: 'BUFFERED', response: 'BUFFERED' } as const;
+  const many = Object.fromEntries(Array.from({ length: 50 }, (_, index) => [`a${index}`, index]));
+  for (const metadata of [{ model: 'm'.repeat(5000) }, many, { ...many, model: 'm'.repeat(5000) }]) {
+    const value = { type: 'response_headers', headers: {}, metadata } as const;
+    expect(serializeReply(value, modes)).toEqual(processMethod.responseSerialize(encodeReply(value, modes)));
+  }
+});
+
 it('a body written by hand is in a buffer of its size: none of it is left over', () => {
   const modes = { request: 'FULL_DUPLEX_STREAMED', response: 'FULL_DUPLEX_STREAMED' } as const;
   for (const size of [40_000, 62_000, 100_000])

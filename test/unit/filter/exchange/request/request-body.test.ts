@@ -6,7 +6,9 @@ import type { Hold } from '../../../../../src/filter/exchange/types.ts';
 import { translateRequest } from '../../../../../src/filter/translate/request.ts';
 import { ApiError } from '../../../../../src/filter/wire/schema/api-error.ts';
 import { chatRequestJson } from '../../../../../src/filter/wire/schema/chat-request.ts';
+import { runRequest } from '../../../../../src/tools/explain/run-request.ts';
 import { brotli } from '../../../../support/brotli.ts';
+import { explainSetupOf } from '../../../../support/config-of-settings.ts';
 import { createCountedIds } from '../../../../support/context.ts';
 import { createTestSettings } from '../../../../support/settings.ts';
 
@@ -288,4 +290,16 @@ describe('numbers beyond what a JavaScript number holds', () => {
     const body = read('{"model":"m","input":"x","temperature":1e400}');
     expect(() => translateRequest(body, createTestSettings(), clock)).toThrow(/above maximum value/);
   });
+});
+
+it('the content type is that of the request’s headers', () => {
+  const body = Buffer.from('{"model":"m","input":"Hi"}');
+  const outcomeOf = (type: string) =>
+    runRequest(
+      explainSetupOf({}),
+      { method: 'POST', path: '/v1/responses', headers: new Map([['content-type', type]]), body },
+      1,
+    );
+  expect(outcomeOf('application/json')).toMatchObject({ type: 'sent' });
+  expect(outcomeOf('text/plain')).toMatchObject({ type: 'refused', status: 415 });
 });
