@@ -281,7 +281,7 @@ function folderOf(path: string): string {
 function cpuMsOf({ pid }: ChildProcess): number {
   const children = `/proc/${pid}/task/${pid}/children`;
   if (!existsSync(children)) return 0;
-  const pids = [String(pid), ...readFileSync(children, 'utf8').trim().split(' ')];
+  const pids = [String(pid), ...readFileSync(children, 'utf8').trim().split(/\s+/)].filter((one) => one !== '');
   const stats = pids.map((one) => `/proc/${one}/stat`).filter((path) => existsSync(path));
   // After the name in brackets: state is field 0; user and system time, own and of children, are 11 to 14, in hundredths of a second.
   const fields = stats.map((path) => readFileSync(path, 'utf8').split(') ').at(-1)?.split(' ') ?? []);
