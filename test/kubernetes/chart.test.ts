@@ -146,6 +146,7 @@ describe('the chart', () => {
     ['gateway.envoyGateway.backendTraffic.timeout.http.requestTimeout=5s', /backendTraffic'.*'timeout' not allowed/],
     ['gateway.allowedRoutes.namespaces.from=Selector', /gateway\.allowedRoutes\.namespaces: .* go together/],
     ['gateway.upstream.namespace=Other', /at '\/gateway\/upstream\/namespace'/],
+    ['gateway.messageTimeout=1m1h', /gateway\.messageTimeout: 1m1h is more than an hour/],
     ['gateway.sectionName=other', /gateway\.sectionName: for a Gateway that is there already/],
   ])('%s fails with a message that names the problem, with Helm 3 too', (setting, message) => {
     const settings = setting.startsWith('gateway.kind') ? [setting] : ['gateway.kind=istio', setting];
