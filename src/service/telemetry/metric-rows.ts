@@ -78,7 +78,7 @@ export const metricRows = {
       ...['completed', 'incomplete', 'failed', 'passed', 'refused', 'upstream_error'],
       ...['aborted', 'protocol_error', 'crashed'],
     ],
-    more: 'Outcomes: `completed`, `incomplete`, `failed` (the Response’s status), `refused`, `upstream_error`, `passed` (not translated), `aborted` (Envoy ended the call before the answer was complete: the client disconnected, or the upstream reset the connection, which Envoy’s `upstream_cx_destroy_remote_with_active_rq` counts), `protocol_error`, `crashed`.',
+    more: 'Outcomes: `completed`, `incomplete`, `failed` (the Response’s status), `refused`, `upstream_error`, `passed` (not translated), `aborted` (Envoy ended the call before the answer was complete: the client disconnected, or the upstream reset the connection; Envoy’s own counters tell the two apart, see the alerts), `protocol_error`, `crashed`.',
   },
   refusals: {
     type: 'counter',
