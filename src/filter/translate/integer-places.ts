@@ -1,5 +1,6 @@
 import type { ChatTool } from '../wire/schema/chat-request.ts';
 import { arrayOf, objectOf } from './chat/loose.ts';
+import { referred } from './schema-reference.ts';
 
 /** Where a tool's arguments have integers; a place without any below it is null. */
 export interface IntegerPlaces {
@@ -31,7 +32,7 @@ interface LooseSchema {
   readonly allOf?: unknown;
 }
 
-/** Schemas that are looked at for one request, and how deep: what is beyond is not repaired. */
+/** Entries of schemas that are looked at for one request, and how deep: what is beyond is not repaired. */
 const maxSchemas = 10_000;
 const maxDepth = 12;
 
@@ -75,7 +76,7 @@ function integersBeside(origin: Origin): readonly string[] {
 interface Reading {
   readonly root: LooseSchema;
   readonly budget: { left: number };
-  /** A schema that refers to itself is one place. */
+  /** A schema that refers to itself, or that many refer to, is one place. */
   readonly places: Map<LooseSchema, Places>;
   hasInteger: boolean;
 }
@@ -93,23 +94,32 @@ function placesOf(
   depth: number,
   beside: readonly string[] = noNames,
 ): IntegerPlaces | null {
-  if (depth > maxDepth) return null;
-  const schemas = expanded(given, reading);
-  const [only] = schemas;
-  const known = schemas.length > 0 && only !== undefined ? reading.places.get(only) : undefined;
-  if (known !== undefined && given.length === 1) return known;
+  const { root, budget } = reading;
+  if (depth > maxDepth || budget.left < 0) return null;
+  const [first] = given;
+  const only = given.length === 1 && first !== undefined ? referredBy(first, root) : null;
+  const known = only === null ? undefined : reading.places.get(only);
+  if (known !== undefined) return known;
+  const schemas = expanded(only === null ? given : [only], reading);
   const isInteger = schemas.some((schema) => takes(schema, 'integer')) && !schemas.some(takesNumber);
   const places: Places = { isInteger, properties: null, others: null };
-  if (only !== undefined && given.length === 1) reading.places.set(only, places);
+  if (only !== null) reading.places.set(only, places);
   if (isInteger) reading.hasInteger = true;
   const byName = new Map<string, LooseSchema[]>();
   const rest: LooseSchema[] = [];
   for (const { properties, additionalProperties, items, prefixItems } of schemas) {
-    for (const [name, schema] of Object.entries(objectOf(properties) ?? {})) {
+    const named = Object.entries(objectOf(properties) ?? {});
+    const entries = [additionalProperties, items, ...arrayOf(prefixItems)].filter((entry) => entry !== undefined);
+    budget.left -= named.length + entries.length;
+    if (budget.left < 0) return null;
+    for (const [name, schema] of named) {
       const own = objectOf<LooseSchema>(schema);
-      if (own !== null) byName.set(name, [...(byName.get(name) ?? []), own]);
+      if (own === null) continue;
+      const same = byName.get(name);
+      if (same === undefined) byName.set(name, [own]);
+      else same.push(own);
     }
-    for (const schema of [additionalProperties, items, ...arrayOf(prefixItems)]) {
+    for (const schema of entries) {
       const own = objectOf<LooseSchema>(schema);
       if (own !== null) rest.push(own);
     }
@@ -128,14 +138,26 @@ function placesOf(
 
 const integer: IntegerPlaces = { isInteger: true, properties: null, others: null };
 
+/** What a schema that only refers to another refers to, at the end; the schema itself where it says more. */
+function referredBy(given: LooseSchema, root: LooseSchema): LooseSchema {
+  let schema = given;
+  for (let step = 0; step < maxDepth && saysNothing(schema); step += 1) {
+    const next = objectOf<LooseSchema>(referred(schema.$ref, root));
+    if (next === null) break;
+    schema = next;
+  }
+  return schema;
+}
+
 /** The schemas, and those that they refer to or are made of. */
 function expanded(given: readonly LooseSchema[], { root, budget }: Reading): readonly LooseSchema[] {
   const all = new Set<LooseSchema>(given);
   for (const schema of all) {
-    budget.left -= 1;
-    if (budget.left < 0) return [];
     const { $ref, anyOf, oneOf, allOf } = schema;
-    const parts = [referred($ref, root), ...arrayOf(anyOf), ...arrayOf(oneOf), ...arrayOf(allOf)];
+    const parts = [...arrayOf(anyOf), ...arrayOf(oneOf), ...arrayOf(allOf)];
+    if ($ref !== undefined) parts.push(referred($ref, root));
+    budget.left -= parts.length;
+    if (budget.left < 0) return [];
     for (const part of parts) {
       const own = objectOf<LooseSchema>(part);
       if (own !== null) all.add(own);
@@ -144,25 +166,29 @@ function expanded(given: readonly LooseSchema[], { root, budget }: Reading): rea
   return [...all];
 }
 
-/** What `#/$defs/name` refers to. */
-function referred(reference: unknown, root: LooseSchema): unknown {
-  if (reference === '#') return root;
-  if (typeof reference !== 'string' || !reference.startsWith('#/')) return null;
-  let value: unknown = root;
-  for (const step of reference.slice(2).split('/'))
-    value = objectOf<Record<string, unknown>>(value)?.[step.replaceAll('~1', '/').replaceAll('~0', '~')];
-  return value;
-}
-
 function takes({ type }: LooseSchema, name: string): boolean {
   return type === name || (Array.isArray(type) && type.includes(name));
 }
 
 /** Also one that says nothing of its values. */
 function takesNumber(schema: LooseSchema): boolean {
-  const { type, $ref, anyOf, oneOf, allOf } = schema;
-  const saysNothing = [type, $ref, anyOf, oneOf, allOf, schema.enum, schema.const].every(
-    (value) => value === undefined,
-  );
-  return takes(schema, 'number') || (saysNothing && schema.properties === undefined && schema.items === undefined);
+  return takes(schema, 'number') || (schema.$ref === undefined && saysNothing(schema));
+}
+
+/** Whether a schema says nothing of its values, but for what it refers to. */
+function saysNothing(schema: LooseSchema): boolean {
+  const { type, anyOf, oneOf, allOf, properties, additionalProperties, items, prefixItems } = schema;
+  const said = [
+    type,
+    anyOf,
+    oneOf,
+    allOf,
+    schema.enum,
+    schema.const,
+    properties,
+    additionalProperties,
+    items,
+    prefixItems,
+  ];
+  return said.every((value) => value === undefined);
 }

@@ -118,4 +118,27 @@ describe('a number of a tool’s arguments', () => {
     for (let at = 0; at < 60; at++) Object.assign(self['properties'] as object, { [`p${at}`]: { $ref: '#' } });
     expect(placesOf(self)).toBeUndefined();
   });
+
+  /** How often the 2000 properties of one definition are read. */
+  const timesRead = (reference: object): number => {
+    let times = 0;
+    const properties = new Proxy(Object.fromEntries(Array.from({ length: 2000 }, (_, at) => [`b${at}`, true])), {
+      ownKeys: (target) => {
+        times += 1;
+        return Reflect.ownKeys(target);
+      },
+    });
+    const places = Array.from({ length: 1000 }, (_, at) => [`p${at}`, { ...reference }]);
+    placesOf({ properties: Object.fromEntries(places), $defs: { B: { properties } } });
+    return times;
+  };
+
+  it('of a definition that many places refer to is looked for once', () => {
+    expect(timesRead({ $ref: '#/$defs/B', description: 'one of many' })).toBe(1);
+  });
+
+  it('is looked for within bounds where each place says more than the definition, though its properties say nothing', () => {
+    expect(timesRead({ $ref: '#/$defs/B', items: true })).toBeLessThan(10);
+    expect(timesRead({ anyOf: [{ $ref: '#/$defs/B' }] })).toBeLessThan(10);
+  });
 });
