@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { parseExactly } from '../../wire/json/exact.ts';
 import type { CallFragment } from '../chat/call-entries.ts';
 import { GrowingText, type Kept } from '../kept.ts';
 
@@ -246,7 +247,7 @@ export function isSameCall(
 function isSameJson(one: string, other: string): boolean {
   if (one === other) return true;
   try {
-    return isDeepStrictEqual(JSON.parse(one), JSON.parse(other));
+    return isDeepStrictEqual(parseExactly(one), parseExactly(other));
   } catch {
     // Not JSON, or nested deeper than the stack is.
     return false;
