@@ -331,8 +331,8 @@ function messageOf({ delta, message }: LooseChoice): LooseMessage | null {
   return partial === null || isEmptyDelta(partial) ? whole : null;
 }
 
-/** A line of data that does. */
-const beginsLikeJson = /^\s*(?:\{|\[\s*\{)/m;
+/** A line of data that does. White space is looked for within the line: across lines, many empty ones would cost their square. */
+const beginsLikeJson = /^[^\S\n\r\u2028\u2029]*(?:\{|\[[^\S\n\r\u2028\u2029]*\{)/m;
 
 /** The index of no choice. */
 const several = Symbol('several choices');

@@ -64,3 +64,11 @@ describe('the cost of a stream grows with its number of chunks, not with the squ
     expect(growthFor(kinds[kind] ?? (() => ({})), 'on')).toBeLessThan(maxLinearGrowth);
   });
 });
+
+it('data of many empty lines that is not JSON costs as much as it has lines', () => {
+  const growth = growthOf(500, (count) => {
+    const text = `${'\n'.repeat(count)}x`;
+    return () => new StreamTranslator(createTestContext()).malformed(text);
+  });
+  expect(growth).toBeLessThan(maxLinearGrowth);
+});
