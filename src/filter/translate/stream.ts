@@ -231,7 +231,7 @@ export class StreamTranslator {
     const choices = choicesOf(chunk);
     const keys = choices.map((choice, position) => this.#parts.keyOf(choice, position));
     // Asked before the first choice is read: the message of the second may have the calls.
-    const isAnswered = response.output.hasAnswer();
+    const isAnswered = response.output.hasMessageOrCall();
     for (const [position, choice] of choices.entries())
       if (!this.ended())
         this.#readChoice(choice, keys[position] ?? position, position === 0 ? chunk : null, isAnswered);

@@ -227,8 +227,12 @@ export class OutputWriter {
 
   /** Has more arrived than reasoning? */
   hasAnswer(): boolean {
-    const hasCall = (this.#calls ?? this.#wholeCalls)?.hasSent() ?? false;
-    return this.#hadMessage || this.#pictures !== null || hasCall || (this.#space !== '' && !this.hasItems());
+    return this.hasMessageOrCall() || this.#pictures !== null || (this.#space !== '' && !this.hasItems());
+  }
+
+  /** Has a message or a call been written? A whole message after it repeats it; after a picture alone it has the text. */
+  hasMessageOrCall(): boolean {
+    return this.#hadMessage || ((this.#calls ?? this.#wholeCalls)?.hasSent() ?? false);
   }
 
   /** Nothing has arrived that shows in the output. */
