@@ -28,17 +28,23 @@ export function usageOf(
   const usage = foundIn(carrier);
   if (usage === null) return null;
 
-  const prompt = countOf(usage.prompt_tokens) ?? countOf(usage.input_tokens) ?? 0;
+  const givenPrompt = countOf(usage.prompt_tokens) ?? countOf(usage.input_tokens);
+  const prompt = givenPrompt ?? 0;
   const total = countOf(usage.total_tokens);
   const reasoning = reasoningTokens(usage);
   const completion =
     countOf(usage.completion_tokens) ?? countOf(usage.output_tokens) ?? Math.max(0, (total ?? 0) - prompt);
   // xAI bills reasoning beside the completion; the Responses API counts it inside. The total tells, behind any gateway.
   const isExtra = profile.reasoningTokensExtra || (reasoning > 0 && total === prompt + completion + reasoning);
-  const output = isExtra ? completion + reasoning : completion;
+  const listed = isExtra ? completion + reasoning : completion;
   const [cached, written] = [cachedTokens(usage), cacheWrites(usage)];
-  const input = isCacheBeside(usage, { prompt, output, total, cached, written }) ? prompt + cached + written : prompt;
-  if (cached > prompt || written > prompt || reasoning > output || (total !== null && total !== input + output))
+  const input = isCacheBeside(usage, { prompt, output: listed, total, cached, written })
+    ? prompt + cached + written
+    : prompt;
+  // Gemini's thinking is in the total alone where an endpoint lists no details.
+  const unlisted = givenPrompt === null || total === null ? 0 : Math.max(0, total - input - listed);
+  const output = listed + unlisted;
+  if (cached > prompt || written > prompt || reasoning > output || (total !== null && total !== input + listed))
     repairs.note('usage');
   return {
     input_tokens: input,
