@@ -129,7 +129,7 @@ export function translateRequest(
   }
   const { chat } = written;
   const backfill = profile.reasoningBackfill;
-  if (backfill?.on === 'calls_while_thinking' && isOff(chat.thinking ?? passthrough.get('thinking')))
+  if (backfill?.on === 'calls_while_thinking' && isOff(passthrough.get('thinking') ?? chat.thinking))
     written.put('messages', withoutBackfill(messages, backfill.text), null);
   putDefaults(chat, passthrough, profile);
   const echo = echoOf(request, {
