@@ -128,11 +128,14 @@ function mergedProperty(schemas: readonly unknown[]): unknown {
   if (distinct.length === 1) return distinct[0];
   const values = distinct.map(valuesOf);
   if (values.some((listed) => listed === null)) return { anyOf: distinct };
-  const { const: _value, enum: _values, ...rest } = distinct[0] as Schema; // `valuesOf` is not null
+  const { const: _value, enum: _values, type, ...rest } = distinct[0] as Schema; // `valuesOf` is not null
   const all = [...new Set(values.flatMap((listed) => listed ?? []))];
+  const areStrings = all.every((one) => typeof one === 'string');
+  const sameType = new Set(distinct.map((schema) => JSON.stringify((schema as Schema)['type']))).size === 1;
+  if (!sameType && !areStrings) return { anyOf: distinct };
   // Moonshot and Gemini take no property without a type.
-  const type = all.every((one) => typeof one === 'string') ? { type: 'string' } : {};
-  return { ...type, ...rest, enum: all };
+  const known = sameType && type !== undefined ? type : areStrings ? 'string' : undefined;
+  return { ...(known !== undefined && { type: known }), ...rest, enum: all };
 }
 
 /** The only values that a schema allows; null where it does not list them. */

@@ -37,6 +37,21 @@ describe('a root that is a union', () => {
     expect(Object.keys(schema['properties'] as object)).toEqual(['__proto__']);
   });
 
+  it.each([
+    [{ type: 'string', const: 'a' }, { type: 'integer', const: 1 }, null],
+    [{ type: 'integer', enum: [1] }, { const: 'a' }, null],
+    [
+      { type: 'integer', enum: [1] },
+      { type: 'integer', const: 2 },
+      { type: 'integer', enum: [1, 2] },
+    ],
+    [{ type: ['string', 'null'], const: 'a' }, { const: 'b' }, { type: 'string', enum: ['a', 'b'] }],
+    [{ const: 1 }, { const: 'a' }, { enum: [1, 'a'] }],
+  ])('has no type that the values of its branches contradict: %j, %j', (one, other, merged) => {
+    const { schema } = plain({ oneOf: [{ properties: { p: one } }, { properties: { p: other } }] });
+    expect(schema['properties']).toEqual({ p: merged ?? { anyOf: [one, other] } });
+  });
+
   it('of more properties and branches than anyone reads stays as it is', () => {
     const large = { type: 'object', anyOf: [{ properties: many(1001) }] };
     expect(plain(large)).toEqual({ schema: { ...large, properties: {} }, lost: [] });
