@@ -255,7 +255,7 @@ function isSameJson(one: string, other: string): boolean {
 }
 
 /** Arguments are an object: the last character settles nearly every case, so that a long text is rarely parsed in vain. */
-export function isCompleteJson(text: string): boolean {
+function isCompleteJson(text: string): boolean {
   if (!text.trimEnd().endsWith('}')) return false;
   try {
     JSON.parse(text);

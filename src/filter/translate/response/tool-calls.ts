@@ -8,7 +8,7 @@ import type { Repairs } from '../chat/repairs.ts';
 import { clientTools } from '../client-tools/client-tools.ts';
 import type { ResponseContext } from '../context.ts';
 import { type CallItemWriter, invalidCall, openCallItem } from './call-item-writers.ts';
-import { CallTracker, isCompleteJson, isSameCall, type TrackedCall, withoutPlaceholder } from './call-tracker.ts';
+import { CallTracker, isSameCall, type TrackedCall, withoutPlaceholder } from './call-tracker.ts';
 import type { CarriedExtra } from './envelope-contents.ts';
 import type { EventLog } from './event-log.ts';
 import { FoundTools } from './found-tools.ts';
@@ -31,7 +31,7 @@ interface Call {
   item: CallItemWriter | null;
   /** It said once more what an earlier one of its id did. */
   isRepeated: boolean;
-  /** Made when another item begins before this call is closed. */
+  /** Made when its end is first asked for; it is told all that follows. */
   scanner: JsonEnd | null;
 }
 
@@ -242,12 +242,15 @@ export class ToolCalls {
   }
 
   /** It waits for all of its arguments if its item shows them from the start, or they may be those of a call that it repeats. */
-  #needsMore({ tracked }: Call): boolean {
+  #needsMore(call: Call): boolean {
+    const { tracked } = call;
     const { text, isCustom, holdsPlaceholder } = tracked;
     const { kind } = restoredToolOf({ name: this.#nameOf(tracked), isCustom }, this.#parts.context);
     const isShown = kind !== 'function' && kind !== 'custom' && clientTools[kind].isRunnable !== undefined;
     const waits = isShown || (tracked.repeats?.name === tracked.name && !isCustom);
-    return waits && (holdsPlaceholder || !isCompleteJson(text.toString()));
+    if (!waits || holdsPlaceholder || text.isEmpty()) return waits;
+    call.scanner ??= scannerOf(text.toString());
+    return !call.scanner.isWhole();
   }
 
   /** The tracker keeps the upstream's own name, which later fragments may repeat. */

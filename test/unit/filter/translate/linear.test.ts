@@ -28,6 +28,12 @@ const kinds: Record<string, (index: number) => object> = {
   'arguments of a call that waits': (index) => call(index % 2, { name: 'f', arguments: 'ab}' }),
   'arguments of a call that others wait for': (index) =>
     call(index === 1 ? 1 : 0, { name: 'f', arguments: index === 0 ? '{"a":"' : '}' }),
+  'arguments of a call that may repeat another': (index) =>
+    index === 0
+      ? { tool_calls: [{ index: 0, id: 'a', function: { name: 'f', arguments: '{"x":1}' } }] }
+      : index === 1
+        ? { tool_calls: [{ index: 1, id: 'a', function: { name: 'f', arguments: '{"a":"' } }] }
+        : { tool_calls: [{ index: 1, function: { arguments: 'some text that ends in }' } }] },
   'calls that wait': (index) => call(index, { name: 'f', arguments: index === 0 ? '{' : '{}' }),
   'arguments without a name': () => call(0, { arguments: 'ab' }),
   'complete arguments, again and again': () => call(0, { name: 'f', arguments: '{}' }),
