@@ -22,6 +22,10 @@ export class Account {
     this.#ledger = ledger;
   }
 
+  get isOpen(): boolean {
+    return this.#isOpen;
+  }
+
   /** Bytes of a body that is yet to be parsed. */
   get body(): number {
     return this.#body;

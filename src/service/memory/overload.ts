@@ -206,6 +206,7 @@ export class OverloadGuard {
   }
 
   #hold(account: Account, bytes: number, body: number): ApiError | null {
+    if (!account.isOpen) return null;
     const growth = bytes - account.held;
     if (growth > 0) this.#meter.lookIfDue();
     account.set(bytes, body);
@@ -297,7 +298,10 @@ export class OverloadGuard {
     }
     const isMeasured = meter.collect(isShort());
     if (isMeasured && makesRoom) this.#busySince = this.#now();
-    if (!isShort()) return;
+    if (!isShort()) {
+      if (isMeasured) this.#resumeAll();
+      return;
+    }
     // Down to where nothing needs to be done: just below the threshold, one collection would follow another.
     const heap = makesRoom ? heapShares.busy * recoveryShare : heapShares.busy;
     const excess = meter.excess({ heap, memory: memoryShares.busy });

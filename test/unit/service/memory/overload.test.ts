@@ -92,6 +92,17 @@ describe('the limit on bytes', () => {
   });
 });
 
+describe('a holder that has ended', () => {
+  it('is not refused what it tells too late', () => {
+    const { guard, heap, refusals } = guardOf({});
+    const admission = admissionOf(guard.admit());
+    admission.release();
+    heap.live = heap.limit;
+    expect(admission.hold(50, 50)).toBeNull();
+    expect(refusals).toEqual([]);
+  });
+});
+
 describe('memory', () => {
   it('admits nothing new while most of the heap is live', () => {
     const { guard, refusals, heap } = guardOf({ live: 601 * MiB });
@@ -270,6 +281,19 @@ describe('what the process has of its container', () => {
     expect(log).toEqual(['pause largest', 'resume largest']);
   });
 
+  it('lets them go on where no more is left to do than to collect', () => {
+    const { guard, resident, log, open } = guardOfContainer();
+    open('largest', 190 * MiB);
+    resident.now = 780 * MiB;
+    guard.checkAvailability();
+    resident.now = 650 * MiB;
+    guard.checkAvailability();
+    expect(log, 'not before a collection').toEqual(['pause largest']);
+    resident.afterCollection = 650 * MiB;
+    guard.checkAvailability();
+    expect(log).toEqual(['pause largest', 'resume largest']);
+  });
+
   it('fails them, and no more than it takes, where a collection shows that it is no garbage', () => {
     const { guard, resident, log, open } = guardOfContainer();
     open('large', 40 * MiB);
@@ -280,6 +304,19 @@ describe('what the process has of its container', () => {
     guard.worked(5 * MiB);
     expect(log).toEqual(['server_overloaded largest']);
     expect(guard.held).toBe(40 * MiB + 100_000);
+  });
+
+  it('refuses nothing to a call that it has failed', () => {
+    const { guard, resident, open, refusals } = guardOfContainer();
+    const failed = open('largest', 190 * MiB);
+    resident.now = 960 * MiB;
+    resident.afterCollection = 960 * MiB;
+    guard.worked(5 * MiB);
+    expect(refusals).toEqual(['memory']);
+    const { collections } = resident;
+    expect(failed.hold(5 * MiB, MiB)).toBeNull();
+    expect(refusals).toEqual(['memory']);
+    expect(resident.collections).toBe(collections);
   });
 
   it('fails none where V8 has kept the pages of what was collected: they are given back first', () => {
