@@ -122,19 +122,23 @@ export function createConnection(host: ConnectionHost): Connection {
     host.turnEnded('error', String(error.error.code));
   }
 
-  /** The lane of that name; a new one replaces the least recently used idle one. Null if all are busy. */
-  function laneOf(streamId: string | null): Lane | null {
+  /** The least recently used lane without a turn, where a new lane has to replace one; null if all are busy. */
+  function replaceable(): Lane | null {
+    return [...lanes.values()].find(({ running }) => running === null) ?? null;
+  }
+
+  /** The lane of that name; a new one may replace another. */
+  function laneOf(streamId: string | null): Lane {
     const known = lanes.get(streamId);
     if (known !== undefined) {
       lanes.delete(streamId);
       lanes.set(streamId, known);
       return known;
     }
-    if (lanes.size >= limits.maxLanes) {
-      const idle = [...lanes].find(([, { running }]) => running === null);
-      if (idle === undefined) return null;
-      setLast(idle[1], null);
-      lanes.delete(idle[0]);
+    const replaced = lanes.size < limits.maxLanes ? null : replaceable();
+    if (replaced !== null) {
+      setLast(replaced, null);
+      lanes.delete(replaced.streamId);
     }
     const lane: Lane = { streamId, running: null, waiting: [], last: null };
     lanes.set(streamId, lane);
@@ -160,13 +164,13 @@ export function createConnection(host: ConnectionHost): Connection {
   }
 
   function createTurn(fields: RawFields, streamId: string | null, bytes: number): void {
-    const lane = laneOf(streamId);
-    if (lane === null) {
+    const known = lanes.get(streamId);
+    if (known === undefined && lanes.size >= limits.maxLanes && replaceable() === null) {
       const message = `There are ${limits.maxLanes} lanes already, and all of them are busy.`;
       refuse(tooMany('too_many_lanes', 'stream_id', message), streamId);
       return;
     }
-    if (lane.running !== null && waiting >= limits.maxWaiting) {
+    if (known !== undefined && known.running !== null && waiting >= limits.maxWaiting) {
       const message = `${limits.maxWaiting} requests are waiting on this connection already: wait for a response.`;
       refuse(tooMany('too_many_waiting_responses', null, message), streamId);
       return;
@@ -176,6 +180,8 @@ export function createConnection(host: ConnectionHost): Connection {
       refuse({ status: overload.status, error: overload.toObject(), headers: overload.headers }, streamId);
       return;
     }
+    // Only now, since it may take another lane's conversation.
+    const lane = laneOf(streamId);
     let untaken = bytes;
     const taken = () => {
       host.taken(untaken);
@@ -275,7 +281,10 @@ export function createConnection(host: ConnectionHost): Connection {
           return;
         case 'create':
           if (farewell === null) createTurn(message.fields, message.streamId, data.length);
-          else refuse(farewellError(farewell), message.streamId);
+          else {
+            farewellSaid = true;
+            refuse(farewellError(farewell), message.streamId);
+          }
       }
     },
     end(why) {

@@ -138,10 +138,7 @@ export class Turn implements AnswerListener {
     if (this.#phase === 'streaming') this.#events(() => this.#decoder?.finish() ?? []);
     if (this.#phase === 'ended') this.#move('answer_end', 'ended');
     else if (this.#phase === 'reading_error') this.#refuse('answer_end', this.#errorOfAnswer());
-    else if (this.#errorEvent !== null) {
-      this.#send(this.#errorEvent);
-      this.#finish('answer_end', 'failed', null);
-    } else this.#refuse('answer_end', truncated);
+    else this.#endEarly('answer_end');
   }
 
   broken(reason: string): void {
@@ -149,7 +146,16 @@ export class Turn implements AnswerListener {
     if (this.#phase === 'ended') this.#move('broken', 'ended');
     else if (this.#phase === 'requesting')
       this.#refuse('broken', failed(502, 'upstream_unavailable', `The gateway did not answer: ${reason}.`));
-    else this.#refuse('broken', truncated);
+    else this.#endEarly('broken');
+  }
+
+  /** The answer is over without a terminal event. */
+  #endEarly(event: TurnEvent): void {
+    if (this.#errorEvent === null) this.#refuse(event, truncated);
+    else {
+      this.#send(this.#errorEvent);
+      this.#finish(event, 'failed', null);
+    }
   }
 
   /** The connection is gone, or ends before this turn's time came: `error` is for the client that still listens. */
