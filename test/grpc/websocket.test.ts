@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
+import { ApiError } from '../../src/filter/wire/schema/api-error.ts';
 import { OverloadGuard } from '../../src/service/memory/overload.ts';
 import {
   type ClosedConnection,
@@ -269,6 +270,34 @@ describe('memory', () => {
     expect(await closedLine()).toMatchObject({ code: 1013, reason: 'server_overloaded' });
     release();
     await expect.poll(() => guard.held).toBe(0);
+  });
+
+  test('is given back at once when its client does not read', async () => {
+    let shed = (_error: ApiError) => {};
+    await start({
+      memory: {
+        refusal: () => null,
+        addStore: () => () => {},
+        worked() {},
+        enter(holder) {
+          shed = (error) => holder?.shed(error);
+          return guard.enter(holder);
+        },
+      },
+    });
+    const large = event({ type: 'response.output_text.delta', delta: 'x'.repeat(64 * KiB) });
+    proxy.script('unread', { headers: eventStream, body: [...Array.from({ length: 400 }, () => large), cut] });
+    const client = await open();
+    client.socket.pause();
+    client.send({ type: 'response.create', ...ask('unread', 1) });
+    await expect.poll(() => guard.held).toBeGreaterThan(256 * KiB);
+    shed(new ApiError('Memory is short.', { status: 503, type: 'server_error', code: 'server_overloaded' }));
+    const shedAt = performance.now();
+    expect(await closedLine()).toMatchObject({ code: 1013, reason: 'server_overloaded', turns: { aborted: 1 } });
+    // A closing handshake that nobody answers takes 30 s.
+    expect(performance.now() - shedAt).toBeLessThan(25_000);
+    expect(guard.held).toBe(0);
+    client.socket.terminate();
   });
 
   test('is all given back when connections are gone', async () => {

@@ -279,12 +279,18 @@ function openSocket(
     webSocket.terminate();
   }
 
-  /** For want of memory: once the client has been sent why, nothing more is read, and what it holds is freed. */
+  /** For want of memory: what it holds is freed, and nothing more is read. The client is sent why, unless it does not read. */
   function cutForMemory({ code }: ApiError): void {
     if (isCut) return;
     isCut = true;
     reason ??= code;
     connection.closed();
+    read();
+    // What it has not read would stay in memory for as long as the closing handshake may take.
+    if (socket.writableLength > 0) {
+      webSocket.terminate();
+      return;
+    }
     webSocket.close(tryAgainLater, code);
     socket.destroySoon();
   }
@@ -302,7 +308,7 @@ function openSocket(
 
   /** Reads on or stops reading: messages, whose answers would wait as well, and answers. */
   function read(): void {
-    const isHalted = blocked || isPaused;
+    const isHalted = blocked || isPaused || isCut;
     connection.setBlocked(isHalted);
     if (isHalted) webSocket.pause();
     else webSocket.resume();
