@@ -7,7 +7,8 @@ type DroppedKind = (typeof droppedKinds)[number];
  * field that is not sent. The first three have an index before their type; a field is named once for all of its places.
  */
 export function droppedKind(name: string): DroppedKind {
-  if (/\btools\[\d+\]\.(?!strict$|parameters\.)/.test(name)) return 'tool';
+  const ofTool = /\btools\[\d+\]\.(?!tools\[)(strict$|parameters\.)?/.exec(name);
+  if (ofTool !== null) return ofTool[1] === undefined ? 'tool' : 'field';
   if (name === 'input[].reasoning' || name.endsWith('.item_reference')) return 'reasoning';
   return name === 'input[].content' || /^input\[\d+\]\./.test(name) ? 'content' : 'field';
 }

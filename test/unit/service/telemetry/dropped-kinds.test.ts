@@ -22,6 +22,17 @@ test('a tool that the model is not offered', () => {
   expect(of('tool')).not.toContain('tools[0].strict');
 });
 
+test.each<[string, string]>([
+  ['tools[0].tools[0].strict', 'field'],
+  ['tools[0].tools[0].parameters.anyOf', 'field'],
+  ['input[1].tools[0].strict', 'field'],
+  ['input[1].tools[0].tools[2].parameters.anyOf', 'field'],
+  ['tools[0].tools[0].web_search', 'tool'],
+  ['input[1].tools[0].web_search', 'tool'],
+])('%s, of a tool within another or within an item, is a %s', (name, kind) => {
+  expect(droppedKind(name)).toBe(kind);
+});
+
 test('an item or a part that the model does not see', () => {
   expect(of('content')).toEqual(
     expect.arrayContaining([
