@@ -60,7 +60,18 @@ const needs: readonly (readonly [who: string, variables: string])[] = [
   ['pages in browsers', 'WEBSOCKET_ORIGINS'],
 ];
 
-const neededBy = new Map(needs.flatMap(([who, variables]) => variables.split(' ').map((name) => [name, who] as const)));
+const neededBy = needOfEach(needs);
+
+/** Who sets each variable. Throws for one that is listed twice. */
+export function needOfEach(list: typeof needs): ReadonlyMap<string, string> {
+  const found = new Map<string, string>();
+  for (const [who, variables] of list)
+    for (const name of variables.split(' ')) {
+      if (found.has(name)) throw new Error(`scripts/config-table.ts: ${name} is listed for two needs.`);
+      found.set(name, who);
+    }
+  return found;
+}
 
 /** All variables, a table for each group. Throws for a variable without a need, and for a need without a variable. */
 function allTables(): string {

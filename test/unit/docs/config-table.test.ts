@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { readmeVariables, settingsNamed } from '../../../scripts/config-table.ts';
+import { needOfEach, readmeVariables, settingsNamed } from '../../../scripts/config-table.ts';
 import { settingsIn } from '../../../src/service/settings/setting.ts';
 import { settings } from '../../../src/service/settings/settings-table.ts';
 
@@ -18,4 +18,12 @@ test('the README’s table of variables has six, and links the page that has all
 
 test('a variable that does not exist is not shown', () => {
   expect(() => settingsNamed(['LISTEN', 'LISTENS'])).toThrow('There is no variable LISTENS.');
+});
+
+test('a variable that is listed for two needs is an error', () => {
+  const twice = [
+    ['some', 'A B'],
+    ['others', 'C A'],
+  ] as const;
+  expect(() => needOfEach(twice)).toThrow('A is listed for two needs');
 });
