@@ -154,7 +154,8 @@ export class ResponseWriter {
     const { serviceTiers } = this.#context.profile;
     const given = this.serviceTier;
     if (given === null || given === '') return null;
-    for (const [tier, word] of Object.entries(serviceTiers)) if (word === given) return tier;
+    for (const [tier, word] of Object.entries(serviceTiers))
+      if (word === given && tiersOfAnswers.has(tier)) return tier;
     if (tiersOfAnswers.has(given)) return given;
     this.repairs.note('service_tier');
     return null;
