@@ -251,7 +251,9 @@ describe('memory', () => {
   test('that waiting messages have no room in refuses them', async () => {
     await start({}, 100 * KiB);
     const { client, release } = await busy('waits');
-    for (let index = 0; index < 2; index++) client.send({ type: 'response.create', ...ask('waits', 60 * KiB) });
+    client.send({ type: 'response.create', ...ask('waits', 60 * KiB) });
+    // On a lane of its own: on the other it would be answered once the turn that runs has ended.
+    client.send({ type: 'response.create', stream_id: 'b', ...ask('waits', 60 * KiB) });
     expect(await client.message(({ type }) => type === 'error')).toMatchObject({
       status: 503,
       error: { code: 'server_overloaded' },
