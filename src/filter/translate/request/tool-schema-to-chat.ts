@@ -1,5 +1,6 @@
 import type { Profile } from '../../upstream/profile.ts';
 import { isJsonObject } from '../../wire/schema/create-response.ts';
+import { referred } from '../schema-reference.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
 
@@ -22,11 +23,32 @@ export function toolSchemaToChat(
 ): Schema {
   if (parameters === null) return { type: 'object', properties: {} };
   if (Object.keys(parameters).length > maxRewritten) return parameters;
-  const typed = withType(parameters, root);
+  const typed = withType(root === 'any' ? parameters : withDefinition(parameters), root);
   if (root === 'any') return typed;
   const plain = root === 'plain_object' ? withoutUnions(typed, lost) : typed;
   return plain['type'] === 'object' && !isJsonObject(plain['properties']) ? { ...plain, properties: {} } : plain;
 }
+
+/** A root that refers to a definition, and has no properties of its own, says what the definition says; one that contradicts it stays. */
+function withDefinition(schema: Schema): Schema {
+  const { $ref, ...own } = schema;
+  if ($ref === undefined || 'properties' in schema) return schema;
+  const definition = resolved(schema, schema);
+  if (definition === null || Object.keys(definition).length > maxRewritten) return schema;
+  const isSaidTwice = Object.keys(own).some((key) => key in definition && !saidAgain.has(key));
+  return isSaidTwice ? schema : { ...definition, ...own };
+}
+
+/** Keys that a root may have beside a definition that has them. */
+const saidAgain: ReadonlySet<string> = new Set([
+  'type',
+  'title',
+  'description',
+  '$defs',
+  'definitions',
+  '$schema',
+  '$id',
+]);
 
 /** A missing type, or null, is `object`; so is a list that has it, since arguments are always an object. Any other is the client's mistake, and the server's to refuse. */
 function withType(schema: Schema, root: Profile['toolSchemaRoot']): Schema {
@@ -79,6 +101,7 @@ function shapeOf(given: unknown, root: Schema, budget: { left: number }): Shape 
     const shapes: Shape[] = [];
     for (const branch of branches) {
       const found = budget.left < 0 ? null : shapeOf(branch, root, budget);
+      shape.losesSomething ||= found === null || saysMore(branch, budget) || saysMore(resolved(branch, root), budget);
       if (found !== null) shapes.push(found);
     }
     const times = new Map<string, number>();
@@ -103,15 +126,31 @@ function add(branch: Shape, shape: Shape): void {
   }
 }
 
-/** The schema itself, or that of the root's definitions that it refers to. */
-function resolved(schema: unknown, root: Schema): Schema | null {
-  if (!isJsonObject(schema)) return null;
-  const reference = schema['$ref'];
-  if (typeof reference !== 'string') return schema;
-  const [, list = '', name = ''] = /^#\/(\$defs|definitions)\/([^/]+)$/.exec(reference) ?? [];
-  const definitions = root[list];
-  const definition = isJsonObject(definitions) && Object.hasOwn(definitions, name) ? definitions[name] : null;
-  return isJsonObject(definition) ? definition : null;
+/** What of a branch has a place in the merged object, or says nothing of its values. */
+const keptOfBranch: ReadonlySet<string> = new Set([
+  ...['type', 'properties', 'required', '$ref', ...unions],
+  ...['title', 'description', 'default', 'examples', 'deprecated', '$comment'],
+]);
+
+function saysMore(branch: unknown, budget: { left: number }): boolean {
+  if (!isJsonObject(branch)) return true;
+  const keys = Object.keys(branch);
+  budget.left -= keys.length;
+  return keys.some((key) => !keptOfBranch.has(key));
+}
+
+/** References that are followed, one to the next. */
+const maxReferences = 12;
+
+/** The schema itself, or what it refers to at the end; null where that is no schema, or a circle. */
+function resolved(given: unknown, root: Schema): Schema | null {
+  let schema = given;
+  for (let step = 0; step <= maxReferences; step += 1) {
+    if (!isJsonObject(schema)) return null;
+    if (typeof schema['$ref'] !== 'string') return schema;
+    schema = referred(schema['$ref'], root);
+  }
+  return null;
 }
 
 function allowsObject(type: unknown): boolean {

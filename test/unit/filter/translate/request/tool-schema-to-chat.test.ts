@@ -52,6 +52,32 @@ describe('a root that is a union', () => {
     expect(schema['properties']).toEqual({ p: merged ?? { anyOf: [one, other] } });
   });
 
+  it('follows references to references, deeper ones and escaped names', () => {
+    const a = { type: 'string' };
+    const $defs = {
+      one: { $ref: '#/$defs/a~1b' },
+      'a/b': { $ref: '#/$defs/deep/deeper' },
+      deep: { deeper: { properties: { a } } },
+    };
+    expect(plain({ anyOf: [{ $ref: '#/$defs/one' }], $defs }).schema['properties']).toEqual({ a });
+  });
+
+  it.each([
+    { if: { required: ['a'] }, else: { required: ['b'] } },
+    { properties: {}, additionalProperties: false },
+    { $ref: '#/$defs/none' },
+  ])('names an allOf whose branch says what is lost: %j', (branch) => {
+    expect(plain({ allOf: [branch] }).lost).toEqual(['allOf']);
+  });
+
+  it('that is a reference says what its definition says', () => {
+    const definition = { type: 'object', properties: { a: { type: 'string' } }, required: ['a'] };
+    const $defs = { A: definition };
+    expect(plain({ $ref: '#/$defs/A', $defs }).schema).toEqual({ ...definition, $defs });
+    const more = { $ref: '#/$defs/A', required: ['b'], $defs };
+    expect(plain(more).schema).toEqual({ type: 'object', ...more, properties: {} });
+  });
+
   it('of more properties and branches than anyone reads stays as it is', () => {
     const large = { type: 'object', anyOf: [{ properties: many(1001) }] };
     expect(plain(large)).toEqual({ schema: { ...large, properties: {} }, lost: [] });
