@@ -98,7 +98,7 @@ describe.each(Object.entries(complete))('with gateway.kind=%s, each value made w
     );
     expect(bad.sort()).toEqual([]);
     expect(sentences).toBeGreaterThan(0);
-    // Names would have to be those of other objects too.
+    // Names and ports would have to be those of other objects too.
     const plain = merged(base, {
       tls: { secretName: '', hostname: '', caConfigMap: '', clientCaSecret: '', clientCertificate: '' },
       gateway: { tlsSecretName: '' },
@@ -107,7 +107,7 @@ describe.each(Object.entries(complete))('with gateway.kind=%s, each value made w
       ({ path }) =>
         path[0] === 'gateway' &&
         !path.includes(1) && // two entries must differ
-        !/name|auth|image|labels|monitoring/i.test(path.filter((one) => one !== 'hostnames').join('.')),
+        !/name|port|auth|image|labels|monitoring/i.test(path.filter((one) => one !== 'hostnames').join('.')),
     );
     expect(ofGateway).not.toEqual([]);
     const rounds = roundsOf(ofGateway);
