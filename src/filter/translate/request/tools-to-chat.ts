@@ -2,10 +2,10 @@ import type { Profile } from '../../upstream/profile.ts';
 import type { ChatTool } from '../../wire/schema/chat-request.ts';
 import type { ToolEcho } from '../../wire/schema/response-resource.ts';
 import type { RestoredTool } from '../context.ts';
+import { toolSchemaToChat } from '../tool-schema-to-chat.ts';
 import { chatToolName } from './chat-tool-name.ts';
 import type { Dropped } from './dropped.ts';
 import type { CustomDefinition, FunctionDefinition, ToolDefinition } from './parsed.ts';
-import { toolSchemaToChat } from './tool-schema-to-chat.ts';
 import { carry } from './trace.ts';
 
 /** A tool as it is offered to the upstream. */

@@ -1,6 +1,6 @@
-import type { Profile } from '../../upstream/profile.ts';
-import { isJsonObject } from '../../wire/schema/create-response.ts';
-import { referred } from '../schema-reference.ts';
+import type { Profile } from '../upstream/profile.ts';
+import { isJsonObject } from '../wire/schema/create-response.ts';
+import { referred } from './schema-reference.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { toolSchemaToChat } from '../../../../../src/filter/translate/request/tool-schema-to-chat.ts';
-import { growthOf, maxLinearGrowth } from '../../../../support/growth.ts';
+import { toolSchemaToChat } from '../../../../src/filter/translate/tool-schema-to-chat.ts';
+import { growthOf, maxLinearGrowth } from '../../../support/growth.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
 
