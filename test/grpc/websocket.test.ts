@@ -131,7 +131,7 @@ test('a message in many fragments, with pings between them, is one message', asy
   await client.close();
 });
 
-test('a flood of requests is answered to the last, and no more than the limits run or wait', async () => {
+test('of requests beyond the limit each is refused in its place, and a flood of them ends the connection', async () => {
   await start();
   let release = () => {};
   const held = new Promise<void>((resolve) => {
@@ -139,15 +139,25 @@ test('a flood of requests is answered to the last, and no more than the limits r
   });
   proxy.script('flood', { headers: eventStream, body: [() => held, completed('resp_1'), done] });
   const client = await open();
-  const count = 2000;
-  for (let index = 0; index < count; index++) client.send({ type: 'response.create', model: 'flood', input: 'Hi' });
-  await expect.poll(() => client.received.length).toBe(count - 9);
-  expect(client.received.every(({ error }) => error?.['code'] === 'too_many_waiting_responses')).toBe(true);
+  const ask = (count: number) => {
+    for (let index = 0; index < count; index++) client.send({ type: 'response.create', model: 'flood', input: 'Hi' });
+  };
+  ask(18); // one runs, eight wait
   await expect.poll(() => proxy.received('flood').length).toBe(1);
+  expect(client.received).toEqual([]);
   release();
-  await expect.poll(() => client.received.length).toBe(count);
+  await expect.poll(() => client.received.length).toBe(18);
+  expect(client.received.map(({ type, error }) => error?.['code'] ?? type)).toEqual([
+    ...Array.from({ length: 9 }, () => 'response.completed'),
+    ...Array.from({ length: 9 }, () => 'too_many_waiting_responses'),
+  ]);
   expect(proxy.received('flood')).toHaveLength(9);
-  await client.close();
+
+  const never = new Promise<void>(() => {});
+  proxy.script('flood', { headers: eventStream, body: [() => never] });
+  ask(2000);
+  expect(await client.closed).toEqual({ code: 1008, reason: 'too_many_waiting_responses' });
+  await expect.poll(() => guard.held).toBe(0);
 });
 
 describe('a client that does not read', () => {
