@@ -85,10 +85,10 @@ describeClient('openai-python', (run) => {
     expect(await run('history')).toEqual({ outcome: 'Quite sure.' });
     const [request] = requests('openai-python', 'history');
     expect(request?.messages.at(-1)).toEqual({ role: 'user', content: 'Sure?' });
-    // What a model can read of the calls is kept, the image is not.
+    // What a model can read of the calls is kept, and the image is a picture for it.
     const arrived = JSON.stringify(request?.messages);
     for (const text of ['A heron.', 'grey bird with long legs', '42']) expect(arrived).toContain(text);
-    expect(arrived).not.toContain('aGVyb24=');
+    expect(arrived).toContain('data:image/png;base64,aGVyb24=');
   });
 });
 
