@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { BuiltInProfile } from '../src/filter/upstream/built-in-profile.ts';
 import { templateRules } from '../src/filter/upstream/chat-templates.ts';
+import { flagJson } from '../src/filter/upstream/flag-json.ts';
 import { type FlagName, type ModelRule, profileFlags, unprobed } from '../src/filter/upstream/profile.ts';
 import { builtInProfiles } from '../src/filter/upstream/profiles.ts';
 import { profilesFileJsonSchema, takenBy } from '../src/filter/upstream/profiles-file.ts';
@@ -137,8 +138,7 @@ function code(value: unknown): string {
 
 /** JSON that can break between its parts, so that a table fits its column. */
 function spaced(value: unknown): string {
-  const text = JSON.stringify(value, (_key, inner) => (inner instanceof RegExp ? String(inner) : inner), 1);
-  return (text ?? 'undefined').replace(/\n\s*/g, ' ').replace(/([[{]) | (?=[\]}])/g, '$1');
+  return (flagJson(value, 1) ?? 'undefined').replace(/\n\s*/g, ' ').replace(/([[{]) | (?=[\]}])/g, '$1');
 }
 
 /** Too long for a cell. */

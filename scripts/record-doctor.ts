@@ -13,7 +13,6 @@ import { plainStyle } from '../src/tools/cli/style.ts';
 import { diagnose } from '../src/tools/doctor/doctor-command.ts';
 import { readOptions } from '../src/tools/doctor/doctor-options.ts';
 import type { Answer, ProbeRequest } from '../src/tools/doctor/probe-types.ts';
-import { allProbes } from '../src/tools/doctor/probes/all-probes.ts';
 import { textReport } from '../src/tools/doctor/report.ts';
 import { createSend } from '../src/tools/doctor/send-probe.ts';
 
@@ -43,7 +42,7 @@ const folder = new URL('../test/recordings/doctor/', import.meta.url);
 mkdirSync(folder, { recursive: true });
 const about = { model, note: values.note, recorded: new Date().toISOString().slice(0, 10) };
 writeFileSync(new URL(`${name}.json`, folder), `${JSON.stringify({ about, answers }, null, 1)}\n`);
-process.stdout.write(textReport(report, allProbes, plainStyle(120)));
+process.stdout.write(textReport(report, plainStyle(120)));
 
 /** Times differ from run to run, and only one line of the metrics is read. */
 function kept(answer: Answer): Answer {

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { flagJson } from '../../filter/upstream/flag-json.ts';
 import type { Profile } from '../../filter/upstream/profile.ts';
 import { profileNames, profileOf } from '../../filter/upstream/profiles.ts';
 import { type Config, ConfigError } from '../settings/config.ts';
@@ -106,10 +107,9 @@ export function createProfileSource(
 
 /** The profiles of the file with every flag, for JSON, and what is wrong with the file, if anything. */
 export function describeProfiles(source: ProfileSource): Readonly<Record<string, unknown>> {
-  const asText = (_key: string, value: unknown) => (value instanceof RegExp ? String(value) : value);
   const problem = source.problem();
   return {
-    profiles: JSON.parse(JSON.stringify(Object.fromEntries(source.ofFile()), asText)),
+    profiles: JSON.parse(flagJson(Object.fromEntries(source.ofFile()))),
     ...(problem !== null && { profilesProblem: problem }),
   };
 }

@@ -15,7 +15,7 @@ import type { LooseChunk, LooseMessage } from '../../filter/wire/schema/chat-com
 import type { CreateResponseEcho, OutputItem, Usage } from '../../filter/wire/schema/response-resource.ts';
 import { isDelta } from '../../filter/wire/schema/stream-events.ts';
 import { readSseData } from '../../filter/wire/sse/data.ts';
-import { SseDecoder, SseLimitError, type SseMessage } from '../../filter/wire/sse/sse-decoder.ts';
+import { SseDecoder, SseLimitError } from '../../filter/wire/sse/sse-decoder.ts';
 import { toolNames } from './chat-body.ts';
 import type { Answer } from './probe-types.ts';
 
@@ -131,26 +131,17 @@ function emptiness({ status, body }: Answer): string {
     : `a ${status} that is not a Chat Completion: ${shorten(body)}`;
 }
 
-/** The chunks one after another: all of them together take a hundred times the memory of the stream. Returns `done`. */
-function* chunksOfStream(body: string): Generator<LooseChunk, boolean> {
+/** The chunks one after another, since all of them together take a hundred times the memory of the stream; and its end. */
+function* chunksOf(body: string): Generator<LooseChunk | 'done'> {
   const bytes = Buffer.from(body);
   const decoder = new SseDecoder({ maxEventBytes });
-  for (let at = 0; at < bytes.length; at += pieceBytes)
-    if (yield* chunksOf(decoder.push(bytes.subarray(at, at + pieceBytes)))) return true;
-  return yield* chunksOf(decoder.finish());
-}
-
-function* chunksOf(messages: readonly SseMessage[]): Generator<LooseChunk, boolean> {
-  for (const message of messages) {
-    const data = message.type === 'event' ? readSseData(message.data) : null;
-    if (data?.type !== 'values') continue;
-    for (const value of data.values) {
-      const chunk = objectOf<LooseChunk>(value);
-      if (chunk !== null) yield chunk;
+  for (let at = 0; at < bytes.length + pieceBytes; at += pieceBytes)
+    for (const message of at < bytes.length ? decoder.push(bytes.subarray(at, at + pieceBytes)) : decoder.finish()) {
+      const data = message.type === 'event' ? readSseData(message.data) : null;
+      if (data?.type !== 'values') continue;
+      yield* data.values.flatMap((value) => objectOf<LooseChunk>(value) ?? []);
+      if (data.done) yield 'done';
     }
-    if (data.done) return true;
-  }
-  return false;
 }
 
 /** What is looked for in the chunks of an answer; a completion is one. */
@@ -176,41 +167,35 @@ class SeenChunks {
 function readStream(answer: Answer): ChatAnswer {
   const seen = new SeenChunks();
   const translator = new StreamTranslator(contextFor(true));
-  let deltas = 0;
-  const chunks = chunksOfStream(answer.body);
-  let next = chunks.next();
-  for (; !next.done; next = chunks.next()) {
-    const error = errorOfValue(next.value);
+  let [deltas, done] = [0, false];
+  for (const chunk of chunksOf(answer.body)) {
+    done = chunk === 'done';
+    if (chunk === 'done') break;
+    const error = errorOfValue(chunk);
     if (error !== null) return { type: 'error', status: answer.status, message: shorten(error.message) };
-    seen.add(next.value);
-    if (translator.push(next.value).some(isDelta)) deltas += 1;
+    seen.add(chunk);
+    if (translator.push(chunk).some(isDelta)) deltas += 1;
   }
   if (!seen.hasChoice) return { type: 'broken', message: emptiness(answer) };
-  const done = next.value;
   translator.finish(done ? 'done' : 'eof');
-  const output = translator.response()?.output ?? [];
   const finish = translator.summary().finishReason ?? '';
-  return {
-    ...{ type: 'answer', streamed: true, done, deltas, finish, usage: translator.usage() },
-    ...factsOf(output, seen),
-  };
+  const facts = factsOf(translator.response()?.output ?? [], seen);
+  return { type: 'answer', streamed: true, done, deltas, finish, usage: translator.usage(), ...facts };
 }
 
 /** Throws `ApiError` if it is not an answer. */
 function readJson(answer: Answer): ChatAnswer {
-  const seen = new SeenChunks();
   const completion = objectOf<LooseChunk>(jsonOf(answer.body));
   const error = completion === null ? null : errorOfValue(completion);
   if (error !== null) return { type: 'error', status: answer.status, message: shorten(error.message) };
+  const seen = new SeenChunks();
   if (completion !== null) seen.add(completion);
   if (!seen.hasChoice) return { type: 'broken', message: emptiness(answer) };
   const { response, finishReason } = translateCompletion(completion, contextFor(false));
   const { output, usage } = response;
-  return {
-    ...{ type: 'answer', streamed: false, done: false, finish: finishReason ?? '', usage },
-    deltas: output.length === 0 ? 0 : 1,
-    ...factsOf(output, seen),
-  };
+  const deltas = output.length === 0 ? 0 : 1;
+  const facts = factsOf(output, seen);
+  return { type: 'answer', streamed: false, done: false, finish: finishReason ?? '', usage, deltas, ...facts };
 }
 
 /** As for a plain request; tags stay in the text, where they can be looked at, and a call without an id has none. */

@@ -75,7 +75,7 @@ export function chat(known: Known, tokens: 'few' | 'many', fields: Readonly<Reco
   };
 }
 
-type LimitField = 'max_tokens' | 'max_completion_tokens';
+export type LimitField = 'max_tokens' | 'max_completion_tokens';
 
 /**
  * The finding for a field that limits the answer: of its probe, or if that was inconclusive, of the probe with the shorter
@@ -119,7 +119,10 @@ export function callFormOf(findings: Findings): CallForm | null {
 
 /** An assistant's calls of `get_weather`, one for each city, and the tool's answers. */
 export function finishedCalls(form: CallForm, cities: readonly string[], fields: object = {}): Message[] {
-  const calls = cities.map((city, index) => ({ id: callId(form, index), city }));
+  const calls = cities.map((city, index) => ({
+    id: form.nineCharacterIds ? `pR0b3Ca1${index}` : `call_probe_${index}`,
+    city,
+  }));
   return [
     {
       role: 'assistant',
@@ -135,16 +138,12 @@ export function finishedCalls(form: CallForm, cities: readonly string[], fields:
       })),
       ...fields,
     },
-    ...calls.map(({ id, city }, index) => toolResult(id, `${city}: ${17 + index} degrees, snow`)),
+    ...calls.map(({ id, city }, index) => ({
+      role: 'tool',
+      tool_call_id: id,
+      content: `${city}: ${17 + index} degrees, snow`,
+    })),
   ];
-}
-
-export function toolResult(id: string, content: unknown): Message {
-  return { role: 'tool', tool_call_id: id, content };
-}
-
-export function callId({ nineCharacterIds }: CallForm, index: number): string {
-  return nineCharacterIds ? `pR0b3Ca1${index}` : `call_probe_${index}`;
 }
 
 /** The context window that the server reports; null if it reports none. */

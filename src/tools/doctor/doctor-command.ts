@@ -3,8 +3,9 @@ import { dirname } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { styleFor } from '../cli/style.ts';
 import type { Subcommand, Terminal } from '../cli/terminal.ts';
+import { UsageError } from '../cli/usage.ts';
 import { callFormOf } from './chat-body.ts';
-import { type DoctorOptions, helpText, MissingModel, readOptions, WrongUsage } from './doctor-options.ts';
+import { type DoctorOptions, helpText, MissingModel, readOptions } from './doctor-options.ts';
 import { allProbes } from './probes/all-probes.ts';
 import { modelsIn } from './probes/server-probes.ts';
 import { type Proposal, proposeProfile } from './proposal.ts';
@@ -24,7 +25,7 @@ export const doctor: Subcommand = async (args, terminal) => {
     options = readOptions(args, env);
     if (options?.save != null) checkSavePath(options.save);
   } catch (error) {
-    if (!(error instanceof WrongUsage)) throw error;
+    if (!(error instanceof UsageError)) throw error;
     const models = error instanceof MissingModel ? await modelsOf(error) : null;
     const known = models === null ? '' : ` The server has: ${models}.`;
     stderr.write(`${error.message}${known} Run with --help to see the options.\n`);
@@ -51,7 +52,7 @@ export const doctor: Subcommand = async (args, terminal) => {
   });
   process.off('SIGINT', interrupt);
   if (stderr.isTTY) stderr.write('\r\u001b[K');
-  const text = json ? jsonReport(report, allProbes) : textReport(report, allProbes, styleFor(terminal));
+  const text = json ? jsonReport(report) : textReport(report, styleFor(terminal));
   stdout.write(withoutKey(text, key));
   if (save !== null && report.proposal !== null) {
     writeFileSync(save, report.proposal.file, { flag: 'wx' });
@@ -110,7 +111,7 @@ export async function diagnose(
     run,
     proposal,
     warnings: warningsOf(run.findings, key !== null && isInTheClear(chatUrl)),
-    verdict: verdictOf(allProbes, run.findings, callFormOf(run.findings) !== null),
+    verdict: verdictOf(run.findings, callFormOf(run.findings) !== null),
   };
 }
 
@@ -137,8 +138,8 @@ function shownUrl({ origin, pathname }: URL): string {
 
 /** Checked before anything is spent: an existing file is not overwritten, and a missing folder is a mistake. */
 function checkSavePath(path: string): void {
-  if (existsSync(path)) throw new WrongUsage(`${path} already exists: --save only writes a new file.`);
-  if (!existsSync(dirname(path))) throw new WrongUsage(`The folder of ${path} does not exist.`);
+  if (existsSync(path)) throw new UsageError(`${path} already exists: --save only writes a new file.`);
+  if (!existsSync(dirname(path))) throw new UsageError(`The folder of ${path} does not exist.`);
 }
 
 function isInTheClear({ protocol, hostname }: URL): boolean {

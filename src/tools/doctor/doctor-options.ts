@@ -1,5 +1,4 @@
-import { parseArgs } from 'node:util';
-import { usageProblem } from '../../service/program/error-texts.ts';
+import { parseOptions, UsageError } from '../cli/usage.ts';
 import type { Limits } from './run-probes.ts';
 
 /** What the command line asks for. */
@@ -18,13 +17,8 @@ export interface DoctorOptions {
   readonly keepGoing: boolean;
 }
 
-/** The command line cannot be followed; the message is for standard error. */
-export class WrongUsage extends Error {
-  override readonly name = 'WrongUsage';
-}
-
 /** No model is named; the server can be asked which it has. */
-export class MissingModel extends WrongUsage {
+export class MissingModel extends UsageError {
   readonly chatUrl: URL;
   readonly key: string | null;
 
@@ -52,20 +46,20 @@ const options = {
 
 /**
  * Reads the arguments after `doctor`; null when help is asked for. `env` is where the variable of the key is. Throws
- * `WrongUsage`.
+ * `UsageError`.
  */
 export function readOptions(
   args: readonly string[],
   env: Readonly<Record<string, string | undefined>>,
 ): DoctorOptions | null {
-  const { values, positionals } = parse(args);
+  const { values, positionals } = parseOptions(args, options);
   if (values.help) return null;
   const [url, ...more] = positionals;
-  if (url === undefined) throw new WrongUsage('The URL of the server is missing.');
-  if (more.length > 0) throw new WrongUsage(`Only one URL can be probed at a time; also given: ${more.join(' ')}.`);
+  if (url === undefined) throw new UsageError('The URL of the server is missing.');
+  if (more.length > 0) throw new UsageError(`Only one URL can be probed at a time; also given: ${more.join(' ')}.`);
   const key = values.key ?? env[values['key-env']] ?? '';
   if (/[^\x21-\x7e]/.test(key))
-    throw new WrongUsage('The key contains characters that cannot be part of a key (white space?).');
+    throw new UsageError('The key contains characters that cannot be part of a key (white space?).');
   const target = { chatUrl: chatUrlOf(url), key: key === '' ? null : key };
   if (values.model === undefined || values.model === '') throw new MissingModel(target.chatUrl, target.key);
   return {
@@ -84,21 +78,13 @@ export function readOptions(
   };
 }
 
-function parse(args: readonly string[]) {
-  try {
-    return parseArgs({ args: [...args], options, strict: true, allowPositionals: true });
-  } catch (error) {
-    throw new WrongUsage(usageProblem(error));
-  }
-}
-
 /** The Chat API of a base URL as SDKs take it, of a bare host, or as it is. */
 function chatUrlOf(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:'))
-    throw new WrongUsage(`'${text}' is not a URL: give http://HOST:PORT/v1 or https://….`);
+    throw new UsageError(`'${text}' is not a URL: give http://HOST:PORT/v1 or https://….`);
   if (url.username !== '' || url.password !== '')
-    throw new WrongUsage('A name or password in the URL is not sent: give the key with --key or in a variable.');
+    throw new UsageError('A name or password in the URL is not sent: give the key with --key or in a variable.');
   const path = url.pathname.replace(/\/+$/, '');
   if (!path.endsWith('/chat/completions')) url.pathname = `${path === '' ? '/v1' : path}/chat/completions`;
   else url.pathname = path;
@@ -111,7 +97,7 @@ type CountName = 'max-requests' | 'max-tokens' | 'max-total-tokens' | 'max-time'
 function countOf(values: Readonly<Record<CountName, string>>, name: CountName): number {
   const count = Number(values[name]);
   if (!/^\d{1,7}$/.test(values[name]) || count < 1)
-    throw new WrongUsage(`--${name} must be a whole number of at least 1 (got '${values[name]}').`);
+    throw new UsageError(`--${name} must be a whole number of at least 1 (got '${values[name]}').`);
   return count;
 }
 

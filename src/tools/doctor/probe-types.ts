@@ -85,6 +85,23 @@ export interface Finding {
   readonly facts?: Facts;
 }
 
+export const works = findingOf('works');
+export const accepted = findingOf('accepted');
+export const ignored = findingOf('ignored');
+export const refused = findingOf('refused');
+export const broken = findingOf('broken');
+export const notTested = findingOf('not_tested');
+
+function findingOf(result: Result): (detail: string, facts?: Facts) => Finding {
+  return (detail, facts) => ({ result, detail, ...(facts !== undefined && { facts }) });
+}
+
+/** Results that show that a server does not support what was asked. */
+export const failed: readonly Result[] = ['refused', 'broken'];
+
+/** Those, and an effect that is missing. */
+export const lacking: readonly Result[] = [...failed, 'ignored'];
+
 export type Findings = ReadonlyMap<string, Finding>;
 
 /** What is known when a probe runs. */
@@ -113,12 +130,19 @@ export interface Probe {
   /** The requests, one after another; or why there is nothing to ask. */
   request(known: Known): readonly ProbeRequest[] | string;
   judge(answers: readonly Answer[], known: Known): Finding;
-  /** What a result means for users of the server through this product. */
-  readonly means: Partial<Readonly<Record<Result, string>>>;
+  readonly means: Meanings;
 }
 
-/** A probe as its group lists it; it makes one request unless it says otherwise. */
-export type ProbeRow = Omit<Probe, 'group' | 'requests'> & { readonly requests?: number };
+/** What a result means for users of the server through this product; `failed` and `lacking` stand for each of theirs. */
+export type Meanings = Partial<Readonly<Record<Result | 'failed' | 'lacking', string>>>;
+
+export function meaningOf({ means }: Pick<Probe, 'means'>, result: Result): string | undefined {
+  return (
+    means[result] ??
+    (failed.includes(result) ? means.failed : undefined) ??
+    (lacking.includes(result) ? means.lacking : undefined)
+  );
+}
 
 /** Output tokens of a request of which only the status matters. */
 export const fewTokens = 16;

@@ -1,3 +1,4 @@
+import { flagJson } from '../../filter/upstream/flag-json.ts';
 import { type FlagName, type Profile, type ProfileFlags, profileFlags } from '../../filter/upstream/profile.ts';
 import { profileForModel } from '../../filter/upstream/profile-for-model.ts';
 import { builtInProfiles, profileNames, profileOf, profileOfHost } from '../../filter/upstream/profiles.ts';
@@ -117,7 +118,9 @@ function fileFor(proposal: {
   readonly byModel: ReadonlySet<string>;
 }): string {
   const { base, name, differences, model, byModel } = proposal;
-  const line = ({ flag, value, from }: Difference, indent: string) => `${indent}${flag}: ${inYaml(value)} # ${from}\n`;
+  // JSON is YAML.
+  const line = ({ flag, value, from }: Difference, indent: string) =>
+    `${indent}${flag}: ${flagJson(value)} # ${from}\n`;
   const own = differences.filter(({ flag }) => !byModel.has(flag));
   const ruled = differences.filter(({ flag }) => byModel.has(flag));
   const rule = `/^${model.replace(/[^\w\s:-]/g, '\\$&')}$/`;
@@ -128,11 +131,6 @@ function fileFor(proposal: {
     ...(ruled.length === 0 ? [] : [`    models:\n      ${JSON.stringify(rule)}:\n`]),
     ...ruled.map((difference) => line(difference, '        ')),
   ].join('');
-}
-
-/** JSON is YAML; a regular expression is written as its text. */
-function inYaml(value: unknown): string {
-  return JSON.stringify(value, (_key, part) => (part instanceof RegExp ? String(part) : part));
 }
 
 /** Reads the file as the service does, and checks that it says what was found. Throws if it does not. */

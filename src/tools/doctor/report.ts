@@ -1,6 +1,8 @@
+import { flagJson } from '../../filter/upstream/flag-json.ts';
 import { indentOf, rowLines, section } from '../cli/columns.ts';
 import { type Colour, type Style, wrap } from '../cli/style.ts';
-import type { Finding, Findings, Probe, Result } from './probe-types.ts';
+import { type Finding, type Findings, found, lacking, meaningOf, type Probe, type Result } from './probe-types.ts';
+import { allProbes } from './probes/all-probes.ts';
 import type { Proposal } from './proposal.ts';
 import { type Limits, notReached, type Run, type Spending } from './run-probes.ts';
 
@@ -40,18 +42,13 @@ const colours: Readonly<Record<Result, Colour>> = {
 };
 
 /** Only the essential probes count. Untested ones leave it open. */
-export function verdictOf(probes: readonly Probe[], findings: Findings, turnTaken: boolean): Verdict {
-  const essential = probes.filter((probe) => probe.essential);
-  const failing = essential.filter(({ name }) => isFailure(findings.get(name))).map(({ name }) => name);
-  const triedTurn = isFailure(findings.get('tool_result')) && !turnTaken;
-  const all = [...failing, ...(triedTurn ? ['tool_result'] : [])];
-  if (all.length > 0) return { outcome: 'unusable', failing: all };
-  const open = essential.filter(({ name }) => findings.get(name)?.result === 'not_tested').map(({ name }) => name);
+export function verdictOf(findings: Findings, turnTaken: boolean): Verdict {
+  const essential = allProbes.filter((probe) => probe.essential).map(({ name }) => name);
+  const needed = turnTaken ? essential : [...essential, 'tool_result'];
+  const failing = needed.filter((name) => found(findings, name, ...lacking));
+  if (failing.length > 0) return { outcome: 'unusable', failing };
+  const open = essential.filter((name) => found(findings, name, 'not_tested'));
   return { outcome: open.length > 0 || !turnTaken ? 'unclear' : 'usable', failing: open };
-}
-
-function isFailure(finding: Finding | undefined): boolean {
-  return finding?.result === 'refused' || finding?.result === 'ignored' || finding?.result === 'broken';
 }
 
 /** What is printed before the first request. */
@@ -63,14 +60,14 @@ At most ${requests} requests, ${outputTokens} output tokens and about ${inputTok
 }
 
 /** The report as text: a table by groups, the profile, the warnings. */
-export function textReport(report: Report, probes: readonly Probe[], style: Style): string {
+export function textReport(report: Report, style: Style): string {
   const { run, proposal, warnings } = report;
   const width = Math.min(style.width, 140);
-  const listed = probes.flatMap((probe) => {
+  const listed = allProbes.flatMap((probe) => {
     const finding = run.findings.get(probe.name);
     if (finding === undefined) return [];
     // Variants that were not needed, and probes after the end, are not listed.
-    const isLeftOut = finding.result === 'not_tested' && (isVariant(probe) || finding.detail === notReached);
+    const isLeftOut = finding.result === 'not_tested' && (variants.test(probe.name) || finding.detail === notReached);
     return isLeftOut ? [] : [{ probe, finding }];
   });
   const nameWidth = Math.max(leastNameWidth, ...listed.map(({ probe }) => probe.name.length));
@@ -104,58 +101,30 @@ export function textReport(report: Report, probes: readonly Probe[], style: Styl
 }
 
 /** The report for programs. */
-export function jsonReport(
-  { url, model, limits, run, proposal, warnings, verdict }: Report,
-  probes: readonly Probe[],
-): string {
-  const findings = probes.flatMap((probe) => {
-    const finding = run.findings.get(probe.name);
+export function jsonReport({ url, model, limits, run, proposal, warnings, verdict }: Report): string {
+  const { stopped, ranOut, spent } = run;
+  const findings = allProbes.flatMap(({ name, group, asks, means }) => {
+    const finding = run.findings.get(name);
     if (finding === undefined) return [];
     const { result, detail } = finding;
-    return [
-      { probe: probe.name, group: probe.group, asks: probe.asks, result, detail, means: probe.means[result] ?? null },
-    ];
+    return [{ probe: name, group, asks, result, detail, means: meaningOf({ means }, result) ?? null }];
   });
-  const profile =
-    proposal === null
-      ? null
-      : {
-          name: proposal.name,
-          extends: proposal.base,
-          because: proposal.because,
-          flags: proposal.differences.map(({ flag, value, from }) => ({ flag, value: plain(value), from })),
-          file: proposal.file,
-        };
-  const whole = {
-    url,
-    model,
-    limits,
-    verdict,
-    stopped: run.stopped,
-    ranOut: run.ranOut,
-    findings,
-    profile,
-    warnings,
-    spent: run.spent,
+  const profile = proposal && {
+    name: proposal.name,
+    extends: proposal.base,
+    because: proposal.because,
+    flags: proposal.differences,
+    file: proposal.file,
   };
-  return `${JSON.stringify(whole, null, 2)}\n`;
+  const whole = { url, model, limits, verdict, stopped, ranOut, findings, profile, warnings, spent };
+  return `${flagJson(whole, 2)}\n`;
 }
 
-function isVariant({ name }: Probe): boolean {
-  return (
-    name.startsWith('tool_result_') ||
-    name === 'tool_any' ||
-    name === 'tools_no_effort' ||
-    name === 'json_object' ||
-    name === 'window' ||
-    name.endsWith('_short') ||
-    name.startsWith('reasoning_')
-  );
-}
+const variants = /^(?:tool_any|tools_no_effort|json_object|window|tool_result_.*|reasoning_.*|.*_short)$/;
 
 /** Columns: the probe with what it asks, the result, what was seen and what it means. */
 function rowOf(probe: Probe, { result, detail }: Finding, nameWidth: number, width: number, style: Style): string[] {
-  const meaning = probe.means[result];
+  const meaning = meaningOf(probe, result);
   const told = meaning === undefined ? detail : `${detail}. ${meaning}`;
   const cells = [
     { text: probe.name, width: nameWidth },
@@ -193,8 +162,4 @@ function verdictText({ outcome, failing }: Verdict): string {
     case 'unclear':
       return `Verdict: open${failing.length === 0 ? '' : `, since ${failing.join(', ')} could not be tested`}.`;
   }
-}
-
-function plain(value: unknown): unknown {
-  return JSON.parse(JSON.stringify(value, (_key, part) => (part instanceof RegExp ? String(part) : part)));
 }

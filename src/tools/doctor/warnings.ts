@@ -1,145 +1,89 @@
-import { type Facts, type Findings, factOf, found, type Result } from './probe-types.ts';
-
-/** Something a user should know before pointing an agent there. */
-interface Rule {
-  /** The probe that shows it, and the results that do. */
-  readonly probe?: string;
-  readonly results?: readonly Result[];
-  /** Or a fact. */
-  applies?(findings: Findings, insecureKey: boolean): boolean;
-  text(findings: Findings): string;
-}
-
-const failing: readonly Result[] = ['refused', 'ignored', 'broken'];
+import { type Facts, type Findings, factOf, found, lacking, meaningOf, type Result } from './probe-types.ts';
+import { allProbes } from './probes/all-probes.ts';
 
 /** Below this an agent's instructions, its tools and a few files leave little room. */
 const smallContextWindow = 32_000;
 
-const rules: readonly Rule[] = [
-  {
-    applies: (_findings, insecureKey) => insecureKey,
-    text: () => 'The key travels unencrypted: the URL begins with http:// and the host is not this machine.',
-  },
-  {
-    applies: (findings) => factOf(findings, 'callAsText') === true,
-    text: () =>
+/** What a user should know before pointing an agent there, the most serious first; null where it does not apply. */
+const rules: readonly ((findings: Findings, insecureKey: boolean) => string | null)[] = [
+  (_findings, insecureKey) =>
+    insecureKey ? 'The key travels unencrypted: the URL begins with http:// and the host is not this machine.' : null,
+  fact(
+    'callAsText',
+    () =>
       'The model’s calls come as text. The server must parse them: vLLM needs --enable-auto-tool-choice and the model’s --tool-call-parser, SGLang --tool-call-parser, llama.cpp --jinja and a template with tools.',
-  },
-  {
-    applies: (findings) => factOf(findings, 'reasoningOnly') === true,
-    text: () =>
+  ),
+  fact(
+    'reasoningOnly',
+    () =>
       'Whole answers come as reasoning: the server’s reasoning parser does not fit this model (vLLM, SGLang: --reasoning-parser).',
-  },
-  {
-    probe: 'tool_call',
-    results: failing,
-    text: () => 'Codex works only through tool calls: without them it can neither read nor change anything.',
-  },
-  {
-    probe: 'tool_stream',
-    results: failing,
-    text: () => 'Codex streams every request: tool calls must work in streams too.',
-  },
-  {
-    applies: (findings) => factOf(findings, 'badArguments') === true,
-    text: () =>
+  ),
+  meaning('tool_call', lacking),
+  meaning('tool_stream', lacking),
+  fact(
+    'badArguments',
+    () =>
       'Arguments of a call were not a JSON object. Tools that are marked strict may help (vLLM keeps to the schema of those alone).',
-  },
-  {
-    probe: 'stream_usage',
-    results: failing,
-    text: () => 'Streams have no usage: Codex cannot see its context fill up, and does not compact in time.',
-  },
-  {
-    applies: (findings) => (factOf(findings, 'contextWindow') ?? smallContextWindow) < smallContextWindow,
-    text: (findings) =>
-      `The context window of ${windowText(findings)} tokens is small for agents: Codex’s instructions, its tools and a few files fill it.`,
-  },
-  {
-    applies: (findings) => factOf(findings, 'contextWindow') !== undefined,
-    text: (findings) =>
-      `Without a catalog Codex assumes 272,000 tokens: set model_context_window = ${windowText(findings)} in its config.toml, or model_catalog_url.`,
-  },
-  {
-    applies: (findings) => found(findings, 'text', 'works') && factOf(findings, 'contextWindow') === undefined,
-    text: () => 'The server does not report its context window: set model_context_window in Codex’s config.toml.',
-  },
-  {
-    probe: 'overflow',
-    results: ['ignored'],
-    text: () =>
-      'Prompts that are too long are cut silently: the agent forgets its task. Raise the server’s context window.',
-  },
-  {
-    probe: 'overflow',
-    results: ['refused'],
-    text: () =>
-      'The error for a prompt that is too long is not recognised: agents do not compact on it. Please report its text.',
-  },
-  {
-    probe: 'image',
-    results: ['refused', 'broken'],
-    text: () =>
-      'No images: with `image: omit` the model gets a short text in place of a screenshot, and a catalog tells Codex to send none.',
-  },
-  {
-    probe: 'image',
-    results: ['ignored'],
-    text: () =>
-      'Images are accepted but not seen: with `image: omit` a text tells the model that one was left out, so that it makes up nothing about a screenshot.',
-  },
-  {
-    applies: (findings) => factOf(findings, 'gateway') !== undefined,
-    text: (findings) =>
-      `${factOf(findings, 'gateway')} is in front of the engine: the profile is for this model behind it. Give each kind of model a rule of its own (docs/upstreams.md, “Profiles of your own”).`,
-  },
-  {
-    probe: 'cancel',
-    results: ['ignored'],
-    text: () => 'A cancelled request keeps the server busy: after Esc in Codex the next answer waits.',
-  },
-  {
-    probe: 'schema_with_tools',
-    results: failing,
-    text: () => 'A schema and tools at once do not work: codex exec --output-schema cannot use tools here.',
-  },
-  {
-    applies: (findings) => factOf(findings, 'tags') !== undefined,
-    text: () =>
+  ),
+  meaning('stream_usage', lacking),
+  fact('contextWindow', (window) =>
+    window < smallContextWindow
+      ? `The context window of ${window} tokens is small for agents: Codex’s instructions, its tools and a few files fill it.`
+      : null,
+  ),
+  fact(
+    'contextWindow',
+    (window) =>
+      `Without a catalog Codex assumes 272,000 tokens: set model_context_window = ${window} in its config.toml, or model_catalog_url.`,
+  ),
+  (findings) =>
+    found(findings, 'text', 'works') && factOf(findings, 'contextWindow') === undefined
+      ? 'The server does not report its context window: set model_context_window in Codex’s config.toml.'
+      : null,
+  meaning('overflow', ['ignored', 'refused']),
+  meaning('image', lacking),
+  fact(
+    'gateway',
+    (gateway) =>
+      `${gateway} is in front of the engine: the profile is for this model behind it. Give each kind of model a rule of its own (docs/upstreams.md, “Profiles of your own”).`,
+  ),
+  meaning('cancel', ['ignored']),
+  meaning('schema_with_tools', lacking),
+  fact(
+    'tags',
+    () =>
       'Reasoning comes inside the text. A reasoning parser of the server does better (vLLM and SGLang: --reasoning-parser; llama.cpp: --reasoning-format auto).',
-  },
-  {
-    probe: 'reasoning_replay',
-    results: ['ignored'],
-    text: () =>
-      'Earlier reasoning does not reach the model: it may repeat its thoughts in long sessions. Some templates have a switch for it.',
-  },
-  {
-    applies: (findings) => [...findings.values()].some(({ facts }) => facts?.serverError === true),
-    text: () => 'Some invalid requests are answered with a 5xx: clients retry them in vain.',
-  },
-  {
-    applies: (findings) => factOf(findings, 'idleSeconds') !== undefined,
-    text: (findings) =>
-      `The server closes connections that were idle for ${factOf(findings, 'idleSeconds')} s: set the idle_timeout of Envoy’s cluster below that.`,
-  },
-  {
-    probe: 'error_key',
-    results: ['ignored'],
-    text: () => 'The server answers without a valid key.',
-  },
+  ),
+  meaning('reasoning_replay', ['ignored']),
+  fact('serverError', () => 'Some invalid requests are answered with a 5xx: clients retry them in vain.'),
+  fact(
+    'idleSeconds',
+    (seconds) =>
+      `The server closes connections that were idle for ${seconds} s: set the idle_timeout of Envoy’s cluster below that.`,
+  ),
+  meaning('error_key', ['ignored']),
 ];
 
-/** What matters for Codex and other agents, the most serious first. `insecureKey`: a key is sent in the clear. */
+/** What matters for Codex and other agents. `insecureKey`: a key is sent in the clear. */
 export function warningsOf(findings: Findings, insecureKey: boolean): string[] {
-  return rules
-    .filter(({ probe, results, applies }) =>
-      probe === undefined ? applies?.(findings, insecureKey) : found(findings, probe, ...(results ?? [])),
-    )
-    .map(({ text }) => text(findings));
+  return rules.flatMap((rule) => rule(findings, insecureKey) ?? []);
 }
 
-function windowText(findings: Findings): string {
-  const window: Facts['contextWindow'] = factOf(findings, 'contextWindow');
-  return String(window ?? 0);
+/** Follows from a fact. */
+function fact<Name extends keyof Facts>(name: Name, text: (value: NonNullable<Facts[Name]>) => string | null) {
+  return (findings: Findings): string | null => {
+    const value = factOf(findings, name);
+    return value == null ? null : text(value);
+  };
+}
+
+/** What that result of a probe means, said again where nobody has to look for it. */
+function meaning(name: string, results: readonly Result[]) {
+  return (findings: Findings): string | null => {
+    const result = findings.get(name)?.result;
+    const probe = allProbes.find((one) => one.name === name);
+    return result === undefined || probe === undefined || !results.includes(result)
+      ? null
+      : (meaningOf(probe, result) ?? null);
+  };
 }

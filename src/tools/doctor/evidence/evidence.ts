@@ -31,9 +31,6 @@ export interface EvidenceRow {
   read(findings: Findings, subject: Subject): Evidence | null;
 }
 
-/** Results that show that a server does not support what was asked. */
-export const failed: readonly Result[] = ['refused', 'broken'];
-
 /** The flags have exactly these values, or others that `fits` accepts. */
 export function equal(
   from: string,
@@ -44,13 +41,20 @@ export function equal(
   return { from, fits, change: () => wanted };
 }
 
+/** A row: where that holds, the flags have these values, or others that `fits` accepts. */
+export function where(
+  probes: readonly string[],
+  holds: (findings: Findings) => boolean,
+  wanted: Flags,
+  fits?: Evidence['fits'],
+): EvidenceRow {
+  const from = probes.join(', ');
+  return { flags: namesOf(wanted), probes, read: (findings) => (holds(findings) ? equal(from, wanted, fits) : null) };
+}
+
 /** A row: if the probe has one of these results, the flags have these values, or others that `fits` accepts. */
 export function shows(probe: string, results: readonly Result[], wanted: Flags, fits?: Evidence['fits']): EvidenceRow {
-  return {
-    flags: namesOf(wanted),
-    probes: [probe],
-    read: (findings) => (found(findings, probe, ...results) ? equal(probe, wanted, fits) : null),
-  };
+  return where([probe], (findings) => found(findings, probe, ...results), wanted, fits);
 }
 
 /** The evidence with which a profile does not agree. */

@@ -2,8 +2,20 @@ import { saysContextOverflow } from '../../../filter/translate/chat/context-over
 import { arrayOf, jsonOf, objectsOf } from '../../../filter/translate/chat/loose.ts';
 import { readChatAnswer } from '../chat-answer.ts';
 import { chat, contextWindowOf, user } from '../chat-body.ts';
-import { judged } from '../judge.ts';
-import { type Answer, type Finding, factOf, type Known, type ProbeRequest, type ProbeRow } from '../probe-types.ts';
+import { judged, type ProbeRow } from '../chat-probe.ts';
+import {
+  type Answer,
+  accepted,
+  broken,
+  type Finding,
+  factOf,
+  ignored,
+  type Known,
+  type Meanings,
+  notTested,
+  refused,
+  works,
+} from '../probe-types.ts';
 
 const sayHello = [user('Say hello.')];
 
@@ -11,43 +23,28 @@ const sayHello = [user('Say hello.')];
 export const maxOverflowTokens = 10_000;
 
 export const limitProbes: readonly ProbeRow[] = [
-  {
-    name: 'error_model',
-    asks: 'a model that does not exist',
-    tokens: 'few',
-    expectsRefusal: true,
-    request: (known) => [chat(known, 'few', { messages: sayHello, model: 'no-such-model-0' })],
-    judge: expectError,
-    means: { ignored: 'Any name is answered: a wrong model in a client’s configuration goes unnoticed.' },
-  },
-  {
-    name: 'error_field',
-    asks: 'a field of the wrong type',
-    tokens: 'few',
-    expectsRefusal: true,
-    request: (known) => [chat(known, 'few', { messages: 'hello' })],
-    judge: expectError,
-    means: {
-      ignored: 'A client’s mistakes go unnoticed.',
-      refused: 'SDKs repeat requests that got a 5xx, although these cannot succeed.',
-      broken: 'Errors reach the client without their reason.',
-    },
-  },
-  {
-    name: 'error_key',
-    asks: 'a wrong key',
-    tokens: 'few',
-    expectsRefusal: true,
-    request: (known) =>
-      known.hasKey ? [{ ...chat(known, 'few', { messages: sayHello }), key: 'wrong' }] : 'no key is needed',
-    judge: expectError,
-    means: { ignored: 'The server does not check keys: anyone who reaches it can use it.' },
-  },
+  errorProbe(
+    'error_model',
+    'a model that does not exist',
+    (known) => [chat(known, 'few', { messages: sayHello, model: 'no-such-model-0' })],
+    { ignored: 'Any name is answered: a wrong model in a client’s configuration goes unnoticed.' },
+  ),
+  errorProbe('error_field', 'a field of the wrong type', (known) => [chat(known, 'few', { messages: 'hello' })], {
+    ignored: 'A client’s mistakes go unnoticed.',
+    refused: 'SDKs repeat requests that got a 5xx, although these cannot succeed.',
+    broken: 'Errors reach the client without their reason.',
+  }),
+  errorProbe(
+    'error_key',
+    'a wrong key',
+    (known) => (known.hasKey ? [{ ...chat(known, 'few', { messages: sayHello }), key: 'wrong' }] : 'no key is needed'),
+    { ignored: 'The server does not check keys: anyone who reaches it can use it.' },
+  ),
   {
     name: 'overflow',
     asks: 'a prompt larger than the context window',
     tokens: 'few',
-    request(known): readonly ProbeRequest[] | string {
+    request(known) {
       const window = contextWindowOf(known.findings);
       if (window === null) return 'the server does not report its context window';
       const words = Math.ceil(window * 1.1) + 64;
@@ -57,8 +54,10 @@ export const limitProbes: readonly ProbeRow[] = [
     judge: judgeOverflow,
     means: {
       works: 'The client gets context_length_exceeded, on which agents compact.',
-      ignored: 'Long conversations silently lose their beginning: raise the server’s context window.',
-      refused: 'The error is not recognised as an overflow: agents do not compact on it.',
+      ignored:
+        'Prompts that are too long are cut silently: the agent forgets its task. Raise the server’s context window.',
+      refused:
+        'The error for a prompt that is too long is not recognised: agents do not compact on it. Please report its text.',
     },
   },
   {
@@ -66,17 +65,13 @@ export const limitProbes: readonly ProbeRow[] = [
     asks: 'that a disconnect frees the server',
     requests: 4,
     tokens: 'many',
-    request(known): ProbeRequest[] {
+    request(known) {
       const activity = factOf(known.findings, 'activity');
       const long = [user('Count from 1 to 1000 in words, one number after another.')];
+      const looks = activity === undefined ? [] : [100, 900].map((wait) => ({ path: activity, wait }));
       return [
         { ...chat(known, 'many', { messages: long, stream: true }), until: 'first_event' },
-        ...(activity === undefined
-          ? []
-          : [
-              { path: activity, wait: 100 },
-              { path: activity, wait: 900 },
-            ]),
+        ...looks,
         chat(known, 'few', { messages: sayHello }),
       ];
     },
@@ -90,48 +85,44 @@ export const limitProbes: readonly ProbeRow[] = [
   },
 ];
 
-function expectError([answer]: readonly Answer[]): Finding {
-  const read = answer === undefined ? null : readChatAnswer(answer);
-  if (answer === undefined || read === null) return { result: 'not_tested', detail: 'no request was sent' };
-  if (read.type === 'answer') return { result: 'ignored', detail: `${answer.status}, and an answer` };
-  if (read.type === 'broken') return { result: 'broken', detail: read.message };
-  if (read.type === 'unanswered') return { result: 'not_tested', detail: read.message };
-  if (answer.status >= 400 && answer.status < 500)
-    return { result: 'works', detail: `${read.status}: ${read.message}` };
-  return {
-    result: 'refused',
-    detail: `an error, with the status ${answer.status}: ${read.message}`,
-    facts: { serverError: true },
-  };
+/** An error is the expected answer. */
+function errorProbe(name: string, asks: string, request: ProbeRow['request'], means: Meanings): ProbeRow {
+  return { name, asks, tokens: 'few', expectsRefusal: true, request, judge: judgeError, means };
+}
+
+function judgeError([answer]: readonly Answer[]): Finding {
+  if (answer === undefined) return notTested('no request was sent');
+  const { status } = answer;
+  const read = readChatAnswer(answer);
+  if (read.type === 'answer') return ignored(`${status}, and an answer`);
+  if (read.type === 'broken') return broken(read.message);
+  if (read.type === 'unanswered') return notTested(read.message);
+  if (status >= 400 && status < 500) return works(`${status}: ${read.message}`);
+  return refused(`an error, with the status ${status}: ${read.message}`, { serverError: true });
 }
 
 function judgeOverflow([answer]: readonly Answer[], { findings }: Known): Finding {
   const window = contextWindowOf(findings) ?? 0;
   if (answer !== undefined && answer.status >= 400 && saysContextOverflow(answer.body, []))
-    return { result: 'works', detail: `${answer.status}, in a known wording` };
+    return works(`${answer.status}, in a known wording`);
   return judged(answer, ({ usage }) => {
     const tokens = usage?.input_tokens ?? 0;
     return tokens > window
-      ? { result: 'accepted', detail: `${tokens} tokens were taken: the window is larger than the server says` }
-      : { result: 'ignored', detail: `answered from ${tokens} tokens: the prompt was cut` };
+      ? accepted(`${tokens} tokens were taken: the window is larger than the server says`)
+      : ignored(`answered from ${tokens} tokens: the prompt was cut`);
   });
 }
 
-function judgeCancel(answers: readonly Answer[]): Finding {
-  const [first, ...others] = answers;
-  const last = others.at(-1);
-  if (first?.outcome === 'answered') {
-    const read = readChatAnswer(first);
-    if (read.type !== 'answer') return judged(first, () => ({ result: 'accepted', detail: '' }));
-    return { result: 'not_tested', detail: 'the answer was over before it could be cancelled' };
-  }
-  if (first?.outcome !== 'aborted') return { result: 'not_tested', detail: first?.reason ?? 'no answer' };
+function judgeCancel([first, ...others]: readonly Answer[]): Finding {
+  if (first?.outcome === 'answered')
+    return judged(first, () => notTested('the answer was over before it could be cancelled'));
+  if (first?.outcome !== 'aborted') return notTested(first?.reason ?? 'no answer');
   const busy = others.slice(0, -1).map(runningIn);
-  if (busy.at(-1) === true) return { result: 'ignored', detail: 'still busy a second after the disconnect' };
+  if (busy.at(-1) === true) return ignored('still busy a second after the disconnect');
+  const last = others.at(-1);
   return judged(last, () => {
     const answered = `the next request took ${((last?.milliseconds ?? 0) / 1000).toFixed(1)} s`;
-    if (busy.length === 0) return { result: 'accepted', detail: answered };
-    return { result: 'works', detail: `free within ${busy[0] ? '1' : '0.1'} s; ${answered}` };
+    return busy.length === 0 ? accepted(answered) : works(`free within ${busy[0] ? '1' : '0.1'} s; ${answered}`);
   });
 }
 

@@ -1,7 +1,19 @@
 import { hasReasoned, type ReadAnswer, readChatAnswer, tagsIn } from '../chat-answer.ts';
 import { callFormOf, chat, finishedCalls, getWeather, user, weatherQuestion } from '../chat-body.ts';
-import { acceptance, judged } from '../judge.ts';
-import { type Answer, type Facts, type Finding, factOf, found, type Known, type ProbeRow } from '../probe-types.ts';
+import { type ChatRow, judged, type ProbeRow } from '../chat-probe.ts';
+import {
+  type Answer,
+  accepted,
+  type Facts,
+  type Finding,
+  factOf,
+  found,
+  ignored,
+  type Known,
+  notTested,
+  refused,
+  works,
+} from '../probe-types.ts';
 import { tagFact } from './text-probes.ts';
 
 const riddle = [user('How many prime numbers are there between 10 and 40? Think first, then give the number.')];
@@ -13,29 +25,28 @@ export const efforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'ma
 /** Fields in which servers take earlier reasoning back, as the flag names them. */
 export const replayFields = ['reasoning_content', 'reasoning'] as const;
 
-export const reasoningProbes: readonly ProbeRow[] = [
+export const reasoningProbes: readonly (ChatRow | ProbeRow)[] = [
   {
     name: 'reasoning',
     asks: 'reasoning, and where it comes',
     tokens: 'many',
-    request: (known) => [chat(known, 'many', { messages: riddle })],
+    sends: { messages: riddle },
     judge: judgeReasoning,
     means: {
       works: 'Shown to the client as reasoning.',
       ignored: 'The reasoning is part of the text: think tags are read as reasoning (thinkTags).',
     },
   },
-  fieldProbe('reasoning_split', { reasoning_split: true }),
-  fieldProbe('reasoning_format', { reasoning_format: 'parsed' }),
+  fieldProbe('reasoning_split', true),
+  fieldProbe('reasoning_format', 'parsed'),
   ...efforts.map(
-    (effort): ProbeRow => ({
+    (effort): ChatRow => ({
       name: `effort_${effort}`,
       asks: `reasoning_effort "${effort}"`,
-      tokens: 'few',
-      request: (known) => [chat(known, 'few', { messages: riddle, reasoning_effort: effort })],
-      judge: effort === 'none' ? judgeNoEffort : acceptance,
+      sends: { messages: riddle, reasoning_effort: effort },
+      ...(effort === 'none' && { judge: judgeNoEffort }),
       means: {
-        refused: 'Another effort is sent in its place, and that is named.',
+        failed: 'Another effort is sent in its place, and that is named.',
         ignored: 'The model reasons although it was told not to.',
       },
     }),
@@ -49,53 +60,43 @@ export const reasoningProbes: readonly ProbeRow[] = [
     judge: judgeReplay,
     means: {
       works: 'Reasoning goes back with the calls it led to: better work over many turns.',
-      ignored: 'The prompt is as long without it: the server or the template leaves earlier reasoning out.',
+      ignored:
+        'Earlier reasoning does not reach the model, which may repeat its thoughts. Some templates have a switch for it.',
       refused: 'Earlier reasoning is not sent.',
     },
   },
 ];
 
 /** Reasoning inside the text, and a field that is known to move it out. */
-function fieldProbe(name: 'reasoning_split' | 'reasoning_format', field: object): ProbeRow {
+function fieldProbe(name: 'reasoning_split' | 'reasoning_format', value: unknown): ChatRow {
   return {
     name,
     asks: `reasoning out of the text by ${name}`,
     tokens: 'many',
-    request: (known) => {
-      if (factOf(known.findings, 'tags') === undefined) return 'no reasoning in the text';
-      if (found(known.findings, 'reasoning_split', 'works')) return 'reasoning_split does it';
-      return [chat(known, 'many', { messages: riddle, ...field })];
+    sends: ({ findings }) => {
+      if (factOf(findings, 'tags') === undefined) return 'no reasoning in the text';
+      if (found(findings, 'reasoning_split', 'works')) return 'reasoning_split does it';
+      return { messages: riddle, [name]: value };
     },
-    judge: ([answer]) =>
-      judged(answer, (read) =>
-        tagFact(read).tags === undefined && hasReasoned(read)
-          ? { result: 'works', detail: `in ${fieldsOf(read)}` }
-          : { result: 'ignored', detail: 'no difference' },
-      ),
+    judge: (read) =>
+      tagFact(read).tags === undefined && hasReasoned(read) ? works(`in ${fieldsOf(read)}`) : ignored('no difference'),
     means: { works: 'The profile sends it with every request.' },
   };
 }
 
-function judgeReasoning([answer]: readonly Answer[]): Finding {
-  return judged(answer, (read) => {
-    const counted = read.usage?.output_tokens_details.reasoning_tokens ?? 0;
-    const [field] = read.reasoningFields;
-    const tags = tagFact(read);
-    const facts: Facts = {
-      ...tags,
-      ...(field !== undefined && { reasoningField: field }),
-      ...(isExtra(read, counted) && { reasoningExtra: true }),
-    };
-    if (field !== undefined) return { result: 'works', detail: `in ${fieldsOf(read)}`, facts };
-    if (tags.tags !== undefined)
-      return {
-        result: 'ignored',
-        detail: `in the text, ${tags.tags === 'whole' ? 'in tags' : 'with a closing tag alone'}`,
-        facts,
-      };
-    if (counted > 0) return { result: 'accepted', detail: `hidden: ${counted} tokens`, facts };
-    return { result: 'not_tested', detail: 'the model did not reason', facts };
-  });
+function judgeReasoning(read: ReadAnswer): Finding {
+  const counted = read.usage?.output_tokens_details.reasoning_tokens ?? 0;
+  const [reasoningField] = read.reasoningFields;
+  const { tags } = tagFact(read);
+  const facts: Facts = {
+    ...(tags !== undefined && { tags }),
+    ...(reasoningField !== undefined && { reasoningField }),
+    ...(isExtra(read, counted) && { reasoningExtra: true }),
+  };
+  if (reasoningField !== undefined) return works(`in ${fieldsOf(read)}`, facts);
+  if (tags !== undefined)
+    return ignored(`in the text, ${tags === 'whole' ? 'in tags' : 'with a closing tag alone'}`, facts);
+  return counted > 0 ? accepted(`hidden: ${counted} tokens`, facts) : notTested('the model did not reason', facts);
 }
 
 /** More tokens in all than in and out together: reasoning is counted beside (xAI). */
@@ -103,13 +104,11 @@ function isExtra({ usage }: ReadAnswer, reasoning: number): boolean {
   return usage !== null && reasoning > 0 && usage.total_tokens >= usage.input_tokens + usage.output_tokens + reasoning;
 }
 
-function judgeNoEffort([answer]: readonly Answer[], { findings }: Known): Finding {
-  return judged(answer, (read) => {
-    if (hasReasoned(read)) return { result: 'ignored', detail: `reasoning in ${fieldsOf(read)}` };
-    if (tagsIn(read.text) === 'whole') return { result: 'ignored', detail: 'reasoning in the text' };
-    const reasoned = found(findings, 'reasoning', 'works') && read.said.trim() !== '';
-    return { result: reasoned ? 'works' : 'accepted', detail: reasoned ? 'no reasoning' : 'answered' };
-  });
+function judgeNoEffort(read: ReadAnswer, { findings }: Known): Finding {
+  if (hasReasoned(read)) return ignored(`reasoning in ${fieldsOf(read)}`);
+  if (tagsIn(read.text) === 'whole') return ignored('reasoning in the text');
+  const reasoned = found(findings, 'reasoning', 'works') && read.said.trim() !== '';
+  return reasoned ? works('no reasoning') : accepted('answered');
 }
 
 function askReplay(known: Known) {
@@ -125,19 +124,20 @@ function askReplay(known: Known) {
 
 /** Earlier reasoning that is read makes the prompt longer. */
 function judgeReplay(answers: readonly Answer[]): Finding {
-  const [without, ...withFields] = answers.map(readChatAnswer);
-  if (without?.type !== 'answer') return judged(answers[0], () => ({ result: 'accepted', detail: '' }));
-  const before = without.usage?.input_tokens ?? 0;
-  const refused = replayFields.filter((_field, index) => withFields[index]?.type === 'error');
-  const read = replayFields.filter((_field, index) => {
-    const answer = withFields[index];
-    return answer?.type === 'answer' && before > 0 && (answer.usage?.input_tokens ?? 0) > before;
+  const withFields = answers.slice(1).map(readChatAnswer);
+  return judged(answers[0], ({ usage }) => {
+    const before = usage?.input_tokens ?? 0;
+    const replayRefused = replayFields.filter((_field, index) => withFields[index]?.type === 'error');
+    const replayRead = replayFields.filter((_field, index) => {
+      const answer = withFields[index];
+      return answer?.type === 'answer' && before > 0 && (answer.usage?.input_tokens ?? 0) > before;
+    });
+    const facts = { replayRead, replayRefused };
+    if (replayRead.length > 0) return works(`read from ${replayRead.join(' and ')}`, facts);
+    if (replayRefused.length > 0) return refused(`${replayRefused.join(' and ')} refused`, facts);
+    if (before === 0) return accepted('prompt tokens are not counted', facts);
+    return ignored('it adds no token to the prompt', facts);
   });
-  const facts: Facts = { replayRead: read, replayRefused: refused };
-  if (read.length > 0) return { result: 'works', detail: `read from ${read.join(' and ')}`, facts };
-  if (refused.length > 0) return { result: 'refused', detail: `${refused.join(' and ')} refused`, facts };
-  if (before === 0) return { result: 'accepted', detail: 'prompt tokens are not counted', facts };
-  return { result: 'ignored', detail: 'it adds no token to the prompt', facts };
 }
 
 function fieldsOf({ reasoningFields }: ReadAnswer): string {

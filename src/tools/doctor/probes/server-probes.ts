@@ -3,7 +3,18 @@ import { contextWindowIn, takesImages } from '../../../filter/translate/operatio
 import type { Engine } from '../../../filter/upstream/built-in-profile.ts';
 import { builtInProfiles } from '../../../filter/upstream/profiles.ts';
 import { shorten } from '../chat-answer.ts';
-import { type Answer, type Facts, type Finding, factOf, type Known, type ProbeRow } from '../probe-types.ts';
+import type { ProbeRow } from '../chat-probe.ts';
+import {
+  type Answer,
+  type Facts,
+  type Finding,
+  factOf,
+  ignored,
+  type Known,
+  notTested,
+  refused,
+  works,
+} from '../probe-types.ts';
 
 interface LooseListed {
   readonly id?: unknown;
@@ -65,7 +76,7 @@ export const serverProbes: readonly ProbeRow[] = [
 /** The finding that access was denied; null if none of the answers is a 401 or 403. */
 function deniedIn(answers: readonly (Answer | undefined)[]): Finding | null {
   const denied = answers.find((answer) => answer?.status === 401 || answer?.status === 403);
-  return denied === undefined ? null : { result: 'not_tested', detail: `status ${denied.status}: access denied` };
+  return denied === undefined ? null : notTested(`status ${denied.status}: access denied`);
 }
 
 /** The rows of a list of models; null where the answer is none. */
@@ -84,36 +95,36 @@ export function modelsIn(answer: Answer): string | null {
 const mostListed = 20;
 
 function judgeModels([answer]: readonly Answer[], { model }: Known): Finding {
-  const facts: Facts = { ...idleOf(answer) };
-  const models = answer === undefined ? null : listedIn(answer);
+  if (answer === undefined) return notTested('no request was sent');
+  const idle = idleOf(answer);
+  const models = listedIn(answer);
   const denied = deniedIn([answer]);
-  if (denied !== null) return { ...denied, facts };
-  if (answer !== undefined && answer.status === 0) return { result: 'not_tested', detail: answer.reason, facts };
-  if (answer === undefined || models === null)
-    return { result: 'refused', detail: answer?.reason || `status ${answer?.status ?? 0}`, facts };
-  const names = models.map(({ id }) => textOf(id));
+  if (denied !== null) return { ...denied, facts: idle };
+  if (answer.status === 0) return notTested(answer.reason, idle);
+  if (models === null) return refused(answer.reason || `status ${answer.status}`, idle);
   // Ollama's names have a tag; `latest` is the default.
   const listed = models.find(({ id }) => id === model) ?? models.find(({ id }) => id === `${model}:latest`);
   const ownedBy = textOf(listed?.owned_by ?? models[0]?.owned_by);
-  const owner = engines.find((engine) => engine.ownedBy === ownedBy)?.name;
+  const software = engines.find((engine) => engine.ownedBy === ownedBy)?.name;
   const contextWindow = listed === undefined ? null : contextWindowIn(listed);
   const images = listed === undefined ? null : takesImages(listed);
-  const known: Facts = {
-    ...facts,
-    ...(owner !== undefined && { software: owner }),
+  const facts: Facts = {
+    ...idle,
+    ...(software !== undefined && { software }),
     ...(ownedBy === 'gpustack' && { gateway: 'GPUStack' }),
     ...(contextWindow !== null && { contextWindow }),
     ...(images !== null && { takesImages: images }),
   };
-  if (listed === undefined)
-    return {
-      result: 'ignored',
-      detail: `the list has ${shorten(names.slice(0, 8).join(', ')) || 'no models'}`,
-      facts: known,
-    };
-  const window = contextWindow === null ? '' : `, context window ${contextWindow}`;
+  if (listed === undefined) {
+    const names = models.slice(0, 8).map(({ id }) => textOf(id));
+    return ignored(`the list has ${shorten(names.join(', ')) || 'no models'}`, facts);
+  }
   const eyes = images === null ? '' : `, ${images ? 'takes images' : 'takes no images'}`;
-  return { result: 'works', detail: `listed${window}${eyes}`, facts: known };
+  return works(`listed${windowText(facts)}${eyes}`, facts);
+}
+
+function windowText({ contextWindow }: Facts): string {
+  return contextWindow === undefined ? '' : `, context window ${contextWindow}`;
 }
 
 interface LooseProps {
@@ -150,7 +161,7 @@ const signs: readonly { readonly path: `/${string}`; read(body: string): { words
   {
     path: '/api/version',
     read(body) {
-      const version = textOf(objectOf<LooseProps>(jsonOf(body))?.version);
+      const version = versionIn(body);
       return version === '' ? null : { words: `Ollama ${version}`, facts: engineAt('/api/version') };
     },
   },
@@ -163,10 +174,7 @@ const signs: readonly { readonly path: `/${string}`; read(body: string): { words
   },
   {
     path: '/version',
-    read(body) {
-      const version = textOf(objectOf<LooseProps>(jsonOf(body))?.version);
-      return version === '' ? null : { words: version, facts: {} };
-    },
+    read: (body) => (versionIn(body) === '' ? null : { words: versionIn(body), facts: {} }),
   },
 ];
 
@@ -186,9 +194,8 @@ const gateways: readonly { readonly name: string; readonly path: `/${string}`; i
 
 function judgeGateway(answers: readonly Answer[], { findings }: Known): Finding {
   const own = gateways.find(({ isIts }, index) => answers[index] !== undefined && isIts(answers[index]))?.name;
-  const name = own ?? findings.get('models')?.facts?.gateway;
-  if (name !== undefined) return { result: 'works', detail: name, facts: { gateway: name } };
-  return { result: 'not_tested', detail: 'no known gateway answered' };
+  const gateway = own ?? findings.get('models')?.facts?.gateway;
+  return gateway === undefined ? notTested('no known gateway answered') : works(gateway, { gateway });
 }
 
 function engineAt(path: Engine['path']): Facts {
@@ -196,26 +203,22 @@ function engineAt(path: Engine['path']): Facts {
   return name === undefined ? {} : { software: name };
 }
 
+function versionIn(body: string): string {
+  return textOf(objectOf<LooseProps>(jsonOf(body))?.version);
+}
+
 function judgeSoftware(answers: readonly Answer[], { findings }: Known): Finding {
   const read = signs.flatMap(({ read: readSign }, index) => {
     const answer = answers[index];
     return (answer?.status === 200 ? readSign(answer.body) : null) ?? [];
   });
-  const named = findings.get('models')?.facts?.software;
+  const { software: named, gateway } = findings.get('models')?.facts ?? {};
   const facts: Facts = Object.assign(named === undefined ? {} : { software: named }, ...read.map((sign) => sign.facts));
-  const gateway = findings.get('models')?.facts?.gateway;
   if (facts.software === undefined && answers.every(({ status }) => status === 0))
-    return { result: 'not_tested', detail: answers[0]?.reason ?? 'no answer' };
-  if (facts.software === undefined && gateway === undefined)
-    return deniedIn(answers) ?? { result: 'ignored', detail: 'it names no engine' };
-  const words = shorten(
-    read
-      .map((sign) => sign.words.trim())
-      .filter((text) => text !== '')
-      .join(' '),
-  );
-  const window = facts.contextWindow === undefined ? '' : `, context window ${facts.contextWindow}`;
-  return { result: 'works', detail: `${words || facts.software || gateway}${window}`, facts };
+    return notTested(answers[0]?.reason ?? 'no answer');
+  if (facts.software === undefined && gateway === undefined) return deniedIn(answers) ?? ignored('it names no engine');
+  const words = shorten(read.map((sign) => sign.words).join(' '));
+  return works(`${words || facts.software || gateway}${windowText(facts)}`, facts);
 }
 
 interface LooseShown {
@@ -228,19 +231,17 @@ interface LooseShown {
  * usually less than the model's.
  */
 function judgeWindow([answer]: readonly Answer[]): Finding {
-  if (answer === undefined || answer.status !== 200)
-    return { result: 'not_tested', detail: answer?.reason || `status ${answer?.status ?? 0}` };
+  if (answer?.status !== 200) return notTested(answer?.reason || `status ${answer?.status ?? 0}`);
   const shown = objectOf<LooseShown>(jsonOf(answer.body));
   const given = /^num_ctx\s+(\d{1,9})\s*$/m.exec(textOf(shown?.parameters))?.[1];
-  if (given !== undefined)
-    return { result: 'works', detail: `num_ctx ${given}`, facts: { contextWindow: Number(given) } };
+  if (given !== undefined) return works(`num_ctx ${given}`, { contextWindow: Number(given) });
   const info = Object.entries(objectOf<Record<string, unknown>>(shown?.model_info) ?? {});
   const trained = countOf(info.find(([name]) => name.endsWith('.context_length'))?.[1]);
-  return { result: 'ignored', detail: `no num_ctx${trained === null ? '' : `; the model could take ${trained}`}` };
+  return ignored(`no num_ctx${trained === null ? '' : `; the model could take ${trained}`}`);
 }
 
 /** `Keep-Alive: timeout=5, max=100` */
-function idleOf(answer: Answer | undefined): Facts {
-  const seconds = /timeout=(\d{1,6})/.exec(answer?.keepAlive ?? '')?.[1];
+function idleOf({ keepAlive }: Answer): Facts {
+  const seconds = /timeout=(\d{1,6})/.exec(keepAlive ?? '')?.[1];
   return seconds === undefined ? {} : { idleSeconds: Number(seconds) };
 }

@@ -11,7 +11,7 @@ const page = readFileSync(new URL('../../../../docs/doctor.md', import.meta.url)
 /** After a change of the report: put the received text into the page, with a line “…” for what is left out. */
 it('the report of docs/doctor.md is what the recorded server gives, but for the rows that it leaves out', async () => {
   const shown = /<!-- report: .*?-->\n\n```\n(.*?)```\n/s.exec(page)?.[1] ?? '';
-  const report = textReport(await replayDoctor('llama.cpp'), allProbes, plainStyle(120)).replace(/^\n/, '');
+  const report = textReport(await replayDoctor('llama.cpp'), plainStyle(120)).replace(/^\n/, '');
   const parts = shown.split(/^…\n/m);
   expect(parts.length).toBeGreaterThan(2);
   let rest = report;
@@ -27,7 +27,7 @@ it('the results stand below one another, also beside the longest name of a probe
   const report = await replayDoctor('llama.cpp');
   const name = 'max_completion_tokens_short';
   const findings = new Map([...report.run.findings, [name, { result: 'works', detail: 'seen' } as const]]);
-  const text = textReport({ ...report, run: { ...report.run, findings } }, allProbes, plainStyle(120));
+  const text = textReport({ ...report, run: { ...report.run, findings } }, plainStyle(120));
   expect(text).toContain(`  ${name}  works `);
   const rows = text.split('\n').filter((line) => /^ {2}\w+ +(works|accepted|IGNORED|REFUSED|not tested) /.test(line));
   expect(rows.length).toBeGreaterThan(40);

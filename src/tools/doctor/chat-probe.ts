@@ -1,0 +1,59 @@
+import { type ReadAnswer, readChatAnswer } from './chat-answer.ts';
+import { chat } from './chat-body.ts';
+import {
+  type Answer,
+  accepted,
+  broken,
+  type Finding,
+  type Known,
+  notTested,
+  type Probe,
+  type ProbeRequest,
+  refused,
+} from './probe-types.ts';
+
+/** A probe of one Chat request, as its group lists it; errors and broken answers to it are judged alike for all. */
+export interface ChatRow extends Pick<Probe, 'name' | 'asks' | 'essential'>, Partial<Pick<Probe, 'means'>> {
+  /** `many` if the answer's content matters. */
+  readonly tokens?: 'many';
+  /** Fields of the request; or why there is nothing to ask. */
+  readonly sends: Fields | ((known: Known) => Fields | string);
+  /** Without it, any answer is acceptance. */
+  judge?(answer: ReadAnswer, known: Known): Finding;
+}
+
+/** A probe of other requests. */
+export type ProbeRow = Omit<Probe, 'group' | 'requests'> & Partial<Pick<Probe, 'requests'>>;
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** The probe of a row. */
+export function probeOf(group: Probe['group'], row: ChatRow | ProbeRow): Probe {
+  if ('request' in row) return { requests: 1, ...row, group };
+  const { sends, judge = () => accepted('answered'), tokens = 'few', means = {}, ...rest } = row;
+  return {
+    ...{ ...rest, group, tokens, means, requests: 1 },
+    request(known): readonly ProbeRequest[] | string {
+      const fields = typeof sends === 'function' ? sends(known) : sends;
+      return typeof fields === 'string' ? fields : [chat(known, tokens, fields)];
+    },
+    judge: ([answer], known) => judged(answer, (read) => judge(read, known)),
+  };
+}
+
+/** Judges a Chat answer by what was answered; errors and broken answers are judged here. */
+export function judged(answer: Answer | undefined, judge: (answer: ReadAnswer) => Finding): Finding {
+  if (answer === undefined) return notTested('no request was sent');
+  const read = readChatAnswer(answer);
+  switch (read.type) {
+    case 'error':
+      return refused(`${read.status}: ${read.message}`, read.status >= 500 ? { serverError: true } : undefined);
+    case 'broken':
+      return broken(read.message);
+    // A slow or overloaded server shows nothing about the profile.
+    case 'unanswered':
+      return notTested(read.message);
+    case 'answer':
+      return judge(read);
+  }
+}
