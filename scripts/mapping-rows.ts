@@ -13,9 +13,18 @@ export const mappingRows: Generator = {
   }),
 };
 
-/** The module for that document: each row that has an anchor, with the names in its first cell and the text of its second. */
+/** The rows about what explain shows: fields of a request with their values, and the codes of errors. */
+function isShown({ groups: { anchor = '' } = {} }: RegExpMatchArray, index: number, all: readonly RegExpMatchArray[]) {
+  const indexOf = (name: string) => all.findIndex((row) => row.groups?.['anchor'] === name);
+  const isOfRequest = index >= indexOf('row-model') && index < indexOf('row-compaction-request');
+  return isOfRequest || anchor.startsWith('row-code-');
+}
+
+/** The module for that document: of each row that is shown, the names in its first cell and the text of its second. */
 function moduleOf(document: string): string {
-  const rows = [...document.matchAll(/^\| <a id="(?<anchor>[^"]+)"><\/a>(?<names>.*?) \| (?<rule>.*?) \|/gm)];
+  const rows = [...document.matchAll(/^\| <a id="(?<anchor>[^"]+)"><\/a>(?<names>.*?) \| (?<rule>.*?) \|/gm)].filter(
+    isShown,
+  );
   if (rows.length === 0) throw new Error('The document has no row with an anchor.');
   const lines = rows.map(({ groups: { anchor = '', names = '', rule = '' } = {} }) => {
     const fields = [...names.matchAll(/`([^`]+)`/g)].map(([, name = '']) => quoted(name));

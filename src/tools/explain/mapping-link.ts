@@ -1,17 +1,17 @@
 import { pathOf, valueAt } from './fields.ts';
 import { type MappingRow, mappingRows } from './mapping-rows.ts';
 
-/** The rows of the tables of fields, in their order; rules, errors and choices are not fields. */
-const first = mappingRows.findIndex(({ anchor }) => anchor === 'row-model');
-const last = mappingRows.findIndex(({ anchor }) => anchor === 'row-compaction-request');
-const rowOfField = new Map<string, MappingRow>();
-/** By the type of an item, a part or a tool, or by a key that any of them may have. */
-const rowOfType = new Map<string, MappingRow>();
-for (const row of mappingRows.slice(first, last)) {
-  const rows = /^row-(item|part|tool)-/.test(row.anchor) ? rowOfType : rowOfField;
-  for (const field of row.fields) if (!rows.has(field)) rows.set(field, row);
-}
 const byAnchor = new Map(mappingRows.map((row) => [row.anchor, row]));
+const rowOfCode = rowsByName(/^row-code-/);
+/** By the type of an item, a part or a tool, or by a key that any of them may have. */
+const rowOfType = rowsByName(/^row-(?:item|part|tool)-/);
+const rowOfField = rowsByName(/^row-(?!code-|item-|part-|tool-)/);
+
+/** The first row of each name, among those with such anchors. */
+function rowsByName(anchors: RegExp): ReadonlyMap<string, MappingRow> {
+  const rows = mappingRows.filter(({ anchor }) => anchors.test(anchor));
+  return new Map(rows.toReversed().flatMap((row) => row.fields.map((field) => [field, row] as const)));
+}
 
 /**
  * The row about a field of a request, or about a name in `x-responses-dropped`, which may end in a type or a value:
@@ -27,9 +27,9 @@ export function rowOf(path: string): MappingRow {
   if (own !== undefined) return own;
   if (parent === 'text' || parent === 'reasoning') return row('row-unknown-keys-of-text');
   if (parent.startsWith('text.') || parent.startsWith('reasoning.')) return rowOf(parent);
-  if (/^input\[\]$/.test(parent)) return row(isHosted(end) ? 'row-hosted-items' : 'row-unknown-keys-of-items');
-  if (/^tools\[\]/.test(general)) return row('row-tools-type');
-  if (/^input\[\]/.test(general)) return row('row-unknown-keys-of-items');
+  if (parent === 'input[]' && isHosted(end)) return row('row-hosted-items');
+  if (general.startsWith('input[]')) return row('row-unknown-keys-of-items');
+  if (general.startsWith('tools[]')) return row('row-tools-type');
   return parent === '' ? row('row-unknown-fields') : rowOf(parent);
 }
 
@@ -39,7 +39,7 @@ export function rowOfValue(path: string, value: unknown): MappingRow {
   const type = valueAt(value, ['type']);
   if (inner !== '') return (typeof type === 'string' && list === 'input' ? rowOfType.get(type) : null) ?? rowOf(path);
   if (list === 'tools') return rowOf(typeof type === 'string' ? `tools[].${type}` : 'tools[].type');
-  return row(type === undefined || type === 'message' ? 'row-input-content' : rowOf(`input[].${type}`).anchor);
+  return type === undefined || type === 'message' ? row('row-input-content') : rowOf(`input[].${type}`);
 }
 
 /** The row about an error: that of its field, by the body's value there; without a field, that of its code. */
@@ -48,11 +48,7 @@ export function rowOfError(
   body: unknown,
 ): MappingRow {
   const path = param === null ? null : pathOf(param);
-  if (param === null || path === null || path.length === 0)
-    return (
-      mappingRows.find(({ anchor, fields }) => anchor.startsWith('row-code-') && fields.includes(code)) ??
-      row('row-code-invalid_value')
-    );
+  if (param === null || path === null || path.length === 0) return rowOfCode.get(code) ?? row('row-code-invalid_value');
   return rowOfValue(param, valueAt(body, path));
 }
 
