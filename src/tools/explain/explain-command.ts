@@ -1,12 +1,10 @@
-import { parseArgs } from 'node:util';
-import { usageProblem } from '../../service/program/error-texts.ts';
 import { repository, version } from '../../service/program/version.ts';
 import { readOperatorFiles } from '../../service/server/operator-files.ts';
 import { openProfiles } from '../../service/server/profile-source.ts';
 import { type Config, ConfigError, readConfig } from '../../service/settings/config.ts';
-import { printable, styleFor, withoutActive } from '../cli/style.ts';
+import { printable, type Style, styleFor, withoutActive } from '../cli/style.ts';
 import type { Terminal } from '../cli/terminal.ts';
-import type { BodyRedactor } from '../redact/body-redactor.ts';
+import { parseOptions, UsageError } from '../cli/usage.ts';
 import { Redactor } from '../redact/redactor.ts';
 import { explainRequest } from './explain-request.ts';
 import type { RequestExplanation } from './explanation.ts';
@@ -47,26 +45,20 @@ export async function explain(args: readonly string[], terminal: Terminal): Prom
   }
 }
 
-class UsageError extends Error {
-  override readonly name = 'UsageError';
-}
-
 async function explainAs(options: Options, { env, stdin, stdout }: Terminal): Promise<number> {
   const { input, answer } = await inputOf(options, stdin);
   const setup = setupOf(options, env, input.profile);
-  const request = options.model === null ? input.request : withModel(input.request, options.model);
+  const request = options.model === undefined ? input.request : withModel(input.request, options.model);
   const now = input.startedAt ?? Math.floor(Date.now() / 1000);
   const linkBase = repository === null ? '' : `${repository}/blob/v${version}/`;
   const explanation = explainRequest({ setup, request, now, fields: options.fields, linkBase });
   const run = answer === null ? null : replayed(setup, request, now, answer);
-  const output = new Output(stdout, redactorOf(request));
-  if (options.json) await output.write(explanationJson(explanation, run));
-  else {
-    const style = styleFor({ env, stdout });
-    await output.write([printRequest(explanation, style, options.full)]);
-    if (run !== null) await output.write(lines(printAnswer(run, style, options.full)));
-  }
-  await output.end();
+  const texts = options.json
+    ? explanationJson(explanation, run)
+    : explanationText(explanation, run, styleFor({ env, stdout }), options.full);
+  // The process exits after this: a pipe takes it piece by piece, as fast as it is read.
+  for (const bytes of safePieces(texts, redactorOf(request)))
+    await new Promise<void>((resolve) => stdout.write(bytes, () => resolve()));
   if (explanation.outcome === 'refused') return exitCodes.refused;
   const isFailed = run !== null && (run.outcome === 'failed' || run.outcome === 'upstream_error');
   return isFailed ? exitCodes.failed : exitCodes.explained;
@@ -100,7 +92,7 @@ function named<Value>(file: string | null, read: () => Value): Value {
 
 /** The service's configuration, overridden by the command line. Throws `ConfigError`. */
 function setupOf(options: Options, env: Terminal['env'], ofExchange: string | null): Setup {
-  const profilesFile = options.profilesFile ?? env['UPSTREAM_PROFILES_FILE'];
+  const profilesFile = options['profiles-file'] ?? env['UPSTREAM_PROFILES_FILE'];
   const given = { ...env, UPSTREAM_PROFILES_FILE: profilesFile };
   const name = options.profile ?? ofExchange;
   const isOther = name !== null && name !== env['UPSTREAM_PROFILE'];
@@ -155,9 +147,17 @@ function* explanationJson(explanation: RequestExplanation, answer: AnswerRun | n
   yield `${before === '' ? '' : '\n    '}${text.slice(at)}`;
 }
 
-function* lines(all: Iterable<string>): Generator<string, void> {
+/** For a person. */
+function* explanationText(
+  explanation: RequestExplanation,
+  answer: AnswerRun | null,
+  style: Style,
+  full: boolean,
+): Generator<string, void> {
+  yield printRequest(explanation, style, full);
+  if (answer === null) return;
   yield '\n';
-  for (const line of all) yield `${line}\n`;
+  for (const line of printAnswer(answer, style, full)) yield `${line}\n`;
 }
 
 /** Output gets pasted: it redacts the request's credentials, wherever they occur again. */
@@ -171,99 +171,52 @@ function redactorOf({ path, headers, body }: ClientRequest): Redactor {
 /** Written at once. */
 const outputBytes = 256 * 1024;
 
-/** Standard output, without the request's credentials and without what a terminal would interpret, as fast as it is read. */
-class Output {
-  readonly #stdout: NodeJS.WriteStream;
-  readonly #body: BodyRedactor;
-
-  constructor(stdout: NodeJS.WriteStream, redactor: Redactor) {
-    this.#stdout = stdout;
-    this.#body = redactor.body('request');
+/** The output without the request's credentials and without what a terminal would interpret. */
+function* safePieces(texts: Iterable<string>, redactor: Redactor): Generator<Uint8Array, void> {
+  const body = redactor.body('request');
+  let waiting = '';
+  for (const text of texts) {
+    waiting += text;
+    if (waiting.length < outputBytes) continue;
+    yield body.push(Buffer.from(withoutActive(waiting)));
+    waiting = '';
   }
-
-  async write(texts: Iterable<string>): Promise<void> {
-    let waiting = '';
-    for (const text of texts) {
-      waiting += text;
-      if (waiting.length < outputBytes) continue;
-      await this.#send(this.#body.push(Buffer.from(withoutActive(waiting))));
-      waiting = '';
-    }
-    await this.#send(this.#body.push(Buffer.from(withoutActive(waiting))));
-  }
-
-  /** Resolves when everything is written: a pipe takes it piece by piece, and the process exits after that. */
-  async end(): Promise<void> {
-    await this.#send(this.#body.end());
-  }
-
-  async #send(bytes: Uint8Array): Promise<void> {
-    if (bytes.length === 0) return;
-    await new Promise<void>((resolve) => {
-      this.#stdout.write(bytes, () => resolve());
-    });
-  }
+  yield body.push(Buffer.from(withoutActive(waiting)));
+  yield body.end();
 }
 
-interface Options {
-  readonly help: boolean;
-  readonly file: string | null;
-  readonly response: string | null;
-  readonly status: number;
-  readonly profile: string | null;
-  readonly profilesFile: string | null;
-  readonly model: string | null;
-  readonly path: string;
-  readonly fields: readonly Path[] | null;
-  readonly full: boolean;
-  readonly json: boolean;
-}
+type Options = ReturnType<typeof optionsOf>;
 
 const flags = {
-  help: { type: 'boolean', short: 'h' },
+  help: { type: 'boolean', short: 'h', default: false },
   profile: { type: 'string', short: 'p' },
   'profiles-file': { type: 'string' },
   model: { type: 'string', short: 'm' },
-  path: { type: 'string' },
+  path: { type: 'string', default: '/v1/responses' },
   field: { type: 'string', multiple: true },
   response: { type: 'string', short: 'r' },
-  status: { type: 'string' },
-  full: { type: 'boolean' },
-  json: { type: 'boolean' },
+  status: { type: 'string', default: '200' },
+  full: { type: 'boolean', default: false },
+  json: { type: 'boolean', default: false },
 } as const;
 
 /** Throws `UsageError`. */
-function optionsOf(args: readonly string[]): Options {
-  const { values, positionals } = parsedArguments(args);
+function optionsOf(args: readonly string[]) {
+  const { values, positionals } = parseOptions(args, flags);
   const [file = null, ...more] = positionals;
   if (more.length > 0)
     throw new UsageError(`Only one request can be explained at a time; given: ${positionals.join(' and ')}.`);
-  const status = Number(values.status ?? 200);
+  const status = Number(values.status);
   if (!Number.isInteger(status) || status < 200 || status > 599)
     throw new UsageError(`--status is ${values.status}; it must be an HTTP status from 200 to 599.`);
-  const path = values.path ?? '/v1/responses';
-  if (!path.startsWith('/')) throw new UsageError(`--path is ${path}; it must start with /.`);
+  if (!values.path.startsWith('/')) throw new UsageError(`--path is ${values.path}; it must start with /.`);
   return {
-    help: values.help ?? false,
+    ...values,
+    status,
     file: file === '-' ? null : file,
     response: values.response ?? null,
-    status,
-    profile: values.profile ?? null,
-    profilesFile: values['profiles-file'] ?? null,
-    model: values.model ?? null,
-    path,
     fields: values.field?.map(fieldOf) ?? null,
-    full: values.full ?? false,
-    json: values.json ?? false,
   };
-}
-
-function parsedArguments(args: readonly string[]) {
-  try {
-    return parseArgs({ args: [...args], options: flags, strict: true, allowPositionals: true });
-  } catch (error) {
-    throw new UsageError(usageProblem(error));
-  }
 }
 
 function fieldOf(text: string): Path {

@@ -100,49 +100,29 @@ function answerOf({ status, headers: given, pieces }: NonNullable<ExchangeFile['
   return { status, headers, chunks: isPlain ? chunksOf(recorded, headers.get('content-type') ?? '') : recorded };
 }
 
-type Chunks = RecordedAnswer['chunks'];
-type Chunk = Chunks extends Iterable<infer One> ? One : never;
-
 /** The bytes of an answer cut where an event ends, each piece with the time at which its last byte arrived. JSON is one chunk. */
-function chunksOf(pieces: readonly Chunk[], type: string): Chunks {
-  const whole = pieces.length === 1 && pieces[0] !== undefined ? pieces[0].bytes : Buffer.concat(bytesIn(pieces));
-  const times = pieces.map(({ atMs, bytes }) => ({ atMs, length: bytes.length }));
+function chunksOf(pieces: RecordedAnswer['chunks'], type: string): RecordedAnswer['chunks'] {
+  const whole = Buffer.concat(pieces.map(({ bytes }) => bytes));
   const isJson = /json/.test(type) && !/ndjson|jsonl|stream/.test(type);
-  const endAfter = isJson ? () => whole.length : /event-stream/.test(type) ? eventEnd : lineEnd;
-  function* chunks(): Iterator<Chunk> {
-    let piece = 0;
-    let arrived = times[0]?.length ?? 0;
-    for (let start = 0; start < whole.length; ) {
-      const end = endAfter(whole, start);
-      while (arrived < end) arrived += times[++piece]?.length ?? whole.length;
-      yield { atMs: times[piece]?.atMs ?? null, bytes: whole.subarray(start, end) };
-      start = end;
-    }
-  }
-  return { [Symbol.iterator]: chunks };
+  let [start, piece, arrived] = [0, 0, pieces[0]?.bytes.length ?? 0];
+  const after = isJson ? nothing : /event-stream/.test(type) ? emptyLine : /\n/g;
+  return endsIn(whole, after).map((end) => {
+    while (arrived < end) arrived += pieces[++piece]?.bytes.length ?? whole.length;
+    const bytes = whole.subarray(start, end);
+    start = end;
+    return { atMs: pieces[piece]?.atMs ?? null, bytes };
+  });
 }
 
-function bytesIn(pieces: readonly Chunk[]): Buffer[] {
-  return pieces.map(({ bytes }) => bytes);
-}
+/** Two line ends, of any kind that the format allows. */
+const emptyLine = /\r\n\r\n|\n\n|\r\r/g;
+const nothing = /(?!)/g;
 
-/** After the empty line that ends the event: two line ends, of any kind that the format allows. */
-function eventEnd(bytes: Buffer, start: number): number {
-  for (let at = start; at < bytes.length; at++) {
-    const [one, next] = [bytes[at], bytes[at + 1]];
-    if ((one === lineFeed || one === carriageReturn) && next === one) return at + 2;
-    if (one === carriageReturn && next === lineFeed && bytes[at + 2] === one && bytes[at + 3] === next) return at + 4;
-  }
-  return bytes.length;
+/** Where each piece ends: after that, and with the bytes. */
+function endsIn(bytes: Buffer, after: RegExp): number[] {
+  const ends = [...bytes.toString('latin1').matchAll(after)].map((match) => match.index + match[0].length);
+  return ends.at(-1) === bytes.length || bytes.length === 0 ? ends : [...ends, bytes.length];
 }
-
-function lineEnd(bytes: Buffer, start: number): number {
-  const end = bytes.indexOf(lineFeed, start);
-  return end === -1 ? bytes.length : end + 1;
-}
-
-const lineFeed = 0x0a;
-const carriageReturn = 0x0d;
 
 /** A request as recordings of clients have it; null for anything else. */
 function recordedRequest(value: unknown): ClientRequest | null {

@@ -6,8 +6,7 @@ import { SseDecoder } from '../../filter/wire/sse/sse-decoder.ts';
 export interface RecordedAnswer {
   readonly status: number;
   readonly headers: HeaderMap;
-  /** Cut lazily, anew on each iteration: an answer may have a million of them. */
-  readonly chunks: Iterable<{ readonly atMs: number | null; readonly bytes: Buffer }>;
+  readonly chunks: readonly { readonly atMs: number | null; readonly bytes: Buffer }[];
 }
 
 /** An event of the client's stream; `data` is the parsed JSON, or the text if it is not JSON, such as `[DONE]`. */
