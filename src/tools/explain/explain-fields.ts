@@ -1,5 +1,4 @@
 import { isWithin } from '../../filter/wire/json/paths.ts';
-import { type Cause, causesOf, type VariedRun } from './causes.ts';
 import type { AddedPlace, ChatPlace, ExplainedField, ExplainedName, ExplainOptions } from './explanation.ts';
 import { isOtherwise, isThere, outcomeOf } from './fates.ts';
 import { fieldsOf, type Path, pathText, valueAt } from './fields.ts';
@@ -7,7 +6,7 @@ import { recordOf } from './json-values.ts';
 import { linkOf, rowOf, rowOfValue } from './mapping-link.ts';
 import { type Place, partsOfBody } from './places.ts';
 import { answered, plainAnswer, type RefusedRun, type RequestRun, runRequest, type SentRun } from './run-request.ts';
-import type { WhatIf } from './what-if.ts';
+import { type Cause, causesOf, type VariedRun, type WhatIf } from './what-if.ts';
 
 /** For a request that is sent: what each field became, what is dropped, and which parts come from no field. */
 export function explainFields(

@@ -1,7 +1,6 @@
 import { readRequestBody } from '../../filter/exchange/request/request-body.ts';
 import { runSteps } from '../../filter/exchange/steps.ts';
 import { isCredentialHeader, redactionMark } from '../../filter/wire/credentials/names.ts';
-import { type Cause, causesOf, type VariedRun, variationsOf } from './causes.ts';
 import { explainFields } from './explain-fields.ts';
 import type { ExplainOptions, Reason, Refusal, RequestExplanation } from './explanation.ts';
 import { valueAt } from './fields.ts';
@@ -21,7 +20,7 @@ import {
   type Setup,
   withBody,
 } from './run-request.ts';
-import { createWhatIf, type WhatIf } from './what-if.ts';
+import { causesOf, createWhatIf, type Variation, type VariedRun, variationsOf, type WhatIf } from './what-if.ts';
 
 /** A few seconds: docs/decisions/0006-cpu-of-a-request.md. */
 const defaultProbedBytes = 256 * 1024 * 1024;
@@ -75,7 +74,7 @@ export function explainRequest(options: ExplainOptions): RequestExplanation {
 
 function catalogReason(
   run: CatalogRun,
-  variations: readonly { readonly cause: Cause; readonly setup: Setup }[],
+  variations: readonly Variation[],
   { request, now, linkBase }: ExplainOptions,
 ): Reason {
   const made = answered(run, plainList).body;

@@ -1,8 +1,8 @@
 import type { ApiErrorObject } from '../../filter/wire/schema/api-error.ts';
-import type { Cause } from './causes.ts';
 import type { Fate } from './fates.ts';
 import type { Path } from './fields.ts';
 import type { ClientRequest, Setup } from './run-request.ts';
+import type { Cause } from './what-if.ts';
 
 /** Why, and where to read about it. */
 export interface Reason {

@@ -1,9 +1,9 @@
 import { indentOf, rowLines, section } from '../cli/columns.ts';
 import { type Colour, printable, type Style, wrap } from '../cli/style.ts';
-import type { Cause } from './causes.ts';
 import type { ChatPlace, ExplainedField, ExplainedName, Reason, RequestExplanation } from './explanation.ts';
 import type { Fate } from './fates.ts';
 import { cut, prettyJson, short } from './shorten-json.ts';
+import type { Cause } from './what-if.ts';
 
 /** The explanation of a request for a person; unshortened with `full`. */
 export function printRequest(explanation: RequestExplanation, style: Style, full: boolean): string {

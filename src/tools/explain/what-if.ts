@@ -1,6 +1,35 @@
-import { runAndFlagsRead, type VariedRun, variationsOf } from './causes.ts';
+import { flagJson } from '../../filter/upstream/flag-json.ts';
+import { type FlagName, type Profile, profileFlags } from '../../filter/upstream/profile.ts';
+import { profileForModel } from '../../filter/upstream/profile-for-model.ts';
+import { builtInProfiles } from '../../filter/upstream/profiles.ts';
+import { settingsIn } from '../../service/settings/setting.ts';
+import { settings } from '../../service/settings/settings-table.ts';
 import { isSame } from './json-values.ts';
 import { type ClientRequest, type RequestRun, runRequest, type Setup, withBody } from './run-request.ts';
+
+/** A flag of the profile or a variable of the environment whose value decided something. */
+export interface Cause {
+  readonly kind: 'flag' | 'variable';
+  readonly name: string;
+  /** Its value. */
+  readonly value: unknown;
+  /** What it means. */
+  readonly meaning: string;
+  /** Why this server, or this model, has this value, with the source; null where nothing is recorded. */
+  readonly reason: string | null;
+}
+
+/** The setup with one flag or variable changed. */
+export interface Variation {
+  readonly cause: Cause;
+  readonly setup: Setup;
+}
+
+/** The same request under a variation. */
+export interface VariedRun {
+  readonly cause: Cause;
+  readonly run: RequestRun;
+}
 
 /** Runs a request under the other values of each flag and variable. */
 export interface WhatIf {
@@ -14,6 +43,7 @@ export interface WhatIf {
 
 const tooLarge = 'The request is too large to find out which flags and variables decided.';
 
+/** `model` decides which rules of the profile count. */
 export function createWhatIf(about: {
   readonly setup: Setup;
   readonly request: ClientRequest;
@@ -44,6 +74,90 @@ export function createWhatIf(about: {
   return { runs, notes };
 }
 
+/** The causes of all varied runs for which `isOtherwise` holds, each once. */
+export function causesOf(
+  runs: readonly VariedRun[],
+  isOtherwise: (run: RequestRun, cause: Cause) => boolean,
+): readonly Cause[] {
+  const found = new Map<string, Cause>();
+  for (const { cause, run } of runs)
+    if (!found.has(cause.name) && isOtherwise(run, cause)) found.set(cause.name, cause);
+  return [...found.values()];
+}
+
+/** Every other choice of a variable, and every other value that a flag has in some built-in profile. */
+export function variationsOf(setup: Setup, model: string, body: unknown): readonly Variation[] {
+  const { config, profile } = setup;
+  const settled = settledFor(profile, model);
+  const values: Readonly<Record<string, unknown>> = config;
+  const variables = requestSettings.flatMap(({ variable: name, meaning, others, file }) => {
+    const value = values[name];
+    const cause: Cause = { kind: 'variable', name, value, meaning, reason: null };
+    const ofValue = others(value, body)
+      .filter((other) => !isSame(other, value))
+      .map((other) => ({ cause, setup: { ...setup, config: { ...config, [name]: other } } }));
+    const ofContent = (file?.others ?? []).map((other) => ({
+      cause,
+      setup: { ...setup, files: { ...setup.files, [name]: other } },
+    }));
+    return [...ofValue, ...ofContent];
+  });
+  const flags = flagNames.flatMap((name) => {
+    const own = flagJson(settled[name]);
+    const meaning = profileFlags[name].description ?? '';
+    const reason = reasonOf(profile, model, name);
+    const cause: Cause = { kind: 'flag', name, value: JSON.parse(own), meaning, reason };
+    return [...(knownValues.get(name) ?? [])]
+      .filter(([json]) => json !== own)
+      .map(([, value]) => ({ cause, setup: { ...setup, profile: { ...settled, [name]: value } } }));
+  });
+  return [...variables, ...flags];
+}
+
+/** Those that the translation of a request may depend on. */
+const requestSettings = settingsIn({ exchange: settings.exchange, translation: settings.translation });
+
+const flagNames = Object.keys(profileFlags) as FlagName[];
+
+/** Every value that a flag has in some built-in profile, by its JSON. */
+const knownValues: ReadonlyMap<FlagName, ReadonlyMap<string, unknown>> = new Map(
+  flagNames.map((name) => {
+    const values: unknown[] = builtInProfiles.map(({ profile }) => profile[name]);
+    // A flag that no built-in profile sets can be set by an operator's.
+    if (typeof values[0] === 'boolean') values.push(true, false);
+    return [name, new Map(values.map((value) => [flagJson(value), value]))];
+  }),
+);
+
+/** The profile for this model, without the rules for others. */
+function settledFor(profile: Profile, model: string): Profile {
+  return { ...profileForModel(profile, model), models: [] };
+}
+
+/**
+ * Runs a request under the profile for this model, and gives the flags that were read: changing any other flag changes
+ * nothing. A request reads about a quarter of them.
+ */
+function runAndFlagsRead(
+  setup: Setup,
+  model: string,
+  run: (setup: Setup) => RequestRun,
+): { readonly run: RequestRun; readonly flags: ReadonlySet<string> } {
+  const flags = new Set<string>();
+  const profile = new Proxy(settledFor(setup.profile, model), {
+    get(target, name) {
+      flags.add(String(name));
+      return Reflect.get(target, name);
+    },
+    // Copies the profile: reads of the copy are not traced.
+    ownKeys(target) {
+      for (const name of flagNames) flags.add(name);
+      return Reflect.ownKeys(target);
+    },
+  });
+  return { run: run({ ...setup, profile }), flags };
+}
+
 /** Whether both led to the same request and the same echo, or the same refusal. */
 function isSameRun(one: RequestRun, other: RequestRun): boolean {
   if (one.type === 'refused' && other.type === 'refused') return isSame(one.error, other.error);
@@ -53,4 +167,17 @@ function isSameRun(one: RequestRun, other: RequestRun): boolean {
   if (!isSame(one.trace.result?.echo, other.trace.result?.echo)) return false;
   // Nearly all variations change nothing.
   return one.body.equals(other.body) || isSame(one.chat, other.chat);
+}
+
+/** The rule for the model that sets the flag, or the built-in profile's own reason; an operator's profile has none. */
+function reasonOf(profile: Profile, model: string, name: FlagName): string | null {
+  const rule = profile.models.findLast(({ match, flags }) => match.test(model) && name in flags);
+  if (rule !== undefined) return `Models ${rule.match}: ${rule.reason ?? 'a rule of the profile.'}`;
+  let builtIn = builtInProfiles.find((one) => one.profile.name === profile.name) ?? null;
+  while (builtIn !== null) {
+    const reason = builtIn.reasons[name];
+    if (reason !== undefined) return reason;
+    builtIn = builtIn.base;
+  }
+  return null;
 }
