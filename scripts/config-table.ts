@@ -78,7 +78,9 @@ function allTables(): string {
   const groups = Object.entries(settings) as [keyof typeof settings, SettingTable][];
   const unknown = settingsNamed([...neededBy.keys()]).length - settingsIn(settings).length;
   if (unknown !== 0) throw new Error('scripts/config-table.ts: each variable has one need, or is removed.');
-  return groups.map(([group, table]) => `## ${headings[group]}\n\n${tableOf(settingsIn(table), true)}`).join('\n\n');
+  const tables = groups.map(([group, table]) => `## ${headings[group]}\n\n${tableOf(settingsIn(table))}`);
+  const list = needs.map(([who, variables]) => `- ${who}: \`${variables.replaceAll(' ', '`, `')}\``);
+  return [...tables, `## Who needs which\n\n${list.join('\n')}`].join('\n\n');
 }
 
 /** The variables with these names, in that order. Throws when there is no such variable. */
@@ -90,12 +92,11 @@ export function settingsNamed(names: readonly string[]): readonly Setting[] {
   });
 }
 
-function tableOf(shown: readonly Setting[], withNeed = false): string {
+function tableOf(shown: readonly Setting[]): string {
   const rows = shown.map(({ variable, form, fallback, meaning }) => {
     const value = fallback === '' ? '' : `\`${fallback}\``;
     const about = form.values === null ? meaning : `${meaning} ${form.values}`;
-    const need = withNeed ? ` _For ${neededBy.get(variable)}._` : '';
-    return `| \`${variable}\` | ${value} | ${about.replaceAll('|', '\\|')}${need} |`;
+    return `| \`${variable}\` | ${value} | ${about.replaceAll('|', '\\|')} |`;
   });
   return ['| variable | default | meaning |', '|---|---|---|', ...rows].join('\n');
 }

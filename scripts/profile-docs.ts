@@ -15,7 +15,7 @@ export const profileDocs: Generator = {
   source: 'src/filter/upstream',
   files: () => {
     const read = (name: string) => readFileSync(join(import.meta.dirname, '../docs', name), 'utf8');
-    const sections = [...builtInProfiles.map(sectionOf), templateList(), flagTable()].join('\n\n');
+    const sections = [...builtInProfiles.map(sectionOf), usualList(), ruleList(), flagTable()].join('\n\n');
     return {
       'docs/upstreams.md': withSection(read('upstreams.md'), 'choice', choiceTable()),
       'docs/upstreams-reference.md': withSection(read('upstreams-reference.md'), 'profiles', sections),
@@ -35,20 +35,61 @@ function choiceTable(): string {
 
 function sectionOf(row: BuiltInProfile): string {
   const { profile, base, about, reasons } = row;
-  const heading = `## ${profile.name}\n\n${about}\n\n${namesOf(row)}`;
-  const rules = profile.models.length === ownRulesOf(profile).length ? '' : `\n\n${templateNote}`;
   const flags = Object.keys(profileFlags).filter((flag): flag is FlagName => flag in reasons);
-  const rows = flags.map((flag) => `| \`${flag}\` | ${code(profile[flag])} | ${cell(reasons[flag] ?? '')} |`);
-  const ofModels = ownRulesOf(profile)
-    .filter((rule) => base?.base == null || !base.profile.models.includes(rule))
-    .flatMap(({ match, flags: some, reason = '' }) =>
-      Object.entries(some).map(
-        ([flag, value]) => `| \`${flag}\` for models ${code(match)} | ${code(value)} | ${cell(reason)} |`,
-      ),
-    );
-  const table = [...rows, ...ofModels];
-  const as = base?.base == null ? '' : `\n\nAs \`${base.profile.name}\`, but:`;
-  return `${heading}${rules}${as}\n\n| Flag | Value | Why |\n| --- | --- | --- |\n${table.join('\n')}`;
+  const isUsual = (flag: FlagName) => usualReasons.has(reasonKey(row, flag));
+  const usual = flags.filter(isUsual).map((flag) => {
+    const unsourced = reasons[flag]?.endsWith(' †') ? ' †' : '';
+    return `\`${flag}\` ${code(profile[flag])}${unsourced}`;
+  });
+  const rules = rulesOf(row);
+  const shared = sharedRules.filter((rule) => rules.includes(rule)).map(({ match }) => code(match));
+  const hasTemplates = profile.models.length > ownRulesOf(profile).length;
+  const elsewhere = [...(hasTemplates ? ['chat templates'] : []), ...shared];
+  const own = [
+    ...flags.filter((flag) => !isUsual(flag)).map((flag) => `- \`${flag}\` ${code(profile[flag])}: ${reasons[flag]}`),
+    ...rules.filter((rule) => !sharedRules.includes(rule)).map(ruleLine),
+  ];
+  return [
+    `## ${profile.name}`,
+    about,
+    namesOf(row),
+    ...(elsewhere.length === 0 ? [] : [`[Rules for models](#rules-for-models): ${elsewhere.join(', ')}.`]),
+    ...(base?.base == null ? [] : [`As \`${base.profile.name}\`, but:`]),
+    ...(usual.length === 0 ? [] : [`For [usual reasons](#usual-reasons): ${usual.join(', ')}.`]),
+    ...(own.length === 0 ? [] : [own.join('\n')]),
+  ].join('\n\n');
+}
+
+function ruleLine({ match, flags, reason = '' }: ModelRule): string {
+  const set = Object.entries(flags).map(([flag, value]) => `\`${flag}\` ${code(value)}`);
+  return `- for models ${code(match)} ${set.join(', ')}: ${reason}`;
+}
+
+/** A flag and why, without the mark of what has no source. */
+function reasonKey({ reasons }: BuiltInProfile, flag: FlagName): string {
+  return `\`${flag}\`: ${reasons[flag]?.replace(/ †$/, '')}`;
+}
+
+/** Reasons that several profiles have, said once: of each flag the one that most have. */
+const usualReasons: ReadonlySet<string> = new Set(
+  (Object.keys(profileFlags) as FlagName[]).flatMap((flag) => {
+    const all = builtInProfiles.filter(({ reasons }) => flag in reasons).map((row) => reasonKey(row, flag));
+    const count = (one: string) => all.filter((other) => other === one).length;
+    return saidSeveralTimes(all)
+      .toSorted((one, other) => count(other) - count(one))
+      .slice(0, 1);
+  }),
+);
+
+/** Rules of several profiles that are not those of chat templates. */
+const sharedRules: readonly ModelRule[] = saidSeveralTimes(builtInProfiles.flatMap(rulesOf));
+
+function saidSeveralTimes<Said>(all: readonly Said[]): readonly Said[] {
+  return [...new Set(all.filter((one, index) => all.indexOf(one) !== index))];
+}
+
+function usualList(): string {
+  return `## Usual reasons\n\nWhy a flag is set, where a profile above does not say:\n\n${[...usualReasons].map((reason) => `- ${reason}`).join('\n')}`;
 }
 
 /** How `doctor` recognises the server, and its name in telemetry. */
@@ -68,32 +109,32 @@ function recognition(by: BuiltInProfile['recognisedBy']): string {
   return `Recognised by ${signs.join(' and ')}.`;
 }
 
-const templateNote = 'With the rules for [chat templates](#chat-templates).';
+/** Those that differ from the base, chat templates' apart. */
+function rulesOf({ profile, base }: BuiltInProfile): readonly ModelRule[] {
+  return ownRulesOf(profile).filter((rule) => base?.base == null || !base.profile.models.includes(rule));
+}
 
 function ownRulesOf({ models }: BuiltInProfile['profile']): readonly ModelRule[] {
   return models.filter((rule) => !templateRules.includes(rule));
 }
 
-function templateList(): string {
-  const rows = templateRules.map(({ match, flags, reason = '' }) => {
-    const set = Object.entries(flags).map(([flag, value]) => `\`${flag}\` ${code(value)}`);
-    return `- \`${match}\`: ${set.join(', ')}. ${reason}`;
-  });
+function ruleList(): string {
+  const rows = [...templateRules, ...sharedRules].map(ruleLine);
   const about =
-    'What the template of a model refuses belongs to the model, so the profiles of servers that run it have these rules, by the model’s name. The tests put every golden request, and random conversations, through the checks of these templates and of those that need no rule.';
-  return `## Chat templates\n\n${about}\n\n${rows.join('\n')}`;
+    'What a model’s chat template refuses is refused by every server that runs it: their profiles have these rules, by the model’s name. The last ones are of models behind several hosts.';
+  return `## Rules for models\n\n${about}\n\n${rows.join('\n')}`;
 }
 
 function flagTable(): string {
   const generic = builtInProfiles[0]?.profile;
   const rows = (Object.keys(profileFlags) as FlagName[]).map((flag) => {
-    const meaning = profileFlags[flag].description ?? '';
-    const usual = generic === undefined ? '' : `; ${code(generic[flag])} in \`generic\``;
-    return `| \`${flag}\` | ${cell(takenBy(flag))}${usual} | ${cell(meaning)}${notProbed(flag)} _For ${neededBy(flag)}._ |`;
+    const usual = generic === undefined ? '' : `; ${code(generic[flag])}`;
+    const probe = unprobed.has(profileFlags[flag]) ? ' ○' : '';
+    return `- \`${flag}\`${probe} (${takenBy(flag)}${usual}): ${profileFlags[flag].description} _For ${neededBy(flag)}._`;
   });
   const about =
-    '[`doctor`](doctor.md#probes) has the probes that say what a server does; a flag that none can show says why.';
-  return `## Flags\n\n${about}\n\n| Flag | Takes | Meaning |\n| --- | --- | --- |\n${rows.join('\n')}`;
+    'What each takes; its value in `generic`; what it means. [`doctor`](doctor.md#probes) probes for all but those with a ○, for which [profile.ts](../src/filter/upstream/profile.ts) says why no request can show them.';
+  return `## Flags\n\n${about}\n\n${rows.join('\n')}`;
 }
 
 /** Who sets the flags that no built-in profile does. */
@@ -118,13 +159,8 @@ function neededBy(flag: FlagName): string {
     throw new Error(
       `${flag}: is set by a built-in profile, or by operators whom scripts/profile-docs.ts names, or removed.`,
     );
-  return operators ?? `${needs.slice(0, 4).join(', ')}${needs.length > 4 ? ` and ${needs.length - 4} more` : ''}`;
-}
-
-/** Why no request can show it; empty for a flag that `doctor` probes. */
-function notProbed(flag: FlagName): string {
-  const reason = unprobed.get(profileFlags[flag])?.because;
-  return reason === undefined ? '' : ` Not probed. ${cell(reason)}`;
+  if (operators !== undefined) return operators;
+  return needs.length < 4 ? needs.join(', ') : `${needs.slice(0, 2).join(', ')} and ${needs.length - 2} more`;
 }
 
 function code(value: unknown): string {
@@ -133,7 +169,7 @@ function code(value: unknown): string {
   const text = value instanceof RegExp ? String(value) : spaced(own);
   const others =
     tabled.length === 0 ? '' : `[${tabled.length} rules](../src/filter/upstream/servers/effort-table.ts) and `;
-  return `${others}\`${cell(text)}\``;
+  return `${others}\`${text}\``;
 }
 
 /** JSON that can break between its parts, so that a table fits its column. */

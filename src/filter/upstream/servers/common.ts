@@ -49,5 +49,5 @@ export function tabledEfforts(
   others: ProfileFlags['effortRules'],
   reason: string,
 ): Cell<'effortRules'> {
-  return [[...effortTable[server], ...others], `By model, from models.dev’s data (\`npm run efforts\`). ${reason}`];
+  return [[...effortTable[server], ...others], reason];
 }
