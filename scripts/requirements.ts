@@ -2,6 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Generator } from './generator.ts';
+import { anchorOf } from './github-anchor.ts';
 
 /** The requirements of one document. */
 interface RequirementDocument {
@@ -67,14 +68,6 @@ function casesIn(path: string): ReadonlySet<string> {
 
 const cases = new Map<string, ReadonlySet<string>>();
 
-/** The anchor that GitHub gives to a heading. */
-function anchorOf(heading: string): string {
-  return heading
-    .toLowerCase()
-    .replaceAll(/[^\p{Letter}\p{Number}_\- ]/gu, '')
-    .replaceAll(' ', '-');
-}
-
 function pageOf(documents: readonly RequirementDocument[]): string {
   const rows = documents.flatMap((one) => one.rows);
   const count = (is: Requirement['is']) => rows.filter((row) => row.is === is).length;
@@ -82,24 +75,24 @@ function pageOf(documents: readonly RequirementDocument[]): string {
 
 # Requirements
 
-Five documents say what this service was asked to do. They are not in this repository; [${data.slice('docs/'.length)}](${data.slice('docs/'.length)}) lists what each
+Five documents say what this service was asked to do. They are not in this repository; [${data.slice('docs/'.length)}](${data.slice('docs/'.length)}) has what each
 asks of a service without state, by its own number and in our words. Of ${rows.length} rows, ${count('met')} are met, ${count('differs')} differ and ${count('refused')} are
-refused, with an error that names the field. Each row links the golden case or the test that shows it; one without any, or whose case is
-gone, fails \`npm run generate\` and \`npm test\`.
+refused, with an error that names the field. Each number links the golden case or the test that shows it, which must exist.
 
 ${documents.map(sectionOf).join('\n\n')}
 `;
 }
 
 function sectionOf({ document, title, rows }: RequirementDocument): string {
-  const lines = rows.map(
-    ({ id, asks, is, why, shown }) =>
-      `| ${id} | ${asks} | ${why === undefined ? is : `**${is}**: ${why}`} | ${shown.map(linkTo).join(', ')} |`,
-  );
-  return `## ${document} ${title}\n\n| | What is asked | Here | |\n| --- | --- | --- | --- |\n${lines.join('\n')}`;
+  const met = rows.filter(({ is }) => is === 'met').map(numberOf);
+  const others = rows
+    .filter(({ is }) => is !== 'met')
+    .map((row) => `| ${numberOf(row)} | ${row.asks} | **${row.is}**: ${row.why} |`);
+  const table = `| | What is asked | Here |\n| --- | --- | --- |\n${others.join('\n')}`;
+  return [`## ${document} ${title}`, ...(others.length === 0 ? [] : [table]), `Met: ${met.join(', ')}.`].join('\n\n');
 }
 
-/** A word: most rows of a document have the same case, whose title would be repeated in each. */
-function linkTo(link: string): string {
-  return `[${link.endsWith('.ts') ? 'test' : 'case'}](../${link})`;
+/** The number in its document, which links what shows it. */
+function numberOf({ id, shown: [first, ...more] }: Requirement): string {
+  return [`[${id}](../${first})`, ...more.map((link, index) => `[${index + 2}](../${link})`)].join(', ');
 }

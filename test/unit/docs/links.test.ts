@@ -1,18 +1,11 @@
 import { existsSync, globSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
+import { anchorOf } from '../../../scripts/github-anchor.ts';
 
 const root = join(import.meta.dirname, '../../..');
 const others = ['node_modules', '.cache', 'test/golden', 'test/recordings'];
 const pages = globSync('**/*.md', { cwd: root, exclude: (path) => others.includes(path) }).sort();
-
-/** What GitHub makes of a heading, for links to it. */
-function anchorOf(heading: string): string {
-  return heading
-    .toLowerCase()
-    .replace(/[^\p{L}\p{N}\p{M} _-]/gu, '')
-    .replaceAll(' ', '-');
-}
 
 const anchors = new Map<string, ReadonlySet<string>>();
 function anchorsOf(file: string): ReadonlySet<string> {

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { anchorOf } from '../../../scripts/github-anchor.ts';
 import { createResponseFields } from '../../../src/filter/wire/schema/create-response.ts';
 import { mappingRows } from '../../../src/tools/explain/mapping-rows.ts';
 import { type PublishedSchema, publishedSchemas } from '../../support/published-schema.ts';
@@ -61,14 +62,8 @@ describe('docs/mapping.md', () => {
   });
 });
 
-/** Anchors that GitHub gives to the headings of a Markdown file. */
 function anchorsOf(target: URL): string[] {
-  return [...readFileSync(target, 'utf8').matchAll(/^#+ (.*)$/gm)].map(([, heading]) =>
-    (heading ?? '')
-      .toLowerCase()
-      .replaceAll(/[^\p{Letter}\p{Number}_\- ]/gu, '')
-      .replaceAll(' ', '-'),
-  );
+  return [...readFileSync(target, 'utf8').matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) => anchorOf(heading));
 }
 
 /** Every property below `CreateResponseBody`, by path: `input[].content[].text`. Members of unions share their paths. */
