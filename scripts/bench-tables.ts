@@ -5,7 +5,7 @@ import { readResults, type TableName } from '../bench/results.ts';
 import { tableOf } from '../bench/table.ts';
 import { type Generator, withSection } from './generator.ts';
 
-const shown = ['envoy', 'start', 'micro'] as const;
+const shown = ['envoy', 'start'] as const;
 
 export const benchTables: Generator = {
   name: 'figures of the bench',
