@@ -14,8 +14,10 @@ import { translateMessages } from './request/items-to-messages.ts';
 import { pairCalls } from './request/pair-calls.ts';
 import { parseRequest } from './request/parse/parse-request.ts';
 import { settingsForModel } from './request/parse/settings-for-model.ts';
-import type { CreateResponse, InputItem, InputMessage, InputReasoning } from './request/parsed.ts';
+import type { InputMessage, InputReasoning } from './request/parsed.ts';
 import { withoutBackfill } from './request/passes/adapt-reasoning.ts';
+import { nameOfCall } from './request/passes/message-pass.ts';
+import type { Reading } from './request/reading.ts';
 import { invalidValue, missingParameter, unsupportedParameter } from './request/request-errors.ts';
 import { translateTextFormat } from './request/text-format-to-chat.ts';
 import { translateToolChoice } from './request/tool-choice-to-chat.ts';
@@ -48,10 +50,10 @@ export function translateRequest(
   accepted: TranslatedOperation = responses,
 ): TranslatedRequest {
   const settings = settingsForModel(configured, body);
-  const { profile } = settings;
-  const { trace } = settings;
+  const { profile, trace } = settings;
   const dropped = new Dropped(trace);
-  const { request, passthrough } = parseRequest(body, settings, dropped);
+  const reading: Reading = { settings, dropped };
+  const { request, passthrough } = parseRequest(body, reading);
   const { input } = request;
   const model = request.model || settings.defaultModel;
   if (model === null || model === '') throw missingParameter('model');
@@ -61,9 +63,9 @@ export function translateRequest(
   if (request.prewarm !== null && !operation.prewarms) dropped.push(request.prewarm);
   if (profile.reasoningReplay === 'none' && input.some((item) => item.kind === 'reasoning' && isText(item, settings)))
     dropped.push('input[].reasoning');
-  const tools = createToolTable(request.tools, profile, dropped);
-  const format = translateTextFormat(request.text.format, tools.offered.length > 0, settings, dropped);
-  const choice = translateToolChoice(request.tool_choice, tools, settings, dropped);
+  const tools = createToolTable(request.tools, reading);
+  const format = translateTextFormat(request.text.format, tools.offered.length > 0, reading);
+  const choice = translateToolChoice(request.tool_choice, tools, reading);
   const logprobsAt = request.include.indexOf('message.output_text.logprobs');
   const wanted = operation.constraints({
     tools: choice.tools,
@@ -72,8 +74,8 @@ export function translateRequest(
     formatText: format.system,
     logprobs: (request.top_logprobs ?? 0) > 0 || logprobsAt !== -1,
   });
-  const given = withholdReasoning(input, request.reasoning?.context, settings, dropped);
-  const { items, maxTokens } = operation.conversation(request, given.items, settings, dropped);
+  const given = withholdReasoning(input, request.reasoning?.context, reading);
+  const { items, maxTokens } = operation.conversation(request, given.items, reading);
   const instructions = systemMessage(request.instructions);
   if (trace !== undefined && instructions !== null) mark(instructions, 'instructions');
   const formatInWords = systemMessage(wanted.formatText);
@@ -89,7 +91,7 @@ export function translateRequest(
   }
   const stream = request.stream ?? false;
 
-  const written = new ChatWriter(request, trace);
+  const written = new ChatWriter(request, reading);
   written.put('model', model, 'model');
   written.put('messages', messages, null);
   if (stream) {
@@ -100,31 +102,32 @@ export function translateRequest(
   if (offered.length > 0 && !profile.tools) {
     throw unsupportedParameter('tools', `The upstream (profile '${profile.name}') takes no tools. Leave 'tools' out.`);
   }
-  if (offered.length > 0) written.put('tools', offered.map(chatOf), null);
+  if (offered.length > 0)
+    written.put(
+      'tools',
+      offered.map((tool) => tool.chat),
+      null,
+    );
   if (profile.toolStream && stream && offered.length > 0) written.put('tool_stream', true, 'stream');
   written.put('tool_choice', wanted.toolChoice, request.tool_choice);
   written.put('response_format', wanted.format, request.text.format);
-  written.put(
-    'parallel_tool_calls',
-    parallelToolCalls(request, offered.length > 0, profile, dropped),
-    'parallel_tool_calls',
-  );
+  if (offered.length > 0) putParallelCalls(written);
   written.put(profile.maxTokensField, maxTokens, (operation.prewarms ? request.prewarm : null) ?? 'max_output_tokens');
-  putSampling(written, request, profile, dropped);
+  putSampling(written);
   if (wanted.logprobs) {
     written.put('logprobs', true, 'top_logprobs', logprobsAt === -1 ? null : `include[${logprobsAt}]`);
     written.put('top_logprobs', request.top_logprobs || null, 'top_logprobs');
   }
-  putVendorFields(written, request, profile, dropped);
+  putVendorFields(written);
   written.copy('moderation', 'moderation');
   if (profile.guardrails) written.copy('guardrails', 'guardrails');
-  if (profile.stubTools && written.chat.tools === undefined) putStubTools(written, profile);
+  if (profile.stubTools && written.chat.tools === undefined) putStubTools(written);
   const effort = request.reasoning?.effort ?? null;
   // The client's own switch is all that it wants to set of the server's reasoning.
   const hasOwnSwitch = hasThinking(profile) && passthrough.has('thinking');
   if (!hasOwnSwitch) {
     const tools = offered.length === 0 ? 'none' : isRequired(wanted.toolChoice) ? 'required' : 'offered';
-    const made = translateEffort(effort, { model, tools }, profile, dropped);
+    const made = translateEffort(effort, { model, tools }, reading);
     written.putAll(made, trace?.setBy.effort ?? 'reasoning.effort');
   }
   const { chat } = written;
@@ -150,11 +153,11 @@ export function translateRequest(
       answer: operation.answer,
       stream,
       echo,
-      toolNames: offered.length === 0 ? noNames : new Set(offered.map(nameOf)),
-      restoredTools: restoredToolsOf(offered),
-      foundTools: foundToolsOf(offered),
+      toolNames: new Set(offered.map(({ name }) => name)),
+      restoredTools: new Map(offered.filter(isRestored).map(({ name, origin }) => [name, origin])),
+      foundTools: new Map(offered.flatMap(({ name, found }) => (found === null ? [] : [[name, found]]))),
       integers: integerPlacesOf(offered),
-      earlierCallIds: callIdsOf(input),
+      earlierCallIds: new Set(input.flatMap((item) => (item.kind === 'call' ? [item.callId] : []))),
       allowedTools: choice.allowed,
       wantsEncryptedReasoning,
       wantsLogprobs: wanted.logprobs,
@@ -206,69 +209,50 @@ function streamOptions({ includeUsage, openaiOnly }: Profile): ChatCompletionReq
 }
 
 /** OpenAI refuses the field without tools, and some servers refuse it always. Only `false` differs from the default. */
-function parallelToolCalls(
-  { parallel_tool_calls: parallel }: CreateResponse,
-  hasTools: boolean,
-  profile: Profile,
-  dropped: Dropped,
-): boolean | undefined {
-  if (parallel == null || !hasTools) return undefined;
-  if (profile.parallelToolCalls) return parallel;
-  if (!parallel) dropped.push('parallel_tool_calls');
-  return undefined;
+function putParallelCalls(written: ChatWriter): void {
+  if (written.profile.parallelToolCalls) written.copy('parallel_tool_calls', 'parallel_tool_calls');
+  else if (written.request.parallel_tool_calls === false) written.dropped.push('parallel_tool_calls');
 }
 
-function putSampling(chat: ChatWriter, request: CreateResponse, { refusedFields }: Profile, dropped: Dropped): void {
-  for (const name of ['temperature', 'top_p'] as const) {
-    if (!refusedFields.includes(name)) chat.copy(name, name);
-    else if (request[name] != null && request[name] !== 1) dropped.push(name);
+/** With the API's defaults: where the server refuses the field, nobody misses those. */
+const sampling = { temperature: 1, top_p: 1, presence_penalty: 0, frequency_penalty: 0 } as const;
+
+function putSampling(written: ChatWriter): void {
+  const { request, profile, dropped } = written;
+  for (const name of Object.keys(sampling) as (keyof typeof sampling)[]) {
+    if (!profile.refusedFields.includes(name)) written.copy(name, name);
+    else if (request[name] != null && request[name] !== sampling[name]) dropped.push(name);
   }
-  // A refused field that gets this far is zero, its default.
-  if (!refusedFields.includes('presence_penalty')) chat.copy('presence_penalty', 'presence_penalty');
-  if (!refusedFields.includes('frequency_penalty')) chat.copy('frequency_penalty', 'frequency_penalty');
 }
 
 /** Fields that few servers know. Those that do not change the answer (a cache key, a user's id) are left out silently elsewhere. */
-function putVendorFields(chat: ChatWriter, request: CreateResponse, profile: Profile, dropped: Dropped): void {
-  const verbosity = request.text.verbosity;
-  if (profile.verbosity) chat.put('verbosity', verbosity, 'text.verbosity');
+function putVendorFields(written: ChatWriter): void {
+  const { request, profile, dropped } = written;
+  const { verbosity } = request.text;
+  if (profile.verbosity) written.put('verbosity', verbosity, 'text.verbosity');
   else if (verbosity != null && verbosity !== 'medium') dropped.push('text.verbosity');
-  putServiceTier(chat, request.service_tier, profile, dropped);
-  if (profile.user) chat.copy('user', 'user');
-  if (profile.safetyIdentifier) chat.copy('safety_identifier', 'safety_identifier');
-  if (profile.promptCacheKey) chat.copy('prompt_cache_key', 'prompt_cache_key');
-  if (profile.openaiOnly) chat.copy('prompt_cache_retention', 'prompt_cache_retention');
-  putCacheOptions(chat, request.prompt_cache_options, profile, dropped);
+  const tier = request.service_tier;
+  if (tier != null && Object.hasOwn(profile.serviceTiers, tier))
+    written.put('service_tier', profile.serviceTiers[tier], 'service_tier');
+  else if (tier != null && tier !== 'auto' && tier !== 'default') dropped.push('service_tier');
+  if (profile.user) written.copy('user', 'user');
+  if (profile.safetyIdentifier) written.copy('safety_identifier', 'safety_identifier');
+  if (profile.promptCacheKey) written.copy('prompt_cache_key', 'prompt_cache_key');
+  if (profile.openaiOnly) written.copy('prompt_cache_retention', 'prompt_cache_retention');
+  putCacheOptions(written);
 }
 
 /** Of these options Chat has the mode, and the shorter lifetime. What is not sent is named, key by key, unless it is the default. */
-function putCacheOptions(
-  chat: ChatWriter,
-  options: CreateResponse['prompt_cache_options'],
-  { openaiOnly }: Profile,
-  dropped: Dropped,
-): void {
-  if (options == null) return;
+function putCacheOptions(written: ChatWriter): void {
   const sent: Record<string, unknown> = {};
-  for (const [key, value] of Object.entries(options)) {
+  for (const [key, value] of Object.entries(written.request.prompt_cache_options ?? {})) {
     const isChats = key === 'mode' || (key === 'ttl' && value !== '12h');
     // `prewarm: true` is a request of another kind.
     if (value === null || typeof value === 'boolean') continue;
-    if (openaiOnly && isChats) sent[key] = value;
-    else if (value !== 'implicit' && value !== '30m') dropped.push(`prompt_cache_options.${key}`);
+    if (written.profile.openaiOnly && isChats) sent[key] = value;
+    else if (value !== 'implicit' && value !== '30m') written.dropped.push(`prompt_cache_options.${key}`);
   }
-  if (Object.keys(sent).length > 0) chat.put('prompt_cache_options', sent, 'prompt_cache_options');
-}
-
-function putServiceTier(
-  chat: ChatWriter,
-  tier: CreateResponse['service_tier'],
-  { serviceTiers }: Profile,
-  dropped: Dropped,
-): void {
-  if (tier == null) return;
-  if (Object.hasOwn(serviceTiers, tier)) chat.put('service_tier', serviceTiers[tier], 'service_tier');
-  else if (tier !== 'auto' && tier !== 'default') dropped.push('service_tier');
+  if (Object.keys(sent).length > 0) written.put('prompt_cache_options', sent, 'prompt_cache_options');
 }
 
 /** The fields the server is always sent. The request's own values win, key by key. */
@@ -283,47 +267,16 @@ function putDefaults(chat: ChatWriter['chat'], passthrough: Map<string, unknown>
 }
 
 /** The tools called in the history, by name alone. They are not in the context: the answer may call none of them. */
-function putStubTools(written: ChatWriter, { toolChoice }: Profile): void {
-  const names = new Set<string>();
-  for (const { tool_calls = [] } of written.chat.messages) {
-    for (const call of tool_calls) names.add(call.type === 'custom' ? call.custom.name : call.function.name);
-  }
+function putStubTools(written: ChatWriter): void {
+  const names = new Set(written.chat.messages.flatMap(({ tool_calls = [] }) => tool_calls.map(nameOfCall)));
   if (names.size === 0) return;
   const parameters = { type: 'object', properties: {} };
   const stubs = Array.from(names, (name) => ({ type: 'function' as const, function: { name, parameters } }));
   written.put('tools', stubs, null);
-  if (toolChoice.sent) written.put('tool_choice', 'none', null);
+  if (written.profile.toolChoice.sent) written.put('tool_choice', 'none', null);
 }
 
-const noNames: ReadonlySet<string> = new Set();
-
-function callIdsOf(input: readonly InputItem[]): ReadonlySet<string> {
-  const calls = input.filter((item) => item.kind === 'call');
-  return calls.length === 0 ? noNames : new Set(calls.map(({ callId }) => callId));
-}
-
-const nothingRestored: ResponseContext['restoredTools'] = new Map();
-
-/** The offered tools that the response must give back under another name or type. */
-function restoredToolsOf(tools: readonly OfferedTool[]): ResponseContext['restoredTools'] {
-  const others = tools.filter(
-    ({ name, origin }) =>
-      origin.kind !== 'function' || origin.name !== name || origin.namespace !== undefined || origin.async === true,
-  );
-  return others.length === 0 ? nothingRestored : new Map(others.map(({ name, origin }) => [name, origin]));
-}
-
-const nothingFound: ResponseContext['foundTools'] = new Map();
-
-function foundToolsOf(tools: readonly OfferedTool[]): ResponseContext['foundTools'] {
-  if (tools.every(({ found }) => found === null)) return nothingFound;
-  return new Map(tools.flatMap(({ name, found }) => (found === null ? [] : [[name, found]])));
-}
-
-function chatOf(tool: OfferedTool): OfferedTool['chat'] {
-  return tool.chat;
-}
-
-function nameOf(tool: OfferedTool): string {
-  return tool.name;
+/** Must the response give it back under another name or type? */
+function isRestored({ name, origin }: OfferedTool): boolean {
+  return origin.kind !== 'function' || origin.name !== name || origin.namespace !== undefined || origin.async === true;
 }

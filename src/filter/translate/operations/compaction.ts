@@ -20,11 +20,12 @@ const formFields = new Set(
  * answer becomes one `compaction` item.
  */
 export const summary = {
-  conversation({ instructions, max_output_tokens }, input, { compaction, trace }, dropped) {
+  conversation({ instructions, max_output_tokens }, input, reading) {
+    const { compaction, trace } = reading.settings;
     if (input.length === 0)
       throw invalidValue('input', `'input' holds no conversation that could be compacted. Send its messages.`);
     const maxTokens = summaryTokens(compaction, max_output_tokens);
-    const fitted = fitConversation(input, instructions, compaction, maxTokens, dropped);
+    const fitted = fitConversation(input, instructions, maxTokens, reading);
     const asking = compactionRequest(compaction);
     if (trace?.setBy.summary !== undefined) mark(asking, trace.setBy.summary);
     return { items: [...fitted, asking], maxTokens };

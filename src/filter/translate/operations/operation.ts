@@ -1,8 +1,8 @@
 import type { Profile } from '../../upstream/profile.ts';
 import type { ChatCompletionRequest, ChatToolChoice, Passthrough } from '../../wire/schema/chat-request.ts';
 import type { AnswerForm } from '../context.ts';
-import type { Dropped } from '../request/dropped.ts';
 import type { CreateResponse, InputItem } from '../request/parsed.ts';
+import type { Reading } from '../request/reading.ts';
 import type { OfferedTool } from '../request/tools-to-chat.ts';
 import type { CatalogSettings, TranslationSettings } from '../settings.ts';
 
@@ -28,13 +28,8 @@ export interface TranslatedOperation {
   of(request: CreateResponse, profile: Profile): TranslatedOperation;
   /** Throws `ApiError` for what only other operations take. */
   check(request: CreateResponse, settings: TranslationSettings): void;
-  /** What the model is sent. Throws `ApiError`; `dropped` receives the paths of what is left out. */
-  conversation(
-    request: CreateResponse,
-    input: readonly InputItem[],
-    settings: TranslationSettings,
-    dropped: Dropped,
-  ): Conversation;
+  /** What the model is sent. Throws `ApiError`. */
+  conversation(request: CreateResponse, input: readonly InputItem[], reading: Reading): Conversation;
   /** What the model is asked for besides text. */
   constraints(wanted: Constraints): Constraints;
   /** The client's own fields that the upstream gets. */

@@ -9,7 +9,7 @@ import type { TranslatedOperation } from './operation.ts';
  * away. The Response is empty, and its usage is what that took.
  */
 export const oneToken = {
-  conversation({ prewarm }, items, { trace }) {
+  conversation({ prewarm }, items, { settings: { trace } }) {
     if (items.some((item) => item.kind === 'message' && item.role === 'user')) return { items, maxTokens: 1 };
     // Many templates refuse a conversation in which no user speaks; instructions and tools come before that.
     const question: InputItem = { kind: 'message', role: 'user', content: [{ type: 'text', text: standIn }] };

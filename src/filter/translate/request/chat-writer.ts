@@ -1,5 +1,8 @@
+import type { Profile } from '../../upstream/profile.ts';
 import type { ChatCompletionRequest } from '../../wire/schema/chat-request.ts';
+import type { Dropped } from './dropped.ts';
 import type { CreateResponse } from './parsed.ts';
+import type { Reading } from './reading.ts';
 import { carry, mark, type Trace } from './trace.ts';
 
 type ChatFields = { -readonly [Name in keyof ChatCompletionRequest]: ChatCompletionRequest[Name] };
@@ -13,12 +16,16 @@ type Source = keyof CreateResponse | `${keyof CreateResponse}.${string}` | `${'i
  */
 export class ChatWriter {
   readonly chat = {} as ChatFields; // `model` and `messages` are written first
-  readonly #request: CreateResponse;
+  readonly request: CreateResponse;
+  readonly profile: Profile;
+  readonly dropped: Dropped;
   readonly #trace: Trace | undefined;
 
-  constructor(request: CreateResponse, trace: Trace | undefined) {
-    this.#request = request;
-    this.#trace = trace;
+  constructor(request: CreateResponse, { settings, dropped }: Reading) {
+    this.request = request;
+    this.profile = settings.profile;
+    this.dropped = dropped;
+    this.#trace = settings.trace;
   }
 
   /** Sets the field `name` to the request's own `from`, unless that is null or absent. */
@@ -26,7 +33,7 @@ export class ChatWriter {
     name: Name,
     from: CreateResponse[From] extends ChatCompletionRequest[Name] | null | undefined ? From : never,
   ): void {
-    this.put(name, this.#request[from] as ChatCompletionRequest[Name] | null, from);
+    this.put(name, this.request[from] as ChatCompletionRequest[Name] | null, from);
   }
 
   /**
@@ -58,7 +65,7 @@ export class ChatWriter {
   #isSet(path: Source): boolean {
     const [name = '', key] = path.split('.');
     if (/^(input|include)\[/.test(name)) return true;
-    const value = (this.#request as unknown as Readonly<Record<string, unknown>>)[name];
+    const value = (this.request as unknown as Readonly<Record<string, unknown>>)[name];
     if (key === undefined) return value != null && value !== '';
     return (value as Readonly<Record<string, unknown>> | null | undefined)?.[key] != null;
   }

@@ -1,6 +1,6 @@
 import type { Profile } from '../../upstream/profile.ts';
 import type { ChatCompletionRequest } from '../../wire/schema/chat-request.ts';
-import type { Dropped } from './dropped.ts';
+import type { Reading } from './reading.ts';
 
 /**
  * `reasoning.effort` as the field the profile's server reads. A null effort sends nothing, and the server's default
@@ -10,8 +10,7 @@ import type { Dropped } from './dropped.ts';
 export function translateEffort(
   asked: string | null,
   { model, tools }: { readonly model: string; readonly tools: 'none' | 'offered' | 'required' },
-  profile: Profile,
-  dropped: Dropped,
+  { settings: { profile }, dropped }: Reading,
 ): Pick<ChatCompletionRequest, 'reasoning_effort' | 'reasoning' | 'thinking' | 'enable_thinking'> {
   const { effortWithTools: rule } = profile;
   const isFixed = rule !== null && (tools === rule.when || tools === 'required');

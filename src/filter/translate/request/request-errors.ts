@@ -28,6 +28,32 @@ export function invalidValue(param: string, message: string): ApiError {
   return ApiError.invalidRequest('invalid_value', param, message);
 }
 
+/** 400 `invalid_value`: the field has a few values, and this is none of them. */
+export function notOneOf(param: string, value: unknown, supported: readonly unknown[]): ApiError {
+  const known = supported.map(quote).join(', ');
+  return invalidValue(
+    param,
+    `Invalid value: ${quote(value)} for '${param}'.${known === '' ? '' : ` Supported values are: ${known}.`}`,
+  );
+}
+
+/** 400 `string_above_max_length`, or `array_above_max_length`: `what` is wrong with it, `most` with its unit. */
+export function aboveMax(
+  kind: 'string' | 'array',
+  param: string,
+  what: string,
+  most: number | bigint | string,
+  got: number,
+): ApiError {
+  const message = `Invalid '${param}': ${what}. Expected at most ${most}, but got ${got}.`;
+  return ApiError.invalidRequest(`${kind}_above_max_length`, param, message);
+}
+
+/** 400 `empty_array`. */
+export function emptyArray(param: string): ApiError {
+  return ApiError.invalidRequest('empty_array', param, `Invalid '${param}': it must not be an empty array.`);
+}
+
 /** 400 `missing_required_parameter`. */
 export function missingParameter(param: string, hint = ''): ApiError {
   return ApiError.invalidRequest(

@@ -2,6 +2,7 @@ import type { CompactionSettings } from '../settings.ts';
 import { isTextPart } from './content-to-chat.ts';
 import type { Dropped } from './dropped.ts';
 import type { InputContent, InputItem, InputMessage, InputToolOutput } from './parsed.ts';
+import type { Reading } from './reading.ts';
 
 const earlierSummary = 'Summary of the conversation so far:';
 
@@ -46,22 +47,19 @@ const tokensOfMessage = 8;
 export function fitConversation(
   items: readonly InputItem[],
   leading: string | null | undefined,
-  settings: CompactionSettings,
   maxTokens: number,
-  dropped: Dropped,
+  { settings: { compaction }, dropped }: Reading,
 ): readonly InputItem[] {
-  if (settings.contextWindow === null) {
-    return items.map((item) =>
-      item.kind === 'output' ? shortenedOutput(item, maxOutputCharacters / 2, dropped) : item,
-    );
-  }
+  if (compaction.contextWindow === null)
+    return items.map((item) => (item.kind === 'output' ? shortened(item, maxOutputCharacters / 2, dropped) : item));
   const fitted = [...items];
-  const budget = settings.contextWindow - maxTokens - tokensOf(settings.prompt) - tokensOf(leading ?? '');
+  const budget = compaction.contextWindow - maxTokens - tokensOf(compaction.prompt) - tokensOf(leading ?? '');
   let size = fitted.reduce((sum, item) => sum + tokensOfItem(item), 0);
-  for (const shorten of [outputShortened, messageShortened]) {
+  for (const kind of ['output', 'message'] as const) {
     for (const [index, item] of fitted.entries()) {
       if (size <= budget) return fitted;
-      const shorter = shorten(item, dropped);
+      if (item.kind !== kind) continue;
+      const shorter = shortened(item, keptCharacters, dropped);
       size += tokensOfItem(shorter) - tokensOfItem(item);
       fitted[index] = shorter;
     }
@@ -69,22 +67,11 @@ export function fitConversation(
   return fitted;
 }
 
-function outputShortened(item: InputItem, dropped: Dropped): InputItem {
-  return item.kind === 'output' ? shortenedOutput(item, keptCharacters, dropped) : item;
-}
-
-function messageShortened(item: InputItem, dropped: Dropped): InputItem {
-  if (item.kind !== 'message') return item;
-  const content = item.content.map((part) => shortenedPart(part, keptCharacters));
-  if (content.every((part, index) => part === item.content[index])) return item;
-  dropped.push('input[].content');
-  return { ...item, content };
-}
-
-function shortenedOutput(item: InputToolOutput, kept: number, dropped: Dropped): InputToolOutput {
+/** The item with its long texts shortened, which `dropped` names. */
+function shortened(item: InputMessage | InputToolOutput, kept: number, dropped: Dropped): InputItem {
   const content = item.content.map((part) => shortenedPart(part, kept));
   if (content.every((part, index) => part === item.content[index])) return item;
-  dropped.push(`${item.param}.output`);
+  dropped.push(item.kind === 'output' ? `${item.param}.output` : 'input[].content');
   return { ...item, content };
 }
 

@@ -1,7 +1,6 @@
 import type { ChatCompletionRequest, ChatResponseFormat } from '../../wire/schema/chat-request.ts';
-import type { TranslationSettings } from '../settings.ts';
-import type { Dropped } from './dropped.ts';
 import type { TextFormatRequest } from './parsed.ts';
+import type { Reading } from './reading.ts';
 
 export interface TextFormat {
   /** Chat's `response_format`; undefined leaves it out. */
@@ -21,8 +20,7 @@ const plainText: TextFormat = { chat: undefined, system: null, echo: { type: 'te
 export function translateTextFormat(
   format: TextFormatRequest,
   hasTools: boolean,
-  { profile, strictEcho }: TranslationSettings,
-  dropped: Dropped,
+  { settings: { profile, strictEcho }, dropped }: Reading,
 ): TextFormat {
   if (format.type === 'text') return plainText;
   const isBesideTools = profile.jsonSchema === 'native_without_tools' && hasTools;

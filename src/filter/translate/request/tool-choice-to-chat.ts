@@ -1,7 +1,6 @@
 import type { ChatNamedTool, ChatToolChoice } from '../../wire/schema/chat-request.ts';
-import type { TranslationSettings } from '../settings.ts';
-import type { Dropped } from './dropped.ts';
 import type { ChosenTool, ToolChoiceMode, ToolChoiceRequest } from './parsed.ts';
+import type { Reading } from './reading.ts';
 import { invalidValue, quote, unsupportedValue } from './request-errors.ts';
 import type { OfferedTool, ToolTable } from './tools-to-chat.ts';
 
@@ -25,8 +24,7 @@ const param = 'tool_choice';
 export function translateToolChoice(
   choice: ToolChoiceRequest | null,
   table: ToolTable,
-  settings: TranslationSettings,
-  dropped: Dropped,
+  { settings, dropped }: Reading,
 ): ToolChoice {
   const { toolChoice: support } = settings.profile;
   const all = table.offered;

@@ -4,8 +4,8 @@ import type { ToolEcho } from '../../wire/schema/response-resource.ts';
 import type { RestoredTool } from '../context.ts';
 import { toolSchemaToChat } from '../tool-schema-to-chat.ts';
 import { chatToolName } from './chat-tool-name.ts';
-import type { Dropped } from './dropped.ts';
 import type { CustomDefinition, FunctionDefinition, ToolDefinition } from './parsed.ts';
+import type { Reading } from './reading.ts';
 import { carry } from './trace.ts';
 
 /** A tool as it is offered to the upstream. */
@@ -36,7 +36,10 @@ const wrapperParameters = {
 };
 
 /** The definitions as the profile's server takes them. `dropped` receives the path of each `strict` it does not know. */
-export function createToolTable(definitions: readonly ToolDefinition[], profile: Profile, dropped: Dropped): ToolTable {
+export function createToolTable(
+  definitions: readonly ToolDefinition[],
+  { settings: { profile }, dropped }: Reading,
+): ToolTable {
   const offered: OfferedTool[] = [];
   const byName = new Map<string, OfferedTool>();
   const byShortName = new Map<string, OfferedTool | null>(); // null: several namespaces have it

@@ -1,8 +1,7 @@
 import type { InputTransformation } from '../../wire/schema/response-resource.ts';
-import type { TranslationSettings } from '../settings.ts';
-import type { Dropped } from './dropped.ts';
 import { earlierReasoningOf } from './earlier-reasoning.ts';
 import type { InputItem } from './parsed.ts';
+import type { Reading } from './reading.ts';
 
 /** The items that the model is given, and the reasoning among the others in the API's own words for it. */
 export interface GivenItems {
@@ -18,8 +17,7 @@ export interface GivenItems {
 export function withholdReasoning(
   items: readonly InputItem[],
   context: string | null | undefined,
-  settings: TranslationSettings,
-  dropped: Dropped,
+  { settings, dropped }: Reading,
 ): GivenItems {
   if (!items.some(({ kind }) => kind === 'reasoning')) return { items, withheld: [] };
   const last = items.findLastIndex((item) => item.kind === 'message' && item.role === 'user');

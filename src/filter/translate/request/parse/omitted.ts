@@ -1,7 +1,6 @@
 import type { ApiError } from '../../../wire/schema/api-error.ts';
-import type { TranslationSettings } from '../../settings.ts';
-import type { Dropped } from '../dropped.ts';
 import type { InputText } from '../parsed.ts';
+import type { Reading } from '../reading.ts';
 
 /** What stands where a part was that the server does not take. */
 const omitted = {
@@ -16,7 +15,7 @@ const omitted = {
 };
 
 /** A text in the place of the part at that path, which `dropped` names. */
-export function omit(what: keyof typeof omitted, at: string, dropped: Dropped): InputText {
+export function omit(what: keyof typeof omitted, at: string, { dropped }: Reading): InputText {
   const { type, text } = omitted[what];
   dropped.push(`${at}.${type}`);
   return { type: 'text', text: `[${text}]`, hasOwnLines: true };
@@ -26,14 +25,9 @@ export function omit(what: keyof typeof omitted, at: string, dropped: Dropped): 
  * For a part that the server does not take. In the messages of the user's that end the input it is what is asked for now:
  * throws `refusal`. Before that it is history, which clients repeat with each request: a text stands in its place.
  */
-export function refuseOrOmit(
-  what: keyof typeof omitted,
-  refusal: ApiError,
-  { isHistory }: Pick<TranslationSettings, 'isHistory'>,
-  dropped: Dropped,
-): InputText {
-  if (isHistory !== true || refusal.param === null) throw refusal;
-  return omit(what, partOf(refusal.param), dropped);
+export function refuseOrOmit(what: keyof typeof omitted, refusal: ApiError, reading: Reading): InputText {
+  if (reading.settings.isHistory !== true || refusal.param === null) throw refusal;
+  return omit(what, partOf(refusal.param), reading);
 }
 
 /** The part that a path is of, or is in: `input[0].content[1].file_data`. */

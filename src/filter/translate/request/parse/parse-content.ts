@@ -8,6 +8,7 @@ import {
   chatVideo,
   chatVideoPart,
   encryptedPart,
+  filePart,
   imagePart,
   isJsonObject,
   refusalPart,
@@ -15,12 +16,14 @@ import {
   videoPart,
 } from '../../../wire/schema/create-response.ts';
 import type { TranslationSettings } from '../../settings.ts';
-import { type Dropped, knownKeys } from '../dropped.ts';
+import { knownKeys } from '../dropped.ts';
 import type { CacheHints, InputContent, InputImage, InputText } from '../parsed.ts';
+import type { Reading } from '../reading.ts';
 import {
   invalidType,
   invalidValue,
   missingParameter,
+  notOneOf,
   paramAt,
   quote,
   unsupportedParameter,
@@ -40,13 +43,13 @@ export function parseContent(
   content: string | readonly unknown[],
   speaker: Speaker,
   param: string,
-  settings: TranslationSettings,
-  dropped: Dropped,
+  reading: Reading,
 ): InputContent[] {
+  const { settings } = reading;
   if (typeof content === 'string') return [{ type: 'text', text: withinTextLimit(content, param, settings) }];
   const parts: InputContent[] = [];
   for (let index = 0; index < content.length; index++) {
-    const parsed = parsePart(content[index], speaker, paramAt(param, index), settings, dropped);
+    const parsed = parsePart(content[index], speaker, paramAt(param, index), reading);
     if (parsed === null) continue;
     if (settings.trace !== undefined) mark(parsed, paramAt(param, index));
     parts.push(parsed);
@@ -61,24 +64,19 @@ export function withinTextLimit(text: string, param: string, settings: Translati
 }
 
 /** Null for a part that is left out, which `dropped` names. */
-function parsePart(
-  part: unknown,
-  speaker: Speaker,
-  at: string,
-  settings: TranslationSettings,
-  dropped: Dropped,
-): InputContent | null {
+function parsePart(part: unknown, speaker: Speaker, at: string, reading: Reading): InputContent | null {
+  const { settings, dropped } = reading;
   if (!isJsonObject(part)) throw invalidType(at, 'an object', part);
   const type = part['type'];
   if (type == null) throw missingParameter(`${at}.type`);
   if (typeof type !== 'string') throw invalidType(`${at}.type`, 'a string', type);
   const known = partTypes.get(type);
-  if (known === undefined) return parseUnknownPart(type, part, at, settings, dropped);
+  if (known === undefined) return parseUnknownPart(type, part, at, reading);
   const keys = settings.profile.cacheControl ? known.cachedKeys : known.keys;
   dropped.pushUnknownKeys(part, keys, 'input[].content[]');
   if (!known.speakers.includes(speaker)) throw misplaced(type, known.speakers, speaker, at);
   checkSize(part, known.media, at, settings);
-  return known.read(part, at, settings, dropped);
+  return known.read(part, at, reading);
 }
 
 /** What a part can hold, each with its limit, and how its error calls it. */
@@ -110,33 +108,40 @@ interface PartType {
   /** What is in it. */
   readonly media: keyof typeof media;
   /** Null for a part that is left out, which `dropped` names. Throws `ApiError` for the first mistake. */
-  read(part: Record<string, unknown>, at: string, settings: TranslationSettings, dropped: Dropped): InputContent | null;
+  read(part: Record<string, unknown>, at: string, reading: Reading): InputContent | null;
 }
 
-/** An OpenAI breakpoint is for one kind of server; elsewhere it is dropped unnamed. */
-function partType(
+/**
+ * A part with a schema; `read` gets its checked fields. Keys that are neither in the schema nor in `otherKeys` are named as left
+ * out. An OpenAI breakpoint is for one kind of server; elsewhere it is dropped unnamed.
+ */
+function partType<Schema extends z.ZodObject>(
   medium: PartType['media'],
-  keys: readonly string[],
+  schema: Schema,
   speakers: readonly Speaker[],
-  read: PartType['read'],
+  read: (fields: z.output<Schema>, at: string, reading: Reading, part: CacheHints) => InputContent | null,
+  otherKeys: readonly string[] = [],
 ): PartType {
-  const plain = knownKeys(...keys, 'prompt_cache_breakpoint');
-  return { keys: plain, cachedKeys: knownKeys(...plain, 'cache_control'), speakers, media: medium, read };
+  const keys = knownKeys(...Object.keys(schema.shape), ...otherKeys, 'prompt_cache_breakpoint');
+  return {
+    keys,
+    cachedKeys: knownKeys(...keys, 'cache_control'),
+    speakers,
+    media: medium,
+    read: (part, at, reading) => read(readShape(schema, part, at), at, reading, part),
+  };
 }
 
 const everyone: readonly Speaker[] = ['user', 'system', 'assistant', 'tool'];
+const shown: readonly Speaker[] = ['user', 'tool'];
 
 /** Citations and log probabilities of earlier answers are for their readers. */
-const text = partType('text', ['text', 'annotations', 'logprobs', 'parsed'], everyone, (part, at, settings) => {
-  const { text: given } = readShape(textPart, part, at);
-  const hints = cacheHints(part, settings);
-  return hints === null ? { type: 'text', text: given } : { type: 'text', text: given, ...hints };
-});
-const file = partType(
-  'file',
-  ['file_data', 'file_url', 'file_id', 'filename'],
-  ['user', 'tool'],
-  (part, at, settings, dropped) => parseFile(part, at, settings, dropped),
+const text = partType(
+  'text',
+  textPart,
+  everyone,
+  ({ text: given }, _at, reading, part) => ({ type: 'text', text: given, ...cacheHints(part, reading) }),
+  ['annotations', 'logprobs', 'parsed'],
 );
 
 /** Every type of content part there is a rule for: this API's, and Chat's own for the same things. */
@@ -146,123 +151,98 @@ export const partTypes: ReadonlyMap<string, PartType> = new Map([
   ['text', text],
   ['summary_text', text],
   ['reasoning_text', text],
-  [
-    'refusal',
-    partType('text', ['refusal'], ['assistant'], (part, at) => ({
-      type: 'refusal',
-      refusal: readShape(refusalPart, part, at).refusal,
-    })),
-  ],
-  [
-    'encrypted_content',
-    partType('text', ['encrypted_content'], everyone, (part, at, _settings, dropped) => {
-      const { encrypted_content: given } = readShape(encryptedPart, part, at);
-      if (!ciphertext.test(given)) return { type: 'text', text: given };
-      dropped.push(`${at}.encrypted_content`);
-      return null;
-    }),
-  ],
-  [
-    'input_image',
-    partType('image', ['image_url', 'file_id', 'detail'], ['user', 'tool'], (part, at, settings, dropped) =>
-      parseImage(readShape(imagePart, part, at), part, at, settings, dropped),
-    ),
-  ],
+  ['refusal', partType('text', refusalPart, ['assistant'], ({ refusal }) => ({ type: 'refusal', refusal }))],
+  ['encrypted_content', partType('text', encryptedPart, everyone, parseEncrypted)],
+  ['input_image', partType('image', imagePart, shown, parseImage)],
   [
     'image_url',
-    partType('image', ['image_url'], ['user', 'tool'], (part, at, settings, dropped) => {
-      const { image_url: given } = readShape(chatImagePart, part, at);
+    partType('image', chatImagePart, shown, ({ image_url: given }, at, reading, part) => {
       const image = typeof given === 'string' ? { url: given } : readShape(chatImage, given, `${at}.image_url`);
-      return parseImage({ ...image, image_url: image.url }, part, at, settings, dropped);
+      return parseImage({ ...image, image_url: image.url }, at, reading, part);
     }),
   ],
-  ['input_file', file],
+  ['input_file', partType('file', filePart, shown, parseFile)],
   [
     'file',
-    partType('file', ['file'], ['user', 'tool'], (part, at, settings, dropped) =>
-      parseFile(readShape(chatFilePart, part, at).file, `${at}.file`, settings, dropped),
+    partType('file', chatFilePart, shown, ({ file }, at, reading) =>
+      parseFile(readShape(filePart, file, `${at}.file`), `${at}.file`, reading),
     ),
   ],
-  ['input_audio', partType('audio', ['input_audio', 'audio_url', 'data', 'format'], ['user'], parseAudio)],
+  ['input_audio', partType('audio', audioPart, ['user'], parseAudio)],
   [
     'input_video',
-    partType('video', ['video_url'], ['user', 'tool'], (part, at, settings, dropped) =>
-      parseVideo(readShape(videoPart, part, at).video_url, at, settings, dropped),
-    ),
+    partType('video', videoPart, shown, ({ video_url: url }, at, reading) => parseVideo(url, at, reading)),
   ],
   [
     'video_url',
-    partType('video', ['video_url'], ['user', 'tool'], (part, at, settings, dropped) => {
-      const { video_url: given } = readShape(chatVideoPart, part, at);
+    partType('video', chatVideoPart, shown, ({ video_url: given }, at, reading) => {
       const url = typeof given === 'string' ? given : readShape(chatVideo, given, `${at}.video_url`).url;
-      return parseVideo(url, at, settings, dropped);
+      return parseVideo(url, at, reading);
     }),
   ],
 ]);
 
 /** A part of an unknown type: its text, or nothing, or refused. */
-function parseUnknownPart(
-  type: string,
-  part: object,
-  at: string,
-  settings: TranslationSettings,
-  dropped: Dropped,
-): InputContent | null {
-  if (isRefused(type, settings)) {
-    const supported = [...partTypes.keys()].map(quote).join(', ');
-    throw invalidValue(
-      `${at}.type`,
-      `Invalid value: ${quote(type)} for '${at}.type'. Supported values are: ${supported}.`,
-    );
-  }
+function parseUnknownPart(type: string, part: object, at: string, { settings, dropped }: Reading): InputContent | null {
+  if (isRefused(type, settings)) throw notOneOf(`${at}.type`, type, [...partTypes.keys()]);
   dropped.pushUnknownType({ kind: 'part', type }, at);
   const carried = settings.unknownItems === 'drop' ? '' : textCarriedBy(part);
   return carried === '' ? null : { type: 'text', text: withinTextLimit(carried, at, settings) };
 }
 
+function parseEncrypted(
+  { encrypted_content: given }: z.output<typeof encryptedPart>,
+  at: string,
+  { dropped }: Reading,
+): InputText | null {
+  if (!ciphertext.test(given)) return { type: 'text', text: given };
+  dropped.push(`${at}.encrypted_content`);
+  return null;
+}
+
+/** A Fernet token, as OpenAI encrypts what agents tell each other; with a Chat server it is the model's own text. */
+const ciphertext = /^gAAAA[\w-]{20,}={0,2}$/;
+
 function parseImage(
   { image_url: url, file_id, detail }: z.output<typeof imagePart>,
-  part: Record<string, unknown>,
   at: string,
-  settings: TranslationSettings,
-  dropped: Dropped,
+  reading: Reading,
+  part: CacheHints,
 ): InputImage | InputText {
-  const refusal = notSupported(at, 'images', settings.profile.name);
-  if (settings.profile.image === 'omit')
-    return settings.latestImages === 'omit'
-      ? omit('image', at, dropped)
-      : refuseOrOmit('image', refusal, settings, dropped);
+  const { profile, latestImages } = reading.settings;
+  const refusal = notSupported(at, 'images', profile.name);
+  if (profile.image === 'omit')
+    return latestImages === 'omit' ? omit('image', at, reading) : refuseOrOmit('image', refusal, reading);
   if (url == null || url === '') {
     if (file_id == null) throw missingParameter(`${at}.image_url`);
     const notHeld = unsupportedParameter(
       `${at}.file_id`,
       `Uploaded files are not held here: 'file_id' leads to none. Send the image itself in 'image_url', as a URL or as data:image/…;base64,….`,
     );
-    return refuseOrOmit('uploaded_image', notHeld, settings, dropped);
+    return refuseOrOmit('uploaded_image', notHeld, reading);
   }
-  if (!settings.profile.image) return refuseOrOmit('image', refusal, settings, dropped);
-  const isReduced = detail === 'original' && !settings.profile.openaiOnly;
-  if (isReduced) dropped.push('input[].content[].detail.original');
+  if (!profile.image) return refuseOrOmit('image', refusal, reading);
+  const isReduced = detail === 'original' && !profile.openaiOnly;
+  if (isReduced) reading.dropped.push('input[].content[].detail.original');
   return {
     type: 'image',
     url,
     detail: detail == null || detail === 'auto' ? null : isReduced ? 'high' : detail, // a missing detail means `auto`
-    ...cacheHints(part, settings),
+    ...cacheHints(part, reading),
   };
 }
 
-function parseAudio(part: unknown, at: string, settings: TranslationSettings, dropped: Dropped): InputContent | null {
-  const { profile } = settings;
-  const read = readShape(audioPart, part, at);
+function parseAudio(read: z.output<typeof audioPart>, at: string, reading: Reading): InputContent | null {
+  const { profile } = reading.settings;
   const { data, format } = read.input_audio ?? audioOf(read.audio_url) ?? read;
   if (data == null && read.audio_url != null) {
     // Chat takes no audio by URL, and nothing is fetched from here.
-    dropped.push(`${at}.input_audio`);
+    reading.dropped.push(`${at}.input_audio`);
     return null;
   }
   if (data == null) throw missingParameter(`${at}.input_audio`);
   if (format == null) throw missingParameter(`${at}.format`);
-  if (!profile.audio) return refuseOrOmit('audio', notSupported(at, 'audio', profile.name), settings, dropped);
+  if (!profile.audio) return refuseOrOmit('audio', notSupported(at, 'audio', profile.name), reading);
   return { type: 'audio', data, format };
 }
 
@@ -272,9 +252,9 @@ function audioOf(url: string | null | undefined): { readonly data: string; reado
   return format === undefined || data === undefined ? null : { data, format: format === 'mpeg' ? 'mp3' : format };
 }
 
-function parseVideo(url: string, at: string, settings: TranslationSettings, dropped: Dropped): InputContent {
-  const { profile } = settings;
-  if (!profile.video) return refuseOrOmit('video', notSupported(at, 'video', profile.name), settings, dropped);
+function parseVideo(url: string, at: string, reading: Reading): InputContent {
+  const { profile } = reading.settings;
+  if (!profile.video) return refuseOrOmit('video', notSupported(at, 'video', profile.name), reading);
   return { type: 'video', url };
 }
 
@@ -294,14 +274,13 @@ function misplaced(type: string, allowed: readonly Speaker[], speaker: Speaker, 
 }
 
 /** A prompt cache hint only helps a server that supports it. */
-function cacheHints(part: Record<string, unknown>, { profile }: TranslationSettings): CacheHints | null {
-  const { prompt_cache_breakpoint, cache_control } = part;
+function cacheHints(
+  { prompt_cache_breakpoint, cache_control }: CacheHints,
+  { settings: { profile } }: Reading,
+): CacheHints | null {
   if (prompt_cache_breakpoint == null && cache_control == null) return null;
   return {
     ...(prompt_cache_breakpoint != null && profile.openaiOnly ? { prompt_cache_breakpoint } : {}),
     ...(cache_control != null && profile.cacheControl ? { cache_control } : {}),
   };
 }
-
-/** A Fernet token, as OpenAI encrypts what agents tell each other; with a Chat server it is the model's own text. */
-const ciphertext = /^gAAAA[\w-]{20,}={0,2}$/;

@@ -1,26 +1,21 @@
-import { filePart } from '../../../wire/schema/create-response.ts';
-import type { TranslationSettings } from '../../settings.ts';
-import type { Dropped } from '../dropped.ts';
+import type { z } from 'zod';
+import type { filePart } from '../../../wire/schema/create-response.ts';
 import type { InputFile, InputText } from '../parsed.ts';
-
+import type { Reading } from '../reading.ts';
 import { invalidValue, missingParameter, quote, unsupportedParameter } from '../request-errors.ts';
-
 import { refuseOrOmit } from './omitted.ts';
-import { readShape } from './read-shape.ts';
 
 /**
  * An `input_file` part. A text file becomes text: every server takes that, and OpenAI's file part is for PDF only. Throws
- * `ApiError` for a file that the profile's server does not take, unless it is history: then a text stands in its place. No URL is fetched from here: clients could reach whatever
- * this service can reach.
+ * `ApiError` for a file that the profile's server does not take, unless it is history: then a text stands in its place. No URL is
+ * fetched from here: clients could reach whatever this service can reach.
  */
 export function parseFile(
-  part: unknown,
+  { file_data, file_url, file_id, filename }: z.output<typeof filePart>,
   at: string,
-  settings: TranslationSettings,
-  dropped: Dropped,
+  reading: Reading,
 ): InputFile | InputText {
-  const { profile } = settings;
-  const { file_data, file_url, file_id, filename } = readShape(filePart, part, at);
+  const { profile } = reading.settings;
   if (file_data != null) {
     const file = fileOf(file_data, filename, at);
     const { mime } = file;
@@ -52,7 +47,7 @@ export function parseFile(
   );
 
   function notTaken(param: string, message: string): InputText {
-    return refuseOrOmit('file', unsupportedParameter(param, message), settings, dropped);
+    return refuseOrOmit('file', unsupportedParameter(param, message), reading);
   }
 }
 

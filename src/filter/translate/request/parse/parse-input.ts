@@ -1,8 +1,7 @@
-import { ApiError } from '../../../wire/schema/api-error.ts';
 import { isJsonObject } from '../../../wire/schema/create-response.ts';
 import type { TranslationSettings } from '../../settings.ts';
-import type { Dropped } from '../dropped.ts';
-import { invalidType, invalidValue, missingParameter, quote } from '../request-errors.ts';
+import type { Reading } from '../reading.ts';
+import { aboveMax, emptyArray, invalidType, missingParameter, notOneOf } from '../request-errors.ts';
 import { hostedItems } from './items/hosted-items.ts';
 import { InputBuilder } from './items/input-builder.ts';
 import { itemTypes } from './items/item-types.ts';
@@ -16,27 +15,16 @@ export type ParsedInput = Pick<InputBuilder, 'items' | 'toolLists' | 'update' | 
  * `input` as items, each parsed by its `type`. Throws `ApiError` for the first mistake. `dropped` receives the paths of the
  * items that are left out.
  */
-export function parseInput(
-  input: string | readonly unknown[],
-  settings: TranslationSettings,
-  dropped: Dropped,
-): ParsedInput {
-  const builder = new InputBuilder(input.length, settings, dropped);
+export function parseInput(input: string | readonly unknown[], reading: Reading): ParsedInput {
+  const { settings } = reading;
+  const builder = new InputBuilder(input.length, reading);
   if (typeof input === 'string') {
-    const content = parseContent(input, 'user', 'input', settings, dropped);
-    builder.add({ kind: 'message', role: 'user', content });
+    builder.add({ kind: 'message', role: 'user', content: parseContent(input, 'user', 'input', reading) });
     return builder;
   }
-  if (input.length === 0) {
-    throw ApiError.invalidRequest('empty_array', 'input', `Invalid 'input': it must not be an empty array.`);
-  }
-  if (input.length > settings.limits.maxItems) {
-    throw ApiError.invalidRequest(
-      'array_above_max_length',
-      'input',
-      `Invalid 'input': too many items. Expected at most ${settings.limits.maxItems}, but got ${input.length}.`,
-    );
-  }
+  if (input.length === 0) throw emptyArray('input');
+  const { maxItems } = settings.limits;
+  if (input.length > maxItems) throw aboveMax('array', 'input', 'too many items', maxItems, input.length);
   // What the user says at the end is new. What is before them is the history that the client repeats with each request.
   const latest = input.findLastIndex((item) => !isJsonObject(item) || !isOfUser(item)) + 1;
   const ofHistory: TranslationSettings = latest === 0 ? settings : { ...settings, isHistory: true };
@@ -77,11 +65,7 @@ function readUnknown(type: string, item: Record<string, unknown>, at: string, bu
   const { unknownItems, unsupportedItems } = builder.settings;
   if (isRefused(type, builder.settings)) {
     const types = [...itemTypes.keys()].filter((known) => unsupportedItems !== 'reject' || !hostedItems.has(known));
-    const supported = types.map(quote).join(', ');
-    throw invalidValue(
-      `${at}.type`,
-      `Invalid value: ${quote(type)} for '${at}.type'. Supported values are: ${supported}.`,
-    );
+    throw notOneOf(`${at}.type`, type, types);
   }
   builder.dropped.pushUnknownType({ kind: 'item', type }, at);
   if (unknownItems !== 'drop') builder.addText(roleStatedBy(item), textCarriedBy(item), at);

@@ -6,9 +6,10 @@ import {
   nestedFields,
 } from '../../../wire/schema/create-response.ts';
 import type { TranslationSettings } from '../../settings.ts';
-import type { Dropped } from '../dropped.ts';
 import type { ChosenTool, CreateResponse, Prewarm, TextFormatRequest, ToolChoiceRequest } from '../parsed.ts';
+import type { Reading } from '../reading.ts';
 import {
+  aboveMax,
   invalidType,
   invalidValue,
   quote,
@@ -34,15 +35,15 @@ export interface ParsedRequest {
 
 /**
  * The one place where an untrusted body becomes a typed request. It is parsed in the order the client wrote it, so that
- * the mistake reported is the first in the document. Throws
- * `ApiError` for a wrong shape, and for a value that these settings or this upstream do not allow. `dropped` receives
- * what a setting leaves out.
+ * the mistake reported is the first in the document. Throws `ApiError` for a wrong shape, and for a value that these settings or
+ * this upstream do not allow.
  */
-export function parseRequest(body: unknown, settings: TranslationSettings, dropped: Dropped): ParsedRequest {
+export function parseRequest(body: unknown, reading: Reading): ParsedRequest {
+  const { settings, dropped } = reading;
   if (!isJsonObject(body)) throw invalidType(null, 'an object', body);
   const fields: Record<string, unknown> = {};
   const passthrough = new Map<string, unknown>();
-  const tools = new ToolsBuilder(settings, dropped);
+  const tools = new ToolsBuilder(reading);
   let input: ParsedInput | null = null;
   let format: TextFormatRequest = { type: 'text' };
   let verbosity: string | null = null;
@@ -54,7 +55,7 @@ export function parseRequest(body: unknown, settings: TranslationSettings, dropp
     const value = body[name];
     if (settings.trace !== undefined) settings.trace.field = name;
     if (!isKnownField(name)) {
-      parseUnknown(name, value, settings, passthrough, dropped);
+      parseUnknown(name, value, passthrough, reading);
       continue;
     }
     const read = readShape(createResponseFields[name], value, name);
@@ -63,30 +64,30 @@ export function parseRequest(body: unknown, settings: TranslationSettings, dropp
     switch (name) {
       case 'text': {
         const text = read as CreateResponseFields['text'];
-        refuseUnknownKeys(name, value, settings, dropped);
+        refuseUnknownKeys(name, value, reading);
         format = parseTextFormat(text?.format, settings);
         verbosity = text?.verbosity ?? null;
         break;
       }
       case 'include':
-        include = parseInclude((read as CreateResponseFields['include']) ?? [], settings, dropped);
+        include = parseInclude((read as CreateResponseFields['include']) ?? [], reading);
         break;
       case 'tools':
         parseTools({ tools: (read as CreateResponseFields['tools']) ?? [], param: name }, true, tools);
         break;
       case 'tool_choice':
-        toolChoice = parseToolChoice(read as CreateResponseFields['tool_choice'], settings, dropped);
+        toolChoice = parseToolChoice(read as CreateResponseFields['tool_choice'], reading);
         break;
       case 'allowed_tools':
-        if (read != null) allowedTools = parseAllowedList(read as unknown[], name, settings, dropped);
+        if (read != null) allowedTools = parseAllowedList(read as unknown[], name, reading);
         break;
       case 'input':
         // A prompt may begin before its input.
         if (read != null && !(prewarm !== null && Array.isArray(read) && read.length === 0))
-          input = parseInput(read as string | unknown[], settings, dropped);
+          input = parseInput(read as string | unknown[], reading);
         break;
       case 'reasoning':
-        refuseUnknownKeys(name, value, settings, dropped);
+        refuseUnknownKeys(name, value, reading);
         fields[name] = read;
         break;
       case 'context_management':
@@ -222,13 +223,8 @@ function checkMeaning(name: keyof CreateResponseFields, value: unknown, settings
  * `.` and `..` mean another path and half a surrogate pair cannot be written.
  */
 function checkModel(model: string): void {
-  if (model.length > maxModelLength) {
-    throw ApiError.invalidRequest(
-      'string_above_max_length',
-      'model',
-      `Invalid 'model': it is too long. Expected at most ${maxModelLength} characters, but got ${model.length}.`,
-    );
-  }
+  if (model.length > maxModelLength)
+    throw aboveMax('string', 'model', 'it is too long', `${maxModelLength} characters`, model.length);
   if (model === '.' || model === '..' || /\p{Surrogate}/u.test(model)) {
     throw invalidValue(
       'model',
@@ -248,7 +244,7 @@ const hostedIncludes = new Set([
 ]);
 
 /** The values as the client sent them: unknown ones are named, since a newer client may ask for more than exists here. */
-function parseInclude(include: readonly unknown[], { profile }: TranslationSettings, dropped: Dropped): string[] {
+function parseInclude(include: readonly unknown[], { settings: { profile }, dropped }: Reading): string[] {
   const wanted: string[] = [];
   for (const [index, value] of include.entries()) {
     const at = `include[${index}]`;
@@ -326,9 +322,8 @@ const engineFields = new Set(
 function parseUnknown(
   name: string,
   value: unknown,
-  settings: TranslationSettings,
   passthrough: Map<string, unknown>,
-  dropped: Dropped,
+  { settings, dropped }: Reading,
 ): void {
   if (value === null || bookkeeping.has(name)) return;
   if (responsesOnly.has(name)) {
@@ -363,12 +358,7 @@ function parseUnknown(
 }
 
 /** Refuses or leaves out unknown keys of `text` and `reasoning`: Chat has no such objects to pass them on in. */
-function refuseUnknownKeys(
-  field: keyof typeof nestedFields,
-  value: unknown,
-  settings: TranslationSettings,
-  dropped: Dropped,
-): void {
+function refuseUnknownKeys(field: keyof typeof nestedFields, value: unknown, { settings, dropped }: Reading): void {
   if (!isJsonObject(value)) return;
   for (const key of namesOf(value, field)) {
     if (value[key] === null || Object.hasOwn(nestedFields[field].shape, key)) continue;

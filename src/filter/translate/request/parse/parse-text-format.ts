@@ -1,7 +1,7 @@
 import { type CreateResponseFields, isJsonObject, jsonSchemaFormat } from '../../../wire/schema/create-response.ts';
 import type { TranslationSettings } from '../../settings.ts';
 import type { TextFormatRequest } from '../parsed.ts';
-import { invalidValue, missingParameter, quote, unsupportedValue } from '../request-errors.ts';
+import { missingParameter, notOneOf, unsupportedValue } from '../request-errors.ts';
 import { readShape } from './read-shape.ts';
 
 const param = 'text.format';
@@ -15,12 +15,7 @@ export function parseTextFormat(
   if (format == null || type === 'text') return { type: 'text' };
   if (type === 'json_object') return { type };
   if (type == null) throw missingParameter(`${param}.type`);
-  if (type !== 'json_schema') {
-    throw invalidValue(
-      `${param}.type`,
-      `Invalid value: ${quote(type)} for 'text.format.type'. Supported values are: 'text', 'json_object', 'json_schema'.`,
-    );
-  }
+  if (type !== 'json_schema') throw notOneOf(`${param}.type`, type, ['text', 'json_object', 'json_schema']);
   if (isJsonObject(format['json_schema'])) {
     throw missingParameter(
       `${param}.name`,

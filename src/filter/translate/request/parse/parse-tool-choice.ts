@@ -4,9 +4,8 @@ import {
   isJsonObject,
   namedToolChoice,
 } from '../../../wire/schema/create-response.ts';
-import type { TranslationSettings } from '../../settings.ts';
-import type { Dropped } from '../dropped.ts';
 import type { ChosenTool, ToolChoiceMode, ToolChoiceRequest } from '../parsed.ts';
+import type { Reading } from '../reading.ts';
 import { invalidType, invalidValue, missingParameter, quote, unsupportedValue } from '../request-errors.ts';
 import { readShape } from './read-shape.ts';
 import { toolTypes } from './tool-types.ts';
@@ -17,8 +16,7 @@ const modes: readonly string[] = ['auto', 'none', 'required'] satisfies ToolChoi
 /** `tool_choice`; null when it is absent. Throws `ApiError` for the first mistake. */
 export function parseToolChoice(
   choice: CreateResponseFields['tool_choice'],
-  settings: TranslationSettings,
-  dropped: Dropped,
+  reading: Reading,
 ): ToolChoiceRequest | null {
   if (choice == null) return null;
   if (typeof choice === 'string') {
@@ -31,18 +29,18 @@ export function parseToolChoice(
   const type = choice['type'];
   // Llama Stack writes the list without a type.
   if (type == null && Array.isArray(choice['allowed_tools']))
-    return parseToolChoice({ ...choice, type: 'allowed_tools' }, settings, dropped);
+    return parseToolChoice({ ...choice, type: 'allowed_tools' }, reading);
   if (type == null) throw missingParameter('tool_choice.type');
   if (type === 'allowed_tools') {
     if (choice['tools'] === undefined && Array.isArray(choice[type])) {
       const { mode, allowed_tools } = readShape(allowedToolsChoice.flat, choice, param);
-      const tools = parseAllowedList(allowed_tools, `${param}.${type}`, settings, dropped);
+      const tools = parseAllowedList(allowed_tools, `${param}.${type}`, reading);
       return { type, mode: mode ?? 'auto', tools };
     }
     const nested = choice['tools'] === undefined && isJsonObject(choice[type]);
     const at = nested ? `${param}.${type}` : param;
     const { mode, tools } = readShape(allowedToolsChoice.typed, nested ? choice[type] : choice, at);
-    return { type, mode: mode ?? 'auto', tools: parseAllowedList(tools, `${at}.tools`, settings, dropped) };
+    return { type, mode: mode ?? 'auto', tools: parseAllowedList(tools, `${at}.tools`, reading) };
   }
   const tool = chosenTool(choice, param);
   if (tool !== null) return { type: 'named', tool };
@@ -72,13 +70,8 @@ export function withAllowedTools(
 }
 
 /** A list of tools, or of their names; `at` is its path. Throws `ApiError` for the first mistake. */
-export function parseAllowedList(
-  list: readonly unknown[],
-  at: string,
-  settings: TranslationSettings,
-  dropped: Dropped,
-): ChosenTool[] {
-  return list.flatMap((entry, index) => parseAllowed(entry, `${at}[${index}]`, settings, dropped));
+export function parseAllowedList(list: readonly unknown[], at: string, reading: Reading): ChosenTool[] {
+  return list.flatMap((entry, index) => parseAllowed(entry, `${at}[${index}]`, reading));
 }
 
 function isMode(text: string): text is ToolChoiceMode {
@@ -86,7 +79,7 @@ function isMode(text: string): text is ToolChoiceMode {
 }
 
 /** None for a tool that is left out of `tools` too. */
-function parseAllowed(entry: unknown, at: string, settings: TranslationSettings, dropped: Dropped): ChosenTool[] {
+function parseAllowed(entry: unknown, at: string, { settings, dropped }: Reading): ChosenTool[] {
   if (typeof entry === 'string')
     return [{ param: at, name: entry, namespace: null, echo: { type: 'function', name: entry } }];
   if (!isJsonObject(entry)) throw invalidType(at, 'an object or a name', entry);

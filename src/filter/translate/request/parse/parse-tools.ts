@@ -1,4 +1,4 @@
-import { invalidValue, quote, unsupportedParameter } from '../request-errors.ts';
+import { notOneOf, quote, unsupportedParameter } from '../request-errors.ts';
 import type { ToolList } from './items/input-builder.ts';
 import { isRefused } from './items/unknown-items.ts';
 import { toolTypes } from './tool-types.ts';
@@ -64,9 +64,6 @@ function leaveOutOrRefuse(type: string, at: string, { settings, dropped, isOwn }
       `Tools of type ${quote(type)} run on OpenAI's servers and are not available here. Offer a tool of type 'function' and run it yourself.`,
     );
   }
-  if (isRefused(type, settings)) {
-    const supported = Array.from(toolTypes.keys(), quote).join(', ');
-    throw invalidValue(param, `Invalid value: ${quote(type)} for '${param}'. Supported values are: ${supported}.`);
-  }
+  if (isRefused(type, settings)) throw notOneOf(param, type, [...toolTypes.keys()]);
   dropped.pushUnknownType({ kind: 'tool', type }, at);
 }

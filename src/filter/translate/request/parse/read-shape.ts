@@ -1,6 +1,15 @@
 import type { z } from 'zod';
 import { ApiError } from '../../../wire/schema/api-error.ts';
-import { invalidType, invalidValue, missingParameter, paramAt, quote } from '../request-errors.ts';
+import {
+  aboveMax,
+  emptyArray,
+  invalidType,
+  invalidValue,
+  missingParameter,
+  notOneOf,
+  paramAt,
+  quote,
+} from '../request-errors.ts';
 
 type Issue = z.core.$ZodIssue;
 type Path = readonly PropertyKey[];
@@ -17,27 +26,21 @@ export function readShape<Schema extends z.ZodType>(schema: Schema, value: unkno
 function errorOf(issue: Issue, root: unknown, param: string): ApiError {
   const at = paramAt(param, ...issue.path);
   const value = valueAt(root, issue.path);
+  if (value === undefined) return missingParameter(at);
   switch (issue.code) {
     case 'invalid_type':
-      return value === undefined
-        ? missingParameter(at)
-        : invalidType(at, expectedNames[issue.expected] ?? issue.expected, value);
-    case 'invalid_union':
-      return unionError(issue, at, value);
     case 'custom':
-      return value === undefined
-        ? missingParameter(at)
-        : invalidType(at, String(issue.params?.['expected'] ?? issue.message), value);
+      return invalidType(at, expectedBy(issue), value);
+    case 'invalid_union':
+      // One discriminated by `type`, or of plain types: a string or an array.
+      if (issue.errors.length === 0) return notOneOf(at, value, ('options' in issue && issue.options) || []);
+      return invalidType(at, issue.errors.map(([first]) => expectedBy(first)).join(' or '), value);
     case 'too_small':
       return tooSmall(issue, at, value);
     case 'too_big':
       return tooBig(issue, at, value);
     case 'invalid_value':
-      if (value === undefined) return missingParameter(at);
-      return invalidValue(
-        at,
-        `Invalid value: ${quote(value)} for '${at}'. Supported values are: ${issue.values.map(quote).join(', ')}.`,
-      );
+      return notOneOf(at, value, issue.values);
     case 'invalid_format':
       return invalidValue(
         at,
@@ -51,28 +54,25 @@ function errorOf(issue: Issue, root: unknown, param: string): ApiError {
   }
 }
 
-/** The unions here are of plain types (a string or an array), or discriminated by `type`. */
-function unionError(issue: Issue & { code: 'invalid_union' }, at: string, value: unknown): ApiError {
-  if (issue.errors.length === 0) {
-    if (value === undefined) return missingParameter(at);
-    const known = 'options' in issue && issue.options !== undefined ? issue.options.map(quote).join(', ') : '';
-    const supported = known === '' ? '' : ` Supported values are: ${known}.`;
-    return invalidValue(at, `Invalid value: ${quote(value)} for '${at}'.${supported}`);
-  }
-  if (value === undefined) return missingParameter(at);
-  const expected = issue.errors.map(([first]) => {
-    if (first?.code === 'custom') return String(first.params?.['expected']);
-    return first?.code === 'invalid_type' ? (expectedNames[first.expected] ?? first.expected) : 'another value';
-  });
-  return invalidType(at, expected.join(' or '), value);
+function expectedBy(issue: Issue | undefined): string {
+  if (issue?.code === 'custom') return String(issue.params?.['expected'] ?? issue.message);
+  return issue?.code === 'invalid_type' ? (expectedNames[issue.expected] ?? issue.expected) : 'another value';
 }
+
+const expectedNames: Readonly<Record<string, string>> = {
+  string: 'a string',
+  number: 'a number',
+  boolean: 'a boolean',
+  object: 'an object',
+  array: 'an array',
+};
 
 function tooSmall(issue: Issue & { code: 'too_small' }, at: string, value: unknown): ApiError {
   switch (issue.origin) {
     case 'string':
       return missingParameter(at, 'It must not be empty.');
     case 'array':
-      return ApiError.invalidRequest('empty_array', at, `Invalid '${at}': it must not be an empty array.`);
+      return emptyArray(at);
     default: // numbers: the issue's message is the kind of number
       return ApiError.invalidRequest(
         `${issue.message}_below_min_value`,
@@ -86,19 +86,11 @@ function tooBig(issue: Issue & { code: 'too_big' }, at: string, value: unknown):
   if (issue.origin === 'string') {
     const text = issue.message === 'key' ? String(issue.path.at(-1)) : String(value);
     const what = issue.message === 'key' ? 'the key is' : 'it is';
-    return ApiError.invalidRequest(
-      'string_above_max_length',
-      at,
-      `Invalid '${at}': ${what} too long. Expected at most ${issue.maximum} characters, but got ${text.length}.`,
-    );
+    return aboveMax('string', at, `${what} too long`, `${issue.maximum} characters`, text.length);
   }
   if (issue.origin === 'array') {
     const size = Array.isArray(value) ? value.length : Object.keys(value as object).length;
-    return ApiError.invalidRequest(
-      'array_above_max_length',
-      at,
-      `Invalid '${at}': too many entries. Expected at most ${issue.maximum}, but got ${size}.`,
-    );
+    return aboveMax('array', at, 'too many entries', issue.maximum, size);
   }
   return ApiError.invalidRequest(
     `${issue.message}_above_max_value`,
@@ -106,14 +98,6 @@ function tooBig(issue: Issue & { code: 'too_big' }, at: string, value: unknown):
     `Invalid '${at}': ${issue.message} above maximum value. Expected a value <= ${issue.maximum}, but got ${quote(value)}.`,
   );
 }
-
-const expectedNames: Readonly<Record<string, string>> = {
-  string: 'a string',
-  number: 'a number',
-  boolean: 'a boolean',
-  object: 'an object',
-  array: 'an array',
-};
 
 function valueAt(root: unknown, path: Path): unknown {
   let value = root;

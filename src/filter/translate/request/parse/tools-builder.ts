@@ -5,6 +5,7 @@ import type { ToolEcho } from '../../../wire/schema/response-resource.ts';
 import type { TranslationSettings } from '../../settings.ts';
 import { type Dropped, knownKeys } from '../dropped.ts';
 import type { ListedTool, ToolDefinition } from '../parsed.ts';
+import type { Reading } from '../reading.ts';
 import { invalidType, invalidValue, missingParameter, quote } from '../request-errors.ts';
 import { mark } from '../trace.ts';
 import { readShape } from './read-shape.ts';
@@ -49,7 +50,7 @@ export function typedTool(tool: unknown, at: string): readonly [type: string, to
 }
 
 /** A request's tools while its several lists are read, one after the other. Names stay unique. */
-export class ToolsBuilder {
+export class ToolsBuilder implements Reading {
   readonly settings: TranslationSettings;
   readonly dropped: Dropped;
   /** The request's own list. */
@@ -71,7 +72,7 @@ export class ToolsBuilder {
   readonly #deferred = new Map<string, ToolEcho | null>();
 
   /** `dropped` receives the name of each tool that a setting leaves out. */
-  constructor(settings: TranslationSettings, dropped: Dropped) {
+  constructor({ settings, dropped }: Reading) {
     this.settings = settings;
     this.dropped = dropped;
   }

@@ -18,7 +18,7 @@ const strings = [...partTypes].flatMap(([type, { keys, speakers }]) =>
 
 it.each(strings)('$type: a $path above its limit is refused by name', ({ part, speaker, path }) => {
   const settings = createTestSettings({ limits });
-  expect(() => parseContent([part], speaker, 'content', settings, new Dropped())).toThrow(
+  expect(() => parseContent([part], speaker, 'content', { settings, dropped: new Dropped() })).toThrow(
     `Invalid 'content[0].${path}': `,
   );
 });

@@ -17,7 +17,7 @@ export const customToolCall = itemType(customToolCallItem, (call, at, input) => 
 
 /** The output of a call; if the client names only the tool, of its latest call without one. */
 export const toolOutput = itemType(toolOutputItem, ({ call_id, name, namespace, output }, at, input) => {
-  const content = parseContent(output, 'tool', `${at}.output`, input.settings, input.dropped);
+  const content = parseContent(output, 'tool', `${at}.output`, input);
   const callId = call_id || input.latestUnanswered(name ?? '', namespace ?? null);
   if (callId === undefined) throw missingParameter(`${at}.call_id`);
   input.add({ kind: 'output', param: at, callId, content });

@@ -74,11 +74,7 @@ const imageGenerationCall: ItemType = {
       { type: 'input_text', text: generatedImage(item) },
       { type: 'input_image', image_url: url },
     ];
-    input.add({
-      kind: 'message',
-      role: 'user',
-      content: parseContent(parts, 'user', `${at}.result`, input.settings, input.dropped),
-    });
+    input.add({ kind: 'message', role: 'user', content: parseContent(parts, 'user', `${at}.result`, input) });
   },
 };
 

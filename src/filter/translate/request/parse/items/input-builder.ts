@@ -3,6 +3,7 @@ import type { CreateResponseFields } from '../../../../wire/schema/create-respon
 import type { TranslationSettings } from '../../../settings.ts';
 import { type Dropped, knownKeys } from '../../dropped.ts';
 import type { InputContent, InputItem, InputMessage } from '../../parsed.ts';
+import type { Reading } from '../../reading.ts';
 import { mark } from '../../trace.ts';
 import { withinTextLimit } from '../parse-content.ts';
 import { readShape } from '../read-shape.ts';
@@ -27,7 +28,7 @@ export interface ConfigurationUpdate {
 }
 
 /** The input while its items are read, one after the other. */
-export class InputBuilder {
+export class InputBuilder implements Reading {
   /** Those of the item that is read. */
   settings: TranslationSettings;
   readonly dropped: Dropped;
@@ -43,7 +44,7 @@ export class InputBuilder {
   #unanswered: UnansweredCalls | null = null;
 
   /** `count` is the number of items that there are to read. */
-  constructor(count: number, settings: TranslationSettings, dropped: Dropped) {
+  constructor(count: number, { settings, dropped }: Reading) {
     this.#count = count;
     this.settings = settings;
     this.dropped = dropped;

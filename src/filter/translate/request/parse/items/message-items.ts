@@ -14,7 +14,7 @@ const checkedMessage = itemType(
   ({ role, content, phase }, at, input) => {
     const { settings, dropped } = input;
     const speaker = role === 'developer' ? 'system' : role;
-    const parts = parseContent(content, speaker, `${at}.content`, settings, dropped);
+    const parts = parseContent(content, speaker, `${at}.content`, input);
     const isPhaseKnown = role === 'assistant' && settings.profile.phase && typeof phase === 'string';
     // An assistant's is what the answer was given here: it says nothing that a model could miss.
     if (phase != null && role !== 'assistant') dropped.push('input[].phase');
@@ -48,7 +48,7 @@ function refuseChatFields(item: Record<string, unknown>, at: string): void {
 export const agentMessage = itemType(
   agentMessageItem,
   ({ content }, at, input) => {
-    const parts = parseContent(content, 'user', `${at}.content`, input.settings, input.dropped);
+    const parts = parseContent(content, 'user', `${at}.content`, input);
     if (parts.length > 0) input.add({ kind: 'message', role: 'user', content: parts });
   },
   ['author', 'recipient'],
