@@ -1,15 +1,20 @@
-import { ApiError } from '../../wire/schema/api-error.ts';
+import type { ApiError } from '../../wire/schema/api-error.ts';
 import type { ItemStatus } from '../../wire/schema/response-resource.ts';
+import type { UnnumberedEvent } from '../../wire/schema/stream-events.ts';
 import type { Repairs } from '../chat/repairs.ts';
 import type { ClientTool } from '../client-tools/client-tool.ts';
 import { clientTools } from '../client-tools/client-tools.ts';
-import type { ResponseContext } from '../context.ts';
+import type { ResponseContext, RestoredTool } from '../context.ts';
+import type { IntegerPlaces } from '../integer-places.ts';
 import { GrowingText } from '../kept.ts';
+import type { Call } from './call.ts';
+import { invalidCall } from './call-errors.ts';
 import { CustomInputDecoder } from './custom-input.ts';
 import type { EventLog } from './event-log.ts';
-import type { ClosingStatus, OpenItem, Output } from './output.ts';
+import type { ClosingStatus, OpenCall, Output } from './output.ts';
 import {
   argumentsOf,
+  type CallIds,
   type CallItem,
   callItemOf,
   callItemPrefixOf,
@@ -19,28 +24,6 @@ import {
 } from './tool-restoration.ts';
 import { WholeNumbers, withWholeNumbers } from './whole-numbers.ts';
 
-/** Writes the item of a tool call from `output_item.added` to `output_item.done`. One class for each kind of tool. */
-export interface CallItemWriter extends OpenItem {
-  readonly outputIndex: number;
-  /** The next piece of the arguments, or of a native custom call's input. */
-  add(text: string): void;
-  /**
-   * An error if the client of a completed answer would be told to run an empty call, or half of one: clients do not check. The finish
-   * reason says nothing of it: vLLM gives `tool_calls` where the token limit cut the call (vllm#53269).
-   */
-  unrunnable(): ApiError | null;
-}
-
-/** The data of a call to write. */
-export interface WrittenCall {
-  readonly name: string;
-  /** Arguments, or a native custom call's input, read when the item is closed. */
-  readonly text: { toString(): string };
-  readonly isCustom: boolean;
-  /** Are its arguments certainly complete? */
-  readonly isWhole: () => boolean;
-}
-
 interface Parts {
   readonly repairs: Repairs;
   readonly log: EventLog;
@@ -48,10 +31,19 @@ interface Parts {
   readonly context: ResponseContext;
 }
 
+/** A call, its Chat name, what that stands for on our side, and the ids it has there. */
+interface NamedCall {
+  readonly call: Call;
+  readonly name: string;
+  readonly restored: RestoredTool;
+  readonly ids: CallIds;
+}
+
 /** Opens the item of a call at the end of the output, as the kind of tool that its name stands for on our side. */
-export function openCallItem(call: WrittenCall, callId: string, parts: Parts): CallItemWriter {
-  const restored = restoredToolOf(call, parts.context);
-  const named = { call, id: parts.context.newId(callItemPrefixOf(restored)), callId };
+export function openCallItem(call: Call, name: string, call_id: string, parts: Parts): OpenCall {
+  const restored = restoredToolOf({ name, isCustom: call.isCustom }, parts.context);
+  const ids = { id: parts.context.newId(callItemPrefixOf(restored)), call_id };
+  const named = { call, name, restored, ids };
   switch (restored.kind) {
     case 'function':
       return new FunctionCallWriter(named, restored.name, parts);
@@ -62,44 +54,17 @@ export function openCallItem(call: WrittenCall, callId: string, parts: Parts): C
   }
 }
 
-/** A call and the ids it has on our side. */
-interface NamedCall {
-  readonly call: WrittenCall;
-  readonly id: string;
-  readonly callId: string;
-}
-
-/** The item with that text: arguments or, where it `isBare`, a custom tool's input itself. */
-function itemOf(
-  { call, id, callId }: NamedCall,
-  status: ItemStatus,
-  text: string,
-  isBare: boolean,
-  context: ResponseContext,
-): CallItem {
-  return callItemOf({ id, callId, name: call.name, arguments: text, isCustom: isBare, status }, context);
-}
-
-/** The arguments of a call of which nothing was sent. An empty object may stand for others that never came. */
-function unsentText({ call }: NamedCall, status: ClosingStatus): string {
-  const text = call.text.toString();
-  return status === 'incomplete' && text === emptyArguments ? '' : text;
-}
-
-/** What the calls of all kinds have in common. */
-abstract class CallWriter implements CallItemWriter {
-  readonly isCall = true;
+/** Writes the item of a call from `output_item.added` to `output_item.done`. One class for each kind of tool. */
+abstract class CallWriter implements OpenCall {
   readonly outputIndex: number;
-  protected readonly log: EventLog;
   protected readonly named: NamedCall;
-  protected readonly context: ResponseContext;
+  readonly #log: EventLog;
 
-  constructor(named: NamedCall, start: CallItem, { log, output, context }: Parts) {
-    this.log = log;
+  /** `start` is the text that the item shows from the start. */
+  constructor(named: NamedCall, start: string, { log, output }: Parts) {
+    this.#log = log;
     this.named = named;
-    this.context = context;
-    this.outputIndex = output.add(start);
-    output.register(this.outputIndex, this);
+    this.outputIndex = output.add(this.item('in_progress', start), this);
   }
 
   abstract add(text: string): void;
@@ -115,30 +80,50 @@ abstract class CallWriter implements CallItemWriter {
   }
 
   unrunnable(): ApiError | null {
-    const { call } = this.named;
+    const { call, name } = this.named;
     if (call.isCustom || !this.breaksOff()) return null;
-    return invalidCall(`The model called “${call.name}” with arguments that break off.`);
+    return invalidCall(`The model called “${name}” with arguments that break off.`);
   }
 
   /** Is it an object that does not end? With a brace at its end the text may be all, and wrong: that is for the client to say. */
   protected breaksOff(): boolean {
+    const { call } = this.named;
+    const text = call.text.toString();
+    return text.trimStart().startsWith('{') && !text.trimEnd().endsWith('}') && !call.isWhole();
+  }
+
+  /** The item with that text: arguments, or a custom tool's input itself. */
+  protected item(status: ItemStatus, text: string): CallItem {
+    return callItemOf(this.named.restored, this.named.ids, status, text);
+  }
+
+  /** The arguments of a call of which nothing was sent. An empty object may stand for others that never came. */
+  protected unsentText(status: ClosingStatus): string {
     const text = this.named.call.text.toString();
-    return text.trimStart().startsWith('{') && !text.trimEnd().endsWith('}') && !this.named.call.isWhole();
+    return status === 'incomplete' && text === emptyArguments ? '' : text;
+  }
+
+  protected emit(event: UnnumberedEvent): void {
+    this.#log.emit(event);
+  }
+
+  protected place() {
+    return { item_id: this.named.ids.id, output_index: this.outputIndex };
   }
 }
 
 class FunctionCallWriter extends CallWriter {
   readonly #name: string;
   /** Null for tools without integers. */
+  readonly #places: IntegerPlaces | null;
   readonly #numbers: WholeNumbers | null;
   #hasDelta = false;
 
   constructor(named: NamedCall, name: string, parts: Parts) {
-    const start = itemOf(named, 'in_progress', '', false, parts.context);
-    super(named, start.type === 'function_call' ? { ...start, arguments: '' } : start, parts);
+    super(named, '', parts);
     this.#name = name;
-    const places = parts.context.integers.get(named.call.name);
-    this.#numbers = places === undefined ? null : new WholeNumbers(places, () => parts.repairs.note('whole_number'));
+    this.#places = parts.context.integers.get(named.name) ?? null;
+    this.#numbers = this.#places && new WholeNumbers(this.#places, () => parts.repairs.note('whole_number'));
   }
 
   add(given: string): void {
@@ -148,9 +133,9 @@ class FunctionCallWriter extends CallWriter {
 
   #send(delta: string): void {
     this.#hasDelta = true;
-    this.log.emit({
+    this.emit({
       type: 'response.function_call_arguments.delta',
-      item_id: this.named.id,
+      item_id: this.named.ids.id,
       output_index: this.outputIndex,
       delta,
     });
@@ -158,25 +143,17 @@ class FunctionCallWriter extends CallWriter {
 
   #text(): string {
     const text = this.named.call.text.toString();
-    const places = this.#numbers === null ? undefined : this.context.integers.get(this.named.call.name);
-    return places === undefined ? text : withWholeNumbers(text, places);
+    return this.#places === null ? text : withWholeNumbers(text, this.#places);
   }
 
   close(status: ClosingStatus): CallItem {
     const held = this.#numbers?.finish() ?? '';
     if (held !== '') this.#send(held);
-    const text = this.#hasDelta ? this.#text() : unsentText(this.named, status);
-    const whole = argumentsOf(text, status);
+    const text = argumentsOf(this.#hasDelta ? this.#text() : this.unsentText(status), status);
     // The deltas must add up to what the done event repeats.
-    if (!this.#hasDelta && whole !== '') this.#send(whole);
-    this.log.emit({
-      type: 'response.function_call_arguments.done',
-      item_id: this.named.id,
-      output_index: this.outputIndex,
-      name: this.#name,
-      arguments: whole,
-    });
-    return itemOf(this.named, status, text, false, this.context);
+    if (!this.#hasDelta && text !== '') this.#send(text);
+    this.emit({ type: 'response.function_call_arguments.done', ...this.place(), name: this.#name, arguments: text });
+    return this.item(status, text);
   }
 }
 
@@ -189,7 +166,7 @@ class CustomCallWriter extends CallWriter {
   readonly #input: GrowingText;
 
   constructor(named: NamedCall, parts: Parts) {
-    super(named, itemOf(named, 'in_progress', '', true, parts.context), parts);
+    super(named, '', parts);
     this.#input = new GrowingText(parts.output.kept);
     parts.output.kept.bytes += decoderBytes;
   }
@@ -203,19 +180,14 @@ class CustomCallWriter extends CallWriter {
   }
 
   close(status: ClosingStatus): CallItem {
-    const { call, id } = this.named;
+    const { call } = this.named;
     if (!call.isCustom)
       this.#send(this.#decoder.isReading() ? this.#decoder.finish() : customInputOf(call.text.toString()));
     const input = this.#input.toString();
     // Clients take the done event for the permission to run it (can1357/oh-my-pi#6320).
     if (status === 'completed' || this.isWhole())
-      this.log.emit({
-        type: 'response.custom_tool_call_input.done',
-        item_id: id,
-        output_index: this.outputIndex,
-        input,
-      });
-    return itemOf(this.named, status, input, true, this.context);
+      this.emit({ type: 'response.custom_tool_call_input.done', ...this.place(), input });
+    return this.item(status, input);
   }
 
   /** It is uncertain where the input ends. */
@@ -226,9 +198,9 @@ class CustomCallWriter extends CallWriter {
   #send(delta: string): void {
     if (delta === '') return;
     this.#input.append(delta);
-    this.log.emit({
+    this.emit({
       type: 'response.custom_tool_call_input.delta',
-      item_id: this.named.id,
+      item_id: this.named.ids.id,
       output_index: this.outputIndex,
       delta,
     });
@@ -241,8 +213,7 @@ class ClientToolCallWriter extends CallWriter {
 
   constructor(named: NamedCall, tool: ClientTool, parts: Parts) {
     // `ToolCalls` waits for the whole of a call that is shown from the start.
-    const text = tool.isRunnable === undefined ? '' : named.call.text.toString();
-    super(named, itemOf(named, 'in_progress', text, false, parts.context), parts);
+    super(named, tool.isRunnable === undefined ? emptyArguments : named.call.text.toString(), parts);
     this.#tool = tool;
   }
 
@@ -250,25 +221,14 @@ class ClientToolCallWriter extends CallWriter {
 
   override unrunnable(): ApiError | null {
     if (this.#tool.isRunnable === undefined) return super.unrunnable();
-    const { name, text } = this.named.call;
-    const item = this.#tool.itemOf({ id: '', call_id: '' }, 'completed', text.toString());
-    if (this.#tool.isRunnable(item)) return null;
+    const { call, name, ids } = this.named;
+    if (this.#tool.isRunnable(this.#tool.itemOf(ids, 'completed', call.text.toString()))) return null;
     return invalidCall(`The model called “${name}” with arguments that cannot be read.`);
   }
 
   close(status: ClosingStatus): CallItem {
-    const { id, callId } = this.named;
-    const item = this.#tool.itemOf(
-      { id, call_id: callId },
-      status,
-      argumentsOf(unsentText(this.named, status), status),
-    );
-    for (const event of this.#tool.eventsOf?.(item, this.outputIndex) ?? []) this.log.emit(event);
+    const item = this.#tool.itemOf(this.named.ids, status, argumentsOf(this.unsentText(status), status));
+    for (const event of this.#tool.eventsOf?.(item, this.outputIndex) ?? []) this.emit(event);
     return item;
   }
-}
-
-/** The error for a call that the client cannot be told to run. */
-export function invalidCall(message: string): ApiError {
-  return new ApiError(message, { status: 502, type: 'model_error', code: 'invalid_tool_call' });
 }

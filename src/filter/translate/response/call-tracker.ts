@@ -1,26 +1,6 @@
-import { isDeepStrictEqual } from 'node:util';
-import { parseExactly } from '../../wire/json/exact.ts';
 import type { CallFragment } from '../chat/call-entries.ts';
-import { GrowingText, type Kept } from '../kept.ts';
-
-/** One tool call as gathered from its fragments. */
-export interface TrackedCall {
-  /** The upstream's id, `''` until one comes. Not unique: some servers give two calls the same. */
-  upstreamId: string;
-  readonly index: number | null;
-  name: string;
-  /** The arguments so far (or a native custom call's input). */
-  readonly text: GrowingText;
-  /** The end of `text` that is not in an event yet. Of a call that was not sent, nothing is: it has no second copy. */
-  unsent: string;
-  readonly isCustom: boolean;
-  /** `text` is `{}`, which some servers send before the arguments: it is the arguments only if no more of them come. */
-  holdsPlaceholder: boolean;
-  /** The call before it of the same id, which it may repeat. */
-  readonly repeats: TrackedCall | null;
-  /** Its item was sent: name and id can no longer change. */
-  isSent: boolean;
-}
+import type { Kept } from '../kept.ts';
+import { Call, isCompleteJson } from './call.ts';
 
 /** A call without its texts: objects, and its places in the lists and maps of calls. */
 const callBytes = 350;
@@ -46,10 +26,13 @@ const idBytes = 180;
  *   belongs to it. `ToolCalls` finds where it begins and calls `splitOff`.
  */
 export class CallTracker {
-  readonly #calls: TrackedCall[] = [];
-  readonly #byId = new Map<string, TrackedCall>();
-  readonly #byIdAndIndex = new Map<string, TrackedCall>();
-  readonly #byIndex = new Map<number, TrackedCall>();
+  /** In order. */
+  readonly calls: Call[] = [];
+  /** Those whose turn to be sent has not come. */
+  readonly waiting = new Set<Call>();
+  readonly #byId = new Map<string, Call>();
+  readonly #byIdAndIndex = new Map<string, Call>();
+  readonly #byIndex = new Map<number, Call>();
   readonly #toolNames: ReadonlySet<string>;
   readonly #kept: Kept;
   readonly #sortedNames: readonly string[];
@@ -60,21 +43,21 @@ export class CallTracker {
     this.#sortedNames = [...toolNames].sort();
   }
 
-  /** The call a fragment belongs to. It extends the call's id and name; its text is for `growText`. */
-  track(fragment: CallFragment): TrackedCall {
-    const call = this.#find(fragment) ?? this.#open(fragment, this.#known(fragment));
-    if (fragment.id !== '' && call.upstreamId === '' && !call.isSent) this.#remember(call, fragment.id);
+  /** The call a fragment belongs to; one of its own, where fragments are whole calls. It extends the call's id and name. */
+  track(fragment: CallFragment, areWhole = false): Call {
+    const call = (areWhole ? null : this.#find(fragment)) ?? this.#open(fragment, this.#known(fragment));
+    if (fragment.id !== '' && call.upstreamId === '' && call.item === null) this.#remember(call, fragment.id);
     this.#growName(call, fragment.name);
     return call;
   }
 
   /** The call that a fragment of an index and text alone belongs to (R3); null if none has begun. */
-  latestOf(index: number): TrackedCall | null {
+  latestOf(index: number): Call | null {
     return this.#byIndex.get(index) ?? null;
   }
 
   /** Another call of the same tool and index: what follows is that call's, also under the id of the first (R5). */
-  splitOff(call: TrackedCall): TrackedCall {
+  splitOff(call: Call): Call {
     const other = this.#open({ index: call.index, isCustom: false }, call.upstreamId === '' ? null : call);
     other.name = call.name;
     if (call.upstreamId !== '') {
@@ -82,36 +65,6 @@ export class CallTracker {
       this.#byIdAndIndex.set(`${call.upstreamId} ${call.index}`, other);
     }
     return other;
-  }
-
-  /** Adds a fragment's text to a call. */
-  growText(call: TrackedCall, text: string): void {
-    // Nearly every piece continues where the last one ended.
-    if (text.startsWith('{') || call.holdsPlaceholder) this.#growFromBrace(call, text);
-    else if (text !== '') this.#append(call, text);
-  }
-
-  #growFromBrace(call: TrackedCall, text: string): void {
-    if (text === '') return;
-    // xAI sends the whole arguments again at the end.
-    if (text.startsWith('{') && text === call.text.toString() && !call.isCustom && isCompleteJson(text)) return;
-    if (call.holdsPlaceholder) {
-      call.holdsPlaceholder = false;
-      if (text.trimStart().startsWith('{')) {
-        call.text.clear();
-        call.unsent = '';
-      }
-    } else if (text.startsWith('{}') && !call.isCustom && call.text.isEmpty()) {
-      call.holdsPlaceholder = text === '{}';
-      this.#append(call, withoutPlaceholder(text));
-      return;
-    }
-    this.#append(call, text);
-  }
-
-  #append(call: TrackedCall, text: string): void {
-    call.text.append(text);
-    if (call.isSent) call.unsent += text;
   }
 
   /** May the name still grow? True while no offered tool has that name, or another's begins with it. */
@@ -122,31 +75,32 @@ export class CallTracker {
 
   /** Calls without a name so far, of which there is anything else. */
   nameless(): number {
-    return this.#calls.filter(({ name, upstreamId, text }) => name === '' && !(upstreamId === '' && text.isEmpty()))
+    return this.calls.filter(({ name, upstreamId, text }) => name === '' && !(upstreamId === '' && text.isEmpty()))
       .length;
   }
 
-  #find(fragment: CallFragment): TrackedCall | null {
+  #find(fragment: CallFragment): Call | null {
     if (fragment.id === '')
       return fragment.index === null ? this.#ofLast(fragment) : this.#ofIndex(fragment, fragment.index);
     const known = this.#known(fragment);
     // R1
     if (known !== null) return this.#isCollision(known, fragment) ? null : known;
-    const candidate = fragment.index === null ? this.#calls.at(-1) : this.#byIndex.get(fragment.index);
+    const candidate = fragment.index === null ? this.calls.at(-1) : this.#byIndex.get(fragment.index);
     if (candidate === undefined) return null;
     // R2a
-    if (candidate.upstreamId === '' && !candidate.isSent && this.#isNameOf(candidate, fragment.name)) return candidate;
+    if (candidate.upstreamId === '' && candidate.item === null && this.#isNameOf(candidate, fragment.name))
+      return candidate;
     // R2b, R2c
     return fragment.name === '' ? candidate : null;
   }
 
   /** The latest call of that id. */
-  #known({ id, index }: CallFragment): TrackedCall | null {
+  #known({ id, index }: CallFragment): Call | null {
     return this.#byIdAndIndex.get(`${id} ${index}`) ?? this.#byId.get(id) ?? null;
   }
 
   /** R1: two calls of one id. */
-  #isCollision(known: TrackedCall, fragment: CallFragment): boolean {
+  #isCollision(known: Call, fragment: CallFragment): boolean {
     if (fragment.name === '') return false;
     if (isNext(known, fragment)) return true;
     if (fragment.index === null || fragment.index === known.index) return false;
@@ -154,25 +108,25 @@ export class CallTracker {
   }
 
   /** R3: no id, but an index. */
-  #ofIndex(fragment: CallFragment, index: number): TrackedCall | null {
+  #ofIndex(fragment: CallFragment, index: number): Call | null {
     const latest = this.#byIndex.get(index);
     return latest === undefined || isNext(latest, fragment) ? null : latest;
   }
 
   /** R4: neither. */
-  #ofLast(fragment: CallFragment): TrackedCall | null {
-    const last = this.#calls.at(-1);
+  #ofLast(fragment: CallFragment): Call | null {
+    const last = this.calls.at(-1);
     if (last === undefined || isNext(last, fragment)) return null;
     return fragment.name !== '' && this.#toolNames.has(last.name) && !this.#isNameOf(last, fragment.name) ? null : last;
   }
 
   /** Could the fragment's name be that call's: absent, the same, or its continuation? */
-  #isNameOf(call: TrackedCall, name: string): boolean {
+  #isNameOf(call: Call, name: string): boolean {
     return name === '' || call.name === '' || name === call.name || this.#begins(call.name + name);
   }
 
-  #growName(call: TrackedCall, name: string): void {
-    if (name === '' || call.isSent || name === call.name) return;
+  #growName(call: Call, name: string): void {
+    if (name === '' || call.item !== null || name === call.name) return;
     if (call.name !== '' && !this.#begins(call.name + name) && this.#toolNames.has(call.name)) return;
     call.name += name;
     this.#kept.bytes += nameBytes + name.length;
@@ -195,26 +149,16 @@ export class CallTracker {
     return low;
   }
 
-  #open({ index, isCustom }: Pick<CallFragment, 'index' | 'isCustom'>, repeats: TrackedCall | null): TrackedCall {
-    const text = new GrowingText(this.#kept);
-    const call: TrackedCall = {
-      upstreamId: '',
-      index,
-      name: '',
-      text,
-      unsent: '',
-      isCustom,
-      repeats,
-      holdsPlaceholder: false,
-      isSent: false,
-    };
-    this.#calls.push(call);
+  #open({ index, isCustom }: Pick<CallFragment, 'index' | 'isCustom'>, repeats: Call | null): Call {
+    const call = new Call(index, isCustom, repeats, this.#kept);
+    this.calls.push(call);
+    this.waiting.add(call);
     this.#kept.bytes += callBytes;
     if (index !== null) this.#byIndex.set(index, call);
     return call;
   }
 
-  #remember(call: TrackedCall, id: string): void {
+  #remember(call: Call, id: string): void {
     call.upstreamId = id;
     this.#kept.bytes += idBytes + id.length;
     this.#byId.set(id, call);
@@ -223,44 +167,10 @@ export class CallTracker {
 }
 
 /** A name with arguments after complete arguments begins another call, unless it repeats them (xAI). */
-function isNext(call: TrackedCall, fragment: CallFragment): boolean {
+function isNext(call: Call, fragment: CallFragment): boolean {
   if (fragment.name === '' || !fragment.text.trimStart().startsWith('{')) return false;
   const isSame = fragment.name === call.name && fragment.id !== '' && fragment.index === call.index;
   if (isSame && call.holdsPlaceholder) return false;
   const written = call.text.toString();
   return !(isSame && fragment.text === written) && !call.isCustom && isCompleteJson(written);
-}
-
-/** Arguments without the empty object that some servers write in front of them: `{}{"city":"Oslo"}`. */
-export function withoutPlaceholder(text: string): string {
-  return /^\{\}\s*\{/.test(text) ? text.slice(2).trimStart() : text;
-}
-
-/** Is it the same call once more: by the same name, with arguments that are the same JSON? */
-export function isSameCall(
-  one: { readonly name: string; readonly text: { toString(): string } },
-  other: { readonly name: string; readonly text: { toString(): string } },
-): boolean {
-  return one.name === other.name && isSameJson(one.text.toString(), other.text.toString());
-}
-
-function isSameJson(one: string, other: string): boolean {
-  if (one === other) return true;
-  try {
-    return isDeepStrictEqual(parseExactly(one), parseExactly(other));
-  } catch {
-    // Not JSON, or nested deeper than the stack is.
-    return false;
-  }
-}
-
-/** Arguments are an object: the last character settles nearly every case, so that a long text is rarely parsed in vain. */
-function isCompleteJson(text: string): boolean {
-  if (!text.trimEnd().endsWith('}')) return false;
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
 }

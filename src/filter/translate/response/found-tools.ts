@@ -35,10 +35,6 @@ export class FoundTools {
   }
 
   #add(item: Unfinished<ToolSearchCallItem> | Unfinished<ToolSearchOutputItem>): void {
-    const { output } = this.#parts;
-    const index = output.add({ ...item, status: 'in_progress' });
-    const close = () => ({ ...item, status: 'completed' as const });
-    output.register(index, { isCall: false, close, isWhole: () => true, isCut: () => false });
-    output.close(index);
+    this.#parts.output.addWhole({ ...item, status: 'in_progress' }, { ...item, status: 'completed' });
   }
 }

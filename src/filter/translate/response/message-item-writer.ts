@@ -11,7 +11,12 @@ import { GrowingText, JsonList, type Kept } from '../kept.ts';
 import type { EventLog } from './event-log.ts';
 import type { ClosingStatus, OpenItem, Output } from './output.ts';
 
-type OpenPart = OpenText | { readonly type: 'refusal'; readonly text: GrowingText };
+type OpenPart = OpenText | OpenRefusal;
+
+interface OpenRefusal {
+  readonly type: 'refusal';
+  readonly text: GrowingText;
+}
 
 interface OpenText {
   readonly type: 'output_text';
@@ -28,7 +33,6 @@ const noLogprobs: readonly Logprob[] = [];
 
 /** Writes a message from `output_item.added` to `output_item.done`, at the end of the output. */
 export class MessageItemWriter implements OpenItem {
-  readonly isCall = false;
   readonly outputIndex: number;
   readonly #log: EventLog;
   readonly #id: string;
@@ -43,14 +47,8 @@ export class MessageItemWriter implements OpenItem {
     this.#id = newId('msg');
     this.#hasTools = toolNames.size > 0;
     this.#kept = output.kept;
-    this.outputIndex = output.add({
-      id: this.#id,
-      type: 'message',
-      status: 'in_progress',
-      role: 'assistant',
-      content: [],
-    });
-    output.register(this.outputIndex, this);
+    const begun = { id: this.#id, type: 'message', status: 'in_progress', role: 'assistant', content: [] } as const;
+    this.outputIndex = output.add(begun, this);
   }
 
   /** Adds to the text part, and opens one if none is open. Empty text opens it and sends no delta. */
@@ -72,26 +70,10 @@ export class MessageItemWriter implements OpenItem {
     });
   }
 
-  /** Any other item closes it before it opens. */
-  isWhole(): boolean {
-    return false;
-  }
-
-  /** Only the last item can be a message that is not complete: any other item closes it. */
-  isCut(): boolean {
-    return false;
-  }
-
   /** Adds to the refusal. It is a part of its own: an open text part is closed. */
   refusal(delta: string): void {
     this.#openRefusal().text.append(delta);
-    this.#log.emit({
-      type: 'response.refusal.delta',
-      item_id: this.#id,
-      output_index: this.outputIndex,
-      content_index: this.#content.length,
-      delta,
-    });
+    this.#log.emit({ type: 'response.refusal.delta', ...this.#place(), delta });
   }
 
   /** Adds citations to the open text part; without one they are lost. Repeats are left out. */
@@ -103,9 +85,7 @@ export class MessageItemWriter implements OpenItem {
     for (const annotation of part.citations.add(citations))
       this.#log.emit({
         type: 'response.output_text.annotation.added',
-        item_id: this.#id,
-        output_index: this.outputIndex,
-        content_index: this.#content.length,
+        ...this.#place(),
         annotation_index: index++,
         annotation,
       });
@@ -151,52 +131,35 @@ export class MessageItemWriter implements OpenItem {
 
   #open(opened: OpenPart, part: OutputTextPart | RefusalPart): void {
     this.#closePart();
-    this.#log.emit({
-      type: 'response.content_part.added',
-      item_id: this.#id,
-      output_index: this.outputIndex,
-      content_index: this.#content.length,
-      part,
-    });
+    this.#log.emit({ type: 'response.content_part.added', ...this.#place(), part });
     this.#part = opened;
   }
 
   #closePart(): void {
     const part = this.#part;
     if (part === null) return;
-    let closed: OutputTextPart | RefusalPart;
-    if (part.type === 'output_text') {
-      const logprobs = part.logprobs?.toBeWritten() ?? noLogprobs;
-      const text = part.text.toString();
-      this.#log.emit({
-        type: 'response.output_text.done',
-        item_id: this.#id,
-        output_index: this.outputIndex,
-        content_index: this.#content.length,
-        text,
-        logprobs,
-      });
-      closed = { type: 'output_text', text, annotations: part.citations?.all() ?? [], logprobs };
-    } else {
-      const refusal = part.text.toString();
-      this.#log.emit({
-        type: 'response.refusal.done',
-        item_id: this.#id,
-        output_index: this.outputIndex,
-        content_index: this.#content.length,
-        refusal,
-      });
-      closed = { type: 'refusal', refusal };
-    }
-    this.#log.emit({
-      type: 'response.content_part.done',
-      item_id: this.#id,
-      output_index: this.outputIndex,
-      content_index: this.#content.length,
-      part: closed,
-    });
+    const closed = part.type === 'output_text' ? this.#closeText(part) : this.#closeRefusal(part);
+    this.#log.emit({ type: 'response.content_part.done', ...this.#place(), part: closed });
     this.#content.push(closed);
     this.#kept.bytes += partBytes;
     this.#part = null;
+  }
+
+  #closeText({ text: given, logprobs: kept, citations }: OpenText): OutputTextPart {
+    const text = given.toString();
+    const logprobs = kept?.toBeWritten() ?? noLogprobs;
+    this.#log.emit({ type: 'response.output_text.done', ...this.#place(), text, logprobs });
+    return { type: 'output_text', text, annotations: citations?.all() ?? [], logprobs };
+  }
+
+  #closeRefusal({ text }: OpenRefusal): RefusalPart {
+    const refusal = text.toString();
+    this.#log.emit({ type: 'response.refusal.done', ...this.#place(), refusal });
+    return { type: 'refusal', refusal };
+  }
+
+  /** That of the open part. */
+  #place() {
+    return { item_id: this.#id, output_index: this.outputIndex, content_index: this.#content.length };
   }
 }

@@ -1,7 +1,7 @@
 import type { ApiError } from '../../wire/schema/api-error.ts';
 import type { LooseAudio, LooseMessage } from '../../wire/schema/chat-completion.ts';
 import type { Logprob, OutputItem, UrlCitation } from '../../wire/schema/response-resource.ts';
-import { callEntriesOf, isThought, opaqueFieldsOf } from '../chat/call-entries.ts';
+import { isThought, opaqueFieldsOf } from '../chat/call-entries.ts';
 import { CitationList } from '../chat/citations.ts';
 import { contentOf, stretchesOf } from '../chat/content-parts.ts';
 import type { DeltaField } from '../chat/fast-delta.ts';
@@ -13,13 +13,13 @@ import { newTagReader, ThinkTagReader, type ThinkTagTexts } from '../chat/think-
 import type { ResponseContext } from '../context.ts';
 import type { Kept } from '../kept.ts';
 import { AnswerLogprobs } from './answer-logprobs.ts';
-import { EnvelopeContents } from './envelope-contents.ts';
+import { namelessCall } from './call-errors.ts';
+import { type CarriedExtra, EnvelopeContents } from './envelope-contents.ts';
 import type { EventLog } from './event-log.ts';
 import { MessageItemWriter } from './message-item-writer.ts';
 import { type ClosingStatus, Output } from './output.ts';
-import { writePicture } from './picture-item.ts';
 import { ReasoningItemWriter } from './reasoning-item-writer.ts';
-import { type CallParts, namelessCall, ToolCalls, WholeCalls } from './tool-calls.ts';
+import { ToolCalls } from './tool-calls.ts';
 
 /** The fields of a chunk or a completion beside its delta or message. */
 export interface ChunkExtras {
@@ -59,7 +59,6 @@ export class OutputWriter {
   readonly #output: Output;
   readonly #kept: Kept;
   #calls: ToolCalls | null = null;
-  #wholeCalls: WholeCalls | null = null;
   #current: Current | null = null;
   #hadMessage = false;
   /** Those that were written: gateways repeat them. Null until one comes. */
@@ -99,25 +98,21 @@ export class OutputWriter {
    * logprobs have to be there when the text takes its own. `repeatsReasoning`: that of the delta was written already.
    */
   #addParts(delta: LooseMessage, extras: ChunkExtras, repeatsReasoning: boolean): ApiError | null {
-    if (extras.logprobs.length > 0) this.#pushLogprobs(extras.logprobs);
+    this.#pushLogprobs(extras.logprobs);
     const reasoning = reasoningOf(delta);
-    if (hasEntries(reasoning)) {
-      if (extras.isMessage) this.#envelope().setWhole(reasoning);
-      else this.#envelope().add(reasoning);
-    }
+    this.#carry(reasoning, extras.isMessage);
     if (!repeatsReasoning) this.#addReasoning(reasoning.text);
     const content = contentOf(delta.content);
     if (isThought(delta)) this.#readThought(content.text);
     else this.#readText(content.text, extras.isLast);
     if (delta.audio != null) this.#readText(transcriptOf(delta), extras.isLast);
-    if (extras.citations.length > 0) this.cite(extras.citations);
+    this.cite(extras.citations);
     this.#refuse(textOf(delta.refusal) || content.refusal);
     this.#draw(delta);
-    const own = opaqueFieldsOf({ extra_content: delta.extra_content });
-    if (own !== null) this.#envelope().addExtra({ fields: own, callId: ofMessage });
+    this.#carryOwn(delta);
     const calls = this.#callsFor(delta);
     if (calls === null) return null;
-    for (const extra of calls.gather(delta)) this.#envelope().addExtra(extra);
+    this.#carryExtras(calls.gather(delta));
     return calls.send();
   }
 
@@ -132,10 +127,10 @@ export class OutputWriter {
    * - white space alone waits for `finish`, however long.
    */
   addWhole(given: LooseMessage, extras: Pick<ChunkExtras, 'logprobs' | 'citations'>): ApiError | null {
-    const entries = callEntriesOf(given);
-    const calls = entries.length === 0 ? null : new WholeCalls(entries, this.#callParts());
-    this.#wholeCalls = calls;
-    this.#addWholeEnvelope(given, reasoningOf(given), calls);
+    const calls = this.#callsFor(given);
+    this.#carry(reasoningOf(given), true);
+    this.#carryExtras(calls?.gatherWhole(given) ?? []);
+    this.#carryOwn(given);
     const message = this.#lastStretch(given);
     const reasoning = reasoningOf(message);
     const content = contentOf(message.content);
@@ -145,10 +140,10 @@ export class OutputWriter {
     this.#tags = null;
     this.#reason(tagged.thinking);
     this.#carryEnvelope();
-    if (extras.logprobs.length > 0) this.#pushLogprobs(extras.logprobs);
+    this.#pushLogprobs(extras.logprobs);
     if (tagged.text.trim() === '') this.#keepSpace(tagged.text);
     else this.#text(tagged.text, false);
-    if (extras.citations.length > 0) this.cite(extras.citations);
+    this.cite(extras.citations);
     this.#refuse(content.refusal || textOf(message.refusal));
     this.#draw(message);
     return calls?.send() ?? null;
@@ -180,6 +175,7 @@ export class OutputWriter {
    * item does not change. Before any message they are held.
    */
   cite(citations: readonly UrlCitation[]): void {
+    if (citations.length === 0) return;
     if (this.#current?.type === 'message') {
       this.#current.item.cite(citations);
     } else if (!this.#hadMessage) {
@@ -190,7 +186,7 @@ export class OutputWriter {
 
   /** An error when a completed answer holds a call that its client could not run. */
   unrunnableCall(): ApiError | null {
-    return (this.#calls ?? this.#wholeCalls)?.unrunnable() ?? null;
+    return this.#calls?.unrunnable() ?? null;
   }
 
   /** The answer is complete: sends what was held back. An answer of nothing but broken calls, or of reasoning and those, is an error. */
@@ -232,7 +228,7 @@ export class OutputWriter {
 
   /** Has a message or a call been written? A whole message after it repeats it; after a picture alone it has the text. */
   hasMessageOrCall(): boolean {
-    return this.#hadMessage || ((this.#calls ?? this.#wholeCalls)?.hasSent() ?? false);
+    return this.#hadMessage || (this.#calls?.hasSent() ?? false);
   }
 
   /** Nothing has arrived that shows in the output. */
@@ -251,7 +247,7 @@ export class OutputWriter {
 
   /** Calls left out because they have no name. */
   nameless(): number {
-    return (this.#calls ?? this.#wholeCalls)?.nameless() ?? 0;
+    return this.#calls?.nameless() ?? 0;
   }
 
   /** Thinking and text that alternate in one content: writes all but the last stretch, and gives the message with that one. */
@@ -312,11 +308,21 @@ export class OutputWriter {
     return this.#pendingEnvelope;
   }
 
-  #addWholeEnvelope(message: LooseMessage, reasoning: ReasoningSource, calls: WholeCalls | null): void {
-    if (hasEntries(reasoning)) this.#envelope().setWhole(reasoning);
-    for (const extra of calls?.extras ?? []) this.#envelope().addExtra(extra);
-    const fields = opaqueFieldsOf({ extra_content: message.extra_content });
-    if (fields !== null) this.#envelope().addExtra({ fields, callId: ofMessage });
+  /** Details and thinking blocks; of a whole message, in place of what its deltas had. */
+  #carry(reasoning: ReasoningSource, isWhole: boolean): void {
+    if (reasoning.details.length === 0 && reasoning.blocks.length === 0) return;
+    if (isWhole) this.#envelope().setWhole(reasoning);
+    else this.#envelope().add(reasoning);
+  }
+
+  #carryExtras(extras: readonly CarriedExtra[]): void {
+    for (const extra of extras) this.#envelope().addExtra(extra);
+  }
+
+  /** What belongs to the message itself. */
+  #carryOwn({ extra_content }: LooseMessage): void {
+    const fields = opaqueFieldsOf({ extra_content });
+    if (fields !== null) this.#envelope().addExtra({ fields, callId: () => '' });
   }
 
   /** What must go back to the upstream needs an item to travel in, even without text. */
@@ -368,6 +374,7 @@ export class OutputWriter {
   }
 
   #pushLogprobs(logprobs: readonly Logprob[]): void {
+    if (logprobs.length === 0) return;
     this.#logprobs ??= new AnswerLogprobs(this.#kept);
     this.#logprobs.push(logprobs);
   }
@@ -426,7 +433,12 @@ export class OutputWriter {
       if (picture === null) this.#text(`![](${url})`, false);
       else {
         this.#closeCurrent();
-        writePicture(picture, this.#output, this.#context);
+        const item = { id: this.#context.newId('ig'), type: 'image_generation_call' } as const;
+        const { data: result, format: output_format } = picture;
+        this.#output.addWhole(
+          { ...item, status: 'in_progress', result: null, output_format },
+          { ...item, status: 'completed', result, output_format },
+        );
       }
       this.#pictures ??= new Set();
       this.#pictures.add(url);
@@ -437,18 +449,14 @@ export class OutputWriter {
   /** Null until a delta has a call. */
   #callsFor(delta: LooseMessage): ToolCalls | null {
     if (this.#calls !== null || (delta.tool_calls == null && delta.function_call == null)) return this.#calls;
-    this.#calls = new ToolCalls(this.#callParts());
-    return this.#calls;
-  }
-
-  #callParts(): CallParts {
-    return {
+    this.#calls = new ToolCalls({
       log: this.#log,
       output: this.#output,
       context: this.#context,
       repairs: this.#repairs,
       beforeCall: () => this.#beforeCall(),
-    };
+    });
+    return this.#calls;
   }
 
   #beforeCall(): void {
@@ -470,16 +478,6 @@ export class OutputWriter {
     if (this.#current !== null) this.#output.close(this.#current.item.outputIndex);
     this.#current = null;
   }
-}
-
-/** The key of what belongs to the message itself. */
-function ofMessage(): string {
-  return '';
-}
-
-/** Is there anything to send back besides the text? */
-function hasEntries({ details, blocks }: ReasoningSource): boolean {
-  return details.length > 0 || blocks.length > 0;
 }
 
 /** Both kinds of text in a complete content. */

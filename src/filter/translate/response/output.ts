@@ -1,3 +1,4 @@
+import type { ApiError } from '../../wire/schema/api-error.ts';
 import type { OutputItem } from '../../wire/schema/response-resource.ts';
 import type { Kept } from '../kept.ts';
 import type { EventLog } from './event-log.ts';
@@ -6,14 +7,24 @@ export type ClosingStatus = 'completed' | 'incomplete';
 
 /** An item whose `output_item.added` was sent and whose `output_item.done` was not. */
 export interface OpenItem {
-  /** Do clients run it once it is done? */
-  readonly isCall: boolean;
   /** Sends the events that end the item's parts, and gives the finished item. */
   close(status: ClosingStatus): OutputItem;
-  /** Is it certainly complete? Asked only when another item begins: whatever else is open is closed before that. */
+}
+
+/** A call, which clients run once it is done. Any other item is closed before the next one opens. */
+export interface OpenCall extends OpenItem {
+  readonly outputIndex: number;
+  /** The next piece of the arguments, or of a native custom call's input. */
+  add(text: string): void;
+  /** Is it certainly complete? */
   isWhole(): boolean;
-  /** Is it incomplete? Asked of items before the last, when the answer ends. */
+  /** Is it incomplete? Asked of calls before the last item, when the answer ends. */
   isCut(): boolean;
+  /**
+   * An error if the client of a completed answer would be told to run an empty call, or half of one: clients do not check. The finish
+   * reason says nothing of it: vLLM gives `tool_calls` where the token limit cut the call (vllm#53269).
+   */
+  unrunnable(): ApiError | null;
 }
 
 /** An item without its texts, once it is closed: objects, ids, its places in lists. */
@@ -27,7 +38,7 @@ const itemBytes = 200;
 export class Output {
   readonly #log: EventLog;
   /** By `output_index`; null once closed. */
-  #open: (OpenItem | null)[] = [];
+  #open: (OpenItem | OpenCall | null)[] = [];
   readonly #items: OutputItem[] = [];
   #size = 0;
   /** The first item that is not closed: the one whose events are sent. */
@@ -40,34 +51,35 @@ export class Output {
     this.kept = kept;
   }
 
-  /** Sends `output_item.added` at the next index and gives that index. */
-  add(item: OutputItem): number {
+  /** Sends `output_item.added` at the next index and gives that index; `open` is what closes the item. */
+  add(item: OutputItem, open: OpenItem | OpenCall): number {
     const index = this.#size++;
     this.closeWhole();
     if (this.#firstOpen < index) this.#log.holdAfter(this.#firstOpen, this.kept);
     this.#log.emit({ type: 'response.output_item.added', output_index: index, item });
     this.kept.bytes += itemBytes;
+    // Nearly always it is the only one, and an array literal takes a tenth of the memory of one that grows.
+    if (index === 0) this.#open = [open];
+    else this.#open[index] = open;
     return index;
+  }
+
+  /** An item that is complete when it begins. */
+  addWhole(begun: OutputItem, done: OutputItem): void {
+    this.close(this.add(begun, { close: () => done }));
   }
 
   /** Closes complete items: call it when the item whose events are sent has grown. */
   closeWhole(): void {
     while (this.#firstOpen < this.#size - 1) {
       const item = this.#open[this.#firstOpen];
-      if (item == null || !item.isWhole()) return;
+      if (item == null || !isCall(item) || !item.isWhole()) return;
       this.#end(this.#firstOpen, item, 'completed');
     }
   }
 
   isOpen(index: number): boolean {
     return this.#open[index] != null;
-  }
-
-  /** Makes the item just added one that `close` and `closeAll` know. */
-  register(index: number, item: OpenItem): void {
-    // Nearly always it is the only one, and an array literal takes a tenth of the memory of one that grows.
-    if (index === 0) this.#open = [item];
-    else this.#open[index] = item;
   }
 
   /** Closes one item as completed. Nothing happens if it is closed already. */
@@ -81,13 +93,15 @@ export class Output {
     const last = this.#open.findLastIndex((item) => item != null);
     for (let index = 0; index <= last; index++) {
       const item = this.#open[index];
-      if (item != null) this.#end(index, item, index === last || item.isCut() ? lastStatus : 'completed');
+      if (item == null) continue;
+      const isCut = index === last || (isCall(item) && item.isCut());
+      this.#end(index, item, isCut ? lastStatus : 'completed');
     }
   }
 
   /** Is a call open that is, or may be, incomplete? */
   hasCutCall(): boolean {
-    return this.#open.some((item) => item?.isCall && !item.isWhole());
+    return this.#open.some((item) => item != null && isCall(item) && !item.isWhole());
   }
 
   /**
@@ -95,7 +109,8 @@ export class Output {
    * try again; it and what waited for it are in the response alone.
    */
   fail(): void {
-    if (this.#open[this.#firstOpen]?.isCall) this.#log.whileSilent(() => this.closeAll('incomplete'));
+    const first = this.#open[this.#firstOpen];
+    if (first != null && isCall(first)) this.#log.whileSilent(() => this.closeAll('incomplete'));
     else this.closeAll('incomplete');
   }
 
@@ -123,4 +138,8 @@ export class Output {
     while (this.#open[this.#firstOpen] === null);
     this.#log.releaseThrough(this.#firstOpen < this.#size - 1 ? this.#firstOpen : null);
   }
+}
+
+function isCall(item: OpenItem | OpenCall): item is OpenCall {
+  return 'isWhole' in item;
 }

@@ -14,7 +14,6 @@ const partsBytes = 200;
  * text is choice D2.
  */
 export class ReasoningItemWriter implements OpenItem {
-  readonly isCall = false;
   readonly outputIndex: number;
   readonly #log: EventLog;
   readonly #context: ResponseContext;
@@ -32,47 +31,28 @@ export class ReasoningItemWriter implements OpenItem {
     this.#log = log;
     this.#context = context;
     this.#id = context.newId('rs');
-    this.outputIndex = output.add({
-      id: this.#id,
-      type: 'reasoning',
-      status: 'in_progress',
-      summary: [],
-      ...(context.reasoningEvents !== 'summary' && { content: [] }),
-    });
-    output.register(this.outputIndex, this);
+    const content = context.reasoningEvents !== 'summary' && { content: [] };
+    const begun = { id: this.#id, type: 'reasoning', status: 'in_progress', summary: [], ...content } as const;
+    this.outputIndex = output.add(begun, this);
   }
 
   /** Adds to the text. */
   text(delta: string): void {
     if (this.#text.isEmpty()) this.#openPart();
     this.#text.append(delta);
-    switch (this.#context.reasoningEvents) {
-      case 'summary':
-        this.#log.emit({
-          type: 'response.reasoning_summary_text.delta',
-          item_id: this.#id,
-          output_index: this.outputIndex,
-          summary_index: 0,
-          delta,
-        });
-        return;
-      case 'reasoning_text':
-        this.#log.emit({ type: 'response.reasoning_text.delta', ...this.#inContent(), delta });
-        return;
-      case 'reasoning':
-        this.#log.emit({ type: 'response.reasoning.delta', ...this.#inContent(), delta });
-        return;
+    const carrier = this.#context.reasoningEvents;
+    if (carrier === 'summary') {
+      this.#log.emit({
+        type: 'response.reasoning_summary_text.delta',
+        item_id: this.#id,
+        output_index: this.outputIndex,
+        summary_index: 0,
+        delta,
+      });
+      return;
     }
-  }
-
-  /** Any other item closes it before it opens. */
-  isWhole(): boolean {
-    return false;
-  }
-
-  /** Only the last item can be reasoning that is not complete: any other item closes it. */
-  isCut(): boolean {
-    return false;
+    const type = carrier === 'reasoning' ? 'response.reasoning.delta' : 'response.reasoning_text.delta';
+    this.#log.emit({ type, ...this.#inContent(), delta });
   }
 
   /** What the item carries back to the upstream beside its text. */
@@ -100,32 +80,27 @@ export class ReasoningItemWriter implements OpenItem {
   }
 
   #openPart(): void {
-    if (this.#context.reasoningEvents === 'summary')
-      this.#log.emit({
-        type: 'response.reasoning_summary_part.added',
-        ...this.#inSummary(),
-        part: { type: 'summary_text', text: '' },
-      });
-    else
-      this.#log.emit({
-        type: 'response.content_part.added',
-        ...this.#inContent(),
-        part: { type: 'reasoning_text', text: '' },
-      });
+    if (this.#context.reasoningEvents === 'summary') {
+      const part = { type: 'summary_text', text: '' } as const;
+      this.#log.emit({ type: 'response.reasoning_summary_part.added', ...this.#inSummary(), part });
+    } else {
+      const part = { type: 'reasoning_text', text: '' } as const;
+      this.#log.emit({ type: 'response.content_part.added', ...this.#inContent(), part });
+    }
   }
 
   #closePart(text: string): void {
     const carrier = this.#context.reasoningEvents;
     if (carrier === 'summary') {
-      const part = { type: 'summary_text' as const, text };
+      const part = { type: 'summary_text', text } as const;
       this.#log.emit({ type: 'response.reasoning_summary_text.done', ...this.#inSummary(), text });
       this.#log.emit({ type: 'response.reasoning_summary_part.done', ...this.#inSummary(), part });
-      return;
+    } else {
+      const part = { type: 'reasoning_text', text } as const;
+      const type = carrier === 'reasoning' ? 'response.reasoning.done' : 'response.reasoning_text.done';
+      this.#log.emit({ type, ...this.#inContent(), text });
+      this.#log.emit({ type: 'response.content_part.done', ...this.#inContent(), part });
     }
-    const type = carrier === 'reasoning' ? 'response.reasoning.done' : 'response.reasoning_text.done';
-    this.#log.emit({ type, ...this.#inContent(), text });
-    const part = { type: 'reasoning_text' as const, text };
-    this.#log.emit({ type: 'response.content_part.done', ...this.#inContent(), part });
   }
 }
 

@@ -3,13 +3,14 @@ import type { LooseMessage } from '../../wire/schema/chat-completion.ts';
 import type { OutputItem, ResponseResource, ResponseStatus, Usage } from '../../wire/schema/response-resource.ts';
 import type { Outcome } from '../chat/finish.ts';
 import { Repairs } from '../chat/repairs.ts';
-import type { Fold, ResponseContext } from '../context.ts';
+import type { AnswerReport, Fold, ResponseContext } from '../context.ts';
 import { Kept } from '../kept.ts';
+import type { UnknownType } from '../request/dropped.ts';
+import { missingCall } from './call-errors.ts';
 import { EventLog } from './event-log.ts';
 import { Extensions, extensionEventOf } from './extensions.ts';
 import { type ChunkExtras, OutputWriter } from './output-writer.ts';
 import { resourceOf } from './resource.ts';
-import { missingCall } from './tool-calls.ts';
 
 /** The words that every SDK knows in a Response. */
 const tiersOfAnswers = new Set(['auto', 'default', 'flex', 'priority', 'scale']);
@@ -128,6 +129,20 @@ export class ResponseWriter {
   /** Tokens of the output so far, estimated; `usage` has the upstream's own count once it is there. */
   outputTokens(): number {
     return this.#outputLog.tokens();
+  }
+
+  report(finishReason: string | null, unread: readonly UnknownType[]): Omit<AnswerReport, 'model'> {
+    const { usage } = this;
+    const repairs = this.repairs.kinds();
+    return {
+      error: this.#failure,
+      status: this.#status,
+      usage,
+      outputTokens: this.outputTokens(),
+      finishReason,
+      unread,
+      repairs,
+    };
   }
 
   status(): ResponseStatus {

@@ -9,18 +9,10 @@ import { clientTools } from '../client-tools/client-tools.ts';
 import type { ResponseContext, RestoredTool } from '../context.ts';
 import { CustomInputDecoder } from './custom-input.ts';
 
-/** One call as the upstream made it, with the ids it has on our side. */
-export interface ChatCall {
-  /** The item's id, minted with `callItemPrefixOf`. */
+/** The ids of a call's item: its own, with the prefix of `callItemPrefixOf`, and that of the call. */
+export interface CallIds {
   readonly id: string;
-  readonly callId: string;
-  /** The Chat name, not restored yet. */
-  readonly name: string;
-  /** A function's `arguments` or, for a native custom call, its `input`; as sent. */
-  readonly arguments: string;
-  /** The upstream called a custom tool of its own API (`type: "custom"`), so nothing is wrapped. */
-  readonly isCustom: boolean;
-  readonly status: ItemStatus;
+  readonly call_id: string;
 }
 
 export type CallItem = FunctionCallItem | CustomToolCallItem | ClientToolCallItem;
@@ -54,7 +46,7 @@ function isMeant(tool: RestoredTool, name: string): boolean {
 
 /** What a call of that name is returned as. A name that was never offered stands for itself: the client answers. */
 export function restoredToolOf(
-  { name, isCustom }: Pick<ChatCall, 'name' | 'isCustom'>,
+  { name, isCustom }: { readonly name: string; readonly isCustom: boolean },
   { restoredTools }: Pick<ResponseContext, 'restoredTools'>,
 ): RestoredTool {
   const restored = restoredTools.get(name);
@@ -70,36 +62,20 @@ export function callItemPrefixOf({ kind }: RestoredTool): string {
   return kind === 'function' ? 'fc' : kind === 'custom' ? 'ctc' : clientTools[kind].idPrefix;
 }
 
-/** The output item of a call, by the kind of its tool; shortened and flattened names are restored. */
-export function callItemOf(call: ChatCall, context: Pick<ResponseContext, 'restoredTools'>): CallItem {
-  const restored = restoredToolOf(call, context);
-  const { id, status, callId } = call;
-  switch (restored.kind) {
-    case 'function':
-      return {
-        id,
-        type: 'function_call',
-        status,
-        call_id: callId,
-        name: restored.name,
-        ...(restored.namespace !== undefined && { namespace: restored.namespace }),
-        ...(restored.async === true && { async: true }),
-        arguments: argumentsOf(call.arguments, status),
-      };
-    case 'custom':
-      return {
-        id,
-        type: 'custom_tool_call',
-        status,
-        call_id: callId,
-        name: restored.name,
-        ...(restored.namespace !== undefined && { namespace: restored.namespace }),
-        ...(restored.async === true && { async: true }),
-        input: call.isCustom ? call.arguments : customInputOf(call.arguments),
-      };
-    default:
-      return clientTools[restored.kind].itemOf({ id, call_id: callId }, status, argumentsOf(call.arguments, status));
-  }
+/** The output item of a call; `text` is its arguments, or a custom tool's input itself. Shortened and flattened names are restored. */
+export function callItemOf(restored: RestoredTool, ids: CallIds, status: ItemStatus, text: string): CallItem {
+  if (restored.kind !== 'function' && restored.kind !== 'custom')
+    return clientTools[restored.kind].itemOf(ids, status, text);
+  const { kind, name, namespace, async: isAsync } = restored;
+  const names = {
+    call_id: ids.call_id,
+    name,
+    ...(namespace !== undefined && { namespace }),
+    ...(isAsync === true && { async: isAsync }),
+  };
+  return kind === 'function'
+    ? { id: ids.id, type: 'function_call', status, ...names, arguments: text }
+    : { id: ids.id, type: 'custom_tool_call', status, ...names, input: text };
 }
 
 /**

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { RestoredTool } from '../../../../../src/filter/translate/context.ts';
 import {
   argumentsOf,
   calledNameOf,
@@ -16,21 +17,23 @@ const context = createTestContext({
     search: { kind: 'tool_search' },
   },
 });
-const call = { id: 'x', callId: 'c', arguments: '{}', isCustom: false, status: 'completed' as const };
+const ids = { id: 'x', call_id: 'c' };
+
+function toolOf(name: string): RestoredTool {
+  return restoredToolOf({ name, isCustom: false }, context);
+}
 
 describe('callItemOf', () => {
   it('gives every kind of tool its own item and prefix', () => {
     const kinds = ['f', 'ns__read', 'patch', 'search'].map((name) => {
-      const prefix = callItemPrefixOf(restoredToolOf({ name, isCustom: false }, context));
-      const { type } = callItemOf({ ...call, name }, context);
-      return `${prefix} ${type}`;
+      const { type } = callItemOf(toolOf(name), ids, 'completed', '{}');
+      return `${callItemPrefixOf(toolOf(name))} ${type}`;
     });
     expect(kinds).toEqual(['fc function_call', 'fc function_call', 'ctc custom_tool_call', 'tsc tool_search_call']);
   });
 
-  it('takes a native custom call’s input as it is', () => {
-    const item = callItemOf({ ...call, name: 'patch', arguments: '{"input":"a"}', isCustom: true }, context);
-    expect(item).toEqual({
+  it('takes the input of a custom tool as it is', () => {
+    expect(callItemOf(toolOf('patch'), ids, 'completed', '{"input":"a"}')).toEqual({
       id: 'x',
       type: 'custom_tool_call',
       status: 'completed',
@@ -45,7 +48,7 @@ describe('callItemOf', () => {
   });
 
   it('passes a tool search on whose arguments are no JSON', () => {
-    expect(callItemOf({ ...call, name: 'search', arguments: 'mail' }, context)).toMatchObject({ arguments: 'mail' });
+    expect(callItemOf(toolOf('search'), ids, 'completed', 'mail')).toMatchObject({ arguments: 'mail' });
   });
 });
 

@@ -1,0 +1,138 @@
+import { isDeepStrictEqual } from 'node:util';
+import { parseExactly } from '../../wire/json/exact.ts';
+import { JsonEnd } from '../../wire/json/json-end.ts';
+import { isEmptyObject, mayBeginObject } from '../../wire/json/objects.ts';
+import { GrowingText, type Kept } from '../kept.ts';
+import type { OpenCall } from './output.ts';
+
+/** One tool call as gathered from its fragments. */
+export class Call {
+  /** The upstream's id, `''` until one comes. Not unique: some servers give two calls the same. */
+  upstreamId = '';
+  /** The upstream's own, which later fragments may repeat. */
+  name = '';
+  readonly index: number | null;
+  readonly isCustom: boolean;
+  /** The call before it of the same id, which it may repeat. */
+  readonly repeats: Call | null;
+  /** The arguments so far (or a native custom call's input). */
+  readonly text: GrowingText;
+  /** The end of `text` that is not in an event yet. Of a call that was not sent, nothing is: it has no second copy. */
+  unsent = '';
+  /** `text` is `{}`, which some servers send before the arguments: it is the arguments only if no more of them come. */
+  holdsPlaceholder = false;
+  /** The client's; null until it is asked for. */
+  callId: string | null = null;
+  /** Null until it is sent; then name and id can no longer change. */
+  item: OpenCall | null = null;
+  /** It said once more what an earlier one of its id did. */
+  isRepeated = false;
+  /** Nothing more of it can come. */
+  isEnded = false;
+  /** Made when the end of its arguments is first asked for; it is told all that follows. */
+  #end: JsonEnd | null = null;
+
+  constructor(index: number | null, isCustom: boolean, repeats: Call | null, kept: Kept) {
+    this.index = index;
+    this.isCustom = isCustom;
+    this.repeats = repeats;
+    this.text = new GrowingText(kept);
+  }
+
+  /** Adds a fragment's text. */
+  grow(text: string): void {
+    const { holdsPlaceholder } = this;
+    // Nearly every piece continues where the last one ended.
+    if (text.startsWith('{') || holdsPlaceholder) this.#growFromBrace(text);
+    else if (text !== '') this.#append(text);
+    if (holdsPlaceholder) this.#end = null;
+    else this.#end?.push(text);
+  }
+
+  /** The end of that piece, from where the arguments of another call begin; null if none do. */
+  nextObject(piece: string): string | null {
+    if (this.isCustom || this.holdsPlaceholder || !mayBeginObject(piece, this.text.last())) return null;
+    const written = this.text.toString();
+    // xAI sends the whole arguments again at the end.
+    if (piece === written) return null;
+    const given = written === '' ? withoutPlaceholder(piece) : piece;
+    // Only from here on, with each piece: scanning every call's characters would cost each token.
+    const scanner = written === '' ? new JsonEnd('object') : this.#scanner().copy();
+    const end = scanner.push(given);
+    const next = end === -1 ? '' : given.slice(end).trimStart();
+    return next.startsWith('{') && !isEmptyObject(written + given.slice(0, end)) ? next : null;
+  }
+
+  /** Are the arguments an object, to its end? */
+  hasWholeObject(): boolean {
+    return this.#scanner().isWhole();
+  }
+
+  /** Is it complete, and sent? A native custom call's input can end anywhere, so only what follows ends it. */
+  isWhole(): boolean {
+    if (this.isCustom) return this.isEnded;
+    return (this.unsent === '' || this.holdsPlaceholder) && this.hasWholeObject();
+  }
+
+  /** Is it that call once more: by the same name, with arguments that are the same JSON? */
+  isSameAs(other: Call): boolean {
+    return this.name === other.name && isSameJson(this.text.toString(), other.text.toString());
+  }
+
+  #scanner(): JsonEnd {
+    if (this.#end === null) {
+      this.#end = new JsonEnd('object');
+      this.#end.push(this.text.toString());
+    }
+    return this.#end;
+  }
+
+  #growFromBrace(text: string): void {
+    if (text === '') return;
+    // xAI sends the whole arguments again at the end.
+    if (text.startsWith('{') && text === this.text.toString() && !this.isCustom && isCompleteJson(text)) return;
+    if (this.holdsPlaceholder) {
+      this.holdsPlaceholder = false;
+      if (text.trimStart().startsWith('{')) {
+        this.text.clear();
+        this.unsent = '';
+      }
+    } else if (text.startsWith('{}') && !this.isCustom && this.text.isEmpty()) {
+      this.holdsPlaceholder = text === '{}';
+      this.#append(withoutPlaceholder(text));
+      return;
+    }
+    this.#append(text);
+  }
+
+  #append(text: string): void {
+    this.text.append(text);
+    if (this.item !== null) this.unsent += text;
+  }
+}
+
+/** Arguments without the empty object that some servers write in front of them: `{}{"city":"Oslo"}`. */
+function withoutPlaceholder(text: string): string {
+  return /^\{\}\s*\{/.test(text) ? text.slice(2).trimStart() : text;
+}
+
+function isSameJson(one: string, other: string): boolean {
+  if (one === other) return true;
+  try {
+    return isDeepStrictEqual(parseExactly(one), parseExactly(other));
+  } catch {
+    // Not JSON, or nested deeper than the stack is.
+    return false;
+  }
+}
+
+/** Arguments are an object: the last character settles nearly every case, so that a long text is rarely parsed in vain. */
+export function isCompleteJson(text: string): boolean {
+  if (!text.trimEnd().endsWith('}')) return false;
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
