@@ -7,30 +7,19 @@ import { citationsOf } from './chat/citations.ts';
 import { isError, isNormalEnd, outcomeOf } from './chat/finish.ts';
 import { logprobsOf } from './chat/logprobs.ts';
 import { objectOf, textOf } from './chat/loose.ts';
-import type { Repair } from './chat/repairs.ts';
 import { UnreadNames } from './chat/unread-names.ts';
 import { usageOf } from './chat/usage.ts';
-import type { ResponseContext } from './context.ts';
+import type { AnswerReport, ResponseContext } from './context.ts';
 import { errorOfValue, errorOfWords } from './error.ts';
 import { Kept } from './kept.ts';
-import type { UnknownType } from './request/dropped.ts';
 import { EventLog } from './response/event-log.ts';
 import { ResponseWriter } from './response/response-writer.ts';
 
 /** A JSON answer, translated. */
-export interface TranslatedCompletion {
+export interface TranslatedCompletion extends AnswerReport {
   readonly response: ResponseResource;
   /** The whole stream for a client that asked for one (docs/answers.md E6), one delta for each part; else empty. */
   readonly events: readonly ResponseStreamEvent[];
-  /** Why the response failed, or null. */
-  readonly error: ApiError | null;
-  /** The upstream's own word for how the answer ended, or null if it gave none. */
-  readonly finishReason: string | null;
-  /** Tokens of the output, estimated. */
-  readonly outputTokens: number;
-  /** Fields that nothing here reads. */
-  readonly unread: readonly UnknownType[];
-  readonly repairs: readonly Repair[];
 }
 
 /**
@@ -67,15 +56,8 @@ export function translateCompletion(completion: unknown, context: ResponseContex
   const response = writer.end(
     error === null ? outcomeOf(choice.finish_reason, writer.output) : { status: 'failed', error },
   );
-  return {
-    response,
-    events: log.take(),
-    error: writer.failure(),
-    finishReason: textOf(choice.finish_reason) || null,
-    outputTokens: writer.outputTokens(),
-    unread: unread.names(),
-    repairs: writer.repairs.kinds(),
-  };
+  const report = writer.report(textOf(choice.finish_reason) || null, unread.names());
+  return { ...report, model: response.model, response, events: log.take() };
 }
 
 /** The one choice, or all of them as parts of one answer. Null if there is none. */

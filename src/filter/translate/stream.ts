@@ -1,6 +1,6 @@
 import { ApiError } from '../wire/schema/api-error.ts';
 import type { LooseChoice, LooseChunk, LooseMessage } from '../wire/schema/chat-completion.ts';
-import type { Logprob, ResponseResource, ResponseStatus, Usage } from '../wire/schema/response-resource.ts';
+import type { Logprob, ResponseResource, Usage } from '../wire/schema/response-resource.ts';
 import type { ResponseStreamEvent } from '../wire/schema/stream-events.ts';
 import { ChoiceParts, choicesOf, isEmptyDelta } from './chat/choices.ts';
 import { citationsOf } from './chat/citations.ts';
@@ -9,29 +9,18 @@ import { type DeltaField, type FastDelta, fastDeltaOf } from './chat/fast-delta.
 import { isError, isNormalEnd, outcomeOf, truncated } from './chat/finish.ts';
 import { logprobsOf } from './chat/logprobs.ts';
 import { objectOf, textOf } from './chat/loose.ts';
-import type { Repair } from './chat/repairs.ts';
 import { UnreadNames } from './chat/unread-names.ts';
 import { usageOf } from './chat/usage.ts';
-import type { ResponseContext } from './context.ts';
+import type { AnswerReport, ResponseContext } from './context.ts';
 import { errorOfEvent, errorOfText, errorOfValue, errorOfWords } from './error.ts';
 import { Kept } from './kept.ts';
-import type { UnknownType } from './request/dropped.ts';
 import { EventLog } from './response/event-log.ts';
 import { ResponseWriter } from './response/response-writer.ts';
 
 /** The part of a stream that is logged. */
-export interface StreamSummary {
-  readonly status: ResponseStatus;
-  readonly finishReason: string | null;
+export interface StreamSummary extends AnswerReport {
   /** Events sent. */
   readonly events: number;
-  /** The upstream's name for the model, or null. */
-  readonly model: string | null;
-  /** Tool calls left out because they had no name. */
-  readonly nameless: number;
-  /** Events and fields that nothing here reads. */
-  readonly unread: readonly UnknownType[];
-  readonly repairs: readonly Repair[];
 }
 
 /** Malformed pieces of data in a row after which the stream fails. */
@@ -167,13 +156,9 @@ export class StreamTranslator {
 
   summary(): StreamSummary {
     return {
-      status: this.#response.status(),
-      finishReason: this.#finishReason,
-      events: this.#log.count(),
+      ...this.#response.report(this.#finishReason, this.#unreadNames.names()),
       model: this.#response.model,
-      nameless: this.#response.output.nameless(),
-      unread: this.#unreadNames.names(),
-      repairs: this.#response.repairs.kinds(),
+      events: this.#log.count(),
     };
   }
 
@@ -241,8 +226,7 @@ export class StreamTranslator {
         ? choices[0]?.index
         : this.#choiceIndex;
     if (choices.length > 0) return;
-    const citations = citationsOf(chunk, null);
-    if (citations.length > 0) response.output.cite(citations);
+    response.output.cite(citationsOf(chunk, null));
   }
 
   #readChoice(choice: LooseChoice, key: number, chunk: LooseChunk | null, isAnswered: boolean): void {
@@ -257,7 +241,7 @@ export class StreamTranslator {
     }
     const citations = citationsOf(chunk, delta);
     if (delta === null) {
-      if (citations.length > 0) response.output.cite(citations);
+      response.output.cite(citations);
       return;
     }
     const logprobs = this.#context.wantsLogprobs && this.#parts.hasText(key) ? logprobsOf(choice.logprobs) : noLogprobs;

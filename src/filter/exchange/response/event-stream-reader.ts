@@ -13,7 +13,6 @@ import {
   type UpstreamBodyLimits,
   type UpstreamBodyOptions,
   type UpstreamBodyReader,
-  type UpstreamBodyReport,
 } from './upstream-body-reader.ts';
 import { tooLarge } from './upstream-errors.ts';
 
@@ -49,7 +48,7 @@ export class EventStreamReader implements UpstreamBodyReader {
     this.state = state;
     state.parsesWhole = false;
     state.disposition = committed ? 'translated' : null;
-    state.report = () => this.#report();
+    state.report = () => this.#translator.summary();
   }
 
   push(bytes: Buffer): ClientBytes {
@@ -102,21 +101,6 @@ export class EventStreamReader implements UpstreamBodyReader {
     } catch (thrown) {
       return this.#failWith(thrown);
     }
-  }
-
-  #report(): UpstreamBodyReport {
-    const { status, model, finishReason, events, unread, repairs } = this.#translator.summary();
-    return {
-      error: this.#translator.failure(),
-      usage: this.#translator.usage(),
-      outputTokens: this.#translator.outputTokens(),
-      status,
-      model,
-      finishReason,
-      unread,
-      repairs,
-      events,
-    };
   }
 
   #read(messages: readonly SseMessage[]): ClientBytes {

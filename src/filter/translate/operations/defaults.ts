@@ -11,16 +11,8 @@ export function responseAnswer(bodyOf: AnswerForm['bodyOf'] = (response) => resp
     asksUpstream: true,
     fold: null,
     readJson(value, context) {
-      const { response, events, error, finishReason, outputTokens, unread, repairs } = translateCompletion(
-        value,
-        context,
-      );
-      const { status, model, usage } = response;
-      return {
-        body: bodyOf(response),
-        events,
-        report: { error, status, model, usage, finishReason, outputTokens, unread, repairs },
-      };
+      const { response, events, ...report } = translateCompletion(value, context);
+      return { body: bodyOf(response), events, report };
     },
     bodyOf,
   };

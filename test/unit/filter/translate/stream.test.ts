@@ -108,11 +108,13 @@ describe('a stream translator', () => {
     translator.push(delta({ tool_calls: [{ index: 0, id: 'a', function: {} }] }, { finish_reason: 'length' }));
     translator.finish('eof');
     expect(translator.summary()).toEqual({
+      error: null,
       status: 'incomplete',
       finishReason: 'length',
       events: 9,
       model: 'real',
-      nameless: 1,
+      usage: null,
+      outputTokens: 1,
       unread: [],
       repairs: ['skipped_data'],
     });
