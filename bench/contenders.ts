@@ -16,8 +16,6 @@ export type ContenderName = 'noop' | 'service';
 /** A filter and its own Envoy, running. */
 export interface Contender {
   readonly name: ContenderName;
-  /** What the filter used while it was asked for the first time. */
-  readonly firstRequestCpuSeconds: number;
   /** Sends a slice of load; returns its results and its cost. */
   measure(options: Omit<LoadOptions, 'port' | 'api'>): Promise<Slice>;
   /** Resident bytes of the filter, now. */
@@ -56,13 +54,10 @@ export async function startContender(name: ContenderName, upstreamPort: number, 
     const places = { listen: at(port), admin: at(adminPort), service: at(filter.port), upstream: at(upstreamPort) };
     return placeEnvoy(readFileSync(join(root, 'envoy/envoy.yaml'), 'utf8'), places);
   };
-  const { envoy, port, firstRequestCpuSeconds } = await startEnvoy(folder, {
-    ...{ configOf, api, filterPid: filter.child.pid },
-  });
+  const { envoy, port } = await startEnvoy(folder, configOf, api);
 
   return {
     name,
-    firstRequestCpuSeconds,
     async measure(options) {
       const before = { envoy: cpuSeconds(envoy.pid), filter: cpuSeconds(filter.child.pid) };
       const report = await runLoad({ ...options, port, api });
@@ -81,17 +76,12 @@ export async function startContender(name: ContenderName, upstreamPort: number, 
   };
 }
 
-interface EnvoyStart {
-  readonly configOf: (port: number, adminPort: number) => EnvoyConfig;
-  readonly api: LoadOptions['api'];
-  readonly filterPid: number;
-}
-
 /** Starts Envoy and waits until it serves. If another process takes one of its ports meanwhile, Envoy exits and is started with others. */
 async function startEnvoy(
   folder: string,
-  { configOf, api, filterPid }: EnvoyStart,
-): Promise<{ readonly envoy: Child; readonly port: number; readonly firstRequestCpuSeconds: number }> {
+  configOf: (port: number, adminPort: number) => EnvoyConfig,
+  api: LoadOptions['api'],
+): Promise<{ readonly envoy: Child; readonly port: number }> {
   const file = join(folder, 'envoy.json');
   const output: string[] = [];
   for (let attempt = 0; attempt < 3; attempt++) {
@@ -105,9 +95,8 @@ async function startEnvoy(
     void envoy.ended.then(() => gone.abort());
     try {
       await untilListening(port, AbortSignal.any([gone.signal, AbortSignal.timeout(30_000)]));
-      const cpuBefore = cpuSeconds(filterPid);
       await untilServing({ port, api }, gone.signal);
-      return { envoy, port, firstRequestCpuSeconds: cpuSeconds(filterPid) - cpuBefore };
+      return { envoy, port };
     } catch (error) {
       if (!gone.signal.aborted) throw error;
     }

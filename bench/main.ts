@@ -14,7 +14,6 @@ import { recordTable } from './results.ts';
 import { runStart, startHeadings } from './start-up.ts';
 import { type Cell, tableOf } from './table.ts';
 import { buildOwnTree } from './trees.ts';
-import { runWarmUp, warmUpHeadings, warmUpNote } from './warm-up.ts';
 
 type Rows = Promise<readonly (readonly Cell[])[]>;
 
@@ -32,7 +31,6 @@ const tables: Readonly<Record<PartName, { note?: string; headings: readonly stri
     rows: (rounds) => runScenarios(rounds, note),
   },
   start: { headings: startHeadings, rows: runStart },
-  warm: { note: warmUpNote, headings: warmUpHeadings, rows: (rounds) => runWarmUp(rounds, note) },
   micro: { headings: microHeadings, rows: async () => microRows() },
 };
 

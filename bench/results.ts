@@ -28,5 +28,14 @@ export function recordTable(name: TableName, table: RecordedTable): void {
   const rows = table.rows.map((row) =>
     row.map((cell) => (typeof cell === 'number' ? Number(cell.toPrecision(4)) : cell)),
   );
-  writeFileSync(file, `${JSON.stringify({ ...readResults(), [name]: { ...table, rows } }, null, 2)}\n`);
+  writeFileSync(file, textOf({ ...readResults(), [name]: { ...table, rows } }));
+}
+
+/** JSON with a line for each row, so that a difference shows which figures changed. */
+function textOf(results: Results): string {
+  const tables = Object.entries(results).map(([name, { rows, ...about }]) => {
+    const lines = rows.map((row) => `    ${JSON.stringify(row)}`);
+    return `"${name}": ${JSON.stringify({ ...about, rows: [] }).slice(0, -2)}\n${lines.join(',\n')}\n  ]}`;
+  });
+  return `{\n  ${tables.join(',\n  ')}\n}\n`;
 }
