@@ -9,17 +9,6 @@ import {
   taken,
 } from './probe-types.ts';
 
-/** A function tool as a Chat server takes it. */
-interface FunctionTool {
-  readonly type: 'function';
-  readonly function: {
-    readonly name: string;
-    readonly description: string;
-    readonly parameters: object;
-    readonly strict?: boolean;
-  };
-}
-
 /** A message of a conversation that is sent. */
 type Message = Readonly<Record<string, unknown>> & { readonly role: string };
 
@@ -33,10 +22,7 @@ const ofCity = {
 /** The tools that are offered. */
 export const getWeather = tool('get_weather', 'The weather of a city, now');
 export const getTime = tool('get_time', 'The local time in a city, now');
-export const strictWeather: FunctionTool = {
-  ...getWeather,
-  function: { ...getWeather.function, strict: true },
-};
+export const strictWeather = tool('get_weather', 'The weather of a city, now', { strict: true });
 
 /** The names of all tools that probes offer. */
 export const toolNames: ReadonlySet<string> = new Set(['get_weather', 'get_time', 'write_note']);
@@ -97,18 +83,22 @@ function limitFieldOf(findings: Findings): LimitField | null {
 
 /** The form of calls in a history that this server accepts. */
 export interface CallForm {
+  /** The question of the probe that tries it. */
+  readonly asks: string;
   readonly content: null | '';
   readonly nineCharacterIds: boolean;
   readonly signature: boolean;
 }
 
+const plainForm = { asks: 'the turn after a tool call', content: null, nineCharacterIds: false, signature: false };
+
 /** The forms in which a finished call is tried, in this order, by the probe that tries each. */
-export const callForms: ReadonlyMap<string, CallForm> = new Map([
-  ['tool_result', { content: null, nineCharacterIds: false, signature: false }],
-  ['tool_result_empty', { content: '', nineCharacterIds: false, signature: false }],
-  ['tool_result_ids', { content: null, nineCharacterIds: true, signature: false }],
-  ['tool_result_both', { content: '', nineCharacterIds: true, signature: false }],
-  ['tool_result_signed', { content: null, nineCharacterIds: false, signature: true }],
+export const callForms: ReadonlyMap<string, CallForm> = new Map<string, CallForm>([
+  ['tool_result', plainForm],
+  ['tool_result_empty', { ...plainForm, asks: 'the same, content "" in place of null', content: '' }],
+  ['tool_result_ids', { ...plainForm, asks: 'the same, ids of nine characters', nineCharacterIds: true }],
+  ['tool_result_both', { ...plainForm, asks: 'the same, both', content: '', nineCharacterIds: true }],
+  ['tool_result_signed', { ...plainForm, asks: 'the same, with a thought signature', signature: true }],
 ]);
 
 /** The accepted form; null if none was, or none was tried. */
@@ -151,6 +141,6 @@ export function contextWindowOf(findings: Findings): number | null {
   return factOf(findings, 'contextWindow') ?? null;
 }
 
-function tool(name: string, description: string): FunctionTool {
-  return { type: 'function', function: { name, description, parameters: ofCity } };
+function tool(name: string, description: string, more: object = {}) {
+  return { type: 'function', function: { name, description, parameters: ofCity, ...more } };
 }

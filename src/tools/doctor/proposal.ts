@@ -41,10 +41,10 @@ export function proposeProfile(findings: Findings, url: URL, model: string): Pro
   const evidence = evidenceOf(findings, { path: url.pathname, model });
   const { base, because } = chooseBase(evidence, findings, url.hostname, model);
   const differences = differencesOf(evidence, base, model);
-  const name = differences.length === 0 ? base.name : nameFor(model);
-  const file = fileFor({ base: base.name, name: nameFor(model), differences, model, byModel: ofRules(base, model) });
-  check(file, nameFor(model), evidence, model);
-  return { base: base.name, because, differences, name, file };
+  const own = nameFor(model);
+  const file = fileFor(base, own, differences, model);
+  check(file, own, evidence, model);
+  return { base: base.name, because, differences, name: differences.length === 0 ? base.name : own, file };
 }
 
 function chooseBase(
@@ -57,15 +57,13 @@ function chooseBase(
   if (ofHost !== undefined) return { base: ofHost, because: `the host is ${host}` };
   const ofEngine = profileOf(factOf(findings, 'software') ?? '');
   if (ofEngine !== undefined) return { base: ofEngine, because: 'the engine says so' };
-  const [generic] = builtInProfiles;
+  // An engine would have identified itself.
+  const others = builtInProfiles.filter(({ recognisedBy }) => !('engine' in recognisedBy));
+  const [generic, ...rest] = others.map(({ profile }) => profile);
   if (generic === undefined) throw new Error('There are no profiles.');
-  const scored = builtInProfiles
-    // An engine would have identified itself.
-    .filter(({ recognisedBy }) => !('engine' in recognisedBy))
-    .map(({ profile }) => ({ profile, score: scoreOf(evidence, profile, generic.profile, model) }));
-  const [best] = scored.toSorted((one, other) => one.score - other.score);
-  if (best === undefined) throw new Error('There are no profiles.');
-  return { base: best.profile, because: 'it comes closest to what the probes found' };
+  const scoreFor = (profile: Profile) => scoreOf(evidence, profile, generic, model);
+  const base = rest.reduce((best, other) => (scoreFor(other) < scoreFor(best) ? other : best), generic);
+  return { base, because: 'it comes closest to what the probes found' };
 }
 
 function scoreOf(evidence: readonly Evidence[], profile: Profile, generic: Profile, model: string): number {
@@ -110,14 +108,8 @@ function nameFor(model: string): string {
   return profileNames.includes(name) ? `${name}-1` : name;
 }
 
-function fileFor(proposal: {
-  readonly base: string;
-  readonly name: string;
-  readonly differences: readonly Difference[];
-  readonly model: string;
-  readonly byModel: ReadonlySet<string>;
-}): string {
-  const { base, name, differences, model, byModel } = proposal;
+function fileFor(base: Profile, name: string, differences: readonly Difference[], model: string): string {
+  const byModel = ofRules(base, model);
   // JSON is YAML.
   const line = ({ flag, value, from }: Difference, indent: string) =>
     `${indent}${flag}: ${flagJson(value)} # ${from}\n`;
@@ -126,7 +118,7 @@ function fileFor(proposal: {
   const rule = `/^${model.replace(/[^\w\s:-]/g, '\\$&')}$/`;
   return [
     `# Made by responses-extproc doctor from what the model ${JSON.stringify(model)} answered; behind each flag, the probes that say so.\n`,
-    `profiles:\n  ${JSON.stringify(name)}:\n    extends: ${JSON.stringify(base)}\n`,
+    `profiles:\n  ${JSON.stringify(name)}:\n    extends: ${JSON.stringify(base.name)}\n`,
     ...own.map((difference) => line(difference, '    ')),
     ...(ruled.length === 0 ? [] : [`    models:\n      ${JSON.stringify(rule)}:\n`]),
     ...ruled.map((difference) => line(difference, '        ')),

@@ -23,22 +23,14 @@ export interface Verdict {
   readonly failing: readonly string[];
 }
 
-const words: Readonly<Record<Result, string>> = {
-  works: 'works',
-  accepted: 'accepted',
-  ignored: 'IGNORED',
-  refused: 'REFUSED',
-  broken: 'BROKEN',
-  not_tested: 'not tested',
-};
-
-const colours: Readonly<Record<Result, Colour>> = {
-  works: 'green',
-  accepted: 'green',
-  ignored: 'yellow',
-  refused: 'yellow',
-  broken: 'red',
-  not_tested: 'dim',
+/** How a result is shown. */
+const shown: Readonly<Record<Result, { readonly text: string; readonly colour: Colour }>> = {
+  works: { text: 'works', colour: 'green' },
+  accepted: { text: 'accepted', colour: 'green' },
+  ignored: { text: 'IGNORED', colour: 'yellow' },
+  refused: { text: 'REFUSED', colour: 'yellow' },
+  broken: { text: 'BROKEN', colour: 'red' },
+  not_tested: { text: 'not tested', colour: 'dim' },
 };
 
 /** Only the essential probes count. Untested ones leave it open. */
@@ -128,7 +120,7 @@ function rowOf(probe: Probe, { result, detail }: Finding, nameWidth: number, wid
   const told = meaning === undefined ? detail : `${detail}. ${meaning}`;
   const cells = [
     { text: probe.name, width: nameWidth },
-    { text: words[result], width: resultWidth, colour: colours[result] },
+    { ...shown[result], width: resultWidth },
   ];
   return rowLines(cells, wrap(told, Math.max(width - indentOf([nameWidth, resultWidth]), 30)), style);
 }

@@ -18,15 +18,6 @@ const tools = [getWeather];
 const asked = user(weatherQuestion);
 const whoAreYou = user('Who are you?');
 
-/** What each of the forms after the first adds. */
-const formNames: Readonly<Record<string, string>> = {
-  tool_result: 'the turn after a tool call',
-  tool_result_empty: 'the same, content "" in place of null',
-  tool_result_ids: 'the same, ids of nine characters',
-  tool_result_both: 'the same, both',
-  tool_result_signed: 'the same, with a thought signature',
-};
-
 export const turnProbes: readonly ChatRow[] = [
   ...[...callForms].map(([name, form]) => resultProbe(name, form)),
   {
@@ -108,7 +99,7 @@ export const turnProbes: readonly ChatRow[] = [
 
 /** The turn that every agent's loop consists of; a form is tried only if those before it were refused. */
 function resultProbe(name: string, form: CallForm): ChatRow {
-  const asks = formNames[name] ?? name;
+  const { asks } = form;
   const sends = ({ findings }: Known) => {
     if (found(findings, 'tool_call', 'refused', 'broken')) return 'tools are not taken';
     if (callFormOf(findings) !== null) return 'the turn is taken as it is';
