@@ -1,6 +1,6 @@
 /**
- * `npm run bench`: what the service costs next to a filter that does nothing, on a real Envoy; and what its parts cost.
- * `npm run bench -- --only micro,start --rounds 5`: some of it. `npm run bench -- --compare main`: this tree against a
+ * `npm run bench`: what the service costs next to a filter that does nothing, on a real Envoy; and what a start costs.
+ * `npm run bench -- --only start --rounds 5`: some of it. `npm run bench -- --compare main`: this tree against a
  * commit, with a verdict for each figure. `npm run bench -- --record`: the figures that the documentation shows are those of
  * this run, after `npm run generate`. How to read them: docs/performance.md.
  */
@@ -9,7 +9,6 @@ import { findEnvoy } from '../tools/mesh/envoy-binary.ts';
 import { type BenchArguments, type PartName, parseBenchArguments, parts } from './arguments.ts';
 import { compareWith, comparisonHeadings } from './comparison.ts';
 import { runScenarios, scenarioHeadings, scenarios } from './envoy-scenarios.ts';
-import { headings as microHeadings, microRows } from './micro.ts';
 import { recordTable } from './results.ts';
 import { runStart, startHeadings } from './start-up.ts';
 import { type Cell, tableOf } from './table.ts';
@@ -31,7 +30,6 @@ const tables: Readonly<Record<PartName, { note?: string; headings: readonly stri
     rows: (rounds) => runScenarios(rounds, note),
   },
   start: { headings: startHeadings, rows: runStart },
-  micro: { headings: microHeadings, rows: async () => microRows() },
 };
 
 const wanted = argumentsOf();

@@ -29,7 +29,7 @@ import {
   responseHeaders,
   textDeltas,
 } from './fixtures.ts';
-import { type Cell, tableOf } from './table.ts';
+import { tableOf } from './table.ts';
 
 /** A case prepares once, then does its work on `operations` tokens or messages each time it is called. */
 interface Case {
@@ -61,15 +61,6 @@ const full = { request: 'BUFFERED', response: 'FULL_DUPLEX_STREAMED' } as const;
 
 /** Results go here, so that the compiler cannot eliminate the work. */
 let sink: unknown;
-
-export const headings = ['part', 'what', 'CPU µs each'];
-
-/** The rows of the table, of these groups or all. Each case runs for five times `ms`, after twice that to warm up. */
-export function microRows({ ms = 150, groups }: { ms?: number; groups?: readonly string[] } = {}): Cell[][] {
-  return cases()
-    .filter(({ group }) => groups === undefined || groups.includes(group))
-    .map(({ group, name, operations, work }) => [group, name, microsecondsOf(work, operations, ms)]);
-}
 
 /** The best of several rounds: disturbances only add time. */
 function microsecondsOf(work: () => void, operations: number, ms: number): number {
@@ -254,9 +245,12 @@ function openRecorded(stream: boolean): Exchange {
 const streamRequest = requestBody(true);
 const jsonRequest = requestBody(false);
 
-if (import.meta.main) {
-  const { values } = parseArgs({ options: { ms: { type: 'string' }, group: { type: 'string', multiple: true } } });
-  const ms = values.ms === undefined ? {} : { ms: Number(values.ms) };
-  console.log(tableOf(headings, microRows({ ...ms, ...(values.group === undefined ? {} : { groups: values.group }) })));
-  if (sink === undefined) throw new Error('Nothing was measured.');
-}
+const { values } = parseArgs({
+  options: { ms: { type: 'string', default: '150' }, group: { type: 'string', multiple: true } },
+});
+// Each case runs for five times `ms`, after twice that to warm up.
+const rows = cases()
+  .filter(({ group }) => values.group === undefined || values.group.includes(group))
+  .map(({ group, name, operations, work }) => [group, name, microsecondsOf(work, operations, Number(values.ms))]);
+console.log(tableOf(['part', 'what', 'CPU µs each'], rows));
+if (sink === undefined) throw new Error('Nothing was measured.');
