@@ -9,6 +9,7 @@ import { faultsOfChat } from '../support/chat-rules.ts';
 import { createCountedIds, emptyResponse, kinds, minimalEcho } from '../support/context.ts';
 import { blockOf, type GoldenCase, goldenCases } from '../support/golden.ts';
 import { faultsOfError, faultsOfResponse } from '../support/published-schema.ts';
+import { remedy } from '../support/remedy.ts';
 import { createTestSettings, type SettingsOverrides } from '../support/settings.ts';
 
 /**
@@ -94,9 +95,6 @@ it.each(namesIn(requestSettings))('the setting %s has a case in which it decides
   });
   expect(deciding, `Write a case in test/golden/request-*.md that sets ${path.join('.')}.`).not.toEqual([]);
 });
-
-/** An instruction, what was expected, or the values that there are. */
-const remedy = /\b(Send|Use|Leave|Offer|Call|Shorten|Choose|Expected|Supported|Must|Missing required parameter)\b/i;
 
 function namesIn(table: SettingTable): (readonly [readonly string[]])[] {
   return Object.entries(table).flatMap(([name, entry]) =>

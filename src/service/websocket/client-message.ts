@@ -32,7 +32,8 @@ export function unreadable(error: unknown): TurnError {
       status: 413,
       error: { type: 'invalid_request', code: 'request_too_large', param: null, message: error.message },
     };
-  if (error instanceof SyntaxError) return invalid('invalid_json', null, 'The message is not valid JSON.');
+  if (error instanceof SyntaxError)
+    return invalid('invalid_json', null, 'The message is not valid JSON. Send one JSON object.');
   throw error;
 }
 

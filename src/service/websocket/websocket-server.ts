@@ -123,10 +123,21 @@ export async function startWebSocketEndpoint(options: WebSocketOptions): Promise
       return refusal(404, 'not_found', 'not_found', 'WebSockets are served at /v1/responses.');
     const { origin } = headers;
     if (origin !== undefined && !origins.includes('*') && !origins.includes(origin))
-      return refusal(403, 'invalid_request', 'origin_not_allowed', 'Pages of this origin may not connect.');
-    if (!accepting) return refusal(503, 'server_error', 'server_shutting_down', 'The server is going away.');
+      return refusal(
+        403,
+        'invalid_request',
+        'origin_not_allowed',
+        'Pages of this origin may not connect, unless the gateway’s WEBSOCKET_ORIGINS lists it.',
+      );
+    if (!accepting)
+      return refusal(503, 'server_error', 'server_shutting_down', 'The server is going away: connect again.');
     if (sockets.size >= maxConnections)
-      return refusal(503, 'server_error', 'server_overloaded', 'The gateway has too many connections.');
+      return refusal(
+        503,
+        'server_error',
+        'server_overloaded',
+        'The gateway has too many connections: try again later.',
+      );
     const short = memory.refusal();
     return short === null ? null : refusal(503, 'server_error', 'server_overloaded', short.message);
   }

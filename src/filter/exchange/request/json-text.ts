@@ -20,17 +20,20 @@ export function* parseJson(
 ): Steps<unknown> {
   const { tooDeepAt, mayLoseNumbers, values } = scanJson(bytes, { maxNesting, maxValues });
   if (values > maxValues) {
-    throw new ApiError(`The request body holds too many values: more than ${maxValues}.`, {
-      status: 413,
-      type: 'invalid_request',
-      code: 'request_too_large',
-    });
+    throw new ApiError(
+      `The request body holds too many values: more than ${maxValues}. Send fewer items, or smaller tools.`,
+      {
+        status: 413,
+        type: 'invalid_request',
+        code: 'request_too_large',
+      },
+    );
   }
   if (tooDeepAt !== null) {
     throw ApiError.invalidRequest(
       'nesting_too_deep',
       null,
-      `The request body is nested too deep: more than ${maxNesting} levels of objects and arrays at byte ${tooDeepAt}.`,
+      `The request body is nested too deep: more than ${maxNesting} levels of objects and arrays at byte ${tooDeepAt}. Send it flatter, or the deep part as text.`,
     );
   }
   const overload = bytes.length < smallBodyBytes ? null : holdAll(bytes.length, values, hold);
@@ -39,13 +42,17 @@ export function* parseJson(
   try {
     text = utf8.decode(bytes);
   } catch {
-    throw ApiError.invalidRequest('invalid_json', null, 'The request body is not valid JSON: it is not UTF-8.');
+    throw ApiError.invalidRequest(
+      'invalid_json',
+      null,
+      'The request body is not valid JSON: it is not UTF-8. Send it in UTF-8.',
+    );
   }
   yield;
   try {
     return mayLoseNumbers && values <= maxExactValues ? parseExactly(text) : JSON.parse(text);
   } catch (cause) {
-    throw new ApiError(`The request body is not valid JSON: ${reasonOf(cause)}.`, {
+    throw new ApiError(`The request body is not valid JSON: ${reasonOf(cause)}. Send one JSON object.`, {
       status: 400,
       type: 'invalid_request',
       code: 'invalid_json',

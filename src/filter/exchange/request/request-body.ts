@@ -35,7 +35,8 @@ export function* readRequestBody(
   // Before parsing: a small body may become a large value.
   const overload = plain === bytes ? null : hold(bytes.length + plain.length, bytes.length + plain.length);
   if (overload !== null) throw overload;
-  if (plain.length === 0) throw ApiError.invalidRequest('invalid_json', null, 'The request body is empty.');
+  if (plain.length === 0)
+    throw ApiError.invalidRequest('invalid_json', null, 'The request body is empty. Send one JSON object.');
   if (plain !== bytes) yield;
   return yield* parseJson(plain, limits.maxNesting, limits.maxValues, hold);
 }
@@ -64,13 +65,16 @@ function decompress(body: Uint8Array, contentEncoding: string | null, maxBytes: 
   } catch (thrown) {
     if (!(thrown instanceof ContentCodingError)) throw thrown;
     if (thrown.reason === 'too_large') throw tooLarge(thrown.message);
-    throw new ApiError(`The request body ${thrown.message}, but its content-encoding says so.`, {
-      status: 400,
-      type: 'invalid_request',
-      code: 'invalid_encoding',
-      param: 'content-encoding',
-      cause: thrown,
-    });
+    throw new ApiError(
+      `The request body ${thrown.message}, but its content-encoding says so. Send it so, or leave 'content-encoding' out.`,
+      {
+        status: 400,
+        type: 'invalid_request',
+        code: 'invalid_encoding',
+        param: 'content-encoding',
+        cause: thrown,
+      },
+    );
   }
 }
 
@@ -82,7 +86,7 @@ function unsupportedEncoding(contentEncoding: string): ApiError {
 }
 
 function tooLarge(why: string): ApiError {
-  return new ApiError(`The request body is too large: it ${why}.`, {
+  return new ApiError(`The request body is too large: it ${why}. Shorten 'input', or send fewer files.`, {
     status: 413,
     type: 'invalid_request',
     code: 'request_too_large',

@@ -152,7 +152,10 @@ export class RequestLeg {
     if (this.#announcedBytes > this.#options.bodyLimits.maxRequestBytes)
       return this.#refuse(event.type, this.#tooLarge());
     if (event.endOfStream)
-      return this.#refuse(event.type, ApiError.invalidRequest('missing_body', null, 'The request has no body.'));
+      return this.#refuse(
+        event.type,
+        ApiError.invalidRequest('missing_body', null, 'The request has no body. Send one JSON object.'),
+      );
     const overload = this.#options.hold(this.#announcedBytes, this.#announcedBytes);
     if (overload !== null) return this.#refuse(event.type, overload);
     this.#path = route.path;
@@ -304,11 +307,14 @@ export class RequestLeg {
   }
 
   #tooLarge(): ApiError {
-    return new ApiError(`The request body is larger than ${this.#options.bodyLimits.maxRequestBytes} bytes.`, {
-      status: 413,
-      type: 'invalid_request',
-      code: 'request_too_large',
-    });
+    return new ApiError(
+      `The request body is larger than ${this.#options.bodyLimits.maxRequestBytes} bytes. Shorten 'input', or send fewer files.`,
+      {
+        status: 413,
+        type: 'invalid_request',
+        code: 'request_too_large',
+      },
+    );
   }
 }
 
@@ -337,7 +343,11 @@ function modeProblem({ request, response }: BodyModes, template: string): string
 
 function unexpectedBody(headers: HeaderMap): ApiError {
   const method = headers.get(':method') ?? '';
-  return ApiError.invalidRequest('unexpected_body', null, `A request with the method ${method} has no body here.`);
+  return ApiError.invalidRequest(
+    'unexpected_body',
+    null,
+    `A request with the method ${method} has no body here. Leave it out.`,
+  );
 }
 
 function misconfigured(why: string): ApiError {
@@ -349,13 +359,16 @@ function misconfigured(why: string): ApiError {
 }
 
 function partialBody(): ApiError {
-  return new ApiError('The request body is larger than the proxy’s buffer (request body mode BUFFERED_PARTIAL).', {
-    status: 413,
-    type: 'invalid_request',
-    code: 'request_too_large',
-  });
+  return new ApiError(
+    'The request body is larger than the proxy’s buffer (request body mode BUFFERED_PARTIAL). Shorten it.',
+    {
+      status: 413,
+      type: 'invalid_request',
+      code: 'request_too_large',
+    },
+  );
 }
 
 function trailersWhere({ request }: BodyModes): string {
-  return `A request with trailers cannot be translated in the request body mode ${request}.`;
+  return `A request with trailers cannot be translated in the request body mode ${request}. Send it without them.`;
 }

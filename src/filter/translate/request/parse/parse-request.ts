@@ -200,7 +200,10 @@ function checkMeaning(name: keyof CreateResponseFields, value: unknown, settings
       );
     case 'moderation':
       if (settings.profile.openaiOnly) return;
-      throw unsupportedParameter(name, `Moderation is not available here. Call a moderation service yourself.`);
+      throw unsupportedParameter(
+        name,
+        `Moderation is not available here. Leave 'moderation' out, and call a moderation service yourself.`,
+      );
     case 'guardrails':
       if (settings.profile.guardrails || (Array.isArray(value) && value.length === 0)) return;
       throw unsupportedParameter(
@@ -345,7 +348,10 @@ function parseUnknown(
     );
   }
   if (name === 'n')
-    throw unsupportedParameter(name, `The Responses API gives one answer. Send several requests instead.`);
+    throw unsupportedParameter(
+      name,
+      `'n' belongs to the Chat Completions API: the Responses API gives one answer. Send several requests instead.`,
+    );
   if (engineFields.has(name) || settings.unknownFields === 'forward') {
     checkRefused(name, value, settings);
     const { renames } = settings.profile;

@@ -92,7 +92,7 @@ describe('a body that is refused', () => {
         ...invalid,
         status: 413,
         code: 'request_too_large',
-        message: 'The request body holds too many values: more than 6.',
+        message: 'The request body holds too many values: more than 6. Send fewer items, or smaller tools.',
       },
     ],
     ['[[1]]', null],
@@ -101,10 +101,18 @@ describe('a body that is refused', () => {
       {
         ...invalid,
         code: 'nesting_too_deep',
-        message: 'The request body is nested too deep: more than 2 levels of objects and arrays at byte 2.',
+        message:
+          'The request body is nested too deep: more than 2 levels of objects and arrays at byte 2. Send it flatter, or the deep part as text.',
       },
     ],
-    ['[\xff]', { ...invalid, code: 'invalid_json', message: 'The request body is not valid JSON: it is not UTF-8.' }],
+    [
+      '[\xff]',
+      {
+        ...invalid,
+        code: 'invalid_json',
+        message: 'The request body is not valid JSON: it is not UTF-8. Send it in UTF-8.',
+      },
+    ],
   ])('%s', (text, expected) => {
     expect(refusal(Buffer.from(text, 'latin1'))).toEqual(expected);
   });

@@ -3,6 +3,7 @@ import { Exchange } from '../../../../../src/filter/exchange/exchange.ts';
 import type { ExchangeOptions } from '../../../../../src/filter/exchange/options.ts';
 import type { BodyMode, ExchangeReply, RequestEvent } from '../../../../../src/filter/exchange/types.ts';
 import { exchangeOptions, headersOf } from '../../../../support/exchange-options.ts';
+import { remedy } from '../../../../support/remedy.ts';
 
 type Options = Partial<ExchangeOptions> & { readonly profile?: string };
 
@@ -27,17 +28,27 @@ function refusalOf(events: readonly RequestEvent[], options: Options): Extract<E
   return last;
 }
 
-const tooLarge = [413, 'invalid_request', 'request_too_large', 'The request body is larger than 10 bytes.'] as const;
+const tooLarge = [
+  413,
+  'invalid_request',
+  'request_too_large',
+  "The request body is larger than 10 bytes. Shorten 'input', or send fewer files.",
+] as const;
 const misconfigured = (why: string) =>
   [500, 'server_error', 'proxy_misconfigured', `The proxy is not configured for translation: ${why}.`] as const;
 
 test.each<[string, readonly RequestEvent[], Options, readonly [number, string, string, string]]>([
-  ['no body', [headers({}, true)], {}, [400, 'invalid_request', 'missing_body', 'The request has no body.']],
+  [
+    'no body',
+    [headers({}, true)],
+    {},
+    [400, 'invalid_request', 'missing_body', 'The request has no body. Send one JSON object.'],
+  ],
   [
     'a preflight with a body',
     [headers({ ':method': 'OPTIONS' })],
     {},
-    [400, 'invalid_request', 'unexpected_body', 'A request with the method OPTIONS has no body here.'],
+    [400, 'invalid_request', 'unexpected_body', 'A request with the method OPTIONS has no body here. Leave it out.'],
   ],
   ['an announced body that is too large', [headers({ 'content-length': '11' })], { bodyLimits: tiny }, tooLarge],
   ['a body that is too large', [headers(), body('x'.repeat(11))], { bodyLimits: tiny }, tooLarge],
@@ -55,7 +66,7 @@ test.each<[string, readonly RequestEvent[], Options, readonly [number, string, s
       413,
       'invalid_request',
       'request_too_large',
-      'The request body is larger than the proxy’s buffer (request body mode BUFFERED_PARTIAL).',
+      'The request body is larger than the proxy’s buffer (request body mode BUFFERED_PARTIAL). Shorten it.',
     ],
   ],
   [
@@ -66,7 +77,7 @@ test.each<[string, readonly RequestEvent[], Options, readonly [number, string, s
       400,
       'invalid_request',
       'unsupported_trailers',
-      'A request with trailers cannot be translated in the request body mode STREAMED.',
+      'A request with trailers cannot be translated in the request body mode STREAMED. Send it without them.',
     ],
   ],
   ['no request bodies', [headers()], modes('NONE'), misconfigured('the request body mode is NONE')],
@@ -85,6 +96,8 @@ test.each<[string, readonly RequestEvent[], Options, readonly [number, string, s
   (_, events, options, [status, type, code, message]) => {
     const refusal = refusalOf(events, { ...modes('FULL_DUPLEX_STREAMED'), ...options });
     expect(refusal.status).toBe(status);
+    // What is wrong with the proxy is not the client's to mend.
+    if (status < 500) expect(message).toMatch(remedy);
     expect(JSON.parse(String(refusal.body))).toEqual({ error: { type, code, param: null, message } });
     expect(refusal.headers).toEqual({ 'content-type': 'application/json', 'x-request-id': 'req-1' });
     expect(refusal.details).toBe(`responses_extproc:${code}`);
