@@ -196,7 +196,8 @@ describe('a call', () => {
 
   test('that nobody has room for is refused, and what would pass passes', async () => {
     const full = new ApiError('full', { status: 503, type: 'server_error', code: 'server_overloaded' });
-    running = await startService({}, { guard: { admit: () => full, checkAvailability: () => true, worked() {} } });
+    const guard = { admit: () => full, checkAvailability: () => true, waitedTooLong: () => full, worked() {} };
+    running = await startService({}, { guard });
     const refused = running.client.open(defaultModes);
     refused.send(requestHeaders());
     expect(errorOf(await refused.next())).toEqual({ status: 503, code: 'server_overloaded' });

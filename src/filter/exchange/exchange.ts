@@ -77,12 +77,13 @@ export class Exchange {
 
   /**
    * The replies to the message that ends a large request body: its translation in steps, so that other exchanges run between
-   * them. Until the last step this exchange takes no other message.
+   * them. Until the last step this exchange takes no other message. `refusal` is asked at the first: the message may have
+   * waited too long for it.
    */
-  *handleInSteps(event: RequestEvent): Steps<Replies> {
+  *handleInSteps(event: RequestEvent, refusal?: () => ApiError | null): Steps<Replies> {
     this.#tap?.onEvent(event);
     if (this.#closed) return [];
-    return this.#checked(yield* this.#requestLeg.handleInSteps(event), event);
+    return this.#checked(yield* this.#requestLeg.handleInSteps(event, refusal), event);
   }
 
   /** All replies of `repliesToTick` at once. */

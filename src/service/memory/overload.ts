@@ -4,7 +4,7 @@ import { Account, Ledger } from './ledger.ts';
 import { MemoryMeter } from './memory-meter.ts';
 
 /** The limit that refused an exchange. */
-export type OverloadReason = 'exchanges' | 'buffered_bytes' | 'memory';
+export type OverloadReason = 'exchanges' | 'buffered_bytes' | 'memory' | 'waiting';
 
 export interface OverloadLimits {
   /** Maximum concurrent exchanges; 0 for no limit. */
@@ -144,6 +144,11 @@ export class OverloadGuard {
     // While those that hold the most are paused, there may be no work that would look.
     if (this.#keepsOut() && (this.#isRoomDue() || this.#evictForMemory() > 0)) this.#relieve();
     return this.#keepsOut() ? this.#refuse('memory') : null;
+  }
+
+  /** The error for a body that has waited too long for its turn. */
+  waitedTooLong(): ApiError {
+    return this.#refuse('waiting');
   }
 
   /** Enters a holder; `released` is called when it ends. */
@@ -362,4 +367,5 @@ const why: Readonly<Record<OverloadReason, string>> = {
   exchanges: 'too many requests at once',
   buffered_bytes: 'too many bytes are waiting',
   memory: 'memory is short',
+  waiting: 'large requests wait too long for their turn',
 };

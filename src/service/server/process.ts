@@ -20,6 +20,10 @@ export interface ProcessOptions {
   open(modes: BodyModes | null, call: Holder): OpenExchange;
   /** Called with the bytes of each message. */
   readonly worked: (bytes: number) => void;
+  /** The error for a body that has waited too long for its turn. */
+  readonly waitedTooLong: () => ApiError | null;
+  /** Milliseconds after which it has. */
+  readonly longestWaitMs: number;
   /** Where bodies wait for their turn; those of one step do not wait for those of many. */
   readonly queues: Readonly<Record<Exclude<Pace, 'at_once'>, StepQueue>>;
   readonly observers: readonly ExchangeObserver[];
@@ -187,7 +191,10 @@ class ProcessCall implements GrpcCallListener, TickListener, Holder {
   /** Handles the message in its turn, or in steps; messages of this call wait for it, other calls do not. */
   #enqueue(opened: OpenExchange, event: ExchangeEvent, pace: Exclude<Pace, 'at_once'>): void {
     const { exchange } = opened;
-    const steps = pace === 'in_steps' && isRequestEvent(event) ? exchange.handleInSteps(event) : null;
+    const { waitedTooLong, longestWaitMs } = this.#options;
+    const addedAt = performance.now();
+    const refusal = () => (performance.now() - addedAt > longestWaitMs ? waitedTooLong() : null);
+    const steps = pace === 'in_steps' && isRequestEvent(event) ? exchange.handleInSteps(event, refusal) : null;
     this.#isBusy = true;
     this.#call.pause();
     this.#options.queues[pace].add(() => {

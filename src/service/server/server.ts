@@ -35,7 +35,7 @@ export interface ServiceOptions {
   /** Plain HTTP/2 when there are none. */
   readonly credentials?: ServerCredentials | undefined;
   /** Admits or refuses every call; without a guard all are admitted. */
-  readonly guard?: Pick<OverloadGuard, 'admit' | 'checkAvailability' | 'worked'>;
+  readonly guard?: Pick<OverloadGuard, 'admit' | 'checkAvailability' | 'waitedTooLong' | 'worked'>;
   /** Keep-alive: milliseconds between pings, and how long a proxy has to answer one (as long, unless given). */
   readonly pingMs?: number;
   readonly pingTimeoutMs?: number;
@@ -102,6 +102,8 @@ const connectionWindow = 16 * 1024 * 1024;
 const defaultFirstCallMs = 30_000;
 const defaultFirstMessageMs = 10_000;
 const tlsHandshakeMs = 10_000;
+/** The proxy waits twice as long for the answer to a body (`message_timeout`), and its 504 would not say when to try again. */
+const longestWaitMs = 5_000;
 
 /** The gRPC server: `ExternalProcessor` and `grpc.health.v1`. */
 export function createService(options: ServiceOptions): Service {
@@ -123,6 +125,8 @@ export function createService(options: ServiceOptions): Service {
       processCall(call, {
         open: (modes, sheddable) => factory.open(call.metadata, modes, guard?.admit(sheddable) ?? null),
         worked: (bytes) => guard?.worked(bytes),
+        longestWaitMs,
+        waitedTooLong: () => guard?.waitedTooLong() ?? null,
         queues,
         observers,
         ticker,

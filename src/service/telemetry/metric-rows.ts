@@ -97,8 +97,8 @@ export const metricRows = {
     name: 'responses_extproc_overload_total',
     help: 'Requests refused with 503, by the limit that was reached.',
     labels: ['limit'],
-    values: ['exchanges', 'buffered_bytes', 'memory'],
-    more: 'Limits: `exchanges`, `buffered_bytes`, `memory`.',
+    values: ['exchanges', 'buffered_bytes', 'memory', 'waiting'],
+    more: 'Limits: `exchanges`, `buffered_bytes`, `memory`, `waiting` (a large body’s wait for its turn).',
   },
   firstEventSeconds: {
     type: 'histogram',

@@ -70,10 +70,14 @@ export class RequestLeg {
     return runSteps(this.handleInSteps(event));
   }
 
-  /** As `handle`, for a body whose translation may take long. Until the last step the leg takes no other event. */
-  *handleInSteps(event: RequestEvent): Steps<ExchangeReply[]> {
+  /**
+   * As `handle`, for a body whose translation may take long. Until the last step the leg takes no other event. `refusal` is
+   * asked at the first, since the message may have waited for it.
+   */
+  *handleInSteps(event: RequestEvent, refusal: () => ApiError | null = () => null): Steps<ExchangeReply[]> {
     checkEvent(requestMoves, this.#phase, event.type);
-    const replies = yield* this.#handle(event);
+    const refused = refusal();
+    const replies = refused === null ? yield* this.#handle(event) : this.#refuse(event.type, refused);
     if (this.#phase === 'translated' && this.#facts === null) {
       this.#facts = factsOf(this.#headers);
       this.#headers = noHeaders;

@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
+import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { Exchange } from '../../../../src/filter/exchange/exchange.ts';
 import type { ExchangeEvent } from '../../../../src/filter/exchange/types.ts';
@@ -40,6 +41,8 @@ const callOptions = (given: Pick<ProcessOptions, 'ticker'> & Partial<ProcessOpti
   open: () => ({ exchange: new Exchange(exchangeOptions()), modes: defaultModes, setUnsent() {}, close() {} }),
   observers: [],
   worked() {},
+  waitedTooLong: () => null,
+  longestWaitMs: 1000,
   queues: busyQueues(),
   firstMessageMs: 1000,
   onFault() {},
@@ -256,6 +259,28 @@ test('a call that is failed while a burst of its answer waits tells its client, 
   ticker.stop();
 });
 
+test('a body that has waited too long for its turn gets an answer while the proxy still waits for one', async () => {
+  const ticker = createTicker(1000);
+  const sent: string[] = [];
+  const late = new ApiError('late', { status: 503, type: 'server_error', code: 'server_overloaded' });
+  const listener = processCall(
+    { ...idleCall, send: (frame) => void sent.push(String(frame)) },
+    callOptions({ ticker, longestWaitMs: 0, waitedTooLong: () => late }),
+  );
+  const send = sender(listener);
+  // Compressed bodies take steps, however short they are.
+  const compressed = headersOf({ ':method': 'POST', ':path': '/v1/responses', 'content-encoding': 'gzip' });
+  send({ type: 'request_headers', headers: compressed, endOfStream: false });
+  const body = gzipSync('{"model":"m","input":"Hi"}');
+  sent.length = 0;
+  send({ type: 'request_body', body, endOfStream: true });
+  expect(sent).toEqual([]);
+  await setImmediate();
+  expect(sent).toEqual([expect.stringContaining('"message":"late"')]);
+  listener.closed();
+  ticker.stop();
+});
+
 test('bursts are translated as they come while the turn has time left', async () => {
   const ticker = createTicker(1000);
   let ms = 0;
@@ -416,6 +441,8 @@ function timesOf(request: object, path: string, contentType: string, answer: str
     ],
     ticker,
     worked() {},
+    waitedTooLong: () => null,
+    longestWaitMs: 1000,
     queues: busyQueues(),
     firstMessageMs: 1000,
     onFault() {},
