@@ -287,7 +287,7 @@ export const xai = server({
       flags: { refusedFields: ['presence_penalty', 'frequency_penalty', 'stop'] },
     },
     {
-      match: /grok-4.*reasoning/i,
+      match: /grok-4.{0,64}reasoning/i,
       reason: 'They always or never reason, as their names say, and refuse the field.',
       flags: { reasoningEffort: 'none' },
     },
