@@ -23,7 +23,7 @@ const MiB = 1024 * KiB;
 /** A proxy that answers turns by itself. */
 let proxy: ScriptedUpstream;
 beforeAll(async () => {
-  proxy = await startScriptedUpstream();
+  proxy = await startScriptedUpstream({ http2: true });
 });
 afterAll(() => proxy.close());
 
@@ -358,7 +358,7 @@ describe('the proxy', () => {
     await client.turn({ model: 'query', input: 'Hi' });
     expect(proxy.received('query')[0]).toMatchObject({
       path: '/v1/responses?api-version=2',
-      headers: { host: 'api.example' },
+      headers: { ':authority': 'api.example' },
     });
     await client.close();
   });

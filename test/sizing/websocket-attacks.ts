@@ -1,4 +1,4 @@
-import { createServer, type Server, type ServerResponse } from 'node:http';
+import { createServer, type Http2Server, type Http2ServerResponse } from 'node:http2';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openWebSocket } from '../support/websocket-client.ts';
@@ -13,7 +13,7 @@ const event = (fields: Readonly<Record<string, unknown>>) =>
   `event: ${String(fields['type'])}\ndata: ${JSON.stringify(fields)}\n\n`;
 
 /** The proxy to which turns go: the model says how it answers. */
-export async function startTurnServer(): Promise<{ readonly url: string; readonly server: Server }> {
+export async function startTurnServer(): Promise<{ readonly url: string; readonly server: Http2Server }> {
   const server = createServer((request, response) => {
     let head = '';
     request.on('data', (bytes: Buffer) => {
@@ -27,7 +27,7 @@ export async function startTurnServer(): Promise<{ readonly url: string; readonl
 
 let responses = 0;
 
-function answer(head: string, response: ServerResponse): void {
+function answer(head: string, response: Http2ServerResponse): void {
   const id = `resp_${++responses}`;
   if (head.includes('"silent"')) return;
   response.writeHead(200, { 'content-type': 'text/event-stream' });

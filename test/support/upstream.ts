@@ -142,7 +142,8 @@ async function play(script: Script, response: ServerResponse | Http2ServerRespon
     if (response.destroyed || response.closed) return false;
     if (step === cut) {
       (response as ServerResponse).flushHeaders?.();
-      response.socket?.end();
+      if ('stream' in response) response.stream.session?.destroy();
+      else response.socket?.end();
       return true;
     }
     if (step === reset) {

@@ -1,86 +1,81 @@
-import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from 'node:http';
-import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
+import { type ClientHttp2Session, connect, constants } from 'node:http2';
 import type { ForwardTurn } from './turn.ts';
 
 /** Sends turns to the proxy. */
 export interface Forwarder {
   /** For one connection: `headers` are its handshake's, `query` is its URL's with the `?`, `id` begins its turns' request ids. */
-  forConnection(headers: Readonly<Record<string, string | string[]>>, query: string, id: string): ForwardTurn;
+  forConnection(headers: Readonly<Record<string, string>>, query: string, id: string): ForwardTurn;
   close(): void;
 }
 
-/**
- * Connections to the proxy are kept for the next turn, for less time than any proxy keeps them: a request on a connection
- * just being closed would fail, and must not be sent twice.
- */
-const idleSocketTimeoutMs = 4_000;
-const maxIdleSockets = 64;
+/** A connection to the proxy takes no new turns after so long without a byte. */
+const idleSessionMs = 4_000;
 
-/** `baseUrl` is the proxy's, such as `http://127.0.0.1:10000/v1`. */
+/**
+ * `baseUrl` is the proxy's, such as `http://127.0.0.1:10000/v1`. It is spoken to in HTTP/2, with prior knowledge where there is
+ * no TLS: over HTTP/1.1 Envoy tells of an answer that broke off only after its `delayed_close_timeout`.
+ */
 export function createForwarder(baseUrl: string): Forwarder {
   const url = new URL(`${baseUrl.replace(/\/+$/, '')}/responses`);
-  const secure = url.protocol === 'https:';
-  const options = { keepAlive: true, timeout: idleSocketTimeoutMs, maxFreeSockets: maxIdleSockets };
-  const agent = secure ? new HttpsAgent(options) : new HttpAgent(options);
-  const hostname = url.hostname.replace(/^\[|\]$/g, '');
+  const sessions = new Set<ClientHttp2Session>();
+
+  function openSession(): ClientHttp2Session {
+    const session = connect(url, { settings: { enablePush: false } });
+    sessions.add(session);
+    session.on('error', () => {}); // its streams are told
+    session.once('close', () => sessions.delete(session));
+    session.setTimeout(idleSessionMs, () => session.close());
+    return session;
+  }
 
   return {
-    forConnection: (headers, query, id) => (body, number, answer) => {
-      let response: IncomingMessage | null = null;
-      let paused = false;
-      let over = false;
-      const broken = (reason: string) => {
-        if (over) return;
-        over = true;
-        answer.broken(reason);
-      };
-      const request = (secure ? requestHttps : requestHttp)(url, {
-        method: 'POST',
-        path: url.pathname + query,
-        agent,
-        // Not the `host` of the client, which the headers below carry: it chooses the proxy's virtual host, as it did before.
-        ...(secure ? { servername: hostname } : {}),
-        headers: {
-          ...headers,
+    forConnection(headers, query, id) {
+      const { host = url.host, ...rest } = headers;
+      let session: ClientHttp2Session | null = null;
+      return (body, number, answer) => {
+        if (session === null || session.closed || session.destroyed) session = openSession();
+        let isOver = false;
+        const end = (tell: () => void) => {
+          if (isOver) return;
+          isOver = true;
+          tell();
+        };
+        const stream = session.request({
+          ...rest,
+          ':method': 'POST',
+          // The client's: it chooses the proxy's virtual host, as it did before.
+          ':authority': host,
+          ':path': url.pathname + query,
           accept: 'text/event-stream',
           'content-type': 'application/json',
           'content-length': body.reduce((sum, { length }) => sum + length, 0),
           'x-request-id': `${id}-turn-${number}`,
-        },
-      });
-      request.setNoDelay(true);
-      request.on('error', (error: NodeJS.ErrnoException) => broken(error.code ?? error.message));
-      request.on('response', (arrived) => {
-        response = arrived;
-        const { 'content-type': contentType = '', 'retry-after': retryAfter = null } = arrived.headers;
-        answer.headers({ status: arrived.statusCode ?? 502, contentType, retryAfter });
-        arrived.on('data', (bytes: Buffer) => over || answer.body(bytes));
-        arrived.on('end', () => {
-          if (over) return;
-          over = true;
-          answer.end();
         });
-        arrived.on('error', () => {}); // `close` follows
-        arrived.on('close', () => broken('it broke off'));
-        if (paused) arrived.pause();
-      });
-      for (const piece of body) request.write(piece);
-      request.end();
-      return {
-        pause() {
-          paused = true;
-          response?.pause();
-        },
-        resume() {
-          paused = false;
-          response?.resume();
-        },
-        abort() {
-          over = true;
-          request.destroy();
-        },
+        const broken = (reason: string) => end(() => answer.broken(reason));
+        let isAnswered = false;
+        stream.on('response', (head) => {
+          isAnswered = true;
+          const { ':status': status = 502, 'content-type': contentType = '', 'retry-after': retryAfter = null } = head;
+          answer.headers({ status, contentType, retryAfter });
+        });
+        stream.on('data', (bytes: Buffer) => isOver || answer.body(bytes));
+        stream.on('end', () => (isAnswered ? end(() => answer.end()) : broken('it broke off')));
+        stream.on('error', ({ cause, message }) => broken(cause instanceof Error ? cause.message : message));
+        stream.on('close', () => broken('it broke off'));
+        for (const piece of body) stream.write(piece);
+        stream.end();
+        return {
+          pause: () => stream.pause(),
+          resume: () => stream.resume(),
+          abort() {
+            isOver = true;
+            stream.close(constants.NGHTTP2_CANCEL);
+          },
+        };
       };
     },
-    close: () => agent.destroy(),
+    close() {
+      for (const session of sessions) session.destroy();
+    },
   };
 }

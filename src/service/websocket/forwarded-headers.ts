@@ -13,8 +13,8 @@ const notForwarded: ReadonlySet<string> = new Set([
 /** Headers of the handshake itself; and Envoy's own, with which a trusted client could set timeouts and retries. */
 const notForwardedPrefixes = ['sec-websocket-', 'x-envoy-', 'http2-settings'];
 
-/** A request's headers in Node's flat form, `[name, value, name, value, …]`; out, by name in lower case. */
-export function forwardedHeaders(rawHeaders: readonly string[]): Record<string, string | string[]> {
+/** A request's headers in Node's flat form, `[name, value, name, value, …]`; out, by name in lower case, with their values joined. */
+export function forwardedHeaders(rawHeaders: readonly string[]): Record<string, string> {
   const pairs = rawHeaders.flatMap((name, index): [string, string][] =>
     index % 2 === 0 ? [[name.toLowerCase(), rawHeaders[index + 1] ?? '']] : [],
   );
@@ -24,12 +24,12 @@ export function forwardedHeaders(rawHeaders: readonly string[]): Record<string, 
       name === 'connection' ? value.split(',').map((word) => word.trim().toLowerCase()) : [],
     ),
   );
-  const headers: Record<string, string | string[]> = {};
+  const headers: Record<string, string> = {};
   for (const [name, value] of pairs) {
     if (notForwarded.has(name) || named.has(name)) continue;
     if (notForwardedPrefixes.some((prefix) => name.startsWith(prefix))) continue;
     const before = headers[name];
-    headers[name] = before === undefined ? value : [...(Array.isArray(before) ? before : [before]), value];
+    headers[name] = before === undefined ? value : `${before}${name === 'cookie' ? '; ' : ', '}${value}`;
   }
   return headers;
 }
