@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -36,6 +37,8 @@ export interface Codex {
   readonly project: string;
   /** `codex exec PROMPT`; resolves when it has ended, however it did. */
   exec(prompt: string, options?: ExecOptions): Promise<CodexRun>;
+  /** Types the second text into the turn that the first began, once `isRunning`; resolves with the last message of the turn. */
+  steer(first: string, isRunning: Promise<unknown>, second: string): Promise<string>;
   file(name: string): string;
   remove(): void;
 }
@@ -73,6 +76,7 @@ export function createCodex(options: CodexOptions): Codex {
       ];
       return run(args, home, project);
     },
+    steer: (...turn) => steer(turn, home, project),
     file: (name) => readFileSync(join(project, name), 'utf8'),
     remove() {
       for (const folder of [home, project]) rmSync(folder, { recursive: true, force: true });
@@ -114,16 +118,82 @@ function readmeLines(url: string, model: string): string {
   return lines.replaceAll('http://127.0.0.1:10000', url).replace('"your-model"', JSON.stringify(model));
 }
 
+function start(args: readonly string[], home: string, project: string) {
+  return spawn(process.execPath, [join(clientsFolder, 'node_modules/@openai/codex/bin/codex.js'), ...args], {
+    cwd: project,
+    env: { PATH: process.env['PATH'], HOME: home, CODEX_HOME: home, OPENAI_API_KEY: 'sk-of-the-client', ...offline },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+}
+
+/** What its app server says: the result of a request, or something that happened. */
+interface Said {
+  readonly id?: number;
+  readonly error?: unknown;
+  readonly method?: string;
+  readonly result?: { readonly thread?: { readonly id: string }; readonly turn?: { readonly id: string } };
+  readonly params?: { readonly item?: { readonly type: string; readonly text?: string }; readonly turn?: unknown };
+}
+
+/** As an editor does it: in JSON lines with `codex app-server`. */
+async function steer(
+  [first, isRunning, second]: Parameters<Codex['steer']>,
+  home: string,
+  project: string,
+): Promise<string> {
+  const child = start(['app-server'], home, project);
+  const said: Said[] = [];
+  let wake = () => {};
+  let rest = '';
+  child.stdout.on('data', (text) => {
+    const lines = `${rest}${text}`.split('\n');
+    rest = lines.pop() ?? '';
+    said.push(...lines.map((line) => JSON.parse(line) as Said));
+    wake();
+  });
+  const ended = once(child, 'close').then(() => {
+    throw new Error(`Codex ended after ${JSON.stringify(said.slice(-3))}`);
+  });
+  const until = async (wanted: (one: Said) => boolean): Promise<Said> => {
+    for (;;) {
+      const found = said.find(wanted);
+      if (found !== undefined) return found;
+      const more = new Promise<void>((resolve) => {
+        wake = resolve;
+      });
+      await Promise.race([more, ended]);
+    }
+  };
+  let lastId = 0;
+  const ask = async (method: string, params: object) => {
+    const id = ++lastId;
+    child.stdin.write(`${JSON.stringify({ id, method, params })}\n`);
+    const { result, error } = await until((one) => one.id === id && one.method === undefined);
+    if (result === undefined) throw new Error(`${method}: ${JSON.stringify(error)}`);
+    return result;
+  };
+  const input = (text: string) => [{ type: 'text', text, text_elements: [] }];
+  try {
+    await ask('initialize', { clientInfo: { name: 'test', version: '1' } });
+    child.stdin.write(`${JSON.stringify({ method: 'initialized' })}\n`);
+    const { thread } = await ask('thread/start', { cwd: project });
+    const { turn } = await ask('turn/start', { threadId: thread?.id, input: input(first) });
+    await Promise.race([isRunning, ended]);
+    await ask('turn/steer', { threadId: thread?.id, expectedTurnId: turn?.id, input: input(second) });
+    await until(({ method }) => method === 'turn/completed');
+    const messages = said.filter(
+      ({ method, params }) => method === 'item/completed' && params?.item?.type === 'agentMessage',
+    );
+    return messages.at(-1)?.params?.item?.text ?? '';
+  } finally {
+    ended.catch(() => {});
+    child.kill();
+  }
+}
+
 function run(args: readonly string[], home: string, project: string): Promise<CodexRun> {
-  const child = spawn(
-    process.execPath,
-    [join(clientsFolder, 'node_modules/@openai/codex/bin/codex.js'), 'exec', ...args],
-    {
-      cwd: project,
-      env: { PATH: process.env['PATH'], HOME: home, CODEX_HOME: home, OPENAI_API_KEY: 'sk-of-the-client', ...offline },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    },
-  );
+  const child = start(['exec', ...args], home, project);
+  child.stdin.end();
   let stdout = '';
   let stderr = '';
   child.stdout.on('data', (text) => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { startTestMesh, type TestMesh } from '../support/mesh.ts';
-import type { Received } from '../support/upstream.ts';
+import { delta, eventStream, type Received } from '../support/upstream.ts';
 import { answer, call, knows } from './answers.ts';
 import { clients, clientTest } from './clients.ts';
 import { createCodex } from './codex.ts';
@@ -98,6 +98,44 @@ describe('Codex', () => {
       expect(warm?.messages.slice(1)).toEqual([{ role: 'user', content: '.' }]);
       expect(warm?.['tools']).toEqual(first?.['tools']);
       expect((await completedTurns()) - before).toBeGreaterThanOrEqual(4);
+    } finally {
+      codex.remove();
+    }
+  });
+
+  clientTest('codex', 'websocket', 'steers a running turn: the connection lives, and goes on from there', async () => {
+    let begun = () => {};
+    const isRunning = new Promise<void>((resolve) => {
+      begun = resolve;
+    });
+    const name = 'codex-steer';
+    mesh.upstream.script(name, (request) => {
+      if (isWarmUp(request.json())) return warmUp(request);
+      if (knows(request, 'Make it blue.')) return answer({ text: 'Blue it is.' })(request);
+      const waits = () => {
+        begun();
+        return new Promise(() => {});
+      };
+      return { headers: eventStream, body: [delta({ reasoning_content: 'Which colour?' }), waits] };
+    });
+    const codex = createCodex({
+      url: mesh.url,
+      // One of those whose turns Codex interrupts by a message, not by closing the connection.
+      model: 'gpt-6.1-sol',
+      providerSettings: ['supports_websockets = true', `http_headers = { "x-test-script" = "${name}" }`],
+    });
+    try {
+      expect(await codex.steer('Paint the shed.', isRunning, 'Make it blue.')).toBe('Blue it is.');
+      const [interrupted, steered] = mesh.upstream.received(name).filter((request) => !isWarmUp(request.json()));
+      expect(await interrupted?.over).toBe(false);
+      expect(
+        steered
+          ?.json()
+          .messages.map(({ content }) => content)
+          .slice(-2),
+      ).toEqual(['Paint the shed.', 'Make it blue.']);
+      const line = await mesh.service.logged(({ msg, turns }) => msg === 'websocket' && Object(turns).incomplete === 1);
+      expect(line['turns']).toMatchObject({ incomplete: 1, completed: 2 });
     } finally {
       codex.remove();
     }

@@ -11,6 +11,7 @@ import {
   startWebSocketEndpoint,
   type WebSocketEndpoint,
   type WebSocketOptions,
+  type WebSocketRefusal,
 } from '../../src/service/websocket/websocket-server.ts';
 import { anyFreePort } from '../../tools/mesh/ports.ts';
 import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts';
@@ -28,7 +29,7 @@ beforeAll(async () => {
 afterAll(() => proxy.close());
 
 let closed: ClosedConnection[];
-let refused: string[];
+let refused: WebSocketRefusal[];
 let endpoint: WebSocketEndpoint;
 let guard: OverloadGuard;
 beforeEach(() => {
@@ -63,7 +64,7 @@ async function start(options: Partial<WebSocketOptions> = {}, maxBufferedBytes =
     memory: guard,
     observer: {
       closed: (line) => closedHere.push(line),
-      refused: (code) => refusedHere.push(code),
+      refused: (refusal) => refusedHere.push(refusal),
       turnEnded: () => {},
     },
     ...options,
@@ -160,6 +161,49 @@ test('of requests beyond the limit each is refused in its place, and a flood of 
   await expect.poll(() => guard.held).toBe(0);
 });
 
+test('response.interrupt cuts the upstream, the next turn continues from there, and nothing stays held', async () => {
+  await start();
+  const item = { type: 'message', role: 'assistant', content: 'Whole.' };
+  proxy.script(
+    'steered',
+    {
+      headers: eventStream,
+      body: [
+        event({ type: 'response.created', response: { id: 'resp_1' } }),
+        event({ type: 'response.output_item.done', output_index: 0, item }),
+        () => new Promise(() => {}),
+      ],
+    },
+    { headers: eventStream, body: [completed('resp_2'), done] },
+  );
+  const client = await open();
+  client.send({ type: 'response.create', model: 'steered', input: [] });
+  await client.message(({ type }) => type === 'response.output_item.done');
+  client.send({ type: 'response.interrupt', response_id: 'resp_1', mode: 'discard_partial_items' });
+  await client.message(({ type }) => type === 'response.incomplete');
+  expect(await proxy.received('steered')[0]?.over).toBe(false);
+  await client.turn({ model: 'steered', previous_response_id: 'resp_1', input: [] });
+  expect(proxy.received('steered')[1]?.json()['input']).toEqual([item]);
+  await client.close();
+  expect((await closedLine())?.turns).toEqual({ incomplete: 1, completed: 1 });
+  expect(guard.held).toBe(0);
+});
+
+test('a turn or a message that is refused before the proxy is asked is told of, with the connection’s id', async () => {
+  await start();
+  const client = await open({ 'x-request-id': 'conversation-7' });
+  await client.turn({ model: 'm', input: 'Hi', background: true });
+  await client.turn({ model: 'm', input: 'Hi', previous_response_id: 'resp_0' });
+  client.send('{');
+  await client.message(({ error }) => error?.['code'] === 'invalid_json');
+  expect(refused).toMatchObject([
+    { id: 'conversation-7', status: 400, error: { code: 'unsupported_value', param: 'background' } },
+    { id: 'conversation-7', status: 400, error: { code: 'previous_response_not_found' } },
+    { id: 'conversation-7', status: 400, error: { code: 'invalid_json', param: null } },
+  ]);
+  await client.close();
+});
+
 describe('a client that does not read', () => {
   const large = event({ type: 'response.output_text.delta', delta: 'x'.repeat(64 * KiB) });
 
@@ -213,6 +257,22 @@ test('a client that answers no ping is cut', async () => {
   expect(lively.socket.readyState).toBe(WebSocket.OPEN);
   socket.destroy();
   await lively.close();
+});
+
+test('a client that reads no pongs is cut, and the log says why', async () => {
+  await start();
+  const socket = await rawClient();
+  socket.pause();
+  const ping = Buffer.concat([Buffer.from([0x89, 0x80 | 125]), Buffer.alloc(4 + 125)]);
+  const many = Buffer.concat(Array.from({ length: 1000 }, () => ping));
+  const send = () => {
+    while (!socket.destroyed && socket.write(many));
+  };
+  socket.on('drain', send);
+  socket.on('error', () => {});
+  send();
+  expect(await closedLine()).toMatchObject({ code: 1006, reason: 'client_does_not_read' });
+  socket.destroy();
 });
 
 test('a connection ends at its time limit, with words', async () => {
@@ -381,7 +441,7 @@ describe('a handshake', () => {
     await client.close();
     await expect.poll(() => endpoint.connections).toBe(0);
     await (await open()).close();
-    expect(refused).toEqual(['server_overloaded']);
+    expect(refused).toMatchObject([{ id: null, status: 503, error: { code: 'server_overloaded' } }]);
   });
 
   test('of a page whose origin is not allowed is a 403, on another path a 404', async () => {
@@ -413,6 +473,24 @@ describe('a handshake', () => {
     expect(await client.closed).toEqual({ code: 1001, reason: 'server_shutting_down' });
     await drained;
   });
+});
+
+test('a turn that the end of the drain cuts is told so, and its connection is closed with 1012', async () => {
+  await start();
+  proxy.script('long', {
+    headers: eventStream,
+    body: [event({ type: 'response.created', response: {} }), () => new Promise(() => {})],
+  });
+  const client = await open();
+  client.send({ type: 'response.create', model: 'long', input: 'Hi' });
+  await client.message(({ type }) => type === 'response.created');
+  await endpoint.drain(50, 0);
+  expect(await client.message(({ type }) => type === 'error')).toMatchObject({
+    status: 503,
+    error: { code: 'server_shutting_down' },
+  });
+  expect(await client.closed).toEqual({ code: 1012, reason: 'server_shutting_down' });
+  expect(closed).toMatchObject([{ code: 1012, reason: 'server_shutting_down', turns: { error: 1 } }]);
 });
 
 test('a UNIX socket will do', async () => {

@@ -67,10 +67,10 @@ export function startWebSocketSession(
       return null;
     },
     taken() {},
-    release(bytes) {
-      held -= bytes;
+    keepBytes(bytes) {
+      held += bytes;
     },
-    turnEnded: (outcome, code) => lines.push(`ended: ${outcome}${code === null ? '' : ` ${code}`}`),
+    turnEnded: (outcome, refusal) => lines.push(`ended: ${outcome}${refusal === null ? '' : ` ${refusal.error.code}`}`),
   };
   const connection = createConnection(host);
   return {
@@ -120,7 +120,7 @@ export function perform({ connection, answer }: WebSocketSession, line: string):
       connection.end(text === 'time_limit' ? 'time_limit' : 'shutdown');
       return true;
     case 'gone':
-      connection.closed();
+      connection.abort(null);
       return true;
     case 'blocked':
       connection.setBlocked(text === 'yes');

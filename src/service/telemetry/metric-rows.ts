@@ -207,7 +207,7 @@ export const metricRows = {
   webSocketRefusals: {
     type: 'counter',
     name: 'responses_extproc_websocket_refusals_total',
-    help: 'Refused handshakes of WebSockets, by error code.',
+    help: 'Handshakes of WebSockets, messages on them and turns that were refused before the proxy was asked, by error code.',
     labels: ['code'],
   },
   build: {

@@ -6,6 +6,7 @@ import { parseRaw, type RawFields, readOwnField, readRawFields } from './raw-fie
 export type ClientMessage =
   | { readonly type: 'create'; readonly fields: RawFields; readonly streamId: string | null }
   | { readonly type: 'steer'; readonly steer: Readonly<Record<string, unknown>>; readonly inputIsValid: boolean }
+  | { readonly type: 'interrupt'; readonly responseId: string }
   | { readonly type: 'invalid'; readonly error: TurnError; readonly streamId: string | null };
 
 /** It is sent back. */
@@ -47,6 +48,14 @@ function readFields(fields: RawFields, bytes: number, maxValues: number): Client
     const previous_response_id = read('previous_response_id');
     const inputIsValid = typeof input === 'string' || (Array.isArray(input) && input.length > 0);
     return { type: 'steer', steer: { previous_response_id, input }, inputIsValid };
+  }
+  if (type === 'response.interrupt') {
+    const responseId = read('response_id');
+    if (typeof responseId !== 'string')
+      return refused(invalid('invalid_type', 'response_id', '`response_id` must be a string.'));
+    if (read('mode') !== 'discard_partial_items')
+      return refused(invalid('unsupported_value', 'mode', '`mode` must be `discard_partial_items`.'));
+    return { type: 'interrupt', responseId };
   }
   if (type !== 'response.create')
     return refused(

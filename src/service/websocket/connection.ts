@@ -31,14 +31,16 @@ export interface ConnectionHost {
   hold(bytes: number): ApiError | null;
   /** The proxy has all of them: they are not to be parsed any more. */
   taken(bytes: number): void;
-  release(bytes: number): void;
-  turnEnded(outcome: TurnOutcome, code: string | null): void;
+  /** So many more bytes are kept for its turn; fewer if negative. */
+  keepBytes(bytes: number): void;
+  /** Of a message, or a turn of which the proxy was not asked, `refusal` is the error. */
+  turnEnded(outcome: TurnOutcome, refusal: TurnError | null): void;
 }
 
 /** Why the service ends a connection: its time limit, or the shutdown of the service. */
 export type Farewell = 'time_limit' | 'shutdown';
 
-const farewells: Readonly<Record<Farewell, { readonly code: string; readonly message: string }>> = {
+export const farewells: Readonly<Record<Farewell, { readonly code: string; readonly message: string }>> = {
   time_limit: {
     code: 'websocket_connection_limit_reached',
     message: 'The connection has reached its time limit: open a new one, and send the whole conversation as `input`.',
@@ -55,8 +57,8 @@ export interface Connection {
   message(data: Buffer): void;
   /** No new turn begins; running turns finish, and after the last the connection is closed. */
   end(why: Farewell): void;
-  /** The socket is closed: running turns are aborted, and kept conversations are discarded. */
-  closed(): void;
+  /** Running turns are aborted, with an error if anybody still listens, and kept conversations are discarded. */
+  abort(why: Farewell | null): void;
   /** Whether the client reads more slowly than its turns are answered. */
   setBlocked(blocked: boolean): void;
   /** Turns that are running or waiting. */
@@ -108,8 +110,8 @@ export function createConnection(host: ConnectionHost): Connection {
     const lane = lanes.get(streamId);
     if (lane === undefined || lane.running === null) sendError(error, streamId);
     else if (waiting > 2 * limits.maxWaiting) {
-      host.turnEnded('error', String(error.error.code));
-      abort();
+      host.turnEnded('error', error);
+      abort(null);
       host.close(1008, 'too_many_waiting_responses');
     } else {
       lane.waiting.push(error);
@@ -119,7 +121,7 @@ export function createConnection(host: ConnectionHost): Connection {
 
   function sendError(error: TurnError, streamId: string | null): void {
     host.send(errorMessage(error, streamId));
-    host.turnEnded('error', String(error.error.code));
+    host.turnEnded('error', error);
   }
 
   /** The least recently used lane without a turn, where a new lane has to replace one; null if all are busy. */
@@ -158,7 +160,6 @@ export function createConnection(host: ConnectionHost): Connection {
         lane.running = next;
         onTheWay.add(next);
         next.start();
-        if (!next.isOnTheWay) onTheWay.delete(next);
       }
     }
   }
@@ -182,6 +183,7 @@ export function createConnection(host: ConnectionHost): Connection {
     }
     // Only now, since it may take another lane's conversation.
     const lane = laneOf(streamId);
+    let kept = bytes;
     let untaken = bytes;
     const taken = () => {
       host.taken(untaken);
@@ -214,10 +216,15 @@ export function createConnection(host: ConnectionHost): Connection {
       evict(responseId) {
         for (const candidate of lanes.values()) if (candidate.last?.responseId === responseId) setLast(candidate, null);
       },
-      ended(outcome, code) {
+      keepBytes(more) {
+        kept += more;
+        if (more > 0) host.keepBytes(more);
+      },
+      ended(outcome, refusal) {
         taken();
-        host.release(bytes);
-        host.turnEnded(outcome, code);
+        host.keepBytes(-kept);
+        if (!turn.isOnTheWay) onTheWay.delete(turn);
+        host.turnEnded(outcome, refusal);
         turnEnded(lane, turn);
       },
       maxEventBytes: limits.maxEventBytes,
@@ -251,15 +258,16 @@ export function createConnection(host: ConnectionHost): Connection {
     host.close(1001, farewells[why].code);
   }
 
-  /** Nobody listens any more: ends what runs and what waits. */
-  function abort(): void {
+  /** Ends what runs and what waits. */
+  function abort(why: Farewell | null): void {
     if (phase !== 'closed') move('close', 'closed');
+    const error = why === null ? null : farewellError(why);
     const unanswered = [...onTheWay, ...[...lanes.values()].flatMap((lane) => lane.waiting.splice(0))];
     onTheWay.clear();
     waiting = 0;
     for (const one of unanswered)
-      if (one instanceof Turn) one.cancel(null);
-      else host.turnEnded('error', String(one.error.code));
+      if (one instanceof Turn) one.cancel(error);
+      else host.turnEnded('error', one);
     forgetAll();
   }
 
@@ -279,6 +287,10 @@ export function createConnection(host: ConnectionHost): Connection {
         case 'steer':
           host.send(steerFailed(message));
           return;
+        case 'interrupt':
+          // One that has ended meanwhile has told its client so.
+          for (const turn of onTheWay) if (turn.interrupt(message.responseId)) return;
+          return;
         case 'create':
           if (farewell === null) createTurn(message.fields, message.streamId, data.length);
           else {
@@ -294,7 +306,7 @@ export function createConnection(host: ConnectionHost): Connection {
       move('farewell', runs ? 'draining' : 'closed');
       if (!runs) sayFarewell(why);
     },
-    closed: abort,
+    abort,
     setBlocked(now) {
       blocked = now;
       for (const turn of onTheWay)

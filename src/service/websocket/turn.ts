@@ -4,6 +4,7 @@ import { SseDecoder, SseLimitError, type SseMessage } from '../../filter/wire/ss
 import { type Conversation, conversationOf, itemsOfOutput } from './conversations.ts';
 import { errorMessage, failed, type TurnError } from './errors.ts';
 import type { RawFields } from './raw-fields.ts';
+import { RunningResponse } from './running-response.ts';
 import { bodyOf, previousIdOf, readTurnRequest } from './turn-request.ts';
 import { type TurnEvent, type TurnPhase, turnMoves } from './websocket-phases.ts';
 
@@ -47,12 +48,14 @@ export interface TurnHost {
   keep(conversation: Conversation): void;
   /** The response that the turn named can no longer be continued. */
   evict(responseId: string): void;
-  /** The turn has ended; `code` is its error's. Called once. */
-  ended(outcome: TurnOutcome, code: string | null): void;
+  /** The turn has ended; `refusal` is the error of one of which the proxy was not asked. Called once. */
+  ended(outcome: TurnOutcome, refusal: TurnError | null): void;
   readonly maxEventBytes: number;
   readonly maxErrorBytes: number;
   /** Maximum JSON values of a message that is parsed here. */
   readonly maxValues: number;
+  /** So many more bytes are kept until the turn ends. */
+  keepBytes(bytes: number): void;
 }
 
 /** Events that carry the Response. */
@@ -76,6 +79,7 @@ export class Turn implements AnswerListener {
   #forwarded: ForwardedTurn | null = null;
   #paused = false;
   #decoder: SseDecoder | null = null;
+  #response: RunningResponse | null = null;
   #head: AnswerHead | null = null;
   /** Of an answer that is an error. */
   #errorBody: Buffer[] = [];
@@ -108,7 +112,9 @@ export class Turn implements AnswerListener {
     this.#previous = request.previous;
     this.#input = request.input;
     this.#move('start', 'requesting');
-    const forwarded = this.#host.forward(bodyOf(request), this.#number, this);
+    const body = bodyOf(request);
+    this.#response = new RunningResponse(body.reduce((sum, { length }) => sum + length, 0));
+    const forwarded = this.#host.forward(body, this.#number, this);
     // It may have failed at once.
     if (this.#isOver()) return;
     this.#forwarded = forwarded;
@@ -154,7 +160,7 @@ export class Turn implements AnswerListener {
     if (this.#errorEvent === null) this.#refuse(event, truncated);
     else {
       this.#send(this.#errorEvent);
-      this.#finish(event, 'failed', null);
+      this.#finish(event, 'failed');
     }
   }
 
@@ -164,9 +170,20 @@ export class Turn implements AnswerListener {
     this.#forwarded = null;
     if (this.#phase !== 'ended') {
       if (error !== null) this.#host.send(errorMessage(error, this.streamId));
-      this.#finish('cancel', error === null ? 'aborted' : 'error', codeOf(error));
+      this.#finish('cancel', error === null ? 'aborted' : 'error', this.#phase === 'waiting' ? error : null);
     }
     forwarded?.abort();
+  }
+
+  /** Ends its response, if that is the one that runs, with what is finished of it. Returns whether it did. */
+  interrupt(responseId: string): boolean {
+    const response = this.#response;
+    if (response === null || response.id !== responseId) return false;
+    this.#abortForwarded();
+    const events = response.interrupt();
+    for (const event of events.slice(0, -1)) this.#send(event);
+    this.#responseEvent(events.at(-1) ?? '');
+    return true;
   }
 
   pause(): void {
@@ -200,6 +217,7 @@ export class Turn implements AnswerListener {
       this.#refuse('answer_body', notEvents);
       return;
     }
+    this.#host.keepBytes(this.#response?.push(name, data) ?? 0);
     // A delta's text is forwarded unchanged; only events that contain the Response are parsed.
     if (name === 'error') this.#errorEvent = data;
     else if (name === null || !withResponse.test(name)) this.#send(data);
@@ -213,6 +231,7 @@ export class Turn implements AnswerListener {
       response: { id: string; output: unknown };
     };
     const { type, response } = event;
+    this.#host.keepBytes(this.#response?.begin(response.id, data) ?? 0);
     // The proxy was sent the whole conversation: only this side knows that it is a continuation.
     const continued = { ...event, response: { ...response, previous_response_id: this.#previousId } };
     // It takes the number of the error that is left out.
@@ -224,7 +243,7 @@ export class Turn implements AnswerListener {
       const kept = conversationOf(response.id, this.#previous, this.#input, itemsOfOutput(response.output));
       if (kept !== null) this.#host.keep(kept);
     }
-    this.#finish('answer_body', outcome, null);
+    this.#finish('answer_body', outcome);
   }
 
   /** An event's JSON, with the lane's id as its last field. */
@@ -250,17 +269,18 @@ export class Turn implements AnswerListener {
   #refuse(event: TurnEvent, error: TurnError): void {
     this.#host.send(errorMessage(error, this.streamId));
     if (this.#previousId !== null) this.#host.evict(this.#previousId);
-    this.#finish(event, 'error', codeOf(error));
+    this.#finish(event, 'error', event === 'start' ? error : null);
   }
 
-  #finish(event: TurnEvent, outcome: TurnOutcome, code: string | null): void {
+  #finish(event: TurnEvent, outcome: TurnOutcome, refusal: TurnError | null = null): void {
     this.#move(event, 'ended');
     this.#fields = null;
     this.#previous = null;
     this.#input = null;
     this.#decoder = null;
+    this.#response = null;
     this.#errorBody = [];
-    this.#host.ended(outcome, code);
+    this.#host.ended(outcome, refusal);
   }
 
   #abortForwarded(): void {
@@ -291,9 +311,4 @@ function readError(contentType: string, body: readonly Buffer[]): Readonly<Recor
   } catch {
     return null;
   }
-}
-
-function codeOf(error: TurnError | null): string | null {
-  const code = error?.error['code' as never] as unknown;
-  return typeof code === 'string' ? code : null;
 }

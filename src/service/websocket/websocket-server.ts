@@ -6,8 +6,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type WebSocket, WebSocketServer } from 'ws';
 import type { ApiError } from '../../filter/wire/schema/api-error.ts';
 import type { OverloadGuard } from '../memory/overload.ts';
-import { type Connection, type ConnectionLimits, createConnection } from './connection.ts';
+import { type Connection, type ConnectionLimits, createConnection, type Farewell, farewells } from './connection.ts';
 import { type Conversations, createConversations } from './conversations.ts';
+import type { TurnError } from './errors.ts';
 import { createForwarder } from './forward.ts';
 import { forwardedHeaders } from './forwarded-headers.ts';
 import type { TurnOutcome } from './turn.ts';
@@ -37,8 +38,13 @@ export type MemoryGuard = Pick<OverloadGuard, 'refusal' | 'enter' | 'addStore' |
 export interface WebSocketObserver {
   closed(connection: ClosedConnection): void;
   turnEnded(outcome: TurnOutcome): void;
-  /** A handshake was refused. */
-  refused(code: string): void;
+  /** A handshake was refused, a message, or a turn of which the proxy was not asked. */
+  refused(refusal: WebSocketRefusal): void;
+}
+
+export interface WebSocketRefusal extends TurnError {
+  /** As in `ClosedConnection`; null where the handshake had none. */
+  readonly id: string | null;
 }
 
 /** A closed connection. */
@@ -76,16 +82,21 @@ const maxUnsentBytes = 256 * 1024;
 const connectionBytes = 20 * 1024;
 /** What a frame has beside its payload, at least. */
 const frameHeadBytes = 6;
-/** The code with which a connection is closed for want of memory. */
+/** The codes with which a connection is closed for want of memory, and when the service stops before its turns have ended. */
 const tryAgainLater = 1013;
+const serviceRestart = 1012;
 /** A message may be so many fragments: each costs memory besides its bytes, and clients send one, or a few. */
 const maxFragments = 1024;
 /** Sockets beyond the connections that may be open: handshakes, health checks, and those that are refused. */
 const spareSockets = 256;
-const retryAfterHeader = { 'retry-after': '2' };
+const unread = 'client_does_not_read';
 const responsesPath = /\/responses\/?$/;
 /** Client ids that are safe to repeat in logs and headers. */
 const usableId = /^[\w.:-]{1,128}$/;
+
+function idOf({ headers: { 'x-request-id': id } }: IncomingMessage): string | null {
+  return typeof id === 'string' && usableId.test(id) ? id : null;
+}
 
 /** Starts it. Rejects when the address is taken. */
 export async function startWebSocketEndpoint(options: WebSocketOptions): Promise<WebSocketEndpoint> {
@@ -111,14 +122,14 @@ export async function startWebSocketEndpoint(options: WebSocketOptions): Promise
     socket.on('error', () => {}); // `close` follows
     const refusal = refusalOf(request);
     if (refusal !== null) {
-      observer.refused(refusal.code);
+      observer.refused({ id: idOf(request), ...refusal });
       refuseUpgrade(socket, refusal);
       return;
     }
     upgrades.handleUpgrade(request, socket, head, (webSocket) => accept(webSocket, socket, request));
   });
 
-  function refusalOf({ headers, url = '' }: IncomingMessage): Refusal | null {
+  function refusalOf({ headers, url = '' }: IncomingMessage): TurnError | null {
     if (!responsesPath.test(url.split('?', 1)[0] ?? ''))
       return refusal(404, 'not_found', 'not_found', 'WebSockets are served at /v1/responses.');
     const { origin } = headers;
@@ -139,12 +150,11 @@ export async function startWebSocketEndpoint(options: WebSocketOptions): Promise
         'The gateway has too many connections: try again later.',
       );
     const short = memory.refusal();
-    return short === null ? null : refusal(503, 'server_error', 'server_overloaded', short.message);
+    return short === null ? null : { status: short.status, error: short.toObject(), headers: short.headers };
   }
 
   function accept(webSocket: WebSocket, socket: Socket, request: IncomingMessage): void {
-    const given = request.headers['x-request-id'];
-    const id = typeof given === 'string' && usableId.test(given) ? given : randomUUID();
+    const id = idOf(request) ?? randomUUID();
     const query = /\?.*$/s.exec(request.url ?? '')?.[0] ?? '';
     const forward = forwarder.forConnection(forwardedHeaders(request.rawHeaders), query, id);
     const open = openSocket(webSocket, socket, id, options, (host) =>
@@ -189,7 +199,7 @@ export async function startWebSocketEndpoint(options: WebSocketOptions): Promise
       const cut = new AbortController();
       await Promise.race([Promise.all(closed), sleep(timeoutMs, null, { signal: cut.signal }).catch(() => {})]);
       cut.abort();
-      for (const open of sockets) open.cut('shutdown');
+      for (const open of sockets) open.stop();
       clearInterval(pings);
       forwarder.close();
       await new Promise<void>((resolve) => {
@@ -202,8 +212,8 @@ export async function startWebSocketEndpoint(options: WebSocketOptions): Promise
 
 interface OpenSocket {
   readonly connection: Connection;
-  /** Ends it without a closing handshake. */
-  cut(reason: string): void;
+  /** Ends it now, its turns with an error, because the service stops. */
+  stop(): void;
   /** Pings the client; cuts the connection if it did not answer the last ping, or does not read. */
   ping(): void;
   readonly over: Promise<void>;
@@ -216,7 +226,7 @@ function openSocket(
   id: string,
   { lifetimeMs, memory, observer, writeTimeoutMs }: WebSocketOptions,
   create: (
-    host: Pick<Parameters<typeof createConnection>[0], 'send' | 'close' | 'hold' | 'taken' | 'release' | 'turnEnded'>,
+    host: Pick<Parameters<typeof createConnection>[0], 'send' | 'close' | 'hold' | 'taken' | 'keepBytes' | 'turnEnded'>,
   ) => Connection,
 ): OpenSocket {
   const startedAt = performance.now();
@@ -227,8 +237,9 @@ function openSocket(
   let stuck: NodeJS.Timeout | null = null;
   /** Memory is short: nothing is read. */
   let isPaused = false;
-  let isCut = false;
-  /** Bytes of a message that has not arrived completely, and of those whose turns have not ended. */
+  /** The code with which it was closed without a closing handshake. */
+  let cutWith: number | null = null;
+  /** Bytes of a message that has not arrived completely, and of those whose turns have not ended, with what these keep. */
   let arriving = 0;
   let lastRead = 0;
   let messages = 0;
@@ -238,7 +249,7 @@ function openSocket(
   const account = memory.enter({
     pause: () => setPaused(true),
     resume: () => setPaused(false),
-    shed: (error) => cutForMemory(error),
+    shed: ({ code }) => cutNow(tryAgainLater, code, null),
   });
   account.hold(connectionBytes);
 
@@ -275,13 +286,14 @@ function openSocket(
       untaken -= bytes;
       tell();
     },
-    release(bytes) {
-      messages -= bytes;
+    keepBytes(bytes) {
+      messages += bytes;
       tell();
     },
-    turnEnded(outcome) {
+    turnEnded(outcome, refusal) {
       turns[outcome] = (turns[outcome] ?? 0) + 1;
       observer.turnEnded(outcome);
+      if (refusal !== null) observer.refused({ id, ...refusal });
     },
   });
 
@@ -290,19 +302,20 @@ function openSocket(
     webSocket.terminate();
   }
 
-  /** For want of memory: what it holds is freed, and nothing more is read. The client is sent why, unless it does not read. */
-  function cutForMemory({ code }: ApiError): void {
-    if (isCut) return;
-    isCut = true;
-    reason ??= code;
-    connection.closed();
-    read();
+  /** What it holds is freed, and nothing more is read. The client is sent why, unless it does not read. */
+  function cutNow(code: number, why: string, farewell: Farewell | null): void {
+    if (cutWith !== null) return;
+    cutWith = code;
+    reason ??= why;
     // What it has not read would stay in memory for as long as the closing handshake may take.
-    if (socket.writableLength > 0) {
+    const reads = socket.writableLength === 0;
+    connection.abort(reads ? farewell : null);
+    read();
+    if (!reads) {
       webSocket.terminate();
       return;
     }
-    webSocket.close(tryAgainLater, code);
+    webSocket.close(code, why);
     socket.destroySoon();
   }
 
@@ -319,7 +332,7 @@ function openSocket(
 
   /** Reads on or stops reading: messages, whose answers would wait as well, and answers. */
   function read(): void {
-    const isHalted = blocked || isPaused || isCut;
+    const isHalted = blocked || isPaused || cutWith !== null;
     connection.setBlocked(isHalted);
     if (isHalted) webSocket.pause();
     else webSocket.resume();
@@ -333,7 +346,7 @@ function openSocket(
   function watch(before: number): void {
     stuck = setTimeout(() => {
       const now = taken();
-      if (now === before) cut('client_does_not_read');
+      if (now === before) cut(unread);
       else watch(now);
     }, writeTimeoutMs);
   }
@@ -355,12 +368,14 @@ function openSocket(
   });
   // After that: a message that is complete has been answered, if only with an error.
   socket.on('data', () => {
-    const overload = isCut ? null : tell();
-    if (overload !== null) cutForMemory(overload);
+    const overload = cutWith === null ? tell() : null;
+    if (overload !== null) cutNow(tryAgainLater, overload.code, null);
   });
 
   /** A frame of control is not a part of the message that it came in. */
   function control(payload: Buffer): void {
+    // The library ends a connection whose client reads no pongs, and does not say so.
+    if (socket.destroyed) reason ??= unread;
     arriving = Math.max(arriving - payload.length - frameHeadBytes, 0);
     tell();
   }
@@ -390,13 +405,11 @@ function openSocket(
       clearTimeout(lifetime);
       if (stuck !== null) clearTimeout(stuck);
       account.release();
-      if (!isCut) connection.closed();
+      if (cutWith === null) connection.abort(null);
       const { bytesRead: bytesIn, bytesWritten: bytesOut } = socket;
-      // There is no closing handshake then.
-      const closeCode = isCut ? tryAgainLater : code;
       observer.closed({
         id,
-        code: closeCode,
+        code: cutWith ?? code,
         reason,
         durationMs: performance.now() - startedAt,
         turns,
@@ -410,7 +423,7 @@ function openSocket(
   return {
     connection,
     over,
-    cut,
+    stop: () => cutNow(serviceRestart, farewells.shutdown.code, 'shutdown'),
     ping() {
       // Nothing is read from a client that does not read, so its pong would not be seen.
       if (blocked || isPaused || webSocket.readyState !== webSocket.OPEN) return;
@@ -433,26 +446,20 @@ function corked(socket: Socket, write: () => void): void {
   }
 }
 
-interface Refusal {
-  readonly status: number;
-  readonly code: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
-}
-
-function refusal(status: number, type: string, code: string, message: string): Refusal {
+function refusal(status: number, type: string, code: string, message: string): TurnError {
   return {
     status,
-    code,
-    headers: { 'content-type': 'application/json', ...(status === 503 ? retryAfterHeader : {}) },
-    body: JSON.stringify({ error: { type, code, param: null, message } }),
+    error: { type, code, param: null, message },
+    ...(status === 503 ? { headers: { 'retry-after': '2' } } : {}),
   };
 }
 
 /** Answers a rejected handshake. */
-function refuseUpgrade(socket: Duplex, { status, headers, body }: Refusal): void {
+function refuseUpgrade(socket: Duplex, { status, headers = {}, error }: TurnError): void {
+  const body = JSON.stringify({ error });
   const head = [
     `HTTP/1.1 ${status} Refused`,
+    'content-type: application/json',
     ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
     `content-length: ${Buffer.byteLength(body)}`,
     'connection: close',
@@ -467,13 +474,14 @@ function answerHttp(request: IncomingMessage, response: ServerResponse, isDraini
     response.writeHead(status, { 'content-type': 'text/plain' }).end(status === 200 ? 'ok\n' : 'draining\n');
     return;
   }
-  const { status, headers, body } = refusal(
+  const { status, error } = refusal(
     426,
     'invalid_request',
     'websocket_required',
     'This is the listener for WebSockets: HTTP requests go to the proxy.',
   );
-  response.writeHead(status, { ...headers, upgrade: 'websocket', connection: 'close' }).end(body);
+  const headers = { 'content-type': 'application/json', upgrade: 'websocket', connection: 'close' };
+  response.writeHead(status, headers).end(JSON.stringify({ error }));
 }
 
 function addressOf(bound: AddressInfo | string | null): string {
