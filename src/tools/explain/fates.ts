@@ -36,7 +36,7 @@ export function outcomeOf(field: Path, value: unknown, run: SentRun, isRepeated:
   const becomes = isElement ? places : places.flatMap((place) => narrowed(place, field, value));
   const dropped = run.dropped.filter((name) => isAbout(name, field, value, run.trace, becomes.length > 0));
   const repeated = isRepeated ? repeatedOf(field, value, run.trace) : noChanges;
-  const changes = isElement ? changesOf(value, becomes) : noChanges;
+  const changes = isElement ? changesOf(field[0] === 'tools', value, becomes) : noChanges;
   return { value, fate: fateOf(), becomes, dropped, repeated, changes };
 
   function fateOf(): Fate {
@@ -136,21 +136,39 @@ function repeatedOf(field: Path, value: unknown, { result }: Trace): ReadonlyMap
   return noChanges;
 }
 
-/** An item or a tool of which nothing is as it was: it differs as a whole. */
+/** Names of an item's or a tool's keys in the Chat request, where both mean the same. */
+const messageKeys = { role: 'role', content: 'content', refusal: 'content', phase: 'phase' };
+const outputKeys = { tool_call_id: 'call_id', content: 'output' };
+const itemKeys: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  message: messageKeys,
+  function_call: { id: 'call_id', 'function.name': 'name', 'function.arguments': 'arguments' },
+  function_call_output: outputKeys,
+  custom_tool_call: { id: 'call_id', 'custom.name': 'name', 'custom.input': 'input' },
+  custom_tool_call_output: outputKeys,
+};
+const functionKeys = ['name', 'description', 'parameters', 'strict'];
+const customKeys = ['name', 'description', 'format'];
+const toolKeys: typeof itemKeys = {
+  function: Object.fromEntries(functionKeys.map((key) => [`function.${key}`, key])),
+  custom: Object.fromEntries(customKeys.map((key) => [`custom.${key}`, key])),
+};
+
+/** An item or a tool that has only another form in Chat: it differs as a whole. */
 const itself = 'itself';
 
-/** What became of an item or a tool, but for its own values, whatever Chat calls them; by key. */
-function changesOf(value: unknown, becomes: readonly Place[]): ReadonlyMap<string, unknown> {
-  const { type: _type, ...own } = recordOf(value) ?? {};
-  const written = becomes.flatMap((place) => entriesOf(place.path, place.value));
-  const changed = becomes.flatMap(({ path, value: part }) => {
-    // A key of a message is for what has its name: reasoning is not text.
-    const last = path.at(-1);
-    const values = typeof last === 'string' ? [own[last]] : Object.values(own);
-    return entriesOf(path, part).filter(([, one]) => !values.some((other) => isSameContent(other, one)));
-  });
-  if (changed.length < written.length) return new Map(changed);
-  return new Map(becomes.map((place) => [itself, place.value]));
+function changesOf(isTool: boolean, value: unknown, becomes: readonly Place[]): ReadonlyMap<string, unknown> {
+  const type = valueAt(value, ['type']);
+  const keys = (isTool ? toolKeys : itemKeys)[typeof type === 'string' ? type : 'message'];
+  if (becomes.length === 0) return noChanges;
+  if (keys === undefined) return new Map(becomes.map((place) => [itself, place.value]));
+  const changes = new Map<string, unknown>();
+  for (const { path, value: written } of becomes) {
+    for (const [key, part] of entriesOf(path, written)) {
+      const own = keys[key];
+      if (own === undefined || !isSameContent(valueAt(value, [own]), part)) changes.set(key, part);
+    }
+  }
+  return changes;
 }
 
 /** The contents of a message, a call or a tool, by key; a place may be one key of a message. */
