@@ -89,9 +89,5 @@ function messageOf(choice: LooseChoice): LooseMessage | null {
 }
 
 function notACompletion(): ApiError {
-  return new ApiError('The upstream’s answer is not a chat completion.', {
-    status: 502,
-    type: 'server_error',
-    code: 'invalid_upstream_response',
-  });
+  return ApiError.invalidUpstream('The upstream’s answer is not a chat completion.');
 }

@@ -47,11 +47,7 @@ export function errorOfValue(value: unknown, wordings: Wordings = none): ApiErro
   // An error beside choices comes from a router (OpenRouter): the model it chose failed, not the router.
   const isModels = body !== null && Array.isArray(body.choices) && (status ?? 500) >= 500;
   if (isModels && !isContextOverflow(reading, wordings))
-    return new ApiError(messageOf(reading, status ?? 502), {
-      status: 502,
-      type: 'model_error',
-      code: reading.code || 'upstream_error',
-    });
+    return ApiError.ofModel(reading.code || 'upstream_error', messageOf(reading, status ?? 502));
   if (status !== null) return errorOf(reading, status, null, wordings);
   return errorOf({ ...reading, code: reading.code || 'upstream_error' }, 502, null, wordings);
 }

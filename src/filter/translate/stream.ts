@@ -90,7 +90,8 @@ export class StreamTranslator {
   malformed(text: string, isLast = false): ResponseStreamEvent[] {
     if (this.ended()) return [];
     this.#unread ??= errorOfText(text, this.#context.profile.contextOverflow);
-    if (!isLast && beginsLikeJson.test(text) && !this.#isOver()) this.#failWith(this.#unread ?? tornChunk());
+    if (!isLast && beginsLikeJson.test(text) && !this.#isOver())
+      this.#failWith(this.#unread ?? ApiError.invalidUpstream(tornChunk));
     else this.#skip();
     return this.#log.take();
   }
@@ -299,7 +300,7 @@ export class StreamTranslator {
   }
 
   #invalid(): ApiError {
-    return this.#unread ?? invalidResponse();
+    return this.#unread ?? ApiError.invalidUpstream(notAStream);
   }
 }
 
@@ -321,20 +322,5 @@ const beginsLikeJson = /^[^\S\n\r\u2028\u2029]*(?:\{|\[[^\S\n\r\u2028\u2029]*\{)
 /** The index of no choice. */
 const several = Symbol('several choices');
 
-function tornChunk(): ApiError {
-  return invalidUpstream(
-    'The upstream’s stream has data that begins like JSON and is not: part of it may have been lost.',
-  );
-}
-
-function invalidResponse(): ApiError {
-  return invalidUpstream('The upstream answered with something that is not a Chat Completions stream.');
-}
-
-function invalidUpstream(message: string): ApiError {
-  return new ApiError(message, {
-    status: 502,
-    type: 'server_error',
-    code: 'invalid_upstream_response',
-  });
-}
+const tornChunk = 'The upstream’s stream has data that begins like JSON and is not: part of it may have been lost.';
+const notAStream = 'The upstream answered with something that is not a Chat Completions stream.';

@@ -30,7 +30,7 @@ import {
   type UpstreamBodyReader,
   type UpstreamBodyReport,
 } from './upstream-body-reader.ts';
-import { invalidUpstreamBody, partialUpstreamBody, upstreamIdle } from './upstream-errors.ts';
+import { partialUpstreamBody, upstreamIdle } from './upstream-errors.ts';
 
 export interface ResponseLegReport extends UpstreamBodyReport {
   readonly upstreamStatus: number | null;
@@ -202,7 +202,7 @@ export class ResponseLeg {
     const retryAfter = headers.get('retry-after') ?? null;
     const byStatus = (): ApiError => translateError({ status, contentType, body: '', retryAfter });
     const refuseUnread = (otherwise: ApiError) => this.#refuse(type, status < 300 ? otherwise : byStatus(), headers);
-    if (endOfStream) return refuseUnread(invalidUpstreamBody('The upstream’s response is empty.'));
+    if (endOfStream) return refuseUnread(ApiError.invalidUpstream('The upstream’s response is empty.'));
     const codings = parseContentCodings(headers.get('content-encoding') ?? null);
     if (codings === null) return refuseUnread(unknownCoding(headers));
     const decoder = createContentDecoder(codings);
@@ -279,7 +279,7 @@ export class ResponseLeg {
     const headers = isFirst ? this.#headersOf(disposition, current) : null;
     const replies = bodyReplies(this.#headerTiming, { pieces: piecesOf(out, current.stream), end, headers });
     if (replies === null)
-      return this.#refuse(cause, invalidUpstreamBody('The upstream’s response is empty.'), current.headers);
+      return this.#refuse(cause, ApiError.invalidUpstream('The upstream’s response is empty.'), current.headers);
     if (end !== 'open') return this.#commit(cause, replies, this.#ended(), null);
     // Half of an untouched body must not be ended as if it were whole: it passes, and Envoy's timeouts reset it.
     if (disposition === 'untouched') return this.#commit(cause, replies, { phase: 'passing' }, null);
@@ -385,9 +385,11 @@ function piecesOf(bytes: ClientBytes, areEvents: boolean): readonly Buffer[] | L
 }
 
 function undecodable(cause: ContentCodingError): ApiError {
-  return invalidUpstreamBody('The upstream’s response cannot be decompressed.', cause);
+  return ApiError.invalidUpstream('The upstream’s response cannot be decompressed.', cause);
 }
 
 function unknownCoding(headers: HeaderMap): ApiError {
-  return invalidUpstreamBody(`The upstream’s response has the unknown encoding ${headers.get('content-encoding')}.`);
+  return ApiError.invalidUpstream(
+    `The upstream’s response has the unknown encoding ${headers.get('content-encoding')}.`,
+  );
 }

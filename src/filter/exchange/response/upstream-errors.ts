@@ -1,10 +1,5 @@
 import { ApiError } from '../../wire/schema/api-error.ts';
 
-/** A 2xx whose body is not a response of the Chat Completions API. */
-export function invalidUpstreamBody(message: string, cause?: unknown): ApiError {
-  return upstreamError(502, 'invalid_upstream_response', message, cause);
-}
-
 /** What the upstream sent exceeds a limit, in bytes. */
 export function tooLarge(what: 'a response' | 'an event' | 'an output', limit: number): ApiError {
   return upstreamError(502, 'upstream_response_too_large', `The upstream sent ${what} larger than ${limit} bytes.`);
@@ -21,6 +16,6 @@ export function upstreamIdle(afterMs: number): ApiError {
   return upstreamError(504, 'upstream_timeout', `The upstream was silent for ${afterMs / 1000} s.`);
 }
 
-function upstreamError(status: number, code: string, message: string, cause?: unknown): ApiError {
-  return new ApiError(message, { status, type: 'server_error', code, cause });
+function upstreamError(status: number, code: string, message: string): ApiError {
+  return new ApiError(message, { status, type: 'server_error', code });
 }

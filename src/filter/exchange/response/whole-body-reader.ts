@@ -15,7 +15,7 @@ import {
   type UpstreamBodyReader,
   type UpstreamBodyReport,
 } from './upstream-body-reader.ts';
-import { invalidUpstreamBody, tooLarge } from './upstream-errors.ts';
+import { tooLarge } from './upstream-errors.ts';
 
 /** What the body is: `error` under an error status, `neither` in a 2xx that is neither JSON nor an event stream. */
 export type WholeBodyKind = 'json' | 'error' | 'neither';
@@ -55,7 +55,7 @@ export function createWholeBodyReader(
   }
 
   function translatedError(): ApiError {
-    if (status < 300) return invalidUpstreamBody('The upstream responded before it had the request.');
+    if (status < 300) return ApiError.invalidUpstream('The upstream responded before it had the request.');
     const { contentType, retryAfter } = options;
     const answer = { status, contentType, body: body.whole().toString('utf8'), retryAfter };
     return translateError(answer, context?.profile.contextOverflow);
@@ -74,7 +74,7 @@ export function createWholeBodyReader(
   function finish(): ClientBytes {
     try {
       if (kind === 'error' || context === null) return refuse(translatedError());
-      return kind === 'neither' ? refuse(invalidUpstreamBody(empty)) : translate(context);
+      return kind === 'neither' ? refuse(ApiError.invalidUpstream(empty)) : translate(context);
     } catch (thrown) {
       return refuse(ApiError.from(thrown));
     }
@@ -83,7 +83,7 @@ export function createWholeBodyReader(
   return {
     push(bytes) {
       if (state.isComplete) return nothing;
-      if (kind === 'neither') return refuse(invalidUpstreamBody(notAnApi));
+      if (kind === 'neither') return refuse(ApiError.invalidUpstream(notAnApi));
       size += bytes.length;
       state.bufferedBytes = Math.min(size, limit);
       if (size <= limit) body.append(bytes);
@@ -123,7 +123,7 @@ function parse(body: Buffer): unknown {
     return JSON.parse(text.startsWith('\ufeff') ? text.slice(1) : text);
   } catch (cause) {
     // A byte order mark is white space to `trim`.
-    if (text.trim() === '') throw invalidUpstreamBody(empty);
-    throw invalidUpstreamBody('The upstream’s response is not valid JSON.', cause);
+    if (text.trim() === '') throw ApiError.invalidUpstream(empty);
+    throw ApiError.invalidUpstream('The upstream’s response is not valid JSON.', cause);
   }
 }

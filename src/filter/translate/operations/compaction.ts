@@ -71,9 +71,9 @@ function compactionItem(
   { outcome, model, newId }: FinishedAnswer,
 ): readonly OutputItem[] | ApiError {
   const text = items.map(textOfItem).join('').trim();
-  if (text === '') return failed('empty_summary', 'The model gave no summary of the conversation.');
+  if (text === '') return ApiError.ofModel('empty_summary', 'The model gave no summary of the conversation.');
   if (outcome.status === 'incomplete' && outcome.reason === 'content_filter')
-    return failed('content_filter', 'The upstream’s content filter stopped the summary of the conversation.');
+    return ApiError.ofModel('content_filter', 'The upstream’s content filter stopped the summary of the conversation.');
   const envelope = { text, ...(model === null ? {} : { model }) };
   return [{ id: newId('cmp'), type: 'compaction', encrypted_content: encodeCompactionEnvelope(envelope) }];
 }
@@ -81,8 +81,4 @@ function compactionItem(
 function textOfItem(item: OutputItem): string {
   if (item.type !== 'message') return '';
   return item.content.map((part) => (part.type === 'output_text' ? part.text : '')).join('');
-}
-
-function failed(code: string, message: string): ApiError {
-  return new ApiError(message, { status: 502, type: 'model_error', code });
 }

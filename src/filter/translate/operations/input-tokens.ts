@@ -70,13 +70,6 @@ function translateCount(value: unknown): InputTokens {
   const count = answer?.count ?? answer?.input_tokens; // vLLM, llama.cpp
   if (typeof count === 'number' && Number.isInteger(count) && count >= 0)
     return { object: 'response.input_tokens', input_tokens: count };
-  throw errorOfValue(value) ?? errorOfWords(value) ?? notACount();
-}
-
-function notACount(): ApiError {
-  return new ApiError('The upstream’s answer is not a count of tokens.', {
-    status: 502,
-    type: 'server_error',
-    code: 'invalid_upstream_response',
-  });
+  const none = 'The upstream’s answer is not a count of tokens.';
+  throw errorOfValue(value) ?? errorOfWords(value) ?? ApiError.invalidUpstream(none);
 }

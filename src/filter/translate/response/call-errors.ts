@@ -2,7 +2,7 @@ import { ApiError } from '../../wire/schema/api-error.ts';
 
 /** The error for a call that the client cannot be told to run. */
 export function invalidCall(message: string, code = 'invalid_tool_call'): ApiError {
-  return new ApiError(message, { status: 502, type: 'model_error', code });
+  return ApiError.ofModel(code, message);
 }
 
 /** The error for an answer of nothing but calls without a name, which no client can answer. */

@@ -180,7 +180,8 @@ export class ResponseWriter {
   #reasoningAlone(): ApiError | null {
     if (this.output.hasAnswer() || !this.output.hasItems()) return null;
     this.repairs.note('reasoning_alone');
-    return this.#context.reasoningAlone === 'failed' ? reasoningAlone() : null;
+    if (this.#context.reasoningAlone === 'completed') return null;
+    return ApiError.ofModel('reasoning_alone', 'The model ended its answer after reasoning alone.');
   }
 
   #end(status: 'completed' | 'incomplete', reason: IncompleteReason | null): ResponseResource {
@@ -218,14 +219,6 @@ export class ResponseWriter {
       extensions: this.#status === 'in_progress' ? null : (this.extensions?.fields() ?? null),
     });
   }
-}
-
-function reasoningAlone(): ApiError {
-  return new ApiError('The model ended its answer after reasoning alone.', {
-    status: 502,
-    type: 'model_error',
-    code: 'reasoning_alone',
-  });
 }
 
 /** Output that becomes one item has no calls in it: none can be made there, and no tool was offered. */

@@ -51,6 +51,16 @@ export class ApiError extends Error {
     return new ApiError(message, { status: 400, type: 'invalid_request', code, param });
   }
 
+  /** What the upstream sent is no answer: 502. */
+  static invalidUpstream(message: string, cause?: unknown): ApiError {
+    return new ApiError(message, { status: 502, type: 'server_error', code: 'invalid_upstream_response', cause });
+  }
+
+  /** What the model answered is of no use: 502 `model_error`. */
+  static ofModel(code: string, message: string): ApiError {
+    return new ApiError(message, { status: 502, type: 'model_error', code });
+  }
+
   /** Whatever was thrown, as something a client may see; the original stays in `cause` for the log. */
   static from(thrown: unknown): ApiError {
     if (thrown instanceof ApiError) return thrown;
