@@ -1,10 +1,9 @@
 import * as z from 'zod';
 import { callName, jsonObject } from '../../wire/schema/create-response.ts';
 import type { ClientToolCallItem } from '../../wire/schema/response-resource.ts';
-import { jsonOf, objectOf } from '../chat/loose.ts';
+import { objectOf, textOf } from '../chat/loose.ts';
 import { itemType } from '../request/parse/items/input-builder.ts';
-import { toolType } from '../request/parse/tools-builder.ts';
-import { addCall, addOutput, type ClientTool, offerAs } from './client-tool.ts';
+import { addCall, addOutput, type ClientTool, plainTool } from './client-tool.ts';
 
 interface ApplyPatchCallItem extends ClientToolCallItem {
   readonly type: 'apply_patch_call';
@@ -34,7 +33,7 @@ const asFunction = {
 
 /** A change of one file, as the built-in tool has it. Codex's tool of that name is a custom tool. */
 export const applyPatch: ClientTool<ApplyPatchCallItem> = {
-  tool: toolType(z.object({}), 'type', (_, at, tools) => offerAs('apply_patch', asFunction, at, tools)),
+  tool: plainTool('apply_patch', asFunction),
   items: {
     apply_patch_call: itemType(callItem, ({ call_id, operation }, at, input) => {
       addCall('apply_patch', call_id, operation, at, input);
@@ -45,13 +44,12 @@ export const applyPatch: ClientTool<ApplyPatchCallItem> = {
     }),
   },
   idPrefix: 'apc',
-  itemOf(ids, status, text) {
-    const outer = objectOf<{ operation?: unknown }>(jsonOf(text));
-    const given = objectOf<{ type?: unknown; path?: unknown; diff?: unknown }>(outer?.operation ?? outer);
-    const type = given?.type;
+  itemOf(ids, status, given) {
+    const { operation } = given;
+    const { type, ...named } = objectOf<{ type?: unknown; path?: unknown; diff?: unknown }>(operation ?? given) ?? {};
     const isKnown = type === 'create_file' || type === 'update_file' || type === 'delete_file';
-    const path = isKnown && typeof given?.path === 'string' ? given.path : '';
-    const diff = typeof given?.diff === 'string' ? given.diff : '';
+    const path = isKnown ? textOf(named.path) : '';
+    const diff = textOf(named.diff);
     return {
       ...ids,
       type: 'apply_patch_call',

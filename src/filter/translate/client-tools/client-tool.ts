@@ -1,9 +1,10 @@
+import * as z from 'zod';
 import type { ClientToolCallItem, ClientToolType, ItemStatus } from '../../wire/schema/response-resource.ts';
 import type { UnnumberedEvent } from '../../wire/schema/stream-events.ts';
-import { arrayOf } from '../chat/loose.ts';
+import { arrayOf, jsonOf, objectOf } from '../chat/loose.ts';
 import { callOf } from '../request/parse/items/function-call-items.ts';
 import type { InputBuilder, ItemType } from '../request/parse/items/input-builder.ts';
-import type { ToolsBuilder, ToolType } from '../request/parse/tools-builder.ts';
+import { type ToolsBuilder, type ToolType, toolType } from '../request/parse/tools-builder.ts';
 import type { FunctionDefinition } from '../request/parsed.ts';
 
 /**
@@ -17,8 +18,8 @@ export interface ClientTool<Item extends ClientToolCallItem = ClientToolCallItem
   readonly items: Readonly<Record<string, ItemType>>;
   /** Prefix of its items' ids. */
   readonly idPrefix: string;
-  /** The item of a call; `text` is the arguments as the model wrote them, complete or not. */
-  itemOf(ids: { readonly id: string; readonly call_id: string }, status: ItemStatus, text: string): Item;
+  /** The item of a call. The arguments are `given`, empty where they cannot be read, and as the model wrote them. */
+  itemOf(ids: CallIds, status: ItemStatus, given: Readonly<Record<string, unknown>>, text: string): Item;
   /**
    * Whether an item contains something to run; unreadable arguments leave it empty. The item of a tool that can tell shows
    * the call from the start, so it waits for all of the arguments.
@@ -26,6 +27,25 @@ export interface ClientTool<Item extends ClientToolCallItem = ClientToolCallItem
   isRunnable?(item: Item): boolean;
   /** Events that the API has for what the call holds, before its item is done. */
   eventsOf?(item: Item, output_index: number): readonly UnnumberedEvent[];
+}
+
+/** The ids of a call's item: its own, and that of the call. */
+export interface CallIds {
+  readonly id: string;
+  readonly call_id: string;
+}
+
+/** The item of a call of that tool; `text` is the arguments as the model wrote them, complete or not. */
+export function clientItemOf(tool: ClientTool, ids: CallIds, status: ItemStatus, text: string): ClientToolCallItem {
+  return tool.itemOf(ids, status, objectOf<Record<string, unknown>>(jsonOf(text)) ?? {}, text);
+}
+
+/** A tool whose entry in `tools` is its type alone, offered as that function. */
+export function plainTool(
+  type: ClientToolType,
+  made: Pick<FunctionDefinition, 'description' | 'parameters'>,
+): ToolType {
+  return toolType(z.object({}), 'type', (_, at, tools) => offerAs(type, made, at, tools));
 }
 
 /** Offers a tool of that type as a function. True: it is not left out. */

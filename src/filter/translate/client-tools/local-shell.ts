@@ -1,11 +1,10 @@
 import * as z from 'zod';
 import { callName, jsonObject } from '../../wire/schema/create-response.ts';
 import type { ClientToolCallItem } from '../../wire/schema/response-resource.ts';
-import { jsonOf, objectOf } from '../chat/loose.ts';
+import { objectOf } from '../chat/loose.ts';
 import { itemType } from '../request/parse/items/input-builder.ts';
-import { toolType } from '../request/parse/tools-builder.ts';
 import { missingParameter } from '../request/request-errors.ts';
-import { addCall, addOutput, type ClientTool, offerAs, textsOf, timeoutParameter, wholeOf } from './client-tool.ts';
+import { addCall, addOutput, type ClientTool, plainTool, textsOf, timeoutParameter, wholeOf } from './client-tool.ts';
 
 interface LocalShellCallItem extends ClientToolCallItem {
   readonly type: 'local_shell_call';
@@ -44,7 +43,7 @@ const asFunction = {
 
 /** One command on the client's machine. */
 export const localShell: ClientTool<LocalShellCallItem> = {
-  tool: toolType(z.object({}), 'type', (_, at, tools) => offerAs('local_shell', asFunction, at, tools)),
+  tool: plainTool('local_shell', asFunction),
   items: {
     local_shell_call: itemType(callItem, ({ call_id, action }, at, input) => {
       const { type: _exec, ...given } = action;
@@ -57,28 +56,20 @@ export const localShell: ClientTool<LocalShellCallItem> = {
     }),
   },
   idPrefix: 'lsh',
-  itemOf(ids, status, text) {
-    const given = objectOf<{
-      command?: unknown;
-      env?: unknown;
-      timeout_ms?: unknown;
-      working_directory?: unknown;
-      user?: unknown;
-    }>(jsonOf(text));
-    const command = textsOf(given?.command);
-    const timeout = wholeOf(given?.timeout_ms);
+  itemOf(ids, status, { command, env, timeout_ms, working_directory, user }) {
+    const timeout = wholeOf(timeout_ms);
     return {
       ...ids,
       type: 'local_shell_call',
       status,
       action: {
         type: 'exec',
-        command,
-        env: stringsOf(given?.env),
+        command: textsOf(command),
+        env: stringsOf(env),
         ...(timeout === null ? {} : { timeout_ms: timeout }),
         // The AI SDK refuses null for these two; they must be absent.
-        ...(typeof given?.user === 'string' ? { user: given.user } : {}),
-        ...(typeof given?.working_directory === 'string' ? { working_directory: given.working_directory } : {}),
+        ...(typeof user === 'string' ? { user } : {}),
+        ...(typeof working_directory === 'string' ? { working_directory } : {}),
       },
     };
   },

@@ -1,7 +1,6 @@
 import * as z from 'zod';
 import { callName, list, textOrList } from '../../wire/schema/create-response.ts';
 import type { ClientToolCallItem } from '../../wire/schema/response-resource.ts';
-import { jsonOf, objectOf } from '../chat/loose.ts';
 import { itemType } from '../request/parse/items/input-builder.ts';
 import { readShape } from '../request/parse/read-shape.ts';
 import { toolType } from '../request/parse/tools-builder.ts';
@@ -78,26 +77,17 @@ export const shell: ClientTool<ShellCallItem> = {
     ),
   },
   idPrefix: 'sh',
-  itemOf(ids, status, text) {
-    const given = objectOf<{
-      commands?: unknown;
-      command?: unknown;
-      timeout_ms?: unknown;
-      max_output_length?: unknown;
-    }>(jsonOf(text));
-    const commands = textsOf(given?.commands ?? given?.command);
-    return {
-      ...ids,
-      type: 'shell_call',
-      status,
-      action: {
-        commands,
-        timeout_ms: wholeOf(given?.timeout_ms),
-        max_output_length: wholeOf(given?.max_output_length),
-      },
-      environment: { type: 'local' },
-    };
-  },
+  itemOf: (ids, status, { commands, command, timeout_ms, max_output_length }) => ({
+    ...ids,
+    type: 'shell_call',
+    status,
+    action: {
+      commands: textsOf(commands ?? command),
+      timeout_ms: wholeOf(timeout_ms),
+      max_output_length: wholeOf(max_output_length),
+    },
+    environment: { type: 'local' },
+  }),
   isRunnable: ({ action }) => action.commands.length > 0,
   eventsOf: ({ action }, output_index) =>
     action.commands.flatMap((command, command_index) => {

@@ -64,7 +64,7 @@ export const toolSearch: ClientTool<ToolSearchCallItem> = {
     ),
   },
   idPrefix: 'tsc',
-  itemOf: ({ id, call_id }, status, text) => ({
+  itemOf: ({ id, call_id }, status, _given, text) => ({
     id,
     type: 'tool_search_call',
     status,

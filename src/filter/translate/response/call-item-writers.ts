@@ -2,7 +2,7 @@ import type { ApiError } from '../../wire/schema/api-error.ts';
 import type { ItemStatus } from '../../wire/schema/response-resource.ts';
 import type { UnnumberedEvent } from '../../wire/schema/stream-events.ts';
 import type { Repairs } from '../chat/repairs.ts';
-import type { ClientTool } from '../client-tools/client-tool.ts';
+import { type CallIds, type ClientTool, clientItemOf } from '../client-tools/client-tool.ts';
 import { clientTools } from '../client-tools/client-tools.ts';
 import type { ResponseContext, RestoredTool } from '../context.ts';
 import type { IntegerPlaces } from '../integer-places.ts';
@@ -14,7 +14,6 @@ import type { EventLog } from './event-log.ts';
 import type { ClosingStatus, OpenCall, Output } from './output.ts';
 import {
   argumentsOf,
-  type CallIds,
   type CallItem,
   callItemOf,
   callItemPrefixOf,
@@ -222,12 +221,12 @@ class ClientToolCallWriter extends CallWriter {
   override unrunnable(): ApiError | null {
     if (this.#tool.isRunnable === undefined) return super.unrunnable();
     const { call, name, ids } = this.named;
-    if (this.#tool.isRunnable(this.#tool.itemOf(ids, 'completed', call.text.toString()))) return null;
+    if (this.#tool.isRunnable(clientItemOf(this.#tool, ids, 'completed', call.text.toString()))) return null;
     return invalidCall(`The model called “${name}” with arguments that cannot be read.`);
   }
 
   close(status: ClosingStatus): CallItem {
-    const item = this.#tool.itemOf(this.named.ids, status, argumentsOf(this.unsentText(status), status));
+    const item = clientItemOf(this.#tool, this.named.ids, status, argumentsOf(this.unsentText(status), status));
     for (const event of this.#tool.eventsOf?.(item, this.outputIndex) ?? []) this.emit(event);
     return item;
   }

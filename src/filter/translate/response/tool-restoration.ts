@@ -5,15 +5,10 @@ import type {
   ItemStatus,
 } from '../../wire/schema/response-resource.ts';
 import { jsonOf, objectOf } from '../chat/loose.ts';
+import { type CallIds, clientItemOf } from '../client-tools/client-tool.ts';
 import { clientTools } from '../client-tools/client-tools.ts';
 import type { ResponseContext, RestoredTool } from '../context.ts';
 import { CustomInputDecoder } from './custom-input.ts';
-
-/** The ids of a call's item: its own, with the prefix of `callItemPrefixOf`, and that of the call. */
-export interface CallIds {
-  readonly id: string;
-  readonly call_id: string;
-}
 
 export type CallItem = FunctionCallItem | CustomToolCallItem | ClientToolCallItem;
 
@@ -65,7 +60,7 @@ export function callItemPrefixOf({ kind }: RestoredTool): string {
 /** The output item of a call; `text` is its arguments, or a custom tool's input itself. Shortened and flattened names are restored. */
 export function callItemOf(restored: RestoredTool, ids: CallIds, status: ItemStatus, text: string): CallItem {
   if (restored.kind !== 'function' && restored.kind !== 'custom')
-    return clientTools[restored.kind].itemOf(ids, status, text);
+    return clientItemOf(clientTools[restored.kind], ids, status, text);
   const { kind, name, namespace, async: isAsync } = restored;
   const names = {
     call_id: ids.call_id,

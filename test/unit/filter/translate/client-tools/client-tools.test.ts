@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { clientItemOf } from '../../../../../src/filter/translate/client-tools/client-tool.ts';
 import { clientTools } from '../../../../../src/filter/translate/client-tools/client-tools.ts';
 
 const itemOf = (type: keyof typeof clientTools, given: object) =>
-  clientTools[type].itemOf({ id: 'i', call_id: 'c' }, 'completed', JSON.stringify(given)) as unknown as {
+  clientItemOf(clientTools[type], { id: 'i', call_id: 'c' }, 'completed', JSON.stringify(given)) as unknown as {
     readonly action: object;
   };
 
@@ -36,7 +37,7 @@ describe('a number in the arguments of a call that its client runs', () => {
 describe('a call that its client runs', () => {
   const runnable = (type: keyof typeof clientTools, given: unknown) =>
     clientTools[type].isRunnable?.(
-      clientTools[type].itemOf({ id: 'i', call_id: 'c' }, 'completed', JSON.stringify(given)) as never,
+      clientItemOf(clientTools[type], { id: 'i', call_id: 'c' }, 'completed', JSON.stringify(given)),
     );
 
   it.each([
