@@ -1,18 +1,15 @@
+import type { Profile } from '../../../upstream/profile.ts';
 import type { ChatMessage, ChatToolCall } from '../../../wire/schema/chat-request.ts';
 import { googleExtra, signatureOf } from '../../reasoning-envelope.ts';
-import { type MessagePass, type Messages, mapRole } from './message-pass.ts';
+import { type Messages, mapRole } from './message-pass.ts';
 
 /** Reasoning older than the last question is left out. Must see the user's messages before others of that role are made. */
-export const leaveOutOldReasoning: MessagePass = {
-  name: 'leaveOutOldReasoning',
-  appliesTo: ({ reasoningScope: scope, reasoningReplay }) => scope === 'tool_turns' && reasoningReplay !== 'none',
-  run(messages) {
-    const lastQuestion = messages.findLastIndex(({ role }) => role === 'user');
-    return messages.map((message, index) =>
-      message.role === 'assistant' && index < lastQuestion ? withoutReasoning(message) : message,
-    );
-  },
-};
+export function leaveOutOldReasoning(messages: Messages): Messages {
+  const lastQuestion = messages.findLastIndex(({ role }) => role === 'user');
+  return messages.map((message, index) =>
+    message.role === 'assistant' && index < lastQuestion ? withoutReasoning(message) : message,
+  );
+}
 
 function withoutReasoning(message: ChatMessage): ChatMessage {
   const { reasoning_content: _content, reasoning: _reasoning, ...others } = message;
@@ -24,36 +21,29 @@ function withoutReasoning(message: ChatMessage): ChatMessage {
 const noSignature = 'skip_thought_signature_validator';
 
 /** Of parallel calls only the first is signed; a turn of another provider has no signature at all. */
-export const signFirstCall: MessagePass = {
-  name: 'signFirstCall',
-  appliesTo: (profile) => profile.geminiSignatures,
-  run: (messages) =>
-    mapRole(messages, 'assistant', (message) => {
-      const [first, ...others] = message.tool_calls ?? [];
-      if (first === undefined || isSigned(first) || others.some(isSigned)) return message;
-      const unsigned = { ...first, extra_content: { ...first.extra_content, ...googleExtra(noSignature) } };
-      return { ...message, tool_calls: [unsigned, ...others] };
-    }),
-};
+export function signFirstCall(messages: Messages): Messages {
+  return mapRole(messages, 'assistant', (message) => {
+    const [first, ...others] = message.tool_calls ?? [];
+    if (first === undefined || isSigned(first) || others.some(isSigned)) return message;
+    const unsigned = { ...first, extra_content: { ...first.extra_content, ...googleExtra(noSignature) } };
+    return { ...message, tool_calls: [unsigned, ...others] };
+  });
+}
 
 function isSigned({ extra_content, provider_specific_fields: fields }: ChatToolCall): boolean {
   return fields !== undefined || (extra_content !== undefined && signatureOf(extra_content) !== '');
 }
 
 /** Fills in the reasoning that the server demands and a message lacks. */
-export const fillInReasoning: MessagePass = {
-  name: 'fillInReasoning',
-  appliesTo: (profile) => profile.reasoningBackfill !== null && profile.reasoningReplay !== 'none',
-  run(messages, { reasoningBackfill: backfill }) {
-    if (backfill === null) return messages;
-    return mapRole(messages, 'assistant', (message) => {
-      const wanted = backfill.on === 'all' || message.tool_calls !== undefined;
-      return wanted && message.reasoning_content === undefined
-        ? { ...message, reasoning_content: backfill.text }
-        : message;
-    });
-  },
-};
+export function fillInReasoning(messages: Messages, { reasoningBackfill: backfill }: Profile): Messages {
+  if (backfill === null) return messages;
+  return mapRole(messages, 'assistant', (message) => {
+    const wanted = backfill.on === 'all' || message.tool_calls !== undefined;
+    return wanted && message.reasoning_content === undefined
+      ? { ...message, reasoning_content: backfill.text }
+      : message;
+  });
+}
 
 /** The messages as they are where nothing is filled in. */
 export function withoutBackfill(messages: Messages, text: string): Messages {

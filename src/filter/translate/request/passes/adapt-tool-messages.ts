@@ -1,40 +1,32 @@
 import type { ChatContentPart, ChatMessage, ChatToolCall } from '../../../wire/schema/chat-request.ts';
-import { type MessagePass, mapRole, nameOfCall } from './message-pass.ts';
+import { type Messages, mapRole, nameOfCall } from './message-pass.ts';
 
 /** Tool messages repeat the name of the function. */
-export const nameToolMessages: MessagePass = {
-  name: 'nameToolMessages',
-  appliesTo: (profile) => profile.toolMessageName,
-  run(messages) {
-    let calls: readonly ChatToolCall[] = [];
-    return messages.map((message) => {
-      if (message.tool_calls !== undefined) calls = message.tool_calls;
-      if (message.role !== 'tool') return message;
-      const call = calls.find(({ id }) => id === message.tool_call_id);
-      return call === undefined ? message : { ...message, name: nameOfCall(call) };
-    });
-  },
-};
+export function nameToolMessages(messages: Messages): Messages {
+  let calls: readonly ChatToolCall[] = [];
+  return messages.map((message) => {
+    if (message.tool_calls !== undefined) calls = message.tool_calls;
+    if (message.role !== 'tool') return message;
+    const call = calls.find(({ id }) => id === message.tool_call_id);
+    return call === undefined ? message : { ...message, name: nameOfCall(call) };
+  });
+}
 
 /** Tool messages hold text alone: other parts of a turn's outputs follow in one message of the user's. */
-export const moveToolMedia: MessagePass = {
-  name: 'moveToolMedia',
-  appliesTo: () => true,
-  run(messages) {
-    if (!messages.some(hasMedia)) return messages;
-    const written: ChatMessage[] = [];
-    let attached: ChatContentPart[] = [];
-    for (const message of messages) {
-      if (message.role !== 'tool' && attached.length > 0) {
-        written.push({ role: 'user', content: attached });
-        attached = [];
-      }
-      written.push(hasMedia(message) ? withoutMedia(message, attached) : message);
+export function moveToolMedia(messages: Messages): Messages {
+  if (!messages.some(hasMedia)) return messages;
+  const written: ChatMessage[] = [];
+  let attached: ChatContentPart[] = [];
+  for (const message of messages) {
+    if (message.role !== 'tool' && attached.length > 0) {
+      written.push({ role: 'user', content: attached });
+      attached = [];
     }
-    if (attached.length > 0) written.push({ role: 'user', content: attached });
-    return written;
-  },
-};
+    written.push(hasMedia(message) ? withoutMedia(message, attached) : message);
+  }
+  if (attached.length > 0) written.push({ role: 'user', content: attached });
+  return written;
+}
 
 function hasMedia({ role, content }: ChatMessage): boolean {
   return role === 'tool' && Array.isArray(content);
@@ -54,35 +46,28 @@ function placeholderOf(parts: readonly ChatContentPart[]): string {
 }
 
 /** An assistant message holds one call: of several, each has a message of its own, followed by its output. */
-export const splitCalls: MessagePass = {
-  name: 'splitCalls',
-  appliesTo: (profile) => profile.singleCalls,
-  run(messages) {
-    const written: ChatMessage[] = [];
-    let waiting: readonly ChatToolCall[] = [];
-    for (const message of messages) {
-      const { tool_calls: calls } = message;
-      if (calls !== undefined) {
-        written.push({ ...message, tool_calls: calls.slice(0, 1) });
-        waiting = calls.slice(1);
-        continue;
-      }
-      written.push(message);
-      const [next, ...others] = waiting;
-      if (message.role !== 'tool' || next === undefined) continue;
-      written.push({ role: 'assistant', content: null, tool_calls: [next] });
-      waiting = others;
+export function splitCalls(messages: Messages): Messages {
+  const written: ChatMessage[] = [];
+  let waiting: readonly ChatToolCall[] = [];
+  for (const message of messages) {
+    const { tool_calls: calls } = message;
+    if (calls !== undefined) {
+      written.push({ ...message, tool_calls: calls.slice(0, 1) });
+      waiting = calls.slice(1);
+      continue;
     }
-    return written;
-  },
-};
+    written.push(message);
+    const [next, ...others] = waiting;
+    if (message.role !== 'tool' || next === undefined) continue;
+    written.push({ role: 'assistant', content: null, tool_calls: [next] });
+    waiting = others;
+  }
+  return written;
+}
 
 /** `content` of an assistant message that holds only tool calls is an empty text instead of null. */
-export const fillNullContent: MessagePass = {
-  name: 'fillNullContent',
-  appliesTo: (profile) => profile.emptyAssistantContent === 'empty',
-  run: (messages) =>
-    mapRole(messages, 'assistant', (message) =>
-      message.content === null && message.refusal === undefined ? { ...message, content: '' } : message,
-    ),
-};
+export function fillNullContent(messages: Messages): Messages {
+  return mapRole(messages, 'assistant', (message) =>
+    message.content === null && message.refusal === undefined ? { ...message, content: '' } : message,
+  );
+}

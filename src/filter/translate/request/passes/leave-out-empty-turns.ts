@@ -1,20 +1,16 @@
 import type { ChatMessage } from '../../../wire/schema/chat-request.ts';
-import { type MessagePass, standIn } from './message-pass.ts';
+import { type Messages, standIn } from './message-pass.ts';
 
 /**
  * An assistant message with nothing in it is left out: no text but white space, no refusal, no call, no reasoning. Clients
  * repeat the empty answer of a model, and Kimi, Mistral and Anthropic refuse every later request for it (CLIProxyAPI#1730,
  * OpenHands#8685). Runs after the reasoning to send back is known, and before the turns around it are merged.
  */
-export const leaveOutEmptyTurns: MessagePass = {
-  name: 'leaveOutEmptyTurns',
-  appliesTo: () => true,
-  run(messages) {
-    if (!messages.some(isEmptyTurn)) return messages;
-    const spoken = messages.filter((message) => !isEmptyTurn(message));
-    return spoken.length === 0 ? [{ role: 'user', content: standIn }] : spoken;
-  },
-};
+export function leaveOutEmptyTurns(messages: Messages): Messages {
+  if (!messages.some(isEmptyTurn)) return messages;
+  const spoken = messages.filter((message) => !isEmptyTurn(message));
+  return spoken.length === 0 ? [{ role: 'user', content: standIn }] : spoken;
+}
 
 function isEmptyTurn(message: ChatMessage): boolean {
   if (message.role !== 'assistant' || !isBlank(message.content)) return false;

@@ -15,43 +15,40 @@ import type { MessagePass, Messages } from './message-pass.ts';
 import { rewriteCallIds } from './rewrite-call-ids.ts';
 
 /**
- * Every quirk of messages, in the order in which they are applied: first those that need the conversation as the client
- * sent it, then those that move parts and split messages, then those about whole turns, and last those that fill in what is
- * still missing, in messages that earlier passes made too.
+ * Every quirk of messages with the servers that have it, in the order in which they are applied: first those that need the
+ * conversation as the client sent it, then those that move parts and split messages, then those about whole turns, and last those
+ * that fill in what is still missing, in messages that earlier passes made too.
  */
 export const messagePasses: readonly MessagePass[] = [
-  leaveOutOldReasoning,
-  signFirstCall,
-  leaveOutEmptyTurns,
-  rewriteCallIds,
-  nameToolMessages,
-  moveToolMedia,
-  renameDeveloperRole,
-  mergeSystemMessages,
-  splitCalls,
-  fillNullContent,
-  insertAssistantAfterTool,
-  alternateRoles,
-  beginWithUser,
-  addUser,
-  fillSilentAssistant,
-  markPrefix,
-  fillInReasoning,
+  pass(
+    leaveOutOldReasoning,
+    ({ reasoningScope: scope, reasoningReplay }) => scope === 'tool_turns' && reasoningReplay !== 'none',
+  ),
+  pass(signFirstCall, (profile) => profile.geminiSignatures),
+  pass(leaveOutEmptyTurns, () => true),
+  pass(rewriteCallIds, ({ callIdForm }) => callIdForm !== 'any'),
+  pass(nameToolMessages, (profile) => profile.toolMessageName),
+  pass(moveToolMedia, () => true),
+  pass(renameDeveloperRole, (profile) => profile.developerRole === 'system'),
+  pass(mergeSystemMessages, (profile) => profile.systemMessages !== 'anywhere'),
+  pass(splitCalls, (profile) => profile.singleCalls),
+  pass(fillNullContent, (profile) => profile.emptyAssistantContent === 'empty'),
+  pass(insertAssistantAfterTool, (profile) => profile.assistantAfterTool || profile.alternateRoles),
+  pass(alternateRoles, (profile) => profile.alternateRoles),
+  pass(beginWithUser, (profile) => profile.alternateRoles),
+  pass(addUser, (profile) => profile.needsUser),
+  pass(fillSilentAssistant, (profile) => profile.alternateRoles),
+  pass(markPrefix, (profile) => profile.assistantPrefix),
+  pass(fillInReasoning, (profile) => profile.reasoningBackfill !== null && profile.reasoningReplay !== 'none'),
 ];
+
+function pass(run: MessagePass['run'], appliesTo: MessagePass['appliesTo']): MessagePass {
+  return { name: run.name, appliesTo, run };
+}
 
 /** The messages in the form the profile's server takes. */
 export function applyPasses(messages: Messages, profile: Profile): Messages {
   let current = messages;
-  for (const pass of passesOf(profile)) current = pass.run(current, profile);
+  for (const { appliesTo, run } of messagePasses) if (appliesTo(profile)) current = run(current, profile);
   return current;
 }
-
-function passesOf(profile: Profile): readonly MessagePass[] {
-  const known = passesOfProfile.get(profile);
-  if (known !== undefined) return known;
-  const passes = messagePasses.filter((pass) => pass.appliesTo(profile));
-  passesOfProfile.set(profile, passes);
-  return passes;
-}
-
-const passesOfProfile = new WeakMap<Profile, readonly MessagePass[]>();

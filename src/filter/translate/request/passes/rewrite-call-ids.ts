@@ -1,27 +1,23 @@
 import { createHash } from 'node:crypto';
 import type { Profile } from '../../../upstream/profile.ts';
 import type { ChatMessage, ChatToolCall } from '../../../wire/schema/chat-request.ts';
-import { type MessagePass, nameOfCall } from './message-pass.ts';
+import { type Messages, nameOfCall } from './message-pass.ts';
 
 /**
  * Every call, and its output, has an id of the form that the server or the model knows, different from those of all other
  * calls. An id that is such already stays, so that the model finds its own calls as it wrote them. The others are made from
  * what comes before them alone: a conversation that grows keeps its beginning, byte for byte, and the server its cache.
  */
-export const rewriteCallIds: MessagePass = {
-  name: 'rewriteCallIds',
-  appliesTo: ({ callIdForm }) => callIdForm !== 'any',
-  run(messages, { callIdForm }) {
-    const rewrite = callIdForm === 'any' ? (id: string) => id : rewriterOf(callIdForm);
-    let ofTurn: ReadonlyMap<string, string> = new Map();
-    return messages.map((message) => {
-      if (message.tool_calls === undefined) return withOutputId(message, ofTurn);
-      // Tool messages follow their calls, and a message has no id twice.
-      ofTurn = new Map(message.tool_calls.map((call) => [call.id, rewrite(call.id, nameOfCall(call))]));
-      return { ...message, tool_calls: message.tool_calls.map((call) => withCallId(call, ofTurn)) };
-    });
-  },
-};
+export function rewriteCallIds(messages: Messages, { callIdForm }: Profile): Messages {
+  const rewrite = callIdForm === 'any' ? (id: string) => id : rewriterOf(callIdForm);
+  let ofTurn: ReadonlyMap<string, string> = new Map();
+  return messages.map((message) => {
+    if (message.tool_calls === undefined) return withOutputId(message, ofTurn);
+    // Tool messages follow their calls, and a message has no id twice.
+    ofTurn = new Map(message.tool_calls.map((call) => [call.id, rewrite(call.id, nameOfCall(call))]));
+    return { ...message, tool_calls: message.tool_calls.map((call) => withCallId(call, ofTurn)) };
+  });
+}
 
 function withOutputId(message: ChatMessage, ids: ReadonlyMap<string, string>): ChatMessage {
   const id = message.tool_call_id === undefined ? undefined : ids.get(message.tool_call_id);

@@ -19,7 +19,7 @@ const isOf: Readonly<Record<Form, (id: string, name: string) => boolean>> = {
 const forms = Object.keys(isOf) as Form[];
 
 function rewritten(messages: readonly ChatMessage[], callIdForm: Form): readonly ChatMessage[] {
-  return rewriteCallIds.run(messages, { ...(profileOf('generic') as Profile), callIdForm });
+  return rewriteCallIds(messages, { ...(profileOf('generic') as Profile), callIdForm });
 }
 
 function callsOf(messages: readonly ChatMessage[]) {
