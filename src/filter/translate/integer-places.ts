@@ -1,5 +1,5 @@
 import type { ChatTool } from '../wire/schema/chat-request.ts';
-import { arrayOf, objectOf } from './chat/loose.ts';
+import { arrayOf, type Loose, objectOf } from './chat/loose.ts';
 import { referred } from './schema-reference.ts';
 
 /** Where a tool's arguments have integers; a place without any below it is null. */
@@ -18,19 +18,13 @@ interface Origin {
 }
 
 /** A JSON schema, as far as it is read here. */
-interface LooseSchema {
-  readonly $ref?: unknown;
-  readonly type?: unknown;
-  readonly enum?: unknown;
-  readonly const?: unknown;
-  readonly properties?: unknown;
-  readonly additionalProperties?: unknown;
-  readonly items?: unknown;
-  readonly prefixItems?: unknown;
-  readonly anyOf?: unknown;
-  readonly oneOf?: unknown;
-  readonly allOf?: unknown;
-}
+type LooseSchema = Loose<(typeof saying)[number] | '$ref'>;
+
+/** The keywords by which a schema says something of its values. */
+const saying = [
+  ...(['type', 'enum', 'const', 'anyOf', 'oneOf', 'allOf'] as const),
+  ...(['properties', 'additionalProperties', 'items', 'prefixItems'] as const),
+] as const;
 
 /** Entries of schemas that are looked at for one request, and how deep: what is beyond is not repaired. */
 const maxSchemas = 10_000;
@@ -177,18 +171,5 @@ function takesNumber(schema: LooseSchema): boolean {
 
 /** Whether a schema says nothing of its values, but for what it refers to. */
 function saysNothing(schema: LooseSchema): boolean {
-  const { type, anyOf, oneOf, allOf, properties, additionalProperties, items, prefixItems } = schema;
-  const said = [
-    type,
-    anyOf,
-    oneOf,
-    allOf,
-    schema.enum,
-    schema.const,
-    properties,
-    additionalProperties,
-    items,
-    prefixItems,
-  ];
-  return said.every((value) => value === undefined);
+  return saying.every((keyword) => schema[keyword] === undefined);
 }

@@ -1,6 +1,6 @@
 import type { Profile } from '../../upstream/profile.ts';
 import { profileForModel } from '../../upstream/profile-for-model.ts';
-import { objectOf, textOf } from '../chat/loose.ts';
+import { type Loose, objectOf, textOf } from '../chat/loose.ts';
 import type { CatalogSettings } from '../settings.ts';
 import type { PassedOperation } from './operation.ts';
 
@@ -14,60 +14,13 @@ export const catalog: PassedOperation = {
 };
 
 /** One model as the server's list describes it: vLLM, llama.cpp, LM Studio, routers. */
-interface LooseModel {
-  readonly id?: unknown;
-  readonly max_model_len?: unknown;
-  readonly meta?: unknown;
-  readonly loaded_context_length?: unknown;
-  readonly max_context_length?: unknown;
-  readonly context_length?: unknown;
-  readonly context_window?: unknown;
-  readonly architecture?: unknown;
-  readonly input_modalities?: unknown;
-  readonly capabilities?: unknown;
-  readonly supports_image_in?: unknown;
-  readonly supports_image_input?: unknown;
-  readonly type?: unknown;
-}
-
-interface LooseMeta {
-  readonly n_ctx?: unknown;
-  readonly n_ctx_train?: unknown;
-}
-
-interface LooseList {
-  readonly data?: unknown;
-  readonly models?: unknown;
-}
-
-/** An effort that Codex’s picker shows. */
-interface ReasoningLevel {
-  readonly effort: string;
-  readonly description: string;
-}
-
-/** The fields of a model that Codex 0.169 decodes. */
-interface CatalogEntry {
-  readonly slug: string;
-  readonly display_name: string;
-  readonly description: string | null;
-  readonly supported_reasoning_levels: readonly ReasoningLevel[];
-  readonly shell_type: 'shell_command';
-  readonly visibility: 'list';
-  readonly supported_in_api: true;
-  readonly priority: number;
-  readonly upgrade: null;
-  readonly supports_reasoning_summaries: boolean;
-  readonly support_verbosity: boolean;
-  readonly default_verbosity: null;
-  readonly apply_patch_tool_type: 'freeform';
-  readonly truncation_policy: { readonly mode: 'tokens'; readonly limit: number };
-  readonly supports_parallel_tool_calls: boolean;
-  readonly context_window: number | null;
-  readonly experimental_supported_tools: readonly never[];
-  readonly input_modalities: readonly ('text' | 'image')[];
-  readonly base_instructions: string;
-}
+type LooseModel = Loose<'id' | 'type' | 'meta'> & LooseWindows & LooseMedia;
+type LooseWindows = Loose<
+  'max_model_len' | 'loaded_context_length' | 'max_context_length' | 'context_length' | 'context_window'
+>;
+type LooseMedia = Loose<
+  'architecture' | 'input_modalities' | 'capabilities' | 'supports_image_in' | 'supports_image_input'
+>;
 
 /**
  * A server's list of models with the catalog that Codex asks for (`GET /v1/models?client_version=…`): `models` beside the
@@ -80,7 +33,7 @@ export function translateModelList(
   profile: Profile,
   maxBytes: number,
 ): object | null {
-  const list = objectOf<LooseList>(value);
+  const list = objectOf<Loose<'data' | 'models'>>(value);
   if (list === null || !Array.isArray(list.data) || isCatalog(list.models)) return null;
   const models: object[] = [];
   let bytes = 0;
@@ -98,7 +51,7 @@ export function translateModelList(
 
 /** llama.cpp has a list of its own under `models`, as Ollama has it; an entry of Codex's has a `slug`. */
 function isCatalog(models: unknown): boolean {
-  return Array.isArray(models) && models.some((model) => objectOf<{ slug?: unknown }>(model)?.slug !== undefined);
+  return Array.isArray(models) && models.some((model) => objectOf<Loose<'slug'>>(model)?.slug !== undefined);
 }
 
 function entryOf(
@@ -109,7 +62,8 @@ function entryOf(
   profile: Profile,
 ): object {
   const levels = reasoningLevelsOf(slug, profile);
-  const entry: CatalogEntry = {
+  // The fields of a model that Codex 0.169 decodes.
+  const entry = {
     slug,
     display_name: slug,
     description: null,
@@ -146,7 +100,7 @@ const efforts: Readonly<Record<string, string>> = {
 };
 
 /** The efforts that reach the model as they are; none where it is not known which, where there are no levels, and beside tools that fix them. */
-function reasoningLevelsOf(slug: string, { reasoningEffort, effortRules, effortWithTools }: Profile): ReasoningLevel[] {
+function reasoningLevelsOf(slug: string, { reasoningEffort, effortRules, effortWithTools }: Profile): object[] {
   const rule = effortRules.find(({ models }) => models.test(slug));
   if (rule === undefined || !leveled.has(reasoningEffort) || effortWithTools?.when === 'offered') return [];
   const levels = Object.entries(efforts).filter(([effort]) => (rule.efforts[effort] ?? effort) === effort);
@@ -165,7 +119,7 @@ const leveled: ReadonlySet<Profile['reasoningEffort']> = new Set([
  * takes precedence over the one the model was trained with.
  */
 export function contextWindowIn(model: LooseModel): number | null {
-  const meta = objectOf<LooseMeta>(model.meta);
+  const meta = objectOf<Loose<'n_ctx' | 'n_ctx_train'>>(model.meta);
   const candidates = [
     model.max_model_len, // vLLM, SGLang
     meta?.n_ctx, // llama.cpp
@@ -179,10 +133,7 @@ export function contextWindowIn(model: LooseModel): number | null {
   return null;
 }
 
-interface LooseModalities {
-  readonly input_modalities?: unknown;
-  readonly vision?: unknown;
-}
+type LooseModalities = Loose<'input_modalities' | 'vision'>;
 
 /** Whether an entry of a list of models says that the model takes images; null if it does not say. */
 export function takesImages(model: LooseModel): boolean | null {

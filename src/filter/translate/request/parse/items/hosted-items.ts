@@ -1,21 +1,12 @@
-import { arrayOf, objectOf, objectsOf, textOf } from '../../../chat/loose.ts';
+import { arrayOf, type Loose, objectOf, objectsOf, textOf } from '../../../chat/loose.ts';
 import { unsupportedParameter } from '../../request-errors.ts';
 import { parseContent } from '../parse-content.ts';
 import type { ItemType } from './input-builder.ts';
 
-interface LooseHostedItem {
-  readonly action?: unknown;
-  readonly queries?: unknown;
-  readonly results?: unknown;
-  readonly code?: unknown;
-  readonly outputs?: unknown;
-  readonly revised_prompt?: unknown;
-  readonly name?: unknown;
-  readonly server_label?: unknown;
-  readonly arguments?: unknown;
-  readonly output?: unknown;
-  readonly error?: unknown;
-}
+type LooseHostedItem = Loose<
+  | ('action' | 'queries' | 'results' | 'code' | 'outputs' | 'revised_prompt')
+  | ('name' | 'server_label' | 'arguments' | 'output' | 'error')
+>;
 
 /**
  * Items of tools that only OpenAI's servers run, calls and outputs, each with the text that a model needs of it afterwards.
@@ -23,18 +14,18 @@ interface LooseHostedItem {
  */
 const hostedTexts: Readonly<Record<string, (item: LooseHostedItem) => string>> = {
   web_search_call(item) {
-    const action = objectOf<{ query?: unknown; queries?: unknown; url?: unknown }>(item.action);
+    const action = objectOf<Loose<'query' | 'queries' | 'url'>>(item.action);
     return noted('Searched the web', [...textsIn(action?.queries), textOf(action?.query), textOf(action?.url)]);
   },
   file_search_call(item) {
-    const results = objectsOf<{ filename?: unknown; text?: unknown }>(item.results);
+    const results = objectsOf<Loose<'filename' | 'text'>>(item.results);
     const found = results.map(({ filename, text }) => `${textOf(filename)}: ${textOf(text)}`);
     return noted('Searched files', [...textsIn(item.queries), ...found]);
   },
   computer_call: nothing,
   computer_call_output: nothing,
   code_interpreter_call(item) {
-    const logs = objectsOf<{ logs?: unknown }>(item.outputs).map((output) => textOf(output.logs));
+    const logs = objectsOf<Loose<'logs'>>(item.outputs).map((output) => textOf(output.logs));
     return noted('Ran code', [textOf(item.code), ...logs]);
   },
   mcp_list_tools: nothing,

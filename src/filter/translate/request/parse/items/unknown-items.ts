@@ -1,17 +1,10 @@
 import { messageItem } from '../../../../wire/schema/create-response.ts';
-import { objectOf, textOf } from '../../../chat/loose.ts';
+import { type Loose, objectOf, textOf } from '../../../chat/loose.ts';
 import type { TranslationSettings } from '../../../settings.ts';
 import type { InputMessage } from '../../parsed.ts';
 
 /** Where items of every known type carry text for the model. */
-interface LooseItem {
-  readonly text?: unknown;
-  readonly content?: unknown;
-  readonly message?: unknown;
-  readonly summary?: unknown;
-  readonly output?: unknown;
-  readonly role?: unknown;
-}
+type LooseItem = Loose<'text' | 'content' | 'message' | 'summary' | 'output' | 'role'>;
 
 /**
  * Whether an item, part or tool of an unknown type is refused. With `extensions` one named `provider:type` is not: that is
@@ -37,5 +30,5 @@ export function roleStatedBy(value: object): InputMessage['role'] {
 /** A text, or the texts of a list of parts. */
 function textsIn(value: unknown): string[] {
   if (!Array.isArray(value)) return [textOf(value)];
-  return value.map((part) => (typeof part === 'string' ? part : textOf(objectOf<{ text?: unknown }>(part)?.text)));
+  return value.map((part) => (typeof part === 'string' ? part : textOf(objectOf<Loose<'text'>>(part)?.text)));
 }
