@@ -1,65 +1,54 @@
 /** The figures of README.md, docs/performance.md, docs/operating.md and docs/scaling.md that come from a run of the bench, or follow from it. */
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { readResults, type TableName } from '../bench/results.ts';
 import { tableOf } from '../bench/table.ts';
-import { type Generator, withSection } from './generator.ts';
+import { documentsWith, type Generator, markdownTable } from './generator.ts';
 
 const shown = ['envoy', 'start'] as const;
 
 export const benchTables: Generator = {
   name: 'figures of the bench',
   source: 'bench/results.json (npm run bench -- --record)',
-  files: () => {
-    const read = (name: string) => readFileSync(join(import.meta.dirname, '..', name), 'utf8');
-    const performance = shown.reduce((document, name) => {
-      const { headings, rows } = tableFor(name);
-      return withSection(document, `bench-${name}`, tableOf(headings, rows));
-    }, read('docs/performance.md'));
-    return {
-      'README.md': withSection(read('README.md'), 'performance', comparison()),
-      'docs/performance.md': performance,
-      'docs/operating.md': withSection(
-        withSection(read('docs/operating.md'), 'sizing', sizing()),
-        'attacks',
-        attacks(),
-      ),
-      'docs/scaling.md': Object.entries(scaling()).reduce(
-        (document, [section, text]) => withSection(document, section, text),
-        read('docs/scaling.md'),
-      ),
-    };
-  },
+  files: () =>
+    documentsWith({
+      'README.md': { performance: comparison() },
+      'docs/performance.md': Object.fromEntries(shown.map((name) => [`bench-${name}`, recorded(name)])),
+      'docs/operating.md': { sizing: sizing(), attacks: attacks() },
+      'docs/scaling.md': scaling(),
+    }),
 };
+
+function recorded(name: TableName): string {
+  const { headings, rows } = tableFor(name);
+  return tableOf(headings, rows);
+}
 
 /** The service beside a filter that does nothing. */
 function comparison(): string {
   const line = (what: string, row: string) => {
     const both = (column: string) => ['noop', 'service'].map((filter) => figureOf('envoy', row, column, filter));
-    const cells = [...both('filter CPU µs'), ...both('Envoy CPU µs'), both('p50 ms').join(' → ')];
-    return `| ${[what, ...cells].join(' | ')} |`;
+    return [what, ...both('filter CPU µs'), ...both('Envoy CPU µs'), both('p50 ms').join(' → ')];
   };
   const { date, machine } = tableFor('envoy');
-  return [
-    '| | no-op | this service | Envoy, no-op | Envoy, this service | latency p50, ms |',
-    '|---|---|---|---|---|---|',
+  const headings = ['', 'no-op', 'this service', 'Envoy, no-op', 'Envoy, this service', 'latency p50, ms'];
+  const table = markdownTable(headings, [
     line('a token that arrives alone', 'paced (per token)'),
     line('a token in a burst', 'burst (per token)'),
     line('a small JSON answer', 'json (per request)'),
-    '',
-    `${machine}; ${date}.`,
-  ].join('\n');
+  ]);
+  return `${table}\n\n${machine}; ${date}.`;
 }
 
 /** Figures for capacity planning, from the same runs. */
 function sizing(): string {
-  return [
-    '| | |',
-    '|---|---|',
-    `| an idle process | ${figureOf('start', 'the service, until it listens', 'MB resident')} MB resident |`,
-    `| a token that arrives alone | ${figureOf('envoy', 'paced (per token)', 'filter CPU µs', 'service')} µs of CPU |`,
-    `| a small JSON answer | ${figureOf('envoy', 'json (per request)', 'filter CPU µs', 'service')} µs of CPU |`,
-  ].join('\n');
+  const cpu = (row: string) => `${figureOf('envoy', row, 'filter CPU µs', 'service')} µs of CPU`;
+  return markdownTable(
+    ['', ''],
+    [
+      ['an idle process', `${figureOf('start', 'the service, until it listens', 'MB resident')} MB resident`],
+      ['a token that arrives alone', cpu('paced (per token)')],
+      ['a small JSON answer', cpu('json (per request)')],
+    ],
+  );
 }
 
 /** What every attack did to a container of each size. */
@@ -75,19 +64,16 @@ function attacks(): string {
   const lines = [...new Set(all.map(({ container }) => container))].map((container) => {
     const those = all.filter((one) => one.container === container);
     const most = (name: 'highest' | 'own' | 'library' | 'cpuMs') => Math.max(0, ...those.map((one) => one[name]));
-    const cells = [
+    return [
       `${sizeName(container)}, ${those[0]?.heap} MB of heap`,
       `${those.filter(({ lives }) => lives).length} of ${those.length}`,
       ...[most('highest'), most('own'), most('library')].map((mib) => `${mib} MiB`),
       `${most('cpuMs')} ms`,
     ];
-    return `| ${cells.join(' | ')} |`;
   });
-  return [
-    '| container | attacks survived | most resident | more than before, 30 s later | free, but kept by the C library | CPU time before another request is served |',
-    '|---|---|---|---|---|---|',
-    ...lines,
-  ].join('\n');
+  const ofMemory = ['most resident', 'more than before, 30 s later', 'free, but kept by the C library'];
+  const ofTime = 'CPU time before another request is served';
+  return markdownTable(['container', 'attacks survived', ...ofMemory, ofTime], lines);
 }
 
 function sizeName(mib: number): string {
@@ -104,18 +90,19 @@ function scaling(): Readonly<Record<string, string>> {
     const [service = '', envoy = ''] = cpu(row);
     const perCore = (microseconds: number) => Number((1e6 / microseconds).toPrecision(3)).toLocaleString('en');
     const rates = [Number(service), Number(service) + Number(envoy)].map((cost) => `${perCore(cost)} ${unit}/s`);
-    return `| ${[what, service, envoy, ...rates].join(' | ')} |`;
+    return [what, service, envoy, ...rates];
   };
   const [token = '', inEnvoy = ''] = cpu('paced (per token)');
   const both = Number(token) + Number(inEnvoy);
   return {
-    'scaling-figures': [
-      '| | service, CPU µs | Envoy, CPU µs | per core of the service | per core, Envoy included |',
-      '|---|---|---|---|---|',
-      line('a token of a live stream (50 a second each, 100 streams)', 'paced (per token)', 'tokens'),
-      line('a token in a burst', 'burst (per token)', 'tokens'),
-      line('a small JSON response', 'json (per request)', 'requests'),
-    ].join('\n'),
+    'scaling-figures': markdownTable(
+      ['', 'service, CPU µs', 'Envoy, CPU µs', 'per core of the service', 'per core, Envoy included'],
+      [
+        line('a token of a live stream (50 a second each, 100 streams)', 'paced (per token)', 'tokens'),
+        line('a token in a burst', 'burst (per token)', 'tokens'),
+        line('a small JSON response', 'json (per request)', 'requests'),
+      ],
+    ),
     'scaling-replicas': replicas(Number(token), Number(inEnvoy)),
     'scaling-cost': `A million tokens of live streams take ${token} s of CPU time in the service and ${inEnvoy} s in Envoy: ${Math.round(both)} core-seconds, or ${Math.round(both / use)} at 60 % use. At an assumed 0.04 $ for an hour of one core that is ${((both / use / 3600) * 0.04).toFixed(3)} $; at another price, ${(both / use / 3600).toFixed(3)} times it.`,
   };
@@ -140,12 +127,10 @@ function replicas(token: number, inEnvoy: number): string {
     ];
     return [streams, ...needed.map((count) => Math.ceil(count - 0.01))].map((count) => count.toLocaleString('en'));
   });
-  const slow = `${slowToken} µs`;
-  return [
-    `| concurrent streams | 50 tokens/s each (${token} µs) | Envoy's cores | 5 tokens/s each (${slow}) | 1 token/s each (${slow}) | for memory alone |`,
-    '|---|---|---|---|---|---|',
-    ...rows.map((row) => `| ${row.join(' | ')} |`),
-  ].join('\n');
+  const each = (perSecond: string, cost: number) => `${perSecond}/s each (${cost} µs)`;
+  const slow = [each('5 tokens', slowToken), each('1 token', slowToken)];
+  const headings = ['concurrent streams', each('50 tokens', token), "Envoy's cores", ...slow, 'for memory alone'];
+  return markdownTable(headings, rows);
 }
 
 /** The figure of the first row that begins with these cells, in the first column of that name. Throws if there is none. */

@@ -1,9 +1,7 @@
 /** The tables of variables in README.md and docs/settings.md. */
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { type Setting, type SettingTable, settingsIn } from '../src/service/settings/setting.ts';
 import { settings } from '../src/service/settings/settings-table.ts';
-import { type Generator, withSection } from './generator.ts';
+import { documentsWith, type Generator, markdownTable } from './generator.ts';
 
 /** The variables on the first page: what most people set. All of them are in docs/settings.md. */
 export const readmeVariables = [
@@ -96,19 +94,17 @@ function tableOf(shown: readonly Setting[]): string {
   const rows = shown.map(({ variable, form, fallback, meaning }) => {
     const value = fallback === '' ? '' : `\`${fallback}\``;
     const about = form.values === null ? meaning : `${meaning} ${form.values}`;
-    return `| \`${variable}\` | ${value} | ${about.replaceAll('|', '\\|')} |`;
+    return [`\`${variable}\``, value, about.replaceAll('|', '\\|')];
   });
-  return ['| variable | default | meaning |', '|---|---|---|', ...rows].join('\n');
+  return markdownTable(['variable', 'default', 'meaning'], rows);
 }
 
 export const configTables: Generator = {
   name: 'tables of variables',
   source: 'src/service/settings',
-  files: () => {
-    const read = (name: string) => readFileSync(join(import.meta.dirname, '..', name), 'utf8');
-    return {
-      'README.md': withSection(read('README.md'), 'variables', tableOf(settingsNamed(readmeVariables))),
-      'docs/settings.md': withSection(read('docs/settings.md'), 'variables', allTables()),
-    };
-  },
+  files: () =>
+    documentsWith({
+      'README.md': { variables: tableOf(settingsNamed(readmeVariables)) },
+      'docs/settings.md': { variables: allTables() },
+    }),
 };

@@ -1,16 +1,16 @@
 /** The examples of `docs/explain.md` with their output: each command in a `console` block is run, and its output put below it. */
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Generator } from './generator.ts';
+import { type Generator, textOf } from './generator.ts';
 
 const root = join(import.meta.dirname, '..');
 
 export const explainExamples: Generator = {
   name: 'examples of explain',
   source: 'src/tools/explain',
-  files: () => ({ 'docs/explain.md': withExamples(readFileSync(join(root, 'docs/explain.md'), 'utf8')) }),
+  files: () => ({ 'docs/explain.md': withExamples(textOf('docs/explain.md')) }),
 };
 
 /** The page with the current output of its commands. Throws if there is no command. */

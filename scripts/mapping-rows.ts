@@ -1,16 +1,10 @@
 /** The rows of `docs/mapping.md` for the subcommand `explain`, which quotes and links them. */
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import type { Generator } from './generator.ts';
+import { type Generator, textOf } from './generator.ts';
 
 export const mappingRows: Generator = {
   name: 'rows of the mapping',
   source: 'docs/mapping.md',
-  files: () => ({
-    'src/tools/explain/mapping-rows.ts': moduleOf(
-      readFileSync(join(import.meta.dirname, '../docs/mapping.md'), 'utf8'),
-    ),
-  }),
+  files: () => ({ 'src/tools/explain/mapping-rows.ts': moduleOf(textOf('docs/mapping.md')) }),
 };
 
 /** The rows about what explain shows: fields of a request with their values, and the codes of errors. */

@@ -1,6 +1,4 @@
 /** What the profiles are: the tables of `docs/upstreams.md` and `docs/upstreams-reference.md`, and the JSON schema that editors use for `UPSTREAM_PROFILES_FILE`. */
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import type { BuiltInProfile } from '../src/filter/upstream/built-in-profile.ts';
 import { templateRules } from '../src/filter/upstream/chat-templates.ts';
 import { flagJson } from '../src/filter/upstream/flag-json.ts';
@@ -8,17 +6,18 @@ import { type FlagName, type ModelRule, profileFlags, unprobed } from '../src/fi
 import { builtInProfiles } from '../src/filter/upstream/profiles.ts';
 import { profilesFileJsonSchema, takenBy } from '../src/filter/upstream/profiles-file.ts';
 import { effortTable } from '../src/filter/upstream/servers/effort-table.ts';
-import { type Generator, withSection } from './generator.ts';
+import { documentsWith, type Generator, markdownTable } from './generator.ts';
 
 export const profileDocs: Generator = {
   name: 'profiles',
   source: 'src/filter/upstream',
   files: () => {
-    const read = (name: string) => readFileSync(join(import.meta.dirname, '../docs', name), 'utf8');
     const sections = [...builtInProfiles.map(sectionOf), usualList(), ruleList(), flagTable()].join('\n\n');
     return {
-      'docs/upstreams.md': withSection(read('upstreams.md'), 'choice', choiceTable()),
-      'docs/upstreams-reference.md': withSection(read('upstreams-reference.md'), 'profiles', sections),
+      ...documentsWith({
+        'docs/upstreams.md': { choice: choiceTable() },
+        'docs/upstreams-reference.md': { profiles: sections },
+      }),
       'docs/upstream-profiles.schema.json': `${JSON.stringify(profilesFileJsonSchema(), null, 2)}\n`,
     };
   },
@@ -28,9 +27,10 @@ export const profileDocs: Generator = {
 function choiceTable(): string {
   const rows = builtInProfiles.map(({ profile: { name }, about }) => {
     const [what = ''] = about.split(/(?<=[.:]) /);
-    return `| ${cell(what.replace(/[.:]$/, ''))} | [\`${name}\`](upstreams-reference.md#${name.replaceAll('.', '')}) |`;
+    const link = `[\`${name}\`](upstreams-reference.md#${name.replaceAll('.', '')})`;
+    return [what.replace(/[.:]$/, '').replaceAll('|', '\\|'), link];
   });
-  return `| Your server | Profile |\n| --- | --- |\n${rows.join('\n')}`;
+  return markdownTable(['Your server', 'Profile'], rows);
 }
 
 function sectionOf(row: BuiltInProfile): string {
@@ -179,7 +179,3 @@ function spaced(value: unknown): string {
 
 /** Too long for a cell. */
 const tabledRules: ReadonlySet<unknown> = new Set(Object.values(effortTable).flat());
-
-function cell(text: string): string {
-  return text.replaceAll('|', '\\|');
-}

@@ -1,7 +1,7 @@
 /** The list of quirks in docs/answers.md: the first golden case of each label (`## A1 …`), whose title says what becomes of it. */
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Generator, withSection } from './generator.ts';
+import { documentsWith, type Generator, textOf } from './generator.ts';
 import { anchorOf } from './github-anchor.ts';
 
 const root = join(import.meta.dirname, '..');
@@ -10,17 +10,14 @@ const groups = ['A', 'B', 'C', 'S', 'E', 'F'];
 export const quirkRows: Generator = {
   name: 'the list of quirks',
   source: 'test/golden/stream-*.md',
-  files: () => {
-    const path = 'docs/answers.md';
-    return { [path]: withSection(readFileSync(join(root, path), 'utf8'), 'quirks', list()) };
-  },
+  files: () => documentsWith({ 'docs/answers.md': { quirks: list() } }),
 };
 
 function list(): string {
   const rows = new Map<string, string>();
   const files = readdirSync(join(root, 'test/golden')).filter((name) => /^stream-.*\.md$/.test(name));
   for (const file of files.toSorted()) {
-    const text = readFileSync(join(root, 'test/golden', file), 'utf8');
+    const text = textOf(`test/golden/${file}`);
     for (const [, title = '', labels = ''] of text.matchAll(/^## ((?:([A-FS]\d+(?:, [A-FS]\d+)*) ).*)$/gm)) {
       if (rows.has(labels)) continue;
       rows.set(labels, `- [${labels}](../test/golden/${file}#${anchorOf(title)}) ${title.slice(labels.length + 1)}`);

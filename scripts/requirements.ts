@@ -1,7 +1,7 @@
 /** `docs/requirements.md`: what becomes of each requirement of the documents that this service was asked for by. */
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Generator } from './generator.ts';
+import { type Generator, textOf } from './generator.ts';
 import { anchorOf } from './github-anchor.ts';
 
 /** The requirements of one document. */
@@ -27,7 +27,7 @@ const data = 'docs/requirements.json';
 
 /** The rows. Throws for a row that nothing shows, that does not say why it differs, or whose case or test is not there. */
 export function requirements(): readonly RequirementDocument[] {
-  const documents: readonly RequirementDocument[] = JSON.parse(readFileSync(join(root, data), 'utf8'));
+  const documents: readonly RequirementDocument[] = JSON.parse(textOf(data));
   for (const { document, rows } of documents) {
     for (const row of rows) {
       const fault = faultOf(row);
@@ -60,7 +60,7 @@ export function faultOf({ is, why = '', shown }: Requirement): string | null {
 function casesIn(path: string): ReadonlySet<string> {
   const known = cases.get(path);
   if (known !== undefined) return known;
-  const headings = [...readFileSync(join(root, path), 'utf8').matchAll(/^## (.*)$/gm)].map(([, title = '']) => title);
+  const headings = [...textOf(path).matchAll(/^## (.*)$/gm)].map(([, title = '']) => title);
   const found = new Set(headings.map(anchorOf));
   cases.set(path, found);
   return found;

@@ -1,18 +1,15 @@
 /** The state diagrams of `docs/architecture.md`, drawn from the tables of moves. */
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { requestMoves, responseMoves } from '../src/filter/exchange/phases.ts';
 import { connectionMoves, turnMoves } from '../src/service/websocket/websocket-phases.ts';
-import { type Generator, withSection } from './generator.ts';
+import { documentsWith, type Generator } from './generator.ts';
 
 export const stateDiagrams: Generator = {
   name: 'state diagrams',
   source: 'src/filter/exchange/phases.ts, src/service/websocket/websocket-phases.ts',
   files: () => {
-    const page = readFileSync(join(import.meta.dirname, '../docs/architecture.md'), 'utf8');
     const legs = `The request leg:\n\n${diagramOf(requestMoves)}\n\nThe response leg:\n\n${diagramOf(responseMoves)}`;
     const webSocket = `A connection:\n\n${diagramOf(connectionMoves)}\n\nA turn on it:\n\n${diagramOf(turnMoves)}`;
-    return { 'docs/architecture.md': withSection(withSection(page, 'legs', legs), 'websocket', webSocket) };
+    return documentsWith({ 'docs/architecture.md': { legs, websocket: webSocket } });
   },
 };
 

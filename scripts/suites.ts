@@ -4,11 +4,11 @@
  * that has not run for long. Commit both.
  */
 import { execFileSync, spawn } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { availableParallelism, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { type Generator, withSection } from './generator.ts';
+import { documentsWith, type Generator, markdownTable, textOf } from './generator.ts';
 
 const root = join(import.meta.dirname, '..');
 const record = 'test/last-runs.json';
@@ -54,7 +54,7 @@ export const lastRunsTable: Generator = {
     const runs = readRuns();
     const released = releasedOn(textOf('CHANGELOG.md'));
     const section = table(runs, released);
-    return { 'CONTRIBUTING.md': withSection(textOf('CONTRIBUTING.md'), 'what last ran', section) };
+    return documentsWith({ 'CONTRIBUTING.md': { 'what last ran': section } });
   },
 };
 
@@ -63,15 +63,13 @@ export function table(runs: LastRuns, released: string | null): string {
   const rows = suites.map(([name]) => {
     const command = name === 'test' ? '`npm test`' : `\`npm run ${name}\``;
     const run = runs[name];
-    if (run === undefined) return `| ${command} | **never recorded** | | | | |`;
+    if (run === undefined) return [command, '**never recorded**', '', '', '', ''];
     const { commit, date, machine, passed, failed, ok, seconds } = run;
     const age = released !== null && date < released ? `${date} **before the last release**` : date;
     const counts = passed === null ? '' : `${passed} passed, ${failed} failed`;
-    return `| ${command} | ${age} | ${commit} | ${machine} | ${ok ? counts || 'green' : `**red** ${counts}`.trim()} | ${seconds} |`;
+    return [command, age, commit, machine, ok ? counts || 'green' : `**red** ${counts}`.trim(), seconds];
   });
-  return ['| command | last ran | commit | machine | result | seconds |', '|---|---|---|---|---|---|', ...rows].join(
-    '\n',
-  );
+  return markdownTable(['command', 'last ran', 'commit', 'machine', 'result', 'seconds'], rows);
 }
 
 /** The date of the newest release: of the first heading of CHANGELOG.md that has one (`## 1.2.3 (2027-01-31)`). */
@@ -82,10 +80,6 @@ export function releasedOn(changelog: string): string | null {
 /** Another sample of mistakes each day. */
 function seedOf(date: Date): string {
   return date.toISOString().slice(0, 10).replaceAll('-', '');
-}
-
-function textOf(path: string): string {
-  return readFileSync(join(root, path), 'utf8');
 }
 
 function readRuns(): LastRuns {
