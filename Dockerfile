@@ -15,7 +15,6 @@ COPY package.json package-lock.json ./
 RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY scripts/build.ts scripts/build-inspector.ts scripts/
 COPY src src
-COPY proto proto
 RUN npm run build
 
 FROM ${NODE_RUNTIME_IMAGE}
@@ -28,7 +27,6 @@ ENV NODE_ENV=production \
 USER 0:0
 WORKDIR /app
 COPY --from=build /app/package.json ./
-COPY --from=build /app/proto proto
 COPY --from=build /app/dist dist
 # What V8 compiles at a start, kept for every later one (src/service/program/bundle-main.ts): made by the Node and with the flags that will run.
 RUN ["node", "--single-threaded-gc", "--max-semi-space-size=16", "-e", "process.env.LISTEN = 'unix:/tmp/start.sock'; process.env.DRAIN_DELAY_MS = '0'; setTimeout(process.kill, 3000, process.pid, 'SIGTERM'); require('/app/dist/main.js')"]

@@ -1,4 +1,4 @@
-import type { ProcessingRequest } from '../src/filter/extproc/generated/envoy/service/ext_proc/v3/ProcessingRequest.ts';
+import type { ProcessingRequest } from '../test/support/generated/envoy/service/ext_proc/v3/ProcessingRequest.ts';
 
 /** A generator of numbers in [0, 1) that gives the same ones for the same seed (mulberry32). */
 export function createRandom(seed: number): () => number {

@@ -7,11 +7,7 @@ import { createContentDecoder } from '../src/filter/exchange/content-coding.ts';
 import { Exchange } from '../src/filter/exchange/exchange.ts';
 import type { ExchangeOptions } from '../src/filter/exchange/options.ts';
 import type { ExchangeReply } from '../src/filter/exchange/types.ts';
-import { decodeRequest } from '../src/filter/extproc/decode-request.ts';
 import { deserializeRequest } from '../src/filter/extproc/deserialize-request.ts';
-import { encodeReply } from '../src/filter/extproc/encode-reply.ts';
-import type { ProcessingRequest } from '../src/filter/extproc/generated/envoy/service/ext_proc/v3/ProcessingRequest.ts';
-import { processMethod } from '../src/filter/extproc/proto-definitions.ts';
 import { serializeReply } from '../src/filter/extproc/serialize-reply.ts';
 import { StreamTranslator } from '../src/filter/translate/stream.ts';
 import { readSseData } from '../src/filter/wire/sse/data.ts';
@@ -19,6 +15,8 @@ import { encodeSseEvents } from '../src/filter/wire/sse/encode-events.ts';
 import { SseDecoder } from '../src/filter/wire/sse/sse-decoder.ts';
 import { createTestContext } from '../test/support/context.ts';
 import { exchangeOptions } from '../test/support/exchange-options.ts';
+import type { ProcessingRequest } from '../test/support/generated/envoy/service/ext_proc/v3/ProcessingRequest.ts';
+import { processMethod } from '../test/support/proto-definitions.ts';
 import {
   chunkOf,
   completionBody,
@@ -105,16 +103,17 @@ function wireCases(): Case[] {
     ...messages.flatMap(([name, message]): Case[] => {
       const bytes = processMethod.requestSerialize(message);
       return [
-        caseOf('ext_proc', `read ${name}, protobufjs`, 1, () => decodeRequest(processMethod.requestDeserialize(bytes))),
+        caseOf('ext_proc', `read ${name}, protobufjs`, 1, () => processMethod.requestDeserialize(bytes)),
         caseOf('ext_proc', `read ${name}, by hand`, 1, () => deserializeRequest(bytes)),
       ];
     }),
-    ...replies.flatMap(([name, reply]): Case[] => [
-      caseOf('ext_proc', `write ${name}, protobufjs`, 1, () =>
-        processMethod.responseSerialize(encodeReply(reply, full)),
-      ),
-      caseOf('ext_proc', `write ${name}, by hand`, 1, () => serializeReply(reply, full)),
-    ]),
+    ...replies.flatMap(([name, reply]): Case[] => {
+      const message = processMethod.responseDeserialize(serializeReply(reply, full));
+      return [
+        caseOf('ext_proc', `write ${name}, protobufjs`, 1, () => processMethod.responseSerialize(message)),
+        caseOf('ext_proc', `write ${name}, by hand`, 1, () => serializeReply(reply, full)),
+      ];
+    }),
   ];
 }
 

@@ -73,7 +73,6 @@ const ownFiles = [
   'src/service/program/program.ts',
   'src/tools/explain/explain-command.ts',
   'src/tools/doctor/doctor-command.ts',
-  'src/filter/extproc/proto-definitions.ts',
   'src/filter/upstream/profiles-file.ts',
   'src/service/telemetry/tracing.ts',
   'src/service/websocket/websocket-server.ts',

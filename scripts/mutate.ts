@@ -167,13 +167,13 @@ async function run(
   return last?.type === 'end' ? last : null;
 }
 
-/** TypeScript files of these files and folders, without what is generated. */
+/** TypeScript files of these files and folders. */
 function sourcesOf(paths: readonly string[]): string[] {
   const listed = spawnSync('git', ['ls-files', '-co', '--exclude-standard', '--', ...paths.map(inSource)], {
     cwd: root,
     encoding: 'utf8',
   });
-  const files = listed.stdout.split('\n').filter((file) => /^src\/.*\.ts$/.test(file) && !file.includes('/generated/'));
+  const files = listed.stdout.split('\n').filter((file) => /^src\/.*\.ts$/.test(file));
   return files.filter((file) => existsSync(join(root, file)));
 }
 

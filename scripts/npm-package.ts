@@ -7,7 +7,7 @@ import { join, resolve } from 'node:path';
 import { buildMesh, buildService } from './build.ts';
 
 const root = join(import.meta.dirname, '..');
-const files = ['README.md', 'CHANGELOG.md', 'LICENSE', 'proto', 'envoy/envoy.yaml', 'envoy/requirements.txt'];
+const files = ['README.md', 'CHANGELOG.md', 'LICENSE', 'envoy/envoy.yaml', 'envoy/requirements.txt'];
 
 /** Writes the package into `folder`, which is created anew. Rejects when it cannot be bundled. */
 export async function createNpmPackage(folder: string, repository?: string): Promise<void> {

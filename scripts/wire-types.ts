@@ -7,7 +7,7 @@ import type { Generator } from './generator.ts';
 
 const root = join(import.meta.dirname, '..');
 
-// The options of `loadSync` in `src/filter/extproc/proto-definitions.ts`, which decide the shape of the values.
+// The options of `loadSync` in `test/support/proto-definitions.ts`, which decide the shape of the values.
 const shape = ['--keepCase', '--longs=Number', '--enums=String'];
 const imports = ['--targetFileExtension=.ts', '--importFileExtension=.ts'];
 // Relative, because the generated files name the file they were made from.
@@ -16,7 +16,7 @@ const sources = ['--includeDirs=proto', '--', 'envoy/service/ext_proc/v3/externa
 export const wireTypes: Generator = {
   name: 'types of the ext_proc messages',
   source: 'proto',
-  folder: 'src/filter/extproc/generated',
+  folder: 'test/support/generated',
   files() {
     const folder = mkdtempSync(join(tmpdir(), 'wire-types-'));
     try {
@@ -25,7 +25,7 @@ export const wireTypes: Generator = {
       execFileSync(program, args, { cwd: root, stdio: ['ignore', 'ignore', 'pipe'] });
       const names = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));
       return Object.fromEntries(
-        names.map((name) => [`src/filter/extproc/generated/${name}`, readFileSync(join(folder, name), 'utf8')]),
+        names.map((name) => [`test/support/generated/${name}`, readFileSync(join(folder, name), 'utf8')]),
       );
     } finally {
       rmSync(folder, { recursive: true });

@@ -3,9 +3,9 @@ import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { processMethod } from '../../src/filter/extproc/proto-definitions.ts';
 import { connectExtProc, type ExtProcClient } from '../support/extproc-client.ts';
 import { residentMiB } from '../support/memory.ts';
+import { processMethod } from '../support/proto-definitions.ts';
 import { beginStream, endStream, sendRequest } from '../support/scripted-exchange.ts';
 import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts';
 

@@ -1,7 +1,7 @@
 import { Client, type ClientReadableStream, credentials, type ServiceError, status } from '@grpc/grpc-js';
 import { afterEach, describe, expect, test } from 'vitest';
-import { healthService } from '../../src/filter/extproc/proto-definitions.ts';
 import { defaultModes, headersOf } from '../support/exchange-options.ts';
+import { healthService } from '../support/proto-definitions.ts';
 import { type RunningService, startService } from '../support/service.ts';
 
 let running: RunningService;
@@ -12,12 +12,6 @@ afterEach(async () => {
   await running.stop();
 });
 
-function method(name: string) {
-  const found = healthService[name];
-  if (found === undefined) throw new Error(`no ${name}`);
-  return found;
-}
-
 function connect(): Client {
   const client = new Client(running.address, credentials.createInsecure(), { 'grpc.use_local_subchannel_pool': 1 });
   clients.push(client);
@@ -25,7 +19,7 @@ function connect(): Client {
 }
 
 function check(client: Client, service: string): Promise<string> {
-  const { path, requestSerialize, responseDeserialize } = method('Check');
+  const { path, requestSerialize, responseDeserialize } = healthService.Check;
   return new Promise((resolve, reject) => {
     client.makeUnaryRequest(path, requestSerialize, responseDeserialize, { service }, (error, reply) =>
       error === null ? resolve((reply as unknown as { status: string }).status) : reject(error),
@@ -34,7 +28,7 @@ function check(client: Client, service: string): Promise<string> {
 }
 
 function watch(client: Client, service: string): ClientReadableStream<object> {
-  const { path, requestSerialize, responseDeserialize } = method('Watch');
+  const { path, requestSerialize, responseDeserialize } = healthService.Watch;
   return client.makeServerStreamRequest(path, requestSerialize, responseDeserialize, { service });
 }
 

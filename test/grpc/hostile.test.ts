@@ -5,9 +5,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { ProcessingRequest } from '../../src/filter/extproc/generated/envoy/service/ext_proc/v3/ProcessingRequest.ts';
-import { processMethod } from '../../src/filter/extproc/proto-definitions.ts';
+import type { ProcessingRequest } from '../support/generated/envoy/service/ext_proc/v3/ProcessingRequest.ts';
 import { residentMiB } from '../support/memory.ts';
+import { processMethod } from '../support/proto-definitions.ts';
 import { type ServiceProcess, startServiceProcess, withDescriptors } from '../support/service-process.ts';
 
 /** Whoever reaches the port can send what Envoy never would. Nothing of it may end the process, or stay in it. */

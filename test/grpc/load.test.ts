@@ -2,10 +2,10 @@ import { type ClientHttp2Session, connect as connectHttp2, constants } from 'nod
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { ExchangeEvent } from '../../src/filter/exchange/types.ts';
-import { processMethod } from '../../src/filter/extproc/proto-definitions.ts';
 import { frameHeadBytes, putFrameHead } from '../../src/service/server/message-frames.ts';
 import { defaultModes, headersOf } from '../support/exchange-options.ts';
 import { connectExtProc, messageOf } from '../support/extproc-client.ts';
+import { processMethod } from '../support/proto-definitions.ts';
 import { type RunningService, startService, until } from '../support/service.ts';
 
 let running: RunningService;

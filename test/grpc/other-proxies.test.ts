@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import type { BodyModes, ExchangeEvent } from '../../src/filter/exchange/types.ts';
-import type { ProcessingResponse__Output as ProcessingResponse } from '../../src/filter/extproc/generated/envoy/service/ext_proc/v3/ProcessingResponse.ts';
 import { headersOf } from '../support/exchange-options.ts';
 import type { ExtProcCall } from '../support/extproc-client.ts';
+import type { ProcessingResponse__Output as ProcessingResponse } from '../support/generated/envoy/service/ext_proc/v3/ProcessingResponse.ts';
 import { type RunningService, startService } from '../support/service.ts';
 
 /**

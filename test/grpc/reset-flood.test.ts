@@ -2,9 +2,9 @@ import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { afterEach, expect, test } from 'vitest';
-import { processMethod } from '../../src/filter/extproc/proto-definitions.ts';
 import { defaultModes, headersOf } from '../support/exchange-options.ts';
 import { connectExtProc } from '../support/extproc-client.ts';
+import { processMethod } from '../support/proto-definitions.ts';
 import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts';
 
 const script = fileURLToPath(import.meta.resolve('../support/reset-flood.ts'));

@@ -4,8 +4,8 @@ import { connect as connectTcp } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { status } from '@grpc/grpc-js';
 import { afterEach, describe, expect, test } from 'vitest';
-import { processMethod } from '../../src/filter/extproc/proto-definitions.ts';
 import { defaultModes, headersOf } from '../support/exchange-options.ts';
+import { processMethod } from '../support/proto-definitions.ts';
 import { type RunningService, startService, until } from '../support/service.ts';
 
 let running: RunningService;

@@ -13,13 +13,13 @@ import { deflateSync, gzipSync } from 'node:zlib';
 import { status } from '@grpc/grpc-js';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { ExchangeEvent } from '../../src/filter/exchange/types.ts';
-import type { ProcessingRequest } from '../../src/filter/extproc/generated/envoy/service/ext_proc/v3/ProcessingRequest.ts';
-import type { ProcessingResponse__Output as ProcessingResponse } from '../../src/filter/extproc/generated/envoy/service/ext_proc/v3/ProcessingResponse.ts';
-import { processMethod } from '../../src/filter/extproc/proto-definitions.ts';
 import { OverloadGuard } from '../../src/service/memory/overload.ts';
 import { frameHeadBytes, MessageFrameReader, putFrameHead } from '../../src/service/server/message-frames.ts';
 import { headersOf } from '../support/exchange-options.ts';
 import { messageOf } from '../support/extproc-client.ts';
+import type { ProcessingRequest } from '../support/generated/envoy/service/ext_proc/v3/ProcessingRequest.ts';
+import type { ProcessingResponse__Output as ProcessingResponse } from '../support/generated/envoy/service/ext_proc/v3/ProcessingResponse.ts';
+import { processMethod } from '../support/proto-definitions.ts';
 import { type RunningService, startService, until } from '../support/service.ts';
 
 /** The HTTP/2 stream under a call, which the service reads and writes itself: every way it can go and end. */

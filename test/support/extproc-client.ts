@@ -1,8 +1,8 @@
 import { Client, type ClientDuplexStream, credentials, Metadata, type StatusObject } from '@grpc/grpc-js';
 import type { BodyModes, ExchangeEvent } from '../../src/filter/exchange/types.ts';
-import type { ProcessingRequest } from '../../src/filter/extproc/generated/envoy/service/ext_proc/v3/ProcessingRequest.ts';
-import type { ProcessingResponse__Output as ProcessingResponse } from '../../src/filter/extproc/generated/envoy/service/ext_proc/v3/ProcessingResponse.ts';
-import { processMethod } from '../../src/filter/extproc/proto-definitions.ts';
+import type { ProcessingRequest } from './generated/envoy/service/ext_proc/v3/ProcessingRequest.ts';
+import type { ProcessingResponse__Output as ProcessingResponse } from './generated/envoy/service/ext_proc/v3/ProcessingResponse.ts';
+import { processMethod } from './proto-definitions.ts';
 
 /** Plays Envoy's side of ext_proc over a real connection. */
 export interface ExtProcClient {

@@ -1,6 +1,6 @@
 import type { BodyModes } from '../../src/filter/exchange/types.ts';
-import type { ProcessingResponse__Output as ProcessingResponse } from '../../src/filter/extproc/generated/envoy/service/ext_proc/v3/ProcessingResponse.ts';
 import type { ExtProcCall, ExtProcClient } from './extproc-client.ts';
+import type { ProcessingResponse__Output as ProcessingResponse } from './generated/envoy/service/ext_proc/v3/ProcessingResponse.ts';
 
 const modes: BodyModes = { request: 'BUFFERED', response: 'FULL_DUPLEX_STREAMED' };
 

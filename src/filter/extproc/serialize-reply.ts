@@ -1,69 +1,84 @@
 import { Buffer } from 'node:buffer';
 import type { BodyModes, ExchangeReply, HeaderMutation, UsageMetadata } from '../exchange/types.ts';
-import { encodeReply, headerText, isHeaderName, metadataNamespace } from './encode-reply.ts';
-import { loadDefinitions } from './methods.ts';
+
+/** Of the dynamic metadata; the filter's `metadata_options` must list it. */
+const metadataNamespace = 'responses_extproc';
+
+/** Field and wire type of each kind of reply in a `ProcessingResponse`. */
+const tags = {
+  request_headers: 0x0a,
+  response_headers: 0x12,
+  request_body: 0x1a,
+  response_body: 0x22,
+  request_trailers: 0x2a,
+  response_trailers: 0x32,
+  immediate_response: 0x3a,
+} as const satisfies Record<ExchangeReply['type'], number>;
 
 /**
- * A reply as the bytes of its `ProcessingResponse`, exactly as protobufjs writes `encodeReply(reply)`. Fast path: headers
- * and bodies are written by hand, without intermediate objects; the rare kinds go through protobufjs. `roomInFront` bytes
- * are left free in front. What it saves, and when to delete it: docs/decisions/0007-hand-written-decoders.md.
+ * Written from the last byte to the first: a nested message is preceded by its length, which is known once it is written.
+ * `at` is the first byte written so far.
+ */
+let bytes: Buffer = Buffer.alloc(0);
+let at = 0;
+
+/**
+ * A reply as the bytes of its `ProcessingResponse`, in the body modes in force; `roomInFront` bytes are left free in front. Why this
+ * is written by hand: docs/decisions/0007-hand-written-decoders.md.
  */
 export function serializeReply(reply: ExchangeReply, modes: BodyModes, roomInFront = 0): Buffer {
+  bytes = Buffer.allocUnsafe(roomFor(reply, modes) + roomInFront);
+  at = bytes.length;
+  if (reply.metadata !== undefined) putMetadata(reply.metadata);
+  const end = at;
   switch (reply.type) {
-    case 'response_body':
-      return serialize(0x22, reply, reply, modes.response === 'FULL_DUPLEX_STREAMED', roomInFront);
-    case 'request_body':
-      return serialize(0x1a, reply, reply, modes.request === 'FULL_DUPLEX_STREAMED', roomInFront);
-    case 'response_headers':
-      return serialize(0x12, reply, null, false, roomInFront);
     case 'request_headers':
-      return serialize(0x0a, reply, null, false, roomInFront);
+    case 'response_headers':
+      if (reply.headers !== undefined) putHeaders(0x12, reply.headers);
+      putTag(0x0a, end); // response
+      break;
+    case 'request_body':
+    case 'response_body':
+      putBody(reply, isStreamed(reply, modes));
+      if (reply.headers !== undefined) putHeaders(0x12, reply.headers);
+      putTag(0x0a, end); // response
+      break;
     case 'request_trailers':
     case 'response_trailers':
+      if (reply.headers !== undefined) putHeaders(0x0a, reply.headers);
+      break;
     case 'immediate_response':
-      return serializeGeneral(reply, modes, roomInFront);
+      putText(0x2a, reply.details);
+      putBytes(0x1a, reply.body);
+      putHeaders(0x12, { set: reply.headers });
+      putStatus(reply.status);
+      break;
   }
-}
-
-function serializeGeneral(reply: ExchangeReply, modes: BodyModes, roomInFront: number): Buffer {
-  const written = loadDefinitions().processMethod.responseSerialize(encodeReply(reply, modes));
-  return roomInFront === 0 ? written : Buffer.concat([Buffer.alloc(roomInFront), written]);
+  putTag(tags[reply.type], end);
+  const written = at === roomInFront ? bytes : bytes.subarray(at - roomInFront);
+  bytes = noBytes; // the body may be large, and this variable would keep it alive until the next reply
+  return written;
 }
 
 type BodyReply = Extract<ExchangeReply, { type: 'request_body' | 'response_body' }>;
 
 const noBytes = Buffer.alloc(0);
 
-/**
- * Written from the last byte to the first: a nested message is preceded by its length, which is known once it is written.
- * `at` is the first byte written so far.
- */
-let bytes: Buffer = noBytes;
-let at = 0;
+/** In full duplex a body is sent in pieces. */
+function isStreamed({ type }: BodyReply, { request, response }: BodyModes): boolean {
+  return (type === 'request_body' ? request : response) === 'FULL_DUPLEX_STREAMED';
+}
 
-function serialize(
-  tag: number,
-  { headers, metadata }: { readonly headers?: HeaderMutation; readonly metadata?: UsageMetadata },
-  body: BodyReply | null,
-  streamed: boolean,
-  roomInFront: number,
-): Buffer {
-  const ofBody = body === null ? 0 : sizeOfBody(body, streamed);
-  // Without headers and metadata the size is exact, and the buffer is the message.
-  const size =
-    (headers === undefined ? sizeOfField(sizeOfField(ofBody)) : ofBody + roomForHeaders(headers) + 2 * roomForTag) +
-    (metadata === undefined ? 0 : roomForMetadata(metadata));
-  bytes = Buffer.allocUnsafe(size + roomInFront);
-  at = bytes.length;
-  if (metadata !== undefined) putMetadata(metadata);
-  const end = at;
-  if (body !== null) putBody(body, streamed);
-  if (headers !== undefined) putHeaders(headers);
-  putTag(0x0a, end); // response
-  putTag(tag, end);
-  const written = at === roomInFront ? bytes : bytes.subarray(at - roomInFront);
-  bytes = noBytes; // the body may be large, and this variable would keep it alive until the next reply
-  return written;
+/** Bytes that are enough for the reply; as many as it has where it is a body alone, which is then not copied. */
+function roomFor(reply: ExchangeReply, modes: BodyModes): number {
+  const ofMetadata = reply.metadata === undefined ? 0 : roomForMetadata(reply.metadata);
+  if (reply.type === 'immediate_response')
+    return (
+      ofMetadata + roomForHeaders({ set: reply.headers }) + reply.body.length + reply.details.length + 5 * roomForTag
+    );
+  const ofBody = 'endOfStream' in reply ? sizeOfBody(reply, isStreamed(reply, modes)) : 0;
+  if (reply.headers === undefined) return ofMetadata + sizeOfField(sizeOfField(ofBody));
+  return ofMetadata + ofBody + roomForHeaders(reply.headers) + 2 * roomForTag;
 }
 
 function putBody({ body, endOfStream }: BodyReply, streamed: boolean): void {
@@ -78,26 +93,45 @@ function putBody({ body, endOfStream }: BodyReply, streamed: boolean): void {
   putTag(0x1a, end); // body_mutation
 }
 
-function putHeaders({ set = {}, remove = [] }: HeaderMutation): void {
+/** A `HeaderMutation`, unless it changes nothing. */
+function putHeaders(tag: number, { set = {}, remove = [] }: HeaderMutation): void {
   const end = at;
   for (let index = remove.length - 1; index >= 0; index--) putText(0x12, remove[index] ?? '');
   const names = Object.keys(set);
   for (let index = names.length - 1; index >= 0; index--) {
     const name = names[index] ?? '';
-    if (!isHeaderName(name)) continue;
+    if (!headerName.test(name)) continue;
     const endOfOption = at;
     putByte(2); // OVERWRITE_IF_EXISTS_OR_ADD
-    putByte(0x18); // append_action
+    putByte(0x18); // append_action: its default differs between Envoy versions
     const endOfHeader = at;
     putText(0x1a, headerText(set[name] ?? '')); // raw_value
     putText(0x0a, name); // key
     putTag(0x0a, endOfHeader); // header
     putTag(0x0a, endOfOption); // set_headers
   }
-  if (at < end) putTag(0x12, end); // header_mutation
+  if (at < end) putTag(tag, end);
 }
 
-/** A `google.protobuf.Struct` of numbers and texts, under the one name of the namespace. */
+/** What Envoy accepts as the name of a header; a mutation of any other name is omitted. */
+const headerName = /^:?[a-z0-9!#$%&'*+.^_`|~-]+$/;
+
+/** Printable ASCII only: no line break and no invalid byte of an upstream or a client gets into a header. */
+function headerText(text: string): string {
+  return text.replace(/[^\t\x20-\x7e]/g, '?').trim();
+}
+
+function putStatus(status: number): void {
+  const end = at;
+  putVarint(status);
+  putByte(0x08); // code
+  putTag(0x0a, end);
+}
+
+/**
+ * A `google.protobuf.Struct` of numbers and texts, under the one name of the namespace. Text may become part of a header or of a
+ * line in a log, so it is reduced like a header's.
+ */
 function putMetadata(metadata: UsageMetadata): void {
   const end = at;
   const names = Object.keys(metadata);

@@ -1,9 +1,16 @@
 import { type ServerUnaryCall, type ServerWritableStream, type sendUnaryData, status } from '@grpc/grpc-js';
-import type { HealthCheckRequest, HealthCheckResponse, ServingStatus } from '../../filter/extproc/health-messages.ts';
+import type { ServingStatus } from '../../filter/extproc/methods.ts';
 
 /** Service names that can be checked: the whole server, our service, and those that Kubernetes setups use. */
 const names = ['', 'envoy.service.ext_proc.v3.ExternalProcessor', 'liveness', 'readiness'] as const;
 type Name = (typeof names)[number];
+
+interface HealthCheckRequest {
+  readonly service: string;
+}
+interface HealthCheckResponse {
+  readonly status: ServingStatus;
+}
 
 export interface Health {
   /** Handlers of `grpc.health.v1.Health`. */
@@ -74,6 +81,6 @@ export function createHealth(): Health {
   };
 }
 
-function nameOf({ service = '' }: HealthCheckRequest): Name | null {
+function nameOf({ service }: HealthCheckRequest): Name | null {
   return names.find((name) => name === service) ?? null;
 }

@@ -4,7 +4,6 @@ import type { Exchange } from '../../filter/exchange/exchange.ts';
 import { ProtocolError } from '../../filter/exchange/protocol-error.ts';
 import type { Pace } from '../../filter/exchange/steps.ts';
 import type { BodyModes, ExchangeEvent, ExchangeReply, Replies, RequestEvent } from '../../filter/exchange/types.ts';
-import type { DecodedRequest } from '../../filter/extproc/decode-request.ts';
 import { deserializeRequest } from '../../filter/extproc/deserialize-request.ts';
 import { serializeReply } from '../../filter/extproc/serialize-reply.ts';
 import type { ApiError } from '../../filter/wire/schema/api-error.ts';
@@ -174,7 +173,7 @@ class ProcessCall implements GrpcCallListener, TickListener, Holder {
 
   /** Throws `ProtocolError` for a message that may not come now. */
   #onMessage(bytes: Buffer): void {
-    const { event, modes, observed } = decodeMessage(bytes);
+    const { event, modes, observed } = deserializeRequest(bytes);
     if (observed) return;
     const startedAt = performance.now();
     const opened = this.#opened ?? this.#start(modes, startedAt);
@@ -332,15 +331,4 @@ function isRequestEvent(event: ExchangeEvent): event is RequestEvent {
 function hasBytesForClient(reply: ExchangeReply): boolean {
   if (reply.type === 'response_body') return (reply.body?.length ?? 0) > 0;
   return reply.type === 'immediate_response';
-}
-
-/** Throws `ProtocolError`. */
-function decodeMessage(bytes: Buffer): DecodedRequest {
-  try {
-    return deserializeRequest(bytes);
-  } catch (cause) {
-    throw cause instanceof ProtocolError
-      ? cause
-      : new ProtocolError('The message is not a ProcessingRequest.', { cause });
-  }
 }

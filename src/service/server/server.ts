@@ -1,15 +1,13 @@
 import { once } from 'node:events';
-import { accessSync, lstatSync, rmSync } from 'node:fs';
+import { lstatSync, rmSync } from 'node:fs';
 import type { Http2Server, ServerHttp2Session, ServerHttp2Stream } from 'node:http2';
 import { connect } from 'node:net';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Server, ServerCredentials, type UntypedServiceImplementation } from '@grpc/grpc-js';
 import type { Exchange } from '../../filter/exchange/exchange.ts';
 import type { ExchangeOptions } from '../../filter/exchange/options.ts';
 import type { CallMetadata } from '../../filter/extproc/call-metadata.ts';
 import { healthService, processPath } from '../../filter/extproc/methods.ts';
-import { protoFiles, protoFolder } from '../../filter/extproc/proto-files.ts';
 import type { OverloadGuard } from '../memory/overload.ts';
 import type { Config } from '../settings/config.ts';
 import type { ExchangeObserver } from '../telemetry/observer.ts';
@@ -58,8 +56,8 @@ export interface ServiceOptions {
 
 export interface Service {
   /**
-   * Binds every address of `LISTEN` and returns them with the ports they were given. Rejects when one is taken, when
-   * grpc-js has internals that this service does not know, and when a file of `proto/` is missing.
+   * Binds every address of `LISTEN` and returns them with the ports they were given. Rejects when one is taken, and when
+   * grpc-js has internals that this service does not know.
    */
   listen(): Promise<readonly string[]>;
   /** False from the moment the drain starts, and while the guard would refuse every request. */
@@ -174,9 +172,6 @@ export function createService(options: ServiceOptions): Service {
 
   return {
     async listen() {
-      // They are read when a message first needs them; without this check a service would be ready and fail each
-      // refusal.
-      for (const file of protoFiles) accessSync(join(protoFolder, file));
       await checkGrpcJsInternals();
       const bound: string[] = [];
       for (const address of config.LISTEN.split(',').map((text) => text.trim())) {

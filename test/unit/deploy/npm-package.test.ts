@@ -1,13 +1,13 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { Client, credentials } from '@grpc/grpc-js';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createNpmPackage } from '../../../scripts/npm-package.ts';
-import { healthService } from '../../../src/filter/extproc/methods.ts';
+import { healthService } from '../../support/proto-definitions.ts';
 
 const root = join(import.meta.dirname, '../../..');
 let folder = '';
@@ -38,7 +38,7 @@ test('its command is the service', () => {
   expect(status).toBe(0);
 });
 
-test('the service in it serves, with proto/ from the package', async () => {
+test('the service in it serves', async () => {
   const child = spawn(join(folder, 'bin/responses-extproc.mjs'), [], {
     env: { ...process.env, LISTEN: '127.0.0.1:0', ADMIN_LISTEN: 'off', DRAIN_DELAY_MS: '0' },
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -76,23 +76,10 @@ test('a service that ran keeps what V8 compiled, which the next one takes', () =
   expect(run('--version')).toMatchObject({ status: 0, stderr: '' });
 });
 
-test('without proto/ it does not start, and says what is missing', () => {
-  renameSync(join(folder, 'proto'), join(folder, 'away'));
-  try {
-    const env = { ...process.env, LISTEN: '127.0.0.1:0', ADMIN_LISTEN: 'off' };
-    const bin = join(folder, 'bin/responses-extproc.mjs');
-    const { status, stderr } = spawnSync(bin, { encoding: 'utf8', env, timeout: 20_000 });
-    expect(JSON.parse(stderr)).toMatchObject({ msg: 'cannot start', reason: expect.stringContaining('.proto') });
-    expect(status).toBe(1);
-  } finally {
-    renameSync(join(folder, 'away'), join(folder, 'proto'));
-  }
-});
-
 test('the licence of everything that is in it goes with it', () => {
   const licences = readFileSync(join(folder, 'dist/THIRD_PARTY_LICENSES.txt'), 'utf8');
   const { dependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
-  for (const name of [...Object.keys(dependencies), 'protobufjs']) expect(`\n${licences}`).toContain(`\n${name} `);
+  for (const name of Object.keys(dependencies)) expect(`\n${licences}`).toContain(`\n${name} `);
 });
 
 test('an error in it names the place in the sources', () => {

@@ -3,7 +3,6 @@ import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { Exchange } from '../../../../src/filter/exchange/exchange.ts';
 import type { ExchangeEvent } from '../../../../src/filter/exchange/types.ts';
-import { processMethod } from '../../../../src/filter/extproc/proto-definitions.ts';
 import { ApiError } from '../../../../src/filter/wire/schema/api-error.ts';
 import { takeCollector } from '../../../../src/service/memory/collector.ts';
 import type { Holder } from '../../../../src/service/memory/overload.ts';
@@ -15,6 +14,7 @@ import { createTicker } from '../../../../src/service/server/ticker.ts';
 import type { CallTimes } from '../../../../src/service/telemetry/observer.ts';
 import { defaultModes, exchangeOptions, headersOf } from '../../../support/exchange-options.ts';
 import { messageOf } from '../../../support/extproc-client.ts';
+import { processMethod } from '../../../support/proto-definitions.ts';
 
 const collect = takeCollector();
 

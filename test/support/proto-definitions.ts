@@ -1,10 +1,12 @@
-import { loadSync, type PackageDefinition, type ServiceDefinition } from '@grpc/proto-loader';
+import { join } from 'node:path';
+import { loadSync, type MethodDefinition, type PackageDefinition, type ServiceDefinition } from '@grpc/proto-loader';
 import type { ExternalProcessorDefinition } from './generated/envoy/service/ext_proc/v3/ExternalProcessor.ts';
-import { protoFiles, protoFolder } from './proto-files.ts';
+
+/** The messages of `proto/` as protobufjs reads and writes them: what the service writes and reads by hand is held against it. */
 
 // The options decide the shape of the values; the types in `generated/` are made with the same (`scripts/wire-types.ts`).
-const definitions = loadSync(protoFiles, {
-  includeDirs: [protoFolder],
+const definitions = loadSync(['envoy/service/ext_proc/v3/external_processor.proto', 'grpc/health/v1/health.proto'], {
+  includeDirs: [join(import.meta.dirname, '../../proto')],
   keepCase: true,
   longs: Number,
   enums: String,
@@ -16,7 +18,9 @@ const definitions = loadSync(protoFiles, {
 export const processMethod = methodOf('envoy.service.ext_proc.v3.ExternalProcessor', 'Process');
 
 /** `grpc.health.v1.Health`. */
-export const healthService = serviceOf('grpc.health.v1.Health');
+export const healthService = serviceOf('grpc.health.v1.Health') as Readonly<
+  Record<'Check' | 'Watch', MethodDefinition<{ service?: string }, { status: string }>>
+>;
 
 function serviceOf(name: string): ServiceDefinition {
   const definition: PackageDefinition[string] | undefined = definitions[name];
