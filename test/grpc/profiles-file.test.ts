@@ -33,7 +33,7 @@ function open(required = 'generic', intervalMs = 60_000): ProfileSource {
     file,
     required,
     {
-      reloaded: (names) => void log.push(`taken ${names.join()}`),
+      reloaded: () => void log.push(`taken ${[...(source?.ofFile().keys() ?? [])].join()}`),
       rejected: (error) => void log.push(error.message),
     },
     intervalMs,

@@ -54,7 +54,7 @@ async function serve(intervalMs?: number): Promise<number> {
   tls = createTlsCredentials(
     files,
     {
-      reloaded: ({ subject }) => log.push(`reloaded ${subject}`),
+      reloaded: () => void log.push(`reloaded ${tls?.certificate().subject}`),
       rejected: (error) => log.push(`rejected ${error.message.replaceAll(folder, '')}`),
     },
     intervalMs,

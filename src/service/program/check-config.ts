@@ -1,7 +1,7 @@
 import { accessSync, constants } from 'node:fs';
 import { isHostedTool } from '../../filter/translate/request/parse/parse-tools.ts';
 import { readOperatorFiles } from '../server/operator-files.ts';
-import { readTlsFiles } from '../server/tls.ts';
+import { readTlsFiles, tlsFilesOf } from '../server/tls.ts';
 import { type Config, ConfigError } from '../settings/config.ts';
 import { messageOf } from './error-texts.ts';
 
@@ -11,7 +11,7 @@ import { messageOf } from './error-texts.ts';
  */
 export function checkConfig(config: Config): void {
   const problems = [...unreadable(config), ...unknownTools(config)];
-  if (problems.length === 0 && config.TLS_CERT_FILE !== '') problems.push(...mismatched(config));
+  if (problems.length === 0) problems.push(...mismatched(config));
   if (problems.length > 0) throw new ConfigError(problems);
   readOperatorFiles(config);
 }
@@ -29,15 +29,12 @@ function unreadable(config: Config): string[] {
 }
 
 function mismatched(config: Config): string[] {
+  const files = tlsFilesOf(config);
   try {
-    readTlsFiles({
-      certFile: config.TLS_CERT_FILE,
-      keyFile: config.TLS_KEY_FILE,
-      clientCaFile: config.TLS_CLIENT_CA_FILE === '' ? null : config.TLS_CLIENT_CA_FILE,
-    });
+    if (files !== null) readTlsFiles(files);
     return [];
   } catch (error) {
-    const names = config.TLS_CLIENT_CA_FILE === '' ? [] : ['TLS_CLIENT_CA_FILE'];
+    const names = files?.clientCaFile === null ? [] : ['TLS_CLIENT_CA_FILE'];
     return [`${['TLS_CERT_FILE', 'TLS_KEY_FILE', ...names].join(', ')}: cannot be used: ${messageOf(error)}`];
   }
 }

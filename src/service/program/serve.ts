@@ -4,7 +4,7 @@ import { OverloadGuard } from '../memory/overload.ts';
 import { startAdminServer } from '../server/admin.ts';
 import { describeProfiles, openProfiles, type ProfileSource } from '../server/profile-source.ts';
 import { createService } from '../server/server.ts';
-import { createTlsCredentials, type TlsCredentials } from '../server/tls.ts';
+import { createTlsCredentials, type TlsCredentials, tlsFilesOf } from '../server/tls.ts';
 import { joinSupervisor } from '../server/workers.ts';
 import { type Config, redactConfig } from '../settings/config.ts';
 import { causeOf, createExchangeLog } from '../telemetry/exchange-log.ts';
@@ -167,38 +167,35 @@ async function loadTracing(config: Config, log: Log, metrics: Metrics) {
 }
 
 function profilesOf(config: Config, log: Log, metrics: Metrics): ProfileSource {
-  return openProfiles(config, {
-    reloaded(names) {
+  const profiles = openProfiles(config, {
+    reloaded() {
       metrics.profileReloads.inc({ result: 'taken' });
-      log.info({ profiles: names }, 'profiles file read again');
+      log.info({ profiles: [...profiles.ofFile().keys()] }, 'profiles file read again');
     },
     rejected(error) {
       metrics.profileReloads.inc({ result: 'rejected' });
       log.error({ reason: error.message }, 'the changed profiles file cannot be used');
     },
   });
+  return profiles;
 }
 
 function tlsOf(config: Config, log: Log, metrics: Metrics): TlsCredentials | null {
-  if (config.TLS_CERT_FILE === '') return null;
-  const tls = createTlsCredentials(
-    {
-      certFile: config.TLS_CERT_FILE,
-      keyFile: config.TLS_KEY_FILE,
-      clientCaFile: config.TLS_CLIENT_CA_FILE === '' ? null : config.TLS_CLIENT_CA_FILE,
+  const files = tlsFilesOf(config);
+  if (files === null) return null;
+  const showExpiry = () => metrics.certificateExpiry.set(tls.certificate().validToDate.getTime() / 1000);
+  const tls = createTlsCredentials(files, {
+    reloaded() {
+      metrics.certificateReloads.inc({ result: 'taken' });
+      showExpiry();
+      const { subject, validTo } = tls.certificate();
+      log.info({ subject, validTo }, 'new certificate');
     },
-    {
-      reloaded(certificate) {
-        metrics.certificateReloads.inc({ result: 'taken' });
-        metrics.certificateExpiry.set(Date.parse(certificate.validTo) / 1000);
-        log.info(certificate, 'new certificate');
-      },
-      rejected(error) {
-        metrics.certificateReloads.inc({ result: 'rejected' });
-        log.error({ reason: error.message }, 'the changed certificate files cannot be used');
-      },
+    rejected(error) {
+      metrics.certificateReloads.inc({ result: 'rejected' });
+      log.error({ reason: error.message }, 'the changed certificate files cannot be used');
     },
-  );
-  metrics.certificateExpiry.set(Date.parse(tls.validTo) / 1000);
+  });
+  showExpiry();
   return tls;
 }

@@ -1,7 +1,8 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { createSecureContext } from 'node:tls';
-import { experimental, type ServerCredentials } from '@grpc/grpc-js';
+import { createSecureContext, type SecureContextOptions } from 'node:tls';
+import { ServerCredentials } from '@grpc/grpc-js';
+import type { Config } from '../settings/config.ts';
+import { readFiles, type WatchedFiles, type WatchedFilesObserver, watchFiles } from './watched-files.ts';
 
 export interface TlsFiles {
   /** PEM certificate chain, the server's own first. */
@@ -12,101 +13,84 @@ export interface TlsFiles {
   readonly clientCaFile: string | null;
 }
 
-export interface TlsCredentials {
+export interface TlsCredentials extends WatchedFiles {
   readonly credentials: ServerCredentials;
-  /** When the certificate loaded at the start expires, as OpenSSL writes it. */
-  readonly validTo: string;
-  /** Reads the files now; a valid change applies to every later connection. */
-  reload(): void;
-  /** Stops polling the files. */
-  close(): void;
+  /** The certificate in use. */
+  readonly certificate: () => X509Certificate;
 }
 
-export interface TlsObserver {
-  reloaded(certificate: { readonly subject: string; readonly validTo: string }): void;
-  /** The new files cannot be used; the old certificate stays in use. */
-  rejected(error: Error): void;
+/** The files that are configured; null without TLS. */
+export function tlsFilesOf({ TLS_CERT_FILE, TLS_KEY_FILE, TLS_CLIENT_CA_FILE }: Config): TlsFiles | null {
+  if (TLS_CERT_FILE === '') return null;
+  const clientCaFile = TLS_CLIENT_CA_FILE === '' ? null : TLS_CLIENT_CA_FILE;
+  return { certFile: TLS_CERT_FILE, keyFile: TLS_KEY_FILE, clientCaFile };
 }
 
-interface Pem {
-  readonly certificate: Buffer;
-  readonly privateKey: Buffer;
-  readonly caCertificate: Buffer | null;
+/** Their contents, as options of node:tls; the certificate alone too. */
+interface TlsContext {
+  readonly certificate: X509Certificate;
+  readonly options: SecureContextOptions;
 }
 
 /**
  * Credentials of the gRPC port, read again when the files change: open connections keep the certificate they started
- * with, new ones get the new one. The files are compared by content, because Kubernetes replaces a mounted secret by
- * moving a symbolic link, which file watchers miss. Throws when the files cannot be used at the start.
+ * with, new ones get the new one. Throws when the files cannot be used at the start.
+ *
+ * grpc-js's own file watcher accepts a certificate and a key that do not match (half of a rotation) and then drops every
+ * connection; this one keeps the last pair that works.
  */
-export function createTlsCredentials(files: TlsFiles, observer: TlsObserver, intervalMs = 10_000): TlsCredentials {
+export function createTlsCredentials(
+  files: TlsFiles,
+  observer: WatchedFilesObserver,
+  intervalMs?: number,
+): TlsCredentials {
   let current = readTlsFiles(files);
-  const identityListeners = new Set<experimental.IdentityCertificateUpdateListener>();
-  const caListeners = new Set<experimental.CaCertificateUpdateListener>();
-
-  // grpc-js's own file watcher accepts a certificate and a key that do not match (half of a rotation) and then
-  // drops every connection; this one keeps the last pair that works.
-  const provider: experimental.CertificateProvider = {
-    addIdentityCertificateListener(listener) {
-      identityListeners.add(listener);
-      process.nextTick(listener, identityOf(current)); // the server reads its initial state before it listens for updates
+  const credentials = new ReplaceableCredentials(current.options, files.clientCaFile !== null);
+  const watched = watchFiles(
+    pathsOf(files),
+    (contents) => {
+      current = contextOf(files, contents);
+      credentials.replace(current.options);
     },
-    removeIdentityCertificateListener: (listener) => void identityListeners.delete(listener),
-    addCaCertificateListener(listener) {
-      caListeners.add(listener);
-      process.nextTick(listener, caOf(current));
-    },
-    removeCaCertificateListener: (listener) => void caListeners.delete(listener),
-  };
+    observer,
+    intervalMs,
+  );
+  return { ...watched, credentials, certificate: () => current.certificate };
+}
 
-  function reload(): void {
-    try {
-      const next = readTlsFiles(files);
-      if (samePem(current, next)) return;
-      current = next;
-      for (const listener of identityListeners) listener(identityOf(current));
-      for (const listener of caListeners) listener(caOf(current));
-      const { subject, validTo } = new X509Certificate(current.certificate);
-      observer.reloaded({ subject, validTo });
-    } catch (error) {
-      observer.rejected(error instanceof Error ? error : new Error(String(error)));
-    }
+class ReplaceableCredentials extends ServerCredentials {
+  constructor(options: SecureContextOptions, requestCert: boolean) {
+    super({ requestCert }, options);
   }
 
-  const timer = setInterval(reload, intervalMs).unref();
-  return {
-    // The first argument is the identity's provider and the second the authorities', whatever the declaration calls them.
-    credentials: experimental.createCertificateProviderServerCredentials(
-      provider,
-      files.clientCaFile === null ? null : provider,
-      files.clientCaFile !== null,
-    ),
-    validTo: new X509Certificate(current.certificate).validTo,
-    reload,
-    close: () => clearInterval(timer),
-  };
+  /** Every later connection gets these. */
+  replace(options: SecureContextOptions): void {
+    this.updateSecureContextOptions(options);
+  }
+
+  override _equals(other: ServerCredentials): boolean {
+    return other === this;
+  }
 }
 
 /** The files' content; throws when one is missing, is not PEM, or the key is not the certificate's. */
-export function readTlsFiles(files: TlsFiles): Pem {
-  const pem = {
-    certificate: readFileSync(files.certFile),
-    privateKey: readFileSync(files.keyFile),
-    caCertificate: files.clientCaFile === null ? null : readFileSync(files.clientCaFile),
-  };
-  if (!new X509Certificate(pem.certificate).checkPrivateKey(createPrivateKey(pem.privateKey)))
-    throw new Error(`${files.keyFile} is not the key of ${files.certFile}`);
-  createSecureContext({ cert: pem.certificate, key: pem.privateKey, ca: pem.caCertificate ?? undefined });
-  return pem;
+export function readTlsFiles(files: TlsFiles): TlsContext {
+  return contextOf(files, readFiles(pathsOf(files)));
 }
 
-function samePem(a: Pem, b: Pem): boolean {
-  return (
-    a.certificate.equals(b.certificate) &&
-    a.privateKey.equals(b.privateKey) &&
-    (a.caCertificate === null || b.caCertificate === null || a.caCertificate.equals(b.caCertificate))
-  );
+function pathsOf({ certFile, keyFile, clientCaFile }: TlsFiles): readonly string[] {
+  return [certFile, keyFile, ...(clientCaFile === null ? [] : [clientCaFile])];
 }
 
-const identityOf = ({ certificate, privateKey }: Pem) => ({ certificate, privateKey });
-const caOf = ({ caCertificate }: Pem) => (caCertificate === null ? null : { caCertificate });
+function contextOf(
+  { certFile, keyFile }: TlsFiles,
+  [cert = noBytes, key = noBytes, ca]: readonly Buffer[],
+): TlsContext {
+  const certificate = new X509Certificate(cert);
+  if (!certificate.checkPrivateKey(createPrivateKey(key))) throw new Error(`${keyFile} is not the key of ${certFile}`);
+  const options = { cert, key, ca };
+  createSecureContext(options);
+  return { certificate, options };
+}
+
+const noBytes = Buffer.alloc(0);

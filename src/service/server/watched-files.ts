@@ -1,0 +1,60 @@
+import { readFileSync } from 'node:fs';
+
+/** Files whose content is in use, and is read again when it changes. */
+export interface WatchedFiles {
+  /** Why the files as they are now cannot be used, so that an earlier content is; null if they can. */
+  problem(): string | null;
+  /** Reads the files now. */
+  reload(): void;
+  /** Stops watching them. */
+  close(): void;
+}
+
+/** Each is called once for a change. */
+export interface WatchedFilesObserver {
+  reloaded(): void;
+  /** The files as they are now cannot be used: what was taken before stays in use. */
+  rejected(error: Error): void;
+}
+
+/**
+ * Has `take` use the content of the files, now and after each change; it throws where that cannot be. Content is compared, because
+ * Kubernetes replaces a mounted file by moving a symbolic link, which file watchers miss. Throws what is wrong with the files
+ * at the start.
+ */
+export function watchFiles(
+  paths: readonly string[],
+  take: (contents: readonly Buffer[]) => void,
+  observer: WatchedFilesObserver,
+  intervalMs = 10_000,
+): WatchedFiles {
+  /** Null after a failure to read them: then whatever is there next counts as changed. */
+  let seen: readonly Buffer[] | null = readFiles(paths);
+  let problem: string | null = null;
+  take(seen);
+
+  function reload(): void {
+    let found: readonly Buffer[] | null = null;
+    try {
+      found = readFiles(paths);
+      if (seen !== null && found.every((bytes, index) => seen?.[index]?.equals(bytes))) return;
+      take(found);
+      problem = null;
+      observer.reloaded();
+    } catch (thrown) {
+      const error = thrown instanceof Error ? thrown : new Error(String(thrown));
+      // A file that cannot be read is reported once, not at every look.
+      if (found !== null || error.message !== problem) observer.rejected(error);
+      problem = error.message;
+    } finally {
+      seen = found;
+    }
+  }
+
+  const timer = setInterval(reload, intervalMs).unref();
+  return { problem: () => problem, reload, close: () => clearInterval(timer) };
+}
+
+export function readFiles(paths: readonly string[]): readonly Buffer[] {
+  return paths.map((path) => readFileSync(path));
+}
