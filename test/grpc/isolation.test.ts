@@ -1,8 +1,10 @@
 import { status } from '@grpc/grpc-js';
 import { afterEach, describe, expect, test } from 'vitest';
+import { Exchange } from '../../src/filter/exchange/exchange.ts';
+import type { ExchangeOptions } from '../../src/filter/exchange/options.ts';
 import type { ExchangeEvent } from '../../src/filter/exchange/types.ts';
 import { OverloadGuard } from '../../src/service/memory/overload.ts';
-import type { ExchangeObserver, ExchangeWatch } from '../../src/service/telemetry/observer.ts';
+import type { ExchangeObserver } from '../../src/service/telemetry/observer.ts';
 import { defaultModes, headersOf } from '../support/exchange-options.ts';
 import { type RunningService, startService, until } from '../support/service.ts';
 
@@ -33,65 +35,61 @@ const roomyGuard = () =>
     () => {},
   );
 
-/** Fails at one point of every exchange but those of a client whose request id is `spared`. */
-function failingAt(point: 'onStart' | keyof ExchangeWatch): ExchangeObserver {
-  return {
-    onStart() {
-      if (point === 'onStart') throw new Error('a bug when it starts');
-      let name: string | undefined;
-      const reach = (here: string) => {
-        if (here === point && name !== 'spared') throw new Error(`a bug in ${point}`);
-      };
-      return {
-        onRequestHeaders(headers) {
-          name = headers.get('x-request-id');
-          reach('onRequestHeaders');
-        },
-        onEnd: () => reach('onEnd'),
-      };
-    },
-  };
-}
-
 describe('a defect of ours in one call', () => {
-  test.each(['onRequestHeaders', 'onEnd'] as const)(
-    'in an observer (%s) leaves the other calls alive',
-    async (point) => {
-      const faults: unknown[] = [];
-      const guard = roomyGuard();
-      running = await startService(
-        {},
-        { observers: [failingAt(point)], guard, onFault: (fault) => faults.push(fault) },
-      );
-      const spared = running.client.open(defaultModes);
-      spared.send(headers('spared'));
-      expect(await spared.next()).toHaveProperty('request_headers');
-
-      const failing = running.client.open(defaultModes);
-      failing.send(headers('failing'));
-      if (point === 'onEnd') {
-        await failing.next();
-        failing.cancel();
-      }
-      const ended = await failing.status;
-      expect(ended.code).toBe(point === 'onEnd' ? status.CANCELLED : status.INTERNAL);
-      expect(ended.details).not.toContain('a bug');
-      await until(() => guard.exchanges === 1);
-      if (point === 'onEnd') expect(String(faults[0])).toContain('a bug in onEnd');
-      else expect(running.ends[0]?.how).toBe('crashed'); // later observers are still called
-
-      spared.send(body);
-      expect(await spared.next()).toHaveProperty('request_body');
-      spared.cancel();
-      await until(() => guard.exchanges === 0);
-    },
-  );
-
-  test('before any observer watches the call is reported, and the admission is released', async () => {
+  test('in an observer is reported, and leaves the other calls alive', async () => {
     const faults: unknown[] = [];
     const guard = roomyGuard();
-    const options = { observers: [failingAt('onStart')], guard, onFault: (fault: unknown) => faults.push(fault) };
-    running = await startService({}, options);
+    const failing: ExchangeObserver = ({ summary }) => {
+      if (summary.requestId === 'failing') throw new Error('a bug at the end');
+    };
+    running = await startService({}, { observers: [failing], guard, onFault: (fault) => faults.push(fault) });
+    const spared = running.client.open(defaultModes);
+    spared.send(headers('spared'));
+    expect(await spared.next()).toHaveProperty('request_headers');
+
+    const call = running.client.open(defaultModes);
+    call.send(headers('failing'));
+    await call.next();
+    call.cancel();
+    expect((await call.status).code).toBe(status.CANCELLED);
+    await until(() => guard.exchanges === 1);
+    expect(String(faults[0])).toContain('a bug at the end');
+    expect(running.ends).toHaveLength(1); // later observers are still called
+
+    spared.send(body);
+    expect(await spared.next()).toHaveProperty('request_body');
+    spared.cancel();
+    await until(() => guard.exchanges === 0);
+  });
+
+  test('in handling a message ends that call without a word of it, and is reported by the observers', async () => {
+    const guard = roomyGuard();
+    const createExchange = (options: ExchangeOptions) => {
+      const exchange = new Exchange(options);
+      exchange.repliesTo = () => {
+        throw new Error('a bug in the exchange');
+      };
+      return exchange;
+    };
+    running = await startService({}, { guard, createExchange });
+    const call = running.client.open(defaultModes);
+    call.send(headers('failing'));
+    const ended = await call.status;
+    expect(ended.code).toBe(status.INTERNAL);
+    expect(ended.details).not.toContain('a bug');
+    expect(running.ends).toMatchObject([
+      { how: 'crashed', cause: expect.objectContaining({ message: 'a bug in the exchange' }) },
+    ]);
+    expect(guard.exchanges).toBe(0);
+  });
+
+  test('before there is an exchange is reported, and the admission is released', async () => {
+    const faults: unknown[] = [];
+    const guard = roomyGuard();
+    const createExchange = () => {
+      throw new Error('a bug when it starts');
+    };
+    running = await startService({}, { createExchange, guard, onFault: (fault: unknown) => faults.push(fault) });
     const call = running.client.open(defaultModes);
     call.send(headers('failing'));
     expect((await call.status).code).toBe(status.INTERNAL);

@@ -1,4 +1,4 @@
-import type { Exchange } from '../../src/filter/exchange/exchange.ts';
+import { Exchange } from '../../src/filter/exchange/exchange.ts';
 import { createService, type Service, type ServiceOptions } from '../../src/service/server/server.ts';
 import { readConfig } from '../../src/service/settings/config.ts';
 import type { EndedCall, ExchangeObserver } from '../../src/service/telemetry/observer.ts';
@@ -28,19 +28,11 @@ export async function startService(
   const problems: string[] = [];
   let running = 0;
   const exchanges: Exchange[] = [];
-  const counting: ExchangeObserver = {
-    onStart(exchange) {
-      running += 1;
-      exchanges.push(exchange);
-      return {
-        onEnd(call) {
-          running -= 1;
-          ends.push(call);
-        },
-      };
-    },
+  const counting: ExchangeObserver = (call) => {
+    running -= 1;
+    ends.push(call);
   };
-  const { observers = [], ...rest } = options;
+  const { observers = [], createExchange = (given) => new Exchange(given), ...rest } = options;
   const service = createService({
     config: readConfig({ LISTEN: '127.0.0.1:0', ...environment }),
     onMisconfigured: (problem) => problems.push(problem),
@@ -48,6 +40,12 @@ export async function startService(
       throw thrown;
     },
     ...rest,
+    createExchange(given) {
+      const exchange = createExchange(given);
+      running += 1;
+      exchanges.push(exchange);
+      return exchange;
+    },
     observers: [...observers, counting],
   });
   const [address = ''] = await service.listen();

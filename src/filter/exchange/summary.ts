@@ -3,6 +3,7 @@ import type { UnknownType } from '../translate/request/dropped.ts';
 import type { ApiError } from '../wire/schema/api-error.ts';
 import type { CreateResponseEcho, Usage } from '../wire/schema/response-resource.ts';
 import type { ResponsePhase } from './phases.ts';
+import type { HeaderFacts } from './request/request-headers.ts';
 import type { RequestLegReport } from './request/request-leg.ts';
 import type { RequestOutcome } from './request-outcome.ts';
 import type { ResponseLegReport } from './response/response-leg.ts';
@@ -36,7 +37,8 @@ export type EstimatedTokens = Pick<TokenCounts, 'input_tokens' | 'output_tokens'
  * This is the one home of each such fact.
  */
 export interface ExchangeSummary
-  extends Pick<RequestLegReport, 'requestId' | 'method' | 'path' | 'authority' | 'asked'>,
+  extends HeaderFacts,
+    Pick<RequestLegReport, 'asked'>,
     Pick<ResponseLegReport, 'upstreamStatus' | 'finishReason' | 'events'> {
   readonly outcome: ExchangeOutcome;
   readonly modes: BodyModes;
@@ -90,7 +92,7 @@ export interface ExchangeReports {
 
 export function summaryOf(reports: ExchangeReports): ExchangeSummary {
   const { modes, profile, request, requestOutcome, response, responseId } = reports;
-  const { requestId, method, path, authority, asked } = request;
+  const { requestId, method, path, authority, traceParent, traceState, asked } = request;
   const { upstreamStatus, finishReason, events, usage } = response;
   const error: ApiError | null = request.error ?? response.error;
   const translated = 'context' in requestOutcome ? requestOutcome : null;
@@ -107,6 +109,8 @@ export function summaryOf(reports: ExchangeReports): ExchangeSummary {
     stream: translated?.context.stream ?? null,
     asked,
     authority,
+    traceParent,
+    traceState,
     responseId,
     parameters: parametersOf(translated?.context.echo),
     status: request.error?.status ?? (requestOutcome.type === 'answered' ? 200 : response.clientStatus),

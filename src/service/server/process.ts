@@ -8,7 +8,7 @@ import { deserializeRequest } from '../../filter/extproc/deserialize-request.ts'
 import { serializeReply } from '../../filter/extproc/serialize-reply.ts';
 import type { ApiError } from '../../filter/wire/schema/api-error.ts';
 import type { Holder } from '../memory/overload.ts';
-import type { CallEnd, CallTimes, ExchangeObserver, ExchangeWatch } from '../telemetry/observer.ts';
+import type { CallEnd, CallTimes, ExchangeObserver } from '../telemetry/observer.ts';
 import type { GrpcCall, GrpcCallListener } from './grpc-call.ts';
 import { frameHeadBytes } from './message-frames.ts';
 import type { StepQueue } from './step-queue.ts';
@@ -60,7 +60,6 @@ class ProcessCall implements GrpcCallListener, TickListener, Holder {
   readonly #call: GrpcCall;
   readonly #options: ProcessOptions;
   #opened: OpenExchange | null = null;
-  #watches: ExchangeWatch[] = [];
   /** A message waits for its turn, is handled in steps, or has a long answer. */
   #isBusy = false;
   /** Messages that arrived meanwhile. */
@@ -177,7 +176,6 @@ class ProcessCall implements GrpcCallListener, TickListener, Holder {
     if (observed) return;
     const startedAt = performance.now();
     const opened = this.#opened ?? this.#start(modes, startedAt);
-    if (event.type === 'request_headers') for (const watch of this.#watches) watch.onRequestHeaders?.(event.headers);
     const pace = paceOf(event, opened.exchange);
     if (pace === 'in_steps' || (pace === 'in_turn' && !this.#options.queues.in_turn.hasTime())) {
       this.#enqueue(opened, event, pace);
@@ -258,12 +256,9 @@ class ProcessCall implements GrpcCallListener, TickListener, Holder {
   }
 
   #start(modes: BodyModes | null, at: number): OpenExchange {
-    const { open, observers } = this.#options;
-    const opened = open(modes, this);
-    this.#opened = opened;
+    this.#opened = this.#options.open(modes, this);
     this.#startedAt = at;
-    for (const observer of observers) this.#watches.push(observer.onStart(opened.exchange, this.#call.metadata));
-    return opened;
+    return this.#opened;
   }
 
   #send({ exchange, modes }: OpenExchange, replies: readonly ExchangeReply[]): void {
@@ -276,7 +271,7 @@ class ProcessCall implements GrpcCallListener, TickListener, Holder {
 
   #fail(thrown: unknown): void {
     const known = thrown instanceof ProtocolError;
-    if (!known && this.#watches.length === 0) this.#options.onFault(thrown);
+    if (!known && this.#opened === null) this.#options.onFault(thrown);
     this.#end(known ? 'protocol_error' : 'crashed', thrown);
     const details = known ? thrown.message : 'The service failed on this call.';
     this.#call.end({ code: known ? status.INVALID_ARGUMENT : status.INTERNAL, details });
@@ -289,19 +284,19 @@ class ProcessCall implements GrpcCallListener, TickListener, Holder {
     this.#options.ticker.remove(this);
     const opened = this.#opened;
     if (opened === null) return;
-    const watches = this.#watches;
     // Node's Map of streams may keep this call for long (see `Http2Call`): one that is over holds nothing large.
     this.#opened = null;
     this.#long = null;
     this.#waiting = [];
-    this.#watches = [];
     opened.close();
-    const summary = opened.exchange.summary();
+    const { exchange } = opened;
+    const summary = exchange.summary();
     const aborted = how === 'done' && summary.outcome === 'open';
-    const ended = { how: aborted ? 'aborted' : how, summary, times: this.#times(), cause } as const;
-    for (const watch of watches) {
+    const { metadata } = this.#call;
+    const ended = { exchange, metadata, how: aborted ? 'aborted' : how, summary, times: this.#times(), cause } as const;
+    for (const observer of this.#options.observers) {
       try {
-        watch.onEnd(ended);
+        observer(ended);
       } catch (thrown) {
         this.#options.onFault(thrown);
       }

@@ -1,36 +1,26 @@
 import type { ExchangeSummary } from '../../filter/exchange/summary.ts';
 import { shownErrorCode } from './error-codes.ts';
-import { parentOf } from './exchange-trace.ts';
 import type { Log } from './log.ts';
 import type { CallEnd, ExchangeObserver } from './observer.ts';
+import { parentOf } from './trace-parent.ts';
 
 /**
  * Logs one line per exchange when it ends: names, outcome, sizes and durations. Never a body, a client's header, or a
  * message that may repeat what the client wrote.
  */
 export function createExchangeLog(log: Log): ExchangeObserver {
-  return {
-    onStart(_exchange, metadata) {
-      let traceId: string | null = null;
-      return {
-        onRequestHeaders(headers) {
-          traceId = parentOf(metadata, headers.get('traceparent'))?.traceId ?? null;
-        },
-        onEnd({ how, summary, times, cause }) {
-          const level = levelOf(summary, how);
-          if (!log.isLevelEnabled(level)) return;
-          const line = {
-            ...lineOf(summary, traceId),
-            // For an exchange that was still open, how the call ended is more informative than the outcome.
-            ...(how === 'done' ? {} : { outcome: how }),
-            duration_ms: Math.round(times.duration),
-            first_byte_ms: times.firstByte === null ? null : Math.round(times.firstByte),
-            ...causeOf(cause ?? summary.errorCause),
-          };
-          log[level](line, 'exchange');
-        },
-      };
-    },
+  return ({ how, summary, times, metadata, cause }) => {
+    const level = levelOf(summary, how);
+    if (!log.isLevelEnabled(level)) return;
+    const line = {
+      ...lineOf(summary, parentOf(metadata, summary)?.traceId ?? null),
+      // For an exchange that was still open, how the call ended is more informative than the outcome.
+      ...(how === 'done' ? {} : { outcome: how }),
+      duration_ms: Math.round(times.duration),
+      first_byte_ms: times.firstByte === null ? null : Math.round(times.firstByte),
+      ...causeOf(cause ?? summary.errorCause),
+    };
+    log[level](line, 'exchange');
   };
 }
 

@@ -12,34 +12,27 @@ const maxCodes = 64;
 export function createExchangeMetrics(metrics: Metrics): ExchangeObserver {
   const codeLabel = createBoundedLabel(maxCodes);
   const typeLabel = createBoundedLabel(maxCodes, (type) => void forgetSeries(metrics.unknownTypes, 'type', type));
-  return {
-    onStart() {
-      return {
-        onEnd({ how, summary, times }) {
-          const outcome = outcomeOf(summary, how);
-          metrics.exchanges.inc({ outcome });
-          if (outcome === 'passed') return;
-          if (outcome === 'refused') metrics.refusals.inc({ code: codeLabel(summary.errorCode ?? 'unknown') });
-          if (outcome === 'upstream_error')
-            metrics.upstreamErrors.inc({ status: String(summary.upstreamStatus ?? 'none') });
-          countBytes(summary);
-          if (summary.stream === null) return; // not translated: its times would distort those of translated exchanges
-          metrics.exchangeSeconds.observe({ stream: String(summary.stream) }, times.duration / 1000);
-          if (summary.stream && summary.events > 0 && times.firstByte !== null)
-            metrics.firstEventSeconds.observe(times.firstByte / 1000);
-          metrics.translationSeconds.observe({ leg: 'request' }, times.work.request / 1000);
-          if (summary.upstreamStatus !== null)
-            metrics.translationSeconds.observe({ leg: 'response' }, times.work.response / 1000);
-          metrics.events.inc(summary.events);
-          for (const name of summary.dropped) metrics.dropped.inc({ kind: droppedKind(name) });
-          for (const { kind, type } of summary.unknownTypes) metrics.unknownTypes.inc({ kind, type: typeLabel(type) });
-          for (const kind of summary.repairs) metrics.repairs.inc({ kind });
-          countTokens(summary);
-          countEstimate(summary, outcome);
-          observeModel(summary, how, times);
-        },
-      };
-    },
+  return ({ how, summary, times }) => {
+    const outcome = outcomeOf(summary, how);
+    metrics.exchanges.inc({ outcome });
+    if (outcome === 'passed') return;
+    if (outcome === 'refused') metrics.refusals.inc({ code: codeLabel(summary.errorCode ?? 'unknown') });
+    if (outcome === 'upstream_error') metrics.upstreamErrors.inc({ status: String(summary.upstreamStatus ?? 'none') });
+    countBytes(summary);
+    if (summary.stream === null) return; // not translated: its times would distort those of translated exchanges
+    metrics.exchangeSeconds.observe({ stream: String(summary.stream) }, times.duration / 1000);
+    if (summary.stream && summary.events > 0 && times.firstByte !== null)
+      metrics.firstEventSeconds.observe(times.firstByte / 1000);
+    metrics.translationSeconds.observe({ leg: 'request' }, times.work.request / 1000);
+    if (summary.upstreamStatus !== null)
+      metrics.translationSeconds.observe({ leg: 'response' }, times.work.response / 1000);
+    metrics.events.inc(summary.events);
+    for (const name of summary.dropped) metrics.dropped.inc({ kind: droppedKind(name) });
+    for (const { kind, type } of summary.unknownTypes) metrics.unknownTypes.inc({ kind, type: typeLabel(type) });
+    for (const kind of summary.repairs) metrics.repairs.inc({ kind });
+    countTokens(summary);
+    countEstimate(summary, outcome);
+    observeModel(summary, how, times);
   };
 
   function countBytes({ bytes }: ExchangeSummary): void {

@@ -1,48 +1,29 @@
 import type { ExchangeSummary } from '../../filter/exchange/summary.ts';
-import type { CallMetadata } from '../../filter/extproc/call-metadata.ts';
 import { otelNameOf } from '../../filter/upstream/profiles.ts';
 import { errorTypeOf } from './error-codes.ts';
 import type { CallEnd, ExchangeObserver } from './observer.ts';
-import { parseTraceParent, type TraceParent } from './trace-parent.ts';
-import type { TraceSpan, Tracing } from './tracing.ts';
+import { parentOf } from './trace-parent.ts';
+import type { Tracing } from './tracing.ts';
 
 /**
  * One span per translated exchange, named and described by OpenTelemetry's conventions for generative AI
  * (https://opentelemetry.io/docs/specs/semconv/gen-ai/). Contents are never recorded.
  */
 export function createExchangeTrace(tracing: Tracing): ExchangeObserver {
-  return {
-    onStart(_exchange, metadata) {
-      const startedAt = Date.now();
-      let span: TraceSpan | null = null;
-      return {
-        onRequestHeaders(headers) {
-          const parent = parentOf(metadata, headers.get('traceparent'));
-          span = tracing.start('chat', startedAt, parent, headers.get('tracestate'));
-        },
-        onEnd({ how, summary, times }) {
-          if (span === null || summary.outcome === 'passed') return;
-          const name = summary.model === null ? 'chat' : `chat ${summary.model.slice(0, 120)}`;
-          const wait = times.firstByte === null || summary.events === 0 ? null : times.firstByte / 1000;
-          const error = errorTypeOf(summary, how);
-          span.end(
-            name,
-            { ...attributesOf(summary, how, wait), ...(error === null ? {} : { 'error.type': error }) },
-            error,
-          );
-        },
-      };
-    },
+  return ({ how, summary, times, metadata }) => {
+    // Without headers there was no request.
+    if (summary.outcome === 'passed' || summary.method === '') return;
+    const wait = times.firstByte === null || summary.events === 0 ? null : times.firstByte / 1000;
+    const error = errorTypeOf(summary, how);
+    tracing.record({
+      name: summary.model === null ? 'chat' : `chat ${summary.model.slice(0, 120)}`,
+      parent: parentOf(metadata, summary),
+      traceState: summary.traceState,
+      startTime: Date.now() - times.duration,
+      attributes: { ...attributesOf(summary, how, wait), ...(error === null ? {} : { 'error.type': error }) },
+      error,
+    });
   };
-}
-
-/**
- * The parent of an exchange's span. With tracing on, Envoy opens the call inside its own span and sends that in the
- * call's metadata; otherwise the client's `traceparent` header is used.
- */
-export function parentOf(metadata: CallMetadata, header: string | undefined): TraceParent | null {
-  const fromEnvoy = metadata['traceparent'];
-  return parseTraceParent(fromEnvoy?.toString()) ?? parseTraceParent(header);
 }
 
 function attributesOf(summary: ExchangeSummary, how: CallEnd, secondsToFirstChunk: number | null) {

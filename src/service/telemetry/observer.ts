@@ -1,6 +1,5 @@
 import type { Exchange } from '../../filter/exchange/exchange.ts';
 import type { ExchangeSummary } from '../../filter/exchange/summary.ts';
-import type { HeaderMap } from '../../filter/exchange/types.ts';
 import type { CallMetadata } from '../../filter/extproc/call-metadata.ts';
 
 /**
@@ -23,6 +22,9 @@ export interface CallTimes {
 
 /** A call that has ended. */
 export interface EndedCall {
+  readonly exchange: Exchange;
+  /** With which the call was opened. */
+  readonly metadata: CallMetadata;
   readonly how: CallEnd;
   readonly summary: ExchangeSummary;
   readonly times: CallTimes;
@@ -30,16 +32,5 @@ export interface EndedCall {
   readonly cause: unknown;
 }
 
-/** Observes exchanges: log, metrics, traces. Its methods may neither throw nor wait; none is called per token. */
-export interface ExchangeObserver {
-  /** A call's first message arrived; `metadata` is the call's. */
-  onStart(exchange: Exchange, metadata: CallMetadata): ExchangeWatch;
-}
-
-/** Observes one exchange. */
-export interface ExchangeWatch {
-  /** The request's headers arrived. */
-  onRequestHeaders?(headers: HeaderMap): void;
-  /** The call ended; called once, last. */
-  onEnd(call: EndedCall): void;
-}
+/** Observes exchanges that have ended: log, metrics, traces. May neither throw nor wait. */
+export type ExchangeObserver = (call: EndedCall) => void;

@@ -1,3 +1,6 @@
+import type { ExchangeSummary } from '../../filter/exchange/summary.ts';
+import type { CallMetadata } from '../../filter/extproc/call-metadata.ts';
+
 /** The caller's span (W3C Trace Context, level 1, §3.2). */
 export interface TraceParent {
   readonly traceId: string;
@@ -7,8 +10,19 @@ export interface TraceParent {
 
 const pattern = /^(?!ff)[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(?:-|$)/;
 
+/**
+ * The parent of an exchange's span. With tracing on, Envoy opens the call inside its own span and sends that in the
+ * call's metadata; otherwise the client's `traceparent` header is used.
+ */
+export function parentOf(
+  metadata: CallMetadata,
+  { traceParent }: Pick<ExchangeSummary, 'traceParent'>,
+): TraceParent | null {
+  return parseTraceParent(metadata['traceparent']?.toString()) ?? parseTraceParent(traceParent);
+}
+
 /** The value of a `traceparent` header, or null where it is missing or invalid. */
-export function parseTraceParent(value: string | undefined): TraceParent | null {
+function parseTraceParent(value: string | null | undefined): TraceParent | null {
   const [, traceId, spanId, flags] = pattern.exec(value ?? '') ?? [];
   if (traceId === undefined || spanId === undefined || flags === undefined) return null;
   if (/^0+$/.test(traceId) || /^0+$/.test(spanId)) return null;

@@ -4,7 +4,6 @@ import {
   type Attributes,
   createTraceState,
   ROOT_CONTEXT,
-  type Span,
   SpanKind,
   SpanStatusCode,
   TraceFlags,
@@ -26,15 +25,21 @@ import type { TraceParent } from './trace-parent.ts';
  * none of its packages is loaded and exchanges pay nothing for tracing.
  */
 export interface Tracing {
-  /** Starts a span that began at `startTime` (Unix milliseconds), below `parent` if there is one. */
-  start(name: string, startTime: number, parent: TraceParent | null, traceState: string | undefined): TraceSpan;
+  /** A span that ends now. */
+  record(span: RecordedSpan): void;
   /** Exports the remaining spans, unless the collector takes too long. */
   close(): Promise<void>;
 }
 
-export interface TraceSpan {
-  /** `error` is the span's `error.type`, or null. */
-  end(name: string, attributes: Attributes, error: string | null): void;
+export interface RecordedSpan {
+  readonly name: string;
+  /** Unix milliseconds. */
+  readonly startTime: number;
+  readonly parent: TraceParent | null;
+  readonly traceState: string | null;
+  readonly attributes: Attributes;
+  /** Its `error.type`. */
+  readonly error: string | null;
 }
 
 export interface TracingOptions {
@@ -73,7 +78,7 @@ export function createTracing({ url, serviceName, version, ratio, delayMs, onLos
   });
   const tracer = provider.getTracer('responses-extproc', version);
   return {
-    start(name, startTime, parent, traceState) {
+    record({ name, startTime, parent, traceState, attributes, error }) {
       const context =
         parent === null
           ? ROOT_CONTEXT
@@ -82,19 +87,11 @@ export function createTracing({ url, serviceName, version, ratio, delayMs, onLos
               spanId: parent.spanId,
               traceFlags: parent.sampled ? TraceFlags.SAMPLED : TraceFlags.NONE,
               isRemote: true,
-              ...(traceState === undefined ? {} : { traceState: createTraceState(traceState) }),
+              ...(traceState === null ? {} : { traceState: createTraceState(traceState) }),
             });
-      const span: Span = tracer.startSpan(name, { kind: SpanKind.CLIENT, startTime }, context);
-      return {
-        end(finalName, attributes, error) {
-          if (span.isRecording()) {
-            span.updateName(finalName);
-            span.setAttributes(attributes);
-            if (error !== null) span.setStatus({ code: SpanStatusCode.ERROR, message: error });
-          }
-          span.end();
-        },
-      };
+      const span = tracer.startSpan(name, { kind: SpanKind.CLIENT, startTime, attributes }, context);
+      if (error !== null) span.setStatus({ code: SpanStatusCode.ERROR, message: error });
+      span.end();
     },
     async close() {
       const deadline = new AbortController();

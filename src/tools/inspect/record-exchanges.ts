@@ -28,7 +28,7 @@ export function createRecorder(store: ExchangeStore): Recorder {
       records.set(exchange, record);
       return exchange;
     },
-    observer: { onStart: (exchange) => ({ onEnd: (call) => records.get(exchange)?.end(call) }) },
+    observer: (call) => records.get(call.exchange)?.end(call),
   };
 }
 

@@ -65,6 +65,9 @@ export interface HeaderFacts {
   readonly path: string;
   /** The host the client asked, as `:authority` names it. */
   readonly authority: string | null;
+  /** Of the client's trace (W3C Trace Context). */
+  readonly traceParent: string | null;
+  readonly traceState: string | null;
 }
 
 export function factsOf(headers: HeaderMap): HeaderFacts {
@@ -73,6 +76,8 @@ export function factsOf(headers: HeaderMap): HeaderFacts {
     method: headers.get(':method') ?? '',
     path: pathAndQuery(headers.get(':path') ?? '')[0],
     authority: headers.get(':authority') ?? null,
+    traceParent: headers.get('traceparent') ?? null,
+    traceState: headers.get('tracestate') ?? null,
   };
 }
 

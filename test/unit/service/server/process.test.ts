@@ -84,7 +84,6 @@ test.each(['closed', 'halfClosed'] as const)('a call that is %s no longer refers
   const ticker = createTicker(1000);
   const call: GrpcCall = { ...idleCall };
   let exchange: WeakRef<Exchange> | null = null;
-  let watch: WeakRef<object> | null = null;
   const listener = processCall(
     call,
     callOptions({
@@ -93,29 +92,20 @@ test.each(['closed', 'halfClosed'] as const)('a call that is %s no longer refers
         exchange = new WeakRef(opened);
         return { exchange: opened, modes: defaultModes, setUnsent() {}, close() {} };
       },
-      observers: [
-        {
-          onStart(given) {
-            const made = { given, onEnd() {} };
-            watch = new WeakRef(made);
-            return made;
-          },
-        },
-      ],
       ticker,
     }),
   );
   listener.message(processMethod.requestSerialize(messageOf(headers)));
-  const held = () => [exchange?.deref() !== undefined, watch?.deref() !== undefined];
+  const isHeld = () => exchange?.deref() !== undefined;
   // What a WeakRef refers to stays for the turn in which it was made or read.
   await setImmediate();
   collect();
-  expect(held()).toEqual([true, true]);
+  expect(isHeld()).toBe(true);
 
   listener[how]();
   await setImmediate();
   collect();
-  expect(held()).toEqual([false, false]);
+  expect(isHeld()).toBe(false);
   listener.closed();
   ticker.stop();
 });
@@ -431,12 +421,8 @@ function timesOf(request: object, path: string, contentType: string, answer: str
   const listener = processCall(call, {
     open: () => ({ exchange: new Exchange(exchangeOptions()), modes: defaultModes, setUnsent() {}, close() {} }),
     observers: [
-      {
-        onStart: () => ({
-          onEnd(ended) {
-            times = ended.times;
-          },
-        }),
+      (ended) => {
+        times = ended.times;
       },
     ],
     ticker,

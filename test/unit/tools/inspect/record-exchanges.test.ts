@@ -13,7 +13,6 @@ function recordedAfter(agent: string | null) {
   const store = createExchangeStore();
   const { createExchange, observer } = createRecorder(store);
   const exchange = createExchange(exchangeOptions());
-  const watch = observer.onStart(exchange, {});
   if (agent !== null) {
     const headers = new Map([
       [':method', 'POST'],
@@ -25,7 +24,7 @@ function recordedAfter(agent: string | null) {
     exchange.handle({ type: 'request_body', body, endOfStream: true });
   }
   const times = { duration: 1, firstByte: null, firstToken: null, work: { request: 0, response: 0 } };
-  watch.onEnd({ how: 'aborted', summary: exchange.summary(), times, cause: null });
+  observer({ exchange, metadata: {}, how: 'aborted', summary: exchange.summary(), times, cause: null });
   return [...store.list()].map(rowOf);
 }
 

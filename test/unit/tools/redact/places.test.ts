@@ -179,8 +179,8 @@ function kept(recorded: Recorded, cuts: readonly number[]): string {
   }
   const times = { duration: 1, firstByte: null, firstToken: null };
   const summary = exchange.summary();
-  const ended = { how: 'done', summary, times, cause: summary.errorCause } as never;
-  recorder.observer.onStart(exchange, {} as never)?.onEnd?.(ended);
+  const ended = { exchange, how: 'done', summary, times, cause: summary.errorCause } as never;
+  recorder.observer(ended);
   const stored = store.get(1);
   if (stored === undefined) throw new Error('nothing was recorded');
   const detail = detailOf(stored);
