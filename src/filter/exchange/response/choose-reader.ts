@@ -1,5 +1,4 @@
 import { EventStreamReader } from './event-stream-reader.ts';
-import { ObservedEventStreamReader } from './observed-event-stream-reader.ts';
 import {
   type AnswerState,
   newAnswerState,
@@ -18,13 +17,11 @@ export function createUpstreamBodyReader(options: UpstreamBodyOptions): Upstream
 type Kind = 'events' | 'json' | 'neither';
 
 function createReader(kind: Kind, options: UpstreamBodyOptions, state?: AnswerState): UpstreamBodyReader {
-  const { context, onMessage } = options;
+  const { context } = options;
   if (kind !== 'events') return createWholeBodyReader(kind, options, state);
   if (context?.answer.streams === false) return createWholeBodyReader('neither', options, state);
   if (context === null) return createWholeBodyReader('error', options, state);
-  return onMessage === undefined
-    ? new EventStreamReader(context, options, state)
-    : new ObservedEventStreamReader(context, options, onMessage, state);
+  return new EventStreamReader(context, options, state);
 }
 
 /** One JSON value per line: `EventStreamReader` treats a line that begins with `{` as an event of its own. */

@@ -29,6 +29,7 @@ export class EventStreamReader implements UpstreamBodyReader {
   /** The client asked for a stream. */
   readonly #stream: boolean;
   readonly #context: ResponseContext;
+  readonly #onMessage: ((events: number) => void) | undefined;
   readonly #decoder: SseDecoder;
   readonly #translator: StreamTranslator;
   /** Each lifecycle event repeats a long part of the request. */
@@ -37,11 +38,16 @@ export class EventStreamReader implements UpstreamBodyReader {
   #isLast = false;
   readonly state: AnswerState;
 
-  constructor(context: ResponseContext, { committed, limits }: UpstreamBodyOptions, state = newAnswerState()) {
+  constructor(
+    context: ResponseContext,
+    { committed, limits, onMessage }: UpstreamBodyOptions,
+    state = newAnswerState(),
+  ) {
     this.#committed = committed;
     this.#limits = limits;
     this.#stream = context.stream;
     this.#context = context;
+    this.#onMessage = onMessage;
     this.#decoder = new SseDecoder({ maxEventBytes: limits.maxSseEventBytes });
     this.#translator = new StreamTranslator(context);
     this.#repeatsMuch = repeatsMuch(context.echo);
@@ -111,7 +117,9 @@ export class EventStreamReader implements UpstreamBodyReader {
     for (const message of messages) {
       if (translator.ended()) break;
       if (message.type !== 'event' && state.disposition !== null) comments = true;
-      events = bothOf(events, this.eventsOf(message));
+      const more = this.#eventsOf(message);
+      this.#onMessage?.(more.length);
+      events = bothOf(events, more);
       // The first message alone decides, so that the outcome does not depend on how the bytes were cut.
       if (state.disposition === null && translator.failure() === null && this.#stream && events.length > 0)
         state.disposition = 'translated';
@@ -120,7 +128,7 @@ export class EventStreamReader implements UpstreamBodyReader {
   }
 
   /** The client's events for one message of the upstream's. */
-  protected eventsOf(message: SseMessage): ResponseStreamEvent[] {
+  #eventsOf(message: SseMessage): ResponseStreamEvent[] {
     if (message.type === 'event') return this.#translate(message);
     // A comment shows that the upstream is working: start the client's stream.
     return this.state.disposition === null ? this.#translator.start() : [];
