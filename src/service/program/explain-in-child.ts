@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { execFile } from 'node:child_process';
 
 /** What one explanation may take. */
 export interface ExplainLimits {
@@ -23,32 +23,18 @@ export function explainInChild(
   program = process.argv[1] ?? '',
 ): Promise<string> {
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [`--max-old-space-size=${maxHeapMiB}`, program, 'explain', '--json'], {
-      stdio: ['pipe', 'pipe', 'pipe'],
-      timeout: timeoutMs,
-      killSignal: 'SIGKILL',
-      signal,
-    });
-    const written: Buffer[] = [];
-    let size = 0;
-    let problem = '';
-    child.stdout.on('data', (piece: Buffer) => {
-      size += piece.length;
-      if (size <= maxOutputBytes) written.push(piece);
-      else child.kill('SIGKILL');
-    });
-    child.stderr.on('data', (piece: Buffer) => {
-      problem = (problem + piece.toString()).slice(0, 4096);
-    });
-    child.once('error', reject);
-    child.once('close', (code, ended) => {
-      if (size > maxOutputBytes) reject(new Error(`The explanation is longer than ${maxOutputBytes} bytes.`));
-      else if (ended !== null)
+    const args = [`--max-old-space-size=${maxHeapMiB}`, program, 'explain', '--json'];
+    const limits = { timeout: timeoutMs, maxBuffer: maxOutputBytes, killSignal: 'SIGKILL', signal } as const;
+    const child = execFile(process.execPath, args, limits, (error, written, problem) => {
+      if (error?.code === 'ERR_CHILD_PROCESS_STDIO_MAXBUFFER')
+        reject(new Error(`The explanation is longer than ${maxOutputBytes} bytes.`));
+      else if (error?.signal)
         reject(new Error(`Explaining it took longer than ${timeoutMs / 1000} s, or too much memory.`));
-      else if (size === 0) reject(new Error(problem.trim() || `explain ended with ${code}.`));
-      else resolve(Buffer.concat(written).toString());
+      else if (error !== null && (written === '' || error.name === 'AbortError'))
+        reject(new Error(problem.slice(0, 4096).trim() || error.message));
+      else resolve(written);
     });
-    child.stdin.on('error', () => {}); // it ended before it had read all: its own words say why
-    child.stdin.end(exchange);
+    child.stdin?.on('error', () => {}); // it ended before it had read all: its own words say why
+    child.stdin?.end(exchange);
   });
 }
