@@ -1,4 +1,4 @@
-import { randomFillSync } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import type { NewId } from '../../filter/translate/context.ts';
 
 /**
@@ -6,18 +6,10 @@ import type { NewId } from '../../filter/translate/context.ts';
  * sort as they were made (haystack orders streamed calls by item id); the other half is random.
  */
 export const newId: NewId = (prefix) => {
-  if (used === random.length) {
-    randomFillSync(random);
-    used = 0;
-  }
-  used += randomBytes;
-  return `${prefix}_${nextInOrder()}${random.toString('hex', used - randomBytes, used)}`;
+  // Node keeps random bytes for these: the system call costs more than everything else here.
+  const random = randomUUID();
+  return `${prefix}_${nextInOrder()}${random.slice(0, 8)}${random.slice(-8)}`;
 };
-
-const randomBytes = 8;
-/** Filled a page at a time: the system call costs more than everything else here. */
-const random = Buffer.alloc(512 * randomBytes);
-let used = random.length;
 
 /** Ids of one millisecond. */
 const maxCount = 0xffff;
