@@ -1,67 +1,14 @@
 import type { BuiltInProfile } from './built-in-profile.ts';
 import type { Profile } from './profile.ts';
-import { llamaCpp, llamaCppPython, lmstudio, nim, ollama, sglang, tgi, vllm } from './servers/engines.ts';
+import * as engines from './servers/engines.ts';
 import { generic } from './servers/generic.ts';
-import {
-  bedrock,
-  cerebras,
-  databricks,
-  fireworks,
-  groq,
-  huggingface,
-  openrouter,
-  together,
-} from './servers/platforms.ts';
-import {
-  anthropic,
-  azure,
-  cohere,
-  dashscope,
-  deepseek,
-  gemini,
-  minimax,
-  mistral,
-  moonshot,
-  openai,
-  perplexity,
-  vertex,
-  xai,
-  zai,
-} from './servers/vendors.ts';
+import * as platforms from './servers/platforms.ts';
+import * as vendors from './servers/vendors.ts';
 
-/** Every built-in profile, in the order of the documentation. */
+/** Every built-in profile, in the order of the documentation: `generic`, then the rows of each file by name. */
 export const builtInProfiles: readonly BuiltInProfile[] = [
   generic,
-  openai,
-  azure,
-  vllm,
-  sglang,
-  llamaCpp,
-  ollama,
-  lmstudio,
-  tgi,
-  mistral,
-  groq,
-  deepseek,
-  openrouter,
-  together,
-  fireworks,
-  gemini,
-  anthropic,
-  xai,
-  moonshot,
-  dashscope,
-  zai,
-  minimax,
-  cerebras,
-  bedrock,
-  databricks,
-  perplexity,
-  cohere,
-  nim,
-  huggingface,
-  vertex,
-  llamaCppPython,
+  ...[engines, vendors, platforms].flatMap((rows) => Object.values<BuiltInProfile>(rows)),
 ];
 
 const byName = new Map(builtInProfiles.map((row) => [row.profile.name, row]));

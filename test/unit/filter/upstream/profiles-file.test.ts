@@ -48,7 +48,7 @@ describe('a profiles file', () => {
   it.each([
     [
       'profiles:\n  a: {extends: vlm}',
-      /^profiles\.yaml: profile 'a': 'extends' must be one of generic, openai, .* \(got "vlm"\)$/,
+      /^profiles\.yaml: profile 'a': 'extends' must be one of generic, llama.cpp, .* \(got "vlm"\)$/,
     ],
     ['profiles:\n  a: {}', /^profiles\.yaml: profile 'a': 'extends' must be one of generic, /],
     [
