@@ -16,11 +16,11 @@ function bodyOf(bytes: number): string {
   return body.padEnd(bytes);
 }
 
-async function statusOf(bytes: number): Promise<number> {
+async function statusOf(body: string): Promise<number> {
   const response = await fetch(`${mesh.url}/v1/responses`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
-    body: bodyOf(bytes),
+    body,
   });
   await response.text();
   return response.status;
@@ -28,6 +28,22 @@ async function statusOf(bytes: number): Promise<number> {
 
 test('a request of exactly 64 MiB, the shipped limit, is served; one byte more is a 413', async () => {
   mesh.upstream.script('largest', { body: [completion({ content: 'Read.' })] });
-  expect(await statusOf(64 * MiB)).toBe(200);
-  expect(await statusOf(64 * MiB + 1)).toBe(413);
+  expect(await statusOf(bodyOf(64 * MiB))).toBe(200);
+  expect(await statusOf(bodyOf(64 * MiB + 1))).toBe(413);
+});
+
+test('a request of 64 MiB whose Chat form is longer is served too', async () => {
+  mesh.upstream.script('longer', { body: [completion({ content: 'Read.' })] });
+  // Each call has an object of its own around it in Chat's form.
+  const output = 'x'.repeat(640 * 1024);
+  const items = Array.from({ length: 100 }, (_, index) => [
+    { type: 'function_call', call_id: `c${index}`, name: 'f', arguments: '{}' },
+    { type: 'function_call_output', call_id: `c${index}`, output },
+  ]).flat();
+  const body = JSON.stringify({
+    model: 'longer',
+    input: [{ role: 'user', content: 'Hi' }, ...items, { role: 'user', content: '-' }],
+  });
+  expect(await statusOf(body.replace('"-"', `"${'x'.repeat(64 * MiB - body.length + 1)}"`))).toBe(200);
+  expect(mesh.upstream.received('longer')[0]?.body.length).toBeGreaterThan(64 * MiB);
 });

@@ -265,7 +265,7 @@ describe('the chart', () => {
       NODE_OPTIONS: '--max-old-space-size=2048',
       MAX_REQUEST_BYTES: `${64 * MiB}`,
     });
-    expect(objectOf(objects, 'ClientTrafficPolicy').spec.connection.bufferLimit).toBe('64Mi');
+    expect(objectOf(objects, 'ClientTrafficPolicy').spec.connection.bufferLimit).toBe('80Mi');
   });
 
   test('something else may set the number of replicas', () => {

@@ -44,9 +44,14 @@ app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 {{- if and (kindIs "float64" .) (eq (floor .) .) }}{{ int64 . }}{{ else }}{{ . }}{{ end }}
 {{- end }}
 
-{{/* The limit of bodies, as Envoy and the service read it. */}}
+{{/* The limit of bodies, as the service reads it. */}}
 {{- define "rx.maxRequestBytes" -}}
 {{ mul (int64 .Values.maxRequestMiB) 1048576 }}
+{{- end }}
+
+{{/* What Envoy may buffer of a request, in MiB: a quarter more, since its Chat form counts too and may be longer. */}}
+{{- define "rx.bufferMiB" -}}
+{{ div (mul 5 (int64 .Values.maxRequestMiB)) 4 }}
 {{- end }}
 
 {{/* The filter's name under Istio: unique to this release, since a Gateway may carry the filters of several. */}}
